@@ -15,13 +15,21 @@ from fe_data.statistics.compare import format_comparison
 
 ARRANGEMENTS = {15: 80, 30: 40, 60: 20, 120: 6}  # for each input
 OUT = Path("data/size_effect")
+# Inputs that have their largest value in a corner of the box; the others have their smallest.
+CORNERS = (
+    ("b_m_MPa",),
+    ("E_f_GPa", "c_m"),
+    ("vf", "c_m"),
+    ("vf", "E_f_GPa"),
+    tuple(INPUT_BOUNDS),
+)
 
 
 def inputs() -> np.ndarray:
     """The middle of the box, and five of its corners, most of them with many fibres."""
-    corners = np.array([[0, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1], [1, 1, 0, 0], [1, 1, 1, 1]])
+    corners = [[1.0 if name in largest else 0.0 for name in INPUT_BOUNDS] for largest in CORNERS]
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
-    return low + np.vstack([np.full(4, 0.5), corners]) * (high - low)
+    return low + np.vstack([np.full(len(low), 0.5), corners]) * (high - low)
 
 
 def simulate(n_fibres: int, jobs: int = 2) -> Table:

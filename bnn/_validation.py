@@ -3,7 +3,7 @@
 import copy
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from numbers import Real
+from numbers import Number, Real
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -176,15 +176,37 @@ def not_finite(name: str, array: Array, table: object, largest: float = LARGEST)
     if not len(wrong):
         return None
     first = tuple(wrong[0].tolist())
-    entry = f"{name}[{', '.join(map(str, first))}]" if first else name
-    columns: Any = getattr(table, "columns", None)  # of a data frame, from which the array comes
-    if columns is not None and len(first) == 2:
-        entry = f"{entry} (row {first[0]}, column {columns[first[1]]!r})"
+    entry = _place(name, first, table)
     others = f"; {len(wrong)} entries are not" if len(wrong) > 1 else ""
     if others and len(first) == 2:
         others = f"{others}, in {len(np.unique(wrong[:, 0]))} of {len(array)} rows"
     needed = f"must be finite, not NaN or infinite, and at most {largest:g} in size"
     return f"{entry} = {array[first]}: {needed}{others}"
+
+
+def not_a_number(name: str, values: ArrayLike) -> str | None:
+    """Say which entry is the first text or date among numbers; None if there is none."""
+    try:
+        array = np.asarray(values, dtype=object)
+    except ValueError:  # rows of different lengths
+        return None
+    for place, entry in np.ndenumerate(array):
+        if isinstance(entry, Number) or (hasattr(entry, "__len__") and not isinstance(entry, str)):
+            continue
+        try:
+            float(entry)
+        except (TypeError, ValueError):
+            return f"{_place(name, place, values)} = {entry!r:.60}: must be a number"
+    return None
+
+
+def _place(name: str, index: tuple[int, ...], table: object) -> str:
+    """Name an entry of an array, by row and column where it comes from a data frame."""
+    entry = f"{name}[{', '.join(map(str, index))}]" if index else name
+    columns: Any = getattr(table, "columns", None)
+    if columns is None or len(index) != 2:
+        return entry
+    return f"{entry} (row {index[0]}, column {columns[index[1]]!r})"
 
 
 def as_points(name: str, X: ArrayLike) -> Array:

@@ -51,11 +51,11 @@ def outputs(source: str, metrics: Path, found: Metrics, left: dict[str, str]) ->
         yield displayed(picture(name))
     if "record.verdicts(" in source:
         places = re.findall(r'"((?:Fig\.|Table) \d+)"', source)
-        yield displayed({"text/html": verdict_table(metrics, *places).to_html()})
+        yield table(verdict_table(metrics, *places).to_html())
     for number in re.findall(r"(?m)^shown_table\(.*\[(\d)\]\)$", source):
-        yield displayed({"text/html": shown_table(found.tables[int(number)]).to_html()})
+        yield table(shown_table(found.tables[int(number)]).to_html())
     if re.search(r"(?m)^claims_table\(", source):
-        yield displayed({"text/html": claims_table(found.claims).to_html()})
+        yield table(claims_table(found.claims).to_html())
 
 
 def saved(name: str, source: str) -> bool:
@@ -73,6 +73,18 @@ def picture(name: str) -> dict[str, str]:
     if path.suffix == ".svg":
         return {MEDIA_TYPES[path.suffix]: path.read_text(encoding="utf-8")}
     return {MEDIA_TYPES[path.suffix]: base64.b64encode(path.read_bytes()).decode()}
+
+
+def table(html: str) -> Output:
+    """A table as the output of a code cell."""
+    return displayed({"text/html": unbroken(html)})
+
+
+def unbroken(text: str) -> str:
+    """Keep a number and its error, its unit or its verdict in one line of a table's cell."""
+    text = re.sub(r"(?<=\d) (?=[±%✓✗]|\(\d+\))|(?<=±) (?=\d)", "\u00a0", text)
+    text = re.sub(r"\bN = (?=\d)", "N\u00a0=\u00a0", text)
+    return re.sub(r"(Fig\.|Table) (?=\d)", "\\1\u00a0", text)
 
 
 def displayed(data: dict[str, str]) -> Output:

@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from docs.committed import with_results
+from docs.committed import unbroken, with_results
 from docs.gallery.pages import cards, sections
 
 project = "composite-bnn"
@@ -64,15 +64,9 @@ napoleon_attr_annotations = False  # "(n,)" in the text says more
 html_copy_source = False
 
 
-def unbroken(row):
-    """Keep a number and its error, or a figure and its number, in one line of a table's cell."""
-    text = re.sub(r"(?<=\d) ± (?=\d)", "\u00a0±\u00a0", row[0])
-    return re.sub(r"(Fig\.|Table) (?=\d)", "\\1\u00a0", text)
-
-
 def complete(app, name, source):
     """Put into a page what comes from other files: contents, networks, results, a run's address."""
-    source[0] = re.sub(r"(?m)^\|.*$", unbroken, source[0])
+    source[0] = re.sub(r"(?m)^\|.*$", lambda row: unbroken(row[0]), source[0])
     if name == root_doc:
         before, heading, after = source[0].partition("\n## ")
         source[0] = f"{before}\n{cards()}{heading[1:]}{after}"

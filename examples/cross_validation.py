@@ -28,7 +28,7 @@ import bnn
 cells = pd.read_csv("fe_data/datasets/train_uniform.csv")[: options.rows]
 X = cells[["vf", "E_f_GPa", "b_m_MPa", "c_m"]].to_numpy()
 y = cells["E_eff_GPa"].to_numpy()
-kernel = ConstantKernel() * RBF([1.0] * 4, (1e-2, 1e3)) + WhiteKernel(1e-2, (1e-8, 1.0))
+kernel = ConstantKernel() * RBF(np.ones(X.shape[1]), (1e-2, 1e3)) + WhiteKernel(1e-2, (1e-8, 1.0))
 process = GaussianProcessRegressor(kernel, n_restarts_optimizer=3, random_state=0)
 models = {
     "bnn, nothing set": bnn.ExactPosterior(),

@@ -20,22 +20,32 @@ import pandas as pd
 
 import bnn
 
-train = pd.read_csv(options.train)[: options.rows]
-test = pd.read_csv(options.test) if options.test else train[::5]
+try:
+    train = pd.read_csv(options.train)[: options.rows]
+    test = pd.read_csv(options.test) if options.test else train[::5]
+except (OSError, ValueError) as error:
+    parser.error(str(error))
 train = train if options.test else train.drop(test.index)
 columns = options.inputs + options.outputs
 for name, table in (("--train", train), ("--test", test)):
     if missing := [column for column in columns if column not in table]:
         parser.error(f"{name} has no column {missing[0]!r}: {', '.join(table)}")
 train, test = (table.dropna(subset=columns) for table in (train, test))
+sizes = f"{len(train)} rows to learn from, {len(test)} to judge by"
+if min(len(train), len(test)) < 2:
+    parser.error(f"{sizes}: must be at least two each")
 
 # Prior and noise are found by the evidence of the data, in their own units.
-model = bnn.ExactPosterior(noise=options.noise).fit(train[options.inputs], train[options.outputs])
+try:
+    model = bnn.ExactPosterior(noise=options.noise)
+    model.fit(train[options.inputs], train[options.outputs])
+except ValueError as error:
+    parser.error(str(error))
 truth = test[options.outputs].to_numpy()
 mean, std = model.predict(test[options.inputs], return_std=True, total=True)
 errors = bnn.metrics.rmse(truth, mean, per_output=True) / truth.std(axis=0)
 inside = bnn.metrics.coverage(truth, mean, std, per_output=True)
-print(f"{len(train)} rows to learn from, {len(test)} to judge by")
+print(sizes)
 for name, error, share in zip(options.outputs, errors, inside, strict=True):
     print(f"{name:10} RMSE {error:.3f} of the scatter, inside 95 % {share:.2f}")
 bnn.plots.plot_parity(truth, mean, std, options.outputs).savefig(options.out)

@@ -2,7 +2,9 @@
 
 import dataclasses
 import textwrap
-from typing import Any
+from numbers import Real
+from types import NoneType
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,31 +14,47 @@ Singles = NDArray[np.float32]
 Ints = NDArray[np.integer[Any]]
 Booleans = NDArray[np.bool_]
 
+T = TypeVar("T")
 WIDTH = 100  # of a line of a short text
 LINES = 5
 PART = 60  # characters of a part of it
 
 
+def _described(value: object) -> str:
+    """Write an object and its fields on at most five lines: arrays are a shape and a range."""
+    if isinstance(value, tuple):
+        fields = value._asdict()  # type: ignore[attr-defined]
+    elif dataclasses.is_dataclass(value):
+        fields = {item.name: getattr(value, item.name) for item in dataclasses.fields(value)}
+    else:
+        fields = {name: each for name, each in vars(value).items() if name[0] != "_"}
+    inner = ", ".join(f"{name}={_one_line(each)}" for name, each in fields.items())
+    lines = textwrap.wrap(
+        f"{type(value).__name__}({inner})",
+        WIDTH,
+        subsequent_indent="    ",
+        max_lines=LINES,
+        placeholder=" ...)",
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines)
+
+
 class Short:
-    """Base of dataclasses whose `repr` has at most five lines: arrays are a shape and a range."""
+    """Base of classes whose `repr` has at most five lines."""
 
     def __repr__(self) -> str:
-        """Return the class and its fields."""
-        names = [item.name for item in dataclasses.fields(self)]  # type: ignore[arg-type]
-        inner = ", ".join(f"{name}={_short(getattr(self, name))}" for name in names)
-        text = f"{type(self).__name__}({inner})"
-        lines = textwrap.wrap(
-            text,
-            WIDTH,
-            subsequent_indent="    ",
-            max_lines=LINES,
-            placeholder=" ...)",
-            break_on_hyphens=False,
-        )
-        return "\n".join(lines)
+        """Return the class and its fields, or its public attributes."""
+        return _described(self)
 
 
-def _short(value: object) -> str:
+def short(named_tuple: type[T]) -> type[T]:
+    """Give a class of named tuples, which has no base of ours, the `repr` of `Short`."""
+    named_tuple.__repr__ = _described  # type: ignore[method-assign]
+    return named_tuple
+
+
+def _one_line(value: object) -> str:
     """Write a value on one line."""
     if isinstance(value, np.ndarray):
         words = f"array {value.shape}"
@@ -45,13 +63,13 @@ def _short(value: object) -> str:
         return words
     if isinstance(value, dict):
         return f"{{{', '.join(map(str, value))}}}"
-    if isinstance(value, list) and value:
-        return f"{len(value)} {type(value[0]).__name__}s"
-    # Other dataclasses may hold arrays of any size, which take long to be written.
-    if dataclasses.is_dataclass(value) and not isinstance(value, Short):
-        return f"{type(value).__name__}(...)"
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields") and value:
+        kind = type(value[0])
+        if not issubclass(kind, Real | str | tuple | NoneType) or hasattr(kind, "_fields"):
+            return f"{len(value)} {kind.__name__.removesuffix('s')}s"
     text = " ".join(repr(value).split())
-    return text if len(text) <= PART else f"{type(value).__name__}(...)"
+    unknown = type(value).__repr__ is object.__repr__  # which writes an address
+    return f"{type(value).__name__}(...)" if unknown or len(text) > PART else text
 
 
 def keep_copies(record: object) -> None:

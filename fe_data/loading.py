@@ -1,6 +1,6 @@
 """The loading of a volume element: a path of mean strains and stresses in straight parts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from types import NoneType
@@ -8,15 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short
+from fe_data.arrays import Floats, Ints, Short, short
+from fe_data.errors import ConvergenceError
 from fe_data.settings import require_integer
 
 AXES = ("xx", "yy", "xy")  # in the order of a loading
 LARGEST_STRAIN = 0.5  # of a component: the kinematics are those of small strain
 MAX_INCREMENTS = 10_000  # of one part of a path
+_SMALLEST_STEP = 1 / 1024  # of an increment
 Vertex = tuple[float | None, float | None, float | None]
 
 
+@short
 class Part(NamedTuple):
     """Straight part of a path, which ends at a vertex."""
 
@@ -123,6 +126,50 @@ class Loading(Short):
         end = np.where(free, stress, strain)
         counts: Any = self.increments or (increments,) * len(end)
         return [Part(np.flatnonzero(f), *rest) for f, *rest in zip(free, end, counts, strict=True)]
+
+
+def advance(start: float, end: float, attempt: Callable[[float], bool], part: int) -> int:
+    """Follow a part of a path for an increment, in smaller steps where an attempt fails.
+
+    Both solvers do so, since the plastic strain depends a little on the steps that lead to it.
+
+    Args:
+        start: Fraction of the part that has been reached.
+        end: Fraction to be reached.
+        attempt: Called with the next fraction; tells whether there is an equilibrium.
+        part: Number of the part, for the message.
+
+    Returns:
+        Number of attempts that failed.
+
+    Raises:
+        ConvergenceError: If attempts fail down to the smallest step, 1/1024 of the increment.
+
+    >>> reached = []
+    >>> def attempt(t):
+    ...     reached.append(t)
+    ...     return len(reached) > 1
+    >>> advance(0.0, 1.0, attempt, part=1), reached
+    (1, [1.0, 0.25, 0.75, 1.0])
+    """
+    whole = end - start
+    step = whole
+    failures = 0
+    while start != end:
+        is_last = end - start <= step * (1 + 1e-9)
+        target = end if is_last else start + step
+        if attempt(target):
+            start = target
+            step *= 2
+            continue
+        failures += 1
+        step /= 4
+        if step < whole * _SMALLEST_STEP:
+            raise ConvergenceError(
+                f"Newton's method does not converge at load fraction {target:.5f} of part {part} "
+                f"of the path, even in steps of {whole * _SMALLEST_STEP:.1e}"
+            )
+    return failures
 
 
 def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]:

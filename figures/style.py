@@ -1,14 +1,16 @@
 """The look of all figures, and how they are written."""
 
 from pathlib import Path
+from typing import TypeVar
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
 STYLE = Path(__file__).with_name("paper.mplstyle")
+Drawn = TypeVar("Drawn", Figure, SubFigure)
 WIDTH = 11.0  # of a figure [in]; a single panel has half of it
 
 
@@ -38,8 +40,8 @@ def band(
     axes.plot(x, mean, color=color, label=label)
 
 
-def with_legend(figure: Figure, columns: int) -> Figure:
-    """The figure with one legend below all panels, where each label stands once."""
+def with_legend(figure: Drawn, columns: int) -> Drawn:
+    """The figure, or a part of one, with one legend below it, where each label stands once."""
     entries: dict[str, Artist] = {}
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()

@@ -58,12 +58,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = vars(parser().parse_args(arguments))
     out = options.pop("out")
     # After the options: --help does not wait for these.
-    from bnn._validation import check_device
     from prior_study.study import run, save
 
     try:
         config = StudyConfig(**options)
-        check_device(config.device)
         if out.suffix != ".npz" or not out.parent.is_dir():
             raise ValueError(f"out = '{out}': must be a .npz file in a folder that exists")
         study = run(config, progress=sys.stderr.isatty())

@@ -1,6 +1,7 @@
 """Settings of the study, which are also the options of its command line."""
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,12 @@ _SMALLEST = {"members": 2, "prior_points": 2, "functions": 2, "grid_points": 2, 
 def _option(default: Any, meaning: str) -> Any:
     """A field with its default and its help on the command line."""
     return field(default=default, metadata={"help": meaning})
+
+
+def _check_option(name: str, value: object, options: Collection[str]) -> None:
+    """Raise ValueError unless value is one of the options."""
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(options)}")
 
 
 @dataclass(frozen=True)
@@ -38,19 +45,18 @@ class StudyConfig:
     grid_points: int = _option(101, "points in [-1, 1] at which functions are compared")
 
     def __post_init__(self) -> None:
-        # Late, so that the help of the command line does not wait for PyTorch.
-        from bnn._validation import check_integer, check_option
-
         object.__setattr__(self, "priors", tuple(self.priors))
         if not self.priors or len(set(self.priors)) < len(self.priors):
             known = ", ".join(PRIORS)
             raise ValueError(f"priors = {self.priors}: must be some of {known}, each once")
         for prior in self.priors:
-            check_option("priors", prior, PRIORS)
-        check_option("optimiser", self.optimiser, BIAS_CORRECTION)
-        check_option("device", self.device, ("cpu", "cuda"))
+            _check_option("priors", prior, PRIORS)
+        _check_option("optimiser", self.optimiser, BIAS_CORRECTION)
+        _check_option("device", self.device, ("cpu", "cuda"))
         for name, low in _SMALLEST.items():
-            check_integer(name, getattr(self, name), low)
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+                raise ValueError(f"{name} = {value!r}: must be an integer >= {low}")
         if not 0 < self.epochs_scale < math.inf:
             raise ValueError(f"epochs_scale = {self.epochs_scale}: must be > 0")
 

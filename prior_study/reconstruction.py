@@ -6,7 +6,6 @@ import numpy as np
 from scipy.stats import norm
 
 from bnn import MLP
-from bnn._seeding import seed_sequence, spawn
 from bnn.priors.gaussian_process import covariance_root
 from bnn.weight_priors import WEIGHT_PRIORS
 from prior_study.config import HIDDEN, StudyConfig
@@ -90,6 +89,6 @@ def steepness(functions: np.ndarray, spacing: float) -> float:
 def sampled_functions(kind: str, weights: np.ndarray, config: StudyConfig) -> np.ndarray:
     """Networks drawn from a kind of weight prior learnt from weights (K, d), (functions, n)."""
     density = WEIGHT_PRIORS[kind].fit(weights, ARCHITECTURE)
-    address = spawn(seed_sequence(config.seed), WEIGHT_PRIOR_NAMES.index(kind))
+    address = np.random.SeedSequence(config.seed, spawn_key=(WEIGHT_PRIOR_NAMES.index(kind),))
     drawn = density.sample(config.functions, address).astype(np.float32)
     return ARCHITECTURE.forward(drawn, config.grid)[:, :, 0]

@@ -133,9 +133,13 @@ class Board:
         return Gap(float(mean - np.mean(numbers)), float(error), len(numbers))
 
     def verdict(self, problem: str, rival: Rival, score: str) -> str:
-        """What ours is in a score: "ahead", "level", "behind", "open" or, with no result, "–"."""
+        """What ours is in a score: "ahead", "level", "behind", "open" or, with no result, "–".
+
+        Results of an older version, of ours or of the rival, are none.
+        """
         gap = self.gap(problem, rival, score)
-        if gap is None:
+        ran = [peer for peer in (OURS[rival.knows], rival.peer) if peer]
+        if gap is None or any(self.is_older(problem, peer) for peer in ran):
             return "–"
         better = "more" if SCORES[score][2] else "less"
         words = {"level": "level", "open": "open", better: "behind"}

@@ -18,6 +18,7 @@ from figures.pipeline.profiles import load_profile
 
 CASES = ("ind25", "ind50", "ind100", "outd")  # training sets of the composite
 COMPOSITE = "composite"  # its tables that come with fe_data
+FRESH = "fresh"  # a folder with draws that the default has not seen before it was fixed
 LOW = 200  # inputs of mean fields that are given as low fidelity, beside those of the cells
 REPEATED = "noise"  # the table of cells with equal inputs
 
@@ -26,9 +27,8 @@ REPEATED = "noise"  # the table of cells with equal inputs
 class Split:
     """One pair of training and test rows.
 
-    `given` has the arguments of an estimator by name: X (N, n_in), y (N, n_out), X_test, bounds
-    (2, n_in) of the inputs, and what else is known. `fields` returns mean fields, which take
-    seconds, as further arguments. `y_test` (n, n_out) is in the units of y.
+    `given` has arrays of a `Given` of the worker by name. `fields` returns mean fields, which take
+    seconds, as further ones. `y_test` (n, n_out) is in the units of y.
     """
 
     given: dict[str, np.ndarray]

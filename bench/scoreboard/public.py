@@ -23,6 +23,7 @@ PUBLISHED = "published"
 HOLDOUT = "holdout"  # the kind of the single split
 NAMES = {"LL": "loglik", "RMSE": "rmse"}  # published score → ours
 FEWEST = 2  # training rows, of which a standard deviation can be taken
+ROUNDING = 1e-13  # deviation of a column that does not vary, relative to its largest value
 
 
 def problems(folder: Path) -> list[Problem]:
@@ -109,7 +110,8 @@ def _of_test_rows(
     test = rows[tested]
     centre = train.mean(axis=0)
     scale = train.std(axis=0)
-    scale[scale == 0.0] = 1.0  # an input that the split leaves constant
+    # A column that the split leaves constant, whose mean is rounded.
+    scale[scale <= ROUNDING * np.abs(train).max(axis=0)] = 1.0
     X = (train[:, :-1] - centre[:-1]) / scale[:-1]
     bounds = np.array([X.min(axis=0), X.max(axis=0)])
     bounds[1] += bounds[1] == bounds[0]

@@ -19,6 +19,7 @@ from bench.scoreboard.problems import Problem, Split, is_composite
 from bench.scoreboard.registry import FIELDS, LIBRARIES, Peer
 from bench.scoreboard.scores import scores
 from figures.pipeline.paths import ROOT
+from figures.pipeline.provenance import processor
 
 STAGES = (1, 4, 8, 24)  # splits: all estimators have the first before one has the next
 PATIENCE = 10  # times the processor time that is allowed, before a worker counts as stuck
@@ -96,7 +97,8 @@ class Worker:
         if answer.strip():
             raise ValueError(answer.strip())
         with np.load(found) as predicted:
-            return scores(split, dict(predicted))
+            kernels = str(predicted["blas"])
+            return scores(split, dict(predicted)) | ({"blas": kernels} if kernels else {})
 
     def end(self) -> None:
         """End the process."""
@@ -221,7 +223,7 @@ def run(worker: Worker, problem: Problem, number: int, results: Results) -> None
     """Fit and score an estimator on a split, and write what came of it."""
     split = problem.split(number)
     row: dict[str, Any] = dict(zip(KEY, (problem.name, worker.peer.name, number), strict=True))
-    row |= {"version": worker.peer.version, "data": split.digest}
+    row |= {"version": worker.peer.version, "data": split.digest, "processor": processor()}
     try:
         row |= worker.ask(split)
         words = f"log-likelihood {row['loglik']:.3g}, {row['fit']:.1f} s"

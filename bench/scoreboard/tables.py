@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.scoreboard.comparison import JUDGED, SCORES, Board, Gap, Rival, between
 from bench.scoreboard.picture import picture, rows_of_panels
-from bench.scoreboard.problems import CASES, COMPOSITE, is_composite
+from bench.scoreboard.problems import CASES, COMPOSITE, FRESH, is_composite
 from bench.scoreboard.public import HOLDOUT
 from bench.scoreboard.registry import CELLS, EQUAL_NOISE, OURS, PEERS, Peer
 from figures.knowledge.findings import in_words
@@ -18,7 +18,7 @@ from figures.report.summary import markdown, with_blocks
 from figures.style import save
 
 CELLS_OF_A_TEST = 50  # whose log-likelihoods the ELPPD adds
-TIMED = f"{COMPOSITE}/ind100"  # problem whose times are shown
+TIMED = "ind100"  # training set whose times are shown
 TIMES = {"fit": 1, "predict": 2}  # decimals of the seconds
 SIGNS = {"ahead": "+", "level": "=", "behind": "−", "open": "?", "–": "·"}
 # Columns of the table that one decides by; its rows stand in the order of the first.
@@ -200,19 +200,32 @@ def noise_table(board: Board) -> str:
     return markdown([*header, "of noise and families found", "splits"], body)
 
 
+def on_cells(board: Board, case: str) -> str:
+    """A training set of the composite as a problem: of fresh draws where ours has run on all."""
+    ran = all((f"{FRESH}/{each}", OURS[CELLS].name) in board.found for each in CASES)
+    return f"{FRESH if ran else COMPOSITE}/{case}"
+
+
+def draws(board: Board) -> str:
+    """A sentence on the draws that the tables are of."""
+    if on_cells(board, TIMED).startswith(FRESH):
+        return "Of fresh draws, which were never used before the default was fixed:"
+    return "Of the draws of the shipped tables, which the default may have been chosen by:"
+
+
 def score_table(board: Board) -> str:
     """The composite: what one decides by, a table for each kind of knowledge, most ELPPD first."""
     header = ["estimator", *(f"{_score(score)}, {in_words(case)}" for score, case in DECIDING)]
     header.append("fit [s]")
-    parts = []
+    parts = [draws(board)]
     for knows, rivals in _by_knowledge(board).items():
         body = {}
         for rival in rivals:
             cells = [_mean(board, case, rival, score) for score, case in DECIDING]
             if set(cells) != {"–"}:
-                seconds = digits(board.mean(TIMED, rival, "fit"), TIMES["fit"])
+                seconds = _mean_seconds(board, rival, "fit")
                 body[rival] = [_name(board, rival), *cells, seconds]
-        first = f"{COMPOSITE}/{DECIDING[0][1]}"
+        first = on_cells(board, DECIDING[0][1])
         means = {rival: np.nan_to_num(board.mean(first, rival), nan=-np.inf) for rival in body}
         rows = [body[rival] for rival in sorted(body, key=lambda rival: -means[rival])]
         if rows:
@@ -227,7 +240,7 @@ def wide_table(board: Board) -> str:
         for knows, rivals in _by_knowledge(board).items()
         for rival in rivals
     }
-    parts = []
+    parts = [draws(board)]
     for score in SCORES:
         rows = [
             [knows, name, *(_mean(board, case, rival, score) for case in CASES)]
@@ -237,12 +250,12 @@ def wide_table(board: Board) -> str:
         parts.append(f"**{_score(score)}**\n\n{markdown(header, rows)}")
     rows = []
     for (knows, rival), name in names.items():
-        seconds = [digits(board.mean(TIMED, rival, score), TIMES[score]) for score in TIMES]
-        counts = [len(board.values(f"{COMPOSITE}/{case}", rival.peer)) for case in CASES]
+        seconds = [_mean_seconds(board, rival, score) for score in TIMES]
+        counts = [len(board.values(on_cells(board, case), rival.peer)) for case in CASES]
         rows.append([knows, name, *seconds, str(rival.peer.lines), *map(str, counts)])
     header = ["given", "estimator", *(f"{name} [s]" for name in TIMES), "lines"]
     header += [f"draws, {in_words(case)}" for case in CASES]
-    parts.append(f"**Time, with {in_words('ind100')}, and effort**\n\n{markdown(header, rows)}")
+    parts.append(f"**Time, with {in_words(TIMED)}, and effort**\n\n{markdown(header, rows)}")
     return "\n\n".join(parts)
 
 
@@ -250,7 +263,7 @@ def _by_knowledge(board: Board) -> dict[str, list[Rival]]:
     """What estimators are given → those that ran on the composite, in the order of the registry."""
     found: dict[str, list[Rival]] = {}
     for peer in PEERS:
-        if any((f"{COMPOSITE}/{case}", peer.name) in board.found for case in CASES):
+        if any((on_cells(board, case), peer.name) in board.found for case in CASES):
             rival = Rival(peer.name, peer.label, CELLS, peer)  # what it knows stands elsewhere
             found.setdefault(peer.knows, []).append(rival)
     return found
@@ -258,7 +271,7 @@ def _by_knowledge(board: Board) -> dict[str, list[Rival]]:
 
 def _name(board: Board, rival: Rival) -> str:
     """What a rival is called on the composite."""
-    return label(board, [f"{COMPOSITE}/{case}" for case in CASES], rival)
+    return label(board, [on_cells(board, case) for case in CASES], rival)
 
 
 def _score(score: str) -> str:
@@ -269,8 +282,12 @@ def _score(score: str) -> str:
 def _mean(board: Board, case: str, rival: Rival, score: str) -> str:
     """A score on a training set of the composite, with two standard errors over its draws."""
     assert rival.peer is not None
-    numbers = list(board.values(f"{COMPOSITE}/{case}", rival.peer, score).values())
+    numbers = list(board.values(on_cells(board, case), rival.peer, score).values())
     return _scaled(between(numbers), score)
+
+
+def _mean_seconds(board: Board, rival: Rival, score: str) -> str:
+    return digits(board.mean(on_cells(board, TIMED), rival, score), TIMES[score])
 
 
 def _scaled(gap: Gap | None, score: str, factor: float = 1.0) -> str:
@@ -290,22 +307,19 @@ class _Comparison:
 
     knows: str
     case: str
+    problem: str
     score: str
     rival: Rival
 
-    @property
-    def problem(self) -> str:
-        """The training set as a problem of the board."""
-        return f"{COMPOSITE}/{self.case}"
-
 
 def _comparisons(board: Board) -> list[_Comparison]:
-    """For each kind of knowledge, training set and score, where ours and another have run."""
+    """For each kind of knowledge, training set and score, where both have run as they are."""
     found = []
     for knows, case, score in product(OURS, CASES, JUDGED):
-        rival = _strongest(board, f"{COMPOSITE}/{case}", knows, score)
-        if rival:
-            found.append(_Comparison(knows, case, score, rival))
+        problem = on_cells(board, case)
+        rival = _strongest(board, problem, knows, score)
+        if rival and not board.is_older(problem, OURS[knows]):
+            found.append(_Comparison(knows, case, problem, score, rival))
     return found
 
 
@@ -315,6 +329,7 @@ def _strongest(board: Board, problem: str, knows: str, score: str) -> Rival | No
         rival: board.gap(problem, rival, score)
         for rival in board.rivals(problem)
         if rival.knows == knows and rival.peer and not rival.peer.ours
+        if not board.is_older(problem, rival.peer)
     }
     least = min(FEW, max((gap.splits for gap in gaps.values() if gap), default=0))
     sign = 1 if SCORES[score][2] else -1
@@ -329,9 +344,8 @@ def verdict_table(board: Board) -> str:
         words = rows.setdefault((each.knows, in_words(each.case)), {})
         words[each.score] = board.verdict(each.problem, each.rival, each.score)
     header = ["given", "training set", *(f"by {_score(score)}" for score in JUDGED)]
-    return markdown(
-        header, [[*key, *map(words.__getitem__, JUDGED)] for key, words in rows.items()]
-    )
+    body = [[*key, *map(words.__getitem__, JUDGED)] for key, words in rows.items()]
+    return f"{draws(board)}\n\n{markdown(header, body)}"
 
 
 def wide_verdict_table(board: Board) -> str:
@@ -356,7 +370,7 @@ def wide_verdict_table(board: Board) -> str:
         "strongest of the others",
         "draws",
     ]
-    parts = []
+    parts = [draws(board)]
     for knows, body in rows.items():
         peer = OURS[knows]
         ours = _name(board, Rival(peer.name, peer.label, CELLS, peer))

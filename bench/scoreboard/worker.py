@@ -8,13 +8,34 @@ many seconds of processor time ends the process, by the signal of the timer.
 
 import argparse
 import importlib.util
-import inspect
 import os
 import signal
 import sys
 import time
+from dataclasses import dataclass, replace
 
 import numpy as np
+
+
+@dataclass
+class Given:
+    """What the `fit` of an estimator is given; None is what is not known of a problem."""
+
+    X: np.ndarray  # (N, n_in)
+    y: np.ndarray  # (N, n_out)
+    X_test: np.ndarray  # (n, n_in)
+    bounds: np.ndarray | None = None  # of the inputs, (2, n_in)
+    X_repeated: np.ndarray | None = None  # cells with equal inputs in each of the groups, (m, n_in)
+    y_repeated: np.ndarray | None = None  # (m, n_out)
+    groups: np.ndarray | None = None  # (m,)
+    X_low: np.ndarray | None = None  # inputs of mean fields as low fidelity, (l, n_in)
+    fields_low: np.ndarray | None = None  # of each of F mean fields there, (F, l, n_out)
+    fields: np.ndarray | None = None  # at X, (F, N, n_out)
+    fields_test: np.ndarray | None = None  # at X_test, (F, n, n_out)
+
+    def replaced(self, **arrays: np.ndarray) -> "Given":
+        """The same with other arrays."""
+        return replace(self, **arrays)
 
 
 def load(source: str, name: str) -> type:
@@ -25,26 +46,32 @@ def load(source: str, name: str) -> type:
     return getattr(module, name)
 
 
-def predict(kind: type, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def predict(kind: type, given: Given, y_test: np.ndarray) -> dict[str, np.ndarray]:
     """Mean and standard deviation of single rows at the test inputs; processor seconds.
 
-    `fit` and `predict` are given what they name; X of `predict` are the test inputs. An estimator
-    with a predictive density of its own has `elppd`, the sum of its logarithm over the test rows.
+    An estimator with a predictive density of its own has `elppd`, the sum of its logarithm over
+    the test rows.
     """
     np.random.seed(0)  # noqa: NPY002, libraries that take no seed draw from it
     estimator = kind()
-    asked = inspect.signature(kind.fit).parameters
-    more = list(inspect.signature(kind.predict).parameters)[2:]
     started = time.process_time()
-    estimator.fit(**{name: given[name] for name in asked if name != "self"})
+    estimator.fit(given)
     fitted = time.process_time()
-    moments = estimator.predict(given["X_test"], **{name: given[name] for name in more})
-    mean, std = (np.asarray(each, dtype=float) for each in moments)
+    mean, std = (np.asarray(each, dtype=float) for each in estimator.predict(given.X_test))
     ended = time.process_time()
     found = {"mean": mean, "std": std, "fit": fitted - started, "predict": ended - fitted}
     if hasattr(estimator, "elppd"):
-        found["elppd"] = estimator.elppd(given["X_test"], given["y_test"])
-    return found
+        found["elppd"] = estimator.elppd(given.X_test, y_test)
+    return found | {"blas": kernels()}
+
+
+def kernels() -> str:
+    """Kernels of the linear algebra, "Zen"; empty where the environment does not tell."""
+    try:
+        from threadpoolctl import threadpool_info
+    except ImportError:
+        return ""
+    return ", ".join(sorted({each.get("architecture", "") for each in threadpool_info()} - {""}))
 
 
 def main(source: str, name: str, seconds: float) -> None:
@@ -60,7 +87,9 @@ def main(source: str, name: str, seconds: float) -> None:
             kind = kind or load(source, name)
             file, out = line.rstrip("\n").split("\t")
             signal.setitimer(signal.ITIMER_PROF, seconds)
-            np.savez(out, **predict(kind, dict(np.load(file))))
+            arrays = dict(np.load(file))
+            y_test = arrays.pop("y_test")
+            np.savez(out, **predict(kind, Given(**arrays), y_test))
         except Exception as error:  # of any library, which the table is to show
             problem = f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]
         signal.setitimer(signal.ITIMER_PROF, 0)

@@ -26,7 +26,7 @@ from bnn.scaling import BoundsScaler
 from bnn.training.execution import progress_bar, titled
 
 Flags: TypeAlias = NDArray[np.bool_]
-LEAST = 200  # fewest members of an ensemble: the error of a correlation is about 1 / √K
+FEWEST_MEMBERS = 200  # of an ensemble: the error of a correlation is about 1 / √K
 POINTS = 64  # points of the default region
 NEGLIGIBLE = 1e-12  # share of an output whose weight is zero
 
@@ -108,7 +108,7 @@ def choose(
         raise TypeError(f"model = {model!r:.60}: must be {needed}")
     asked = model.checked_inputs(candidates, "candidates")
     prices = _positive("costs", costs, len(asked), "candidates")
-    admissible = _admissible(model, asked, limits, probability)
+    admissible = _admissible(model, candidates, limits, probability)
     most = np.count_nonzero(admissible)
     if most == 0 or (n > most and not replicates):
         within = "" if most == len(asked) else " within the limits"
@@ -206,16 +206,17 @@ def _shares(weights: ArrayLike, n_outputs: int) -> Array:
 
 def _admissible(
     model: ExactPosterior | EnsembleRegressor,
-    X: Array,
+    candidates: ArrayLike,
     limits: tuple[ArrayLike | None, ArrayLike | None],
     probability: float,
 ) -> Flags:
-    """Return at which points f lies within the limits with a probability, (n,)."""
+    """Return at which candidates f lies within the limits with a probability, (n,)."""
     if not is_row(limits) or len(limits) != 2:
         raise ValueError(f"limits = {limits!r:.60}: must be (low, high)")
     if all(limit is None for limit in limits):
-        return np.ones(len(X), dtype=bool)
-    mean, variance = model._moments(X, joint=False)
+        return np.ones(np.shape(candidates)[0], dtype=bool)
+    moments = model.predict(candidates, return_std=True)
+    mean, std = (part.reshape(len(part), -1) for part in moments)
     sides = []
     for limit, none in zip(limits, (-np.inf, np.inf), strict=True):
         values = as_array("limits", none if limit is None else limit)
@@ -228,7 +229,7 @@ def _admissible(
     if not np.all(low < high):
         raise ValueError(f"limits = {limits!r:.60}: low must be below high")
     # P(low < f < high) = Π_j Φ((high_j - m_j) / s_j) - Φ((low_j - m_j) / s_j)
-    std = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+    std = np.maximum(std, np.sqrt(np.finfo(float).tiny))
     inside = norm.cdf((high - mean) / std) - norm.cdf((low - mean) / std)
     return np.asarray(inside.prod(axis=1) >= probability)
 
@@ -243,9 +244,9 @@ def _joint(
     members = model.fitted_members()
     samples = members.sample(X)
     K, _, n_out = samples.shape
-    if K < LEAST:
+    if K < FEWEST_MEMBERS:
         why = "the covariances between points that they tell are too noisy"
-        raise ValueError(f"model has {K} members: must be at least {LEAST}, {why}")
+        raise ValueError(f"model has {K} members: must be at least {FEWEST_MEMBERS}, {why}")
     mean = samples.mean(axis=0)
     away = (samples - mean) / np.sqrt(K - 1)
     draws = output_vectors(away)

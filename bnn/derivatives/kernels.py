@@ -46,7 +46,7 @@ def kernel_gradient(kernel: sk.Kernel, a: Array, b: Array) -> tuple[Array, Array
         kernel: A kernel of bnn, a constant or white one of scikit-learn, or sums and products of
             these.
         a: Points, (..., n_in).
-        b: Points of a shape that goes with it.
+        b: Points, (..., n_in), broadcastable against a.
 
     Returns:
         k(a, b), (...), and ∂k/∂a, (..., n_in).
@@ -115,7 +115,7 @@ def prior_gradient(prior: GaussianProcessPrior, output: int, A: Array, B: Array)
         prior: The prior.
         output: j.
         A: Points, (..., n_in).
-        B: Points of a shape that goes with it.
+        B: Points, (..., n_in), broadcastable against A.
 
     Returns:
         ∂k_j(a, b)/∂a, (..., n_in), zero for inputs that the kernel does not see.

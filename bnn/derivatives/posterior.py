@@ -4,7 +4,6 @@ Source: Rasmussen & Williams (2006), section 9.4, for derivatives of Gaussian pr
 """
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from bnn._validation import Array
 from bnn.derivatives.kernels import mean_gradient, prior_gradient
@@ -42,7 +41,6 @@ def _of_process(posterior: ProcessPosterior, X: Array) -> tuple[Array, Array]:
     """Return ∂m/∂x and ∂v/∂x of a Gaussian process given data, (n, n_out, n_in) each."""
     prior = posterior.prior
     n, n_in = X.shape
-    N = len(posterior.X)
     axes = posterior.axes
     n_out = len(axes)
     alike = prior.alike
@@ -52,18 +50,10 @@ def _of_process(posterior: ProcessPosterior, X: Array) -> tuple[Array, Array]:
     latent = np.empty((n, n_out, n_in))
     for c, j in enumerate(alike):
         # ∂/∂x k(x, X_train) α
-        latent[:, c] = np.einsum("nai,a->ni", cross[j], posterior._solved[:, c])
+        latent[:, c] = np.einsum("nai,a->ni", cross[j], posterior.solved[:, c])
     mean = mean_gradient(prior, n_in) + np.einsum("jc,nci->nji", axes, latent)
-    solved = {}
-    for source, root in posterior._roots.items():
-        # β = K⁻¹ k(X_train, x)
-        whitened = posterior._whitened(X, source)
-        solved[source] = solve_triangular(root, whitened, lower=True, trans=1, check_finite=False)
     columns = np.empty((n, n_out, n_in))
-    for c, j in enumerate(alike):
-        beta = solved[posterior._sources[0 if posterior.coupled else c]]
-        if posterior.coupled:
-            beta = beta[c * N : (c + 1) * N, c * n : (c + 1) * n]
-        # ∂/∂x (k(x, x) - kᵀ K⁻¹ k) = ∂k(x, x)/∂x - 2 βᵀ ∂k/∂x
+    for c, (j, beta) in enumerate(zip(alike, posterior.kriging_weights(X), strict=True)):
+        # ∂/∂x (k(x, x) - kᵀ K⁻¹ k) = ∂k(x, x)/∂x - 2 βᵀ ∂k/∂x, with β = K⁻¹ k
         columns[:, c] = own[j] - 2.0 * np.einsum("an,nai->ni", beta, cross[j])
     return mean, np.einsum("jc,nci->nji", axes**2, columns)

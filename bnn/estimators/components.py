@@ -144,7 +144,7 @@ def _held_out_covariance(y: Array, vectors: Array) -> Array:
 
 
 def _held_out_rest(y: Array, n_scores: int) -> Array:
-    """Return what so many components of the other rows leave of each row of y, (N, n_out)."""
+    """Return the cross-validated residuals of n_scores components, (N, n_out)."""
     fold = np.arange(len(y)) % FOLDS
     rest = np.empty_like(y)
     for i in range(min(FOLDS, len(y))):

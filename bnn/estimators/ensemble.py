@@ -32,8 +32,7 @@ from bnn.estimators.regressor import PredictiveRegressor
 from bnn.noise import Covariance, Noise, checked_noise, covariance_at
 from bnn.priors.samplers import FunctionalPrior
 from bnn.scaling import BoundsScaler, Scaling
-from bnn.storage import NotStored
-from bnn.storage.values import kept, same
+from bnn.storage.values import NotStored, kept, same
 
 
 class ConstantInputWarning(UserWarning):

@@ -1,7 +1,7 @@
 """The exact posterior of a Gaussian process prior, as a scikit-learn estimator."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -23,7 +23,9 @@ from bnn.priors.conditioning import NuggetWarning, ProcessPosterior, resolved
 from bnn.priors.gaussian_process import MOST_ROWS
 from bnn.priors.mixture import MixturePosterior, MixturePrior
 from bnn.priors.precision_factors import Prior, factors_of
-from bnn.storage import NotStored, storable
+from bnn.storage import storable
+from bnn.storage.values import NotStored
+from bnn.training.execution import counted
 
 GRADIENT_ENTRIES = 2**22  # numbers of the derivatives of a kernel that are computed at a time
 
@@ -189,20 +191,26 @@ class ExactPosterior(PredictiveRegressor):
         return [f"{len(self.X_)} data", *table(outputs, rows)]
 
     def _mean(self, X: Array) -> Array:
-        batches = self.posterior_.batches(len(X))
-        return np.concatenate([self.posterior_.mean(X[part]) for part in batches])
+        given = self.posterior_
+        return np.concatenate([given.mean(X[part]) for part in self._batches(X, "predictions")])
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
-        batches = self.posterior_.batches(len(X))
-        spreads = np.concatenate([self.posterior_.covariances(X[part]) for part in batches])
+        given = self.posterior_
+        batches = self._batches(X, "predictions")
+        parts = [(given.mean(X[part]), given.covariances(X[part])) for part in batches]
+        mean, spreads = map(np.concatenate, zip(*parts, strict=True))
         # S(x) = Cov f(x), or its diagonal
-        spreads = spreads if joint else np.einsum("njj->nj", spreads)
-        return self._mean(X), spreads
+        return mean, spreads if joint else np.einsum("njj->nj", spreads)
+
+    def _batches(self, X: Array, title: str) -> Iterator[slice]:
+        """Yield batches of the points X, with a bar on a terminal."""
+        return counted(self.posterior_.batches(len(X)), title, "part")
 
     def _moment_gradients(self, X: Array) -> tuple[Array, Array]:
         # The gradients of a batch have n_in times as many numbers as its covariance has.
         size = max(GRADIENT_ENTRIES // (X.shape[1] * len(self.X_)), 1)
-        parts = [moment_gradients(self.posterior_, X[part]) for part in gen_batches(len(X), size)]
+        batches = counted(list(gen_batches(len(X), size)), "gradients", "part")
+        parts = [moment_gradients(self.posterior_, X[part]) for part in batches]
         by_mean, by_variance = zip(*parts, strict=True)
         return np.concatenate(by_mean), np.concatenate(by_variance)
 
@@ -244,7 +252,7 @@ class ExactPosterior(PredictiveRegressor):
         values = as_columns("y", as_finite("y", y), len(points))
         if values.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y has {values.shape[1]} outputs: must be {self.prior_.n_outputs}")
-        batches = self.posterior_.batches(len(points))
+        batches = self._batches(points, "density")
         parts = [self._log_density(points[part], values[part]) for part in batches]
         return float(np.concatenate(parts).sum())
 
@@ -255,7 +263,7 @@ class ExactPosterior(PredictiveRegressor):
             return self.posterior_.log_density(X, y, covariances)
         # p(y | x) = ∫ p(λ) p(y | x, noise Ψ / λ) dλ with the scale matrix Ψ = (1 - 2/ν) Σ(x)
         scale = scaled(noise, covariances) * np.ones((len(X), 1, 1))
-        away = y - self._mean(X)
+        away = y - self.posterior_.mean(X)
         # (y - m)ᵀ Ψ⁻¹ (y - m)
         squares = np.einsum("ni,nij,nj->n", away, np.linalg.inv(scale), away)
         # log p(y | x) = log Σ_l w_l p(y | x, noise Ψ / λ_l)

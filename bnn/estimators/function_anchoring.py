@@ -30,7 +30,7 @@ from bnn.noise import Covariance, Noise, StudentNoise, covariance_at, noise_of_d
 from bnn.priors.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.priors.evidence import fit_mixture
 from bnn.priors.mixture import MixturePosterior, MixturePrior, combination
-from bnn.scaling import Scaling
+from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import storable
 from bnn.training.execution import progress_bar, titled
 from bnn.training.settings import TrainingSettings
@@ -170,41 +170,29 @@ def _anchor_to_process(
 ) -> Members:
     """Anchor members to realisations of one prior; arguments as those of `anchor_functions`."""
     prior = drawn_prior(pretrained)
+    network = pretrained.architecture
     scaler = pretrained.output_scaler
     points = np.concatenate([X, _measurement_points(pretrained, anchoring.points, seeds)])
     inputs = pretrained.input_scaler.transform(points)
     anchors = pretrained.weights[:n_members]
     numbers = pretrained.numbers[:n_members]
-    # Realisations g, their covariance C and Σ_noise, of outputs scaled to [-1, 1]
+    # Realisations g and their covariance C, of outputs scaled to [-1, 1]
     g = scaler.transform(prior.at(points, numbers, anchoring.centred))
     seed = spawn(seeds, Purpose.COVARIANCE)
     C = prior.scaled_covariance(points, scaler, anchoring.realisations, seed)
     covariance = covariance_at(noise, X)
-    scaled_noise = scaler.transform_covariance(covariance)
-    nuggets = _nuggets(scaled_noise, anchoring.nugget, C)
+    nuggets = _nuggets(scaler.transform_covariance(covariance), anchoring.nugget, C)
     prior_metric = Metric(C, nuggets)
-    posterior = _conditioned(C, scaled_noise, covariance, len(X))
-    # Matheron's rule: f* = g + G (ỹ - g(X))
-    generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(anchors))
-    perturbed = _perturbed_data(X, y, covariance, generators, anchoring.centred)
-    targets = posterior.apply(g, scaler.transform(perturbed))
+    targets, S = _posterior_realisations(g, C, X, y, covariance, scaler, anchoring.centred, seeds)
     # Each member minimises (f - f*)ᵀ (S + δ² I)⁻¹ (f - f*).
-    result = fit_functions(
-        pretrained.architecture,
-        anchors,
-        inputs,
-        targets,
-        posterior.covariance,
-        nuggets,
-        StoppingRule(anchoring.iterations, loss=anchoring.tolerance),
-        device,
-        titled("training", anchoring.progress),
-    )
+    rule = StoppingRule(anchoring.iterations, loss=anchoring.tolerance)
+    title = titled("training", anchoring.progress)
+    result = fit_functions(network, anchors, inputs, targets, S, nuggets, rule, device, title)
     # Penalties (f - g)ᵀ (C + δ² I)⁻¹ (f - g)
-    moved = pretrained.architecture.forward(result.weights.astype(float), inputs) - g
+    moved = network.forward(result.weights.astype(float), inputs) - g
     penalties = prior_metric.squares(torch.as_tensor(output_vectors(moved))).numpy()
     return Members(
-        architecture=pretrained.architecture,
+        architecture=network,
         start=anchors,
         weights=result.weights,
         inputs=points,
@@ -221,27 +209,37 @@ def _anchor_to_process(
     )
 
 
-def _conditioned(C: Array, noise: Array, unscaled: Array, n_data: int) -> Conditioning:
-    """Condition the prior on the training inputs, which are the first measurement points."""
-    # G = C(., X) (C(X, X) + Σ_noise)⁻¹ and the posterior covariance S = C - G C(X, .)
-    try:
-        return Conditioning.on_first_points(C, noise, n_data)
-    except np.linalg.LinAlgError:
-        least = np.sqrt(np.einsum("...jj->...j", unscaled).min())
-        reason = "too small for the prior in double precision"
-        other = "or a kernel of one's own has negative eigenvalues"
-        raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
-
-
-def _perturbed_data(
-    X: Array, y: Array, covariance: Array, generators: list[np.random.Generator], centred: bool
-) -> Array:
-    """Return ỹ of each member, (K, N, n_out), on request with the data as their average."""
-    # ỹ = y + e with e ~ N(0, Σ_noise)
+def _posterior_realisations(
+    g: Array,
+    C: Array,
+    X: Array,
+    y: Array,
+    covariance: Array,
+    scaler: BoundsScaler,
+    centred: bool,
+    seeds: np.random.SeedSequence,
+) -> tuple[Array, Array]:
+    """Return f*, (K, n, n_out), of prior realisations g with covariance C, and the blocks of S."""
+    generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(g))
+    # ỹ = y + e with e ~ N(0, Σ_noise), on request with the data as their average
     _, perturbed = resample(X, y, "likelihood", covariance, generators)
     if centred:
         perturbed += y - perturbed.mean(axis=0)
-    return perturbed
+    posterior = _conditioned(C, scaler, covariance, len(X))
+    # Matheron's rule: f* = g + G (ỹ - g(X))
+    return posterior.apply(g, scaler.transform(perturbed)), posterior.covariance
+
+
+def _conditioned(C: Array, scaler: BoundsScaler, covariance: Array, n_data: int) -> Conditioning:
+    """Condition the prior on the training inputs, which are the first measurement points."""
+    # G = C(., X) (C(X, X) + Σ_noise)⁻¹ and the posterior covariance S = C - G C(X, .)
+    try:
+        return Conditioning.on_first_points(C, scaler.transform_covariance(covariance), n_data)
+    except np.linalg.LinAlgError:
+        least = np.sqrt(np.einsum("...jj->...j", covariance).min())
+        reason = "too small for the prior in double precision"
+        other = "or a kernel of one's own has negative eigenvalues"
+        raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
 
 
 def _nuggets(noise: Array, given: float | None, C: Array) -> Array:

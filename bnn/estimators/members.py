@@ -1,7 +1,8 @@
 """Trained networks with their data, and the training of members to data."""
 
+import itertools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -26,7 +27,7 @@ from bnn.networks.mlp import MLP
 from bnn.noise import RESAMPLINGS, Covariance, checked_noise, covariance_at, resample
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
-from bnn.training.execution import titled
+from bnn.training.execution import counted, titled
 from bnn.training.loop import DivergenceError, DivergenceWarning, train
 from bnn.training.members import Objective
 from bnn.training.settings import TrainingSettings
@@ -105,13 +106,16 @@ class Networks:
             raise ValueError(f"X has shape {X.shape}: must be (n, {n_in})")
         X = self.input_scaler.transform(X)
         values = np.empty((len(self.weights), len(X), self.architecture.n_outputs))
-        for first in range(0, len(self.weights), MEMBER_BLOCK):
-            members = slice(first, first + MEMBER_BLOCK)
+        for members, points in self._blocks(len(X), POINT_BLOCK, "predictions"):
             weights = self.weights[members].astype(float)
-            for start in range(0, len(X), POINT_BLOCK):
-                points = slice(start, start + POINT_BLOCK)
-                values[members, points] = self.architecture.forward(weights, X[points])
+            values[members, points] = self.architecture.forward(weights, X[points])
         return self.output_scaler.inverse_transform(values)
+
+    def _blocks(self, n: int, size: int, title: str) -> Iterator[tuple[slice, slice]]:
+        """Yield blocks of members and of n points, with a bar on a terminal."""
+        members = gen_batches(len(self.weights), MEMBER_BLOCK)
+        blocks = list(itertools.product(members, gen_batches(n, size)))
+        return counted(blocks, title, "part")
 
     def gradients(self, X: Array) -> Array:
         """Return ∂f^[k]/∂x of every network at X (n, n_in), (K, n, n_out, n_in)."""
@@ -119,10 +123,9 @@ class Networks:
         scaled = torch.as_tensor(self.input_scaler.transform(as_points("X", X)))
         weights = torch.as_tensor(self.weights.astype(float))
         by_input = np.empty((len(weights), len(X), net.n_outputs, net.n_inputs))
-        for points in gen_batches(len(X), GRADIENT_BLOCK):
-            for members in gen_batches(len(weights), MEMBER_BLOCK):
-                state = Linearisation(net, weights[members], scaled[points])
-                by_input[members, points] = state.input_jacobian().swapaxes(1, 2).numpy()
+        for members, points in self._blocks(len(X), GRADIENT_BLOCK, "gradients"):
+            state = Linearisation(net, weights[members], scaled[points])
+            by_input[members, points] = state.input_jacobian().swapaxes(1, 2).numpy()
         # y = h_out f((x - c) / h_in) + c_out
         scale = self.output_scaler.half_range[:, None] / self.input_scaler.half_range
         return np.asarray(by_input * scale)
@@ -276,6 +279,12 @@ class Task:
     resampling: str
     seeds: np.random.SeedSequence
 
+    def resampled(self, n_members: int) -> tuple[Floats, Floats]:
+        """Return the data of each member: inputs ((K,) N, n_in) and targets (K, N, n_out)."""
+        generators = member_generators(spawn(self.seeds, Purpose.RESAMPLING), n_members)
+        covariance = covariance_at(self.noise_covariance, self.X)
+        return resample(self.X, self.y, self.resampling, covariance, generators)
+
 
 def train_to_data(
     task: Task,
@@ -291,33 +300,29 @@ def train_to_data(
     check_option("resampling", task.resampling, RESAMPLINGS)
     check_device(device)
     K = len(start)
-    network = task.architecture
+    mlp = task.architecture
     title = titled("training", training.progress)
-    generators = member_generators(spawn(task.seeds, Purpose.RESAMPLING), K)
-    kept = task.noise_covariance
-    covariance = covariance_at(kept, task.X)
-    inputs, targets = resample(task.X, task.y, task.resampling, covariance, generators)
-    data = task.input_scaler.transform(inputs), task.output_scaler.transform(targets)
-    given = network, start, *data
-    noise = task.output_scaler.transform_covariance(covariance_at(kept, inputs))
+    inputs, targets = task.resampled(K)
+    X = task.input_scaler.transform(inputs)
+    y = task.output_scaler.transform(targets)
+    noise = task.output_scaler.transform_covariance(covariance_at(task.noise_covariance, inputs))
     if optimiser == "gauss_newton":
         assert isinstance(weight_prior, ProperGaussian)
         assert anchors is not None
         prior = weight_prior.covariance
-        result = fit_weights(*given, noise, prior, OPTIMUM, anchors, device, title)
+        result = fit_weights(mlp, start, X, y, noise, prior, OPTIMUM, anchors, device, title)
     else:
         term = None if weight_prior is None else weight_prior.regulariser()
         goal = Objective(_precision(noise), term, anchors)
         seeds = member_seeds(spawn(task.seeds, Purpose.TRAINING), K)
-        result = train(*given, training, seeds=seeds, objective=goal, device=device, progress=title)
+        result = train(
+            mlp, start, X, y, training, seeds=seeds, objective=goal, device=device, progress=title
+        )
     numbers = finite_members(K, result.diverged, "training")
     weights = result.weights[numbers]
     kept_anchors = None if anchors is None else anchors[numbers]
-    penalties = np.zeros(len(weights))
-    if weight_prior is not None and kept_anchors is not None:
-        penalties = weight_prior.penalty(weights, kept_anchors)
     return Members(
-        architecture=network,
+        architecture=mlp,
         start=start[numbers],
         weights=weights,
         inputs=inputs if inputs.ndim == 2 else inputs[numbers],
@@ -327,10 +332,17 @@ def train_to_data(
         losses=result.losses,
         epochs=result.epochs,
         numbers=numbers,
-        noise_covariance=kept,
+        noise_covariance=task.noise_covariance,
         anchors=kept_anchors,
-        penalties=penalties,
+        penalties=_penalties(weight_prior, weights, kept_anchors),
     )
+
+
+def _penalties(weight_prior: WeightPrior | None, weights: Floats, anchors: Floats | None) -> Array:
+    """Return the penalties of weights (K, d), (K,), which are zero without a prior or anchors."""
+    if weight_prior is None or anchors is None:
+        return np.zeros(len(weights))
+    return weight_prior.penalty(weights, anchors)
 
 
 def _precision(noise: Array) -> Array:

@@ -13,6 +13,7 @@ from bnn._text import short
 from bnn._validation import (
     MOST_NETWORKS,
     Array,
+    Floats,
     as_data,
     as_finite,
     check_count,
@@ -26,15 +27,16 @@ from bnn._validation import (
 )
 from bnn.estimators.members import Networks, finite_members, perturbed_starts
 from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
 from bnn.priors.conditioning import check_nugget
 from bnn.priors.drawn_priors import DrawnPrior
-from bnn.priors.gaussian_process import GaussianProcessPrior, default_prior
+from bnn.priors.gaussian_process import default_prior
 from bnn.priors.samplers import FunctionalPrior, draw_realisations, truncated_normal_hypercube
 from bnn.scaling import BoundsScaler, Scaling, scaler_of, warn_far
-from bnn.storage import NotStored, storable
-from bnn.storage.values import dataclass_fields, kept
+from bnn.storage import storable
+from bnn.storage.values import NotStored, dataclass_fields, kept
 from bnn.training.execution import titled
-from bnn.training.loop import train
+from bnn.training.loop import TrainingResult, train
 from bnn.training.settings import TrainingSettings
 from bnn.weight_priors import WEIGHT_PRIORS, WeightPrior
 
@@ -220,41 +222,28 @@ def pretrain(
         >>> networks.sample(X).shape
         (4, 12, 1)
     """
-    check_device(device)
     check_kind("network", network, Architecture)
     check_kind("settings", settings, Pretraining)
     check_kind("scaling", scaling, Scaling)
-    _check_prior_and_numbers(prior, n_features, n_outputs, nugget)
-    K = settings.n_networks
+    _check_arguments(prior, n_features, n_outputs, nugget, device)
     seeds = seed_sequence(random_state)
     given = getattr(prior, "points", None) if X is None else X
     inputs = _points(given, n_features, settings, scaling, seeds)
-    prior_seed = spawn(seeds, Purpose.PRIOR)
     n_in = inputs.shape[-1]
     scaler = scaler_of("scaling.inputs", scaling.inputs, inputs, n_in)
-    if prior is None:
-        prior = _prior_of_bounds(scaler, scaling, n_outputs or 1)
-    realisations = draw_realisations(prior, inputs, K, prior_seed)
+    prior = _given_or_default(prior, scaler, scaling, n_outputs or 1)
+    prior_seed = spawn(seeds, Purpose.PRIOR)
+    realisations = draw_realisations(prior, inputs, settings.n_networks, prior_seed)
     n_out = realisations.shape[2]
     _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
     output_scaler = scaler_of("scaling.outputs", scaling.outputs, realisations, n_out)
-    mlp = network.mlp(n_in, n_out)
-    start = perturbed_starts(mlp, K, network.init, settings.perturbation, seeds)
-    scaled_inputs = scaler.transform(inputs)
     targets = output_scaler.transform(realisations)
     if nugget is not None:
         check_nugget(np.full(n_out, nugget), targets.var(axis=0).mean(axis=0))
-    result = train(
-        mlp,
-        start,
-        scaled_inputs,
-        targets,
-        settings.training,
-        seeds=member_seeds(spawn(seeds, Purpose.PRETRAINING), K),
-        device=device,
-        progress=titled("pre-training", settings.training.progress),
-    )
-    numbers = finite_members(K, result.diverged, "pre-training")
+    mlp = network.mlp(n_in, n_out)
+    start = perturbed_starts(mlp, len(targets), network.init, settings.perturbation, seeds)
+    result = _fit(mlp, start, scaler.transform(inputs), targets, settings.training, seeds, device)
+    numbers = finite_members(len(targets), result.diverged, "pre-training")
     return Pretrained(
         architecture=mlp,
         start=start[numbers],
@@ -272,10 +261,33 @@ def pretrain(
     )
 
 
-def _check_prior_and_numbers(
-    prior: object, n_features: int | None, n_outputs: int | None, nugget: float | None
+def _fit(
+    mlp: MLP,
+    start: Floats,
+    inputs: Array,
+    targets: Array,
+    training: TrainingSettings,
+    seeds: np.random.SeedSequence,
+    device: str,
+) -> TrainingResult:
+    """Train networks from `start` (K, d) to scaled values of the realisations, (K, M, n_out)."""
+    return train(
+        mlp,
+        start,
+        inputs,
+        targets,
+        training,
+        seeds=member_seeds(spawn(seeds, Purpose.PRETRAINING), len(start)),
+        device=device,
+        progress=titled("pre-training", training.progress),
+    )
+
+
+def _check_arguments(
+    prior: object, n_features: int | None, n_outputs: int | None, nugget: float | None, device: str
 ) -> None:
     """Raise ValueError where an argument of `pretrain` is not admissible."""
+    check_device(device)
     check_functional_prior(prior)
     for name, number in (("n_features", n_features), ("n_outputs", n_outputs)):
         if number is not None:
@@ -286,10 +298,12 @@ def _check_prior_and_numbers(
         raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
 
 
-def _prior_of_bounds(
-    inputs: BoundsScaler, scaling: Scaling, n_outputs: int
-) -> GaussianProcessPrior:
-    """Return GaussianProcessPrior() in units of the bounds."""
+def _given_or_default(
+    prior: FunctionalPrior | None, inputs: BoundsScaler, scaling: Scaling, n_outputs: int
+) -> FunctionalPrior:
+    """Return the prior or, where none is given, GaussianProcessPrior() in units of the bounds."""
+    if prior is not None:
+        return prior
     # Output bounds "data" follow from realisations of the prior, which then has unit scale.
     known = None if isinstance(scaling.outputs, str) else scaling.outputs
     return default_prior(inputs, scaler_of("scaling.outputs", known, None, n_outputs))

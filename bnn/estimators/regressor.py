@@ -19,6 +19,7 @@ from bnn._validation import (
     check_flags,
     check_ranges,
     check_readable,
+    not_a_number,
     not_finite,
 )
 from bnn.derivatives.kernels import noise_gradient
@@ -227,12 +228,13 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         names = ", ".join(data)
         try:
             checked = validate_data(self, *data.values(), dtype=float, **options)
-        except TypeError as error:
-            raise TypeError(f"{names}: {error}") from None
-        except (OverflowError, RuntimeError, ValueError) as error:
-            # scikit-learn says that there is NaN in an array, but not where.
-            found = [_complaint(name, values) for name, values in data.items()]
-            raise ValueError(next(filter(None, found), f"{names}: {error}")) from None
+        except (OverflowError, RuntimeError, TypeError, ValueError) as error:
+            found: list[str | None] = []
+            if "feature names" not in str(error):
+                # scikit-learn says that there is NaN or text in an array, but not where.
+                found = [_complaint(name, values) for name, values in data.items()]
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(next(filter(None, found), f"{names}: {error}")) from None
         parts = checked if len(data) > 1 else [checked]
         given = zip(data.items(), parts, strict=True)
         return [as_finite(name, part, table=values) for (name, values), part in given]
@@ -263,11 +265,13 @@ def _alike(value: object, default: object) -> bool:
 
 
 def _complaint(name: str, values: ArrayLike) -> str | None:
-    """Say which entry is not finite; None if all are, or if this is no array of numbers."""
+    """Say which entry is no number, or not finite; None if that is not what is wrong."""
+    if hasattr(values, "columns") and not len(values.columns):
+        return f"{name} has no columns"
     try:
         array = check_array(
             values, dtype=float, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0
         )
     except (OverflowError, RuntimeError, TypeError, ValueError):
-        return None
+        return not_a_number(name, values)
     return not_finite(name, array, values) if array.ndim else None

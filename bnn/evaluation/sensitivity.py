@@ -12,7 +12,7 @@ from bnn._seeding import RandomState, generator
 from bnn._text import Short, table
 from bnn._validation import Array, as_finite, check_count
 from bnn.scaling import BoundsScaler
-from bnn.training.execution import progress_bar, titled
+from bnn.training.execution import counted
 
 LEVELS = 25  # values of an input at which its main effect is computed
 POINTS = 256  # of the other inputs, at most, over which it averages
@@ -129,16 +129,14 @@ def sensitivity(
     first = []
     total = []
     effects = []
-    with progress_bar(n_in, titled("sensitivity", None), "input") as bar:
-        for i in range(n_in):
-            mixed = A.copy()
-            mixed[:, i] = B[:, i]
-            h = _predicted(model, mixed)
-            # V_i = E (g - c)(h - f) and V_Ti = ½ E (f - h)²
-            first.append(np.mean((g - centre) * (h - f), axis=0))
-            total.append(0.5 * np.mean((f - h) ** 2, axis=0))
-            effects.append(_effect(model, A[:POINTS], i, levels[i]))
-            bar.update()
+    for i in counted(range(n_in), "sensitivity", "input"):
+        mixed = A.copy()
+        mixed[:, i] = B[:, i]
+        h = _predicted(model, mixed)
+        # V_i = E (g - c)(h - f) and V_Ti = ½ E (f - h)²
+        first.append(np.mean((g - centre) * (h - f), axis=0))
+        total.append(0.5 * np.mean((f - h) ** 2, axis=0))
+        effects.append(_effect(model, A[:POINTS], i, levels[i]))
     shares = np.where(variance > 0.0, variance, np.nan)
     return Sensitivity(
         np.transpose(first / shares),

@@ -86,7 +86,7 @@ def to_c(
         tables = ensemble_tables(found, weights)
         fewer = "smaller networks"
         each = 5 * weights.shape[1] + 8  # bytes per member
-    tables["TOTAL"] = int(total)
+    tables["TOTAL"] = 1 if total else 0
     if total:
         tables["LOG_NOISE"] = log_noise(model.noise_, model.n_features_in_)
     sources = files("bnn.export")

@@ -9,7 +9,7 @@ from botorch.posteriors.gpytorch import GPyTorchPosterior
 from gpytorch.distributions import MultitaskMultivariateNormal
 from torch import Tensor
 
-from bnn.acquisition.choice import LEAST
+from bnn.acquisition.choice import FEWEST_MEMBERS
 from bnn.estimators.members import Members
 from bnn.noise import HeteroscedasticNoise
 
@@ -90,9 +90,9 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
     ) -> Self:
         """Return the model given Y (..., n, n_out) at X; the noise may have variances like Y."""
         K = self.transform.shape[-1]
-        if K < LEAST:
+        if K < FEWEST_MEMBERS:
             why = "the covariances between points that they tell are too noisy"
-            raise ValueError(f"model has {K} members: must be at least {LEAST}, {why}")
+            raise ValueError(f"model has {K} members: must be at least {FEWEST_MEMBERS}, {why}")
         mean, A, R = self._results(X, noise)
         # C + R = s sᵀ with C = Aᵀ A, and R = r rᵀ
         s = torch.linalg.cholesky(A.mT @ A + R)

@@ -12,11 +12,11 @@ from bnn._validation import LARGEST, Array, Floats, Ints, as_array, as_columns, 
 
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
 NOMINAL = 0.95  # of the joint region of the outputs, by which an estimate is judged
-LEAST = 0.85  # that it has to hold of new noise
+LEAST_COVERAGE = 0.85  # a lower one gives a NoiseWarning
 
 
 class NoiseWarning(UserWarning):
-    """The noise given exceeds the scatter of the data, or few repeated runs tell of it."""
+    """The noise exceeds the scatter of the data, or is estimated from too few repeated runs."""
 
 
 def noise_covariance(
@@ -92,7 +92,7 @@ def deviations(y: Array, groups: ArrayLike) -> tuple[Array, Ints, Ints]:
 
 def warn_of_few(held: float, freedom: int, stacklevel: int) -> None:
     """Warn if the joint region of an estimate holds far less of new noise than it should."""
-    if held < LEAST:
+    if held < LEAST_COVERAGE:
         message = (
             f"groups: {freedom} degrees of freedom tell too little of the noise: the joint "
             f"{NOMINAL:.0%} region of the outputs holds about {held:.0%} of new noise"

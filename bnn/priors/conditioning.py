@@ -25,18 +25,19 @@ from scipy.linalg.lapack import dpocon, dpotrf
 from scipy.stats import norm
 from sklearn.utils import gen_batches
 
+from bnn._text import Short
 from bnn._validation import Array, Ints, as_array
 from bnn.noise import HeteroscedasticNoise, Noise
 from bnn.noise.covariances import is_diagonal, noise_blocks
 from bnn.priors.gaussian_process import MOST_ROWS, GaussianProcessPrior, covariance_root
+from bnn.training.execution import counted
 
 ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
 # Rounding errors shift the eigenvalues of the covariance of N data by up to about N eps times its
 # largest entry.
 ROUNDING = 4.0 * np.finfo(float).eps
-LEAST_DEVIATION = (
-    1e-10  # of a prior that varies, in the networks' units, where outputs lie in [-1, 1]
-)
+# Of a prior that varies, in the networks' units, where outputs lie in [-1, 1].
+LEAST_DEVIATION = 1e-10
 
 Source: TypeAlias = tuple[int, tuple[float, ...]]  # number of a kernel, and variances of the noise
 # Means at n points, (n, n_out), covariances between outputs at each, (n, n_out, n_out), and the
@@ -45,7 +46,7 @@ JointColumns: TypeAlias = tuple[Array, Array, Callable[[Ints], Array]]
 
 
 class NuggetWarning(UserWarning):
-    """The noise is less than double precision resolves beside the prior."""
+    """The noise is too small, relative to the prior, for double precision."""
 
 
 def log_diagonal(roots: Array) -> Array:
@@ -89,8 +90,10 @@ def resolved(noise: Array, priors: Sequence[GaussianProcessPrior], X: Array) -> 
             if all(_is_factorised(each, variances[..., j]) for each in covariances):
                 small[..., j] = False
     else:
+        # The noise is enough where all eigenvalues of Σ_noise - diag(ℓ) are >= 0.
         small = np.linalg.eigvalsh(noise - np.diag(least))[..., :1] < 0.0
-    return np.asarray(noise + (small * least)[..., None] * np.eye(len(least)))
+    nugget = np.where(small, least, 0.0)
+    return np.asarray(noise + nugget[..., None] * np.eye(len(least)))
 
 
 def _is_factorised(prior: Array, variances: Array) -> bool:
@@ -149,8 +152,8 @@ def check_nugget(nuggets: Array, variances: Array) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Conditioning:
+@dataclass(frozen=True, repr=False)
+class Conditioning(Short):
     """The affine map from prior realisations to posterior ones at the points X."""
 
     gains: Array  # G by blocks, (B, m, p), for p data in a block
@@ -193,11 +196,12 @@ class Conditioning:
         """Return G v at X, (K, n, n_out), for v (K, N, n_out)."""
         K, _, n_out = misfit.shape
         by_block = output_vectors(misfit).reshape(K, len(self.gains), -1)
+        # G v, block by block
         correction = np.einsum("bmp,kbp->kbm", self.gains, by_block, optimize=True)
         return np.asarray(correction.reshape(K, n_out, -1).swapaxes(1, 2))
 
 
-class ProcessPosterior:
+class ProcessPosterior(Short):
     """A Gaussian process prior given data, with factors of N x N matrices where that is possible.
 
     Diagonal noise leaves the outputs independent: U = I. Where all outputs have the same kernel K,
@@ -211,6 +215,7 @@ class ProcessPosterior:
         noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
         axes: U, (n_out, n_out).
         coupled: Whether the outputs are coupled.
+        solved: α = (K + σ²I)⁻¹ v of each column v of (y - m) U, (N, n_out).
         log_evidences: log p(v) of each column v of (y - m) U; a single one if coupled.
     """
 
@@ -232,11 +237,12 @@ class ProcessPosterior:
         columns = (residual @ self.axes).T.reshape(1 if self.coupled else y.shape[1], -1)
         keys = map(tuple, variances.reshape(len(variances), -1).tolist())
         self._sources = list(zip(alike, keys, strict=True))[: len(columns)]
-        self._roots = {source: self._root(*source) for source in dict.fromkeys(self._sources)}
+        different = counted(list(dict.fromkeys(self._sources)), "conditioning", "output")
+        self._roots = {source: self._root(*source) for source in different}
         roots = [self._roots[source] for source in self._sources]
         # α = (K + σ²I)⁻¹ v for each column v of (y - m) U
         solved = np.array([cho_solve((L, True), v) for L, v in zip(roots, columns, strict=True)])
-        self._solved = solved.reshape(residual.shape[::-1]).T
+        self.solved = solved.reshape(residual.shape[::-1]).T
         # log p(v) = -½ (vᵀ α + log |K + σ²I| + N log 2π), with log |L Lᵀ| = 2 Σ log L_ii
         log_determinants = [2.0 * log_diagonal(root).sum() for root in roots]
         quadratic = np.sum(columns * solved, axis=1)
@@ -252,7 +258,8 @@ class ProcessPosterior:
             return self._cholesky(prior + noise)
         # In the memory of K, which is symmetric.
         matrix = np.empty((len(self.X), len(self.X)), order="F")
-        for part in gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)):
+        parts = list(gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)))
+        for part in counted(parts, "covariance of the data", "part"):
             matrix[:, part] = self.prior.covariance(self.X, self.X[part], output)
         matrix[np.diag_indices(len(self.X))] += variances
         return self._cholesky(matrix)
@@ -285,8 +292,23 @@ class ProcessPosterior:
         for output in np.unique(alike):
             # E f(X) U = m(X) U + k(X, X_train) α
             cross = self.prior.covariance(X, self.X, output)
-            latent[:, alike == output] = cross @ self._solved[:, alike == output]
+            latent[:, alike == output] = cross @ self.solved[:, alike == output]
         return np.asarray(self.prior.mean_values(X) + latent @ self.axes.T)
+
+    def kriging_weights(self, X: Array) -> list[Array]:
+        """Return (K + σ²I)⁻¹ k(X_train, X) of each column of f U at X (n, n_in), (N, n) each."""
+        N = len(self.X)
+        n = len(X)
+        weights = {}
+        for source, root in self._roots.items():
+            # L⁻ᵀ W, with W = L⁻¹ k(X_train, X)
+            W = self._whitened(X, source)
+            weights[source] = solve_triangular(root, W, lower=True, trans=1, check_finite=False)
+        if not self.coupled:
+            return [weights[source] for source in self._sources]
+        joint = weights[self._sources[0]]
+        columns = range(len(self.axes))
+        return [joint[c * N : (c + 1) * N, c * n : (c + 1) * n] for c in columns]
 
     def covariances(self, X: Array) -> Array:
         """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
@@ -345,7 +367,8 @@ class ProcessPosterior:
         n_out = len(self.axes)
         n = len(X)
         # W = L⁻¹ k(X_train, X): the covariance is K - Wᵀ W.
-        whitened = {source: self._whitened(X, source) for source in self._roots}
+        sources = counted(list(self._roots), "covariances", "output")
+        whitened = {source: self._whitened(X, source) for source in sources}
         starts = n * np.arange(n_out if self.coupled else 1)
 
         def at(rows: Ints) -> Array:
@@ -369,7 +392,8 @@ class ProcessPosterior:
             raise ValueError(f"X has {len(X)} points: {rows}; predict has no such limit")
         scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
         # f U = E f U + R z, with R Rᵀ = S and z ~ N(0, I)
-        roots = [covariance_root(block, scale) for block in self._reduced(X)]
+        blocks = counted(list(self._reduced(X)), "realisations", "output")
+        roots = [covariance_root(block, scale) for block in blocks]
         noise = rng.standard_normal((n_samples, len(roots), len(roots[0])))
         latent = np.stack([noise[:, b] @ root.T for b, root in enumerate(roots)], axis=1)
         latent = latent.reshape(n_samples, -1, len(X)).swapaxes(1, 2)
@@ -392,7 +416,7 @@ class ProcessPosterior:
     def _reduced(self, X: Array) -> Array:
         """Return the posterior covariances of each column of f U."""
         found = {}
-        for source in self._roots:
+        for source in counted(list(self._roots), "joint covariance", "output"):
             # S = K - Wᵀ W
             W = self._whitened(X, source)
             found[source] = self._prior_covariance(X, X, source[0]) - W.T @ W

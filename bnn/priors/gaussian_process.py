@@ -28,7 +28,7 @@ from bnn.priors.kernels import RBF
 from bnn.priors.means import LinearMean, RandomMean
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
-from bnn.training.execution import progress_bar, titled
+from bnn.training.execution import counted
 
 MOST_ROWS = 10_000  # rows of a covariance whose root is computed, which takes minutes
 NEGLIGIBLE = 1e-8  # negative variances by rounding errors, relative to the largest
@@ -311,12 +311,10 @@ class GaussianProcessPrior(FunctionPrior):
             raise ValueError(f"X has {len(X)} points: {rows}")
         self.check_kernels(X)
         values = np.empty((n_samples, len(X), self.n_outputs))
-        with progress_bar(self.n_outputs, titled("realisations", None), "output") as bar:
-            for j in range(self.n_outputs):
-                # g_j = R z, with R Rᵀ = K_j and z ~ N(0, I)
-                noise = generator(spawn(seeds, 1, j)).standard_normal((n_samples, len(X)))
-                values[:, :, j] = noise @ covariance_root(self.covariance(X, X, j)).T
-                bar.update()
+        for j in counted(range(self.n_outputs), "realisations", "output"):
+            # g_j = R z, with R Rᵀ = K_j and z ~ N(0, I)
+            noise = generator(spawn(seeds, 1, j)).standard_normal((n_samples, len(X)))
+            values[:, :, j] = noise @ covariance_root(self.covariance(X, X, j)).T
         return values
 
     def means(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:

@@ -36,8 +36,8 @@ DEVIATIONS = (2.0, 1.5, 1.0)
 WIDE = 10.0  # prior deviation of a coefficient of the mean, for x and y of unit deviation
 STEP = 1e-3  # of the finite differences of gradients
 FARTHEST = 5.0  # slope of the noise in the search, relative to its prior deviation
-# Up to so many data the linear algebra of a search has one thread. Several threads would wait for
-# each other, and take up to eight times as long where other work runs.
+# Largest number of data with one BLAS thread. Several threads would wait for each other, and take
+# up to eight times as long where other work runs.
 ONE_THREAD = 1500
 SCREENED = 16  # random points of which the best is the start of a search
 # Points of the average over hyper-parameters are drawn from Student's t around the largest density,
@@ -48,7 +48,7 @@ WIDTH = 1.15
 OF_HYPERPRIOR = 0.25
 UNLIKELY = 1e-9  # probability beyond which no point is drawn
 FEWEST = 16  # components of an average over hyper-parameters
-PLACES = 64  # where mean and variance are compared
+N_CHECK_POINTS = 64  # where mean and variance are compared
 AROUND = 1.25  # width of the box in which an average is kept, relative to that of the data
 NEGLIGIBLE = 1e-5  # weight of a point that is left out, relative to the largest
 
@@ -329,9 +329,10 @@ def representatives(
 ) -> tuple[Ints, Array]:
     """Return numbers of few of S weighted settings, (most,), with weights, that stand for all.
 
-    Means of f and f² averaged over the few are those averaged over all, at PLACES places among the
-    data, along the directions in which they vary most. So many points are enough for that, as
-    Carathéodory's theorem says, and least squares with weights that are not negative finds them.
+    Means of f and f² averaged over the few are those averaged over all, at N_CHECK_POINTS places
+    among the data, along the directions in which they vary most. So many points are enough for
+    that, as Carathéodory's theorem says, and least squares with weights that are not negative finds
+    them.
 
     Args:
         X: Training inputs, (N, n_in).
@@ -341,7 +342,7 @@ def representatives(
     """
     middle = 0.5 * (X.min(axis=0) + X.max(axis=0))
     reach = 0.5 * AROUND * np.ptp(X, axis=0)
-    unit = qmc.LatinHypercube(len(middle), seed=generator(0)).random(PLACES)
+    unit = qmc.LatinHypercube(len(middle), seed=generator(0)).random(N_CHECK_POINTS)
     places = middle + (2.0 * unit - 1.0) * reach
     seen = np.flatnonzero(logs > logs.max() + np.log(NEGLIGIBLE))
     weights = softmax(logs[seen])

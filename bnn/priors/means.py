@@ -85,7 +85,7 @@ class RandomMean(Short):
         check_function("function", self.function)
 
 
-class ModelMean:
+class ModelMean(Short):
     """A low-fidelity model as the mean; it keeps its latest values, which kernels need again."""
 
     def __init__(self, function: Callable[[Array], ArrayLike]) -> None:

@@ -1,6 +1,6 @@
 """Mixtures of Gaussian process priors, such as one with several settings of its kernel."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,13 +9,14 @@ from scipy.linalg import block_diag
 from scipy.special import logsumexp, softmax
 
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
+from bnn._text import Short
 from bnn._validation import Array, Ints, as_finite, is_row, own_copy
 from bnn.noise.covariances import is_diagonal
 from bnn.priors.conditioning import JointColumns, ProcessPosterior
 from bnn.priors.gaussian_process import FunctionPrior, GaussianProcessPrior
 from bnn.storage import storable
 from bnn.storage.values import same
-from bnn.training.execution import progress_bar, titled
+from bnn.training.execution import counted
 
 TINY = 1e-300  # in place of a weight of zero, which has no logarithm
 COMBINATIONS = 32  # of components, where correlated noise couples the outputs
@@ -82,15 +83,9 @@ class MixturePrior(FunctionPrior):
         """Draw realisations; each output of a realisation has a component that is drawn for it."""
         seeds = seed_sequence(random_state)
         numbers = allocate_components(self.shares, n_samples, spawn(seeds, 0))
-        drawn = len(np.unique(numbers))
-        with progress_bar(drawn, titled("realisations", None), "component") as bar:
-
-            def draw(s: int) -> Array:
-                values = self.components[s].sample(X, n_samples, spawn(seeds, 1))
-                bar.update()
-                return values
-
-            return assembled(numbers, draw)
+        return assembled(
+            numbers, lambda s: self.components[s].sample(X, n_samples, spawn(seeds, 1))
+        )
 
 
 def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:
@@ -114,12 +109,12 @@ def allocate_components(shares: Array, n: int, random_state: RandomState) -> Int
 def assembled(numbers: Ints, draw: Callable[[int], Array]) -> Array:
     """Return draws (K, n, n_out); output j of draw k is that of component numbers[k, j]."""
     values: Array = np.zeros(1)
-    for s in np.unique(numbers):
+    for s in counted(np.unique(numbers).tolist(), "realisations", "component"):
         values = np.where(numbers[:, None] == s, draw(s), values)
     return values
 
 
-class MixturePosterior:
+class MixturePosterior(Short):
     """A mixture given data: posteriors of components, weighted by prior weights times evidence.
 
     The outputs of a mixture are independent under diagonal noise. Correlated noise couples their
@@ -136,7 +131,8 @@ class MixturePosterior:
     def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
         own = noise * np.eye(y.shape[1])
         self._independent = is_diagonal(noise)
-        self.posteriors = [ProcessPosterior(each, own, X, y) for each in prior.components]
+        components = counted(prior.components, "conditioning", "component")
+        self.posteriors = [ProcessPosterior(each, own, X, y) for each in components]
         alone = np.array([given.log_evidences for given in self.posteriors])
         # Posterior weights π_s p(y | s) / p(y), and the evidence p(y) = Σ_s π_s p(y | s)
         logs = alone + np.log(np.maximum(prior.shares, TINY))
@@ -146,7 +142,8 @@ class MixturePosterior:
         if not self._independent:
             self._combinations = allocate_components(self.shares, COMBINATIONS, 0)
             priors = [combination(prior, row) for row in self._combinations]
-            self.posteriors = [ProcessPosterior(each, noise, X, y) for each in priors]
+            combinations = counted(priors, "conditioning", "combination")
+            self.posteriors = [ProcessPosterior(each, noise, X, y) for each in combinations]
             together = np.array([given.log_evidences.sum() for given in self.posteriors])
             # log w = log p(y | combination) - Σ_j log p(y_j | component of j)
             chosen = np.take_along_axis(alone, self._combinations, axis=0)
@@ -165,10 +162,14 @@ class MixturePosterior:
         """Split n points into as many at a time as bounded memory allows."""
         return self.posteriors[0].batches(n)
 
+    def _counted(self, title: str) -> Iterator[ProcessPosterior]:
+        """Yield the posteriors, with a bar on a terminal."""
+        return counted(self.posteriors, title, "component")
+
     def mean(self, X: Array) -> Array:
         """Return the mean at X (n, n_in), (n, n_out)."""
         # E f = Σ_s w_s m_s
-        pairs = zip(self.weights, self.posteriors, strict=True)
+        pairs = zip(self.weights, self._counted("means"), strict=True)
         return np.asarray(np.sum([weights * given.mean(X) for weights, given in pairs], axis=0))
 
     def covariances(self, X: Array) -> Array:
@@ -177,7 +178,8 @@ class MixturePosterior:
         mean = np.einsum("sj,snj->nj", self.weights, means)
         total = np.zeros(1)
         # Cov f = Σ_s w_s (S_s + (m_s - m) (m_s - m)ᵀ), with √w_sj √w_sk between outputs j and k
-        for weights, own, given in zip(np.sqrt(self.weights), means, self.posteriors, strict=True):
+        posteriors = self._counted("covariances")
+        for weights, own, given in zip(np.sqrt(self.weights), means, posteriors, strict=True):
             away = weights * (own - mean)
             total = total + np.outer(weights, weights) * given.covariances(X)
             total += away[:, :, None] * away[:, None, :]
@@ -189,7 +191,8 @@ class MixturePosterior:
 
     def joint_columns(self, X: Array) -> JointColumns:
         """Prepare columns of the joint covariance at X, of which some are computed at a time."""
-        means, spreads, columns = zip(*(g.joint_columns(X) for g in self.posteriors), strict=True)
+        parts = [given.joint_columns(X) for given in self._counted("covariances")]
+        means, spreads, columns = zip(*parts, strict=True)
         roots = np.sqrt(self.weights)[:, None]  # (S, 1, n_out)
         mean = np.sum(roots**2 * means, axis=0)
         away = roots * (means - mean)
@@ -227,6 +230,6 @@ class MixturePosterior:
         """Return log p(y_i | x_i, data), as that of a ProcessPosterior."""
         # log Σ_s w_s p_s(y_i | x_i)
         weights = np.log(np.maximum(self.weights, TINY))
-        terms = [given.log_density(X, y, noise) for given in self.posteriors]
+        terms = [given.log_density(X, y, noise) for given in self._counted("densities")]
         terms = [each + own[: each.shape[-1]] for each, own in zip(terms, weights, strict=True)]
         return np.asarray(logsumexp(terms, axis=0))

@@ -24,7 +24,7 @@ from bnn._validation import (
 )
 from bnn.priors.gaussian_process import FunctionPrior
 from bnn.storage import storable
-from bnn.training.execution import progress_bar, titled
+from bnn.training.execution import counted
 
 
 @runtime_checkable
@@ -116,12 +116,9 @@ class SamplerPrior(FunctionPrior):
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
         X = X.view()
         X.flags.writeable = False  # a model that writes into it would change all that follow
-        values = []
-        with progress_bar(n_samples, titled("realisations", None), "realisation") as bar:
-            for rng in member_generators(seed_sequence(random_state), n_samples):
-                values.append(self._realisation(X, rng))
-                bar.update()
-        return np.stack(values)
+        generators = member_generators(seed_sequence(random_state), n_samples)
+        shown = counted(generators, "realisations", "realisation")
+        return np.stack([self._realisation(X, rng) for rng in shown])
 
     def _realisation(self, X: Array, rng: np.random.Generator) -> Array:
         if self.parameters is None:

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 from typing import Any, ClassVar, Self
-from zipfile import ZipFile
+from zipfile import ZipFile, is_zipfile
 
 import numpy as np
 import sklearn
@@ -47,6 +47,7 @@ class StoredModel:
 
         Raises:
             NotFittedError: If the model has not been fitted.
+            FileNotFoundError: If there is no such folder.
         """
         if not self._holds_anything():
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet")
@@ -56,6 +57,8 @@ class StoredModel:
         content = plain(self, arrays)
         header = {"format": FORMAT, "version": VERSION, "packages": packages, "model": content}
         path = Path(path)
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"{path.parent}: no such folder")
         part = path.with_name(path.name + ".part")
         with part.open("wb") as file:
             np.savez(file, header=np.array(json.dumps(header)), **arrays)
@@ -152,6 +155,8 @@ def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     if not path.is_file():  # a device may have no end, and opening a pipe waits for its writer
         raise ValueError(f"{path}: not a saved model, which is a regular file")
     try:
+        if not is_zipfile(path):
+            raise ValueError("no archive of arrays")
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             _require_small(file.zip, path.stat().st_size)
             header = json.loads(str(file["header"]))

@@ -8,13 +8,14 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from bnn._text import Short
 from bnn._validation import Array
 
 Values = TypeVar("Values", Array, Tensor)
 
 
-@dataclass(frozen=True)
-class DiagonalPlusLowRank(Generic[Values]):
+@dataclass(frozen=True, repr=False)
+class DiagonalPlusLowRank(Short, Generic[Values]):
     """The covariance P = diag(D) + R Rᵀ and its inverse diag(D)⁻¹ - F Fᵀ, in O(d r)."""
 
     diagonal: Values  # D, (d,), positive

@@ -8,7 +8,7 @@ GPU a fixed sequence of kernels is recorded once, as a CUDA graph, and launched 
 
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NoReturn, TypeVar
 
@@ -83,6 +83,16 @@ def progress_bar(total: int, title: str | None, unit: str) -> "tqdm[NoReturn]":
     """Bar on a terminal, elsewhere a line every few seconds and the last; no title is silence."""
     silent = title is None
     if silent or sys.stderr.isatty():
-        return tqdm(total=total, desc=title, unit=unit, disable=silent, delay=SHOWN_AFTER)
+        # leave=None: a bar below another one is wiped out when it ends.
+        options = {"disable": silent, "delay": SHOWN_AFTER, "leave": None}
+        return tqdm(total=total, desc=title, unit=unit, **options)
     lines = {"file": _Lines(), "mininterval": LOG_SECONDS, "bar_format": LOG_LINE}
     return tqdm(total=total, desc=title, unit=unit, **lines)
+
+
+def counted(parts: Sequence[Part], title: str, unit: str) -> Iterator[Part]:
+    """Yield the parts one by one; a bar on a terminal shows how many of them are done."""
+    with progress_bar(len(parts), titled(title, None), unit) as bar:
+        for part in parts:
+            yield part
+            bar.update()

@@ -8,7 +8,6 @@ from bnn.weight_priors.gaussian import FactorisedGaussian, IsotropicGaussian, Pr
 from bnn.weight_priors.generalised_normal import FactorisedGeneralisedNormal
 from bnn.weight_priors.low_rank import LowRankGaussian
 from bnn.weight_priors.probabilistic_pca import ProbabilisticPCA
-from bnn.weight_priors.statistics import layer_statistics
 
 WEIGHT_PRIORS: dict[str, type[WeightPrior]] = {
     "low_rank": LowRankGaussian,
@@ -27,5 +26,4 @@ __all__ = [
     "ProbabilisticPCA",
     "ProperGaussian",
     "WeightPrior",
-    "layer_statistics",
 ]

@@ -14,7 +14,7 @@ import numpy as np
 import bnn
 import fe_data
 from bnn.noise import replicate_covariance
-from fe_data.schema import INPUT_BOUNDS
+from fe_data.schema import INPUT_BOUNDS, INPUTS, output
 
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "fe_data" / "datasets"
@@ -25,19 +25,20 @@ MEMBERS = 24
 NETWORK = bnn.Architecture((16, 16), "silu")
 EPOCHS = bnn.TrainingSettings(epochs=500)
 SHOWN_STRAINS = [*range(6), *range(9, 50, 4)]  # dense where the cell begins to yield
-INPUTS = {
-    "vf": {"words": "volume fraction of the fibres", "symbol": "v_f", "unit": "–"},
-    "E_f_GPa": {"words": "modulus of the fibres", "symbol": "E_f", "unit": "GPa"},
-    "b_m_MPa": {"words": "hardening of the matrix", "symbol": "b_m", "unit": "MPa"},
-    "c_m": {"words": "hardening exponent of the matrix", "symbol": "c_m", "unit": "–"},
+# Words of the page, shorter than those of the schema, and fewer decimals.
+INPUT_WORDS = {
+    "vf": {"words": "volume fraction of the fibres", "symbol": "v_f"},
+    "E_f_GPa": {"words": "modulus of the fibres", "symbol": "E_f"},
+    "b_m_MPa": {"words": "hardening of the matrix", "symbol": "b_m"},
+    "c_m": {"words": "hardening exponent of the matrix", "symbol": "c_m"},
 }
-OUTPUTS = (
-    {"words": "hardening", "symbol": "b", "unit": "MPa", "decimals": 0},
-    {"words": "exponent", "symbol": "c", "unit": "–", "decimals": 3},
-    {"words": "modulus", "symbol": "E", "unit": "GPa", "decimals": 1},
-    {"words": "Poisson ratio", "symbol": "ν", "unit": "–", "decimals": 4},
-    {"words": "fibres above 900 MPa", "symbol": "p_σ", "unit": "–", "decimals": 2},
-)
+OUTPUT_WORDS = {
+    "b_eff_MPa": {"words": "hardening", "symbol": "b", "decimals": 0},
+    "c_eff": {"words": "exponent", "symbol": "c", "decimals": 3},
+    "E_eff_GPa": {"words": "modulus", "symbol": "E", "decimals": 1},
+    "nu_eff": {"words": "Poisson ratio", "symbol": "ν", "decimals": 4},
+    "p_sigma": {"words": "fibres above 900 MPa", "symbol": "p_σ", "decimals": 2},
+}
 
 
 def load(name: str) -> tuple[fe_data.Table, np.ndarray]:
@@ -111,14 +112,16 @@ def document() -> dict[str, object]:
     cells, _ = load(TRAINING)
     strain = fe_data.load_curves(TABLES / f"{TRAINING}.csv").strain
     inputs = []
-    for (name, words), values in zip(INPUTS.items(), cells.inputs.T, strict=True):
+    for quantity, values in zip(INPUTS, cells.inputs.T, strict=True):
         learnt = [float(values.min()), float(values.max())]
-        inputs.append(words | {"range": INPUT_BOUNDS[name], "learnt": learnt})
+        words = INPUT_WORDS[quantity.name] | {"unit": quantity.unit}
+        inputs.append(words | {"range": quantity.bounds, "learnt": learnt})
+    outputs = [OUTPUT_WORDS[name] | {"unit": output(name).unit} for name in cells.output_names]
     low, high = np.transpose([*INPUT_BOUNDS.values()])
     X = np.random.default_rng(1).uniform(low, high, (5, len(low)))
     return {
         "inputs": inputs,
-        "outputs": OUTPUTS,
+        "outputs": outputs,
         "widths": list(members["vanilla"].architecture.widths),
         "noise": noise.tolist(),
         "ensembles": {name: packed(each) for name, each in members.items()},

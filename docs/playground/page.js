@@ -8,11 +8,11 @@ document.addEventListener("DOMContentLoaded", () => {
   const NAMES = Object.keys(model.ensembles);
   const SHOWN = 5; // nearest cells
   const query = (selector) => root.querySelector(selector);
-  const element = (html) => {
-    const box = document.createElement("template");
-    box.innerHTML = html.trim();
-    return box.content.firstChild;
+  const append = (box, html) => {
+    box.insertAdjacentHTML("beforeend", html);
+    return box.lastElementChild;
   };
+  const clamp = (v, [low, high]) => Math.min(Math.max(v, low), high);
   const symbol = (name) => name.replace(/_(.+)/, "<sub>$1</sub>");
   const unit = (name) => (name === "–" ? "" : ` [${name}]`);
 
@@ -57,7 +57,7 @@ document.addEventListener("DOMContentLoaded", () => {
   function slider(box, { words, name, of, range, value, step, learnt }, changed) {
     const share = (v) => (100 * (v - range[0])) / (range[1] - range[0]);
     const known = learnt ? `<i style="margin-left: ${share(learnt[0])}%; width: ${share(learnt[1]) - share(learnt[0])}%"></i>` : "";
-    const label = element(`<label><span>${words} ${symbol(name)}${unit(of)}</span>
+    const label = append(box, `<label><span>${words} ${symbol(name)}${unit(of)}</span>
       <output></output><input type="range" min="${range[0]}" max="${range[1]}" step="${step}"
       name="${name}" value="${value}">${known}</label>`);
     const [input, shown] = [label.querySelector("input"), label.querySelector("output")];
@@ -67,16 +67,14 @@ document.addEventListener("DOMContentLoaded", () => {
       changed(Number(input.value));
     };
     input.addEventListener("input", tell);
-    box.append(label);
     tell();
   }
 
   // -- the composite ----------------------------------------------------------------------------
   const x = model.inputs.map(({ range }) => (range[0] + range[1]) / 2);
   const percent = model.curve.strain.map((each) => 100 * each);
-  const seen = model.cells.map((cell) => cell.outputs);
   const limits = model.outputs.map((_, j) => {
-    const values = seen.map((each) => each[j]);
+    const values = model.cells.map((cell) => cell.outputs[j]);
     const room = 0.15 * (Math.max(...values) - Math.min(...values));
     return [Math.min(...values) - room, Math.max(...values) + room];
   });
@@ -101,7 +99,7 @@ document.addEventListener("DOMContentLoaded", () => {
   function drawProperty(j, found, cells) {
     const svg = query(`svg.strip[data-output="${j}"]`);
     const at = scales(svg, limits[j], [0, 40], { left: 4, right: 4, top: 0, bottom: 0 });
-    const inside = (v) => Math.min(Math.max(v, limits[j][0]), limits[j][1]);
+    const inside = (v) => clamp(v, limits[j]);
     const bar = (name, middle, width, y, kind) => {
       const [a, b] = [at.x(inside(middle - 2 * width)), at.x(inside(middle + 2 * width))];
       return `<rect class="${kind} ${name}" x="${a}" width="${b - a}" y="${y}" height="10"/>`;
@@ -147,19 +145,17 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   model.outputs.forEach(({ words, symbol: name, unit: of }, j) => {
     const cells = NAMES.map((each) => `<td class="${each}" data-output="${j}"></td>`).join("");
-    query(".properties tbody").insertAdjacentHTML("beforeend", `<tr><th scope="row">
+    append(query(".properties tbody"), `<tr><th scope="row">
       ${words} ${symbol(name)}${unit(of)}</th>${cells}<td class="nearest" data-output="${j}"></td></tr>
       <tr class="bars"><td colspan="4"><svg class="strip" data-output="${j}" aria-hidden="true"></svg></td></tr>`);
   });
 
   // -- one dimension ----------------------------------------------------------------------------
   const prior = { slope: 2, variance: 1 };
-  const START = JSON.parse(query(".line").dataset.points);
-  const fresh = () => START.map(([a, b]) => ({ x: a, y: b }));
+  const fresh = () => JSON.parse(query(".line").dataset.points).map(([a, b]) => ({ x: a, y: b }));
   let data = fresh();
   const grid = Array.from({ length: 161 }, (_, i) => -1 + i / 80);
   const truth = grid.map((v) => 1.5 * (v - 0.2) + Math.sin(8 * (v - 0.2)));
-  const within = (v, limit) => Math.min(Math.max(v, -limit), limit);
   let at;
 
   function drawLine() {
@@ -183,13 +179,12 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   function move(i, a, b) {
-    data[i] = { x: within(a, 1), y: within(b, 4) };
+    data[i] = { x: clamp(a, [-1, 1]), y: clamp(b, [-4, 4]) };
     drawLine();
   }
 
   data.forEach((_, i) => {
-    query("svg.line").insertAdjacentHTML("beforeend", '<circle class="data" r="8" tabindex="0" role="button"/>');
-    const circle = query("svg.line").lastElementChild;
+    const circle = append(query("svg.line"), '<circle class="data" r="8" tabindex="0" role="button"/>');
     circle.addEventListener("pointerdown", (event) => {
       circle.setPointerCapture(event.pointerId);
       circle.focus();

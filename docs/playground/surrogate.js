@@ -75,8 +75,7 @@ const surrogate = (() => {
   function nearest(model, x, count) {
     const width = model.inputs.map(({ range }) => range[1] - range[0]);
     const distance = (cell) => Math.hypot(...x.map((v, i) => (v - cell.inputs[i]) / width[i]));
-    const found = model.cells.map((cell) => ({ ...cell, distance: distance(cell) }));
-    return found.sort((a, b) => a.distance - b.distance).slice(0, count);
+    return [...model.cells].sort((a, b) => distance(a) - distance(b)).slice(0, count);
   }
 
   /** L of K = L Lᵀ, by rows. */
@@ -123,7 +122,7 @@ const surrogate = (() => {
     return { mean, std };
   }
 
-  return { networks, predict, outside, nearest, posterior };
+  return { predict, outside, nearest, posterior };
 })();
 
 if (typeof module !== "undefined") module.exports = surrogate; // for the tests, in node

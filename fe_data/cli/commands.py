@@ -38,6 +38,22 @@ Loading = Annotated[
         "compression give --strain -0.05 instead",
     ),
 ]
+Arrangements = Annotated[
+    Path | None,
+    File(
+        help="CSV file of x, y, radius, in sides of the periodic square, and arrangement 0, 1, "
+        "...: every row of --inputs with each of these, or with that of its own column "
+        "arrangement; vf is that of the fibres"
+    ),
+]
+WithAnisotropy = Annotated[
+    bool,
+    Option(
+        "--anisotropy",
+        help="also the columns E_spread, largest over smallest Young's modulus in the plane - "
+        "1, and isotropy_misfit, distance of the stiffness from the nearest isotropic one",
+    ),
+]
 WITHOUT_PROPERTIES = (
     "with --loading the table has the number of the path and no effective properties; "
     "--strain, negative in compression, has them"
@@ -77,24 +93,10 @@ def generate(
     inputs: Annotated[Path | None, File(help="CSV file with inputs, instead of NAME")] = None,
     count: Annotated[int | None, Integer(help="number of different inputs")] = None,
     microstructures: Annotated[int | None, Integer(help="fibre arrangements per input")] = None,
-    fibres: Annotated[
-        Path | None,
-        File(
-            help="CSV file of x, y, radius, in sides of the periodic square, and arrangement 0, 1, "
-            "...: every row of --inputs with each of these, or with that of its own column "
-            "arrangement; vf is that of the fibres"
-        ),
-    ] = None,
+    fibres: Arrangements = None,
     seed: Annotated[int, Integer(help="seed of the design and of all fibre arrangements")] = 0,
     loading: Loading = None,
-    anisotropy: Annotated[
-        bool,
-        Option(
-            "--anisotropy",
-            help="also the columns E_spread, largest over smallest Young's modulus in the plane - "
-            "1, and isotropy_misfit, distance of the stiffness from the nearest isotropic one",
-        ),
-    ] = False,
+    anisotropy: WithAnisotropy = False,
     jobs: Annotated[
         int | None, Integer(help="number of worker processes", show_default="all cores")
     ] = None,

@@ -13,7 +13,7 @@ import fe_data
 from fe_data.loading import AXES
 from fe_data.schema import DIMENSIONLESS, INPUTS
 from fe_data.settings import Inputs, Settings
-from fe_data.settings.hardening import LAWS, NOTHING_BESIDE_A_TABLE, Hardening, HardeningTable
+from fe_data.settings.hardening import LAWS, UNUSED_B_AND_C, Hardening, HardeningTable
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
 LoadingValues = tuple[Any, Any]  # strains xx, yy, xy, None where free, and stresses [MPa]
@@ -141,7 +141,7 @@ def inputs(
     if isinstance(settings.hardening, HardeningTable):
         if (b_m_MPa, c_m) != (None, None):
             raise ValueError("--b-m and --c-m mean nothing under a hardening table")
-        return Inputs(vf, E_f_GPa, *NOTHING_BESIDE_A_TABLE)
+        return Inputs(vf, E_f_GPa, *UNUSED_B_AND_C)
     if b_m_MPa is None or c_m is None:
         missing = "--b-m" if b_m_MPa is None else "--c-m"
         raise ValueError(f"{missing} is missing: {settings.hardening} hardening needs it")

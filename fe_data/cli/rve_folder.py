@@ -4,6 +4,7 @@ import dataclasses
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from fe_data.files.reading import read_file
 from fe_data.geometry.microstructure import Microstructure, require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import Loading
-from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve, uniaxial
+from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve
 from fe_data.schema import INPUTS
 from fe_data.schema import output as output_of
 from fe_data.settings import (
@@ -44,30 +45,10 @@ def run_rve(
     """Simulate one RVE into a folder, in place of an earlier run; returns its result in a line."""
     from fe_data.mechanics.plots import plot_rve
 
-    seed = None
-    if not isinstance(arrangement, Microstructure):
-        seed = require_integer("seed", arrangement, 0, MAX_SEED)
-        require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
-    require_parameters(inputs.b_m_MPa, inputs.c_m, settings.hardening)
-    chosen_solver()  # refuses an unknown solver
-    out.mkdir(parents=True, exist_ok=True)
-    present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
-    if present and not _is_own(out / RESULT):
-        raise ValueError(f"{out / present[0]} is not of an earlier `rve`: give another --out")
+    seed = _checked_seed(inputs, arrangement, settings)
+    present = _earlier_files(out)
     rve = _solved(inputs, arrangement, settings, loading, solver, xdmf)
-    m = rve.microstructure
-    heading = _heading(inputs, settings, seed)
-    summary = {
-        "components": "xx, yy, zz, xy of tensors; strain xy is half the engineering shear strain",
-        "inputs": dataclasses.asdict(inputs),
-        "seed": seed,
-        "fibres": np.column_stack([m.centres, m.radii]).tolist(),  # x, y, radius
-        "settings": dataclasses.asdict(settings),
-        "loading": dataclasses.asdict(loading or uniaxial(settings.strain)),
-        "solver": solver,
-        "provenance": record.provenance(),
-        "history": {name: values.tolist() for name, values in rve.history.items()},
-    }
+    summary = _summary(rve, inputs, seed, settings, solver)
     line = describe(rve)
     if seed is None:
         found = anisotropy(rve)
@@ -84,7 +65,7 @@ def run_rve(
         summary |= {"effective": result.effective, "info": result.info}
     with tempfile.TemporaryDirectory(prefix=".rve-", dir=out) as temporary:
         folder = Path(temporary)
-        plot_rve(rve, heading).savefig(folder / PICTURE, dpi=150)
+        plot_rve(rve, _heading(inputs, settings, seed)).savefig(folder / PICTURE, dpi=150)
         if xdmf:
             save_fields(rve, folder / FIELDS[0])
         (folder / RESULT).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
@@ -93,6 +74,46 @@ def run_rve(
         for path in folder.iterdir():
             path.rename(out / path.name)
     return line
+
+
+def _checked_seed(
+    inputs: Inputs, arrangement: int | Microstructure, settings: Settings
+) -> int | None:
+    """The seed of random fibres, None of given ones; a ValueError where no cell can be made."""
+    seed = None
+    if not isinstance(arrangement, Microstructure):
+        seed = require_integer("seed", arrangement, 0, MAX_SEED)
+        require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
+    require_parameters(inputs.b_m_MPa, inputs.c_m, settings.hardening)
+    chosen_solver()  # refuses an unknown solver
+    return seed
+
+
+def _earlier_files(out: Path) -> list[str]:
+    """Make the folder, and return the files of an earlier run in it; other files are refused."""
+    out.mkdir(parents=True, exist_ok=True)
+    present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
+    if present and not _is_own(out / RESULT):
+        raise ValueError(f"{out / present[0]} is not of an earlier `rve`: give another --out")
+    return present
+
+
+def _summary(
+    rve: RVESolution, inputs: Inputs, seed: int | None, settings: Settings, solver: SolverName
+) -> dict[str, Any]:
+    """What result.json holds of any RVE."""
+    m = rve.microstructure
+    return {
+        "components": "xx, yy, zz, xy of tensors; strain xy is half the engineering shear strain",
+        "inputs": dataclasses.asdict(inputs),
+        "seed": seed,
+        "fibres": np.column_stack([m.centres, m.radii]).tolist(),  # x, y, radius
+        "settings": dataclasses.asdict(settings),
+        "loading": dataclasses.asdict(rve.loading),
+        "solver": solver,
+        "provenance": record.provenance(),
+        "history": {name: values.tolist() for name, values in rve.history.items()},
+    }
 
 
 def _solved(

@@ -15,6 +15,7 @@ from fe_data.dataset.storage import record_path
 from fe_data.dataset.table import TABLE, import_pandas, load_table, require_frame, table_file
 from fe_data.files.csv_rows import TableError, read_rows
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
+from fe_data.progress import shown
 from fe_data.settings import require_kind
 
 RESULT = "result.json"  # of a folder that `rve` wrote
@@ -78,7 +79,8 @@ class Curves(Short):
     def _rows(self) -> Iterator[tuple[int | float, ...]]:
         """Values of `_columns` at every increment of every sample, from rest on."""
         numbers = range(len(self.histories)) if self.index is None else self.index.tolist()
-        for number, history in zip(numbers, self.histories, strict=True):
+        histories = shown(self.histories, "curves", "curve", len(self.histories))
+        for number, history in zip(numbers, histories, strict=True):
             values = _matrix(history)
             for increment, row in enumerate(values.tolist()):
                 yield (number, increment, *row)
@@ -255,7 +257,8 @@ def _recorded(path: Path) -> Curves:
     folder = path.parent
     histories = []
     numbers = []
-    for _, row in read_rows(path, ("index", "status"), ()):
+    rows = list(read_rows(path, ("index", "status"), ()))
+    for _, row in shown(rows, "records", "record", len(rows)):
         if row["status"] == "failed":
             continue
         try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from tqdm import tqdm
 
@@ -24,7 +24,7 @@ from fe_data.sparse.solver import chosen_solver
 MAX_JOBS = 4096
 MAX_SHARDS = 1_000_000
 LOG_SECONDS = 30.0  # between two lines of a log
-# An attempt at a sample fails when so many workers died that had no other sample to simulate.
+# An attempt fails after this many deaths of workers that ran only this sample.
 DEATHS_OF_A_SAMPLE = 2
 
 
@@ -152,15 +152,9 @@ def generate(
     shard = _checked_shard(shard)
     jobs = require_integer("jobs", jobs, 1, MAX_JOBS)
     if loading is not None:
-        paths = tuple(loading) if isinstance(loading, Sequence) else (loading,)
-        for path in paths:
-            require_kind("loading", path, Loading)
-        require_integer("number of paths in loading", len(paths), 1, len(design))
-        design = dataclasses.replace(design, loadings=paths)
+        design = _with_paths(design, loading)
     if anisotropy:
-        if simulator is not None or design.loadings:
-            what = "paths, whose table has no outputs" if design.loadings else "another simulator"
-            raise ValueError(f"anisotropy = True does not go with {what}")
+        _require_outputs(design, simulator)
         simulator = worker.cell_with_anisotropy
     _require_possible(design, settings)
     chosen_solver()  # refuses an unknown one
@@ -175,17 +169,40 @@ def generate(
         ]
         storage.make_places(folder, pending)
         _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
-        samples = range(len(design))
-        absent = [i for i in samples if not storage.record_path(folder, i).exists()]
-        # While other shards lack records, only ours are read.
-        found = collection.collect(folder, config, indices if absent else samples)
-        found.problems |= dict.fromkeys(absent, "no record")
+        found = _collected(folder, config, indices, len(design))
         if not found.problems:
             collection.write_tables(folder, config, found)
     ours = {index: why for index, why in found.problems.items() if index in indices}
     others = {index: why for index, why in found.problems.items() if index not in indices}
     written = not found.problems
     return Summary(len(pending), found.counts, others, ours, written, found.warnings)
+
+
+def _collected(
+    folder: Path, config: dict[str, Any], indices: range, n_samples: int
+) -> collection.Collection:
+    """The records of all samples or, while other shards lack some, those of this one."""
+    samples = range(n_samples)
+    absent = [i for i in samples if not storage.record_path(folder, i).exists()]
+    found = collection.collect(folder, config, indices if absent else samples)
+    found.problems |= dict.fromkeys(absent, "no record")
+    return found
+
+
+def _with_paths(design: Design, loading: Loading | Sequence[Loading]) -> Design:
+    """The design whose samples take one path or, in turn, several."""
+    paths = tuple(loading) if isinstance(loading, Sequence) else (loading,)
+    for path in paths:
+        require_kind("loading", path, Loading)
+    require_integer("number of paths in loading", len(paths), 1, len(design))
+    return dataclasses.replace(design, loadings=paths)
+
+
+def _require_outputs(design: Design, simulator: worker.Simulator | None) -> None:
+    """Refuse what has no outputs to add those of the anisotropy to."""
+    if simulator is not None or design.loadings:
+        what = "paths, whose table has no outputs" if design.loadings else "another simulator"
+        raise ValueError(f"anisotropy = True does not go with {what}")
 
 
 def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:

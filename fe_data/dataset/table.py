@@ -170,6 +170,18 @@ def _table_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return required, (*output_names(), "index", "seed", "group", "status")
 
 
+@dataclass(frozen=True)
+class _Sample:
+    """A row of a table, with the values of its inputs and outputs."""
+
+    index: int
+    seed: int
+    group: int
+    inputs: list[float]
+    outputs: list[float]
+    status: str
+
+
 def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
     """The table of entries by column, with the number of the line of each row."""
     samples = []
@@ -191,16 +203,15 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
         if status == "failed":
             failed.append(index)
         elif not problems.count:
-            samples.append((index, seed, group, inputs, outputs, status))
+            samples.append(_Sample(index, seed, group, inputs, outputs, status))
     problems.raise_if_any()
-    columns = [*zip(*samples, strict=True)] or [()] * 6
     return Table(
-        index=np.array(columns[0], np.int64),
-        seed=np.array(columns[1], np.int64),
-        group=np.array(columns[2], np.int64),
-        inputs=np.reshape(columns[3], (-1, len(INPUT_NAMES))),
-        outputs=np.reshape(columns[4], (-1, len(names))),
-        status=np.array(columns[5], "U8"),
+        index=np.array([sample.index for sample in samples], np.int64),
+        seed=np.array([sample.seed for sample in samples], np.int64),
+        group=np.array([sample.group for sample in samples], np.int64),
+        inputs=np.reshape([sample.inputs for sample in samples], (-1, len(INPUT_NAMES))),
+        outputs=np.reshape([sample.outputs for sample in samples], (-1, len(names))),
+        status=np.array([sample.status for sample in samples], "U8"),
         failed=np.array(failed, np.int64),
         output_names=names,
     )

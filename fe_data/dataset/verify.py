@@ -1,6 +1,9 @@
 """Check a dataset folder: its configuration, every record, and the tables made from the records."""
 
+import csv
 import hashlib
+import io
+from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ from fe_data.dataset import collection, storage
 from fe_data.dataset.collection import Collection
 from fe_data.dataset.design import digest_inputs, retry_seed, seed_of
 from fe_data.files.reading import UnusualFile, read_file
+from fe_data.progress import shown
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import require_kind
 
@@ -40,9 +44,10 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
         config = storage.load_config(folder)
     except ValueError as error:
         return [str(error)], {}
-    found = collection.collect(folder, config, range(config["samples"]))
+    n = config["samples"]
+    found = collection.collect(folder, config, shown(range(n), "records", "record", n))
     problems = [f"sample {index}: {text}" for index, text in found.problems.items()]
-    problems += _strangers(folder, config["samples"])
+    problems += _strangers(folder, n)
     if not found.problems:
         problems += _check_design(config, found)
     return problems + _check_files(folder, config, found), found.counts
@@ -78,7 +83,7 @@ def _check_design(config: dict[str, Any], found: Collection) -> list[str]:
 
 
 def _check_text(path: Path, expected: str, unread: set[str]) -> str:
-    """What is wrong with a file, if anything; lines of samples in `unread` are not compared."""
+    """What is wrong with a file, if anything; rows of samples in `unread` are not compared."""
     most = len(expected.encode()) + MAX_ROW * (len(unread) + 1)
     try:
         text = read_file(path, most).decode()
@@ -93,11 +98,31 @@ def _check_text(path: Path, expected: str, unread: set[str]) -> str:
     if unread and path.name == storage.PROVENANCE:
         right = not table.is_file() or hashlib.sha256(table.read_bytes()).hexdigest() in text
         return "" if right else f"{path.name}: not the checksum of {table.name}"
-    lines = text.splitlines(keepends=True)
-    known = [(n, line) for n, line in enumerate(lines, 1) if line.partition(",")[0] not in unread]
-    pairs = zip_longest(known, expected.splitlines(keepends=True), fillvalue=(len(lines) + 1, ""))
-    wrong = next((n for (n, line), right in pairs if line != right), None)
-    return "" if wrong is None else f"{path.name}, line {wrong}: not what the records hold"
+    rows = _json_lines if path.name == storage.PROVENANCE else _csv_rows
+    try:
+        found = [(line, row) for line, row in rows(text) if row[0] not in unread]
+    except csv.Error:
+        return f"{path.name} cannot be read"
+    end = (len(text.splitlines()) + 1, [""])
+    for (line, row), (_, kept) in zip_longest(found, rows(expected), fillvalue=end):
+        if row != kept:
+            return f"{path.name}, line {line}: not what the records hold"
+    if not unread and text != expected:
+        return f"{path.name}: the entries of the records, but not as `generate` writes them"
+    return ""
+
+
+def _csv_rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Number of the last line of each row of a table, and its entries, the index first."""
+    reader = csv.reader(io.StringIO(text, newline=""))
+    for row in reader:
+        yield reader.line_num, row or [""]
+
+
+def _json_lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Numbers and texts of lines."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        yield number, [line]
 
 
 def _strangers(folder: Path, samples: int) -> list[str]:

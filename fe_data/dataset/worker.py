@@ -96,7 +96,8 @@ def _finite_element_cell(
     # Imported in the worker: without dolfinx the command line still starts, and quickly.
     from fe_data.mechanics.rve import solve_rve
 
-    return solve_rve(inputs, arrangement, settings, loading, fit=loading is None).result()
+    cell = inputs, arrangement, settings, loading
+    return solve_rve(*cell, fit=loading is None, silent=True).result()
 
 
 def cell_with_anisotropy(
@@ -106,9 +107,9 @@ def cell_with_anisotropy(
     from fe_data.homogenisation.anisotropy import anisotropy
     from fe_data.mechanics.rve import solve_rve
 
-    rve = solve_rve(inputs, arrangement, settings)
+    rve = solve_rve(inputs, arrangement, settings, silent=True)
     result = rve.result()
-    found = anisotropy(rve)
+    found = anisotropy(rve, silent=True)
     further = {"E_spread": found.spread, "isotropy_misfit": found.misfit}
     return dataclasses.replace(result, effective=result.effective | further)
 

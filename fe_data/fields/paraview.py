@@ -11,6 +11,7 @@ from fe_data.geometry.outline import MATRIX
 from fe_data.mechanics.elements import Elements, strain_at_points
 from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import LoadStep, RVESolution
+from fe_data.progress import shown
 from fe_data.settings import require_kind
 
 ENDING = ".xdmf"
@@ -55,7 +56,7 @@ def save_fields(rve: RVESolution, path: Path) -> None:
         topology = _item(file, d.triangles[:, _VTK_ORDER])
         points = _item(file, d.points)
         material = _attribute("material", _item(file, d.material))
-        for time, step in enumerate(steps):
+        for time, step in enumerate(shown(steps, "fields", "step", len(steps))):
             grid = ET.SubElement(series, "Grid", Name="step", GridType="Uniform")
             ET.SubElement(grid, "Time", Value=str(time))
             elements = {"TopologyType": "Triangle_6", "NumberOfElements": str(len(d.triangles))}

@@ -16,6 +16,7 @@ import numpy as np
 
 from fe_data.arrays import Floats
 from fe_data.files.reading import UnusualFile, most_unpacked, naming, open_stream, read_file
+from fe_data.progress import shown
 from fe_data.settings import require_integer, require_kind
 
 Row = dict[str, str]
@@ -91,7 +92,8 @@ def read_rows(
     row = None
     try:
         with _opened(path) as file:
-            reader = csv.reader(_lines(path, file), strict=True)
+            lines = shown(_lines(path, file), path.name, "line")
+            reader = csv.reader(lines, strict=True)
             header = _header(path, next(reader, []), required)
             wanted = {name: header.index(name) for name in (*required, *optional) if name in header}
             if not others and (strange := [name for name in header if name not in wanted]):

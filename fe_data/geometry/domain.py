@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from fe_data.arrays import Floats, Ints
+from fe_data.arrays import Floats, Ints, Short
 from fe_data.geometry.mesh import Mesh
 
 try:
@@ -50,8 +50,8 @@ REFERENCE_GRADIENTS = _basix.create_element(*_P2).tabulate(1, QUADRATURE[0])[1:,
 _VERSION = tuple(int(part) for part in _dolfinx.__version__.split(".")[:2])
 
 
-@dataclass(frozen=True)
-class Domain:
+@dataclass(frozen=True, repr=False)
+class Domain(Short):
     """A mesh in the order of dolfinx, with merged periodic nodes."""
 
     points: Floats  # (n, 2) nodes

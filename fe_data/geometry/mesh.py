@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, pair_keys
+from fe_data.arrays import Floats, Ints, Short, pair_keys
 from fe_data.errors import MeshError
 from fe_data.geometry.outline import GROWTH, MATRIX, Outline
 
@@ -22,8 +22,8 @@ _FRONTAL_DELAUNAY = 6  # gmsh's number of this algorithm
 _IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
 
 
-@dataclass(frozen=True)
-class Mesh:
+@dataclass(frozen=True, repr=False)
+class Mesh(Short):
     """Six-node triangles on the unit square; nodes 3, 4, 5 are opposite to vertices 0, 1, 2."""
 
     points: Floats  # (n, 2) nodes

@@ -45,9 +45,10 @@ class Microstructure(Short):
         ValueError: If these are not finite numbers of these shapes, a radius is out of range, or
             two fibres overlap.
 
-    >>> two_radii = Microstructure([[0.3, 0.3], [0.75, 0.7]], [0.2, 0.1])
-    >>> round(two_radii.volume_fraction, 4)
-    0.1571
+    Examples:
+        >>> two_radii = Microstructure([[0.3, 0.3], [0.75, 0.7]], [0.2, 0.1])
+        >>> round(two_radii.volume_fraction, 4)
+        0.1571
     """
 
     centres: Floats

@@ -14,6 +14,7 @@ import numpy as np
 from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.loading import Loading
 from fe_data.mechanics.rve import RVESolution
+from fe_data.progress import progress_bar
 from fe_data.settings import require_kind
 
 _STRAIN = 1e-12  # nothing yields
@@ -30,9 +31,10 @@ class Anisotropy(Short):
         spread: Largest over smallest Young's modulus in the plane, minus 1 [-]; 0 is isotropic.
         stiffest_deg: Direction of the largest, from x, in [0, 180) degrees.
 
-    >>> isotropic = Anisotropy(np.diag([100.0, 100.0, 50.0]), spread=0.0, stiffest_deg=0.0)
-    >>> round(isotropic.misfit, 12)
-    0.0
+    Examples:
+        >>> isotropic = Anisotropy(np.diag([100.0, 100.0, 50.0]), spread=0.0, stiffest_deg=0.0)
+        >>> round(isotropic.misfit, 12)
+        0.0
     """
 
     stiffness_GPa: Floats
@@ -59,29 +61,34 @@ class Anisotropy(Short):
         return float(np.linalg.norm(C - nearest) / np.linalg.norm(C))
 
 
-def anisotropy(rve: RVESolution) -> Anisotropy:
+def anisotropy(rve: RVESolution, *, silent: bool = False) -> Anisotropy:
     """Elastic anisotropy of a solved volume element, by three elastic increments.
 
     Args:
         rve: Volume element, solved under any loading.
+        silent: Show no progress; else a terminal has a bar after two seconds.
 
     Returns:
         Stiffness, and how much Young's modulus varies with the direction.
 
-    >>> from fe_data import Inputs, Loading, Microstructure, Settings, anisotropy, solve_rve
-    >>> lattice = Microstructure([[0.5, 0.5]], 0.35)
-    >>> inputs = Inputs(lattice.volume_fraction, 400.0, 400.0, 0.4)
-    >>> stretched = Loading((1e-4, None, None))
-    >>> rve = solve_rve(inputs, lattice, Settings(increments=4), stretched, fit=False)
-    >>> round(anisotropy(rve).spread, 2)
-    0.09
+    Examples:
+        >>> from fe_data import Inputs, Loading, Microstructure, Settings, anisotropy, solve_rve
+        >>> lattice = Microstructure([[0.5, 0.5]], 0.35)
+        >>> inputs = Inputs(lattice.volume_fraction, 400.0, 400.0, 0.4)
+        >>> stretched = Loading((1e-4, None, None))
+        >>> rve = solve_rve(inputs, lattice, Settings(increments=4), stretched, fit=False)
+        >>> round(anisotropy(rve).spread, 2)
+        0.09
     """
     require_kind("rve", rve, RVESolution)
+    require_kind("silent", silent, bool)
     # C e_j = σ for unit strains e_j: xx, yy and engineering xy, which is twice the tensor's
     stresses = []
-    for strain in (_STRAIN * np.diag([1.0, 1.0, 0.5])).tolist():
-        path = rve.solver.solve(Loading(tuple(strain)), 1, _TOLERANCE)
-        stresses.append(path.history["stress"][-1, [0, 1, 3]])
+    with progress_bar(3, "anisotropy", "increment", silent=silent) as bar:
+        for strain in (_STRAIN * np.diag([1.0, 1.0, 0.5])).tolist():
+            path = rve.solver.solve(Loading(tuple(strain)), 1, _TOLERANCE)
+            stresses.append(path.history["stress"][-1, [0, 1, 3]])
+            bar.update()
     stiffness = np.column_stack(stresses) / (1e3 * _STRAIN)
     moduli = directional_moduli(stiffness, _ANGLES)
     spread = float(moduli.max() / moduli.min() - 1)

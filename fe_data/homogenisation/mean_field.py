@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, roots_hermitenorm
 
-from fe_data.arrays import Booleans, Floats, numbers
+from fe_data.arrays import Booleans, Floats, Short, numbers
 from fe_data.errors import FitError
 from fe_data.mechanics.properties import elastic_constants, equivalent_strain, moduli, von_mises
 from fe_data.schema import INPUT_NAMES
@@ -89,9 +89,10 @@ def mean_field(
             that hardly hardens.
         FitError: Fewer than 3 increments of a curve are plastic.
 
-    >>> b, c, E, nu, p_sigma = mean_field([0.3, 400.0, 400.0, 0.4])  # v_f, E_f, b_m, c_m
-    >>> print(f"{b:.0f} MPa, {c:.2f}, {E:.0f} GPa, {nu:.2f}, {p_sigma:.2f}")
-    543 MPa, 0.34, 139 GPa, 0.29, 0.23
+    Examples:
+        >>> b, c, E, nu, p_sigma = mean_field([0.3, 400.0, 400.0, 0.4])  # v_f, E_f, b_m, c_m
+        >>> print(f"{b:.0f} MPa, {c:.2f}, {E:.0f} GPa, {nu:.2f}, {p_sigma:.2f}")
+        543 MPa, 0.34, 139 GPa, 0.29, 0.23
     """
     settings = Settings() if settings is None else settings
     require_kind("settings", settings, Settings)
@@ -200,8 +201,8 @@ def _cells_of(
     )
 
 
-@dataclass(frozen=True)
-class Cells:
+@dataclass(frozen=True, repr=False)
+class Cells(Short):
     """Linear and secant homogenisation of cells; arrays are (..., 1), or (..., points) of a curve.
 
     Stresses are in MPa.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints
+from fe_data.arrays import Floats, Ints, Short, short
 from fe_data.mechanics.elements import Elements
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled, inlined
@@ -26,6 +26,7 @@ _MAX_ITERATIONS = 12  # in one solve
 _REFACTORISE_AFTER = 20  # iterations beyond those of a fresh factor
 
 
+@short
 class BorderedMatrix(NamedTuple):
     """Tangent of n displacements, bordered by the macro strain xx, yy, engineering xy."""
 
@@ -34,7 +35,7 @@ class BorderedMatrix(NamedTuple):
     macro: Floats  # (3, 3) C = d macro stress / d macro strain
 
 
-class BorderedSystem:
+class BorderedSystem(Short):
     """Tangent of n displacements and three macro strains: fill `tangent` in place, then `solve`."""
 
     def __init__(self, indptr: Ints, indices: Ints, coordinates: Floats):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from fe_data.arrays import Booleans, Floats, Ints
+from fe_data.arrays import Booleans, Floats, Ints, Short
 from fe_data.mechanics.bordered_system import BorderedMatrix, assemble_tangent
 from fe_data.mechanics.elements import Elements
 from fe_data.mechanics.properties import Moduli
@@ -21,8 +21,8 @@ from fe_data.mechanics.properties import Moduli
 _UPPER = np.triu_indices(12)
 
 
-@dataclass(frozen=True)
-class CondensedFibre:
+@dataclass(frozen=True, repr=False)
+class CondensedFibre(Short):
     """One fibre, condensed to the nb displacements of its outline and the three macro strains."""
 
     outline: Ints  # (nb,) dofs

@@ -5,18 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints
-from fe_data.errors import ConvergenceError
-from fe_data.loading import Loading, Part
+from fe_data.arrays import Floats, Ints, Short
+from fe_data.loading import Loading, Part, advance
 from fe_data.mechanics.problem import RVEProblem, State
 
 _NEWTON_ITERATIONS = 12
 _DIVERGED = 1e3  # growth of the residual beyond which an iteration is given up
-_SMALLEST_STEP = 1 / 1024  # of an increment
 _PREDICTOR_POINTS = 3  # parabola through the last three states
 # In later parts of a path points yield and unload in turns, and these choices are faster:
 _POINTS_AFTER_A_TURN = 2  # a straight line through the last two states, since the path bends
-_PATIENCE = 4  # an iteration ends if its residual is larger than the first one after so many steps
+_PATIENCE = 4  # iterations before a residual above the first ends the solve
 _LARGEST_CHANGE = 0.012  # of the tangent: after a larger one it is factorised again
 _UNKNOWNS_OF_STRAIN = np.array([1.0, 1.0, 2.0])  # the unknown of xy is engineering shear strain
 _NEARLY_STRAIGHT = 0.5  # relative change of direction up to which earlier states predict the next
@@ -25,8 +23,8 @@ _NEARLY_STRAIGHT = 0.5  # relative change of direction up to which earlier state
 _LEAST_SCALE = 0.1
 
 
-@dataclass(frozen=True)
-class EquilibriumPath:
+@dataclass(frozen=True, repr=False)
+class EquilibriumPath(Short):
     """Volume averages at every increment, the first of them at rest, and the state at the end.
 
     `history` holds strain, stress [MPa] and plastic_strain, (increments + 1, 4) as xx, yy, zz, xy,
@@ -59,7 +57,7 @@ def solve_load_steps(
         Volume averages at every increment, and the state at the end.
     """
     stepper = _Stepper(problem, tolerance)
-    rows = [problem.volume_averages(stepper.x, np.zeros(11))]
+    rows = [problem.volume_averages(stepper.x, stepper.integrals)]
     if converged is not None:
         converged(stepper.x, stepper.state)
     for part in loading.parts(increments):
@@ -81,6 +79,7 @@ class _Stepper:
         self.tolerance = tolerance
         self.state = State(*problem.matrix.weights.shape)
         self.path = [(0.0, np.zeros(problem.n + 3))]
+        self.integrals = np.zeros(11)  # at the last of them
         self.counts = {"newton_iterations": 0, "cutbacks": 0}
         self.number = 0  # of the part that is followed
         self.largest_stress = 0.0
@@ -133,29 +132,20 @@ class _Stepper:
 
     def advance(self, end: float) -> Floats:
         """Reach fraction `end` of a part, in smaller steps where needed; integrals (11,) there."""
-        whole = end - self.path[-1][0]
-        step = whole
-        while True:
-            start = self.path[-1][0]
-            is_last = end - start <= step * (1 + 1e-9)
-            target = end if is_last else start + step
-            converged = self._newton(target)
-            if converged is None:
-                self.counts["cutbacks"] += 1
-                step /= 4
-                if step < whole * _SMALLEST_STEP:
-                    raise ConvergenceError(
-                        f"Newton's method does not converge at load fraction {target:.5f} of part "
-                        f"{self.number} of the path, even in steps of {whole * _SMALLEST_STEP:.1e}"
-                    )
-                continue
-            x, integrals = converged
-            self.state.accept()
-            self.path.append((target, x))
-            del self.path[:-_PREDICTOR_POINTS]
-            if target == end:
-                return integrals
-            step *= 2
+        start = self.path[-1][0]
+        self.counts["cutbacks"] += advance(start, end, self._attempt, self.number)
+        return self.integrals
+
+    def _attempt(self, t: float) -> bool:
+        """Go on to the equilibrium at fraction t; where none is found nothing changes."""
+        converged = self._newton(t)
+        if converged is None:
+            return False
+        x, self.integrals = converged
+        self.state.accept()
+        self.path.append((t, x))
+        del self.path[:-_PREDICTOR_POINTS]
+        return True
 
     def _extrapolate(self, t: float) -> Floats:
         """Polynomial through the last states, evaluated at fraction t of a part."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, short
 from fe_data.mechanics.elements import Elements
 from fe_data.settings.hardening import POWER, TABLE, VOCE
 from fe_data.sparse.compilation import compiled, inlined
@@ -37,6 +37,7 @@ _NO_TABLE = np.empty((0, 3))
 _compiled = compiled(error_model="numpy")
 
 
+@short
 class J2Law(NamedTuple):
     """The matrix: isotropic elasticity and the yield stress, in MPa but for c and p."""
 
@@ -50,6 +51,7 @@ class J2Law(NamedTuple):
     table: Floats = _NO_TABLE
 
 
+@short
 class HistoryVariables(NamedTuple):
     """History variables of m elements with q integration points each."""
 
@@ -91,8 +93,9 @@ def plastic_increment(
         return f / (3.0 * mu), 0.0
     if hardening_law == VOCE:
         return _voce_increment(f, b * math.exp(-p_old / c), mu, c)
-    # Left of it are an increment for which 3μ Δp and hardening use at most f / 2 each, and, from
-    # p > 0, a step from zero. At p = 0 hardening_old may be positive, see `HistoryVariables`.
+    # Two lower bounds of the root start the iteration: an increment for which 3μ Δp and hardening
+    # use at most f / 2 each, and, from p > 0, a step from zero. At p = 0 hardening_old may be
+    # positive, see `HistoryVariables`.
     dp = min(f / (6.0 * mu), ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old)
     if p_old > 0.0:
         dp = max(dp, f / (3.0 * mu + c * hardening_old / p_old))

@@ -13,7 +13,7 @@ with the strain operator G. Fibres and the pressure of the matrix, κ times the 
 import numpy as np
 import scipy.sparse as sp
 
-from fe_data.arrays import Booleans, Floats, Ints
+from fe_data.arrays import Booleans, Floats, Ints, Short
 from fe_data.mechanics.bordered_system import BorderedMatrix, BorderedSystem, assemble_tangent
 from fe_data.mechanics.condensation import condense
 from fe_data.mechanics.elements import Discretisation
@@ -25,7 +25,7 @@ from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled
 
 
-class State:
+class State(Short):
     """History variables at the start of a step (`old`) and its trial end (`new`); see `return_map`.
 
     There are m elements with q points.
@@ -47,7 +47,7 @@ def _at_rest(m: int, q: int) -> HistoryVariables:
     return HistoryVariables(np.zeros((m, q, 3)), np.zeros((m, q)), np.zeros((m, q)))
 
 
-class RVEProblem:
+class RVEProblem(Short):
     """Equilibrium in the dofs of the matrix; fibres are condensed to their outlines.
 
     The unknowns x are u (n,) and the macro strain xx, yy, engineering xy (3,). Units: MPa, and the

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from threadpoolctl import threadpool_limits
+from tqdm import tqdm
 
 from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.geometry.mesh import generate_mesh
@@ -31,6 +32,7 @@ from fe_data.mechanics.properties import (
     von_mises,
 )
 from fe_data.mechanics.solvers import SOLVERS, Fields, Solver
+from fe_data.progress import progress_bar
 from fe_data.reference import cell as reference
 from fe_data.schema import output_names
 from fe_data.settings import (
@@ -44,6 +46,7 @@ from fe_data.settings import (
 from fe_data.sparse.compilation import compilation
 
 _ELASTIC_STRAIN = 0.01  # of the strain at which the matrix yields: nothing yields
+_STAGES = 4  # before the solution, which a bar counts as a step each
 SolverName = Literal["compiled", "dolfinx"]
 
 
@@ -60,13 +63,14 @@ class RVEResult(Short):
         fibre_radii: (n_fibres,) in sides of the volume element; None where all are the `radius` of
             `info`.
 
-    >>> from fe_data import Inputs, Settings, solve_rve
-    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-    >>> result = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre).result()
-    >>> result.fibre_centres.shape
-    (1, 2)
-    >>> result.info["cutbacks"]
-    0
+    Examples:
+        >>> from fe_data import Inputs, Settings, solve_rve
+        >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+        >>> result = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre).result()
+        >>> result.fibre_centres.shape
+        (1, 2)
+        >>> result.info["cutbacks"]
+        0
     """
 
     effective: dict[str, float]
@@ -87,11 +91,12 @@ class LoadStep(Short):
         x: (n + 3,) unknowns, the last three of them the mean strain xx, yy, engineering xy.
         fields: Stress and plastic strain at the integration points.
 
-    >>> from fe_data import Inputs, Settings, solve_rve
-    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-    >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre, keep_steps=True)
-    >>> len(rve.steps), float(rve.steps[4].x[-3].round(3))  # mean strain after four increments
-    (11, 0.02)
+    Examples:
+        >>> from fe_data import Inputs, Settings, solve_rve
+        >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre, keep_steps=True)
+        >>> len(rve.steps), float(rve.steps[4].x[-3].round(3))  # mean strain after four increments
+        (11, 0.02)
     """
 
     x: Floats
@@ -115,13 +120,14 @@ class RVESolution(Short):
             counts as `compilation` and in no other stage.
         steps: Unknowns and fields at rest and after every increment, where they were kept.
 
-    >>> from fe_data import Inputs, Settings, solve_rve
-    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-    >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre)
-    >>> rve.fields.plastic_strain.shape == rve.discretisation.matrix.weights.shape
-    True
-    >>> bool(rve.fields.plastic_strain.max() > rve.fields.plastic_strain.mean())
-    True
+    Examples:
+        >>> from fe_data import Inputs, Settings, solve_rve
+        >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre)
+        >>> rve.fields.plastic_strain.shape == rve.discretisation.matrix.weights.shape
+        True
+        >>> bool(rve.fields.plastic_strain.max() > rve.fields.plastic_strain.mean())
+        True
     """
 
     microstructure: Microstructure
@@ -200,6 +206,7 @@ def solve_rve(
     element: str = "P2/P0",
     solver: SolverName = "compiled",
     keep_steps: bool = False,
+    silent: bool = False,
 ) -> RVESolution:
     """Simulate one volume element.
 
@@ -215,6 +222,7 @@ def solve_rve(
         solver: "compiled" kernels, or "dolfinx", which solves the same equations in UFL, slower.
         keep_steps: Whether to keep the fields of every increment, for `save_fields`: about 0.7 MB
             an increment at the default resolution.
+        silent: Show no progress; else a terminal has a bar after two seconds.
 
     Returns:
         The solved volume element with its fields; its `result()` is what a record keeps.
@@ -225,38 +233,45 @@ def solve_rve(
 
     A `SimulationError` says that the volume element cannot be meshed, solved or fitted.
 
-    >>> from fe_data import Inputs, Settings, solve_rve
-    >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-    >>> rve = solve_rve(Inputs(vf=0.2, E_f_GPa=400, b_m_MPa=400, c_m=0.4), 0, one_fibre)
-    >>> rve.history["stress"].shape  # at rest and after ten increments; xx, yy, zz, xy
-    (11, 4)
-    >>> 100 < rve.result().effective["E_eff_GPa"] < 400  # between the phases
-    True
+    Examples:
+        >>> from fe_data import Inputs, Settings, solve_rve
+        >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
+        >>> rve = solve_rve(Inputs(vf=0.2, E_f_GPa=400, b_m_MPa=400, c_m=0.4), 0, one_fibre)
+        >>> rve.history["stress"].shape  # at rest and after ten increments; xx, yy, zz, xy
+        (11, 4)
+        >>> 100 < rve.result().effective["E_eff_GPa"] < 400  # between the phases
+        True
     """
     _require_valid(inputs, settings, loading, fit, element, solver)
     require_kind("keep_steps", keep_steps, bool)
+    require_kind("silent", silent, bool)
     loading = loading or uniaxial(settings.strain)
     if fit is None:
         fit = loading.is_uniaxial
     seconds = {"compilation": 0.0}
-    with _timed(seconds, "microstructure"):
-        microstructure = _arrange_fibres(arrangement, inputs, settings)
-    with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on the threads
-        with _timed(seconds, "mesh"):
-            outline = Outline(microstructure, settings.resolution)
-            mesh = generate_mesh(outline)
-        with _timed(seconds, "discretisation"):
-            d = discretise(mesh, element)
-        with _timed(seconds, "assembly"):
-            equations = SOLVERS[solver](d, inputs, settings)
-        with _timed(seconds, "solution"):
-            steps: list[LoadStep] = []
-            visit = (lambda x, fields: steps.append(LoadStep(x, fields))) if keep_steps else None
-            path = equations.solve(loading, settings.increments, settings.tolerance, visit)
-        with _timed(seconds, "fields"):
-            fields = equations.fields(path)
-        effective = _fit_properties(path, equations, settings, seconds) if fit else None
-        p_sigma = _overstressed_fraction(d, fields, settings.fibre_stress_MPa)
+    steps: list[LoadStep] = []
+    visit = (lambda x, fields: steps.append(LoadStep(x, fields))) if keep_steps else None
+    parts = loading.parts(settings.increments)
+    n = _STAGES + 1 + sum(part.increments for part in parts)  # with the state of rest
+    with progress_bar(n, "cell", "step", silent=silent) as bar:
+        with _timed(seconds, "microstructure", bar):
+            microstructure = _arrange_fibres(arrangement, inputs, settings)
+        with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on the threads
+            with _timed(seconds, "mesh", bar):
+                outline = Outline(microstructure, settings.resolution)
+                mesh = generate_mesh(outline)
+            with _timed(seconds, "discretisation", bar):
+                d = discretise(mesh, element)
+            with _timed(seconds, "assembly", bar):
+                equations = SOLVERS[solver](d, inputs, settings)
+            with _timed(seconds, "solution"):
+                path = equations.solve(
+                    loading, settings.increments, settings.tolerance, visit, bar.update
+                )
+            with _timed(seconds, "fields"):
+                fields = equations.fields(path)
+            effective = _fit_properties(path, equations, settings, seconds) if fit else None
+            p_sigma = _overstressed_fraction(d, fields, settings.fibre_stress_MPa)
     return RVESolution(
         microstructure,
         d,
@@ -300,13 +315,17 @@ def _require_one_of(name: str, value: str, allowed: list[str]) -> None:
 
 
 @contextmanager
-def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+def _timed(
+    seconds: dict[str, float], stage: str, bar: "tqdm[NoReturn] | None" = None
+) -> Iterator[None]:
     """Store the wall time of a stage in `seconds`, where `compilation` grows by its own part."""
     start = time.perf_counter()
     with compilation() as compiler:
         yield
     seconds[stage] = time.perf_counter() - start - compiler.seconds
     seconds["compilation"] += compiler.seconds
+    if bar is not None:
+        bar.update()
 
 
 def _arrange_fibres(

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Floats, Short
 from fe_data.geometry.outline import MATRIX
 from fe_data.loading import Loading
 from fe_data.mechanics.elements import Discretisation, Elements, strain_at_points
@@ -23,8 +23,8 @@ from fe_data.reference.return_mapping import History
 from fe_data.settings import Inputs, Settings
 
 
-@dataclass(frozen=True)
-class Fields:
+@dataclass(frozen=True, repr=False)
+class Fields(Short):
     """Values at the q integration points of each of m elements, after an increment."""
 
     matrix_stress: Floats  # (m, q, 4) xx, yy, zz, xy [MPa]
@@ -49,6 +49,7 @@ class Solver(Protocol):
         increments: int,
         tolerance: float,
         visit: Visitor | None = None,
+        reached: Callable[[], object] = bool,
     ) -> EquilibriumPath:
         """Follow a loading from rest.
 
@@ -57,6 +58,7 @@ class Solver(Protocol):
             increments: Number of increments of each part that has no number of its own.
             tolerance: Relative residual at which Newton's method has converged [-].
             visit: Called with the unknowns and the fields at rest and after every increment.
+            reached: Called at the same times, without them, which takes no time; bool does nothing.
 
         Returns:
             Volume averages at every increment, and the state at the end.
@@ -66,7 +68,7 @@ class Solver(Protocol):
         """Recover stress and plastic strain at the end of the last path that `solve` returned."""
 
 
-class CompiledSolver:
+class CompiledSolver(Short):
     """The solver of this package: compiled kernels, condensed fibres, load steps that adapt."""
 
     def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
@@ -79,10 +81,12 @@ class CompiledSolver:
         increments: int,
         tolerance: float,
         visit: Visitor | None = None,
+        reached: Callable[[], object] = bool,
     ) -> EquilibriumPath:
         """Follow a loading from rest, see `Solver.solve`."""
 
         def converged(x: Floats, state: State) -> None:
+            reached()
             if visit is not None:
                 visit(x, self._recovered(x, state))
 
@@ -112,7 +116,7 @@ class CompiledSolver:
         return Fields(matrix_stress, tuple(fibre_stress), history.p.copy())
 
 
-class UFLSolver:
+class UFLSolver(Short):
     """The second solver: forms in UFL, a plain Newton loop, and MUMPS."""
 
     def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
@@ -125,28 +129,24 @@ class UFLSolver:
         increments: int,
         tolerance: float,
         visit: Visitor | None = None,
+        reached: Callable[[], object] = bool,
     ) -> EquilibriumPath:
         """Follow a loading from rest, see `Solver.solve`."""
         cell = self.problem
 
         def converged(y: Floats, history: History) -> None:
+            reached()
             if visit is not None:
                 visit(y.copy(), self._recovered(history.p[cell.in_matrix]))
 
-        x, history, averages, steps = reference.solve_load_steps(
+        x, history, averages, counts = reference.solve_load_steps(
             cell, loading, increments, tolerance, converged
         )
         plastic_strain = history.plastic_strain[cell.in_matrix]
         p = history.p[cell.in_matrix]
         state = State(*p.shape)
         state.old = HistoryVariables(plastic_strain[..., [0, 1, 3]], p, cell.law.hardening(p))
-        counts = {
-            "newton_iterations": steps,
-            "factorisations": steps,
-            "updates": steps + len(averages["stress"]) - 1,
-            "cutbacks": 0,
-            "cg_iterations": 0,
-        }
+        counts |= {"factorisations": counts["newton_iterations"], "cg_iterations": 0}
         return EquilibriumPath(x, state, averages, counts)
 
     def fields(self, path: EquilibriumPath) -> Fields:

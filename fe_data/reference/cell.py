@@ -20,12 +20,11 @@ import scipy.sparse as sp
 import ufl
 from petsc4py import PETSc
 
-from fe_data.arrays import Floats, Ints
-from fe_data.errors import ConvergenceError
+from fe_data.arrays import Floats, Short
 from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
 from fe_data.geometry.outline import MATRIX
-from fe_data.loading import Loading
+from fe_data.loading import Loading, Part, advance
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
 from fe_data.settings import Inputs, Settings
 
@@ -33,7 +32,7 @@ _NEWTON_ITERATIONS = 25
 fem: Any = dolfinx.fem  # type checkers do not see the names of other versions
 
 
-class Cell:
+class Cell(Short):
     """Weak form and constitutive law of a cell; stresses in MPa, lengths in its side."""
 
     linear_solver = "MUMPS (dolfinx)"
@@ -167,7 +166,7 @@ def solve_load_steps(
     increments: int,
     tolerance: float,
     converged: Callable[[Floats, History], None],
-) -> tuple[Floats, History, dict[str, Floats], int]:
+) -> tuple[Floats, History, dict[str, Floats], dict[str, int]]:
     """Follow a loading from rest, in equal increments of each part.
 
     Args:
@@ -178,66 +177,87 @@ def solve_load_steps(
         converged: Called with unknowns and history at rest and after every increment.
 
     Returns:
-        Unknowns and history at the end, averages at every increment, and the number of Newton's
-        iterations.
+        Unknowns and history at the end, averages at every increment, and the numbers of Newton's
+        iterations, of updates and of cutbacks.
 
     Raises:
-        ConvergenceError: If Newton's method does not converge: there are no smaller increments.
+        ConvergenceError: If Newton's method does not converge in the smallest steps either.
     """
-    n = cell.merge.shape[1] - 3
-    points = cell.weights.shape
-    y = np.zeros(n + 3)
-    history = cell.update(y, History(np.zeros((*points, 4)), np.zeros(points)))
-    rows = [cell.averages(y, history)]
-    converged(y, history)
-    largest = 0.0
-    steps = 0
-    for part in loading.parts(increments):
-        start = part.start(rows[-1])
-        before = y
-        given = np.delete(range(3), part.free)
-        unknown = np.append(cell.fluctuating, n + part.free)
-        for t in np.arange(1, part.increments + 1) / part.increments:
-            target = start + t * (part.end - start)
-            # The two increments before predict: y ← y + (y - y_before)
-            predicted = 2 * y - before
-            before = y
-            y = predicted
-            y[n + given] = (target * [1, 1, 2])[given]  # the unknown of xy is 2 xy
-            load = np.append(np.zeros(n), target)
-            history, size, iterations = _newton(
-                cell, y, history, load, unknown, tolerance, largest, t
-            )
-            largest = max(largest, size)
-            steps += iterations
-            rows.append(cell.averages(y, history))
-            converged(y, history)
+    stepper = _Stepper(cell, tolerance)
+    rows = [cell.averages(stepper.y, stepper.history)]
+    converged(stepper.y, stepper.history)
+    for number, part in enumerate(loading.parts(increments), start=1):
+        stepper.turn(part, part.start(rows[-1]))
+        for increment in range(1, part.increments + 1):
+            end = increment / part.increments
+            stepper.counts["cutbacks"] += advance(stepper.t, end, stepper.attempt, number)
+            rows.append(cell.averages(stepper.y, stepper.history))
+            converged(stepper.y, stepper.history)
     averages = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    return y, history, averages, steps
+    return stepper.y, stepper.history, averages, stepper.counts
 
 
-def _newton(
-    cell: Cell,
-    y: Floats,
-    old: History,
-    load: Floats,
-    unknown: Ints,
-    tolerance: float,
-    largest: float,
-    t: float,
-) -> tuple[History, float, int]:
-    """Newton's method at fraction t of a part, in place of y: history, force, iterations."""
-    merge = cell.merge[:, unknown]
-    for iteration in range(_NEWTON_ITERATIONS):
-        new = cell.update(y, old)
-        # r = f_ext - Tᵀ f(y)
-        force = fem.assemble_vector(cell.residual).array
-        residual = (load - cell.merge.T @ force)[unknown]
-        # Before images are merged, the force is that of the cell on its neighbours, which unloading
-        # may take away.
-        size = float(np.linalg.norm(force))
-        if np.linalg.norm(residual) <= tolerance * max(size, 0.1 * largest):
-            return new, size, iteration
-        # y ← y + (Tᵀ K T)⁻¹ r
-        y[unknown] += cell.newton_step(residual, merge)
-    raise ConvergenceError(f"Newton's method does not converge at load fraction {t:.5f}")
+class _Stepper:
+    """The last two equilibria on a part of a path, and Newton's method for the next one."""
+
+    def __init__(self, cell: Cell, tolerance: float):
+        self.cell = cell
+        self.tolerance = tolerance
+        points = cell.weights.shape
+        self.y = np.zeros(cell.merge.shape[1])
+        self.history = cell.update(self.y, History(np.zeros((*points, 4)), np.zeros(points)))
+        self.largest = 0.0  # force so far
+        self.counts = {"newton_iterations": 0, "updates": 0, "cutbacks": 0}
+        self.part: Part
+        self.start: Floats  # strains of the part, or stresses where the strain is free
+        self.t: float  # fraction of the part at the last equilibrium
+        self.speed: Floats  # dy/dt from the one before to it
+
+    def turn(self, part: Part, start: Floats) -> None:
+        """Begin the next part of the path, where earlier equilibria predict nothing."""
+        self.part = part
+        self.start = start
+        self.t = 0.0
+        self.speed = np.zeros_like(self.y)
+
+    def attempt(self, t: float) -> bool:
+        """Go on to the equilibrium at fraction t; where none is found nothing changes."""
+        n = len(self.y) - 3
+        given = np.delete(range(3), self.part.free)
+        target = self.start + t * (self.part.end - self.start)
+        # The two equilibria before predict: y(t) = y + (t - t_now) dy/dt
+        y = self.y + (t - self.t) * self.speed
+        y[n + given] = (target * [1, 1, 2])[given]  # the unknown of xy is 2 xy
+        load = np.append(np.zeros(n), target)
+        found = self._newton(y, load)
+        if found is None:
+            return False
+        self.history = found
+        self.speed = (y - self.y) / (t - self.t)
+        self.y = y
+        self.t = t
+        return True
+
+    def _newton(self, y: Floats, load: Floats) -> History | None:
+        """Newton's method in place of y: the history there, None where it does not converge."""
+        cell = self.cell
+        unknown = np.append(cell.fluctuating, len(y) - 3 + self.part.free)
+        merge = cell.merge[:, unknown]
+        for _ in range(_NEWTON_ITERATIONS):
+            new = cell.update(y, self.history)
+            self.counts["updates"] += 1
+            # r = f_ext - Tᵀ f(y)
+            force = fem.assemble_vector(cell.residual).array
+            residual = (load - cell.merge.T @ force)[unknown]
+            # Before images are merged, the force is that of the cell on its neighbours, which
+            # unloading may take away.
+            size = float(np.linalg.norm(force))
+            if np.linalg.norm(residual) <= self.tolerance * max(size, 0.1 * self.largest):
+                self.largest = max(self.largest, size)
+                return new
+            if not np.isfinite(size):
+                return None
+            # y ← y + (Tᵀ K T)⁻¹ r
+            y[unknown] += cell.newton_step(residual, merge)
+            self.counts["newton_iterations"] += 1
+        return None

@@ -32,7 +32,7 @@ LARGEST_STRAIN = 1e3  # plastic, of a table
 SMALLEST_STEP = 1e-12  # of the plastic strain from row to row: slopes stay finite
 MAX_ROWS = 1000  # of a table: a dataset's configuration holds them
 # Under a table the inputs b_m and c_m of a cell have these values: nothing hardens beside it.
-NOTHING_BESIDE_A_TABLE = (0.0, 1.0)
+UNUSED_B_AND_C = (0.0, 1.0)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from fe_data.schema import INPUTS
 from fe_data.settings.hardening import (
     LARGEST_STRESS,
     LAWS,
-    NOTHING_BESIDE_A_TABLE,
     SMALLEST_STRESS,
+    UNUSED_B_AND_C,
     Hardening,
     HardeningTable,
     LawName,
@@ -46,7 +46,7 @@ def require_parameters(b: float, c: float, hardening: Hardening) -> None:
     """Refuse inputs b_m_MPa and c_m that the hardening of the matrix does not take."""
     if not isinstance(hardening, HardeningTable):
         require_c(c, hardening)
-    elif (b, c) != NOTHING_BESIDE_A_TABLE:
+    elif (b, c) != UNUSED_B_AND_C:
         raise ValueError(
             f"b_m_MPa = {b!r} and c_m = {c!r} mean nothing under a hardening table: give 0 and 1"
         )
@@ -100,9 +100,8 @@ class Inputs(Short):
         E_f_GPa: Young's modulus of the fibres [GPa].
         b_m_MPa: Hardening coefficient of the matrix [MPa]; 0 is perfectly plastic.
         c_m: Hardening exponent of the matrix [-], 0.01 to 1, which is linear; under Voce's law the
-            characteristic plastic strain, 0.0001 to 1. What the law of the settings does not take
-            is refused where inputs and settings meet. Under a hardening table b_m_MPa is 0 and c_m
-            is 1.
+            characteristic plastic strain, 0.0001 to 1; c_m outside the law's range is refused when
+            the cell is simulated. Under a hardening table b_m_MPa is 0 and c_m is 1.
 
     Raises:
         ValueError: If an input is not a number or out of range.

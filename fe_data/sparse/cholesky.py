@@ -16,7 +16,7 @@ import numpy as np
 from numba import types as _types
 from numba.extending import get_cython_function_address
 
-from fe_data.arrays import Floats, Ints, Singles
+from fe_data.arrays import Floats, Ints, Short, Singles
 from fe_data.sparse.compilation import compiled
 from fe_data.sparse.substitution import substitute
 from fe_data.sparse.symbolic import Elimination, plan_elimination
@@ -91,7 +91,7 @@ def symmetric_product(indptr: Ints, indices: Ints, values: Floats, x: Floats, y:
         y[i + 1] += y1
 
 
-class MultifrontalCholesky:
+class MultifrontalCholesky(Short):
     """Sparse Cholesky in single precision for one pattern, a `solver.SparseCholesky`.
 
     Args:

@@ -3,7 +3,7 @@
 import numpy as np
 from petsc4py import PETSc
 
-from fe_data.arrays import Floats, Ints
+from fe_data.arrays import Floats, Ints, Short
 
 _PACKAGES = {"cholmod": "cholmod", "petsc": "mumps"}
 # With these options CHOLMOD refuses an indefinite matrix; without, it factorises a small one as
@@ -12,7 +12,7 @@ PETSc.Options().setValue("mat_cholmod_final_asis", 0)
 PETSc.Options().setValue("mat_cholmod_final_ll", 1)
 
 
-class PetscCholesky:
+class PetscCholesky(Short):
     """CHOLMOD or MUMPS ("petsc") in double precision, a `solver.SparseCholesky`."""
 
     def __init__(self, indptr: Ints, indices: Ints, name: str):

@@ -19,7 +19,7 @@ ABOUT = "Beyond"  # what the claims are about
 Rows = Mapping[str, Row[Interval]]  # by method
 ADVISED = "function_evidence"
 RIVALS = ("low_rank", "vanilla", "function")
-REPLICATES = ("of replicates", "of replicates, diagonal")  # kinds of Σ_noise
+REPLICATES = ("replicates", "replicates_diagonal")  # kinds of Σ_noise
 NEGLIGIBLE = 0.5  # of the standard deviation between seeds, below which two methods are alike
 # What functional anchoring is to reach with 30 networks and the paper's numbers of cells, by
 # training set: RMSE and miscalibration at most, ELPPD at least.
@@ -142,6 +142,6 @@ def noise_of_replicates(covariance: np.ndarray, degrees_of_freedom: int) -> dict
     return {
         "degrees_of_freedom": degrees_of_freedom,
         "strongest_correlations": {
-            f"{OUTPUT_NAMES[i]} and {OUTPUT_NAMES[j]}": round(matrix[i, j], 2) for i, j in strongest
+            f"{OUTPUT_NAMES[i]}/{OUTPUT_NAMES[j]}": round(matrix[i, j], 2) for i, j in strongest
         },
     }

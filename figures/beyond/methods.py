@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from bnn import Architecture, GaussianProcessPrior, Pretrained
 from bnn.priors.samplers import FunctionalPrior
+from fe_data.schema import INPUT_NAMES
 from figures.beyond import weights
 from figures.beyond.problems import Problem, with_moments
 from figures.beyond.scores import Row, WeightRow
@@ -43,14 +44,18 @@ class Repeat:
     def for_weights(self, prior: GaussianProcessPrior, count: int | None = None) -> Pretrained:
         """The paper's networks, pre-trained to a prior, for the methods in weight space."""
         count = count or self.settings.n_pretrained
-        epochs = self.settings.pretrain_epochs
-        return pretrained(prior, PAPER, self.settings, self.seed, count=count, epochs=epochs)
+        return self._pretrained(prior, PAPER, count, self.settings.pretrain_epochs)
 
     def for_functions(self, prior: FunctionalPrior, network: Architecture = SMOOTH) -> Pretrained:
         """Networks pre-trained to a prior, to be anchored in function space."""
-        count = self.settings.n_members
         epochs = self.settings.function_pretrain_epochs
-        return pretrained(prior, network, self.settings, self.seed, count=count, epochs=epochs)
+        return self._pretrained(prior, network, self.settings.n_members, epochs)
+
+    def _pretrained(
+        self, prior: FunctionalPrior, network: Architecture, count: int, epochs: int
+    ) -> Pretrained:
+        sizes = {"count": count, "epochs": epochs, "n_features": len(INPUT_NAMES)}
+        return pretrained(prior, network, self.settings, self.seed, **sizes)
 
     def in_weights(self, name: str, networks: Pretrained, problem: Problem) -> WeightRow[float]:
         """A method in weight space."""
@@ -123,7 +128,7 @@ def run_cases(problems: Problems, settings: Beyond, seed: int) -> list[dict[str,
 
 
 def run_spans(problem: Problem, settings: Beyond, seed: int) -> dict[str, WeightRow[Interval]]:
-    """The published method with more and more networks behind its weight prior, "K = ..." each."""
+    """The published method with more and more networks behind its weight prior, by their number."""
     pool = Repeat(settings, seed).for_weights(problem.paper, max(settings.spans))
     repeats = []
     for i, each in enumerate(seeds_of(seed, settings.repeats)):
@@ -131,7 +136,7 @@ def run_spans(problem: Problem, settings: Beyond, seed: int) -> dict[str, Weight
         first = i * settings.n_members
         train = Repeat(settings, each).in_weights
         blocks = {count: weights.block(pool, first, count) for count in settings.spans}
-        repeats.append({f"K = {k}": train("low_rank", b, problem) for k, b in blocks.items()})
+        repeats.append({str(k): train("low_rank", b, problem) for k, b in blocks.items()})
     return over_repeats(repeats)
 
 

@@ -72,7 +72,7 @@ def methods(rows: Mapping[str, Row[Interval]], exact: Mapping[str, Row[float]]) 
 def span(rows: Mapping[str, Row[Interval]], spans: Mapping[str, WeightRow[Interval]]) -> Figure:
     """How much of the data's gradient the low-rank regulariser sees, and what comes of it."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.4))
-    counts = [int(name.removeprefix("K = ")) for name in spans]
+    counts = [int(count) for count in spans]
     seen = [row.gradient_in_span.mean for row in spans.values()]
     random = [row.dimension.mean for row in spans.values()]
     left.plot(counts, seen, "o-", label="gradient of the data term")

@@ -92,9 +92,9 @@ class Problem(Data):
     def under_noise(self, replicates: np.ndarray) -> dict[str, "Problem"]:
         """The problem with each kind of Σ_noise; that of `replicates` (n_out, n_out) is given."""
         kinds = {
-            "of the paper": noise_covariance(composite.noise_std(), len(replicates)),
-            "of replicates, diagonal": np.diag(np.diag(replicates)),
-            "of replicates": replicates,
+            "paper": noise_covariance(composite.noise_std(), len(replicates)),
+            "replicates_diagonal": np.diag(np.diag(replicates)),
+            "replicates": replicates,
         }
         return {kind: replace(self, noise=noise) for kind, noise in kinds.items()}
 

@@ -24,6 +24,11 @@ HEADINGS = {  # number → heading of its column and decimals
     "mean": ("|mean − exact|", 3),
     "std": ("|std / exact − 1|", 2),
 }
+NOISES = {  # kind of Σ_noise → words
+    "paper": "of the paper",
+    "replicates_diagonal": "of replicates, diagonal",
+    "replicates": "of replicates",
+}
 CASES = {"outd": "out of distribution", "ind": "in distribution"}
 Measured = TypeVar("Measured")  # numbers of a method: scores or distances
 
@@ -34,7 +39,7 @@ class Results:
 
     cases: Mapping[str, Mapping[str, Row[Interval]]]  # by method
     exact: Mapping[str, Mapping[str, Row[float]]]  # of the exact posteriors, in closed form
-    spans: Mapping[str, WeightRow[Interval]]  # "K = ..." → the published method
+    spans: Mapping[str, WeightRow[Interval]]  # pre-trained networks → the published method
     example: Mapping[str, Mapping[str, Distance[Interval]]]  # "L = ..." → method
     relevance: Mapping[str, Sequence[Relevance]]  # inputs of each output
     # Kind of Σ_noise → method, and training set → kind of Σ_noise → exact posterior.
@@ -95,11 +100,12 @@ def tables(results: Results) -> list[Table]:
         "Gradient in span(V): part of the squared gradient of the data term, before training, "
         "along the directions that the low-rank regulariser sees."
     )
+    spans = {f"K = {count}": row for count, row in results.spans.items()}
     more = "Low-rank regulariser with more pre-trained networks behind it, all of one start."
     example = "Distance to the exact posterior of the one-dimensional example, {}, averaged over "
     return [
         _table(every, (*SCORES, *seen), rows[first]),
-        _table(more, (*COMPARED, *seen, "dimension"), results.spans),
+        _table(more, (*COMPARED, *seen, "dimension"), spans),
         *(_table(f"The main methods, {results.label(c)}.", SCORES, rows[c]) for c in others),
         *(
             _table(example.format(case) + "[−1, 1].", ("mean", "std"), labelled(distances))
@@ -129,12 +135,12 @@ def _relevance(label: str, outputs: Sequence[Relevance]) -> Table:
 
 def _noise_tables(results: Results) -> list[Table]:
     ensembles = {
-        f"{LABELS[method]}; Σ_noise {kind}": rows[method]
+        f"{LABELS[method]}; Σ_noise {NOISES[kind]}": rows[method]
         for method in next(iter(results.noise.values()))
         for kind, rows in results.noise.items()
     }
     exact = {
-        f"{results.label(case)}; Σ_noise {kind}": rows["exact_evidence"]
+        f"{results.label(case)}; Σ_noise {NOISES[kind]}": rows["exact_evidence"]
         for case, kinds in results.exact_noise.items()
         for kind, rows in kinds.items()
     }

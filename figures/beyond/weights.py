@@ -60,7 +60,7 @@ def pretrained(
     *,
     count: int,
     epochs: int,
-    n_features: int = 4,
+    n_features: int,
 ) -> bnn.Pretrained:
     """Networks pre-trained to a functional prior (Algorithm 3)."""
     return bnn.pretrain(

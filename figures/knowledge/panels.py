@@ -24,7 +24,7 @@ SHORT = {
     "covariance": "covariance",
     "by_input": "Σ(x)",
     "fitted": "fields, Σ(x)",
-    "own": "fields alone",
+    "own": "fields, own cells",
 }
 STRAIN = r"$\varepsilon_{xx}$ [%]"
 HEADINGS = {
@@ -74,16 +74,21 @@ def worth(rows: Rows, alone: float, textbook: float) -> Figure:
 
     `alone` is the RMSE of mean fields without a training cell, `textbook` that with nothing fitted.
     """
-    figure, panels = plt.subplots(1, 4, figsize=(WIDTH, 3.9), width_ratios=(3, 1, 3, 1))
-    for (score, models), pair in zip(SHOWN.items(), (panels[:2], panels[2:]), strict=True):
-        _over_counts(pair[0], rows, score, models)
-        _out_of_distribution(pair[1], rows, score, models)
-        pair[0].set_ylabel(HEADINGS[score])
-        pair[1].sharey(pair[0])
-        pair[1].tick_params(which="both", labelleft=False)
-    for error, style, words in ((alone, ":", "mean fields alone"), (textbook, "--", "not fitted")):
-        panels[0].axhline(error, color="0.2", lw=0.8, ls=style)
-        panels[0].annotate(
+    figure = plt.figure(figsize=(WIDTH, 4.2))
+    (parts,) = figure.subfigures(1, len(SHOWN), squeeze=False, width_ratios=(1.12, 1))
+    for part, (score, models) in zip(parts, SHOWN.items(), strict=True):
+        inside, outside = part.subplots(1, 2, width_ratios=(3, 1), sharey=True)
+        _over_counts(inside, rows, score, models)
+        _out_of_distribution(outside, rows, score, models)
+        inside.set_ylabel(HEADINGS[score])
+        with_legend(part, 2)  # each half has its own models
+    errors = parts[0].axes[0]
+    for error, style, words in (
+        (alone, ":", "mean fields, no cells"),
+        (textbook, "--", "not fitted"),
+    ):
+        errors.axhline(error, color="0.2", lw=0.8, ls=style)
+        errors.annotate(
             words,
             (1, error),
             xycoords=("axes fraction", "data"),
@@ -91,8 +96,8 @@ def worth(rows: Rows, alone: float, textbook: float) -> Figure:
             va="bottom",
             fontsize=7,
         )
-    panels[0].set_yscale("log")
-    return with_legend(figure, 3)
+    errors.set_yscale("log")
+    return figure
 
 
 def _over_counts(axes: Axes, rows: Rows, score: str, models: Sequence[str]) -> None:

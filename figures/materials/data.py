@@ -177,8 +177,8 @@ def _information_claim(information: Mapping[str, Any]) -> Claim:
     same = [output for output in paper if found[output] == paper[output]]
     below = [name for output in paper for name in paper[output] if name not in above[output]]
     ours = {
-        "subsets as in the paper": f"{len(same)} of {len(paper)}",
-        "inputs of the paper's subsets below chance": f"{len(below)} of {sum(map(len, FEATURES))}",
+        "subsets_as_in_paper": f"{len(same)} of {len(paper)}",
+        "inputs_below_chance": f"{len(below)} of {sum(map(len, FEATURES))}",
     }
     return Claim(
         "subsets",

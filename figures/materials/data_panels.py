@@ -13,6 +13,7 @@ from fe_data.dataset.table import Table
 from fe_data.mechanics import plots
 from fe_data.mechanics.rve import RVESolution
 from fe_data.schema import INPUT_BOUNDS
+from figures.claims import load_published
 from figures.materials.data import SETS, noise_table
 from figures.materials.problem import INPUT_LABELS, LABELS, NOISE_COV, OUTPUT_NAMES, columns
 from figures.style import STYLE, WIDTH, with_legend
@@ -104,11 +105,15 @@ def scatter(replicates: Mapping[str, Table]) -> Figure:
     figure, panels = plt.subplots(
         len(replicates), len(OUTPUT_NAMES), figsize=(WIDTH, height), squeeze=False, sharex=True
     )
-    for row, table in zip(panels, replicates.values(), strict=True):
+    studies = load_published()["Fig. 10"].rows
+    for row, (design, table) in zip(panels, replicates.items(), strict=True):
         noise = noise_table(table)
         cells = columns(table)
         groups = cells.groupby(table.group)
-        for axes, name, assumed in zip(row, OUTPUT_NAMES, NOISE_COV, strict=True):
+        published = studies[design].printed
+        for axes, name, theirs, assumed in zip(
+            row, OUTPUT_NAMES, published, NOISE_COV, strict=True
+        ):
             axes.plot(cells["vf"], cells[name], ".", color="0.6", ms=3, label="a cell")
             axes.errorbar(
                 groups["vf"].first(),
@@ -119,8 +124,9 @@ def scatter(replicates: Mapping[str, Table]) -> Figure:
                 lw=1.2,
                 label="mean of an input ± 2 standard deviations",
             )
-            ours = f"scatter {noise[name]['mean']:.2g} % of mid-range"
-            axes.set_title(f"{ours},\npaper assumes {100 * assumed:.2g} %")
+            ours = f"scatter {noise[name]['mean']:.3g} % of mid-range"
+            others = f"published {theirs}, assumed {100 * assumed:.2g}"
+            axes.set_title(f"{ours},\n{others}", fontsize="small")
             axes.set_ylabel(LABELS[name])
         row[0].annotate(
             f"{groups.ngroups} inputs, {len(cells)} cells",

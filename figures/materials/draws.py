@@ -24,7 +24,7 @@ from figures.pipeline.settings import TRAINING_CASE, Design
 from figures.pipeline.training import PROCEDURES
 from figures.scores import CONFIDENCE, LARGER_IS_BETTER, Interval, over_repeats, written
 
-ALL = "all outputs"
+ALL = "all_outputs"  # beside the single ones
 ANCHORED = f"{TRAINING_CASE}_anchored"
 VANILLA = f"{TRAINING_CASE}_vanilla"
 Scored = Mapping[str, OutputScores[float]]  # method → scores of one training
@@ -162,7 +162,7 @@ def table_of_gains(found: Mapping[str, Mapping[str, Gain]], count: int) -> Table
     """The gains over `count` draws."""
     rows = [
         [
-            f"{label}, {name}",
+            f"{label}, {'all outputs' if name == ALL else name}",
             _written(each.gain, score),
             f"{each.positive} of {count}",
             "" if each.printed is None else _written(each.printed, score),

@@ -4,7 +4,18 @@ from collections.abc import Mapping
 
 from figures.claims import Claim, Table
 from figures.knowledge.findings import in_cells
-from figures.next_cell.study import BETA, BOX, FEW, FIRST, HYPERCUBE, MANY, MORE, WORST, Rows
+from figures.next_cell.study import (
+    BETA,
+    BOX,
+    FEW,
+    FIRST,
+    HYPERCUBE,
+    LABELS,
+    MANY,
+    MORE,
+    WORST,
+    Rows,
+)
 from figures.scores import Interval, is_below, written
 
 ABOUT = "Next cells"  # what the claims are about
@@ -85,7 +96,7 @@ def tables(rows: Rows) -> list[Table]:
         "truth, and the posterior's own standard deviations; cells beside those of the beta table."
     )
     table = [
-        [name, str(n), *(written(getattr(errors, key), 4) for key in COLUMNS)]
+        [LABELS[name], str(n), *(written(getattr(errors, key), 4) for key in COLUMNS)]
         for name, found in rows.items()
         for n, errors in found.items()
     ]

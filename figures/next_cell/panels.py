@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from figures.next_cell.study import BOX, DRAWN, HYPERCUBE, WORST, Rows
+from figures.next_cell.study import BOX, DRAWN, HYPERCUBE, LABELS, WORST, Rows
 from figures.style import STYLE, WIDTH, with_legend
 
 HEADINGS = {
@@ -32,7 +32,7 @@ def errors(rows: Rows) -> Figure:
                 ms=3,
                 capsize=2,
                 color=colour,
-                label=name,
+                label=LABELS[name],
             )
         axes.set(xscale="log", yscale="log", xlabel="cells", ylabel=words)
         counts = sorted({10, 15, *DRAWN})

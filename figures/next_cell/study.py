@@ -24,8 +24,14 @@ DRAWN = (25, 35, 50, 100)  # cells of hypercubes
 REGION = 200  # inputs where predictions are wanted
 HYPERCUBE = "hypercube"
 BOX = "chosen"
-WORST = "chosen for the worst tenth"
-BETA = "beta table, "  # and one of the three
+WORST = "chosen_for_worst"
+BETA = "beta_"  # and one of the three
+LABELS = {
+    HYPERCUBE: "hypercube",
+    BOX: "chosen",
+    WORST: "chosen for the worst tenth",
+}  # name in metrics files → words
+LABELS |= {BETA + name: f"beta table, {words}" for name, words in LABELS.items()}
 
 
 @dataclass(frozen=True)

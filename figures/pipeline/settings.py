@@ -163,6 +163,9 @@ class Why(Training):
         if not needed <= set(self.cases):
             names = " and ".join(sorted(needed))
             raise ValueError(f"cases = {[*self.cases]} is not allowed: {names} are needed")
+        if self.n_members not in self.members:
+            own = f"n_members = {self.n_members} is needed"
+            raise ValueError(f"members = {[*self.members]} is not allowed: {own}")
         return self
 
 

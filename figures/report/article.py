@@ -8,25 +8,42 @@ if __name__ == "__main__":
 # After the options: --help does not wait for these.
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
+
+import yaml
 
 from bnn import TrainingSettings
 from fe_data import settings
 from fe_data.dataset import design
 from fe_data.mechanics import properties
 from figures import claims
-from figures.beyond import methods
 from figures.example_1d import ensembles
 from figures.materials import problem
 from figures.pipeline.paths import ROOT
-from figures.pipeline.profiles import load_profile
-from figures.report.comparison import SIGNS, Comparison, compare
+from figures.pipeline.profiles import DRAWS, WHY, load_profile
+from figures.report.comparison import SIGNS, Comparison, Metrics, compare
 from figures.report.summary import committed, findings, tables
+from figures.report.words import filled
 
 TARGET = ROOT / "build" / "article.pdf"
-NAMED = (settings, design, properties, claims, ensembles, problem, methods)  # of the constants
+METADATA = ROOT / "article" / "metadata.yaml"
+CONSTANTS = {
+    "BETA_SHAPES": design.BETA_SHAPES,
+    "CORRELATED_EPOCHS": ensembles.CORRELATED_EPOCHS,
+    "ELASTIC_YIELDED_FRACTION": properties.ELASTIC_YIELDED_FRACTION,
+    "FACTORISED_EPOCHS": ensembles.FACTORISED_EPOCHS,
+    "INPUT_BOUNDS": problem.INPUT_BOUNDS,
+    "LARGEST": claims.LARGEST,
+    "LENGTHSCALES": ensembles.LENGTHSCALES,
+    "LOWEST_OUTPUT": problem.LOWEST_OUTPUT,
+    "NOISE_COV": problem.NOISE_COV,
+    "OUTPUT_BOUNDS": problem.OUTPUT_BOUNDS,
+    "PRETRAIN_EPOCHS": ensembles.PRETRAIN_EPOCHS,
+    "VANILLA_EPOCHS": ensembles.VANILLA_EPOCHS,
+}
 
 
 def judged(entry: Comparison) -> dict[str, Any]:
@@ -46,11 +63,18 @@ def judged(entry: Comparison) -> dict[str, Any]:
     }
 
 
+def abstract(run: Mapping[str, Metrics]) -> str:
+    """The abstract with its numbers."""
+    text = yaml.safe_load(METADATA.read_text(encoding="utf-8"))["abstract"]
+    return filled(text, draws=run[DRAWS], why=run[WHY])
+
+
 def content() -> dict[str, Any]:
     """What the article takes from the code: findings, verdicts, settings and constants."""
     runs = committed()
     profile = load_profile("full")
     return {
+        "abstract": abstract(runs["full"]),
         "found": {name: finding.model_dump() for name, finding in findings(runs).items()},
         "methods": asdict(tables(runs)["methods"]),
         "items": {
@@ -62,7 +86,7 @@ def content() -> dict[str, Any]:
         "signs": SIGNS,
         "example": profile.example_1d.model_dump(),
         "surrogate": profile.surrogate.model_dump(),
-        "constants": {k: v for each in NAMED for k, v in vars(each).items() if k.isupper()},
+        "constants": CONSTANTS,
     }
 
 

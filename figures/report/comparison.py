@@ -93,7 +93,9 @@ class Check:
 
 def check(printed: str, ours: Number, scatter: float | None, comparable: bool) -> Check:
     """The verdict on ours; `scatter`: of one result, `comparable`: whether sizes are equal."""
-    places = decimals(printed) + int(abs(float(printed)) < MANY_DIGITS)
+    places = decimals(printed)
+    if abs(float(printed)) < MANY_DIGITS:
+        places += 1
     if scatter is None:
         return Check(printed, ours.mean, ours.std, places, NOT_JUDGED)
     allowed = tolerance(printed, scatter, ours.n)
@@ -112,9 +114,8 @@ class Comparison:
 
     item: Item
     metrics: Metrics  # of the notebook that rebuilds it
-    judge: (
-        str  # notebook whose numbers are compared: that of the draws of the tables, if it has run
-    )
+    # Notebook whose numbers are compared: that of the draws of the tables, if it has run.
+    judge: str
     judged: Metrics  # and its metrics
     claims: list[Claim]  # those of the judge, if there are any
 

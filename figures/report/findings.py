@@ -34,7 +34,7 @@ class Finding(BaseModel, extra="forbid"):
     id: str
     notebook: str  # whose metrics have its numbers, `it` in the templates
     place: str = ""  # figure or table of the paper that it is about
-    published_tables: bool = False  # whether it is said of the published tables as well
+    tables: Literal["ours", "published", "both"] = "ours"  # on which it is made
     rests_on: dict[str, bool | None] = {}
     numbers: list[str] = []
     text: str
@@ -42,6 +42,7 @@ class Finding(BaseModel, extra="forbid"):
     number: str = ""
     picture: Picture | None = None
     commands: list[str] = []
+    tables_at: str = ""  # page of docs and heading with all its numbers
 
     def unmet(self, metrics: Metrics, outcomes: Mapping[str, bool | None]) -> list[str]:
         """Its conditions that are not met, by the outcomes of claims and the metrics."""
@@ -85,7 +86,8 @@ class Found(NamedTuple):
 def found_on(run: Mapping[str, Metrics]) -> Found:
     """Findings on the notebooks of a run that have the paper's size."""
     published = any(metrics.published_tables for metrics in run.values())
-    words = "published tables" if published else "our tables"
+    kind = "published" if published else "ours"
+    words = {"published": "published tables", "ours": "our tables"}[kind]
     entries = compare(run)
     found = {}
     failing = {}
@@ -93,7 +95,7 @@ def found_on(run: Mapping[str, Metrics]) -> Found:
         metrics = run.get(finding.notebook)
         if metrics is None or metrics.paper_size is False:
             continue
-        if published and not finding.published_tables:
+        if finding.tables not in (kind, "both"):
             continue
         outcomes = {claim.id: claim.holds for claim in metrics.claims}
         if finding.place:

@@ -49,9 +49,9 @@ def findings(runs: Runs) -> dict[str, Finding]:
     for run in (runs[name] for name in FOUND_ON):
         for name, each in found_on(run).all_met().items():
             before = found.setdefault(name, each)
-            if before is not each:
-                before.text += f" {each.text}" if each.text.endswith(".") else f"; {each.text}"
-    return found
+            if before is not each:  # a text below a title is part of a sentence
+                before.text += f"{'; ' if each.title else ' '}{each.text}"
+    return {each.id: found[each.id] for each in load_records().findings}
 
 
 def by_label(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

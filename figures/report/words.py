@@ -27,6 +27,8 @@ LABELS = {  # name in metrics files → what the page calls it
     "generalised_normal": "generalised normal",
     "low_rank": "multivariate Gaussian",
     "outd": "out of distribution",
+    "subsets_as_in_paper": "subsets as in the paper",
+    "inputs_below_chance": "inputs of the paper's subsets below chance",
     **{
         f"{name} {scale}": f"{words}, L = {scale}"
         for scale in ("0.1", "1")
@@ -79,6 +81,13 @@ def brief(values: Any, sizes: Mapping[str, int] | None = None) -> str:
     return text.rstrip(".").replace("-", "−")
 
 
+def because(condition: bool, sentence: str) -> str:
+    """Return a sentence; ValueError where the metrics do not bear it out."""
+    if not condition:
+        raise ValueError(f"the metrics do not bear this sentence out: {sentence}")
+    return sentence
+
+
 def interval(number: Any) -> Interval:
     """A number of a metrics file with its single results."""
     return Interval(tuple(number["values"]) if isinstance(number, Mapping) else (number,))
@@ -98,7 +107,7 @@ ENVIRONMENT.filters |= {
     "power": power,
     "written": written,
 }
-ENVIRONMENT.globals |= {"command": command, "heading": heading, "signs": SIGNS}
+ENVIRONMENT.globals |= {"because": because, "command": command, "heading": heading, "signs": SIGNS}
 
 
 def filled(template: str, **context: Any) -> str:

@@ -4,7 +4,7 @@ from figures import style
 from figures.materials.problem import EFFECTIVE, INPUT_LABELS, INPUT_SCALING, OUTPUT_NAMES
 from figures.next_cell import panels
 from figures.next_cell.findings import claims, equivalents, tables
-from figures.next_cell.study import BOX, WORST, compare_seeds, load_study, with_known_prior
+from figures.next_cell.study import BOX, LABELS, WORST, compare_seeds, load_study, with_known_prior
 from figures.pipeline.paths import SHIPPED_TABLES
 from figures.report.record import Record, claims_table, shown_table
 
@@ -13,6 +13,7 @@ __all__ = [
     "EFFECTIVE",
     "INPUT_LABELS",
     "INPUT_SCALING",
+    "LABELS",
     "OUTPUT_NAMES",
     "SHIPPED_TABLES",
     "WORST",

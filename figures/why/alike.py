@@ -27,16 +27,14 @@ from figures.why.ensembles import (
 )
 
 HELD_OUT = 0.2  # share of the training cells that choose
-TUNED = "chosen by held-out cells"
+TUNED = "tuned"
+LABELS = {choice.name: choice.label for choice in CHOICES} | {TUNED: "chosen by held-out cells"}
 Rows = Mapping[str, Mapping[str, Judged]]  # training set → method and choice → scores
 
 
-def row_name(method: str, choice: Choice | str) -> str:
-    """The name of a row: the method and what it was trained with."""
-    words = (
-        choice if isinstance(choice, str) else f"{choice.resampling}, scaled by {choice.scaling}"
-    )
-    return f"{method}, {words}"
+def row_name(method: str, choice: str) -> str:
+    """The name of a row: the method and the name of the choice that it was trained with."""
+    return f"{method}_{choice}"
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,11 @@ class Tuned:
 
     choice: Choice
     epochs: int
+
+    @property
+    def name(self) -> str:
+        """The name in metrics files."""
+        return f"{self.choice.name}_{self.epochs}"
 
 
 @dataclass(frozen=True)
@@ -110,9 +113,7 @@ def judge_draw(
         name: {method: tune(method, given, few) for method in METHODS}
         for name, given in sets.items()
     }
-    published: dict[Choice | str, Tuned] = {
-        choice: Tuned(choice, settings.epochs) for choice in CHOICES
-    }
+    published = {choice.name: Tuned(choice, settings.epochs) for choice in CHOICES}
     repeats = []
     for seed in seeds:
         trainer = Trainer(settings, seed)
@@ -146,6 +147,5 @@ def _counts(
         for case, methods in draw.items():
             for method, tuned in methods.items():
                 made = counts.setdefault(case, {}).setdefault(method, {})
-                words = f"{tuned.choice.resampling}, {tuned.choice.scaling}, {tuned.epochs} epochs"
-                made[words] = made.get(words, 0) + 1
+                made[tuned.name] = made.get(tuned.name, 0) + 1
     return counts

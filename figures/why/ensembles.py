@@ -33,6 +33,16 @@ class Choice(NamedTuple):
     resampling: str  # of the training cells, as in `bnn.Anchoring`
     scaling: str  # BOUNDS or DATA
 
+    @property
+    def name(self) -> str:
+        """The name in metrics files."""
+        return f"{self.resampling}_{self.scaling}"
+
+    @property
+    def label(self) -> str:
+        """The same in words."""
+        return f"{self.resampling}, scaled by {self.scaling}"
+
 
 PUBLISHED = Choice("bootstrap", BOUNDS)
 CHOICES = (

@@ -15,6 +15,28 @@ from figures.pipeline.settings import FEWEST_CASE, TRAINING_CASE, Why
 from figures.scores import over_repeats
 from figures.why.ensembles import ANCHORED, VANILLA, Judged, Trainer, judge
 
+THETA_FACTORS = {"theta_half": 0.5, "theta_zero": 0.0, "theta_reversed": -1.0}
+LENGTH_FACTORS = {
+    "lengths_quarter": 0.25,
+    "lengths_half": 0.5,
+    "lengths_double": 2.0,
+    "lengths_fourfold": 4.0,
+}
+LABELS = {  # name in metrics files → words
+    "published": "as published",
+    **{name: f"θ times {factor:g}" for name, factor in THETA_FACTORS.items()},
+    **{name: f"L times {factor:g}" for name, factor in LENGTH_FACTORS.items()},
+    "inputs_all": "every output sees every input",
+    "subsets_exchanged": "subsets exchanged",
+    "networks_pretrained": "pre-trained networks",
+    "layers_permuted": "members permuted in each layer",
+    "mean_alone": "their mean, without spread",
+    "spread_alone": "their spread, without mean",
+    "start_common": "neither: their common start",
+    "theta_of_beta": "θ of the 50 beta cells",
+    "theta_of_own": "θ of the 25 cells themselves",
+}
+SIZES = {"members": "{} networks", "width": "{} neurons a layer"}  # kind of size → words
 N_INPUTS = len(problem.INPUT_LABELS)
 EVERY_INPUT = tuple(range(N_INPUTS))
 
@@ -27,25 +49,29 @@ class Experiments:
     priors: Mapping[str, Judged]  # how the functional prior is wrong
     evidence: Mapping[str, float]  # log p(y | X) of the training cells under each of these
     starts: Mapping[str, Judged]  # what the start keeps of the pre-trained networks
-    sizes: Mapping[str, Mapping[str, Judged]]  # method → members and width
+    sizes: Mapping[str, Mapping[str, Judged]]  # method → kind of size and number
     theta: Mapping[str, Judged]  # cells that θ is fitted to, for the smallest training set
+
+
+def size_label(name: str) -> str:
+    """The name of a size in words."""
+    kind, number = name.split("_")
+    return SIZES[kind].format(number)
 
 
 def wrong_priors(theta: np.ndarray) -> dict[str, bnn.GaussianProcessPrior]:
     """The paper's prior and others that are off by known amounts."""
     prior = problem.functional_prior(theta)
-    priors = {"as published": prior}
-    for factor in (0.5, 0.0, -1.0):
-        priors[f"θ times {factor:g}"] = problem.functional_prior(factor * theta)
-    for factor in (0.25, 0.5, 2.0, 4.0):
+    priors = {"published": prior}
+    for name, factor in THETA_FACTORS.items():
+        priors[name] = problem.functional_prior(factor * theta)
+    for name, factor in LENGTH_FACTORS.items():
         kernel = bnn.RBF(problem.VARIANCE, factor * problem.LENGTHSCALE)
-        priors[f"L times {factor:g}"] = replace(prior, kernel=kernel)
-    priors["every output sees every input"] = replace(
-        prior, features=(EVERY_INPUT,) * len(problem.FEATURES)
-    )
+        priors[name] = replace(prior, kernel=kernel)
+    priors["inputs_all"] = replace(prior, features=(EVERY_INPUT,) * len(problem.FEATURES))
     # b and c, and E and p_σ, each with the inputs of the other.
     b, c, E, nu, p = problem.FEATURES
-    priors["subsets exchanged"] = replace(prior, features=(c, b, p, nu, E))
+    priors["subsets_exchanged"] = replace(prior, features=(c, b, p, nu, E))
     return priors
 
 
@@ -66,11 +92,11 @@ def starts(networks: bnn.Pretrained, seed: int) -> dict[str, np.ndarray]:
     mean = weights.mean(axis=0)
     common = networks.start.mean(axis=0)  # all were pre-trained from about the same start
     return {
-        "pre-trained networks": weights,
-        "members permuted in each layer": permuted,
-        "their mean, without spread": np.broadcast_to(mean, weights.shape).copy(),
-        "their spread, without mean": weights - mean + common,
-        "neither: their common start": networks.start,
+        "networks_pretrained": weights,
+        "layers_permuted": permuted,
+        "mean_alone": np.broadcast_to(mean, weights.shape).copy(),
+        "spread_alone": weights - mean + common,
+        "start_common": networks.start,
     }
 
 
@@ -104,12 +130,12 @@ def run_draw(draw: Draw, truth: Truth, settings: Why, seed: int) -> Experiments:
     }
     sizes: dict[str, dict[str, Judged]] = {VANILLA: {}, ANCHORED: {}}
     for count in settings.members:
-        name = f"{count} networks"
+        name = f"members_{count}"
         own = replace(trainer, settings=settings.model_copy(update={"n_members": count}))
         sizes[VANILLA][name] = judged(own.vanilla(cells))
         sizes[ANCHORED][name] = judged(own.anchor(largest.select(range(count)), cells))
     for width in settings.widths:
-        name = f"{width} neurons a layer"
+        name = f"width_{width}"
         hidden = (width,) * len(HIDDEN)
         wide = trainer.pretrain(prior, count=settings.n_members, hidden=hidden)
         sizes[VANILLA][name] = judged(trainer.vanilla(cells, hidden=hidden))
@@ -118,8 +144,8 @@ def run_draw(draw: Draw, truth: Truth, settings: Why, seed: int) -> Experiments:
     own_prior = problem.functional_prior(problem.fit_theta(few))
     own_networks = trainer.pretrain(own_prior, count=settings.n_members)
     fitted = {
-        "θ of the 50 beta cells": judged(trainer.anchor(networks, few)),
-        "θ of the 25 cells themselves": judged(trainer.anchor(own_networks, few)),
+        "theta_of_beta": judged(trainer.anchor(networks, few)),
+        "theta_of_own": judged(trainer.anchor(own_networks, few)),
     }
     return Experiments(epochs, priors, evidence, begun, sizes, fitted)
 

@@ -1,14 +1,14 @@
 """Tables and claims of what the gain of anchoring rests on."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from figures.claims import Claim, Table
-from figures.pipeline.settings import FEWEST_CASE, TRAINING_CASE
+from figures.pipeline.settings import FEWEST_CASE, TRAINING_CASE, Why
 from figures.scores import LARGER_IS_BETTER, Interval, is_below, written
+from figures.why.alike import LABELS as CHOICE_LABELS
 from figures.why.alike import TUNED, Rows, row_name
-from figures.why.ensembles import ANCHORED, CHOICES, PUBLISHED, VANILLA, Choice, Judged
-from figures.why.reasons import Experiments
+from figures.why.ensembles import ANCHORED, CHOICES, METHODS, PUBLISHED, VANILLA, Judged
+from figures.why.reasons import LABELS, Experiments, size_label
 
 ABOUT = "Why anchoring helps"
 COLUMNS = {  # score → heading and decimals
@@ -22,7 +22,7 @@ COLUMNS = {  # score → heading and decimals
 }
 HEADER = ["", *(heading for heading, _ in COLUMNS.values())]
 COMPARED = ("rmse", "elppd", "elppd_normal", "miscalibration")
-LAST = CHOICES[-1]  # neither resampling nor scaling as published
+LAST = CHOICES[-1].name  # neither resampling nor scaling as published
 
 
 def in_words(case: str, n_train: Mapping[str, int]) -> str:
@@ -31,7 +31,7 @@ def in_words(case: str, n_train: Mapping[str, int]) -> str:
     return f"{n_train[case]} cells, {where}"
 
 
-def gain(rows: Mapping[str, Judged], choice: Any, score: str) -> Interval:
+def gain(rows: Mapping[str, Judged], choice: str, score: str) -> Interval:
     """What the anchored ensemble gains over the vanilla one, positive where it is better."""
     anchored = getattr(rows[row_name(ANCHORED, choice)], score)
     vanilla = getattr(rows[row_name(VANILLA, choice)], score)
@@ -44,21 +44,34 @@ def is_density(score: str) -> bool:
     return score in (*LARGER_IS_BETTER, "elppd_normal")
 
 
-def tables(rows: Rows, found: Experiments, n_train: Mapping[str, int]) -> list[Table]:
+def tables(
+    rows: Rows, found: Experiments, n_train: Mapping[str, int], settings: Why
+) -> list[Table]:
     """Scores with equal choices, gains with equal choices, and the experiments."""
-    return [_scores(rows, n_train), _gains(rows, n_train), _experiments(found, n_train)]
+    return [
+        _scores(rows, n_train, settings),
+        _gains(rows, n_train),
+        _experiments(found, n_train, settings),
+    ]
 
 
-def _scores(rows: Rows, n_train: Mapping[str, int]) -> Table:
+def _scores(rows: Rows, n_train: Mapping[str, int], settings: Why) -> Table:
     body = [
-        [f"{in_words(case, n_train)}: {name}", *_cells(row)]
-        for case, methods in rows.items()
-        for name, row in methods.items()
+        [
+            f"{in_words(case, n_train)}: {method}, {words}",
+            *_cells(found[row_name(method, choice)]),
+        ]
+        for case, found in rows.items()
+        for method in METHODS
+        for choice, words in CHOICE_LABELS.items()
     ]
     return Table(
-        "Vanilla and anchored ensembles with equal choices: means over draws with the half width "
-        "of their 95 % interval. The mixture is the density that the paper scores, the normal one "
-        "has the moments of the members; both are with noise. A spread of f is epistemic and "
+        f"Vanilla and anchored ensembles with equal choices: means over {settings.draws} draws, "
+        f"{settings.repeats} trainings on each, with the half width of their 95 % interval. "
+        "Held-out cells choose resampling, scaling and epochs, once for each draw and with "
+        f"ensembles of {settings.choosing} networks; the number of networks and the start are "
+        "tuned for neither method. The mixture is the density that the paper scores, the normal "
+        "one has the moments of the members; both are with noise. A spread of f is epistemic and "
         "scaled; its coverage is that of means over arrangements.",
         HEADER,
         body,
@@ -70,14 +83,13 @@ def _cells(row: Judged) -> list[str]:
 
 
 def _gains(rows: Rows, n_train: Mapping[str, int]) -> Table:
-    choices: list[Choice | str] = [*CHOICES, TUNED]
     body = [
         [
-            f"{in_words(case, n_train)}: {row_name('both', choice).removeprefix('both, ')}",
+            f"{in_words(case, n_train)}: {words}",
             *(written(gain(methods, choice, score), COLUMNS[score][1]) for score in COMPARED),
         ]
         for case, methods in rows.items()
-        for choice in choices
+        for choice, words in CHOICE_LABELS.items()
     ]
     return Table(
         "What anchoring gains over a vanilla ensemble that was trained with the same choices: "
@@ -88,29 +100,27 @@ def _gains(rows: Rows, n_train: Mapping[str, int]) -> Table:
     )
 
 
-def _experiments(found: Experiments, n_train: Mapping[str, int]) -> Table:
+def _experiments(found: Experiments, n_train: Mapping[str, int], settings: Why) -> Table:
     body: list[list[str]] = []
     for method, path in found.epochs.items():
         body += [[f"{method}, {n} epochs", *_cells(row)] for n, row in path.items()]
     for name, row in found.priors.items():
-        body.append([_prior(name, found.evidence), *_cells(row)])
-    body += [[f"start: {name}", *_cells(row)] for name, row in found.starts.items()]
+        evidence = written(found.evidence[name], 0)
+        body.append([f"prior: {LABELS[name]}", *_cells(row), evidence])
+    body += [[f"start: {LABELS[name]}", *_cells(row)] for name, row in found.starts.items()]
     for method, sizes in found.sizes.items():
-        body += [[f"{method}, {name}", *_cells(row)] for name, row in sizes.items()]
+        body += [[f"{method}, {size_label(name)}", *_cells(row)] for name, row in sizes.items()]
     few = in_words(FEWEST_CASE, n_train)
-    body += [[f"{few}: {name}", *_cells(row)] for name, row in found.theta.items()]
+    body += [[f"{few}: {LABELS[name]}", *_cells(row)] for name, row in found.theta.items()]
     return Table(
         "What the gain rests on, one change to the published settings at a time, out of "
-        "distribution where nothing else is said: means over draws with the half width of their "
-        "95 % interval. Beside each prior stands the log evidence of the training cells under it. "
-        "The starts are those of ensembles without a regulariser.",
-        HEADER,
-        body,
+        f"distribution where nothing else is said: means over {settings.experiments} draws, one "
+        "training on each, with the half width of their 95 % interval. The log evidence is that of "
+        "the training cells under a prior. The starts are those of ensembles without a "
+        "regulariser.",
+        [*HEADER, "log evidence"],
+        [[*row, *[""] * (len(HEADER) + 1 - len(row))] for row in body],
     )
-
-
-def _prior(name: str, evidence: Mapping[str, Any]) -> str:
-    return f"prior: {name} (log evidence {written(evidence[name], 0)})"
 
 
 def claims(rows: Rows, found: Experiments) -> list[Claim]:
@@ -119,7 +129,7 @@ def claims(rows: Rows, found: Experiments) -> list[Claim]:
     made = []
     for score in ("rmse", "elppd_normal"):
         heading, _ = COLUMNS[score]
-        published = gain(outside, PUBLISHED, score)
+        published = gain(outside, PUBLISHED.name, score)
         alike = gain(outside, LAST, score)
         tuned = gain(outside, TUNED, score)
         means = {
@@ -146,15 +156,14 @@ def claims(rows: Rows, found: Experiments) -> list[Claim]:
             ),
         ]
     starts = found.starts
-    names = list(starts)
     made.append(
         Claim(
             "start/mean",
             ABOUT,
             "The mean of the pre-trained networks without their spread, as a common start, has a "
             "larger RMSE than the networks themselves",
-            {name: starts[name].rmse.mean for name in names},
-            is_below(starts[names[0]].rmse, starts[names[2]].rmse),
+            {LABELS[name]: row.rmse.mean for name, row in starts.items()},
+            is_below(starts["networks_pretrained"].rmse, starts["mean_alone"].rmse),
         )
     )
     return made

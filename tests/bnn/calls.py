@@ -17,7 +17,8 @@ from bnn.estimators.members import Networks, data_gradient
 from bnn.estimators.regressor import PredictiveRegressor
 from bnn.priors.samplers import truncated_normal_hypercube
 from bnn.training.loop import train
-from bnn.weight_priors import WeightPrior, layer_statistics
+from bnn.weight_priors import WeightPrior
+from bnn.weight_priors.statistics import layer_statistics
 from tests.bnn.small import small
 from tests.wrong_arguments import arguments
 

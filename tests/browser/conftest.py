@@ -39,6 +39,13 @@ class Page:
     def __init__(self, driver: Any) -> None:
         self.driver = driver
 
+    def show(self, width: int, scheme: str) -> None:
+        """Give the window a width [px] and the page a colour scheme, "light" or "dark"."""
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        colours = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": colours})
+
     def run(self, script: str, *arguments: Any) -> Any:
         """What a script returns."""
         return self.driver.execute_script(script, *arguments)
@@ -74,13 +81,11 @@ def opened(driver: Any) -> Callable[[Path, int, str], Page]:
     """Opens a file at a width [px] and in a colour scheme, "light" or "dark"."""
 
     def opened_at(path: Path, width: int, scheme: str) -> Page:
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        colours = [{"name": "prefers-color-scheme", "value": scheme}]
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": colours})
+        page = Page(driver)
+        page.show(width, scheme)
         driver.get_log("browser")
         driver.get(path.as_uri())
-        driver.execute_script("document.documentElement.style.scrollBehavior = 'auto'")
-        return Page(driver)
+        page.run("document.documentElement.style.scrollBehavior = 'auto'")
+        return page
 
     return opened_at

@@ -1,7 +1,8 @@
-"""The examples in the docstrings of the package run and print what they say."""
+"""Every public name shows in its docstring how it is used, and the examples run."""
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 
 import pytest
@@ -13,6 +14,11 @@ MODULES = [
     for module in pkgutil.walk_packages(fe_data.__path__, "fe_data.")
     if not module.name.endswith("__main__")
 ]
+
+
+@pytest.mark.parametrize("name", fe_data.__all__)
+def test_a_public_name_has_an_example(name):
+    assert "Examples:\n" in (inspect.getdoc(getattr(fe_data, name)) or "")
 
 
 @pytest.mark.parametrize("name", MODULES)

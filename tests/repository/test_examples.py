@@ -182,6 +182,37 @@ def test_a_table_has_any_columns_and_rows_without_a_number_are_left_out(run, tmp
     assert "--train has no column 'width': length [m], count, load [N]" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "No such file or directory"),
+        ("", "No columns to parse"),
+        ("width,load\n1.0,2.0", "0 rows to learn from, 1 to judge by: must be at least two each"),
+        ("width,load\n" + "1.0,2.0\nsteel,3.0\n" * 6, "column 'width') = 'steel': must be"),
+        ("width,load\n" + "1.0,2.0\n1.0,3.0\n" * 6, "input 0 is constant"),
+    ],
+)
+def test_a_table_that_nothing_can_be_learnt_from_is_refused_in_a_sentence(
+    text, message, run, tmp_path, capsys
+):
+    path = tmp_path / "own.csv"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit):
+        run(
+            "table",
+            "--train",
+            str(path),
+            "--inputs",
+            "width",
+            "--outputs",
+            "load",
+            "--noise",
+            "constant",
+        )
+    assert message in capsys.readouterr().err
+
+
 def test_errors_of_cross_validation_are_those_of_a_smooth_function(run):
     """E scatters by 13 GPa over the cells."""
     said = run("cross_validation", "--rows", "24", "--folds", "3")

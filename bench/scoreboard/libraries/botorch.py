@@ -23,11 +23,11 @@ def moments(model, X):
 class SingleTask:
     """BoTorch, SingleTaskGP."""
 
-    def fit(self, X, y, bounds):
-        """Fit to X (N, n_in) and y (N, n_out); bounds (2, n_in) are those of X."""
-        X = torch.as_tensor(X)
-        y = torch.as_tensor(y)
-        scale = Normalize(X.shape[1], bounds=torch.as_tensor(bounds))
+    def fit(self, given):
+        """Fit to X (N, n_in) and y (N, n_out), with the bounds of the inputs."""
+        X = torch.as_tensor(given.X)
+        y = torch.as_tensor(given.y)
+        scale = Normalize(X.shape[1], bounds=torch.as_tensor(given.bounds))
         self.model = SingleTaskGP(X, y, input_transform=scale)  # which standardises outputs
         fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
 
@@ -39,17 +39,17 @@ class SingleTask:
 class MultiTask:
     """BoTorch, MultiTaskGP."""
 
-    def fit(self, X, y, bounds):
+    def fit(self, given):
         """Fit one process to all outputs, whose number is one more input of it."""
-        self.tasks = y.shape[1]
-        inputs = X.shape[1]
-        box = torch.as_tensor(bounds)
+        self.tasks = given.y.shape[1]
+        inputs = given.X.shape[1]
+        box = torch.as_tensor(given.bounds)
         scale = Normalize(inputs + 1, indices=[*range(inputs)], bounds=box)
-        self.centre = y.mean(axis=0)
-        self.scale = y.std(axis=0)
-        values = torch.as_tensor(((y - self.centre) / self.scale).T.reshape(-1, 1))
+        self.centre = given.y.mean(axis=0)
+        self.scale = given.y.std(axis=0)
+        values = torch.as_tensor(((given.y - self.centre) / self.scale).T.reshape(-1, 1))
         options = {"input_transform": scale, "outcome_transform": None}
-        self.model = MultiTaskGP(self.numbered(X), values, task_feature=-1, **options)
+        self.model = MultiTaskGP(self.numbered(given.X), values, task_feature=-1, **options)
         fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
 
     def numbered(self, X):
@@ -66,11 +66,11 @@ class MultiTask:
 class Saas:
     """BoTorch, SAAS by NUTS."""
 
-    def fit(self, X, y, bounds):
+    def fit(self, given):
         """Draw hyper-parameters of a process for each output by NUTS."""
-        X = torch.as_tensor(X)
-        y = torch.as_tensor(y)
-        scale = Normalize(X.shape[1], bounds=torch.as_tensor(bounds))
+        X = torch.as_tensor(given.X)
+        y = torch.as_tensor(given.y)
+        scale = Normalize(X.shape[1], bounds=torch.as_tensor(given.bounds))
         self.fitted = []
         for j in range(y.shape[1]):
             options = {"input_transform": scale, "outcome_transform": Standardize(1)}

@@ -7,12 +7,12 @@ from hetgpy import hetGP
 class HeteroscedasticProcess:
     """hetgpy, hetGP."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Fit a process with noise by input to each output."""
         self.fitted = []
-        for column in y.T:
+        for column in given.y.T:
             model = hetGP()
-            model.mle(X, column, covtype="Matern5_2")
+            model.mle(given.X, column, covtype="Matern5_2")
             self.fitted.append(model)
 
     def predict(self, X):
@@ -25,6 +25,10 @@ class HeteroscedasticProcess:
 class WithReplicates(HeteroscedasticProcess):
     """hetgpy, hetGP with replicates as more training cells."""
 
-    def fit(self, X, y, X_repeated, y_repeated):
+    def fit(self, given):
         """Fit to the training cells and those with equal inputs together."""
-        super().fit(np.vstack([X, X_repeated]), np.vstack([y, y_repeated]))
+        super().fit(
+            given.replaced(
+                X=np.vstack([given.X, given.X_repeated]), y=np.vstack([given.y, given.y_repeated])
+            )
+        )

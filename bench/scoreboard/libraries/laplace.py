@@ -9,12 +9,12 @@ from torch.utils.data import DataLoader, TensorDataset
 class Network:
     """laplace-torch, a network with a Laplace approximation."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Fit a network to each output, standardised."""
         torch.manual_seed(0)
-        self.centre = y.mean(axis=0)
-        self.scale = y.std(axis=0)
-        self.fitted = [self.one(X, column) for column in ((y - self.centre) / self.scale).T]
+        self.centre = given.y.mean(axis=0)
+        self.scale = given.y.std(axis=0)
+        self.fitted = [self.one(given.X, c) for c in ((given.y - self.centre) / self.scale).T]
 
     def one(self, X, y):
         """Train a network on one output, then find prior and noise by their evidence."""

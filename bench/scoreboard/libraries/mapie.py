@@ -11,12 +11,15 @@ QUANTILE = 1.96  # half the width of such an interval, in standard deviations
 class GradientBoosting:
     """MAPIE, gradient boosting with CV+."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Fit a model to each output, and its intervals by ten folds."""
         model = GradientBoostingRegressor(random_state=0)
         options = {"confidence_level": LEVEL, "method": "plus", "cv": 10, "random_state": 0}
-        models = [CrossConformalRegressor(model, **options) for _ in y.T]
-        self.fitted = [m.fit_conformalize(X, c) for m, c in zip(models, y.T, strict=True)]
+        models = [CrossConformalRegressor(model, **options) for _ in given.y.T]
+        self.fitted = [
+            model.fit_conformalize(given.X, column)
+            for model, column in zip(models, given.y.T, strict=True)
+        ]
 
     def predict(self, X):
         """Return the mean at X, and as standard deviation the width of intervals over 2 × 1.96."""

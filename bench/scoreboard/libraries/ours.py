@@ -19,9 +19,9 @@ class Estimator:
 class Default(Estimator):
     """bnn, ExactPosterior, nothing set."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Find prior and noise by the evidence of the data."""
-        self.model = bnn.ExactPosterior().fit(X, y)
+        self.model = bnn.ExactPosterior().fit(given.X, given.y)
 
     def elppd(self, X, y):
         """Return the log predictive density of y, summed over the rows."""
@@ -31,62 +31,64 @@ class Default(Estimator):
 class ExactConstant(Default):
     """bnn, ExactPosterior, constant noise by evidence."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Find the prior, and one noise for all inputs, by evidence."""
-        self.model = bnn.ExactPosterior(noise="constant").fit(X, y)
+        self.model = bnn.ExactPosterior(noise="constant").fit(given.X, given.y)
 
 
 class ExactByInput(Default):
     """bnn, ExactPosterior, noise by input by evidence."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Find the prior, and noise that depends on the inputs, by evidence."""
-        self.model = bnn.ExactPosterior(noise="by_input").fit(X, y)
+        self.model = bnn.ExactPosterior(noise="by_input").fit(given.X, given.y)
 
 
 class FunctionAnchored(Estimator):
     """bnn, FunctionAnchoredEnsemble, nothing set."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Train about a prior that is found by evidence, as is the noise."""
-        self.model = bnn.FunctionAnchoredEnsemble(random_state=0).fit(X, y)
+        self.model = bnn.FunctionAnchoredEnsemble(random_state=0).fit(given.X, given.y)
 
 
 class ExactPaper(Default):
     """bnn, ExactPosterior."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Find the prior by evidence, given the paper's noise."""
-        prior = evidence.fit_prior(X, y, noise_std())
-        self.model = bnn.ExactPosterior(prior, noise=noise_std()).fit(X, y)
+        prior = evidence.fit_prior(given.X, given.y, noise_std())
+        self.model = bnn.ExactPosterior(prior, noise=noise_std()).fit(given.X, given.y)
 
 
 class Anchored(Estimator):
     """bnn, AnchoredEnsemble, the paper's prior."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Train with the paper's noise and prior, whose mean has slopes fitted to the cells."""
-        prior = functional_prior(fit_theta(Samples(X, y)))
-        self.model = bnn.AnchoredEnsemble(prior=prior, noise=noise_std(), random_state=0).fit(X, y)
+        prior = functional_prior(fit_theta(Samples(given.X, given.y)))
+        self.model = bnn.AnchoredEnsemble(prior=prior, noise=noise_std(), random_state=0).fit(
+            given.X, given.y
+        )
 
 
 class Vanilla(Estimator):
     """bnn, VanillaEnsemble."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Train with the paper's noise, without a functional prior."""
-        self.model = bnn.VanillaEnsemble(noise=noise_std(), random_state=0).fit(X, y)
+        self.model = bnn.VanillaEnsemble(noise=noise_std(), random_state=0).fit(given.X, given.y)
 
 
 class ExactReplicates(Default):
     """bnn, ExactPosterior, noise by input from replicates, which are training cells as well."""
 
-    def fit(self, X, y, X_repeated, y_repeated, groups):
+    def fit(self, given):
         """Find noise by the scatter of cells with equal inputs, then the prior by evidence."""
-        repeated = X_repeated, y_repeated, groups
+        repeated = given.X_repeated, given.y_repeated, given.groups
         noise = bnn.HeteroscedasticNoise.from_replicates(*repeated, squares=(0,))
-        X = np.vstack([X, X_repeated])
-        y = np.vstack([y, y_repeated])
+        X = np.vstack([given.X, given.X_repeated])
+        y = np.vstack([given.y, given.y_repeated])
         prior = evidence.fit_prior(X, y, noise)
         self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
 
@@ -94,8 +96,8 @@ class ExactReplicates(Default):
 class ExactFields(Default):
     """bnn, ExactPosterior about mean fields by evidence, noise by input by evidence."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Find noise by input, then mean fields with a prior about them, by evidence."""
-        noise = evidence.fit_heteroscedastic_noise(X, y)
-        prior = about_fitted_fields(Samples(X, y), noise)
-        self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
+        noise = evidence.fit_heteroscedastic_noise(given.X, given.y)
+        prior = about_fitted_fields(Samples(given.X, given.y), noise)
+        self.model = bnn.ExactPosterior(prior, noise=noise).fit(given.X, given.y)

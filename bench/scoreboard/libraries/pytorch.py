@@ -28,12 +28,12 @@ def loss(network, X, y):
 class DeepEnsemble:
     """PyTorch, a deep ensemble of five networks."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Train members on standardised outputs, each with a seed of its own."""
-        self.centre = y.mean(axis=0)
-        self.scale = y.std(axis=0)
-        X = torch.tensor(X).float()
-        y = torch.tensor((y - self.centre) / self.scale).float()
+        self.centre = given.y.mean(axis=0)
+        self.scale = given.y.std(axis=0)
+        X = torch.tensor(given.X).float()
+        y = torch.tensor((given.y - self.centre) / self.scale).float()
         self.members = [self.one(X, y, seed) for seed in range(MEMBERS)]
 
     def one(self, X, y, seed):

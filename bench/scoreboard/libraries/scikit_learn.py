@@ -12,10 +12,12 @@ OPTIONS = {"normalize_y": True, "n_restarts_optimizer": 1, "random_state": 0}
 class GaussianProcess:
     """scikit-learn, Gaussian process."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Fit a process with constant noise to each output."""
-        kernel = ConstantKernel() * RBF(np.ones(X.shape[1])) + WhiteKernel()
-        self.fitted = [GaussianProcessRegressor(kernel, **OPTIONS).fit(X, c) for c in y.T]
+        kernel = ConstantKernel() * RBF(np.ones(given.X.shape[1])) + WhiteKernel()
+        self.fitted = [
+            GaussianProcessRegressor(kernel, **OPTIONS).fit(given.X, column) for column in given.y.T
+        ]
 
     def predict(self, X):
         """Return mean and standard deviation of single rows at X, (2, n, n_out)."""
@@ -25,16 +27,16 @@ class GaussianProcess:
 class WithReplicates:
     """scikit-learn, Gaussian process, replicates, noise by regression of log variances."""
 
-    def fit(self, X, y, X_repeated, y_repeated, groups):
+    def fit(self, given):
         """Fit noise to the scatter within groups, then a process to each output of all cells."""
-        each = [groups == group for group in np.unique(groups)]
-        points = np.array([X_repeated[one][0] for one in each])
+        each = [given.groups == group for group in np.unique(given.groups)]
+        points = np.array([given.X_repeated[one][0] for one in each])
         half = np.array([one.sum() - 1 for one in each]) / 2
-        logs = np.log([y_repeated[one].var(axis=0, ddof=1) for one in each])
+        logs = np.log([given.y_repeated[one].var(axis=0, ddof=1) for one in each])
         logs -= (digamma(half) - np.log(half))[:, None]  # E log of a sample variance
         self.noise = LinearRegression().fit(self.features(points), logs)
-        X = np.vstack([X, X_repeated])
-        y = np.vstack([y, y_repeated])
+        X = np.vstack([given.X, given.X_repeated])
+        y = np.vstack([given.y, given.y_repeated])
         self.fitted = []
         for column, variance in zip(y.T, self.variances(X).T, strict=True):
             kernel = ConstantKernel() * RBF(np.ones(X.shape[1]))
@@ -59,20 +61,20 @@ class WithReplicates:
 class OnFields(GaussianProcess):
     """scikit-learn, Gaussian process of what mean fields leave, the best of nine by likelihood."""
 
-    def fit(self, X, y, fields):
+    def fit(self, given):
         """Fit processes to what each field (N, n_out) leaves of y, and keep the best."""
         likelihoods = []
         tried = []
-        for field in fields:
-            super().fit(X, y - field)
-            tried.append(self.fitted)
+        for field, at_test in zip(given.fields, given.fields_test, strict=True):
+            super().fit(given.replaced(y=given.y - field))
+            tried.append((self.fitted, at_test))
             likelihoods.append(sum(gp.log_marginal_likelihood_value_ for gp in self.fitted))
             # Each process standardises its output: the likelihood of y has the scales as well.
-            likelihoods[-1] -= len(X) * np.log((y - field).std(axis=0)).sum()
-        self.best = int(np.argmax(likelihoods))
-        self.fitted = tried[self.best]
+            likelihoods[-1] -= len(given.X) * np.log((given.y - field).std(axis=0)).sum()
+        best = int(np.argmax(likelihoods))
+        self.fitted, self.about = tried[best]
 
-    def predict(self, X, fields_test):
-        """Return mean and standard deviation at X, about the best of fields_test (9, n, n_out)."""
+    def predict(self, X):
+        """Return mean and standard deviation at the test inputs X, about the best field there."""
         mean, std = super().predict(X)
-        return fields_test[self.best] + mean, std
+        return self.about + mean, std

@@ -147,7 +147,7 @@ class FamilyDensity:
         return type(self)(self.family, self.u[rows], self.y[rows], basis, self.relative[rows])
 
     def start_from(self, other: "FamilyDensity", eta: Array) -> Array:
-        """Return the η of this family that takes over what it shares with the η of another."""
+        """Return the η of this family, shared parameters copied from `other`."""
         start = self.centre.copy()
         for (k0, L), (k0_other, L_other) in zip(self.parts, other.parts, strict=False):
             start[k0] = eta[k0_other]

@@ -145,13 +145,15 @@ def tempered(logs: Array) -> Array:
     return np.asarray(powered)
 
 
-def components(fits: Sequence[FamilyFit], most: int, seed: int | None) -> tuple[list[Draw], Array]:
+def components(
+    fits: Sequence[FamilyFit], most: int, seed: int | None
+) -> tuple[list[Draw], Array, Array]:
     """Return few draws that stand for the posteriors of several families in a MixturePrior.
 
     Given the data, their mixture has the means and variances of f that all draws together have.
 
     Returns:
-        The draws, as many as `most`, and their weights in the prior, (most,).
+        The draws, as many as `most`, their posterior weights, (most,), and log p(y | η) of each.
     """
     draws, logs = posterior_draws(fits, seed)
     u = fits[0].density.u
@@ -164,6 +166,31 @@ def components(fits: Sequence[FamilyFit], most: int, seed: int | None) -> tuple[
 
     numbers, posterior = representatives(u, moments, logs, most)
     chosen = [draws[s] for s in numbers]
-    # Conditioning a mixture on y multiplies its weights by p(y | η_s), so π_s ∝ w_s / p(y | η_s).
     evidences = [density.log_evidence(eta) for density, eta in chosen]
-    return chosen, np.asarray(softmax(np.log(np.maximum(posterior, TINY)) - evidences))
+    return chosen, posterior, np.array(evidences)
+
+
+def prior_weights(posterior: Array, evidences: Array) -> Array:
+    """Return the weights of components in the prior, (S,), from those given data."""
+    # Conditioning a mixture on y multiplies its weights by p(y | η_s), so π_s ∝ w_s / p(y | η_s).
+    return np.asarray(softmax(np.log(np.maximum(posterior, TINY)) - evidences))
+
+
+def updated(weights: Array, gains: Array) -> Array:
+    """Return the posterior weights of components given further data, tempered like those of draws.
+
+    Args:
+        weights: Posterior weights given the data so far, (S,).
+        gains: Log density of the further data under each component, (S,).
+
+    Returns:
+        w_s g_s^τ / Σ_r w_r g_r^τ, (S,), with the largest power τ <= 1 with which as many count as
+        before, or EFFECTIVE.
+    """
+    least = min(EFFECTIVE, 1.0 / np.sum(weights**2))
+    logs = np.log(np.maximum(weights, TINY))
+    for power in [*np.geomspace(1.0, LEAST_POWER, POWERS), 0.0]:
+        new = softmax(logs + power * gains)
+        if 1.0 / np.sum(new**2) >= least:
+            break
+    return np.asarray(new)

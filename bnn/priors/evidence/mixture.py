@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from bnn._seeding import generator
 from bnn._validation import Array, Ints, as_data, check_flags
-from bnn.noise import Noise, StudentNoise
+from bnn.noise import Noise, StudentNoise, checked_tails, covariance_at
 from bnn.noise.heteroscedastic import StandardBasis
 from bnn.noise.student import bound, likely_freedom, precision_factors
+from bnn.priors.conditioning import ProcessPosterior, resolved
 from bnn.priors.evidence.families import Family, FamilyDensity
 from bnn.priors.evidence.laplace import (
     FamilyFit,
@@ -24,16 +25,21 @@ from bnn.priors.evidence.laplace import (
     components,
     most_probable,
     posterior_draws,
+    prior_weights,
     some_rows,
+    updated,
 )
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.hyperparameters import threads_for
 from bnn.priors.kernels import RBF, Matern32, Matern52
 from bnn.priors.means import LinearMean
 from bnn.priors.mixture import MixturePrior
+from bnn.priors.precision_factors import factors_of
 from bnn.training.execution import progress_bar, titled
 
 SEARCHED = 1500  # most data in a search; of more, as many are chosen at random
+RARE = 10  # further data in a search, of an input or output that is constant in those chosen
+ROUNDING = 1e-13  # range of a column that does not vary, relative to its largest value
 # Up to so many data all families have a trend, which is overconfident in the gaps of more data;
 # families of plain inputs are tried too, and each search has several starts.
 FEW = 300
@@ -95,17 +101,21 @@ def fit_mixture(
     the data, it has the means and variances of f that all draws together have. As for `fit_prior`,
     the weights of the mixture are posterior weights divided by the evidence of each component.
 
+    Of more than 1,500 data, 1,500 are chosen at random for the searches and draws, and up to ten
+    more for each input or output that varies in the others alone. The evidence of all data then
+    updates the posterior weights of the components, tempered so that as many of them count as
+    before, up to eight.
+
     The noise of an output is averaged over constant noise and noise whose logarithm is linear in
     the inputs, by their evidence. For a single output the noise has heavy tails where these are
     likelier. Constant noise is ten times as probable a priori as noise by input, and Gaussian noise
     ten times as probable as heavy tails.
 
     Args:
-        X: (N, n_in); inputs that do not vary are left out of the kernel.
+        X: (N, n_in); inputs that vary by no more than rounding are left out of the kernel.
         y: (N,) or (N, n_out).
         tails: Whether the noise of a single output may be a StudentNoise.
-        random_state: Seed of draws and starts. Of more than 1,500 data, 1,500 are chosen at random
-            for the searches.
+        random_state: Seed of draws and starts, and of the data that are chosen.
 
     Returns:
         The prior, with 16 components, fewer from 2,800 data on, and the noise: standard deviations
@@ -132,8 +142,8 @@ def fit_mixture(
     if len(X) < 2:
         raise ValueError(f"X has {len(X)} rows: must be at least 2")
     n_out = y.shape[1]
-    rows = some_rows(len(X), SEARCHED, random_state)
-    varying = _varying_inputs(X[rows], y[rows])
+    varying = _varying_inputs(X, y)
+    rows = _searched_rows(X, y, random_state)
     inputs = X[rows][:, varying]
     low = inputs.min(axis=0)
     width = np.ptp(inputs, axis=0)
@@ -145,7 +155,7 @@ def fit_mixture(
     most = int(np.clip(MEMORY / len(X) ** 2, 1, COMPONENTS))
     noises = []
     kernels = []
-    shares = []
+    posteriors = []
     steps = n_out * (len(_families(*u.shape)) + STAGES)
     bar = progress_bar(steps, titled("prior and noise", None), "step")
     with bar, threads_for(len(rows)):
@@ -153,10 +163,10 @@ def fit_mixture(
             column = values / np.sqrt(spread)
             heavy = bool(tails) and n_out == 1
             fits, noise = _fit_output(u, column, basis, heavy, random_state, bar.update)
-            draws, weights = components(fits, most, random_state)
+            draws, *posterior = components(fits, most, random_state)
             noises.append(noise)
             kernels.append([each.kernel(eta, low, width, float(spread)) for each, eta in draws])
-            shares.append(weights)
+            posteriors.append(posterior)
             bar.update()
     features = None if len(varying) == X.shape[1] else varying.tolist()
     mean = LinearMean(np.zeros((n_out, X.shape[1])), means)
@@ -165,19 +175,71 @@ def fit_mixture(
         GaussianProcessPrior(mean, list(each), n_out, features)
         for each in zip(*kernels, strict=True)
     ]
-    prior = MixturePrior(priors, np.column_stack(shares))
-    return prior, _in_units(noises, spreads, standard, varying)
+    prior = MixturePrior(priors, np.column_stack([prior_weights(*each) for each in posteriors]))
+    joint = _in_units(noises, spreads, standard, varying)
+    if len(rows) < len(X):
+        prior = _given_all(prior, joint, posteriors, X, y)
+    return prior, joint
+
+
+def _varies(values: Array) -> NDArray[np.bool_]:
+    """Return whether each column of values (n, m) varies by more than rounding, (m,)."""
+    return np.asarray(np.ptp(values, axis=0) > ROUNDING * np.abs(values).max(axis=0))
 
 
 def _varying_inputs(X: Array, y: Array) -> Ints:
     """Return the numbers of the inputs that vary; ValueError without one, or for constant y."""
-    varying = np.flatnonzero(np.ptp(X, axis=0))
-    constant = np.flatnonzero(np.ptp(y, axis=0) == 0.0)
+    varying = np.flatnonzero(_varies(X))
+    constant = np.flatnonzero(~_varies(y))
     if not varying.size:
         raise ValueError("X: no input varies")
     if constant.size:
-        raise ValueError(f"output {constant[0]} is constant: it says nothing about its scale")
+        raise ValueError(f"output {constant[0]} is constant, which tells no scale: leave it out")
     return varying
+
+
+def _searched_rows(X: Array, y: Array, seed: int | None) -> Ints:
+    """Return the numbers of the data of the searches, in which all that varies does so."""
+    rows = some_rows(len(X), SEARCHED, seed)
+    columns = np.hstack([X, y])
+    rare = _varies(columns) & ~_varies(columns[rows])
+    added = [rows]
+    for column in columns[:, rare].T:
+        # The rows that differ most from the value that the chosen ones have in common.
+        away = np.abs(column - column[rows[0]])
+        farthest = np.argsort(-away, kind="stable")[:RARE]
+        added.append(farthest[away[farthest] > 0.0])
+    return np.asarray(np.unique(np.concatenate(added)))
+
+
+def _given_all(
+    prior: MixturePrior,
+    noise: Noise | StudentNoise,
+    posteriors: Sequence[Sequence[Array]],
+    X: Array,
+    y: Array,
+) -> MixturePrior:
+    """Return a prior that was found by some of the data, with weights by the evidence of all.
+
+    Args:
+        prior: The prior.
+        noise: The noise.
+        posteriors: For each output the posterior weights of the components given some of the data,
+            (S,), and the log evidence of these data under each component, (S,).
+        X: All inputs, (N, n_in).
+        y: All outputs, (N, n_out).
+    """
+    kept = checked_tails(noise, X.shape[1], y.shape[1])
+    known = covariance_at(kept, X)
+    if isinstance(kept, StudentNoise):
+        known = factors_of(prior, kept, X, y, known, TAIL_STEPS)[1]
+    known = resolved(known, prior.components, X) * np.eye(y.shape[1])
+    each = [ProcessPosterior(one, known, X, y).log_evidences for one in prior.components]
+    weights = [
+        prior_weights(updated(share, of_all - of_some), of_all)
+        for (share, of_some), of_all in zip(posteriors, np.transpose(each), strict=True)
+    ]
+    return replace(prior, weights=np.column_stack(weights))
 
 
 def _fit_output(

@@ -62,4 +62,6 @@ def check_spread(X: Array, y: Array) -> None:
     for name, values in (("input", X), ("output", y)):
         constant = np.flatnonzero(np.ptp(values, axis=0) == 0)
         if constant.size:
-            raise ValueError(f"{name} {constant[0]} is constant: it says nothing about its scale")
+            raise ValueError(
+                f"{name} {constant[0]} is constant, which tells no scale: leave it out"
+            )

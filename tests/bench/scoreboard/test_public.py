@@ -32,6 +32,16 @@ def test_an_input_that_a_split_leaves_constant_stays_finite(folder):
     assert np.all(split.given["bounds"][1] > split.given["bounds"][0])
 
 
+def test_the_rounded_mean_of_a_constant_input_is_no_scale():
+    """Whose test row would lie 10¹⁶ deviations away."""
+    assert np.full(100, 0.1).std() > 0.0
+    rows = np.column_stack([np.arange(101.0), np.full(101, 0.1), np.arange(101) % 7])
+    rows[0, 1] = 0.2
+    split = public._of_test_rows(rows, [[0]], 0)
+    np.testing.assert_allclose(split.given["X"][:, 1], 0.0, atol=1e-15)
+    np.testing.assert_allclose(split.given["X_test"][0, 1], 0.1)
+
+
 def test_a_set_of_one_file_has_the_split_of_scikit_learn(folder):
     rows = np.loadtxt(folder / "one.csv", delimiter=",", skiprows=1)
     train, test = train_test_split(rows, test_size=0.2, random_state=0)

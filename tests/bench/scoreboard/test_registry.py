@@ -2,9 +2,58 @@ import numpy as np
 import pytest
 import torch
 
-from bench.scoreboard import worker
+from bench.scoreboard import registry, worker
 from bench.scoreboard.registry import BY_INPUT, EQUAL_NOISE, LIBRARIES, ONE, OURS, PEERS
 from figures.pipeline.paths import ROOT
+
+# Version and checksum of the code and pins of each estimator.
+VERSIONS = {
+    "ours.Default": (3, "1c055258"),
+    "ours.ExactConstant": (2, "87d27df5"),
+    "ours.ExactByInput": (2, "2450f8dc"),
+    "ours.FunctionAnchored": (3, "d290b6f9"),
+    "scikit_learn.GaussianProcess": (2, "dfb28356"),
+    "botorch.SingleTask": (1, "b2ce37e6"),
+    "botorch.MultiTask": (1, "0357dcc9"),
+    "botorch.Saas": (1, "e1352ddb"),
+    "smt.Kriging": (1, "952fbd44"),
+    "hetgpy.HeteroscedasticProcess": (1, "87902cdc"),
+    "laplace.Network": (1, "64884956"),
+    "pytorch.DeepEnsemble": (1, "f0956e44"),
+    "mapie.GradientBoosting": (1, "597ffc12"),
+    "ours.ExactPaper": (2, "db678646"),
+    "ours.Anchored": (2, "6cacfed0"),
+    "ours.Vanilla": (1, "41e4f76e"),
+    "ours.ExactReplicates": (2, "6afc417b"),
+    "hetgpy.WithReplicates": (1, "16fc44b1"),
+    "scikit_learn.WithReplicates": (1, "9601c654"),
+    "ours.ExactFields": (2, "307d00b5"),
+    "scikit_learn.OnFields": (1, "ac196aae"),
+    "smt.MultiFidelity": (2, "8b2d1e02"),
+}
+
+
+def test_what_has_changed_has_a_new_version():
+    """Where results change, raise the version in the registry; then write both down here."""
+    assert {peer.name: (peer.version, peer.digest) for peer in PEERS} == VERSIONS
+
+
+def test_a_digest_is_of_the_code_that_a_class_uses_and_of_the_pins(tmp_path, monkeypatch):
+    """A class beside it may change, and so may what it does not use."""
+    monkeypatch.setattr(registry, "LIBRARIES", tmp_path)
+    code = "WIDTH = 1\nOTHER = 2\n\n\nclass Own:\n    width = WIDTH\n"
+    found = []
+    for text, pins in [
+        (code, "numpy==1"),
+        (code.replace("OTHER = 2", "OTHER = 3") + "\n\nclass Beside:\n    pass\n", "numpy==1"),
+        (code.replace("WIDTH = 1", "WIDTH = 4"), "numpy==1"),
+        (code, "numpy==2"),
+    ]:
+        (tmp_path / "made.py").write_text(text)
+        (tmp_path / "made.txt").write_text(pins)
+        found.append(registry.Peer("made", "Own", ONE).digest)
+    assert found[0] == found[1]
+    assert len(set(found)) == 3
 
 
 def test_every_package_of_every_library_is_pinned():
@@ -20,7 +69,7 @@ def test_ours_is_one_estimator_for_each_kind_of_knowledge_with_nothing_set():
     assert all(peer.ours and peer.knows == knows for knows, peer in OURS.items())
     assert {peer.knows for peer in PEERS} == set(OURS)
     (default,) = [peer for peer in PEERS if peer.name == "ours.Default"]
-    assert "bnn.ExactPosterior().fit(X, y)" in default.source.read_text()
+    assert "bnn.ExactPosterior().fit(given.X, given.y)" in default.source.read_text()
     assert EQUAL_NOISE[ONE].noise == ONE
     assert EQUAL_NOISE[BY_INPUT].noise == BY_INPUT
 
@@ -36,13 +85,13 @@ def cells(n=40, seed=0):
         return (np.sin(2 * X[:, 1]) + std * rng.normal(size=len(X)))[:, None]
 
     given = {"X": X, "y": observed(X), "X_repeated": points, "y_repeated": observed(points)}
-    return given | {"groups": np.arange(12).repeat(15)}
+    return worker.Given(**given, X_test=X[:0], groups=np.arange(12).repeat(15))
 
 
 def test_noise_by_regression_of_log_variances_grows_as_it_should():
     kind = worker.load(LIBRARIES / "scikit_learn.py", "WithReplicates")
     model = kind()
-    model.fit(**cells())
+    model.fit(cells())
     X = np.array([[-0.8, 0.0], [0.8, 0.0]])
     found = 0.5 * np.log(model.variances(X)[:, 0])
     np.testing.assert_allclose(found, -2.0 + X[:, 0], atol=0.25)
@@ -65,8 +114,8 @@ def test_residuals_are_of_the_most_likely_mean_fields():
     fields = np.array([wild(-2 * X), wild(X), 0 * y])
     at_test = np.array([wild(-2 * X_test), wild(X_test), 0 * X_test[:, :1]])
     kind = worker.load(LIBRARIES / "scikit_learn.py", "OnFields")
-    given = {"X": X, "y": y, "fields": fields, "X_test": X_test, "fields_test": at_test}
-    found = worker.predict(kind, given)
+    given = worker.Given(X, y, X_test, fields=fields, fields_test=at_test)
+    found = worker.predict(kind, given, wild(X_test))
     np.testing.assert_allclose(found["mean"], wild(X_test) + 0.5 * X_test[:, 1:], atol=0.1)
     assert found["std"].max() < 0.1
     assert "elppd" not in found
@@ -80,7 +129,7 @@ def test_a_deep_ensemble_is_the_mixture_of_its_members(monkeypatch):
     X = rng.uniform(-1, 1, (40, 1))
     y = 100.0 + 10.0 * np.column_stack([X, -X]) + rng.normal(size=(40, 2))
     model = kind()
-    model.fit(X, y)
+    model.fit(worker.Given(X, y, X))
     mean, std = model.predict(X)
     assert np.sqrt(np.mean((y - mean) ** 2)) < 4.0
     each = [own["moments"](member, torch.tensor(X).float()) for member in model.members]
@@ -95,8 +144,7 @@ def test_the_default_tells_its_own_density():
     kind = worker.load(LIBRARIES / "ours.py", "Default")
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (14, 1))
-    given = {"X": X, "y": X**2, "X_test": X[:3], "y_test": X[:3] ** 2}
-    found = worker.predict(kind, given)
+    found = worker.predict(kind, worker.Given(X, X**2, X[:3]), X[:3] ** 2)
     assert found["mean"].shape == (3, 1)
     assert found["elppd"] == pytest.approx(_default(X).elppd(X[:3], X[:3] ** 2))
 

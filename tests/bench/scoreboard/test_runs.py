@@ -3,10 +3,12 @@ import sys
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
-from bench.scoreboard import registry, runs
+from bench.scoreboard import registry, runs, worker
 from bench.scoreboard.problems import Problem, Split
 from bench.scoreboard.registry import ONE, Peer
+from figures.pipeline.provenance import processor
 
 FAKE = '''"""Estimators that do what they should not."""
 
@@ -20,28 +22,28 @@ WIDTH = 0.5
 class Mean:
     """The mean."""
 
-    def fit(self, X, y):
+    def fit(self, given):
         """Take it."""
         print("what libraries print is no answer")
-        self.mean = y.mean(axis=0)
+        self.mean = given.y.mean(axis=0)
 
     def predict(self, X):
         return np.tile(self.mean, (len(X), 1)), np.full((len(X), len(self.mean)), WIDTH)
 
 
 class Broken(Mean):
-    def fit(self, X, y):
+    def fit(self, given):
         raise ValueError("no such\\nmatrix")
 
 
 class Slow(Mean):
-    def fit(self, X, y):
+    def fit(self, given):
         while True:
             pass
 
 
 class Gone(Mean):
-    def fit(self, X, y):
+    def fit(self, given):
         os._exit(3)
 
 
@@ -97,6 +99,20 @@ def test_what_fails_is_recorded_and_the_next_one_runs(study):
     assert rows["fake.Slow", 0]["limit"] == 1.0
     assert ("fake.Slow", 1) not in rows
     assert study("Slow", limit=1.5)["fake.Slow", 0]["error"] == "more than 1.5 s"
+
+
+def test_rows_say_on_what_they_ran(study):
+    """Searches carry rounding on, which differs by processor and kernel of the linear algebra."""
+    rows = study("Broken", "Mean")
+    assert {row["processor"] for row in rows.values()} == {processor()}
+    own = {each.get("architecture") for each in threadpool_info()}
+    assert set(rows["fake.Mean", 0]["blas"].split(", ")) <= own
+    assert "blas" not in rows["fake.Broken", 0]
+
+
+def test_an_environment_without_threadpoolctl_has_no_kernels(monkeypatch):
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+    assert worker.kernels() == ""
 
 
 def test_a_run_that_was_killed_goes_on_where_it_was(study, results):

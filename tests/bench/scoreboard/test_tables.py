@@ -7,6 +7,7 @@ from bench.scoreboard import runs, tables
 from bench.scoreboard.__main__ import PAGES
 from bench.scoreboard.comparison import Board, between
 from bench.scoreboard.picture import picture, rows_of_panels
+from bench.scoreboard.problems import CASES
 from figures.pipeline.paths import ROOT
 
 OUTD = "composite/outd"
@@ -61,6 +62,36 @@ def test_results_of_an_older_version_count_until_it_has_run_again(result, curren
     board = Board([*old, current(OUTD, 0, 5.0)])
     assert board.values(OUTD, tables.OURS[tables.CELLS]) == {0: 5.0}
     assert "older" not in tables.differences(board)
+
+
+def test_no_verdict_rests_on_results_of_an_older_version(result, current):
+    """Neither of a rival, which is then not the strongest, nor of ours."""
+    ours = [current(OUTD, i, 2.0) for i in range(4)]
+    former = [result("smt.Kriging", OUTD, i, 9.0 + 0.1 * i, version=0) for i in range(4)]
+    theirs = [result("botorch.Saas", OUTD, i, 1.0 + 0.1 * i) for i in range(4)]
+    board = Board([*ours, *former, *theirs])
+    assert "| SMT, KRG | · · · |" in tables.standing(board)
+    assert "| BoTorch, SAAS by NUTS | 4 |" in tables.wide_verdict_table(board)
+    assert "SMT, KRG (older version)" in tables.score_table(board)
+    old = Board([*(row | {"version": 0} for row in ours), *theirs])
+    assert "| BoTorch, SAAS by NUTS | · · · |" in tables.standing(old)
+    assert "SAAS" not in tables.wide_verdict_table(old)
+
+
+def test_fresh_draws_take_the_place_of_the_shipped_ones_once_ours_has_all(result, current):
+    shipped = [current(OUTD, i, 1.0) for i in range(2)]
+    fresh = [current(f"fresh/{case}", i, 3.0) for case in CASES for i in range(2)]
+    theirs = [result("smt.Kriging", "fresh/outd", i, 2.0) for i in range(2)]
+    shown = (tables.score_table, tables.verdict_table, tables.wide_table, tables.wide_verdict_table)
+    for table in shown:
+        assert table(Board(shipped)).startswith("Of the draws of the shipped tables")
+        part = Board([*shipped, *fresh[:-2], *theirs])
+        assert table(part).startswith("Of the draws of the shipped tables")
+        text = table(Board([*shipped, *fresh, *theirs]))
+        assert text.startswith("Of fresh draws, which were never used before the default was fixed")
+    board = Board([*shipped, *fresh, *theirs])
+    assert "nothing set | 150 ± 0 | 150 ± 0 |" in tables.score_table(board)
+    assert "| out of distribution | ahead | level | level |" in tables.verdict_table(board)
 
 
 def test_the_narrow_table_has_what_one_decides_by_and_the_wide_one_everything(result, current):

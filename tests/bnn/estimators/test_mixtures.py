@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import bnn
 from bnn.priors.evidence import fit_prior
-from bnn.storage import NotStored
+from bnn.storage.values import NotStored
 from tests.bnn.small import small
 
 RNG = np.random.default_rng(1)

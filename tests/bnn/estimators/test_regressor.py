@@ -71,11 +71,26 @@ def test_missing_entries_of_other_tables_are_found(kind):
         MODELS["exact"].fit(X, wrong)
 
 
-def test_what_is_no_number_is_told_as_scikit_learn_does():
+def test_what_is_no_number_is_told_by_row_and_column():
     wrong = FRAME.astype(object)
     wrong.iloc[4, 0] = "n/a"
-    with pytest.raises(ValueError, match=r"^X, y: could not convert string to float: 'n/a'$"):
+    words = r"^X\[4, 0\] \(row 4, column 'vf'\) = 'n/a': must be a number$"
+    with pytest.raises(ValueError, match=words):
         MODELS["exact"].fit(wrong, Y)
+    with pytest.raises(ValueError, match=r"^X\[4, 0\] = 'n/a': must be a number$"):
+        MODELS["exact"].fit(wrong.to_numpy(), Y)
+    with pytest.raises(ValueError, match=words):
+        MODELS["exact"].fit(FRAME, Y).predict(wrong)
+    with pytest.raises(ValueError, match="feature names"):
+        MODELS["exact"].predict(wrong.assign(more=1.0))
+    dated = FRAME.assign(vf=pd.Timestamp("2024-01-01"))
+    with pytest.raises(TypeError, match=r"^X\[0, 0\] \(row 0, column 'vf'\) = Timestamp"):
+        MODELS["exact"].fit(dated, Y)
+
+
+def test_a_table_without_columns_is_refused_as_such():
+    with pytest.raises(ValueError, match=r"^X has no columns$"):
+        MODELS["exact"].fit(FRAME[[]], Y)
 
 
 def test_functions_name_the_column_as_well():

@@ -95,7 +95,7 @@ def test_inputs_far_from_the_origin():
     ("arguments", "options", "message"),
     [
         ((X[:5], Y), {}, r"y has shape \(80, 1\): must be \(5,\) or \(5, n_out\)"),
-        ((X * [1, 0, 1], Y), {}, "input 1 is constant: it says nothing about its scale"),
+        ((X * [1, 0, 1], Y), {}, "input 1 is constant, which tells no scale: leave it out"),
         ((X, 0 * Y), {}, "output 0 is constant"),
         ((X, Y), {"mean_features": [3]}, r"mean_features = \[3\]: must be among 0 to 2"),
         ((X, Y), {"estimate": "best"}, "estimate = 'best': must be one of average, maximum"),

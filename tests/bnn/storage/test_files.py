@@ -14,7 +14,7 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn import AnchoredEnsemble, ExactPosterior, FunctionAnchoredEnsemble, VanillaEnsemble, load
-from bnn.storage import NotStored
+from bnn.storage.values import NotStored
 from tests.bnn.small import small
 from tests.limits import UNUSUAL, limited
 
@@ -157,6 +157,16 @@ def saved(line_data, tmp_path):
     path = tmp_path / "saved.npz"
     small(VanillaEnsemble, network__hidden=(6,)).fit(*line_data).save(path)
     return path
+
+
+def test_another_kind_of_file_is_no_model_and_a_folder_must_be_there(line_data, tmp_path):
+    table = tmp_path / "own.csv"
+    table.write_text("x,y\n1.0,2.0\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"own.csv: not a saved model, or damaged \(no archive"):
+        load(table)
+    model = small(VanillaEnsemble, network__hidden=(6,)).fit(*line_data)
+    with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder$"):
+        model.save(tmp_path / "nowhere" / "saved.npz")
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.9, 0.999])

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from bnn import RBF, Convergence, GaussianProcessPrior, LinearMean
-from bnn.storage import NotStored
-from bnn.storage.values import kept, plain, restored, same
+from bnn.storage.values import NotStored, kept, plain, restored, same
 
 
 def through_json(value):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bnn.weight_priors import layer_statistics
+from bnn.weight_priors.statistics import layer_statistics
 from tests.bnn.weight_priors.conftest import ARCHITECTURE, D
 
 

@@ -1,5 +1,6 @@
 """Damage to a dataset folder is found, and the command that made it repairs it."""
 
+import csv
 import hashlib
 import io
 import zipfile
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from fe_data.dataset import record, storage
-from fe_data.dataset.design import named_design
+from fe_data.dataset.design import named_design, retry_seed
 from fe_data.dataset.verify import verify
 from tests.fe_data.dataset.conftest import RECORD, make, sealed, table
 from tests.limits import UNUSUAL, limited
@@ -59,6 +60,11 @@ def written(content):
     return lambda path: path.write_bytes(content)
 
 
+def cut(path):
+    """Take the end of the last line from a file."""
+    path.write_bytes(path.read_bytes()[:-1])
+
+
 REPLACED = [  # file, what happens to it, and what is said
     (RECORD, lambda path: path.write_bytes(path.read_bytes()[:1000]), "sample 6: checksum"),
     (RECORD, flip, "sample 6: checksum"),
@@ -84,6 +90,7 @@ REPLACED = [  # file, what happens to it, and what is said
     (storage.TABLE, written(b"\xff"), "dataset.csv cannot be read"),
     (storage.PROVENANCE, put("folder"), "provenance.json is a folder: a regular file is needed"),
     (storage.PROVENANCE, written(b"{}"), "provenance.json, line 1: not what the records hold"),
+    (storage.TABLE, cut, "dataset.csv: the entries of the records, but not as `generate`"),
     (storage.FAILURES, written(b"index,"), "failures.csv: no attempt failed"),
 ]
 
@@ -144,6 +151,40 @@ def test_verify_sees_a_damaged_table_beside_a_damaged_record(made):
         (made / storage.TABLE).write_text("".join(lines))
         _, *others = verify(made)[0]
         assert sorted(others) == [*expected, "provenance.json: not the checksum of dataset.csv"]
+
+
+def test_an_entry_that_never_ends_is_damage(made):
+    """A quotation mark that is not closed makes one entry of all that follows."""
+    usual = csv.field_size_limit(1000)
+    try:
+        (made / storage.TABLE).write_text('"' + "0" * 2000)
+        assert verify(made)[0] == ["dataset.csv cannot be read"]
+    finally:
+        csv.field_size_limit(usual)
+
+
+def failed_once(folder, index, error):
+    """Give a record the header of a sample whose first attempt failed."""
+    path = storage.record_path(folder, index)
+    header = record.decode_header(path.read_bytes())
+    first = {"seed": header["seed"], "error": error}
+    seed = retry_seed(header["seed"])
+    attempts = [first, *header["attempts"]]
+    rewritten(status="retried", seed=seed, attempts=attempts)(path)
+
+
+def test_reasons_of_several_lines_are_rows_of_one_sample(made):
+    """Sample 6 cannot be read: none of the lines of its reason is compared."""
+    for index in (2, 6):
+        failed_once(made, index, 'no mesh:\n3, "4"\n2, 5')
+    make(made)
+    assert verify(made)[0] == []
+    flip(made / RECORD)
+    (problem,) = verify(made)[0]
+    assert problem.startswith("sample 6: checksum")
+    failures = made / storage.FAILURES
+    failures.write_text(failures.read_text().replace("3, ", "4, ", 1))
+    assert "failures.csv, line 4: not what the records hold" in verify(made)[0]
 
 
 def test_any_flipped_bit_of_a_record_is_found(made):

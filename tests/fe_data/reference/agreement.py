@@ -30,7 +30,8 @@ def differences(inputs, loading, settings=SETTINGS):
     one, other = (
         solve_rve(inputs, 1, settings, loading, solver=solver) for solver in ("compiled", "dolfinx")
     )
-    assert one.path.counts["cutbacks"] == 0, "the second solver has no smaller increments"
+    same = one.path.counts["cutbacks"] == other.path.counts["cutbacks"]
+    assert same, "the plastic strain depends on the increments"
     largest = {}
     for name in ("stress", "plastic_strain", "yielded_fraction"):
         rows = len(one.history[name]) - 1

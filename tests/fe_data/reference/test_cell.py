@@ -35,7 +35,8 @@ def both(loading=None, inputs=INPUTS, settings=SMALL):
 
 
 def assert_same_averages(compiled, second):
-    assert compiled.path.counts["cutbacks"] == 0  # the same increments in both
+    counts = [cell.path.counts["cutbacks"] for cell in (compiled, second)]
+    assert counts == [0, 0]  # the same increments in both
     assert compiled.history["yielded_fraction"][-1] > 0.3
     for name, values in compiled.history.items():
         assert second.history[name].shape == values.shape
@@ -74,6 +75,20 @@ def test_both_solvers_average_to_the_same_under_other_loadings(loading):
 def test_both_solvers_follow_a_table_under_unloading(loading):
     inputs = replace(INPUTS, b_m_MPa=0.0, c_m=1.0)
     assert_same_averages(*both(loading, inputs, replace(SMALL, hardening=TABLE)))
+
+
+@pytest.mark.parametrize("n_fibres", [1, 2, 3])
+def test_both_solvers_take_smaller_increments_where_a_table_bends_up(n_fibres):
+    """The tangent jumps at a row: Newton's method fails where the shear of three discs turns."""
+    table = HardeningTable([0, 0.005, 0.01, 0.02, 1], [400, 405, 500, 520, 3000])
+    settings = replace(SMALL, hardening=table, n_fibres=n_fibres)
+    cycle = Loading([(None, None, shear) for shear in (0.02, -0.015, 0.01)])
+    cells = both(cycle, replace(INPUTS, b_m_MPa=0.0, c_m=1.0), settings)
+    cutbacks = int(n_fibres == 3)
+    assert [cell.path.counts["cutbacks"] for cell in cells] == [cutbacks, cutbacks]
+    for name, values in cells[0].history.items():
+        difference = np.abs(cells[1].history[name] - values).max()
+        assert difference <= 1e-6 * np.abs(values).max()
 
 
 def test_both_solvers_agree_without_projection():

@@ -25,7 +25,7 @@ def test_targets_are_judged_at_their_sizes_only(results, changed):
 def test_the_strongest_correlations_of_the_noise_are_named():
     found = noise_of_replicates(4 * (np.eye(5) - 0.4 * np.eye(5)[::-1]), 12)
     assert found["degrees_of_freedom"] == 12
-    assert found["strongest_correlations"]["b_eff_MPa and p_sigma"] == -0.40
+    assert found["strongest_correlations"]["b_eff_MPa/p_sigma"] == -0.40
 
 
 def test_the_advised_method_is_compared_with_each_rival_in_each_score(changed):

@@ -5,9 +5,10 @@ import pytest
 
 from figures.next_cell import panels
 from figures.next_cell.findings import claims, equivalents, tables
-from figures.next_cell.study import BETA, BOX, DRAWN, HYPERCUBE, WORST, Errors
+from figures.next_cell.study import BETA, BOX, DRAWN, HYPERCUBE, LABELS, WORST, Errors
 from figures.scores import Interval
 from figures.style import save
+from tests.figures.report.committed import committed_run
 
 
 def errors(value, scatter=1e-4):
@@ -27,6 +28,12 @@ def rows():
         BETA + WORST: {0: errors(0.2), 5: errors(0.05)},
         BETA + HYPERCUBE: {5: errors(0.1), 20: errors(0.06)},
     }
+
+
+def test_the_committed_metrics_have_the_names_that_a_run_writes(rows):
+    committed = committed_run("full")["07_next_cell"]
+    assert set(committed["rows"]) == set(committed["known"]) == set(rows) == set(LABELS)
+    assert set(committed["cells"]) == set(equivalents(rows))
 
 
 def test_claims_turn_with_the_numbers(rows):

@@ -5,10 +5,11 @@ import re
 import pytest
 
 from figures.pipeline.paths import REFERENCE
-from figures.pipeline.profiles import BEYOND, EXAMPLE, load_profile
+from figures.pipeline.profiles import BEYOND, EXAMPLE, SURROGATE, load_profile
 from figures.report import page
 from figures.report.comparison import Metrics, compare
-from figures.report.findings import found_on, load_records
+from figures.report.findings import RECORDS, found_on, load_records
+from figures.report.summary import RUNS, blocks
 from tests.figures.report.committed import committed_run
 
 FINDINGS = {each.id: each for each in load_records().findings}
@@ -34,12 +35,14 @@ def test_every_finding_has_an_id_of_its_own_and_those_at_the_top_have_all_they_n
     for each in FINDINGS.values():
         parts = [bool(part) for part in (each.title, each.number, each.picture, each.commands)]
         assert len(set(parts)) == 1, each.id
+        assert each.text.endswith(".") != bool(each.title), each.id  # a title begins the sentence
         assert not each.title or each.rests_on or each.numbers
 
 
-def test_every_id_is_that_of_a_claim_or_number_and_every_text_is_filled(run):
-    found = found_on(typed(run)).all_met()
-    assert [*found] == [*FINDINGS]
+@pytest.mark.parametrize(("folder", "tables"), [("full", "ours"), ("full-authors", "published")])
+def test_every_id_is_that_of_a_claim_or_number_and_every_text_is_filled(folder, tables):
+    found = found_on(typed(committed_run(folder))).all_met()
+    assert [*found] == [name for name, each in FINDINGS.items() if each.tables in (tables, "both")]
     for each in found.values():
         assert not re.search(r"[{}]|nan|±\s*\.", each.text), each.text
         if each.number:
@@ -52,6 +55,21 @@ def test_all_that_differs_or_stays_open_is_explained_where_it_stands(run):
             name for each in FINDINGS.values() if each.place == place for name in each.rests_on
         }
         assert {name for name, met in entry.outcomes.items() if not met} <= explained
+
+
+@pytest.mark.parametrize("path", [RECORDS, *RECORDS.parent.glob("templates/*.md")])
+def test_numbers_are_found_by_names_and_not_by_sentences(path):
+    """A place of the paper, a name of the metrics, or an ensemble and its length scale."""
+    names = re.findall(r'[\w)]\["([^"]+)"', path.read_text())
+    plain = r"(Fig\.|Table) \d+|[\w./-]+( [\d.]+)?"
+    assert [name for name in names if not re.fullmatch(plain, name)] == []
+
+
+def test_a_sentence_that_the_metrics_contradict_stops_the_pages():
+    runs = {name: typed(committed_run(name)) for name in RUNS}
+    runs["full-authors"][SURROGATE].rows["published"]["prior"]["rmse"]["mean"] = 0.0
+    with pytest.raises(ValueError, match="do not bear this sentence out: On the published tables"):
+        blocks(runs)
 
 
 @pytest.mark.parametrize("holds", [None, False])

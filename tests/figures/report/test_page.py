@@ -113,8 +113,10 @@ def test_numbers_of_the_full_run_stand_beside_their_verdict_with_file_commit_and
     page = render(profile, out_dir)[f"{SURROGATE}.html"]
     table_3 = page.partition('id="table-3"')[2].partition("<h2")[0]
     assert re.findall(r"<th>([^<]*)</th>", table_3)[-3:] == [
-        "This small run", "Full run", "Verdict on the full run"
-    ]  # fmt: skip
+        "This small run",
+        "Full run",
+        "Verdict on the full run",
+    ]
     _, _, better = table_3.partition("anchored is better than vanilla: RMSE</td>")
     assert re.fullmatch(
         r'<td class="ours" data-label="This small run">anchored: [^<]+</td>'

@@ -7,6 +7,7 @@ import pytest
 from sklearn.feature_selection import mutual_info_regression
 
 from fe_data.dataset.table import load_table
+from fe_data.published.import_authors import import_tables
 from figures.claims import load_published
 from figures.materials.problem import FEATURES, NOISE_COV
 from figures.pipeline.paths import ROOT, drawn
@@ -18,6 +19,7 @@ from tests.figures.report.committed import committed_files, typed_run
 
 PAGES = [ROOT / "README.md", ROOT / "docs" / "reproduction.md"]
 PUBLISHED = load_published()
+REFERENCE = ROOT.parent / "shared" / "reference" / "published"
 TEXTS = {finding.id: finding.text for finding in load_records().findings}
 
 
@@ -89,6 +91,19 @@ def test_the_scatter_of_the_arrangement_is_that_of_both_published_studies():
         ratios += list([cell["mean"] for cell in theirs] / assumed)
     words = f"{min(ratios):.2f} to {max(ratios):.2f} of what is assumed"
     assert words in " ".join(TEXTS["published_scatter"].split())
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published tables are not here")
+def test_the_odd_cell_of_the_second_published_study_is_the_one_that_its_finding_names(tmp_path):
+    import_tables(REFERENCE, tmp_path)
+    table = load_table(tmp_path / "noise.csv")
+    b = table.outputs[:, 0]
+    (own,) = table.group[np.isclose(b, 428, atol=0.5) & (table.inputs[:, 0] < 0.1)]
+    *others, odd = np.sort(b[table.group == own])
+    words = (
+        f"b {odd:.0f} MPa where the others of its input have {min(others):.0f} to {max(others):.0f}"
+    )
+    assert words in " ".join(TEXTS["odd_cell"].split())
 
 
 def decimals_of_mean(cell):

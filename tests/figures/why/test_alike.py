@@ -4,6 +4,7 @@ import pytest
 from figures.scores import Interval
 from figures.why import alike, panels, reasons, tables
 from figures.why.ensembles import ANCHORED, CHOICES, DATA, METHODS, PUBLISHED, VANILLA, Trainer
+from tests.figures.report.committed import committed_run
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def found(draws, truth, settings):
 
 def test_every_method_has_every_choice_on_every_training_set(rows_and_choices, draws):
     rows, chosen = rows_and_choices
-    names = [alike.row_name(m, choice) for m in METHODS for choice in (*CHOICES, alike.TUNED)]
+    names = [alike.row_name(m, choice) for m in METHODS for choice in alike.LABELS]
     assert {case: [*methods] for case, methods in rows.items()} == dict.fromkeys(rows, names)
     assert all(len(row.rmse.values) == len(draws) for row in rows["outd"].values())
     counts = [sum(made.values()) for methods in chosen.values() for made in methods.values()]
@@ -55,11 +56,13 @@ def test_held_out_cells_are_not_trained_on(monkeypatch, draws, settings):
 
 def test_a_gain_is_the_paired_difference_with_the_sign_of_the_score(rows_and_choices):
     rows = rows_and_choices[0]["outd"]
-    anchored, vanilla = (rows[alike.row_name(method, PUBLISHED)] for method in (ANCHORED, VANILLA))
+    anchored, vanilla = (
+        rows[alike.row_name(method, PUBLISHED.name)] for method in (ANCHORED, VANILLA)
+    )
     errors = np.subtract(vanilla.rmse.values, anchored.rmse.values)
     densities = np.subtract(anchored.elppd_normal.values, vanilla.elppd_normal.values)
-    assert tables.gain(rows, PUBLISHED, "rmse") == Interval(tuple(errors))
-    assert tables.gain(rows, PUBLISHED, "elppd_normal") == Interval(tuple(densities))
+    assert tables.gain(rows, PUBLISHED.name, "rmse") == Interval(tuple(errors))
+    assert tables.gain(rows, PUBLISHED.name, "elppd_normal") == Interval(tuple(densities))
 
 
 def test_starts_keep_what_they_say(draws, settings):
@@ -79,13 +82,15 @@ def test_wrong_priors_have_less_evidence_than_a_right_one(draws):
     cells = draws[0].cases["outd"]
     priors = reasons.wrong_priors(reasons.problem.fit_theta(cells))
     evidence = {name: reasons.log_evidence(prior, cells) for name, prior in priors.items()}
-    assert evidence["θ times -1"] < evidence["θ times 0"] < evidence["as published"]
+    assert evidence["theta_reversed"] < evidence["theta_zero"] < evidence["published"]
 
 
-def test_tables_claims_and_pictures_come_from_the_same_numbers(rows_and_choices, found, draws):
+def test_tables_claims_and_pictures_come_from_the_same_numbers(
+    rows_and_choices, found, draws, settings
+):
     rows, _ = rows_and_choices
     n_train = {name: len(cells) for name, cells in draws[0].cases.items()}
-    for table in tables.tables(rows, found, n_train):
+    for table in tables.tables(rows, found, n_train, settings):
         assert {len(row) for row in table.rows} == {len(table.header)}
     ids = [claim.id for claim in tables.claims(rows, found)]
     assert len(set(ids)) == len(ids)
@@ -94,4 +99,30 @@ def test_tables_claims_and_pictures_come_from_the_same_numbers(rows_and_choices,
         "12 cells,\nout of distribution",
         "8 cells,\nin distribution",
     ]
-    assert len(panels.reasons(found).axes) == 4
+    assert len(panels.reasons(found, rows, n_train, settings).axes) == 10
+
+
+def test_the_committed_metrics_have_the_names_that_a_run_writes(rows_and_choices, found):
+    """Findings name them; numbers of epochs, networks and neurons are those of the profile."""
+    committed = committed_run("full")["04_materials_why"]
+    rows, chosen = rows_and_choices
+    assert [*committed["rows"]["outd"]] == [*rows["outd"]]
+    for name in ("priors", "evidence", "starts", "theta"):
+        assert [*committed["found"][name]] == [*getattr(found, name)]
+    assert {without_number(each) for each in committed["found"]["sizes"][VANILLA]} == {
+        without_number(each) for each in found.sizes[VANILLA]
+    }
+    made = [name for methods in chosen.values() for counts in methods.values() for name in counts]
+    names = {choice.name for choice in CHOICES}
+    assert {without_number(name) for name in made} <= names
+    assert {without_number(name) for name in committed["chosen"]["outd"][VANILLA]} <= names
+
+
+def without_number(name):
+    return name.rpartition("_")[0]
+
+
+def test_the_vanilla_ensemble_beside_other_priors_is_the_published_one(found, settings):
+    """The panels of priors and starts take it from the sizes."""
+    of_sizes = found.sizes[VANILLA][f"members_{settings.n_members}"]
+    assert of_sizes.rmse == found.epochs[VANILLA][str(settings.epochs)].rmse

@@ -67,3 +67,8 @@ def test_the_cases_that_are_compared_are_needed(settings):
     sizes = settings.model_dump() | {"cases": {"outd": settings.cases["outd"]}}
     with pytest.raises(ValueError, match="ind25 and outd are needed"):
         Why(**sizes)
+
+
+def test_the_published_number_of_networks_is_among_those_that_are_compared(settings):
+    with pytest.raises(ValueError, match=r"members = .* n_members = 3 is needed"):
+        Why(**settings.model_dump() | {"n_members": 3})

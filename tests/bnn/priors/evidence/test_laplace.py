@@ -5,7 +5,7 @@ import pytest
 
 import bnn
 from bnn.priors.evidence.families import Family, FamilyDensity
-from bnn.priors.evidence.laplace import approximated, most_probable, tempered
+from bnn.priors.evidence.laplace import approximated, most_probable, tempered, updated
 
 
 def test_laplace_s_evidence_is_the_integral():
@@ -35,3 +35,16 @@ def test_weights_are_tempered_until_several_count():
     assert 8.0 <= 1.0 / np.sum(np.exp(2.0 * found)) < 12.0
     assert np.exp(found).sum() == pytest.approx(1.0)
     np.testing.assert_allclose(np.diff(found), np.diff(found)[0])
+
+
+def test_further_data_update_weights_as_far_as_as_many_count():
+    """Bayes' rule where enough is left; where as many as before would not, a power of it."""
+    weights = np.full(16, 1.0 / 16.0)
+    gains = 0.1 * np.arange(16.0)
+    bayes = weights * np.exp(gains) / np.sum(weights * np.exp(gains))
+    np.testing.assert_allclose(updated(weights, gains), bayes)
+    found = updated(weights, 100.0 * gains)
+    assert 8.0 <= 1.0 / np.sum(found**2) < 10.0
+    assert np.all(np.diff(found) > 0.0)
+    few = np.array([0.5, 0.5, 0.0])
+    np.testing.assert_allclose(updated(few, np.array([0.0, 99.0, 99.0])), few, atol=1e-12)

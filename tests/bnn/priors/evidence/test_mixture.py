@@ -6,6 +6,7 @@ import pytest
 import bnn
 from bnn.priors.evidence import fit_mixture, mixture
 from bnn.priors.evidence.families import Family
+from bnn.priors.evidence.laplace import some_rows
 
 
 def best_family(X, y):
@@ -115,6 +116,79 @@ def test_of_many_data_some_are_searched_and_all_are_conditioned_on(monkeypatch):
     assert len(model.X_) == 400
     _, std = model.predict(np.linspace(0.1, 0.9, 5)[:, None], return_std=True)
     assert np.all(std < 0.05)
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """Search 60 of 100 data; the numbers of the others."""
+    monkeypatch.setattr(mixture, "SEARCHED", 60)
+    return np.setdiff1d(np.arange(100), some_rows(100, 60, 0))
+
+
+def test_an_input_that_varies_in_few_of_many_data_has_its_effect(searched):
+    """An indicator with an effect of 3, of which the rows chosen at random have none."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(size=100), np.zeros(100)])
+    X[searched[:4], 1] = 1.0
+    y = np.sin(5.0 * X[:, 0]) + 3.0 * X[:, 1] + 0.05 * rng.standard_normal(100)
+    without, with_it = bnn.ExactPosterior().fit(X, y).predict(np.array([[0.5, 0.0], [0.5, 1.0]]))
+    assert without == pytest.approx(np.sin(2.5), abs=0.1)
+    assert with_it - without == pytest.approx(3.0, abs=0.5)
+
+
+def test_an_output_that_varies_in_few_of_many_data_is_taken(searched):
+    X = np.random.default_rng(0).uniform(size=(100, 1))
+    y = np.zeros(100)
+    y[searched[:2]] = [1.0, 2.0]
+    mean = bnn.ExactPosterior().fit(X, y).predict(X)
+    assert np.all(np.isfinite(mean))
+
+
+def test_all_that_varies_does_so_in_the_searches(searched):
+    """Up to ten rows more for each column; where nothing is rare, the rows chosen at random."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(size=100), np.full(100, 3.0)])
+    y = rng.uniform(size=(100, 1))
+    chosen = some_rows(100, 60, 0)
+    np.testing.assert_array_equal(mixture._searched_rows(X, y, 0), chosen)
+    X[searched[:12], 1] = np.arange(12) + 4.0
+    expected = np.union1d(chosen, searched[2:12])
+    np.testing.assert_array_equal(mixture._searched_rows(X, y, 0), expected)
+
+
+def test_components_that_count_by_some_data_count_by_all(monkeypatch):
+    """The evidence of ten times as many data would leave one of the components."""
+    monkeypatch.setattr(mixture, "SEARCHED", 40)
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(400, 2))
+    y = np.sin(6.0 * X[:, 0] * X[:, 1]) + 0.1 * rng.standard_normal((2, 400))
+    shares = bnn.ExactPosterior().fit(X, y.T).posterior_.shares
+    counted = 1.0 / np.sum(shares**2, axis=0)
+    print(f"effective numbers of components {counted.round(1)}")
+    assert np.all(counted > 4.0)
+
+
+def test_rounding_errors_are_no_input():
+    """Noise by input and a column of rounding errors, somewhere else."""
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.uniform(size=100), 1.0 + 2e-16 * rng.integers(0, 3, 100)])
+    y = np.sin(5.0 * X[:, 0]) + 0.02 * np.exp(3.0 * X[:, 0]) * rng.standard_normal(100)
+    assert np.ptp(X[:, 1]) > 0.0
+    model = bnn.ExactPosterior().fit(X, y)
+    moved = X + np.array([0.0, 0.5])
+    mean, std = model.predict(moved, return_std=True, total=True)
+    here = model.predict(X, return_std=True, total=True)
+    np.testing.assert_allclose([mean, std], here)
+    assert model.prior_.components[0].features == [0]
+    with pytest.raises(ValueError, match="output 0 is constant"):
+        fit_mixture(X, X[:, 1])
+
+
+def test_units_are_no_rounding_errors():
+    """Inputs of nanometres, and dates in seconds."""
+    x = np.linspace(0.0, 1.0, 12)
+    X = np.column_stack([1e-9 * x, 1.7e9 + x])
+    assert mixture._varying_inputs(X, X).tolist() == [0, 1]
 
 
 def test_many_data_have_few_components(monkeypatch):
