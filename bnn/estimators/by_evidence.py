@@ -7,7 +7,7 @@ import numpy as np
 from bnn._seeding import generator
 from bnn._validation import Array, Ints, check_option
 from bnn.noise import Noise, StudentNoise
-from bnn.priors.conditioning import without_zeros
+from bnn.noise.given import without_zeros
 from bnn.priors.evidence import fit_heteroscedastic_noise, fit_mixture, fit_noise, fit_prior
 
 ROWS = 200  # most data in the evidence, whose cost is O(N³) for each step of the search

@@ -54,16 +54,16 @@ class ExactPosterior(PredictiveRegressor):
             and at most 1,500 that of an average over families. Under a
             StudentNoise the posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision
             factor λ_i for each datum, and 13 to 21 % too narrow, see there. Noise that is less than
-            double precision resolves beside the prior, zero too, is replaced by a nugget, see
-            `nugget_`.
+            double precision resolves beside the prior, zero too, gets a nugget, see `nugget_`.
 
     Attributes:
         prior_: The prior.
         noise_: Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
         factors_: E λ_i of the data, (N,): small for outliers under a StudentNoise, otherwise ones.
-        nugget_: Standard deviation of the nugget of each output, (n_out,): zero where the noise is
-            enough. Its variance is 4 N ε of the prior's largest variance at the data, with the
-            rounding error ε = 2.2e-16, which a NuggetWarning names.
+        nugget_: Standard deviation of the nugget of each output, (n_out,): zero where the
+            covariance of the data can be factorised with the noise that is given. Its variance is
+            4 N ε of the prior's largest variance at the data, with the rounding error ε = 2.2e-16,
+            and a NuggetWarning names it.
         X_: Training inputs, (N, n_in).
         y_: Training outputs, (N, n_out).
 

@@ -90,9 +90,9 @@ def to_c(
     if total:
         tables["LOG_NOISE"] = log_noise(model.noise_, model.n_features_in_)
     sources = files("bnn.export")
-    interface = sources.joinpath("interface.c").read_text("ascii")
+    interface = sources.joinpath("interface.c").read_text(encoding="ascii")
     interface = interface.replace("UNCERTAINTY", "with the noise" if total else "epistemic")
-    estimator = sources.joinpath(kind).read_text("ascii")
+    estimator = sources.joinpath(kind).read_text(encoding="ascii")
     code = interface + estimator
     check_name(name, [*tables], code)
     declared = "".join(_declaration(*table) for table in tables.items())

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.stats import chi2
 
-from bnn._validation import Array
+from bnn._validation import Array, as_array
 from bnn.noise.covariances import NoiseWarning, noise_covariance
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.noise.student import StudentNoise
@@ -137,3 +137,23 @@ def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
         message = f"noise: {given} of output {j} exceeds the scatter of the data, {found}"
         warnings.warn(message, NoiseWarning, stacklevel=4)
     return kept
+
+
+def without_zeros(noise: Noise, y: Array) -> Noise:
+    """Return the noise, with the rounding errors of the outputs y in place of deviations of zero.
+
+    Args:
+        noise: Standard deviations, Σ_noise or a HeteroscedasticNoise.
+        y: (N, n_out).
+
+    Returns:
+        The noise; where a standard deviation is zero, ε times the largest size of its output.
+    """
+    if isinstance(noise, HeteroscedasticNoise):
+        return noise
+    deviations = as_array("noise", noise)
+    if deviations.shape not in {(), (y.shape[1],)} or not np.any(deviations == 0.0):
+        return noise
+    largest = np.abs(y).max(axis=0)
+    rounding = np.finfo(float).eps * np.where(largest > 0.0, largest, 1.0)
+    return np.where(deviations == 0.0, rounding, deviations)

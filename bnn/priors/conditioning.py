@@ -26,8 +26,7 @@ from scipy.stats import norm
 from sklearn.utils import gen_batches
 
 from bnn._text import Short
-from bnn._validation import Array, Ints, as_array
-from bnn.noise import HeteroscedasticNoise, Noise
+from bnn._validation import Array, Ints
 from bnn.noise.covariances import is_diagonal, noise_blocks
 from bnn.priors.gaussian_process import MOST_ROWS, GaussianProcessPrior, covariance_root
 from bnn.training.execution import counted
@@ -105,26 +104,6 @@ def _is_factorised(prior: Array, variances: Array) -> bool:
     condition, _ = dpocon(root, size, uplo="L")
     errors = len(prior) * np.finfo(float).eps * np.diagonal(prior).max()
     return not failed and bool(condition * size > errors)
-
-
-def without_zeros(noise: Noise, y: Array) -> Noise:
-    """Return the noise, with the rounding errors of the outputs y in place of deviations of zero.
-
-    Args:
-        noise: Standard deviations, Σ_noise or a HeteroscedasticNoise.
-        y: (N, n_out).
-
-    Returns:
-        The noise; where a standard deviation is zero, ε times the largest size of its output.
-    """
-    if isinstance(noise, HeteroscedasticNoise):
-        return noise
-    deviations = as_array("noise", noise)
-    if deviations.shape not in {(), (y.shape[1],)} or not np.any(deviations == 0.0):
-        return noise
-    largest = np.abs(y).max(axis=0)
-    rounding = np.finfo(float).eps * np.where(largest > 0.0, largest, 1.0)
-    return np.where(deviations == 0.0, rounding, deviations)
 
 
 def output_vectors(values: Array) -> Array:

@@ -24,17 +24,13 @@ LEAST_LENGTH = 1.0 / LARGEST  # of length scales and periods
 FARTHEST = 1e150  # distance at which larger ones are seen, so that their squares are finite
 
 
-def _check_positive(name: str, value: ArrayLike, number: bool = False) -> None:
+def _check_positive(name: str, value: ArrayLike, number: bool = False, least: float = 0.0) -> None:
     values = as_array(name, value)
     positive = values.size and np.all(np.isfinite(values) & (values > 0))
     if values.ndim > (0 if number else 1) or not positive:
         raise ValueError(f"{name} = {value!s}: must be {'one number ' if number else ''}> 0")
-
-
-def _check_length(name: str, value: ArrayLike, number: bool = False) -> None:
-    _check_positive(name, value, number)
-    if np.min(value) < LEAST_LENGTH:
-        raise ValueError(f"{name} = {value!s}: must be at least {LEAST_LENGTH:g}")
+    if values.min() < least:
+        raise ValueError(f"{name} = {value!s}: must be at least {least:g}")
 
 
 def _comparable(value: ArrayLike) -> Any:
@@ -159,7 +155,7 @@ class Stationary(Kernel):
 
     def __post_init__(self) -> None:
         _check_positive("variance", self.variance, number=True)
-        _check_length("lengthscale", self.lengthscale)
+        _check_positive("lengthscale", self.lengthscale, least=LEAST_LENGTH)
         self.variance = _comparable(self.variance)
         self.lengthscale = _comparable(self.lengthscale)
 
@@ -298,7 +294,7 @@ class Periodic(Stationary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_length("period", self.period, number=True)
+        _check_positive("period", self.period, number=True, least=LEAST_LENGTH)
         self.period = _comparable(self.period)
 
     def _evaluate(self, A: Array, B: Array) -> Array:

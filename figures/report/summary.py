@@ -35,6 +35,7 @@ PAGES = {
 SCORES = {"rmse": ("RMSE", 3), "miscalibration": ("miscalibration", 3), "elppd": ("ELPPD", 0)}
 RMSE_AND_ELPPD = {name: SCORES[name] for name in ("rmse", "elppd")}
 OF_TRUTH = {"truth_rmse_fields": ("RMSE against the truth", 3), "elppd": ("ELPPD", 0)}
+OF_INTERVALS = {"truth_coverage": ("coverage of f", 3)}
 Runs = Mapping[str, Mapping[str, Metrics]]  # by folder and notebook
 
 
@@ -87,11 +88,18 @@ def tables(runs: Runs) -> dict[str, Table]:
         scores[name] = {case: by_label(rows | beyond["exact"][case]) for case, rows in cases}
     both = {words: scores[name]["outd"] for name, words in reversed(RUNS.items()) if name in scores}
     inside = {in_words(case): scores["full"][case] for case in ("ind25", "ind50", "ind100")}
-    known = (runs["full"][KNOWLEDGE].model_extra or {})["rows"]
+    known = runs["full"][KNOWLEDGE].model_extra or {}
     more = {
         in_words(case): {MODELS[name].label: row for name, row in rows.items()}
-        for case, rows in known.items()
+        for case, rows in known["rows"].items()
     }
+    single = {
+        in_words(case): {LABELS[name]: row for name, row in rows.items()}
+        for case, rows in known["ensembles"].items()
+    }
+    judged = {words: rows | single.get(words, {}) for words, rows in more.items()}
+    coverage = grouped(judged, OF_INTERVALS)
+    coverage.header[1:] = judged
     methods = grouped(both, SCORES)
     printed = load_published()["Table 3"].rows["published.outd_anchored"].printed
     paper = [number.replace("-", "−") for number in printed]
@@ -100,6 +108,7 @@ def tables(runs: Runs) -> dict[str, Table]:
         "methods": methods,
         "cases": grouped(inside, RMSE_AND_ELPPD),
         "knowledge": grouped(more, OF_TRUTH),
+        "coverage": coverage,
     }
 
 

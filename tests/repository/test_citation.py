@@ -11,9 +11,9 @@ import fe_data
 from figures.pipeline.paths import ROOT
 from tests.repository.validators import validate
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-CODEMETA = json.loads((ROOT / "codemeta.json").read_text())
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+CODEMETA = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
 AUTHORS = [each["name"] for each in PROJECT["authors"]]
 
 
@@ -29,7 +29,7 @@ def test_version_title_and_authors_are_those_of_the_package():
 
 
 def test_the_licence_is_one():
-    text = (ROOT / PROJECT["license"]["file"]).read_text()
+    text = (ROOT / PROJECT["license"]["file"]).read_text(encoding="utf-8")
     assert text.startswith(f"{CITATION['license']} License")
     assert CODEMETA["license"] == f"https://spdx.org/licenses/{CITATION['license']}"
 
@@ -40,18 +40,23 @@ def test_all_name_the_same_paper():
     reference = CODEMETA["referencePublication"]
     assert paper["title"] == reference["name"]
     assert names == [each["familyName"] for each in reference["author"]]
-    article = yaml.safe_load((ROOT / "article" / "metadata.yaml").read_text())
+    article = yaml.safe_load((ROOT / "article" / "metadata.yaml").read_text(encoding="utf-8"))
     assert [each["name"] for each in article["authors"]] == AUTHORS
     assert article["title"] == f"[Re] {paper['title']}"
     cited, key, *_ = article["replication"]
     assert all(name in cited["cite"] for name in [*names, paper["title"]])
-    assert f"{{{key['bib']}," in (ROOT / "article" / article["bibliography"]).read_text()
+    assert f"{{{key['bib']}," in (ROOT / "article" / article["bibliography"]).read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.slow
 def test_the_citation_is_of_its_format(tmp_path):
     validate("cffconvert", "--validate", "-i", ROOT / "CITATION.cff")
     broken = tmp_path / "CITATION.cff"
-    broken.write_text((ROOT / "CITATION.cff").read_text().replace("title:", "titel:"))
+    broken.write_text(
+        (ROOT / "CITATION.cff").read_text(encoding="utf-8").replace("title:", "titel:"),
+        encoding="utf-8",
+    )
     with pytest.raises(AssertionError, match="titel"):
         validate("cffconvert", "--validate", "-i", broken)

@@ -23,7 +23,7 @@ def test_results_are_removed_and_nothing_that_is_committed(tmp_path, repository)
         shutil.copy(ROOT / name, tmp_path)
     for name in (*KEPT, *REMOVED):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("x")
+        (tmp_path / name).write_text("x", encoding="utf-8")
     if repository:
         for command in (["init", "-q"], ["add", "-f", "Makefile", *KEPT]):
             subprocess.run(["git", *command], cwd=tmp_path, check=True)

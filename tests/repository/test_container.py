@@ -7,7 +7,7 @@ import yaml
 from figures.pipeline.paths import ROOT
 from tests.repository.test_setup import RECIPE
 
-LINES = (ROOT / "Containerfile").read_text().splitlines()
+LINES = (ROOT / "Containerfile").read_text(encoding="utf-8").splitlines()
 STEPS = [line.split(maxsplit=1) for line in LINES if not line.startswith("#")]
 APT = r"apt-get install --yes --no-install-recommends ([\w .-]+)"
 
@@ -17,7 +17,9 @@ def steps(name):
 
 
 def test_system_and_packages_are_those_of_ci():
-    job = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["debian-12"]
+    job = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"][
+        "debian-12"
+    ]
     assert steps("FROM") == [job["container"]]
     (packages,) = re.findall(APT, job["steps"][0]["run"])
     assert re.findall(APT, steps("RUN")[0]) == [packages]
@@ -25,7 +27,7 @@ def test_system_and_packages_are_those_of_ci():
 
 def test_all_else_is_installed_by_setup_and_from_the_files_it_reads():
     """A second list of packages would drift from that of setup.sh, which runs apt itself."""
-    text = (ROOT / "setup.sh").read_text()
+    text = (ROOT / "setup.sh").read_text(encoding="utf-8")
     listed = re.search(r"^apt_packages=\(([^)]*)\)", text, re.M)[1].split()
     assert "python3-dolfinx" in listed
     assert not [name for name in listed if name in "\n".join(LINES).split()]

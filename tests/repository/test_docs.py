@@ -15,7 +15,9 @@ import pytest
 from docs.committed import with_results
 
 ROOT = Path(__file__).parents[2]
-SHOWN = re.findall(r"(?m)^\.\. automodule:: (\S+)$", (ROOT / "docs" / "api.rst").read_text())
+SHOWN = re.findall(
+    r"(?m)^\.\. automodule:: (\S+)$", (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
+)
 
 
 def public():

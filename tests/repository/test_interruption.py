@@ -39,15 +39,17 @@ def copy_checkout(folder: Path) -> None:
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
-    (folder / "notebooks" / "profiles" / "quick.yaml").write_text(yaml.safe_dump(PROFILE))
-    (folder / "setup.sh").write_text("#!/bin/sh\n")
-    (folder / ".environment").write_text(f"hash\n{sys.executable}\n{folder}\n")
+    (folder / "notebooks" / "profiles" / "quick.yaml").write_text(
+        yaml.safe_dump(PROFILE), encoding="utf-8"
+    )
+    (folder / "setup.sh").write_text("#!/bin/sh\n", encoding="utf-8")
+    (folder / ".environment").write_text(f"hash\n{sys.executable}\n{folder}\n", encoding="utf-8")
 
 
 def results(folder: Path) -> list[object]:
     """Tables and numbers, and which pages and pictures there are."""
     out = folder / "figures" / "quick"
-    metrics = json.loads((out / f"{NOTEBOOK}.json").read_text())
+    metrics = json.loads((out / f"{NOTEBOOK}.json").read_text(encoding="utf-8"))
     tables = [(folder / "data/quick" / name / "dataset.csv") for name in PROFILE["datasets"]]
     names = sorted(path.name for path in out.rglob("*") if path.is_file() and path.stat().st_size)
     return [metrics["rows"], metrics["claims"], names, *(path.read_bytes() for path in tables)]

@@ -10,7 +10,7 @@ from tests.repository.lanes import debian, slurm
 @pytest.mark.parametrize("programs", [[], ["debootstrap", "unshare"]])
 def test_what_is_impossible_is_said_and_no_failure_of_ci(tmp_path, monkeypatch, capsys, programs):
     for name in programs:
-        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
+        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("LANES", str(tmp_path / "lanes"))

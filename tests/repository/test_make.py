@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="no make here")
 
 def test_make_alone_lists_every_target():
     done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True)
-    makefile = (ROOT / "Makefile").read_text()
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     (targets,) = re.findall(r"(?m)^\.PHONY: help environment (.*)$", makefile)
     for target in targets.split():
         assert f"make {target} " in done.stdout
@@ -29,13 +29,14 @@ def test_values_are_handed_on_as_they_are(tmp_path, by):
     """A folder may be called what it likes, and no value is a command."""
     shutil.copy(ROOT / "Makefile", tmp_path)
     setup = tmp_path / "setup.sh"
-    setup.write_text("#!/bin/sh\n")
+    setup.write_text("#!/bin/sh\n", encoding="utf-8")
     setup.chmod(0o755)
-    (tmp_path / ".environment").write_text(f"hash\n{sys.executable}\n")
+    (tmp_path / ".environment").write_text(f"hash\n{sys.executable}\n", encoding="utf-8")
     lane = tmp_path / "tests" / "repository" / "lanes" / "debian.py"
     lane.parent.mkdir(parents=True)
     lane.write_text(
-        "import json, os, sys\njson.dump([sys.argv[1:], dict(os.environ)], open('given', 'w'))\n"
+        "import json, os, sys\njson.dump([sys.argv[1:], dict(os.environ)], open('given', 'w'))\n",
+        encoding="utf-8",
     )
     values = dict.fromkeys(("PROFILE", "DATA", "SEED", "JOBS", "SUITE"), LITERAL)
     values["ARGS"] = """-k "a and b" '$(shell touch expanded)' `touch executed` $HOME"""
@@ -44,7 +45,7 @@ def test_values_are_handed_on_as_they_are(tmp_path, by):
     command = ["make", "-s", "test-dolfinx", *words]
     subprocess.run(command, cwd=tmp_path, env={**os.environ, **given}, check=True)
     assert not {"expanded", "executed"} & {path.name for path in tmp_path.iterdir()}
-    (suite, *others), environment = json.loads((tmp_path / "given").read_text())
+    (suite, *others), environment = json.loads((tmp_path / "given").read_text(encoding="utf-8"))
     assert {name: environment[name] for name in values} == values
     assert suite == LITERAL
     # The words of ARGS are those of a shell without its commands.

@@ -25,7 +25,7 @@ recipe = rattler_build.Stage0Recipe.from_file(sys.argv[1])
 found = [variant.recipe.package.name for variant in recipe.render()]
 assert found == ["composite-bnn", "composite-bnn-fe"], found
 """
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = tuple(PROJECT["project"]["optional-dependencies"])
 
 
@@ -60,10 +60,16 @@ def test_the_extras_that_the_guide_names_are_enough_to_test_bnn_alone():
 
 def test_both_lists_of_versions_name_every_declared_package():
     declared = declared_packages(*EXTRAS)
-    pinned = set(re.findall(r"(?m)^([\w.-]+)==", (ROOT / "constraints.txt").read_text().lower()))
+    pinned = set(
+        re.findall(
+            r"(?m)^([\w.-]+)==", (ROOT / "constraints.txt").read_text(encoding="utf-8").lower()
+        )
+    )
     assert declared <= pinned
     of_processors = {**CONDA_NAMES, "torch": "pytorch-cpu"}
-    listed = set(re.findall(r"(?m)^ *- ([\w-]+)=", (ROOT / "environment.yml").read_text()))
+    listed = set(
+        re.findall(r"(?m)^ *- ([\w-]+)=", (ROOT / "environment.yml").read_text(encoding="utf-8"))
+    )
     assert {of_processors.get(name, name) for name in declared} <= listed
 
 
@@ -91,6 +97,8 @@ def test_the_recipe_for_conda_names_what_pyproject_names():
 def test_rattler_build_takes_the_recipe_and_none_with_an_unknown_field(tmp_path):
     validate("python", "-c", RENDER, RECIPE)
     broken = tmp_path / "recipe.yaml"
-    broken.write_text(RECIPE.read_text(encoding="utf-8").replace("license_file", "licence_file"))
+    broken.write_text(
+        RECIPE.read_text(encoding="utf-8").replace("license_file", "licence_file"), encoding="utf-8"
+    )
     with pytest.raises(AssertionError, match="unknown field 'licence_file'"):
         validate("python", "-c", RENDER, broken)

@@ -175,7 +175,7 @@ def test_the_array_job_of_fe_data_makes_the_table(tmp_path):
     (job,) = [b for b in re.findall(r"```bash\n(.*?)```", text, re.S) if "#SBATCH" in b]
     head = "vf,E_f_GPa,b_m_MPa,c_m\n"
     rows = "".join(f"0.{digit},400,400,0.4\n" for digit in (1, 2, 3, 4))
-    (tmp_path / "design.csv").write_text(head + rows)
+    (tmp_path / "design.csv").write_text(head + rows, encoding="utf-8")
     small = f'"$PYTHON" -m fe_data generate {SMALL}'
     job = job.replace("/100", "/2").replace("python -m fe_data generate", small)
     whole = f'"$PYTHON" -m fe_data generate --inputs design.csv --out whole --jobs 2 {SMALL}'

@@ -31,7 +31,7 @@ cp interpreter "$prefix/bin/python"
 
 
 def program(path, text):
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     path.chmod(0o755)
 
 
@@ -70,15 +70,27 @@ def setup(checkout, *options, **environment):
     )
 
 
+@pytest.mark.parametrize("kind", ["missing", "a file"])
+def test_a_wrong_folder_of_temporary_files_is_named(conda, kind):
+    folder = conda / ("absent" if kind == "missing" else "setup.sh")
+    done = setup(conda, TMPDIR=str(folder))
+    assert done.returncode == 1
+    sentence = f"TMPDIR = '{folder}' is not allowed: a folder that exists and can be written to is"
+    assert sentence in done.stderr
+    assert not (conda / ".environment").exists()
+
+
 def calls(checkout):
-    return (checkout / "calls").read_text().splitlines()
+    return (checkout / "calls").read_text(encoding="utf-8").splitlines()
 
 
 def test_conda_makes_the_environment_from_the_file(conda):
     done = setup(conda, "--python")
     assert done.returncode == 0, done.stderr
     assert done.stdout == ".venv/bin/python\n"  # the path of the checkout has a space
-    assert (conda / ".environment").read_text().splitlines()[1] == f"{conda}/.venv/bin/python"
+    assert (conda / ".environment").read_text(encoding="utf-8").splitlines()[
+        1
+    ] == f"{conda}/.venv/bin/python"
     assert calls(conda) == [f"env create --quiet --prefix {conda}/.venv --file environment.yml"]
 
 
@@ -92,9 +104,9 @@ def test_conda_makes_the_environment_from_the_file(conda):
 )
 def test_the_environment_is_made_again_when_its_recipe_has_changed(conda, name, old, new, made):
     setup(conda)
-    text = (conda / name).read_text()
+    text = (conda / name).read_text(encoding="utf-8")
     assert old in text
-    (conda / name).write_text(text.replace(old, new))
+    (conda / name).write_text(text.replace(old, new), encoding="utf-8")
     assert setup(conda).returncode == 0
     assert len(calls(conda)) == made
 

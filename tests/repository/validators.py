@@ -31,13 +31,13 @@ def validators() -> Path:
     programs = lanes / "validators" / "bin"
     made = programs / "made"
     with locked(lanes, "validators"):
-        if not made.is_file() or made.read_text() != repr(VERSIONS):
+        if not made.is_file() or made.read_text(encoding="utf-8") != repr(VERSIONS):
             subprocess.run([sys.executable, "-m", "venv", "--clear", programs.parent], check=True)
             install = [programs / "python", "-m", "pip", "install", "--quiet", *VERSIONS]
             done = subprocess.run(install, capture_output=True, text=True)
             if done.returncode:
                 pytest.skip(f"pip cannot install the validators: {done.stderr[-200:]}")
-            made.write_text(repr(VERSIONS))
+            made.write_text(repr(VERSIONS), encoding="utf-8")
     return programs
 
 

@@ -11,8 +11,9 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, as_data, check_kind, check_option
 from bnn.noise import Noise, StudentNoise, checked_tails, covariance_at
+from bnn.noise.given import without_zeros
 from bnn.noise.student import bound
-from bnn.priors.conditioning import ProcessPosterior, without_zeros
+from bnn.priors.conditioning import ProcessPosterior
 from bnn.priors.evidence.trend import detrended
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.hyperparameters import (

@@ -183,6 +183,22 @@ def test_the_prior_does_not_bend_to_outliers(outliers, seed):
     assert metrics.rmse(f, found.predict(points)) < 0.1
 
 
+@pytest.mark.parametrize("seed", [102, *range(16)])
+def test_the_average_does_not_bend_to_three_outliers(seed):
+    """Of random places and signs; beside the average of the good data, whose bound is known."""
+    rng = np.random.default_rng(seed)
+    points = np.linspace(-1, 1, 30)[:, None]
+    f = np.sin(3.0 * points[:, 0])
+    y = f + 0.1 * rng.standard_normal(30)
+    outliers = rng.choice(30, 3, replace=False)
+    y[outliers] += 3.0 * (np.array([1.0, 1.0, -1.0]) if seed == 102 else rng.choice([-1, 1], 3))
+    noise = StudentNoise(0.1)
+    average = bnn.evidence.fit_prior(points, y, noise, restarts=0)
+    found = bnn.ExactPosterior(average, noise=noise).fit(points, y)
+    assert found.factors_[outliers].max() < 0.01
+    assert metrics.rmse(f, found.predict(points)) < 0.1
+
+
 def test_the_posterior_is_as_much_too_narrow_as_is_said():
     """Beside Gibbs sampling, for 20 functions that the prior draws, as the guide says."""
     points = np.linspace(-1, 1, 30)[:, None]
@@ -259,13 +275,16 @@ def test_what_does_not_fit_is_refused(call, message):
 def test_the_updates_of_the_factors_are_shown_on_a_terminal_up_to_the_last(
     components, capsys, monkeypatch
 ):
-    """At most 200 of them, for a mixture twice; fewer are needed, and the rest is done at once."""
+    """At most 200 of them, for a mixture four times and ten under each of its components.
+
+    Fewer are needed, and the rest is done at once.
+    """
     slow_terminal(monkeypatch)
     processes = [bnn.GaussianProcessPrior(0.0, KERNELS, 2)] * components
     mixture = bnn.MixturePrior(processes, np.full(components, 1.0 / components))
     prior = processes[0] if components == 1 else mixture
     bnn.ExactPosterior(prior, noise=StudentNoise(0.1)).fit(X, Y)
-    total = 200 if components == 1 else 400
+    total = 200 if components == 1 else 800 + 10 * components
     printed = capsys.readouterr().err
     shown = re.findall(rf"precision factors: +\d+%[^\r]*?(\d+)/{total} ", printed)
     numbers = [int(number) for number in shown]

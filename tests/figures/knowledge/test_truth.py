@@ -9,6 +9,7 @@ import bnn
 from bnn import evidence
 from fe_data.dataset.design import named_design
 from fe_data.statistics.replicates import Statistics, save_statistics
+from figures.knowledge.study import training_sets
 from figures.knowledge.truth import Truth, load_truth
 from figures.materials.draws import load_draws
 from figures.materials.problem import (
@@ -96,3 +97,27 @@ def test_noise_by_input_covers_the_truth_as_that_of_repeated_runs(case):
     ours, theirs = np.mean(covered, axis=0)
     print(f"{case}: covers {ours:.3f} of the truth, with the noise of repeated runs {theirs:.3f}")
     assert ours > theirs - 0.03
+
+
+CONSTANT = ("ind10", "ind25", "ind50", "ind100", "outd")
+KINDS = {"constant": CONSTANT, "student": ("ind25", "outd")}  # the others in several minutes more
+
+
+@pytest.mark.coverage
+@pytest.mark.parametrize(
+    ("noise", "case"), [(n, case) for n, cases in KINDS.items() for case in cases]
+)
+def test_how_kinds_of_noise_cover_the_truth(noise, case):
+    """All draws, for the kinds that notebook 06 does not judge; the numbers of the guide."""
+    truth = load_truth()
+    profile = load_profile("full")
+    covered = []
+    for draw in load_draws(SHIPPED_TABLES, profile):
+        train = training_sets(draw, profile.knowledge.counts)[case]
+        model = bnn.ExactPosterior(noise=noise).fit(train.X, train.y)
+        found = truth.scores(*model.predict(truth.X, return_std=True))
+        covered.append(found["truth_coverage"])
+    error = np.std(covered, ddof=1) / np.sqrt(len(covered))
+    print(f"{noise}, {case}: covers {np.mean(covered):.3f} ± {2.0 * error:.3f} of the truth")
+    assert len(covered) == 24
+    assert np.mean(covered) > 0.8
