@@ -13,7 +13,7 @@ from figures.knowledge.findings import in_words
 from figures.knowledge.study import MODELS
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import BEYOND, KNOWLEDGE
-from figures.report.comparison import Metrics, compare, read
+from figures.report.comparison import REBUILT, Metrics, compare, read
 from figures.report.findings import Finding, found_on, load_records
 from figures.report.words import ENVIRONMENT
 from figures.scores import written
@@ -22,7 +22,7 @@ from figures.scores import written
 RUNS = {
     "full": "our tables",
     "full-authors": "published tables",
-    "full-rebuilt": "our cells at the published inputs",
+    REBUILT: "our cells at the published inputs",
 }
 FOUND_ON = ("full", "full-authors")  # runs that findings are about
 PAGES = {
@@ -118,7 +118,7 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
         "runs": runs,
         "ours": compare(runs["full"]),
         "theirs": compare(runs["full-authors"]),
-        "rebuilt": compare(runs["full-rebuilt"]),
+        "rebuilt": compare(runs[REBUILT]),
         "found": findings(runs),
         "departures": load_records().differences,
         "tables": tables(runs),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from figures.prior_study import panels
-from figures.prior_study.metrics import claims
+from figures.prior_study.metrics import claims, distance_table, variance_table
 from figures.style import shows_something
 from prior_study.study import SOURCES
 
@@ -69,12 +69,53 @@ def test_a_kernel_at_its_level_is_not_correlated(study):
     assert not holds([changed(both, "B", mean_correlation=one)], "correlated")
 
 
-def test_slower_decay_of_one_start_refutes_the_fastest(study):
-    fast = np.r_[9.0, np.ones(14)]
-    slow = np.ones(15)
-    first, other = (changed(study, "D", singular_values=values) for values in (fast, slow))
-    assert holds([first, first], "decay_of_D")
-    assert not holds([first, other], "decay_of_D")
+def test_decay_is_the_fastest_where_all_starts_agree(study):
+    for name in "ABC":
+        study = changed(study, name, singular_values=np.ones(15))
+    fast, slow = (
+        changed(study, "D", singular_values=np.r_[first, np.ones(14)]) for first in (9.0, 0.1)
+    )
+    assert holds([fast, fast], "decay_of_D")
+    assert holds([fast, slow], "decay_of_D") is None
+    assert holds([slow, slow], "decay_of_D") is False
+
+
+def test_numbers_are_means_over_the_starts_that_a_prior_has(study):
+    doubled = changed(study, "A", variance=3 * study.results["A"].statistics.variance)
+    doubled = changed(doubled, "A", distances=3 * study.results["A"].distances)
+    doubled = replace(doubled, results={"A": doubled.results["A"]})
+    variance = variance_table([study, doubled])
+    one = study.results["A"].statistics.variance
+    assert [cell.mean for cell in variance["A"].values()] == pytest.approx(2 * one)
+    assert variance["A"]["W4"].std == pytest.approx(np.sqrt(2) * one[-1])
+    assert variance["B"]["all"].values == (study.results["B"].statistics.variance[0],)
+    distance = distance_table([study, doubled])["A"]["low_rank"]["wasserstein"]
+    assert distance.mean == pytest.approx(2 * study.results["A"].comparison.wasserstein["low_rank"])
+
+
+@pytest.mark.parametrize(
+    ("identifier", "prior", "worse"),
+    [
+        ("variance_grows", "A", {"variance": 1e3}),
+        ("anisotropic", "A", {"variance_error": 1e9}),
+        ("heavy_tails", "A", {"beta": 10.0}),
+        ("correlated", "B", {"mean_correlation": -1.0}),
+        ("singular_values_grow", "A", {"singular_values": 1e3}),
+    ],
+)
+def test_no_start_decides_alone(study, identifier, prior, worse):
+    """What holds in one start and not in another is open, whichever comes first."""
+    for name in "ABCD":
+        study = changed(study, name, beta=np.ones(6), null_correlation=np.zeros(5))
+        study = changed(study, name, singular_values=ord(name) * np.ones(15))
+    assert holds([study], identifier)
+    values = study.results[prior].statistics
+    factors = {name: factor * getattr(values, name) for name, factor in worse.items()}
+    other = changed(study, prior, **factors)
+    assert holds([other], identifier) is False
+    starts = [study, other]
+    assert holds(starts, identifier) is None
+    assert holds(starts[::-1], identifier) is None
 
 
 def test_singular_values_that_cross_do_not_grow_at_every_index(study):
@@ -97,6 +138,28 @@ def test_width_of_networks_drawn_with_the_same_numbers_is_compared(study, source
     shrunk = study.results["C"].functions.copy()
     shrunk[index] *= 0.1
     assert holds([changed(study, "C", functions=shrunk)], f"wider/{source}") is False
+
+
+@pytest.mark.parametrize(("widths", "expected"), [("ADBC", True), ("ABDC", None)])
+def test_priors_stand_in_the_order_of_their_variance_in_each_start(study, widths, expected):
+    """In the second start B and D change places by variance, and by width or not."""
+    first = with_isotropic(study, "ABDC", "ABDC")
+    second = with_isotropic(study, "ADBC", widths)
+    assert holds([first, first], "wider/isotropic")
+    assert holds([first, second], "wider/isotropic") is expected
+
+
+def with_isotropic(study, by_variance, by_width):
+    """The study with priors in an order of their variance, and of the width of their functions."""
+    index = SOURCES.index("isotropic")
+    common = study.results["A"].functions[index]
+    for rank, name in enumerate(by_variance, start=1):
+        study = changed(study, name, variance=np.full(6, float(rank)))
+    for rank, name in enumerate(by_width, start=1):
+        functions = study.results[name].functions.copy()
+        functions[index] = rank * common
+        study = changed(study, name, functions=functions)
+    return study
 
 
 @pytest.mark.parametrize(

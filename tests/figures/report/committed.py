@@ -21,7 +21,8 @@ def committed_run(name: str) -> dict[str, dict[str, Any]]:
 @functools.cache
 def typed_run(name: str) -> dict[str, Metrics]:
     """The same as the page reads them."""
-    return {stem: Metrics.model_validate(each) for stem, each in committed_run(name).items()}
+    run = committed_run(name).items()
+    return {stem: Metrics.model_validate(each | {"folder": name}) for stem, each in run}
 
 
 def committed_files(name: str, *suffixes: str) -> list[Path]:

@@ -13,11 +13,13 @@ from figures.report.comparison import (
     NOT_JUDGED,
     OPEN,
     PARTLY,
+    REBUILT,
     REPRODUCED,
     Metrics,
     Number,
     check,
     compare,
+    read,
 )
 
 OUTSIDE = "published.outd_anchored"
@@ -75,7 +77,7 @@ def test_the_verdict_on_a_number_needs_equal_sizes_and_a_scatter(
     [([True], REPRODUCED, "1 of 1"), ([True, False], PARTLY, "1 of 2, 1 different"),
      ([True, False, None], PARTLY, "1 of 3, 1 different, 1 open"),
      ([False, None], DIFFERS, "0 of 2, 1 different, 1 open"),
-     ([True, True, None], REPRODUCED, "2 of 3, 1 open"), ([None], OPEN, "0 of 1, 1 open"),
+     ([True, True, None], OPEN, "2 of 3, 1 open"), ([None], OPEN, "0 of 1, 1 open"),
      ([True, None], OPEN, "1 of 2, 1 open"), ([], NOT_COMPARABLE, "")],
 )  # fmt: skip
 def test_the_verdict_on_a_figure_follows_from_its_claims(holds, expected, count):
@@ -115,6 +117,27 @@ def test_the_published_tables_have_a_scatter_of_their_own(metrics):
     for tables, verdict in ((["train_beta", "test_uniform"], DIFFERS), ([], REPRODUCED)):
         table = table_3(metrics | {"published_tables": tables, "paper_size": True})
         assert table.rows[OUTSIDE]["rmse"].verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict", "met"),
+    [(0.17, REPRODUCED, True), (0.19, OPEN, None), (0.24, DIFFERS, False)],
+)
+def test_at_the_published_inputs_a_number_is_met_within_seeds_and_differs_beyond_draws(
+    metrics, tmp_path, ours, verdict, met
+):
+    """The arrangement of the fibres scatters too, nobody knows by how much. Printed: 0.16."""
+    for training in metrics["rows"].values():
+        training["outd_anchored"]["rmse"]["mean"] = ours
+    path = tmp_path / REBUILT / f"{SURROGATE}.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(metrics | {"paper_size": True}))
+    table = compare(read([path]))["Table 3"]
+    check = table.rows[OUTSIDE]["rmse"]
+    assert check.verdict == verdict
+    assert check.allowed == pytest.approx(tolerance("0.16", 0.009, n=2))
+    assert table.outcomes[f"{OUTSIDE}/rmse"] is met
+    assert tolerance("0.16", 0.019, n=1) == pytest.approx(0.0587, abs=1e-4)
 
 
 def test_draws_judge_where_a_run_has_them(metrics):

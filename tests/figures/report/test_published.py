@@ -106,6 +106,16 @@ def test_the_odd_cell_of_the_second_published_study_is_the_one_that_its_finding_
     assert words in " ".join(TEXTS["odd_cell"].split())
 
 
+def test_the_scatter_of_table_1_is_that_of_one_start_over_those_of_the_full_run():
+    item = PUBLISHED["Table 1"]
+    table = typed_run("full")["01_prior_study"].table_1["published"]
+    for prior, groups in table.items():
+        scatter = [groups[column]["std"] / item.unit for column in item.columns]
+        assert item.rows[f"published.{prior}"].scatter == pytest.approx(scatter, rel=0.005)
+    assert {len(group["values"]) for group in table["C"].values()} == {10}
+    assert {len(group["values"]) for group in table["D"].values()} == {30}
+
+
 def decimals_of_mean(cell):
     """A mean with three digits, trailing zeros included."""
     digits = 2 - int(np.floor(np.log10(cell["mean"])))

@@ -55,10 +55,10 @@ def metrics_file(folder, **changes):
 
 
 def test_a_number_has_the_digits_and_the_verdict_of_its_tolerance(tmp_path):
-    """The variance of W0 of prior B is printed as 2.1 with a scatter of 0.279 of one start."""
+    """The variance of W0 of prior B is printed as 2.1 with a scatter of 0.121 of one start."""
     table = json.loads((REFERENCE / f"{STUDY}.json").read_text())["table_1"]
-    for ours, verdict in ((0.0029, "✓ reproduced"), (0.0030, "✗ differs")):
-        table["published"]["B"]["W0"] = {"value": ours, "error": 0.0001}
+    for ours, verdict in ((0.0024, "✓ reproduced"), (0.0025, "✗ differs")):
+        table["published"]["B"]["W0"] = {"mean": ours, "std": 0.0001, "values": [ours]}
         shown = verdict_table(metrics_file(tmp_path, table_1=table), "Table 1").data
         row = shown.set_index("what").loc["Table 1: prior B, published optimiser, W0 [10⁻³]"]
         assert [*row] == ["2.1", f"{1e3 * ours:.2f} ± 0.10", verdict]
