@@ -10,8 +10,7 @@ from scipy.stats import chi2
 from figures.claims import Claim
 from figures.scores import Interval, all_hold, is_below, over_repeats
 from prior_study import Study
-from prior_study.config import ARCHITECTURE
-from prior_study.reconstruction import WEIGHT_PRIOR_NAMES
+from prior_study.reconstruction import ARCHITECTURE, WEIGHT_PRIOR_NAMES
 from prior_study.statistics import LEVEL, directions, held
 from prior_study.study import SOURCES, PriorResult
 
