@@ -7,8 +7,8 @@ import fe_data
 from fe_data.__main__ import main
 from fe_data.dataset import worker
 from fe_data.progress import progress_bar
-from tests.bnn.terminal import slow_terminal
 from tests.fe_data.analytic_cell import AnalyticCell
+from tests.terminal import slow_terminal
 
 INPUTS = fe_data.Inputs(0.2, 400.0, 400.0, 0.4)
 SMALL = fe_data.Settings(n_fibres=1, resolution=2, increments=4)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bnn
-from tests.bnn.terminal import slow_terminal
+from tests.terminal import slow_terminal
 
 rng = np.random.default_rng(0)
 X = rng.uniform(size=(40, 2))

@@ -8,7 +8,7 @@ from scipy.stats import chi2, norm, uniform
 
 import bnn
 from bnn import RBF, GaussianProcessPrior, SamplerPrior, TablePrior, check_prior
-from tests.bnn.terminal import slow_terminal
+from tests.terminal import slow_terminal
 
 RNG = np.random.default_rng(0)
 X = np.sort(RNG.uniform(-1, 1, (30, 1)), axis=0)

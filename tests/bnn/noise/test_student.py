@@ -12,7 +12,7 @@ from scipy.stats import multivariate_t, norm, t
 
 import bnn
 from bnn import HeteroscedasticNoise, StudentNoise, metrics
-from tests.bnn.terminal import slow_terminal
+from tests.terminal import slow_terminal
 
 RNG = np.random.default_rng(7)
 X = RNG.uniform(-1, 1, (20, 2))

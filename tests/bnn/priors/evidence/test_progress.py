@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bnn
-from tests.bnn.terminal import slow_terminal
+from tests.terminal import slow_terminal
 
 X = np.random.default_rng(0).uniform(size=(15, 2))
 Y = np.column_stack([np.sin(5.0 * X[:, 0]) + X[:, 1], np.cos(4.0 * X[:, 1])])
