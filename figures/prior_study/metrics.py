@@ -151,7 +151,8 @@ def _correlation_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
     """Fig. 3: correlations of weights against their level without any."""
     pairs = {}
     for name in "BD":
-        found, level = weights[name]["mean_correlation"], weights[name]["null_correlation"]
+        found = weights[name]["mean_correlation"]
+        level = weights[name]["null_correlation"]
         pairs[name] = [*zip(found.values(), level.values(), strict=True)]
     return Claim(
         "correlated",
