@@ -217,6 +217,16 @@ def disturbed_array(cluster: Cluster, folder: Path) -> float:
     return seconds
 
 
+def dask(cluster: Cluster, folder: Path) -> float:
+    """Workers of dask-jobqueue that nothing disturbs; seconds until the program has ended."""
+    start = time.monotonic()
+    command = [sys.executable, "dask_cells.py"]
+    subprocess.run(command, cwd=folder, env=cluster.environment, check=True)
+    seconds = time.monotonic() - start
+    until(cluster.is_idle, "the end of the workers")
+    return seconds
+
+
 def disturbed_dask(cluster: Cluster, folder: Path) -> float:
     """Workers of dask-jobqueue, of which a node is killed; seconds until all has ended."""
     start = time.monotonic()
@@ -237,9 +247,10 @@ def run(folder: Path) -> None:
     runs = {"one process, no Slurm": (alone, 1)}
     runs |= {f"array of {jobs}": (array, jobs) for jobs in (1, 2, 4)}
     runs["array of 4; a node and a job killed"] = (disturbed_array, 4)
+    runs |= {f"Dask, workers: {jobs}": (dask, jobs) for jobs in (1, 2, 4)}
     runs["4 Dask workers; a node killed"] = (disturbed_dask, 4)
     expected = None
-    single = None
+    single = {}  # seconds of one job, of an array and of Dask
     for name, (perform, jobs) in runs.items():
         work = work_folder(folder, name.replace(" ", "-"), jobs)
         before = cluster.spent()
@@ -247,9 +258,9 @@ def run(folder: Path) -> None:
         found = table(work).read_bytes()
         expected = expected or found
         assert found == expected, f"{name}: another table than that of one process"
-        if perform is array:
-            single = single or seconds
-            name += f", efficiency {single / (jobs * seconds):.2f}"
+        if perform in (array, dask):
+            single.setdefault(perform, seconds)
+            name += f", efficiency {single[perform] / (jobs * seconds):.2f}"
             name += f", processor time {cluster.spent() - before:.1f} s"
         say(f"{name}: {CELLS} cells in {seconds:.0f} s, the same table")
 
