@@ -9,7 +9,9 @@ parser.add_argument("--train", type=Path, default=TABLES / "train_uniform.csv", 
 parser.add_argument("--test", type=Path, help="CSV file; by default every fifth row of --train")
 parser.add_argument("--inputs", nargs="+", default=["vf", "E_f_GPa", "b_m_MPa", "c_m"])
 parser.add_argument("--outputs", nargs="+", default=["b_eff_MPa", "c_eff", "E_eff_GPa"])
-parser.add_argument("--noise", help="by_input or student; by default the same at all inputs")
+parser.add_argument(
+    "--noise", help="constant, by_input or student; by default what the data speak for"
+)
 parser.add_argument("--rows", type=int, help="of the training table; all by default")
 parser.add_argument("--out", type=Path, default=Path("table.png"), help="picture, model beside it")
 options = parser.parse_args()

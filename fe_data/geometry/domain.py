@@ -28,6 +28,8 @@ import scipy.sparse as sp
 from fe_data.arrays import Floats, Ints, Short
 from fe_data.geometry.mesh import Mesh
 
+# Importing dolfinx turns all warnings of the process into lines of a log (ffcx): taken back below.
+_show_warning = warnings.showwarning
 try:
     import basix
     import dolfinx
@@ -37,6 +39,9 @@ try:
     from mpi4py import MPI
 except ImportError as error:
     raise ImportError(f"{error}: setup.sh adds dolfinx, from conda-forge or apt") from None
+
+if warnings.showwarning is not _show_warning:
+    logging.captureWarnings(False)
 
 # Type checkers do not see what these packages export, nor the names of other versions.
 _basix: Any = basix

@@ -55,6 +55,7 @@ def render(profile: Profile, out_dir: Path) -> dict[str, str]:
         "found": [*found.findings.values()],
         "unmet": found.unmet,
         "foreign": foreign_tables(run),
+        "minutes": minutes(run),
         "differences": load_records().differences,
         "entries": {place: (entry, decided[place]) for place, entry in entries.items()},
         "inlined": partial(inlined, out_dir),
@@ -99,6 +100,12 @@ def foreign_tables(run: dict[str, Metrics]) -> list[str]:
     return sorted(
         {name for each in read_by for name, digest in each.items() if digest not in shipped}
     )
+
+
+def minutes(run: dict[str, Metrics]) -> str:
+    """Time of all notebooks of a run, one after the other [min], "0.4"."""
+    seconds = sum(metrics.provenance.get("wall_time_s", 0.0) for metrics in run.values())
+    return f"{seconds / 60:.2g}" if seconds < 600 else f"{seconds / 60:.0f}"
 
 
 def require_pictures(entry: Comparison, run: dict[str, Metrics]) -> None:

@@ -1,6 +1,8 @@
 """Functions, measure and matrices on a mesh, as forms in UFL use them."""
 
 import logging
+import subprocess
+import sys
 
 import dolfinx.fem
 import dolfinx.jit
@@ -82,3 +84,14 @@ def test_the_lines_of_the_compiler_are_in_no_log(mesh, cache, caplog):
         logging.getLogger("another").info("is heard")
     assert set(cache.glob("*.c")) > before
     assert [record.getMessage() for record in caplog.records] == ["is heard"]
+
+
+def test_warnings_stay_warnings():
+    """Importing ffcx, which dolfinx does, sends them to a log."""
+    program = [
+        "import warnings",
+        "shown = warnings.showwarning",
+        "import fe_data.geometry.domain",
+        "assert warnings.showwarning is shown",
+    ]
+    subprocess.run([sys.executable, "-c", "; ".join(program)], check=True)

@@ -80,7 +80,8 @@ def test_the_story_has_every_figure_and_table_of_the_paper_and_the_pages_have_th
 def test_the_story_says_which_tables_are_not_those_that_come_with_the_package(profile, out_dir):
     names = "test_uniform.csv", "train_beta.csv"
     story = render(profile, out_dir)["index.html"]
-    assert "are not those that come with fe_data" in story
+    assert "other than those that come with fe_data" in story
+    assert re.search(r"2 notebooks ran to their end, [\d.]+ minutes", story)
     assert all(name in story for name in names)
     for name in profile.notebooks:
         content = json.loads((out_dir / f"{name}.json").read_text())
