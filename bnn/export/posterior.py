@@ -127,7 +127,7 @@ def _kernel_rows(kernel: sk.Kernel, features: list[int], n_in: int) -> _Rows:
     seen = np.array(features)
     stationary: list[Row] = []
     linear: Row | None = None
-    for part in _summands(kernel.kernel if isinstance(kernel, Warped) else kernel):
+    for part in _summands(kernel.kernel if type(kernel) is Warped else kernel):
         if type(part) in KINDS:
             row = np.zeros(3 + n_in)
             row[0] = KINDS.index(type(part))
@@ -160,7 +160,7 @@ def _warp_rows(kernel: sk.Kernel, seen: Ints, n_in: int) -> tuple[Row, ...]:
     """Return (low, width, λ) of each input, 0, 1 and 0 without warps, and C where there is one."""
     rows = np.zeros((n_in, 3))
     rows[:, 1] = 1.0
-    if isinstance(kernel, Warped):
+    if type(kernel) is Warped:
         rows[seen] = np.transpose([kernel.low, kernel.width, straightened(kernel.warps)])
         if kernel.mixing is not None:
             C = np.zeros((n_in, n_in))

@@ -129,13 +129,12 @@ class FamilyDensity:
             k0 = add(1, np.log(VARIANCES[p]), VARIANCE_DEVIATION, ends["variance"])
             L = add(n, np.log(LENGTHSCALES[p]), LENGTHSCALE_DEVIATION, ends["lengthscale"])
             self.parts.append((k0, L))
-        self.trend = add(int(family.trend), np.log(TREND), TREND_DEVIATION, ends["trend"])
-        self.warps = add(n * family.warped, 0.0, WARP_DEVIATION, (-WARPS, WARPS))
-        many = n * (n - 1) * family.mixed
+        self.trend = add(1 if family.trend else 0, np.log(TREND), TREND_DEVIATION, ends["trend"])
+        self.warps = add(n if family.warped else 0, 0.0, WARP_DEVIATION, (-WARPS, WARPS))
+        many = n * (n - 1) if family.mixed else 0
         self.mixing = add(many, 0.0, MIXING_DEVIATION, (-MIXING, MIXING))
-        unknown = basis is not None
-        slopes = basis.shape[1] if basis is not None else 0
-        self.noise = add(int(unknown), np.log(NOISE), NOISE_DEVIATION, ends["noise"])
+        levels, slopes = (0, 0) if basis is None else (1, basis.shape[1])
+        self.noise = add(levels, np.log(NOISE), NOISE_DEVIATION, ends["noise"])
         self.slopes = add(slopes, 0.0, SLOPE_DEVIATION, (-SLOPES, SLOPES))
         self.centre = np.array(centre)
         self.precision = np.array(deviations) ** -2.0

@@ -1,13 +1,17 @@
 """Kernels against closed forms, and their refusals."""
 
+import inspect
+
 import numpy as np
 import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
+import bnn
 from bnn import RBF, Linear, Matern12, Matern32, Matern52, Periodic, RationalQuadratic
 from bnn.derivatives.kernels import kernel_gradient
 from bnn.priors.kernels import Multiple
+from tests.bnn.calls import CALLS, DERIVED, OWN, VALUES, X, Y
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
 
@@ -82,6 +86,55 @@ def test_points_that_are_as_far_apart_as_can_be(kind):
     values, slopes = kernel_gradient(kernel, X[:, None], X[None])
     np.testing.assert_allclose(values, kernel(X))
     assert np.all(np.isfinite(slopes))
+
+
+PUBLIC = {
+    name: kind
+    for name in bnn.__all__
+    if inspect.isclass(kind := getattr(bnn, name))
+    and issubclass(kind, bnn.Kernel)
+    and name not in DERIVED
+}
+
+
+def test_parameters_of_public_kernels_have_values_of_their_own():
+    """A default would be all that is called with wrong numbers, overwritten and saved."""
+    for name, kind in PUBLIC.items():
+        given = VALUES.keys() | OWN.get(name, {}).keys()
+        assert inspect.signature(kind).parameters.keys() <= given, name
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_kernel_is_a_covariance_with_a_diagonal_and_a_gradient_and_is_saved(
+    name, tmp_path
+):
+    """Of every kernel that is exported, by the parameters of `calls`; a gradient may be unknown."""
+    kernel = CALLS[name].make()
+    matrix = kernel(X)
+    np.testing.assert_array_equal(matrix, kernel(X, X))
+    np.testing.assert_allclose(matrix, matrix.T, rtol=1e-13)
+    np.testing.assert_allclose(kernel.diag(X), np.diag(matrix), rtol=1e-13)
+    assert np.linalg.eigvalsh(matrix).min() > -1e-12 * matrix.max()
+    np.testing.assert_allclose((2.0 * kernel)(X), 2.0 * matrix, rtol=1e-13)
+    near = X[:1] + 0.1
+    unknown = ""
+    try:
+        values, slopes = kernel_gradient(kernel, near, X)
+    except ValueError as error:
+        unknown = str(error)
+    if unknown:
+        assert unknown == f"the gradient of the kernel {name} is not known"
+    else:
+        np.testing.assert_allclose(values, kernel(near, X)[0], rtol=1e-13)
+        for i, step in enumerate(1e-5 * np.eye(2)):
+            difference = (kernel(near + step, X) - kernel(near - step, X))[0] / 2e-5
+            np.testing.assert_allclose(slopes[:, i], difference, atol=1e-8)
+    prior = bnn.GaussianProcessPrior(0.0, kernel)
+    model = bnn.ExactPosterior(prior, noise=0.1).fit(X, Y[:, 0])
+    model.save(tmp_path / "model.bnn")
+    again = bnn.load(tmp_path / "model.bnn")
+    assert again.prior.kernels == [kernel]
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize("factor", [2, 0.5, np.float64(3.0)])

@@ -177,6 +177,11 @@ LAWS = {  # b, c, law: stress above the initial yield stress at a plastic strain
 }
 
 
+def test_every_law_that_has_a_name_is_among_these():
+    """The compiled solver would solve one that it does not know as a power law."""
+    assert {name for *_, name in LAWS} - {UNEVEN} == LAW_BY_NAME.keys()
+
+
 @pytest.mark.parametrize("law", LAWS, ids=str)
 @pytest.mark.parametrize("solver", ["compiled", "dolfinx"])
 @pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning")

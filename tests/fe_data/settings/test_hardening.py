@@ -11,6 +11,7 @@ from fe_data import HardeningTable, Inputs, Settings, generate, load_table, mean
 from fe_data.__main__ import main
 from fe_data.dataset import storage
 from fe_data.dataset.design import Design, named_design
+from fe_data.settings.hardening import LAWS
 from tests.fe_data.analytic_cell import AnalyticCell
 
 TABLE = HardeningTable([0.0, 0.02, 0.1], [400.0, 460.0, 500.0])
@@ -50,10 +51,11 @@ def test_a_table_that_is_none_is_refused(tmp_path, capsys, strain, stress, messa
     assert not (tmp_path / "cell").exists()
 
 
+ALLOWED = ", ".join([*LAWS, "table:FILE.csv"])
 WRONG_COMMANDS = [
     ("table:{}/no.csv", [], "No such file or directory: {}/no.csv"),
-    ("table:", [], "'table:' is unknown: allowed are power, voce, table:FILE.csv"),
-    ("{}/t.csv", [], "is unknown: allowed are power, voce, table:FILE.csv"),
+    ("table:", [], f"'table:' is unknown: allowed are {ALLOWED}"),
+    ("{}/t.csv", [], f"is unknown: allowed are {ALLOWED}"),
     ("table:{}/swapped.csv", [], "column plastic_strain, stress_MPa is missing"),
     ("table:{}/t.csv", ["--b-m", "400"], "--b-m and --c-m mean nothing under a hardening table"),
     ("table:{}/t.csv", ["--a-MPa", "500"], "a_MPa = 500.0 is not the first stress of the harden"),
