@@ -110,6 +110,8 @@ def choose(
     prices = _positive("costs", costs, len(asked), "candidates")
     admissible = _admissible(model, candidates, limits, probability)
     most = np.count_nonzero(admissible)
+    if most == 0 and len(asked):
+        raise ValueError("limits: no candidate is within them with that probability")
     if most == 0 or (n > most and not replicates):
         within = "" if most == len(asked) else " within the limits"
         raise ValueError(f"n = {n}: must be at most {most}, the number of candidates{within}")

@@ -24,7 +24,7 @@ from bnn.estimators.ensemble import PretrainedEnsemble
 from bnn.estimators.members import Members, joined
 from bnn.estimators.pretraining import Pretrained, Pretraining, checked_data, drawn_prior
 from bnn.gauss_newton.function_space import Metric, fit_functions
-from bnn.gauss_newton.levenberg_marquardt import StoppingRule
+from bnn.gauss_newton.levenberg_marquardt import StoppingRule, late_members
 from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, Noise, StudentNoise, covariance_at, noise_of_data, resample
 from bnn.priors.conditioning import Conditioning, check_nugget, output_vectors
@@ -281,7 +281,7 @@ def _anchor_to_components(
             bar.update()
     late = sum(np.nanmin(part.losses) > anchoring.tolerance for part in parts)
     if late:
-        message = f"{late} of {K} members did not arrive within {anchoring.iterations} iterations"
+        message = late_members(late, K, anchoring.iterations)
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
     return joined(parts)
 

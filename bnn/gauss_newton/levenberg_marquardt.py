@@ -47,6 +47,15 @@ class StoppingRule:
     decrease: float = 0.0  # done when a step lowered it by at most this fraction
 
 
+def late_members(late: int, n_members: int, iterations: int) -> str:
+    """Say how many members ended before they converged, and what helps."""
+    return (
+        f"{late} of {n_members} members did not arrive within {iterations} Gauss-Newton iterations, "
+        "and may be far off where there are few data: more iterations help, or logarithms of a "
+        "skewed input, or ExactPosterior, which has no members"
+    )
+
+
 def minimise(
     problem: Problem, weights: Tensor, rule: StoppingRule, stop: threading.Event
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -137,12 +146,8 @@ def fit_members(
     iterations = np.isfinite(losses).sum(axis=0) - 1
     finished = torch.cat(ended).cpu().numpy()
     if not finished.all():
-        warnings.warn(
-            f"{np.count_nonzero(~finished)} of {len(weights)} members did not arrive within "
-            f"{rule.iterations} Gauss-Newton iterations",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
+        message = late_members(np.count_nonzero(~finished), len(weights), rule.iterations)
+        warnings.warn(message, ConvergenceWarning, stacklevel=5)
     # The losses are the objective at the start and after each iteration, the epochs are iterations.
     fitted = torch.cat(networks).cpu().numpy().astype(np.float32)
     return TrainingResult(fitted, losses[: iterations.max() + 1], iterations, ())

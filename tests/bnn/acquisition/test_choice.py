@@ -151,6 +151,8 @@ def test_candidates_are_within_the_limits_with_the_probability():
     most = int(np.sum(probable >= 0.7))
     with pytest.raises(ValueError, match=rf"at most {most}, .* candidates within the limits"):
         bnn.choose(model, points, most + 1, **asked)
+    with pytest.raises(ValueError, match="no candidate is within them"):
+        bnn.choose(model, points, 1, limits=(None, np.array([-100.0, -100.0])))
 
 
 def test_the_choice_ends_where_a_run_gains_too_little():
@@ -185,7 +187,7 @@ FEW = small(bnn.VanillaEnsemble, n_members=199).fit(X, Y)
         ({"costs": [1.0]}, r"costs has shape \(1,\): must be \(9,\)"),
         ({"limits": (1.0, 0.0)}, "limits = .*: low must be below high"),
         ({"limits": 3.0}, r"limits = 3.0: must be \(low, high\)"),
-        ({"limits": (None, -100.0)}, "n = 2: must be at most 0, .* within the limits"),
+        ({"limits": (None, -100.0)}, "no candidate is within them"),
         ({"probability": 1.5}, "probability = 1.5: must be in"),
         ({"least_gain": -0.1}, r"least_gain = -0.1: must be in \[0, 1\)"),
     ],
