@@ -49,10 +49,11 @@ class StoppingRule:
 
 def late_members(late: int, n_members: int, iterations: int) -> str:
     """Say how many members ended before they converged, and what helps."""
+    members = f"{late} of {n_members} members"
     return (
-        f"{late} of {n_members} members did not arrive within {iterations} Gauss-Newton iterations, "
-        "and may be far off where there are few data: more iterations help, or logarithms of a "
-        "skewed input, or ExactPosterior, which has no members"
+        f"{members} did not arrive within {iterations} Gauss-Newton iterations, and may be far off "
+        "where there are few data: more iterations help, or logarithms of a skewed input, or "
+        "ExactPosterior, which has no members"
     )
 
 
