@@ -166,7 +166,7 @@ def describe(rve: RVESolution) -> str:
     e = rve.effective
     if e is None:
         xx, yy, zz, xy = rve.history["stress"][-1]
-        return f"mean stress xx {xx:.1f}, yy {yy:.1f}, zz {zz:.1f}, xy {xy:.1f} MPa"
+        return f"mean stress xx {xx:z.1f}, yy {yy:z.1f}, zz {zz:z.1f}, xy {xy:z.1f} MPa"
     values = rve.result().effective
     parts = []
     for output in map(output_of, values):

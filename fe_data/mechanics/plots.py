@@ -215,7 +215,7 @@ def _averages_at_the_end(rve: RVESolution) -> list[tuple[str, str]]:
     strains = rve.history["strain"][-1]
     stresses = rve.history["stress"][-1]
     for name, strain, stress in zip(("xx", "yy", "zz", "xy"), strains, stresses, strict=True):
-        rows.append((f"mean {name}", rf"$\varepsilon$ {strain:+.4f}, $\sigma$ {stress:+.1f} MPa"))
+        rows.append((f"mean {name}", rf"$\varepsilon$ {strain:+z.4f}, $\sigma$ {stress:+z.1f} MPa"))
     return rows
 
 
