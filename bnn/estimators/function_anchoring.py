@@ -279,7 +279,7 @@ def _anchor_to_components(
             seed = spawn(seeds, Purpose.COMPONENTS, k)
             parts.append(_anchor_to_process(one, X, y, noise, None, alone, device, seed))
             bar.update()
-    late = sum(bool(np.nanmin(part.losses) > anchoring.tolerance) for part in parts)
+    late = np.count_nonzero([np.nanmin(part.losses) > anchoring.tolerance for part in parts])
     if late:
         message = late_members(late, K, anchoring.iterations)
         warnings.warn(message, ConvergenceWarning, stacklevel=3)

@@ -102,10 +102,9 @@ def foreign_tables(run: dict[str, Metrics]) -> list[str]:
     )
 
 
-def minutes(run: dict[str, Metrics]) -> str:
-    """Time of all notebooks of a run, one after the other [min], "0.4"."""
-    seconds = sum(metrics.provenance.get("wall_time_s", 0.0) for metrics in run.values())
-    return f"{seconds / 60:.2g}" if seconds < 600 else f"{seconds / 60:.0f}"
+def minutes(run: dict[str, Metrics]) -> float:
+    """Time of all notebooks of a run, one after the other [min]."""
+    return sum(metrics.provenance.get("wall_time_s", 0.0) for metrics in run.values()) / 60
 
 
 def require_pictures(entry: Comparison, run: dict[str, Metrics]) -> None:

@@ -133,7 +133,8 @@ class FamilyDensity:
         self.warps = add(n if family.warped else 0, 0.0, WARP_DEVIATION, (-WARPS, WARPS))
         many = n * (n - 1) if family.mixed else 0
         self.mixing = add(many, 0.0, MIXING_DEVIATION, (-MIXING, MIXING))
-        levels, slopes = (0, 0) if basis is None else (1, basis.shape[1])
+        levels = 0 if basis is None else 1
+        slopes = 0 if basis is None else basis.shape[1]
         self.noise = add(levels, np.log(NOISE), NOISE_DEVIATION, ends["noise"])
         self.slopes = add(slopes, 0.0, SLOPE_DEVIATION, (-SLOPES, SLOPES))
         self.centre = np.array(centre)

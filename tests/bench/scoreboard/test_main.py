@@ -23,14 +23,13 @@ def call(monkeypatch, tmp_path):
 def test_it_runs_a_folder_and_writes_its_pages(call, folder, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("Before\n<!-- scoreboard -->\n<!-- end scoreboard -->\n", encoding="utf-8")
-    chosen = ["--peers", "ours.Default", "--problems", "made/standard"]
-    rows = call(page, "--data", folder, *chosen, "--splits", 1)
+    rows = call(page, "--data", folder, "--peers", "ours.Default", "--problems", "made/standard")
     ran = {(row["problem"], row["split"]) for row in rows if "peer" in row and "error" not in row}
-    assert ran == {("made/standard", 0)}
+    assert ran == {("made/standard", 0), ("made/standard", 1)}
     assert {row["published"] for row in rows if "published" in row} == {"Ensemble", "bde", "trees"}
     text = page.read_text(encoding="utf-8")
     assert text.startswith(
-        "Before\n<!-- scoreboard -->\n| estimator | one, holdout (0) | made, standard (1) |"
+        "Before\n<!-- scoreboard -->\n| estimator | one, holdout (0) | made, standard (2) |"
     )
     assert (tmp_path / "scoreboard.png").is_file()
 

@@ -280,6 +280,14 @@ def test_inputs_that_a_kernel_does_not_see_do_not_matter(compiled):
 PRIOR = bnn.GaussianProcessPrior(MEAN, STATIONARY[0], 2)
 
 
+class Derived(bnn.Warped):
+    """A kernel whose formula may be another one than that of its base."""
+
+
+BASE = family(1.0, None)
+DERIVED = Derived(BASE.kernel, BASE.low, BASE.width, BASE.warps)
+
+
 @pytest.mark.parametrize(
     ("prior", "noise", "words"),
     [
@@ -288,6 +296,7 @@ PRIOR = bnn.GaussianProcessPrior(MEAN, STATIONARY[0], 2)
         (replace(PRIOR, kernel=WIDE + WIDE), 0.3, "kernel Linear.*with at most one Linear"),
         (replace(PRIOR, kernel=WIDE + family(1.0, None)), 0.3, "kernel Linear.*Warped as a whole"),
         (replace(PRIOR, kernel=2.0 * family(1.0, None)), 0.3, r"kernel Warped\(.*\*\*2.*must be"),
+        (replace(PRIOR, kernel=DERIVED), 0.3, "kernel Derived.*must be one of RBF"),
         (replace(PRIOR, mean=lambda X: X), 0.3, "mean of the prior is a function: must be a num"),
         (PRIOR, [[0.3, 0.1], [0.1, 0.3]], "noise is correlated between outputs: no C file"),
     ],

@@ -81,7 +81,7 @@ def test_the_story_says_which_tables_are_not_those_that_come_with_the_package(pr
     names = "test_uniform.csv", "train_beta.csv"
     story = render(profile, out_dir)["index.html"]
     assert "other than those that come with fe_data" in story
-    assert re.search(r"2 notebooks ran to their end, [\d.]+ minutes", story)
+    assert re.search(r"2 notebooks ran to their end in \d+\.\d minutes", story)
     assert all(name in story for name in names)
     for name in profile.notebooks:
         content = json.loads((out_dir / f"{name}.json").read_text())
