@@ -1,13 +1,18 @@
 """Priors made of samplers and tables have the moments that they claim."""
 
+import inspect
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+import bnn
 from bnn import SamplerPrior, TablePrior
 from bnn.priors.samplers import draw_realisations, truncated_normal_hypercube
+from bnn.storage.values import NotStored
+from tests.bnn.calls import CALLS, DERIVED, OWN, VALUES, X, Y
+from tests.bnn.small import small
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
 
@@ -93,3 +98,43 @@ def test_a_model_cannot_write_into_its_inputs():
     with pytest.raises(ValueError, match="read-only"):
         SamplerPrior(model).sample(points, 2, 0)
     assert points.flags.writeable
+
+
+PUBLIC = {
+    name: kind
+    for name in bnn.__all__
+    if inspect.isclass(kind := getattr(bnn, name))
+    and issubclass(kind, bnn.FunctionPrior)
+    and name not in DERIVED
+}
+
+
+def test_parameters_of_public_priors_have_values_of_their_own():
+    """A default would be all that is called with wrong numbers, overwritten and saved."""
+    for name, kind in PUBLIC.items():
+        given = VALUES.keys() | OWN.get(name, {}).keys()
+        assert inspect.signature(kind).parameters.keys() <= given, name
+
+
+@pytest.mark.filterwarnings("ignore")  # ensembles trained for two epochs have not arrived
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_prior_draws_the_same_functions_again_and_is_saved(name, tmp_path):
+    """Of every prior that is exported, by the parameters of `calls`; a file holds no function."""
+    call = CALLS[name]
+    prior = call.make()
+    drawn = prior.sample(X, 4, 0)
+    assert np.isfinite(drawn).all()
+    np.testing.assert_array_equal(prior.sample(X, 4, 0), drawn)
+    if not isinstance(prior, bnn.GaussianProcessPrior | bnn.MixturePrior):
+        # The root of a covariance depends on the points; others draw before the points count.
+        for points in (X[:3], X[::-1]):
+            rows = [X.tolist().index(x) for x in points.tolist()]
+            np.testing.assert_allclose(prior.sample(points, 4, 0), drawn[:, rows], rtol=1e-12)
+    model = small(bnn.AnchoredEnsemble, prior).fit(X, Y[:, : drawn.shape[2]])
+    model.save(tmp_path / "model.bnn")
+    again = bnn.load(tmp_path / "model.bnn").prior
+    holds_function = any(inspect.isfunction(value) for value in call.arguments.values())
+    assert (again == NotStored(name)) == holds_function
+    if not holds_function:
+        np.testing.assert_array_equal(again.sample(X, 4, 0), drawn)
+        assert not np.array_equal(again.sample(X, 4, 1), drawn)
