@@ -75,7 +75,7 @@ def plastic_increment(
         law: The matrix.
 
     Returns:
-        The increment Δp > 0, and the slope h' at its end [MPa].
+        The increment Δp > 0, and the slope h' at its end [MPa]; NaN under an unknown law.
 
     Without hardening the increment is (q_tr - a) / 3μ:
 
@@ -89,6 +89,8 @@ def plastic_increment(
     f = q_trial - a - hardening_old
     if hardening_law == TABLE:
         return _table_increment(f, p_old, hardening_old, mu, table)
+    if hardening_law not in (POWER, VOCE):
+        return np.nan, np.nan  # `refuse_unsolved` says so
     if b == 0.0:
         return f / (3.0 * mu), 0.0
     if hardening_law == VOCE:
@@ -112,6 +114,18 @@ def plastic_increment(
         if abs(excess) <= _TOLERANCE * q_trial or abs(step) <= 1e-15 * dp:
             break
     return dp, slope
+
+
+def refuse_unsolved(law: J2Law) -> None:
+    """Refuse a matrix whose hardening law `plastic_increment` does not solve for.
+
+    Raises:
+        ValueError: If the increment of a point that yields is NaN.
+    """
+    increment, _ = plastic_increment(2.0 * law.yield_stress, 0.0, 0.0, law)
+    if math.isnan(increment):
+        number = f"the hardening law of number {law.hardening_law}"
+        raise ValueError(f"{number} has no increment in plastic_increment of the compiled solver")
 
 
 @_compiled

@@ -17,7 +17,7 @@ from fe_data.arrays import Booleans, Floats, Ints, Short
 from fe_data.mechanics.bordered_system import BorderedMatrix, BorderedSystem, assemble_tangent
 from fe_data.mechanics.condensation import condense
 from fe_data.mechanics.elements import Discretisation
-from fe_data.mechanics.plasticity import HistoryVariables, J2Law, return_map
+from fe_data.mechanics.plasticity import HistoryVariables, J2Law, refuse_unsolved, return_map
 from fe_data.mechanics.properties import moduli
 from fe_data.settings import Inputs, Settings
 from fe_data.settings.hardening import HardeningTable, law_of
@@ -67,6 +67,7 @@ class RVEProblem(Short):
         )
         if isinstance(settings.hardening, HardeningTable):
             self.law = self.law._replace(table=settings.hardening.segments)
+        refuse_unsolved(self.law)
         self.n_dofs = 2 * d.n_nodes
         in_matrix = np.zeros(self.n_dofs, dtype=bool)
         in_matrix[d.matrix.dofs] = True

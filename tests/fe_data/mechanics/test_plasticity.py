@@ -1,5 +1,6 @@
 """Return mapping, tangent and plasticity at one point."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -177,9 +178,20 @@ LAWS = {  # b, c, law: stress above the initial yield stress at a plastic strain
 }
 
 
-def test_every_law_that_has_a_name_is_among_these():
-    """The compiled solver would solve one that it does not know as a power law."""
+def test_every_law_that_has_a_name_is_among_these_and_has_a_number_of_its_own():
     assert {name for *_, name in LAWS} - {UNEVEN} == LAW_BY_NAME.keys()
+    numbers = [TABLE, *(law.number for law in LAW_BY_NAME.values())]
+    assert len(set(numbers)) == len(numbers)
+
+
+@pytest.mark.parametrize("b", [0.0, 400.0])
+def test_a_law_that_the_compiled_solver_does_not_know_is_refused(monkeypatch, b):
+    """Solved as a power law it would give stresses that look right."""
+    law = LAW_BY_NAME["voce"]
+    monkeypatch.setitem(LAW_BY_NAME, "another", dataclasses.replace(law, number=99))
+    settings = Settings(resolution=1.0, hardening="another")
+    with pytest.raises(ValueError, match="the hardening law of number 99 has no increment in"):
+        solve_rve(Inputs(0.0, 400.0, b, 0.4), 1, settings, Loading((None, None, 0.03)))
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
