@@ -21,7 +21,7 @@ from bnn._validation import LARGEST, Array, as_array, as_finite, seen_points
 from bnn.storage import register, storable
 
 LEAST_LENGTH = 1.0 / LARGEST  # of length scales and periods
-FARTHEST = 1e150  # distance at which larger ones are seen, so that their squares are finite
+FARTHEST = 1e75  # distance at which larger ones are seen, so that their fourth powers are finite
 
 
 def _check_positive(name: str, value: ArrayLike, number: bool = False, least: float = 0.0) -> None:
