@@ -18,19 +18,37 @@ static double places[N_WARPS][N][N_IN]; /* z of the data */
 static double roots[S * N_OUT][(long)ROWS * (ROWS + 1) / 2]; /* L by rows */
 static double solved[S * N_OUT][ROWS];
 
-/* phi and dphi / d(r^2) of a correlation, by the kind of kernel. */
+/* phi and dphi / d(r^2) of a correlation, by the kind of kernel; NaN of one without a formula. */
 static double correlation(int kind, double alpha, double q, double *slope)
 {
-    double s = sqrt((kind == MATERN32 ? 3.0 : kind == MATERN52 ? 5.0 : 1.0) * q), e;
-    if (kind == RATIONALQUADRATIC) {
+    double s, e;
+    switch (kind) {
+    case RBF:
+        e = exp(-0.5 * q);
+        *slope = -0.5 * e;
+        return e;
+    case MATERN12:
+        s = sqrt(q);
+        e = exp(-s);
+        *slope = s > 0.0 ? -0.5 * e / s : 0.0;
+        return e;
+    case MATERN32:
+        s = sqrt(3.0 * q);
+        e = exp(-s);
+        *slope = -1.5 * e;
+        return (1.0 + s) * e;
+    case MATERN52:
+        s = sqrt(5.0 * q);
+        e = exp(-s);
+        *slope = -5.0 / 6.0 * (1.0 + s) * e;
+        return (1.0 + s + s * s / 3.0) * e;
+    case RATIONALQUADRATIC:
         e = pow(1.0 + q / (2.0 * alpha), -alpha);
         *slope = -0.5 * e / (1.0 + q / (2.0 * alpha));
         return e;
     }
-    e = exp(kind == RBF ? -0.5 * q : -s);
-    *slope = kind == RBF ? -0.5 * e : kind == MATERN32 ? -1.5 * e
-           : kind == MATERN52 ? -5.0 / 6.0 * (1.0 + s) * e : s > 0.0 ? -0.5 * e / s : 0.0;
-    return kind == MATERN32 ? (1.0 + s) * e : kind == MATERN52 ? (1.0 + s + s * s / 3.0) * e : e;
+    *slope = NAN;
+    return NAN;
 }
 
 /* Coordinates z = w (I + C) with w(u) = log(1 + (e^l - 1) u) / l and u = (x - low) / width; outside

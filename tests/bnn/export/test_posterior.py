@@ -12,7 +12,9 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 import fe_data
-from bnn.export import to_c
+from bnn.export import posterior, to_c
+from bnn.export.posterior import KINDS
+from tests.bnn.calls import OwnStationary
 from tests.bnn.export.conftest import call
 
 ROOT = Path(__file__).parents[3]
@@ -38,6 +40,20 @@ PHI = {
     ),
     bnn.RationalQuadratic: lambda r, alpha: (1 + r**2 / (2 * alpha)) ** -alpha,
 }
+
+
+def test_every_kind_of_stationary_kernel_in_c_is_among_these():
+    """One that is named in `posterior.py` alone has no formula in `posterior.c`."""
+    assert [type(kernel) for kernel in STATIONARY] == KINDS
+    assert [*PHI] == KINDS
+
+
+def test_a_kind_of_kernel_without_a_formula_in_c_gives_no_numbers(compiled, monkeypatch):
+    monkeypatch.setattr(posterior, "NAMES", (*posterior.NAMES, "Wendland"))
+    monkeypatch.setattr(posterior, "KINDS", [*KINDS, OwnStationary])
+    prior = bnn.GaussianProcessPrior(0.0, OwnStationary(1.5, (0.8, 90.0)))
+    library = compiled(bnn.ExactPosterior(prior, noise=0.3).fit(X, Y[:, 0]))
+    assert library.surrogate_init() != 0
 
 
 def coordinates(kernel, x):
