@@ -85,8 +85,8 @@ PUBLIC = {
 }
 
 
-class Matern72(bnn.Stationary):
-    """Matérn ν = 7/2, with a cube of the distance."""
+class Cubic(bnn.Stationary):
+    """Matérn ν = 7/2, which has a cube of the distance."""
 
     def _correlation(self, r):
         s = np.sqrt(7.0) * r
@@ -96,7 +96,7 @@ class Matern72(bnn.Stationary):
 STATIONARY = [kind for kind in PUBLIC.values() if issubclass(kind, bnn.Stationary)]
 
 
-@pytest.mark.parametrize("kind", [*STATIONARY, Matern72, DERIVED["Stationary"]])
+@pytest.mark.parametrize("kind", [*STATIONARY, Cubic, DERIVED["Stationary"]])
 def test_points_that_are_as_far_apart_as_can_be(kind):
     """The shortest length scale and the largest inputs: a kernel and a gradient of numbers."""
     kernel = kind(2.0, 1e-100)

@@ -2,11 +2,14 @@
 
 import copy
 import json
+import warnings
 import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import Bounds
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -16,6 +19,7 @@ import bnn
 from bnn import AnchoredEnsemble, ExactPosterior, FunctionAnchoredEnsemble, VanillaEnsemble, load
 from bnn.storage.values import NotStored
 from tests.bnn.small import small
+from tests.damage import FUZZ, damaged, outcome
 from tests.limits import UNUSUAL, limited
 
 X = pd.DataFrame({"length [m]": 5.0 + np.linspace(-1.0, 1.0, 9)})
@@ -347,3 +351,75 @@ def test_a_file_of_another_format_says_which_bnn_wrote_it(saved, version, packag
     with limited(megabytes=10), pytest.raises(ValueError, match=message) as refusal:
         load(saved)
     assert len(str(refusal.value).splitlines()) == 1
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda v: st.lists(v, max_size=2) | st.dictionaries(st.text(max_size=4), v, max_size=2),
+    max_leaves=4,
+)
+
+
+@st.composite
+def changed(draw, content):
+    """A mapping with one field replaced or dropped, at any depth."""
+    content = json.loads(json.dumps(content))
+    place = content
+    key = draw(st.sampled_from(sorted(place)))
+    while isinstance(place[key], dict) and place[key] and draw(st.booleans()):
+        place = place[key]
+        key = draw(st.sampled_from(sorted(place)))
+    if draw(st.booleans()):
+        place[key] = draw(ANY)
+    else:
+        del place[key]
+    return content
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Content of the file of a small ensemble, and what it predicts."""
+    path = tmp_path_factory.mktemp("whole") / "saved.npz"
+    model = small(VanillaEnsemble).fit(X.to_numpy(), Y)
+    model.save(path)
+    return path.read_bytes(), model.predict(X.to_numpy())
+
+
+def predictions(path):
+    """What a saved model predicts."""
+    model = load(path)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        # Names of inputs in the header: scikit-learn warns of an array without.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        return model.predict(X.to_numpy())
+
+
+@pytest.mark.slow
+@FUZZ
+@given(st.data())
+def test_damaged_bytes_are_refused_or_change_no_prediction(tmp_path, whole, data):
+    content, expected = whole
+    path = tmp_path / "damaged.npz"
+    path.write_bytes(data.draw(damaged(content)))
+    found = outcome(predictions, path)
+    if found is not None:
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.slow
+@FUZZ
+@given(st.data())
+def test_another_header_or_other_arrays_are_refused_or_predict_numbers(tmp_path, whole, data):
+    path = tmp_path / "changed.npz"
+    path.write_bytes(whole[0])
+    if data.draw(st.booleans()):
+        rewrite(path, header=lambda content: data.draw(changed(content)))
+    else:
+        with np.load(path) as file:
+            name = data.draw(st.sampled_from(sorted(set(file) - {"header"})))
+            shape = file[name].shape
+        others = [None, np.array("text"), np.zeros((0, 3)), np.full(shape, np.nan)]
+        other = others[data.draw(st.integers(0, 3))]
+        rewrite(path, drop=[name], **({} if other is None else {name: other}))
+    found = outcome(predictions, path)
+    assert found is None or found.dtype.kind == "f"

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 from fe_data import Microstructure, Settings, generate, load_table, solve_rve, verify
 from fe_data.__main__ import main
@@ -12,8 +13,10 @@ from fe_data.dataset import record, storage
 from fe_data.dataset.design import arrangements_from_file, design_from_file
 from fe_data.dataset.generate import Stopped
 from fe_data.files.csv_rows import TableError
+from fe_data.geometry.microstructure import periodic_distances
 from fe_data.mechanics.rve import RVEResult
 from fe_data.schema import required_outputs
+from tests.damage import FUZZ, damaged, outcome
 
 FIBRES = "arrangement,x,y,radius\n0,0.3,0.3,0.2\n0,0.8,0.7,0.1\n1,0.5,0.5,0.3\n"
 ROWS = "E_f_GPa,b_m_MPa,c_m\n400,400,0.4\n300,350,0.3\n200,310,0.5\n"
@@ -217,3 +220,14 @@ def test_options_that_do_not_go_with_given_fibres_are_refused(files, capsys, com
     assert message in said
     assert said.count("\n") == 1
     assert not (files / "data").exists()
+
+
+@pytest.mark.slow
+@FUZZ
+@given(damaged(FIBRES.encode()))
+def test_a_damaged_file_is_refused_or_has_fibres_that_do_not_overlap(tmp_path, data):
+    path = tmp_path / "fibres.csv"
+    path.write_bytes(data)
+    for micro in outcome(arrangements_from_file, path) or []:
+        distances = periodic_distances(micro.centres, micro.centres) + np.eye(len(micro.radii))
+        assert (distances > micro.radii[:, None] + micro.radii).all()

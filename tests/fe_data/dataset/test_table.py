@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from fe_data.dataset.table import format_row, load_inputs, load_table, table_columns
 from fe_data.files.csv_rows import TableError
 from fe_data.schema import INPUT_NAMES, required_outputs
+from tests.damage import FUZZ, damaged, outcome
 from tests.limits import UNUSUAL, limited
 
 GOOD = "0.2,400,350,0.4"
@@ -180,3 +181,20 @@ def test_a_pipe_is_read_to_its_end_and_is_empty_without_a_writer(tmp_path):
         assert load_inputs(f"/dev/fd/{reading}")[0].tolist() == [[0.2, 400.0, 350.0, 0.4]]
     writer.join()
     os.close(reading)
+
+
+COLUMNS = ["index", "seed", "group", *INPUT_NAMES, *required_outputs(), "status"]
+ROW = "0,1,0,0.2,400.0,350.0,0.4,420.0,0.35,120.0,0.29,0.2,ok"
+WHOLE = "\n".join([",".join(COLUMNS), ROW, ROW.replace("0,1,0", "1,2,1")]) + "\n"
+
+
+@pytest.mark.slow
+@FUZZ
+@given(damaged(WHOLE.encode()))
+def test_a_damaged_table_is_refused_or_has_numbers_alone(tmp_path, data):
+    path = tmp_path / "table.csv"
+    path.write_bytes(data)
+    inputs = outcome(load_inputs, path)
+    table = outcome(load_table, path)
+    assert inputs is None or np.isfinite(inputs[0]).all()
+    assert table is None or np.isfinite(np.hstack([table.inputs, table.outputs])).all()

@@ -7,6 +7,7 @@ import yaml
 
 from figures.pipeline.profiles import PROFILE_DIR, ProfileError, load_profile
 from figures.pipeline.settings import PAPER_COUNTS
+from tests.limits import limited
 
 
 def test_both_profiles_train_the_published_networks_and_the_quick_one_pretrains_them_less():
@@ -119,3 +120,33 @@ def test_a_key_that_stands_twice_is_refused(tmp_path):
     path.write_text("seed: 1\nsurrogate: {repeats: 2, epochs: 3, repeats: 5}\n")
     with pytest.raises(ProfileError, match="not valid YAML: the key 'repeats' stands twice"):
         load_profile(path)
+
+
+NESTED = b"a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
+    f"{n}: &{n} [{','.join([f'*{p}'] * 9)}]\n".encode()
+    for p, n in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"!!python/object/apply:os.system ['touch ran']", id="call"),
+        pytest.param(NESTED + b"seed: *i\n", id="aliases of aliases"),
+        pytest.param(b"seed: &s [*s]\ndatasets: *s", id="alias of itself"),
+        pytest.param(b"? {a: b}\n: c\n", id="mapping as key"),
+        pytest.param(b"seed: " + b"[" * 5000, id="deep"),
+        pytest.param(b"seed: " + b"9" * 5000, id="digits"),
+        pytest.param(b"seed: 2001-99-99", id="no date"),
+        pytest.param(b"\xff\xfe\x00\x01", id="not text"),
+    ],
+)
+def test_a_hostile_profile(tmp_path, monkeypatch, data):
+    """It is refused in time, and nothing in it is run."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "profile.yaml"
+    path.write_bytes(data)
+    with limited(seconds=10, megabytes=500), pytest.raises(ProfileError) as refusal:
+        load_profile(path)
+    assert len(str(refusal.value)) < 5000
+    assert not (tmp_path / "ran").exists()

@@ -184,59 +184,42 @@ def part_is_done(folder: Path) -> bool:
     return len(list((folder / "cells" / storage.RECORDS).glob("*/*.npz"))) >= CELLS // 6
 
 
-def alone(cluster: Cluster, folder: Path) -> float:
-    """One process without Slurm; seconds."""
-    start = time.monotonic()
-    arguments = ["--inputs", "design.csv", "--out", "cells", "--jobs", "1"]
-    command = [sys.executable, "-m", "fe_data", "generate", *arguments]
-    subprocess.run(command, cwd=folder, env=cluster.environment, check=True)
-    return time.monotonic() - start
-
-
-def array(cluster: Cluster, folder: Path) -> float:
-    """An array that nothing disturbs; seconds until the table is there."""
-    start = time.monotonic()
-    subprocess.run(["bash", "send.sh"], cwd=folder, env=cluster.environment, check=True)
-    until(table(folder).exists, "the table of an array")
-    seconds = time.monotonic() - start
-    until(cluster.is_idle, "the end of the job that collects")
-    return seconds
-
-
-def disturbed_array(cluster: Cluster, folder: Path) -> float:
-    """An array of which a node and a job are killed; seconds until all has ended."""
-    start = time.monotonic()
-    subprocess.run(["bash", "send.sh"], cwd=folder, env=cluster.environment, check=True)
-    until(lambda: part_is_done(folder) or cluster.is_idle(), "a sixth of the cells")
+def kill_a_node_and_a_job(cluster: Cluster) -> None:
+    """Cut the power of one node, and cancel the job of another."""
     cluster.kill("n2")
     (job,) = cluster.output("squeue", "--noheader", "--nodelist=n3", "--format=%A").split()
     cluster.output("scancel", job)
-    until(cluster.is_idle, "the end of all jobs")
-    seconds = time.monotonic() - start
-    cluster.boot("n2")
-    return seconds
 
 
-def dask(cluster: Cluster, folder: Path) -> float:
-    """Workers of dask-jobqueue that nothing disturbs; seconds until the program has ended."""
-    start = time.monotonic()
-    command = [sys.executable, "dask_cells.py"]
-    subprocess.run(command, cwd=folder, env=cluster.environment, check=True)
-    seconds = time.monotonic() - start
-    until(cluster.is_idle, "the end of the workers")
-    return seconds
-
-
-def disturbed_dask(cluster: Cluster, folder: Path) -> float:
-    """Workers of dask-jobqueue, of which a node is killed; seconds until all has ended."""
-    start = time.monotonic()
-    command = [sys.executable, "dask_cells.py"]
-    program = subprocess.Popen(command, cwd=folder, env=cluster.environment)
-    until(lambda: program.poll() is not None or part_is_done(folder), "a sixth of the cells")
+def kill_a_node(cluster: Cluster) -> None:
+    """Cut the power of one node."""
     cluster.kill("n3")
-    assert program.wait() == 0, f"dask_cells.py ended with exit status {program.returncode}"
+
+
+def perform(
+    cluster: Cluster,
+    folder: Path,
+    command: list[str],
+    disturb: Callable[[Cluster], None] | None,
+) -> float:
+    """Run a command in a work folder; seconds until the table is there."""
+
+    def has_ended() -> bool:
+        return program.poll() is not None and cluster.is_idle()
+
+    start = time.monotonic()
+    program = subprocess.Popen(command, cwd=folder, env=cluster.environment)
+    if disturb is not None:
+        until(lambda: has_ended() or part_is_done(folder), "a sixth of the cells")
+        disturb(cluster)
+    assert program.wait() == 0, f"{command} ended with exit status {program.returncode}"
+    until(table(folder).exists, "the table")
+    seconds = time.monotonic() - start
     until(cluster.is_idle, "the end of all jobs")
-    return time.monotonic() - start
+    for node in NODES:
+        if cluster.nodes[node].poll() is not None:
+            cluster.boot(node)
+    return seconds
 
 
 def run(folder: Path) -> None:
@@ -244,23 +227,27 @@ def run(folder: Path) -> None:
     cluster = Cluster(folder)
     cluster.start()
     say(cluster.output("sinfo", "--Node", "--long"))
-    runs = {"one process, no Slurm": (alone, 1)}
-    runs |= {f"array of {jobs}": (array, jobs) for jobs in (1, 2, 4)}
-    runs["array of 4; a node and a job killed"] = (disturbed_array, 4)
-    runs |= {f"Dask, workers: {jobs}": (dask, jobs) for jobs in (1, 2, 4)}
-    runs["4 Dask workers; a node killed"] = (disturbed_dask, 4)
+    alone = [sys.executable, "-m", "fe_data", "generate", "--inputs", "design.csv"]
+    alone += ["--out", "cells", "--jobs", "1"]
+    array = ["bash", "send.sh"]
+    dask = [sys.executable, "dask_cells.py"]
+    runs = [("one process, no Slurm", alone, 1, None)]
+    runs += [(f"array of {jobs}", array, jobs, None) for jobs in (1, 2, 4)]
+    runs += [("array of 4; a node and a job killed", array, 4, kill_a_node_and_a_job)]
+    runs += [(f"Dask, workers: {jobs}", dask, jobs, None) for jobs in (1, 2, 4)]
+    runs += [("4 Dask workers; a node killed", dask, 4, kill_a_node)]
     expected = None
     single = {}  # seconds of one job, of an array and of Dask
-    for name, (perform, jobs) in runs.items():
+    for name, command, jobs, disturb in runs:
         work = work_folder(folder, name.replace(" ", "-"), jobs)
         before = cluster.spent()
-        seconds = perform(cluster, work)
+        seconds = perform(cluster, work, command, disturb)
         found = table(work).read_bytes()
         expected = expected or found
         assert found == expected, f"{name}: another table than that of one process"
-        if perform in (array, dask):
-            single.setdefault(perform, seconds)
-            name += f", efficiency {single[perform] / (jobs * seconds):.2f}"
+        if disturb is None and command in (array, dask):
+            of_one = single.setdefault(command[-1], seconds)
+            name += f", efficiency {of_one / (jobs * seconds):.2f}"
             name += f", processor time {cluster.spent() - before:.1f} s"
         say(f"{name}: {CELLS} cells in {seconds:.0f} s, the same table")
 
