@@ -21,11 +21,21 @@ from figures.pipeline.dependencies import (
     sources,
 )
 from figures.pipeline.paths import NOTEBOOKS, ROOT, TEST, TRAINING
-from figures.pipeline.profiles import APART, DRAWS, KNOWLEDGE, NEXT_CELL, WHY, load_profile
+from figures.pipeline.profiles import (
+    APART,
+    BEYOND,
+    DRAWS,
+    KNOWLEDGE,
+    NEXT_CELL,
+    SURROGATE,
+    WHY,
+    load_profile,
+)
 from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
 AT_ONCE = 2  # tasks: one uses the cores where another has work for a single one; each takes memory
+LONGEST = (SURROGATE, BEYOND, KNOWLEDGE)  # notebooks, in a small run
 
 GIVEN_PROFILE = os.environ.get("PROFILE") or "quick"  # name or file
 try:
@@ -54,7 +64,8 @@ DOIT_CONFIG = {
 
 def _simulation(designs, folder):
     """Simulate designs, name → number of inputs, into a folder."""
-    parts = [f"{design}={count}" for design, count in designs.items()]
+    repeats = {design: f"x{count}" for design, count in PROFILE.arrangements.items()}
+    parts = [f"{name}={count}{repeats.get(name, '')}" for name, count in designs.items()]
     given = ["--seed", str(PROFILE.seed), "--jobs", str(JOBS)]
     command = ["-m", "figures.pipeline.simulation", str(folder), *parts, *given]
     return {
@@ -179,9 +190,11 @@ def task_report():
     if OUT != paths.REFERENCE:  # its verdicts stand on the page of a smaller run
         files += paths.REFERENCE.glob("*.json")
     # In the order in which they begin: first the tables, then notebooks that do not wait for them,
-    # so that both tasks at once have work until the end.
+    # of each kind the longest first, so that both tasks at once have work until the end.
     first = [f"dataset:{PROFILE.name}"] if DATA == OWN_DATA else []
-    notebooks = sorted(PROFILE.at_once, key=lambda name: bool(PROFILE.designs_of(name)))
+    notebooks = sorted(
+        PROFILE.at_once, key=lambda name: (bool(PROFILE.designs_of(name)), name not in LONGEST)
+    )
     yield {
         "name": RUN,
         "doc": f"write figures/{RUN}/index.html",

@@ -287,9 +287,11 @@ def importance_sample(
     best: Array,
     seed: int | None,
     hessian: Array | None = None,
-    draws: int = DRAWS,
+    draws: int | None = None,
 ) -> tuple[Array, Array, float]:
     """Return points η (draws, m), logarithms of their posterior weights, and log p(y | X).
+
+    There are DRAWS of them, or as many as are asked for.
 
     The weights sum to 1. The log evidence is up to a constant that is the same for all priors. The
     Hessian matrix of -log p(η | y), (m, m), is that of finite differences if it is not given.
@@ -298,6 +300,7 @@ def importance_sample(
     weight.
     """
     m = len(best)
+    draws = DRAWS if draws is None else draws
     hessian = curvature(density, best) if hessian is None else hessian
     values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
     # R Rᵀ = H⁻¹, with H = V diag(λ) Vᵀ. λ is at least the hyperprior's precision, so that the

@@ -18,7 +18,7 @@ from figures.knowledge.truth import Truth
 from figures.materials import problem as composite
 from figures.materials.draws import Draw
 from figures.pipeline.processes import seeds_of, side_by_side
-from figures.pipeline.settings import TRAINING_CASE, Beyond
+from figures.pipeline.settings import TRAINING_CASE, Beyond, Estimate
 from figures.pipeline.settings import Knowledge as KnowledgeSizes
 from figures.scores import Interval, Number, Scores, over_repeats
 
@@ -59,18 +59,27 @@ def compared_fields(settings: KnowledgeSizes) -> list[Callable]:
 FIELDS = compared_fields(KnowledgeSizes())
 
 
-def linear(train: composite.Samples, noise: Any) -> Any:
+def linear(train: composite.Samples, noise: Any, estimate: Estimate = "average") -> Any:
     """A prior by evidence about a linear mean."""
-    return bnn.evidence.fit_prior(train.X, train.y, noise)
+    return bnn.evidence.fit_prior(train.X, train.y, noise, estimate=estimate)
 
 
-def about_fields(train: composite.Samples, noise: Any, mean: Callable = mean_fields) -> Any:
+def about_fields(
+    train: composite.Samples,
+    noise: Any,
+    mean: Callable = mean_fields,
+    estimate: Estimate = "average",
+) -> Any:
     """A prior by evidence about mean fields, for what the simulation has beyond them."""
-    return bnn.evidence.fit_prior(train.X, train.y, noise, mean=mean, mean_features=())
+    form: dict[str, Any] = {"mean": mean, "mean_features": (), "estimate": estimate}
+    return bnn.evidence.fit_prior(train.X, train.y, noise, **form)
 
 
 def about_fitted_fields(
-    train: composite.Samples, noise: Any, fields: Sequence[Callable] = FIELDS
+    train: composite.Samples,
+    noise: Any,
+    fields: Sequence[Callable] = FIELDS,
+    estimate: Estimate = "average",
 ) -> Any:
     """The same about the mean fields whose two parameters have the largest evidence."""
 
@@ -80,7 +89,7 @@ def about_fitted_fields(
         )
         return bnn.ExactPosterior(prior, noise=noise).fit(train.X, train.y).log_evidence()
 
-    return about_fields(train, noise, max(fields, key=evidence))
+    return about_fields(train, noise, max(fields, key=evidence), estimate)
 
 
 # Kinds of noise.
@@ -143,7 +152,7 @@ def own_noise(known: Knowledge, train: composite.Samples) -> Any:
     """Noise by the evidence of the training cells, about the mean that the prior has."""
     if known.noise == OWN_BY_INPUT:
         return bnn.evidence.fit_heteroscedastic_noise(train.X, train.y)
-    if known.fit is linear:
+    if getattr(known.fit, "func", known.fit) is linear:  # with its options or without
         return bnn.evidence.fit_noise(train.X, train.y)
     textbook = partial(mean_fields, fluctuation=0.0)
     return bnn.evidence.fit_noise(train.X, train.y, mean=textbook, mean_features=())
@@ -215,8 +224,16 @@ def judge_draw(
     draw: Draw, truth: Truth, noise: Mapping[str, Any], settings: KnowledgeSizes
 ) -> dict[str, dict]:
     """Every model on every training set of a draw."""
-    fitted = partial(about_fitted_fields, fields=compared_fields(settings))
-    models = MODELS | {name: replace(MODELS[name], fit=fitted) for name in ("fitted", "own")}
+    fields = compared_fields(settings)
+    fits: dict[Callable | None, Callable | None] = {
+        None: None,
+        linear: partial(linear, estimate=settings.estimate),
+        about_fields: partial(about_fields, estimate=settings.estimate),
+        about_fitted_fields: partial(
+            about_fitted_fields, fields=fields, estimate=settings.estimate
+        ),
+    }
+    models = {key: replace(known, fit=fits[known.fit]) for key, known in MODELS.items()}
     paper = composite.functional_prior(composite.fit_theta(draw.cases[TRAINING_CASE]))
     with threadpool_limits(limits=1):
         return {

@@ -14,6 +14,7 @@ from figures.knowledge.truth import Truth, load_truth
 from figures.materials.problem import EFFECTIVE, Samples, load_samples, scaled
 from figures.pipeline.paths import REPLICATES, SHIPPED_TABLES, TEST, TRAINING, drawn, table_path
 from figures.pipeline.processes import repeated
+from figures.pipeline.settings import Estimate
 from figures.scores import Interval, Number, over_repeats
 
 FIRST = 10  # cells to begin with
@@ -57,11 +58,14 @@ class Study:
     noise: bnn.HeteroscedasticNoise
     candidates: int  # inputs to choose from
     batch: int  # cells that are chosen before the posterior is fitted anew
+    estimate: Estimate = "average"  # of priors by evidence
     prior: Any = None  # of every posterior; None: by the evidence of its own cells
 
     def posterior(self, cells: Samples) -> bnn.ExactPosterior:
         """The posterior given cells."""
-        prior = self.prior or bnn.evidence.fit_prior(cells.X, cells.y, self.noise)
+        prior = self.prior or bnn.evidence.fit_prior(
+            cells.X, cells.y, self.noise, estimate=self.estimate
+        )
         return bnn.ExactPosterior(prior, noise=self.noise).fit(cells.X, cells.y)
 
     def errors(self, model: bnn.ExactPosterior) -> Errors[float]:
@@ -139,7 +143,7 @@ def joined(parts: list[Samples]) -> Samples:
     return Samples(*(np.concatenate([getattr(part, name) for part in parts]) for name in "Xy"))
 
 
-def load_study(candidates: int, batch: int) -> Study:
+def load_study(candidates: int, batch: int, estimate: Estimate = "average") -> Study:
     """The study on the tables that come with the package: 3,600 cells, and the noise of others."""
     parts = [load_samples(drawn(SHIPPED_TABLES), design) for design in ("train_uniform", TEST)]
     beta = load_samples(SHIPPED_TABLES, TRAINING)
@@ -149,7 +153,7 @@ def load_study(candidates: int, batch: int) -> Study:
         cells.X, cells.y[:, EFFECTIVE], repeated.group, squares=(0,)
     )
     pool, beta = (Samples(each.X, each.y[:, EFFECTIVE]) for each in (joined(parts), beta))
-    return Study(pool, beta, load_truth(), noise, candidates, batch)
+    return Study(pool, beta, load_truth(), noise, candidates, batch, estimate)
 
 
 def with_known_prior(study: Study, count: int) -> Study:

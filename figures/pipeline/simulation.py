@@ -1,11 +1,12 @@
 """Simulate designs one after the other, with workers that are started once.
 
-python -m figures.pipeline.simulation OUT train_beta=24 test_uniform=10 --seed 1 --jobs 2
+python -m figures.pipeline.simulation OUT train_beta=24 replicates=2x4 --seed 1 --jobs 2
 """
 
 import argparse
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import fe_data
@@ -32,12 +33,13 @@ def solve_tiny_cell(seed: int) -> None:
     fe_data.solve_rve(fe_data.Inputs(0.1, 400.0, 400.0, 0.4), seed, tiny)
 
 
-def simulate(out: Path, designs: dict[str, int], seed: int, jobs: int) -> int:
+def simulate(out: Path, designs: Mapping[str, Sequence[int]], seed: int, jobs: int) -> int:
     """Simulate designs, each into a folder of its name; samples that are there already are kept.
 
     Args:
         out: Folder of the dataset folders.
-        designs: Design → number of different inputs.
+        designs: Design → number of different inputs, and, unless it is that of the paper, the
+            number of fibre arrangements per input.
         seed: Of designs and fibre arrangements.
         jobs: Number of worker processes.
 
@@ -46,8 +48,9 @@ def simulate(out: Path, designs: dict[str, int], seed: int, jobs: int) -> int:
     """
     with local_workers(jobs) as run:
         list(run(solve_tiny_cell, [0]))  # by one worker: all of them would compile the same
-    for design, count in designs.items():
+    for design, (count, *arrangements) in designs.items():
         arguments = [design, "--count", str(count), "--seed", str(seed)]
+        arguments += [f"--microstructures={repeats}" for repeats in arrangements]
         keep_own_samples(out / design, arguments)
         command = ["generate", *arguments, "--out", str(out / design), "--jobs", str(jobs)]
         code = run_command(command)
@@ -56,17 +59,19 @@ def simulate(out: Path, designs: dict[str, int], seed: int, jobs: int) -> int:
     return 0
 
 
-def design_and_count(text: str) -> tuple[str, int]:
-    """What DESIGN=COUNT on the command line stands for."""
-    design, _, count = text.partition("=")
-    return design, int(count)
+def design_and_sizes(text: str) -> tuple[str, list[int]]:
+    """What DESIGN=COUNT or DESIGN=COUNTxARRANGEMENTS on the command line stands for."""
+    design, _, sizes = text.partition("=")
+    return design, [int(size) for size in sizes.split("x")]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m figures.pipeline.simulation")
     parser.add_argument("out", type=Path, help="folder of the dataset folders")
-    parser.add_argument("designs", type=design_and_count, nargs="+", metavar="DESIGN=COUNT")
+    parser.add_argument(
+        "designs", type=design_and_sizes, nargs="+", metavar="DESIGN=COUNT[xARRANGEMENTS]"
+    )
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--jobs", type=int, required=True, help="worker processes")
     given = parser.parse_args(arguments)

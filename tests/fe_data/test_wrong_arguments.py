@@ -121,7 +121,11 @@ CALLS = {
 ALSO = {"strain": "loading", "stress": "loading"}
 
 
-@pytest.mark.parametrize("name", CALLS)
+# Each call of `generate` starts workers or simulates a cell.
+SLOW = pytest.param("generate", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("name", [*(name for name in CALLS if name != "generate"), SLOW])
 def test_a_wrong_argument_is_named(name, tmp_path):
     """A path that leads nowhere is an OSError; cells that cannot be solved have errors too."""
     function, valid = CALLS[name](tmp_path)

@@ -18,6 +18,7 @@ from tests.fe_data.analytic_cell import AnalyticCell
 
 ROOT = Path(__file__).parents[2]
 GALLERY = ROOT / "docs" / "gallery"
+pytestmark = pytest.mark.usefixtures("few_draws")
 PNG = b"\x89PNG\r\n"
 
 

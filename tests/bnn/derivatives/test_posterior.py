@@ -74,6 +74,7 @@ def test_posteriors_of_one_kernel_of_several_and_of_mixtures(prior, noise):
     agree(bnn.ExactPosterior(prior, noise=noise).fit(X, Y))
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_the_default_and_heavy_tails():
     agree(bnn.ExactPosterior().fit(X, Y))
     agree(bnn.ExactPosterior(OWN, noise=bnn.StudentNoise([0.1, 5.0], 4.0)).fit(X, Y))

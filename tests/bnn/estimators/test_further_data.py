@@ -16,7 +16,7 @@ X = RNG.uniform(-1.0, 1.0, (24, 2))
 Y = np.column_stack([np.sin(3.0 * X[:, 0]), X[:, 0] * X[:, 1]]) + 0.05 * RNG.normal(size=(24, 2))
 NEW = RNG.uniform(-1.0, 1.0, (5, 2))
 COMPONENTS = bnn.ComponentRegressor(bnn.ExactPosterior(noise="constant"))
-# With their outputs: a search over families takes two seconds for each, and one case has two.
+# With their outputs: a search over families takes a second for each, and one case has two.
 FOUND = {
     "exact": (bnn.ExactPosterior(), Y),
     "vanilla": (small(bnn.VanillaEnsemble, noise=None), Y),
@@ -24,6 +24,7 @@ FOUND = {
     "components": (COMPONENTS, Y),
 }
 ANY = pytest.mark.parametrize(("model", "y"), FOUND.values(), ids=FOUND)
+pytestmark = pytest.mark.usefixtures("few_draws")
 BRIEF = pytest.mark.filterwarnings("ignore::UserWarning")  # so brief a training does not arrive
 
 

@@ -22,18 +22,19 @@ ESTIMATORS = [
     bnn.VanillaEnsemble(network=NETWORK, training=TRAINING, **SMALL),
     bnn.AnchoredEnsemble(network=NETWORK, pretraining=PRETRAINING, training=TRAINING, **SMALL),
     bnn.FunctionAnchoredEnsemble(
-        network=bnn.Architecture((16,), "silu"),
+        network=bnn.Architecture((8,), "silu"),
         pretraining=PRETRAINING,
-        anchoring=bnn.FunctionAnchoring(points=10, iterations=10),
+        anchoring=bnn.FunctionAnchoring(points=5, iterations=5),
         **SMALL,
     ),
     bnn.ExactPosterior(noise="constant"),
-    bnn.ComponentRegressor(bnn.ExactPosterior(noise="constant")),
 ]
+ESTIMATORS.append(bnn.ComponentRegressor(ESTIMATORS[0]))
 WARNINGS = pytest.mark.filterwarnings("ignore::bnn.ConstantInputWarning", "ignore::UserWarning")
 
 
 @WARNINGS
+@pytest.mark.usefixtures("few_draws")
 @parametrize_with_checks(ESTIMATORS)
 def test_estimator_check(estimator, check):
     check(estimator)

@@ -1,5 +1,6 @@
 """Names that functions of a C file may have."""
 
+import functools
 import re
 import shutil
 import subprocess
@@ -13,18 +14,23 @@ from bnn.export.names import check_name
 from tests.bnn.export.test_ensemble import fitted
 
 X = np.linspace(-1.0, 1.0, 9)[:, None]
-MODELS = {"ensemble": fitted("tanh"), "posterior": bnn.ExactPosterior().fit(X, X[:, 0])}
+KINDS = ("ensemble", "posterior")
 WARNINGS = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 OF_C = """int typeof nullptr class and main exp printf j0 y1 gamma expf16 M_PI NAN index size_t
     linux mtx_init NULL EOF offsetof complex LDBL_MAX"""
 OF_THE_FILE = "K N_IN VALUE weights ready point member smaller"
 
 
+@functools.cache
+def model_of(kind):
+    return fitted("tanh") if kind == "ensemble" else bnn.ExactPosterior().fit(X, X[:, 0])
+
+
 def compile_named(folder, kind, name, *compiler):
     if shutil.which(compiler[0]) is None:
         pytest.skip(f"there is no compiler {compiler[0]}")
     path = folder / "model.c"
-    to_c(MODELS[kind], path, name=name)
+    to_c(model_of(kind), path, name=name)
     subprocess.run([*compiler, *WARNINGS, path], check=True)
 
 
@@ -53,7 +59,7 @@ def test_a_name_that_is_something_else_is_refused(tmp_path, names, words):
     for name in names.split():
         message = re.escape(f"name = '{name}': {words.format(name)}")
         with pytest.raises(ValueError, match=message):
-            to_c(MODELS["ensemble"], tmp_path / "model.c", name=name)
+            to_c(model_of("ensemble"), tmp_path / "model.c", name=name)
     assert not (tmp_path / "model.c").exists()
 
 
@@ -71,12 +77,12 @@ def test_all_that_math_h_declares_and_defines_is_refused(tmp_path):
     assert [name for name in (*functions, *macros) if not is_refused(name)] == []
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_all_that_the_file_itself_defines_is_refused(tmp_path, kind):
     if shutil.which("cc") is None or shutil.which("nm") is None:
         pytest.skip("there is no C compiler, cc, or no nm")
     path = tmp_path / "model.c"
-    to_c(MODELS[kind], path)
+    to_c(model_of(kind), path)
     subprocess.run(["cc", "-c", path, "-o", tmp_path / "model.o"], check=True)
     symbols = output("nm", "--defined-only", tmp_path / "model.o").split("\n")
     own = {line.split()[-1] for line in symbols if line} - {"surrogate", "surrogate_init"}
@@ -84,10 +90,10 @@ def test_all_that_the_file_itself_defines_is_refused(tmp_path, kind):
     assert {"ready", "point", "N_IN", "OUTPUTS"} <= own
     for name in own - {"surrogate_members"}:
         with pytest.raises(ValueError, match=f"name = '{name}': "):
-            to_c(MODELS[kind], path, name=name)
+            to_c(model_of(kind), path, name=name)
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["x", "K_", "part", "EXP", "surrogate_init", "a" * 300])
 def test_odd_names_compile_in_c_and_in_cpp(tmp_path, kind, name):
     compile_named(tmp_path, kind, name, "cc", "-std=c99")

@@ -228,6 +228,7 @@ def agrees_with_python(found, model, points, total, tolerance):
         assert np.all(np.abs(ours - wanted) <= tolerance * scale)
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_one_output_with_nothing_set_is_that_of_python(compiled):
     """Prior and noise by evidence.fit_mixture, the default of ExactPosterior."""
     table = fe_data.load_table(ROOT / "fe_data/datasets/train_uniform.csv")
@@ -239,6 +240,7 @@ def test_one_output_with_nothing_set_is_that_of_python(compiled):
     agrees_with_python(found, model, points, True, 1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_data", [50, 100])
 def test_what_is_found_with_nothing_set_fits(compiled, tmp_path, n_data):
     """Five outputs; a mixture of sums, warped or not, and noise by input."""

@@ -92,9 +92,11 @@ def test_a_call_takes_less_than_64_kb_whatever_the_sizes(compiled, stack_of, mak
 
 
 @pytest.mark.parametrize(
-    "model", [ensemble(5, 3, (7, 4), 6), posterior(5, 9, 3), warped_posterior(5, 9, 3)]
+    ("make", "sizes"),
+    [(ensemble, (5, 3, (7, 4), 6)), (posterior, (5, 9, 3)), (warped_posterior, (5, 9, 3))],
 )
-def test_gradients_in_parts_are_those_in_one_to_the_last_bit(compiled, monkeypatch, model):
+def test_gradients_in_parts_are_those_in_one_to_the_last_bit(compiled, monkeypatch, make, sizes):
+    model = make(*sizes)
     points = np.random.default_rng(1).normal(size=(4, 5))
     whole = call(compiled(model), points, 3)
     for inputs, outputs in ((2, 2), (1, 1)):
@@ -120,14 +122,15 @@ def test_members_in_parts_of_the_outputs_are_those_of_python(compiled, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("model", "words"),
+    ("make", "sizes", "words"),
     [
-        (ensemble(1, 1, (2000,), 2), "64064 bytes.*: take fewer members or narrower layers"),
-        (posterior(1, 3800, 1), r"\d{5} bytes of the stack, more than 60000: take fewer data"),
+        (ensemble, (1, 1, (2000,), 2), "64064 bytes.*: take fewer members or narrower layers"),
+        (posterior, (1, 3800, 1), r"\d{5} bytes of the stack, more than 60000: take fewer data"),
     ],
     ids=["a wide layer", "many data"],
 )
-def test_a_point_that_takes_too_much_is_refused(tmp_path, model, words):
+def test_a_point_that_takes_too_much_is_refused(tmp_path, make, sizes, words):
+    model = make(*sizes)
     with pytest.raises(ValueError, match=words):
         to_c(model, tmp_path / "model.c", max_bytes=10_000_000)
     assert not (tmp_path / "model.c").exists()

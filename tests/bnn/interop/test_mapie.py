@@ -11,12 +11,13 @@ RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (24, 1))
 Y = np.sin(3.0 * X[:, 0]) + 0.1 * RNG.standard_normal(24)
 NEW = np.linspace(-1.0, 1.0, 7)[:, None]
+EXACT = bnn.ExactPosterior(bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5)), noise=0.1)
 SMALL = small(bnn.VanillaEnsemble)
 
 
 @pytest.mark.parametrize(
     "estimator",
-    [bnn.ExactPosterior(noise=0.1), SMALL],
+    [EXACT, SMALL],
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_intervals_are_those_of_the_definition(estimator):

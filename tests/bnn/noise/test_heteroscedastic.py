@@ -265,6 +265,7 @@ def test_intervals_of_f_hold_it_as_under_the_true_noise(n_in, n, slopes):
     assert covered[0] > covered[1] - 0.03
 
 
+@pytest.mark.slow
 def test_constant_noise_of_few_data_is_not_taken_for_noise_by_input():
     """Ten sets of 25 data: intervals of f hold it nearly as often as under constant noise."""
     covered = np.mean([coverage_of_f(3, 25, (), seed) for seed in range(100, 110)], axis=0)

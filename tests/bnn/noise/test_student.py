@@ -158,8 +158,13 @@ def test_a_prior_is_found_beside_outliers():
     assert model.noise_.freedom < 2.5
 
 
+def first(seeds, n):
+    """Seeds of which the first few are tried in seconds, and all with those that take minutes."""
+    return [*seeds[:n], *(pytest.param(seed, marks=pytest.mark.slow) for seed in seeds[n:])]
+
+
 @pytest.mark.parametrize("outliers", [[15], [6, 15, 24]], ids=["one", "three"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", first(range(3), 1))
 def test_the_prior_does_not_bend_to_outliers(outliers, seed):
     """Noise of good data, as replicates tell it: beside the prior of the good data alone.
 
@@ -183,7 +188,7 @@ def test_the_prior_does_not_bend_to_outliers(outliers, seed):
     assert metrics.rmse(f, found.predict(points)) < 0.1
 
 
-@pytest.mark.parametrize("seed", [102, *range(16)])
+@pytest.mark.parametrize("seed", first([102, *range(16)], 3))
 def test_the_average_does_not_bend_to_three_outliers(seed):
     """Of random places and signs; beside the average of the good data, whose bound is known."""
     rng = np.random.default_rng(seed)
@@ -199,6 +204,7 @@ def test_the_average_does_not_bend_to_three_outliers(seed):
     assert metrics.rmse(f, found.predict(points)) < 0.1
 
 
+@pytest.mark.slow
 def test_the_posterior_is_as_much_too_narrow_as_is_said():
     """Beside Gibbs sampling, for 20 functions that the prior draws, as the guide says."""
     points = np.linspace(-1, 1, 30)[:, None]

@@ -51,7 +51,7 @@ def integral(X, y, new):
     return first, np.sqrt(second - first**2)
 
 
-@pytest.mark.parametrize("n_data", [5, 10])
+@pytest.mark.parametrize("n_data", [5, pytest.param(10, marks=pytest.mark.slow)])
 def test_the_average_is_as_wide_as_the_integral(n_data):
     """Six functions rougher than the hyperprior's median: a cubature was 13 % too narrow."""
     ratios = []

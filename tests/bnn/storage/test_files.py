@@ -22,6 +22,7 @@ from tests.bnn.small import small
 from tests.damage import FUZZ, damaged, outcome
 from tests.limits import UNUSUAL, limited
 
+pytestmark = pytest.mark.usefixtures("few_draws")
 X = pd.DataFrame({"length [m]": 5.0 + np.linspace(-1.0, 1.0, 9)})
 X_TEST = pd.DataFrame({"length [m]": 5.0 + np.linspace(-2.0, 2.0, 7)})
 Y = np.sin(3.0 * X.to_numpy()[:, 0])
@@ -35,6 +36,7 @@ PROCESS = bnn.GaussianProcessPrior(
     2,
     bounds=(None, [5.0, 6.0]),
 )
+ONE = ExactPosterior(bnn.GaussianProcessPrior(), noise=0.1)
 KERNELS = [0.5 * sk.RBF([0.5]), bnn.Matern52(0.7) * sk.Matern(2.0, nu=1.5)]
 FOREIGN = bnn.GaussianProcessPrior(0.0, KERNELS, 2)
 BY_INPUT = bnn.HeteroscedasticNoise([[-2.0, -1.0], [0.1, 0.0]], [[1.0, 0.3], [0.3, 1.0]])
@@ -140,14 +142,14 @@ def test_what_no_file_can_hold_is_refused(tmp_path):
         ({"y_": np.zeros((8, 1))}, r"y_ has shape \(8, 1\)"),
         ({"y_ndim_": 3}, "y_ndim_ is 3"),
         ({"noise_": -np.eye(1)}, "positive definite"),
-        ({"estimator_": ExactPosterior().fit(X.to_numpy(), Y)}, "estimator_ predicts"),
+        ({"estimator_": ONE.fit(X.to_numpy(), Y)}, "estimator_ predicts"),
     ],
 )
 def test_attributes_that_do_not_fit_each_other_are_refused(changed, message, tmp_path):
     if "estimator_" in changed:
         model = bnn.ComponentRegressor(ExactPosterior()).fit(X, TWO)
     else:
-        model = ExactPosterior(bnn.GaussianProcessPrior(), noise=0.1).fit(X, Y)
+        model = clone(ONE).fit(X, Y)
     for name, value in changed.items():
         setattr(model, name, value)
     model.save(tmp_path / "exact.npz")

@@ -60,6 +60,7 @@ def test_far_from_all_cells_predictions_are_those_of_the_mean_of_the_prior(kinds
     np.testing.assert_allclose(found, mean_fields(far), atol=1e-6)
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draws, kinds):
     draw = draws[1]
     known = MODELS["evidence"]
@@ -72,6 +73,7 @@ def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draw
     assert found.rmse == pytest.approx(np.sqrt(np.mean(error**2)))
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize(("name", "noise"), [("default", None), ("default_by_input", "by_input")])
 def test_recommended_estimators_are_those_that_a_user_writes(draws, name, noise):
     train = training_sets(draws[0], COUNTS)["ind10"]

@@ -14,7 +14,8 @@ def commands(monkeypatch):
     def command(arguments):
         folder = simulation.Path(arguments[arguments.index("--out") + 1])
         folder.mkdir(exist_ok=True)
-        run.append((arguments[1:4], sorted(path.name for path in folder.iterdir())))
+        given = arguments[1 : arguments.index("--out")]
+        run.append((given, sorted(path.name for path in folder.iterdir())))
         (folder / "sample").touch()
         return 1 if "noise" in arguments else 0
 
@@ -24,12 +25,11 @@ def commands(monkeypatch):
 
 
 def test_designs_follow_each_other_until_one_does_not_succeed(tmp_path, commands):
-    given = [str(tmp_path), "train_beta=3", "noise=2", "replicates=1", "--seed", "0", "--jobs", "1"]
-    assert main(given) == 1
-    assert [arguments for arguments, _ in commands] == [
-        ["train_beta", "--count", "3"],
-        ["noise", "--count", "2"],
-    ]
+    designs = ["train_beta=3", "replicates=2x4", "noise=2", "test_uniform=1"]
+    assert main([str(tmp_path), *designs, "--seed", "0", "--jobs", "1"]) == 1
+    assert commands[0][0] == ["train_beta", "--count", "3", "--seed", "0"]
+    assert commands[1][0] == ["replicates", "--count", "2", "--seed", "0", "--microstructures=4"]
+    assert [arguments[0] for arguments, _ in commands] == ["train_beta", "replicates", "noise"]
 
 
 def test_samples_of_the_same_arguments_and_sources_alone_are_kept(tmp_path, commands, monkeypatch):
@@ -37,5 +37,5 @@ def test_samples_of_the_same_arguments_and_sources_alone_are_kept(tmp_path, comm
     monkeypatch.setattr(simulation, "simulation_sources", lambda: [source])
     for text, count in (("x = 1", 3), ("x = 1", 3), ("x = 1", 4), ("x = 2", 4)):
         source.write_text(text, encoding="utf-8")
-        simulate(tmp_path / "data", {"train_beta": count}, seed=0, jobs=1)
+        simulate(tmp_path / "data", {"train_beta": [count]}, seed=0, jobs=1)
     assert [kept for _, kept in commands] == [[], ["sample"], [], []]

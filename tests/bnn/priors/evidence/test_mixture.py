@@ -8,6 +8,8 @@ from bnn.priors.evidence import fit_mixture, mixture
 from bnn.priors.evidence.families import Family
 from bnn.priors.evidence.laplace import some_rows
 
+FEW = pytest.mark.usefixtures("few_draws")
+
 
 def best_family(X, y):
     """The family of largest evidence."""
@@ -67,6 +69,7 @@ def test_the_evidence_takes_the_form_of_the_noise(noise, kind):
         assert low == pytest.approx(0.1, rel=0.3)
 
 
+@pytest.mark.slow
 def test_intervals_hold_functions_across_a_gap():
     """The middle third of the input is left out, where functions of length scale 0.4 vary."""
     held = []
@@ -80,6 +83,7 @@ def test_intervals_hold_functions_across_a_gap():
     assert np.mean(held) > 0.88
 
 
+@FEW
 def test_odd_tables_are_taken():
     """A constant input, one of two values, repeated rows, and an output of three values."""
     rng = np.random.default_rng(0)
@@ -107,6 +111,7 @@ def test_outputs_have_processes_and_noise_of_their_own():
     assert np.mean((model.predict(X) - clean) ** 2, axis=0) == pytest.approx([0, 0], abs=9.0)
 
 
+@FEW
 def test_of_many_data_some_are_searched_and_all_are_conditioned_on(monkeypatch):
     monkeypatch.setattr(mixture, "SEARCHED", 60)
     rng = np.random.default_rng(0)
@@ -125,6 +130,7 @@ def searched(monkeypatch):
     return np.setdiff1d(np.arange(100), some_rows(100, 60, 0))
 
 
+@FEW
 def test_an_input_that_varies_in_few_of_many_data_has_its_effect(searched):
     """An indicator with an effect of 3, of which the rows chosen at random have none."""
     rng = np.random.default_rng(0)
@@ -136,6 +142,7 @@ def test_an_input_that_varies_in_few_of_many_data_has_its_effect(searched):
     assert with_it - without == pytest.approx(3.0, abs=0.5)
 
 
+@FEW
 def test_an_output_that_varies_in_few_of_many_data_is_taken(searched):
     X = np.random.default_rng(0).uniform(size=(100, 1))
     y = np.zeros(100)
@@ -168,6 +175,7 @@ def test_components_that_count_by_some_data_count_by_all(monkeypatch):
     assert np.all(counted > 4.0)
 
 
+@FEW
 def test_rounding_errors_are_no_input():
     """Noise by input and a column of rounding errors, somewhere else."""
     rng = np.random.default_rng(3)
@@ -191,6 +199,7 @@ def test_units_are_no_rounding_errors():
     assert mixture._varying_inputs(X, X).tolist() == [0, 1]
 
 
+@FEW
 def test_many_data_have_few_components(monkeypatch):
     monkeypatch.setattr(mixture, "MEMORY", 3.0 * 30**2)
     X = np.random.default_rng(0).uniform(size=(30, 1))
@@ -216,6 +225,7 @@ def test_too_many_rows_are_refused_with_an_alternative():
         bnn.ExactPosterior().fit(X, X[:, 0])
 
 
+@FEW
 def test_the_ensemble_in_function_space_takes_the_same_prior():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(12, 1))

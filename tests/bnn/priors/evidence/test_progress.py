@@ -11,6 +11,7 @@ from tests.terminal import slow_terminal
 X = np.random.default_rng(0).uniform(size=(15, 2))
 Y = np.column_stack([np.sin(5.0 * X[:, 0]) + X[:, 1], np.cos(4.0 * X[:, 1])])
 TAILS = bnn.StudentNoise(0.05)
+pytestmark = pytest.mark.usefixtures("few_draws")
 SEARCHES = {
     "prior": lambda y: bnn.evidence.fit_prior(X, y, 0.05),
     "heavy tails": lambda y: bnn.evidence.fit_prior(X, y, TAILS, estimate="maximum"),
