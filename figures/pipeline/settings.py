@@ -153,6 +153,8 @@ class Why(Training):
     n_pretrained: Several = 30  # all of them are trained
     # Numbers of epochs from which held-out cells choose.
     tuned: Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=1)] = (200, 600, 2000)
+    # Numbers of networks from which they choose after that, of those that are pre-trained.
+    numbers: Annotated[tuple[Several, ...], Field(strict=False, min_length=1)] = (10, 20, 30)
     experiments: Annotated[int, Field(ge=2, le=24)] = 8  # draws behind what the gain rests on
     path: Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=2)] = EPOCHS
     members: Annotated[tuple[Several, ...], Field(strict=False, min_length=1)] = (10, 30, 100)
@@ -167,6 +169,11 @@ class Why(Training):
         if self.n_members not in self.members:
             own = f"n_members = {self.n_members} is needed"
             raise ValueError(f"members = {[*self.members]} is not allowed: {own}")
+        if max(self.choosing, *self.numbers) > self.n_pretrained:
+            raise ValueError(
+                f"choosing = {self.choosing}, numbers = {[*self.numbers]} is not allowed: "
+                f"n_pretrained = {self.n_pretrained} networks are the most"
+            )
         return self
 
 

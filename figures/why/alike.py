@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from figures.why.ensembles import (
     CHOICES,
     DATA,
     METHODS,
+    VANILLA,
     Choice,
     Judged,
     Trainer,
@@ -28,7 +30,14 @@ from figures.why.ensembles import (
 
 HELD_OUT = 0.2  # share of the training cells that choose
 TUNED = "tuned"
-LABELS = {choice.name: choice.label for choice in CHOICES} | {TUNED: "chosen by held-out cells"}
+TUNED_START = "tuned_start"
+LABELS = {choice.name: choice.label for choice in CHOICES} | {
+    TUNED: "chosen by held-out cells",
+    TUNED_START: "chosen by held-out cells, start too",
+}
+RANDOM = "random"  # starts of a vanilla ensemble
+PRETRAINED = "pretrained"  # starts at networks that were pre-trained to the functional prior
+STARTS = {VANILLA: (RANDOM, PRETRAINED), ANCHORED: (PRETRAINED, RANDOM)}  # the published one first
 Rows = Mapping[str, Mapping[str, Judged]]  # training set → method and choice → scores
 
 
@@ -43,11 +52,20 @@ class Tuned:
 
     choice: Choice
     epochs: int
+    n_members: int
+    start: str  # RANDOM or PRETRAINED
 
     @property
-    def name(self) -> str:
-        """The name in metrics files."""
-        return f"{self.choice.name}_{self.epochs}"
+    def names(self) -> tuple[str, ...]:
+        """A name in metrics files for each of the choices."""
+        resampling, scaling = self.choice
+        return (
+            f"resampling_{resampling}",
+            f"scaling_{scaling}",
+            f"epochs_{self.epochs}",
+            f"networks_{self.n_members}",
+            f"start_{self.start}",
+        )
 
 
 @dataclass(frozen=True)
@@ -61,12 +79,24 @@ class TrainingSet:
     def train(
         self, trainer: Trainer, method: str, tuned: Tuned, cells: problem.Samples | None = None
     ) -> bnn.Members:
-        """An ensemble on these cells, or on some of them."""
+        """An ensemble on these cells, or on some of them.
+
+        A vanilla ensemble that starts at pre-trained networks has no regulariser; an anchored one
+        that starts at random is held near the pre-trained networks all the same.
+        """
         cells = cells or self.cells
         resampling, scaling = tuned.choice
-        if method == ANCHORED:
-            return trainer.anchor(self.networks[scaling], cells, resampling, tuned.epochs)
-        return trainer.vanilla(cells, resampling, self.scalings[scaling], tuned.epochs)
+        trainer = trainer.of_size(tuned.n_members)
+        if method == VANILLA and tuned.start == RANDOM:
+            return trainer.vanilla(cells, resampling, self.scalings[scaling], tuned.epochs)
+        return trainer.anchor(
+            self.networks[scaling],
+            cells,
+            resampling,
+            tuned.epochs,
+            regulariser="low_rank" if method == ANCHORED else "none",
+            start="random" if tuned.start == RANDOM else "anchors",
+        )
 
 
 def training_sets(draw: Draw, trainer: Trainer) -> dict[str, TrainingSet]:
@@ -81,22 +111,43 @@ def training_sets(draw: Draw, trainer: Trainer) -> dict[str, TrainingSet]:
     return sets
 
 
-def tune(method: str, given: TrainingSet, trainer: Trainer) -> Tuned:
-    """Choose resampling, scaling and epochs of a method by cells that training does not see.
+def tune(method: str, given: TrainingSet, trainer: Trainer) -> dict[str, Tuned]:
+    """What cells that training does not see choose for a method, without and with its start.
 
-    θ of the prior and the ranges of scaling by the data come from all cells, for both methods.
+    First resampling, scaling and epochs together, with few networks; then the number of networks;
+    last the start. θ of the prior and the ranges of scaling by the data come from all cells, for
+    both methods.
     """
     n = len(given.cells)
     order = np.random.default_rng(trainer.seed).permutation(n)
     held_out = given.cells[order[: max(1, round(HELD_OUT * n))]]
     rest = given.cells[order[max(1, round(HELD_OUT * n)) :]]
+    settings = trainer.settings
 
+    @cache
     def density(tuned: Tuned) -> float:
         members = given.train(trainer, method, tuned, rest)
         return normal_density(members.sample(held_out.X), held_out.y)
 
-    candidates = [Tuned(choice, epochs) for choice in CHOICES for epochs in trainer.settings.tuned]
-    return max(candidates, key=density)
+    published, _ = STARTS[method]
+    few = [
+        Tuned(choice, epochs, settings.choosing, published)
+        for choice in CHOICES
+        for epochs in settings.tuned
+    ]
+    best = max(few, key=density)
+    tuned = max((replace(best, n_members=number) for number in settings.numbers), key=density)
+    started = max((replace(tuned, start=start) for start in STARTS[method]), key=density)
+    return {TUNED: tuned, TUNED_START: started}
+
+
+def as_published(method: str, settings: Why) -> dict[str, Tuned]:
+    """Each choice of resampling and scaling with everything else as published."""
+    published, _ = STARTS[method]
+    return {
+        choice.name: Tuned(choice, settings.epochs, settings.n_members, published)
+        for choice in CHOICES
+    }
 
 
 def judge_draw(
@@ -107,24 +158,30 @@ def judge_draw(
     Networks are pre-trained and choices are made once for a draw, with its first seed.
     """
     first = Trainer(settings, seeds[0])
-    few = replace(first, settings=settings.model_copy(update={"n_members": settings.choosing}))
     sets = training_sets(draw, first)
     chosen = {
-        name: {method: tune(method, given, few) for method in METHODS}
+        name: {method: tune(method, given, first) for method in METHODS}
         for name, given in sets.items()
     }
-    published = {choice.name: Tuned(choice, settings.epochs) for choice in CHOICES}
     repeats = []
     for seed in seeds:
         trainer = Trainer(settings, seed)
         rows: dict[str, dict[str, Judged]] = {name: {} for name in sets}
         for name, given in sets.items():
             for method in METHODS:
-                for choice, tuned in (published | {TUNED: chosen[name][method]}).items():
-                    members = given.train(trainer, method, tuned)
-                    rows[name][row_name(method, choice)] = judge(members, draw.test, truth)
+                rows_of_method = as_published(method, settings) | chosen[name][method]
+                judged = {
+                    tuned: judge(given.train(trainer, method, tuned), draw.test, truth)
+                    for tuned in set(rows_of_method.values())
+                }
+                for choice, tuned in rows_of_method.items():
+                    rows[name][row_name(method, choice)] = judged[tuned]
         repeats.append(rows)
-    return over_repeats(repeats), chosen
+    last = {
+        name: {method: tuned[TUNED_START] for method, tuned in methods.items()}
+        for name, methods in chosen.items()
+    }
+    return over_repeats(repeats), last
 
 
 def judge_draws(
@@ -141,11 +198,12 @@ def judge_draws(
 def _counts(
     chosen: Sequence[Mapping[str, Mapping[str, Tuned]]],
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """How many draws chose what: training set → method → choice."""
+    """How many draws chose what: training set → method → name of a choice."""
     counts: dict[str, dict[str, dict[str, int]]] = {}
     for draw in chosen:
         for case, methods in draw.items():
             for method, tuned in methods.items():
                 made = counts.setdefault(case, {}).setdefault(method, {})
-                made[tuned.name] = made.get(tuned.name, 0) + 1
+                for name in tuned.names:
+                    made[name] = made.get(name, 0) + 1
     return counts

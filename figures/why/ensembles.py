@@ -1,6 +1,6 @@
 """Vanilla and anchored ensembles of one draw, trained with equal choices, and their scores."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -109,6 +109,10 @@ class Trainer:
 
     settings: Why
     seed: int
+
+    def of_size(self, n_members: int) -> "Trainer":
+        """The same for ensembles of another number of networks."""
+        return replace(self, settings=self.settings.model_copy(update={"n_members": n_members}))
 
     def pretrain(
         self,

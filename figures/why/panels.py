@@ -24,6 +24,7 @@ TICKS = [
     "scaled by data",
     "likelihood,\nscaled by data",
     "chosen by\nheld-out cells",
+    "chosen,\nstart too",
 ]
 
 

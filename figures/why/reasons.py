@@ -131,7 +131,7 @@ def run_draw(draw: Draw, truth: Truth, settings: Why, seed: int) -> Experiments:
     sizes: dict[str, dict[str, Judged]] = {VANILLA: {}, ANCHORED: {}}
     for count in settings.members:
         name = f"members_{count}"
-        own = replace(trainer, settings=settings.model_copy(update={"n_members": count}))
+        own = trainer.of_size(count)
         sizes[VANILLA][name] = judged(own.vanilla(cells))
         sizes[ANCHORED][name] = judged(own.anchor(largest.select(range(count)), cells))
     for width in settings.widths:

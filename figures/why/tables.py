@@ -68,14 +68,21 @@ def _scores(rows: Rows, n_train: Mapping[str, int], settings: Why) -> Table:
     return Table(
         f"Vanilla and anchored ensembles with equal choices: means over {settings.draws} draws, "
         f"{settings.repeats} trainings on each, with the half width of their 95 % interval. "
-        "Held-out cells choose resampling, scaling and epochs, once for each draw and with "
-        f"ensembles of {settings.choosing} networks; the number of networks and the start are "
-        "tuned for neither method. The mixture is the density that the paper scores, the normal "
-        "one has the moments of the members; both are with noise. A spread of f is epistemic and "
-        "scaled; its coverage is that of means over arrangements.",
+        "Once for each draw held-out cells choose resampling, scaling and epochs, with "
+        f"ensembles of {settings.choosing} networks, then the number of networks, "
+        f"{_listed(settings)}, and in the last row the start as well: random, or the pre-trained "
+        "networks, from which a vanilla ensemble then starts without a regulariser. The mixture is "
+        "the density that the paper scores, the normal one has the moments of the members; both "
+        "are with noise. A spread of f is epistemic and scaled; its coverage is that of means over "
+        "arrangements.",
         HEADER,
         body,
     )
+
+
+def _listed(settings: Why) -> str:
+    *first, last = map(str, settings.numbers)
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _cells(row: Judged) -> list[str]:
@@ -142,7 +149,7 @@ def claims(rows: Rows, found: Experiments) -> list[Claim]:
                 f"tuned/{score}",
                 ABOUT,
                 f"Out of distribution anchoring still gains in {heading} when held-out cells "
-                "choose resampling, scaling and epochs of both ensembles",
+                "choose resampling, scaling, epochs and number of networks of both ensembles",
                 means,
                 is_below(Interval((0.0,) * len(tuned.values)), tuned),
             ),

@@ -20,6 +20,7 @@ SIZES = {
     "pretrain_epochs": 20,
     "epochs": 10,
     "tuned": (5, 10),
+    "numbers": (2, 4),
     "experiments": 2,
     "path": (5, 10),
     "members": (4, 6),

@@ -1,9 +1,20 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from figures.scores import Interval
 from figures.why import alike, panels, reasons, tables
-from figures.why.ensembles import ANCHORED, CHOICES, DATA, METHODS, PUBLISHED, VANILLA, Trainer
+from figures.why.ensembles import (
+    ANCHORED,
+    BOUNDS,
+    CHOICES,
+    DATA,
+    METHODS,
+    PUBLISHED,
+    VANILLA,
+    Trainer,
+)
 from tests.figures.report.committed import committed_run
 
 
@@ -23,7 +34,8 @@ def test_every_method_has_every_choice_on_every_training_set(rows_and_choices, d
     assert {case: [*methods] for case, methods in rows.items()} == dict.fromkeys(rows, names)
     assert all(len(row.rmse.values) == len(draws) for row in rows["outd"].values())
     counts = [sum(made.values()) for methods in chosen.values() for made in methods.values()]
-    assert counts == [len(draws)] * 4
+    choices = 5  # resampling, scaling, epochs, number and start
+    assert counts == [choices * len(draws)] * 4
 
 
 def test_networks_scaled_by_data_start_at_the_same_prior(draws, settings):
@@ -47,11 +59,41 @@ def test_held_out_cells_are_not_trained_on(monkeypatch, draws, settings):
         return train(self, trainer, method, tuned, cells)
 
     monkeypatch.setattr(alike.TrainingSet, "train", recording)
-    tuned = alike.tune(VANILLA, given, trainer)
+    chosen = alike.tune(VANILLA, given, trainer)
+    tuned, started = chosen.values()
     assert tuned.choice in CHOICES
     assert tuned.epochs in settings.tuned
+    assert tuned.n_members in settings.numbers
+    assert tuned.start == alike.RANDOM
+    assert started == replace(tuned, start=started.start)
     assert {len(cells) for cells in seen} == {10}  # of 12
     assert all(np.array_equal(cells.X, seen[0].X) for cells in seen)
+
+
+def test_starts_are_those_of_both_methods(draws, settings):
+    """A vanilla ensemble from pre-trained networks has no anchors; untrained it is these."""
+    trainer = Trainer(settings, 4)
+    given = alike.training_sets(draws[0], trainer)["outd"]
+    number = settings.n_members
+    trained = {
+        (method, start): given.train(
+            trainer, method, alike.Tuned(PUBLISHED, settings.epochs, number, start)
+        ).weights
+        for method in METHODS
+        for start in (alike.RANDOM, alike.PRETRAINED)
+    }
+    networks = given.networks[BOUNDS]
+    without = trainer.anchor(networks, given.cells, regulariser="none").weights
+    np.testing.assert_array_equal(trained[VANILLA, alike.PRETRAINED], without)
+    published = trainer.anchor(networks, given.cells).weights
+    np.testing.assert_array_equal(trained[ANCHORED, alike.PRETRAINED], published)
+    vanilla = trainer.vanilla(given.cells).weights
+    np.testing.assert_array_equal(trained[VANILLA, alike.RANDOM], vanilla)
+    distances = {
+        start: np.abs(trained[ANCHORED, start] - networks.weights).mean()
+        for start in (alike.RANDOM, alike.PRETRAINED)
+    }
+    assert distances[alike.RANDOM] > 2 * distances[alike.PRETRAINED]
 
 
 def test_a_gain_is_the_paired_difference_with_the_sign_of_the_score(rows_and_choices):
@@ -109,16 +151,16 @@ def test_the_committed_metrics_have_the_names_that_a_run_writes(rows_and_choices
     assert [*committed["rows"]["outd"]] == [*rows["outd"]]
     for name in ("priors", "evidence", "starts", "theta"):
         assert [*committed["found"][name]] == [*getattr(found, name)]
-    assert {without_number(each) for each in committed["found"]["sizes"][VANILLA]} == {
-        without_number(each) for each in found.sizes[VANILLA]
+    assert {without_value(each) for each in committed["found"]["sizes"][VANILLA]} == {
+        without_value(each) for each in found.sizes[VANILLA]
     }
     made = [name for methods in chosen.values() for counts in methods.values() for name in counts]
-    names = {choice.name for choice in CHOICES}
-    assert {without_number(name) for name in made} <= names
-    assert {without_number(name) for name in committed["chosen"]["outd"][VANILLA]} <= names
+    kinds = {"resampling", "scaling", "epochs", "networks", "start"}
+    assert {without_value(name) for name in made} == kinds
+    assert {without_value(name) for name in committed["chosen"]["outd"][VANILLA]} == kinds
 
 
-def without_number(name):
+def without_value(name):
     return name.rpartition("_")[0]
 
 

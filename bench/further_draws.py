@@ -1,0 +1,61 @@
+"""Tables 3 and 4 and Fig. 14 out of distribution over more draws: python -m bench.further_draws.
+
+To the 24 draws that come with the package it adds those of the given folders, each of which has
+draws/test_uniform and draws/train_beta as `python -m fe_data generate DESIGN --out draws/DESIGN`
+writes them. A draw takes about half a minute of one core.
+"""
+
+import argparse
+from pathlib import Path
+
+from figures.pipeline.paths import SHIPPED_TABLES, TEST, drawn, require_tables, table_path
+from figures.pipeline.profiles import Profile, load_profile
+from figures.pipeline.settings import TRAINING_CASE
+
+SEED = 0  # of notebook 04_materials_draws, whose 24 draws are the first here
+
+
+def out_of_distribution(folder: Path) -> Profile:
+    """The full profile with one training set, and with as many draws as a folder has cells for."""
+    from figures.materials.problem import load_paper_table
+
+    profile = load_profile("full")
+    assert profile.draws
+    case = profile.surrogate.cases[TRAINING_CASE]
+    counts = []
+    for design in (TEST, case.design):
+        require_tables(drawn(folder), design)
+        table = load_paper_table(table_path(drawn(folder), design))
+        counts.append((len(table) + len(table.failed)) // profile.datasets[design])
+    surrogate = profile.surrogate.model_copy(update={"cases": {TRAINING_CASE: case}})
+    draws = profile.draws.model_copy(update={"count": min(counts)})
+    return profile.model_copy(update={"surrogate": surrogate, "draws": draws})
+
+
+def main(folders: list[Path]) -> None:
+    """Print what anchoring gains, and the claims of the paper, over all draws."""
+    # Not above: --help is not to wait for PyTorch.
+    from figures.materials.draws import gains, load_draws, over_draws, table_of_gains, train_draws
+    from figures.materials.surrogate import comparison_claims, improvements
+
+    profiles = {folder: out_of_distribution(folder) for folder in (SHIPPED_TABLES, *folders)}
+    draws = [draw for folder, profile in profiles.items() for draw in load_draws(folder, profile)]
+    profile = profiles[SHIPPED_TABLES]
+    rows = over_draws(train_draws(draws, profile, SEED))
+    table = table_of_gains(gains(rows, [draw.outside for draw in draws]), len(draws))
+    print(f"{len(draws)} draws: {table.caption}")
+    for cells in (table.header, *table.rows):
+        print(" | ".join(cells))
+    gained = improvements(rows, TRAINING_CASE)["rmse"]
+    second = gained["E_eff_GPa"] - gained["b_eff_MPa"]
+    print(f"Table 4, gain of E_eff less that of b_eff: {second.mean:.3f} ± {second.margin:.3f}")
+    count = len(draws[0].cases[TRAINING_CASE])
+    for claim in comparison_claims(rows, {TRAINING_CASE: count}):
+        verdict = {True: "holds", False: "does not hold", None: "open"}[claim.holds]
+        print(f"{claim.about}: {claim.claim}: {verdict}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, help="with further draws")
+    main(parser.parse_args().folders)
