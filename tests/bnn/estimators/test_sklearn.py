@@ -42,6 +42,7 @@ def test_estimator_check(estimator, check):
 
 @WARNINGS
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_draws")
 @parametrize_with_checks([bnn.ExactPosterior()])
 def test_estimator_check_with_nothing_set(estimator, check):
     check(estimator)

@@ -352,7 +352,7 @@ def test_a_fit_does_not_depend_on_where_arrays_lie_in_memory():
     X = 5.0 + np.linspace(-1.0, 1.0, 9)[:, None]
     y = np.sin(3.0 * X)
     found = set()
-    for _ in range(150):
+    for _ in range(80):
         taken = [np.empty(size) for size in rng.integers(1, 50_000, 5)]  # moves what is made next
         found.add(fit_prior(X, y, 0.3, restarts=2).weights.tobytes())
         del taken

@@ -164,9 +164,11 @@ def test_the_lock_of_debian_has_the_package_of_this_shell():
 
 @pytest.mark.slow
 def test_pip_accepts_the_lock_of_python(tmp_path):
+    """Three of its packages, since pip has to load the whole of each to compare hashes."""
     lock = tmp_path / "requirements.lock"
-    lock.write_text(archive.python_lock())
-    assert "\nrocrate==" in lock.read_text()
+    packages = re.findall(r"^(?:joblib|numpy|rocrate)==.*\n", archive.python_lock(), re.MULTILINE)
+    assert len(packages) == 3
+    lock.write_text("".join(packages))
     command = [*archive.PIP, "--no-deps", "--require-hashes", "--requirement", lock]
     assert subprocess.run(command).returncode == 0
 
