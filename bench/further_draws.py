@@ -4,8 +4,8 @@ To the 24 draws that come with the package it adds those of the given folders, e
 draws/test_uniform and draws/train_beta as `python -m fe_data generate DESIGN --out draws/DESIGN`
 writes them. A draw takes about a minute of one core.
 
-The findings quote 60 draws: SEED36 has 24 (`--count 1200 --seed 36` for both designs), SEED60 has 12
-(`--count 600 --seed 60`).
+The findings quote 60 draws: SEED36 has 24 (`--count 1200 --seed 36` for both designs), and SEED60
+has 12 (`--count 600 --seed 60`).
 """
 
 import argparse

@@ -9,12 +9,13 @@ import itertools
 import logging
 import multiprocessing
 import os
+import queue
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import CancelledError, Executor, Future
 from multiprocessing import resource_tracker
 from typing import Any
 
@@ -160,18 +161,24 @@ def _results(
     running: dict[Future[Any], Any],
 ) -> Iterator[Any]:
     """Results in the order in which they are ready, with at most `width` tasks in `running`."""
+    # Locks of futures are taken while interrupts are blocked, which `concurrent.futures.wait` does
+    # not do: the thread that manages the workers would wait for ever for one that is left taken.
     waiting = iter(tasks)
+    ready: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
     try:
         while True:
             with interrupts_blocked():
                 for task in itertools.islice(waiting, width - len(running)):
-                    running[executor.submit(function, task)] = task
+                    future = executor.submit(function, task)
+                    running[future] = task
+                    future.add_done_callback(ready.put)
             if not running:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            future = ready.get()
+            with interrupts_blocked():
                 result = _result(future, running)
                 del running[future]
-                yield result
+            yield result
     except BrokenProcessPool:
         raise WorkerDied(list(running.values())) from None
 
