@@ -25,7 +25,9 @@ class Manager(Executor):
     def submit(self, function, task):
         self.future = Future()
         self.future._condition = Interrupting()
-        threading.Timer(0.05, self.future.set_result, [function(task)]).start()
+        self.timer = threading.Timer(0.05, self.future.set_result, [function(task)])
+        self.timer.daemon = True
+        self.timer.start()
         return self.future
 
 
@@ -37,9 +39,14 @@ def test_an_interrupt_leaves_no_lock_of_a_future_taken():
     free = []
 
     def take():
-        free.append(manager.future._condition.acquire(timeout=5.0))
+        taken = manager.future._condition.acquire(timeout=5.0)
+        free.append(taken)
+        if taken:
+            manager.future._condition.release()
 
     thread = threading.Thread(target=take)
     thread.start()
     thread.join()
     assert free == [True]
+    manager.timer.join(timeout=5.0)
+    assert not manager.timer.is_alive()
