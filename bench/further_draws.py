@@ -2,7 +2,7 @@
 
 To the 24 draws that come with the package it adds those of the given folders, each of which has
 draws/test_uniform and draws/train_beta as `python -m fe_data generate DESIGN --out draws/DESIGN`
-writes them. A draw takes about a minute of one core.
+writes them. The trainings of a draw take about a minute of one core.
 
 The findings quote 60 draws: SEED36 has 24 (`--count 1200 --seed 36` for both designs), and SEED60
 has 12 (`--count 600 --seed 60`).
@@ -61,4 +61,7 @@ def main(folders: list[Path]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path, help="with further draws")
-    main(parser.parse_args().folders)
+    try:
+        main(parser.parse_args().folders)
+    except FileNotFoundError as error:  # of a folder without one of the tables
+        parser.error(str(error))
