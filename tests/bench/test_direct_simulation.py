@@ -29,6 +29,7 @@ def test_a_pixel_has_the_strain_of_a_linear_displacement(element):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("element", ELEMENTS)
 def test_pixels_of_the_matrix_alone_follow_the_material(element):
     """Uniform strain: what any element gives."""
@@ -42,6 +43,7 @@ def test_pixels_of_the_matrix_alone_follow_the_material(element):
         np.testing.assert_allclose(theirs[name], ours[name], rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_pixels_approach_our_cell_from_above():
     """Standard squares lock, those of a mean dilatation less, and both fall with their size."""
     settings = Settings(n_fibres=2, hardening=study.TABLE)
@@ -65,6 +67,7 @@ TURNING = """strain_xx,strain_xy,increments
 """
 
 
+@pytest.mark.slow
 def test_both_solvers_take_a_path_of_the_study_that_turns(tmp_path):
     """Tension to 2 %, then to compression of 1 % with shear; the same from the command line."""
     path = Loading([(0.02, None, 0.0), (-0.01, None, 0.01)], increments=8)

@@ -57,6 +57,7 @@ def test_a_folder_without_tables_is_refused(tmp_path):
         further_draws.main([tmp_path])
 
 
+@pytest.mark.slow
 def test_a_folder_without_tables_is_one_sentence(tmp_path):
     command = [sys.executable, "-m", "bench.further_draws", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -136,6 +136,7 @@ def test_ranges_whose_squares_are_zero_are_refused(name, unit):
             clone(MODELS[name]).fit(*data)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("name", MODELS)
 def test_predictions_in_small_units(name):

@@ -17,6 +17,7 @@ print(middle - start, time.process_time() - middle)
 """
 
 
+@pytest.mark.slow
 def test_importing_the_package_imports_neither_pictures_nor_a_compiler():
     """Matplotlib and numba wait until they are used; pandas, if installed, comes with sklearn."""
     code = (

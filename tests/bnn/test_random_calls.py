@@ -79,6 +79,7 @@ def test_numbers_that_are_not_finite_do_not_pass(name):
 ARGUMENTS = [(name, argument) for name, call in CALLS.items() for argument in call.arguments]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, derandomize=True, deadline=None, database=None)
 @given(st.sampled_from(ARGUMENTS), st.sampled_from(range(len(WRONG))))
 def test_a_random_wrong_argument_is_named(call, number):

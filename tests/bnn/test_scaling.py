@@ -46,6 +46,7 @@ def test_a_constant_column_has_room_around_it():
     np.testing.assert_array_equal([scaler.low, scaler.high], [[100, -1, 0], [300, 1, 3]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [VanillaEnsemble, AnchoredEnsemble])
 def test_data_far_outside_the_bounds_are_pointed_out(make):
     """Standardised data without bounds are not: they reach 4 standard deviations."""

@@ -11,6 +11,7 @@ from prior_study.reconstruction import ARCHITECTURE
 BRIEF = ["--priors", "A", "--members", "3", "--epochs-scale", "0.02"]
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_study_and_prints_its_tables(tmp_path, capsys):
     out = tmp_path / "study.npz"
     assert main([*BRIEF, "--out", str(out), "--optimiser", "proper", "--seed", "5"]) == 0

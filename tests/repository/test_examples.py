@@ -64,6 +64,7 @@ def skeleton(text: str) -> set[str]:
     return {re.sub(r"-?\d[\d.]*", "#", " ".join(line.split())) for line in text.splitlines()}
 
 
+@pytest.mark.slow
 def test_cells_are_stiffer_than_the_matrix_and_softer_than_the_rule_of_mixtures(
     run, tmp_path, monkeypatch
 ):
@@ -77,6 +78,7 @@ def test_cells_are_stiffer_than_the_matrix_and_softer_than_the_rule_of_mixtures(
     assert 0 < band < 60
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning", "ignore:.*fork:DeprecationWarning")
 def test_the_loop_goes_on_wherever_it_is_killed(run, tmp_path, monkeypatch):
     """Killed before its second file, its fifth, ...; one cell a kill is simulated again at most."""
@@ -118,6 +120,7 @@ def test_the_loop_goes_on_wherever_it_is_killed(run, tmp_path, monkeypatch):
     assert len(list(log.iterdir())) <= 8 + 8 + kills
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_campaign_of_any_command_goes_on_after_a_kill(run, tmp_path):
     """Killed by the first command of its second round; none is run again but that one."""
@@ -150,6 +153,7 @@ def test_a_campaign_of_any_command_goes_on_after_a_kill(run, tmp_path):
     assert 1.0 < factor < 1.5
 
 
+@pytest.mark.slow
 def test_stiffness_is_sensitive_to_the_fibres_and_not_to_hardening(run):
     said = run("sensitivity", "--points", "128")
     pattern = r"E_eff_GPa: .* vf (.*) \(.*E_f_GPa (.*) \(.*b_m_MPa (.*) \(.*c_m (.*) \("
@@ -159,6 +163,7 @@ def test_stiffness_is_sensitive_to_the_fibres_and_not_to_hardening(run):
     assert "length scale / range of vf" in said
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
 def test_a_table_is_learnt_scored_saved_and_loaded(run, tmp_path):
     said = run("table", "--rows", "40", "--test", "fe_data/datasets/test_uniform.csv")
@@ -170,6 +175,7 @@ def test_a_table_is_learnt_scored_saved_and_loaded(run, tmp_path):
     assert (tmp_path / "picture.npz").exists()
 
 
+@pytest.mark.slow
 def test_a_table_has_any_columns_and_rows_without_a_number_are_left_out(run, tmp_path, capsys):
     path = tmp_path / "own.csv"
     rows = [f"{x / 10},{x % 7},{3 * x / 10 + (x % 7) ** 2}" for x in range(40)]
@@ -214,6 +220,7 @@ def test_a_table_that_nothing_can_be_learnt_from_is_refused_in_a_sentence(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_errors_of_cross_validation_are_those_of_a_smooth_function(run):
     """E scatters by 13 GPa over the cells."""
     said = run("cross_validation", "--rows", "24", "--folds", "3")
@@ -222,6 +229,7 @@ def test_errors_of_cross_validation_are_those_of_a_smooth_function(run):
     assert max(errors) < 4
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
 def test_conformal_intervals_hold_cells_that_were_not_learnt(run):
     said = run("conformal", "--cells", "20")
@@ -238,6 +246,7 @@ def test_a_cyclic_path_ends_in_a_loop_and_its_fields_in_a_file(run, tmp_path):
     assert (tmp_path / "picture.xdmf").exists()
 
 
+@pytest.mark.slow
 def test_a_low_fidelity_model_reaches_beyond_the_data(run):
     said = run("low_fidelity", "--members", "4")
     pattern = r"(?s)uncertain +RMSE ([\d.]+).*corrected +RMSE ([\d.]+).*without +RMSE ([\d.]+)"
@@ -245,6 +254,7 @@ def test_a_low_fidelity_model_reaches_beyond_the_data(run):
     assert max(uncertain, corrected) < 0.5 * without
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_networks_anchored_to_halpin_and_tsai_know_more_of_cells_with_many_fibres(run):
     said = run("anchored", "--cells", "16", "--members", "8", "--fibres", "12")
@@ -252,6 +262,7 @@ def test_networks_anchored_to_halpin_and_tsai_know_more_of_cells_with_many_fibre
     assert anchored < starts / 2
 
 
+@pytest.mark.slow
 def test_mean_fields_of_uncertain_parameters_are_within_the_spread_of_cells(run):
     said = run("mean_fields", "--draws", "2")
     found = numbers(said, r"(?s)are +RMSE ([\d.]+).*uncertain +RMSE ([\d.]+), inside 95 % ([\d.]+)")
@@ -259,6 +270,7 @@ def test_mean_fields_of_uncertain_parameters_are_within_the_spread_of_cells(run)
     assert found[2] > 0.7
 
 
+@pytest.mark.slow
 def test_a_plate_is_stiffer_than_the_matrix_and_softer_than_its_stiffest_point(run):
     """Plane strain: a matrix of 100 GPa, and 0.37 of fibres of 400 GPa in the rule of mixtures."""
     modulus, band = numbers(run("plate", "--members", "3"), r"([\d.]+) ± ([\d.]+) GPa")

@@ -147,6 +147,7 @@ def test_the_readme_is_read_in_one_go():
     assert max(map(len, lines)) <= 200
 
 
+@pytest.mark.slow
 def test_the_python_of_the_readme_prints_what_stands_below_it(capsys):
     """Numbers are those of a mesh and of a search: their last digits are another machine's."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -161,6 +162,7 @@ def test_the_python_of_the_readme_prints_what_stands_below_it(capsys):
         assert numbers[0] == pytest.approx(numbers[1], rel=0.01, abs=0.1)
 
 
+@pytest.mark.slow
 def test_the_python_of_fe_data_runs(capsys):
     text = (ROOT / "fe_data" / "README.md").read_text(encoding="utf-8")
     for code in re.findall(r"```python\n(.*?)```", text, re.S):

@@ -20,6 +20,7 @@ def call(monkeypatch, tmp_path):
     return call
 
 
+@pytest.mark.slow
 def test_it_runs_a_folder_and_writes_its_pages(call, folder, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("Before\n<!-- scoreboard -->\n<!-- end scoreboard -->\n", encoding="utf-8")

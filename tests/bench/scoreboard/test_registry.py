@@ -121,6 +121,7 @@ def test_residuals_are_of_the_most_likely_mean_fields():
     assert "elppd" not in found
 
 
+@pytest.mark.slow
 def test_a_deep_ensemble_is_the_mixture_of_its_members(monkeypatch):
     kind = worker.load(LIBRARIES / "pytorch.py", "DeepEnsemble")
     own = kind.one.__globals__
@@ -140,6 +141,7 @@ def test_a_deep_ensemble_is_the_mixture_of_its_members(monkeypatch):
     assert len({float(m[0, 0]) for m in means}) == 5
 
 
+@pytest.mark.slow
 def test_the_default_tells_its_own_density():
     kind = worker.load(LIBRARIES / "ours.py", "Default")
     rng = np.random.default_rng(0)

@@ -84,6 +84,7 @@ def study(tmp_path, monkeypatch, results):
     return study
 
 
+@pytest.mark.slow
 def test_what_fails_is_recorded_and_the_next_one_runs(study):
     rows = study("Broken", "Slow", "Gone", "Blind", "Mean", splits=2)
     errors = {name: row.get("error") for (name, split), row in rows.items() if split == 0}
@@ -126,6 +127,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(study, results):
     assert len([json.loads(line) for line in results.path.read_text().splitlines()]) == 2
 
 
+@pytest.mark.slow
 def test_splits_come_out_the_same_in_any_order(study, results):
     study("Mean", "Blind", splits=2)
     together = sorted(_without_times(results.path))

@@ -43,6 +43,7 @@ def scores_on_other_cells(name, rows, columns=(0, 1, 2, 3, 4)):
     return explained, covered
 
 
+@pytest.mark.slow
 def test_the_default_is_good_on_outputs_of_a_shipped_table():
     """Units differ by four orders of magnitude, and the noise of b is 10 MPa, that of ν 0.001."""
     explained, covered = scores_on_other_cells("train_uniform.csv", 50, (0, 3))
@@ -123,6 +124,7 @@ def test_ensembles_take_the_same_noise_and_prior(make, noise):
         np.testing.assert_array_equal(model.prior_.weights, exact.prior_.weights)
 
 
+@pytest.mark.slow
 def test_the_evidence_of_many_data_is_that_of_some_of_them():
     points = RNG.uniform(-1.0, 1.0, (400, 1))
     values = np.sin(3.0 * points[:, 0]) + 0.1 * RNG.standard_normal(400)

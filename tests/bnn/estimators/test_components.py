@@ -44,6 +44,7 @@ TOLD = re.search(r"([\d., and]+) of its true value.*?little about: ([\d., and]+)
 RATIOS = [[float(number) for number in re.findall(r"\d\.\d\d", part)] for part in TOLD.groups()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("explained", "told"), [(0.95, RATIOS[0]), (0.9999, RATIOS[1])])
 @pytest.mark.parametrize("number", range(4))
 def test_the_rest_is_that_of_new_curves(number, explained, told):
@@ -142,6 +143,7 @@ def test_draws_of_the_posterior_are_curves(components):
     np.testing.assert_allclose(curves.std(axis=0), std, rtol=0.05)
 
 
+@pytest.mark.slow
 def test_components_are_found_where_none_are_given():
     model = ComponentRegressor(ExactPosterior(noise=0.01)).fit(X, NOISY)
     expected = PrincipalComponents.fit(NOISY)

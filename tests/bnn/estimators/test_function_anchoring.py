@@ -97,6 +97,7 @@ def test_wide_networks_sample_the_gp_posterior(noise):
 CUBIC = bnn.RandomMean(lambda X, rng: 5.0 * rng.uniform(-1.0, 1.0) * X[:, 0] ** 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mean", "kernel", "low", "y", "apart", "off"),
     [

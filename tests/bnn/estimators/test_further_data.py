@@ -38,6 +38,7 @@ def given(model):
     return clone(model).set_params(**changes)
 
 
+@pytest.mark.slow
 @ANY
 @BRIEF
 def test_kept_is_as_given(model, y):
@@ -65,6 +66,7 @@ def test_one_further_datum_is_enough():
     assert model.fit(X[:1], Y[:1], keep_prior=True).predict(NEW).shape == (5, 2)
 
 
+@pytest.mark.slow
 @ANY
 @BRIEF
 def test_a_fit_remembers_nothing_of_an_earlier_one(model, y):
@@ -74,6 +76,7 @@ def test_a_fit_remembers_nothing_of_an_earlier_one(model, y):
     np.testing.assert_array_equal(used.predict(NEW), fresh.predict(NEW))
 
 
+@pytest.mark.slow
 @BRIEF
 def test_labels_without_meaning_are_not_predicted():
     """Whatever is known of held-out data is a leak, their mean too, which differs by fold."""
@@ -105,6 +108,7 @@ def test_a_search_over_nested_parameters_finds_the_longer_training():
     assert chosen == {"componentregressor__estimator__noise": 0.1}
 
 
+@pytest.mark.slow
 @ANY
 @BRIEF
 def test_a_loaded_model_can_be_fitted_again(model, y, tmp_path):

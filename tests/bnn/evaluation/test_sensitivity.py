@@ -45,6 +45,7 @@ def test_main_effects_are_means_over_the_other_inputs():
     np.testing.assert_array_equal(found.effects[1], np.full((3, 25), 3.0))
 
 
+@pytest.mark.slow
 def test_a_surrogate_of_forty_runs_and_a_table_has_those_of_its_function():
     """Of a sum, 4/5 and 1/5, in bounds of other units."""
     X = np.random.default_rng(0).uniform([0.0, 100.0], [2.0, 300.0], (40, 2))

@@ -168,6 +168,7 @@ def family(scale, mixing):
     return bnn.Warped(parts + trend, (-1.0, 200.0), (2.0, 200.0), (1.5, -2.0), mixing)
 
 
+@pytest.mark.slow
 def test_warped_sums_beside_other_kernels_are_the_textbook_s(compiled):
     """Inside the range of the data, on its edges and outside."""
     C = ((0.0, 0.4), (-0.3, 0.1))
@@ -264,6 +265,7 @@ def print_size_and_time(words, library, points, found, folder):
     assert size < 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimate", ["average", "maximum"])
 def test_the_prior_by_evidence_of_a_hundred_cells_fits(compiled, tmp_path, estimate):
     """The mixture of fit_prior, or one prior; five outputs, and noise with heavy tails."""

@@ -121,6 +121,7 @@ def test_members_in_parts_of_the_outputs_are_those_of_python(compiled, monkeypat
     agree(values, model.sample(points))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "sizes", "words"),
     [

@@ -120,6 +120,7 @@ def test_it_agrees_with_choose_on_the_best_candidate_and_is_optimised_from_there
     assert optimize_acqf(function, bounds, 1, **start)[1] >= values.max()
 
 
+@pytest.mark.slow
 def test_what_has_no_covariances_and_a_missing_library_are_said(varying, monkeypatch):
     with pytest.raises(TypeError, match=r"model = ExactPosterior.*: must be an ensemble"):
         botorch_model(bnn.ExactPosterior().fit(X, Y))

@@ -147,6 +147,7 @@ def test_a_minibatch_has_the_precisions_of_its_points(resampling):
         assert loss == pytest.approx(np.mean(np.sum(residuals * solved, axis=1)), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_resampled_data_scatter_as_the_noise_does():
     """20,000 draws at two points, within 5 standard errors of their covariances."""
     generators = [np.random.default_rng(i) for i in range(20_000)]
@@ -193,6 +194,7 @@ def test_the_search_for_a_prior_knows_the_noise_of_each_point():
             assert evidence(best.variance, moved) < largest
 
 
+@pytest.mark.slow
 def test_noise_is_told_without_replicates():
     """Slopes and correlation of 120 data, within 5 of the standard errors of residuals alone."""
     rng = np.random.default_rng(5)
@@ -313,6 +315,7 @@ def test_what_few_replicates_do_not_tell_is_said(n_out):
         assert f"joint 95% region of the outputs holds about {np.mean(held):.0%}"[:-2] in words
 
 
+@pytest.mark.slow
 def test_few_groups_tell_little_of_noise_by_input():
     """Four inputs with three runs each: the share that is said beside that of other replicates."""
     rng = np.random.default_rng(1)

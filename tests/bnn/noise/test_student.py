@@ -136,6 +136,7 @@ def test_many_degrees_of_freedom_are_gaussian_noise_and_a_mixture_of_one_is_it(n
         np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_prior_is_found_beside_outliers():
     """With 4 gross outliers among 40 data the posterior is close to that of the other 36."""
     rng = np.random.default_rng(3)
@@ -163,6 +164,7 @@ def first(seeds, n):
     return [*seeds[:n], *(pytest.param(seed, marks=pytest.mark.slow) for seed in seeds[n:])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outliers", [[15], [6, 15, 24]], ids=["one", "three"])
 @pytest.mark.parametrize("seed", first(range(3), 1))
 def test_the_prior_does_not_bend_to_outliers(outliers, seed):

@@ -221,6 +221,7 @@ def test_the_factor_of_a_low_fidelity_model_is_integrated_out():
     assert posterior.log_evidence() == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_a_low_fidelity_model_helps_and_is_not_believed():
     """Beside no model, and the model with uncertain factors alone; -s prints the README's."""
     found = {"model and discrepancy": [], "no model": [], "model alone": []}

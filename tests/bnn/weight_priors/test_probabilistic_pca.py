@@ -86,6 +86,7 @@ def smooth():
     ).pretrain(n_features=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resampling", ["likelihood", "bootstrap"])
 @pytest.mark.parametrize("regulariser", ["probabilistic_pca", "factorised", "isotropic"])
 def test_gauss_newton_reaches_the_optimum(regulariser, resampling, smooth, line_data):

@@ -36,6 +36,7 @@ def test_more_networks_see_more_of_the_gradient(results):
     assert np.all(np.array(seen[1]) > np.array(seen[0]))
 
 
+@pytest.mark.slow
 def test_noise_study_runs_under_each_covariance(problems, settings):
     problem = problems["outd"]
     tasks = problem.under_noise(np.diag(problem.noise**2) + 0.001)

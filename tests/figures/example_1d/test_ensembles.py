@@ -40,6 +40,7 @@ def test_published_anchors_repeat_the_first_kernel_and_leave_the_start_alone():
         np.testing.assert_array_equal(anchors[:, part], weights[:, part])
 
 
+@pytest.mark.slow
 def test_repeats_differ_but_the_exact_posterior_does_not(repeats):
     first, second = repeats
     assert np.abs(first["vanilla"].mean - second["vanilla"].mean).max() > 1e-3

@@ -58,6 +58,7 @@ def test_tables_have_every_model_on_every_training_set(rows):
     assert [len(table.rows) for table in found] == [len(MODELS) * len(CASES), 1]
 
 
+@pytest.mark.slow
 def test_pictures_show_every_output_and_every_training_set(rows, tmp_path):
     values = 1.0 + np.random.default_rng(0).uniform(size=(20, 5))
     figure = against_truth(values, values, values[:, 0], ("x", "y"), tolerance=0.1, log=True)

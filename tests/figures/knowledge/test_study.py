@@ -73,6 +73,7 @@ def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draw
     assert found.rmse == pytest.approx(np.sqrt(np.mean(error**2)))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize(("name", "noise"), [("default", None), ("default_by_input", "by_input")])
 def test_recommended_estimators_are_those_that_a_user_writes(draws, name, noise):

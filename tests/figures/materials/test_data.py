@@ -69,6 +69,7 @@ def test_mutual_information_of_a_gaussian_pair_is_the_closed_form():
     assert found == pytest.approx(-0.5 * np.log(1 - rho**2), abs=0.06)
 
 
+@pytest.mark.slow
 def test_chance_level_is_reached_by_independent_pairs_rarely():
     rng = np.random.default_rng(3)
     X = rng.uniform(size=(50, 2))
@@ -131,6 +132,7 @@ def test_pictures_show_every_set_and_group(tables, replicates):
     plt.close("all")
 
 
+@pytest.mark.slow
 def test_notebook_draws_the_cell_and_says_what_it_lacks(executed):
     metrics = json.loads((executed / "03_materials_data.json").read_text())
     assert set(metrics["figures"]) == {"fig08_overview.png", "fig09_histograms.svg"}

@@ -59,6 +59,7 @@ print("seed", seed, Path("notebooks").is_dir())
 """
 
 
+@pytest.mark.slow
 def test_an_executed_notebook_is_a_page_and_removes_pictures_that_it_no_longer_draws(
     tmp_path, monkeypatch
 ):

@@ -12,6 +12,7 @@ from figures.style import shows_something
 from prior_study.study import SOURCES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["priors", "histograms", "correlations", "reconstructed", "singular_values"],

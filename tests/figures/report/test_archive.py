@@ -45,6 +45,7 @@ def graph(written):
     return {entity["@id"]: entity for entity in document["@graph"]}
 
 
+@pytest.mark.slow
 def test_it_has_every_file_of_the_commit_and_the_locks(written):
     names = archive.output("git", "ls-tree", "-r", "--name-only", "-z", "HEAD").split("\0")
     assert not [name for name in names if not (written[1] / name).exists()]
@@ -95,6 +96,7 @@ def test_to_ask_for_the_commit_takes_no_lock(tmp_path):
     assert (tmp_path / ".git" / "index").stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
 def test_it_depends_on_the_commit_alone(written, tmp_path):
     assert write(tmp_path / "again")[0].read_bytes() == written[0].read_bytes()
 
@@ -126,6 +128,7 @@ def as_list(value):
     return value if isinstance(value, list) else [value]
 
 
+@pytest.mark.slow
 def test_page_site_and_article_go_with_what_is_committed_only(tmp_path, monkeypatch):
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", "--depth=1", f"file://{ROOT}", clone], check=True)

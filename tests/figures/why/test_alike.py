@@ -28,6 +28,7 @@ def found(draws, truth, settings):
     return reasons.run_draws(draws, truth, settings, seed=3)
 
 
+@pytest.mark.slow
 def test_every_method_has_every_choice_on_every_training_set(rows_and_choices, draws):
     rows, chosen = rows_and_choices
     names = [alike.row_name(m, choice) for m in METHODS for choice in alike.LABELS]
@@ -127,6 +128,7 @@ def test_wrong_priors_have_less_evidence_than_a_right_one(draws):
     assert evidence["theta_reversed"] < evidence["theta_zero"] < evidence["published"]
 
 
+@pytest.mark.slow
 def test_tables_claims_and_pictures_come_from_the_same_numbers(
     rows_and_choices, found, draws, settings
 ):

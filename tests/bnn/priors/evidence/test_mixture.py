@@ -41,6 +41,7 @@ def test_a_turned_wave_is_mixed():
     assert best_family(X, y).mixed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "kind"),
     [
@@ -83,6 +84,7 @@ def test_intervals_hold_functions_across_a_gap():
     assert np.mean(held) > 0.88
 
 
+@pytest.mark.slow
 @FEW
 def test_odd_tables_are_taken():
     """A constant input, one of two values, repeated rows, and an output of three values."""
@@ -100,6 +102,7 @@ def test_odd_tables_are_taken():
     np.testing.assert_allclose(model.predict(moved), mean)
 
 
+@pytest.mark.slow
 def test_outputs_have_processes_and_noise_of_their_own():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(40, 2))
@@ -142,6 +145,7 @@ def test_an_input_that_varies_in_few_of_many_data_has_its_effect(searched):
     assert with_it - without == pytest.approx(3.0, abs=0.5)
 
 
+@pytest.mark.slow
 @FEW
 def test_an_output_that_varies_in_few_of_many_data_is_taken(searched):
     X = np.random.default_rng(0).uniform(size=(100, 1))
@@ -163,6 +167,7 @@ def test_all_that_varies_does_so_in_the_searches(searched):
     np.testing.assert_array_equal(mixture._searched_rows(X, y, 0), expected)
 
 
+@pytest.mark.slow
 def test_components_that_count_by_some_data_count_by_all(monkeypatch):
     """The evidence of ten times as many data would leave one of the components."""
     monkeypatch.setattr(mixture, "SEARCHED", 40)
