@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bench.scoreboard.problems import CASES, is_composite
+from bench.scoreboard.problems import CASES, COMPOSITE, FRESH, is_composite
 from bench.scoreboard.registry import CELLS, OURS, PEERS, Peer
+from figures.knowledge.findings import in_words
 
 # Score → its name, decimals, and whether more is better; None: neither more nor less is.
 SCORES = {
@@ -73,11 +74,22 @@ class Board:
         rows = (row for row in self.rows if "published" in row)
         return {(row["problem"], row["published"]): row for row in rows}
 
+    @cached_property
+    def cells(self) -> str:
+        """Name of the composite's draws: fresh ones as soon as ours has run on all of them."""
+        ran = all((f"{FRESH}/{case}", OURS[CELLS].name) in self.found for case in CASES)
+        return FRESH if ran else COMPOSITE
+
     @property
     def problems(self) -> list[str]:
-        """Names: public sets by the kind of their splits, then the composite's."""
+        """Names: public sets by the kind of their splits, then the composite's of one name."""
         names = {problem for problem, _ in [*self.found, *self.published]}
-        return sorted(names, key=_place)
+        shown = [name for name in names if not is_composite(name) or self._is_shown(name)]
+        return sorted(shown, key=_place)
+
+    def _is_shown(self, name: str) -> bool:
+        """Whether draws of the composite are those that are shown, or a folder's of one's own."""
+        return name.partition("/")[0] not in {FRESH, COMPOSITE} - {self.cells}
 
     def rivals(self, problem: str) -> list[Rival]:
         """Who ran on a problem or has published scores, in the order of the registry."""
@@ -160,6 +172,14 @@ class Board:
             for name in everywhere:
                 found[name].append(1 + sum(means[name] < other for other in means.values()))
         return {name: float(np.mean(ranks)) for name, ranks in found.items()}
+
+
+def title(problem: str) -> str:
+    """What a problem is called."""
+    name, _, kind = problem.partition("/")
+    if name == FRESH:
+        name = "composite"
+    return f"{name}, {in_words(kind) if is_composite(problem) else kind}"
 
 
 def _place(problem: str) -> tuple:

@@ -8,11 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench.scoreboard.comparison import Board, Rival
+from bench.scoreboard.comparison import Board, Rival, title
 from bench.scoreboard.problems import is_composite
 from bench.scoreboard.public import HOLDOUT
 from bench.scoreboard.registry import CELLS, OURS, PEERS
-from figures.knowledge.findings import in_words
 from figures.style import STYLE, WIDTH
 
 LINEAR = 0.1  # differences up to which the axis is linear; logarithmic beyond
@@ -80,8 +79,7 @@ def _panel(axes: Axes, board: Board, problem: str, rivals: Sequence[Rival]) -> N
         margin = 2 * gap.error if np.isfinite(gap.error) else 0.0
         filled = colour if np.isfinite(gap.error) else "none"  # open: one split, no error
         axes.errorbar(gap.mean, i, xerr=margin, fmt="o", ms=4, capsize=2, color=colour, mfc=filled)
-    name, _, kind = problem.partition("/")
-    axes.set_title(f"{name}, {in_words(kind) if is_composite(problem) else kind}")
+    axes.set_title(title(problem))
     axes.set_xscale("symlog", linthresh=LINEAR)
     axes.set_xlim(-FARTHEST, FARTHEST)
     axes.set_xticks(TICKS, [f"{tick:g}".replace("-", "−") for tick in TICKS], fontsize=6)

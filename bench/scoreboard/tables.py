@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bench.scoreboard.comparison import JUDGED, SCORES, Board, Gap, Rival, between
+from bench.scoreboard.comparison import JUDGED, SCORES, Board, Gap, Rival, between, title
 from bench.scoreboard.picture import picture, rows_of_panels
-from bench.scoreboard.problems import CASES, COMPOSITE, FRESH, is_composite
+from bench.scoreboard.problems import CASES, FRESH, is_composite
 from bench.scoreboard.public import HOLDOUT
 from bench.scoreboard.registry import CELLS, EQUAL_NOISE, OURS, PEERS, Peer
 from figures.knowledge.findings import in_words
@@ -41,12 +41,6 @@ def shown(gap: Gap | None, decimals: int, factor: float = 1.0) -> str:
     error = 2 * abs(factor) * gap.error
     more = f" ± {error:.{decimals}f}" if np.isfinite(error) else ""
     return digits(factor * gap.mean, decimals) + more
-
-
-def title(problem: str) -> str:
-    """What a problem is called."""
-    name, _, kind = problem.partition("/")
-    return f"{name}, {in_words(kind) if is_composite(problem) else kind}"
 
 
 def label(board: Board, problems: Sequence[str], rival: Rival) -> str:
@@ -201,14 +195,13 @@ def noise_table(board: Board) -> str:
 
 
 def on_cells(board: Board, case: str) -> str:
-    """A training set of the composite as a problem: of fresh draws where ours has run on all."""
-    ran = all((f"{FRESH}/{each}", OURS[CELLS].name) in board.found for each in CASES)
-    return f"{FRESH if ran else COMPOSITE}/{case}"
+    """A training set of the composite as a problem, of the draws that are shown."""
+    return f"{board.cells}/{case}"
 
 
 def draws(board: Board) -> str:
     """A sentence on the draws that the tables are of."""
-    if on_cells(board, TIMED).startswith(FRESH):
+    if board.cells == FRESH:
         return "Of fresh draws, which were never used before the default was fixed:"
     return "Of the draws of the shipped tables, which the default may have been chosen by:"
 

@@ -92,6 +92,8 @@ def test_fresh_draws_take_the_place_of_the_shipped_ones_once_ours_has_all(result
     board = Board([*shipped, *fresh, *theirs])
     assert "nothing set | 150 ± 0 | 150 ± 0 |" in tables.score_table(board)
     assert "| out of distribution | ahead | level | level |" in tables.verdict_table(board)
+    assert "| SMT, KRG | · · · | · · · | · · · | + = = |" in tables.standing(board)
+    assert tables.differences(board).count("**composite, ") == len(CASES)
 
 
 def test_the_narrow_table_has_what_one_decides_by_and_the_wide_one_everything(result, current):
