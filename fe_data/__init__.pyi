@@ -10,6 +10,9 @@ from .dataset.generate import Interrupted as Interrupted
 from .dataset.generate import Stopped as Stopped
 from .dataset.generate import Summary as Summary
 from .dataset.generate import generate as generate
+from .dataset.paths import cycle as cycle
+from .dataset.paths import path_design as path_design
+from .dataset.paths import random_walk as random_walk
 from .dataset.record import DamagedRecord as DamagedRecord
 from .dataset.record import decode_arrays as decode_arrays
 from .dataset.storage import FolderInUse as FolderInUse
@@ -28,6 +31,7 @@ from .geometry.microstructure import Microstructure as Microstructure
 from .homogenisation.anisotropy import Anisotropy as Anisotropy
 from .homogenisation.anisotropy import anisotropy as anisotropy
 from .homogenisation.mean_field import mean_field as mean_field
+from .homogenisation.mean_field import strain_concentration as strain_concentration
 from .loading import Loading as Loading
 from .mechanics.rve import LoadStep as LoadStep
 from .mechanics.rve import RVEResult as RVEResult

@@ -43,7 +43,12 @@ _NODES, _WEIGHTS = roots_hermitenorm(9)
 # Where b_eff and c_eff are near those of cells (docs/fe_model.md), and the least b_m at all.
 _HOLDS = {"b_m": (250.0, 1000.0), "c_m": (0.2, 0.55)}
 _LEAST_HARDENING_MPa = 50.0
-_BOUNDS = {"reference": (0, 1), "hardening": (1e-3, 1e3), "fluctuation": (0, 1)}
+_BOUNDS = {
+    "reference": (0, 1),
+    "hardening": (1e-3, 1e3),
+    "fluctuation": (0, 1),
+    "softening": (1e-3, 1),
+}
 _STEP = 1e-20j  # imaginary: derivatives have no rounding error (Squire & Trapp, SIAM Rev. 40, 1998)
 # Outputs that mean fields have a model for.
 MODELLED = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
@@ -119,6 +124,56 @@ def mean_field(
         b_eff, c_eff = cells.power_law(G_s, reached)
         columns_by_name |= {"b_eff_MPa": b_eff, "c_eff": c_eff}
     return np.stack([columns_by_name[name] for name in outputs], axis=-1)
+
+
+def strain_concentration(
+    inputs: ArrayLike,
+    settings: Settings | None = None,
+    *,
+    reference: ArrayLike = 0.0,
+    softening: ArrayLike = 1.0,
+) -> Floats:
+    """Mean strains of matrix and fibres over the strain of a cell, by mean fields.
+
+    Args:
+        inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.
+        settings: Phases; None takes the defaults.
+        reference: Reference medium in [0, 1], see `mean_field`; broadcasts against (...).
+        softening: Secant shear modulus of the matrix over its elastic one, in [0.001, 1]; 1 is an
+            elastic cell, and in a plastic one the fibres strain less.
+
+    Returns:
+        (..., 2, 3, 3): of the matrix, then of the fibres, for strains xx, yy, engineering xy.
+
+    Raises:
+        ValueError: An input or another number is out of range, or shapes do not match.
+
+    Examples:
+        >>> from fe_data import strain_concentration
+        >>> in_matrix, in_fibres = strain_concentration([0.3, 400.0, 400.0, 0.4])
+        >>> print(in_fibres.round(2)[0, 0])  # 0.7 in_matrix + 0.3 in_fibres is the identity
+        0.36
+    """
+    settings = Settings() if settings is None else settings
+    require_kind("settings", settings, Settings)
+    X = _checked_inputs(inputs)
+    given = [_checked_parameter("reference", reference), _checked_parameter("softening", softening)]
+    try:
+        vf, E_f, *_, medium, soft = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *given)
+    except ValueError:
+        shapes = f"reference {given[0].shape}, softening {given[1].shape}"
+        raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
+    cells = _cells_of(settings, vf, E_f, vf, vf, medium, soft, vf)
+    _, _, dilatations, shears = cells.linear(soft * cells.G_m, cells.G_f)
+    phases = []
+    for dilatation, shear in zip(dilatations, shears, strict=True):
+        # ε_xx = θ D / 2 + γ S,   ε_yy = θ D / 2 - γ S   with the cell's dilatation θ and shear γ
+        A = np.zeros((*vf.shape, 3, 3))
+        A[..., 0, 0] = A[..., 1, 1] = (dilatation + shear) / 2
+        A[..., 0, 1] = A[..., 1, 0] = (dilatation - shear) / 2
+        A[..., 2, 2] = shear
+        phases.append(A)
+    return np.stack(phases, axis=-3)
 
 
 def _check_modelled(outputs: Sequence[str]) -> None:

@@ -1,0 +1,275 @@
+"""Networks of material points: macroscopic strain → points of matrix and fibres → stress.
+
+A cell is replaced by a few points with the laws of its phases (physically recurrent networks: Maia,
+Rocha, Kerfriden & van der Meer, CMAME 407, 2023). A strain path E(t) of the cell gives the point i
+the strain ε_i = A_i E, and the stresses of the points give that of the cell,
+
+    S(t) = Σ_i w_i A_iᵀ σ_i(ε_i(·), t),        Σ_i w_i = 1,   w_i > 0,   Σ_i w_i A_i = I.
+
+The points of the matrix carry the history, so that unloading and loops need no memory of the
+network's own. The transpose makes the work of the cell that of its points (Hill–Mandel), so that
+the tangent is symmetric and no cycle gains energy. The weights of the points in the fibres sum to
+the volume fraction. A and w follow from the inputs of the cell: through a network with one hidden
+layer, or as numbers that somebody else found, such as mean fields. Strains and stresses are tensors
+xx, yy, xy under plane strain, the latter in MPa.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from bnn._seeding import RandomState, generator
+from bnn._text import Short
+from bnn._validation import Array, as_finite, check_count, check_positive
+from bnn.paths.return_mapping import Matrix, deviatoric_stress
+from bnn.storage import storable
+
+INPUTS = ("vf", "E_f_GPa", "b_m_MPa", "c_m")  # of a cell, in this order
+Modulus = TypeVar("Modulus", Tensor, float)
+_ENTRIES = 10  # of a point: nine of A_i and one of w_i
+_SPREAD = 0.3  # of the entries of A where the outputs of the network are one
+
+
+@storable
+@dataclass(frozen=True, repr=False)
+class Phases(Short):
+    """What all cells have in common: elasticity and the initial yield stress.
+
+    Attributes:
+        E_m_GPa: Young's modulus of the matrix [GPa].
+        nu_m: Poisson's ratio of the matrix [-].
+        nu_f: Poisson's ratio of the fibres [-].
+        a_MPa: Initial yield stress of the matrix [MPa].
+
+    Raises:
+        ValueError: If a number is not positive, or a ratio is not below 1/2.
+    """
+
+    E_m_GPa: float = 100.0
+    nu_m: float = 0.3
+    nu_f: float = 0.25
+    a_MPa: float = 400.0
+
+    def __post_init__(self) -> None:
+        check_positive(**vars(self))
+        for name in ("nu_m", "nu_f"):
+            if getattr(self, name) >= 0.5:
+                raise ValueError(f"{name} = {getattr(self, name)!r}: must be below 0.5")
+
+
+class Localisation(NamedTuple):
+    """Points of K networks for N cells; the last `n_fibre` of the P points are in fibres."""
+
+    A: Tensor  # (K, N, P, 3, 3) strain xx, yy, engineering xy of a point over that of the cell
+    weights: Tensor  # (K, N, P)
+    n_fibre: int
+
+
+@storable
+@dataclass(frozen=True, repr=False)
+class PointNetwork(Short):
+    """K networks of material points as one weight matrix (K, d).
+
+    Attributes:
+        bounds: (2, 4) lower and upper bounds of the inputs vf, E_f [GPa], b_m [MPa], c_m.
+        phases: Elasticity and initial yield stress.
+        n_matrix: Points in the matrix.
+        n_fibre: Points in fibres.
+        hidden: Width of the hidden layer.
+
+    Raises:
+        ValueError: If a number is not admissible.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bnn.paths import PointNetwork
+        >>> network = PointNetwork(np.array([[0.0, 200.0, 300.0, 0.3], [0.4, 600.0, 500.0, 0.5]]))
+        >>> weights = network.initial_weights(2, random_state=0)
+        >>> strain = np.linspace(0.0, 0.02, 21)[1:, None] * [1.0, -0.5, 0.0]
+        >>> network.stress(weights, [[0.3, 400.0, 400.0, 0.4]], strain[None]).shape
+        (2, 1, 20, 3)
+    """
+
+    bounds: Array
+    phases: Phases = Phases()
+    n_matrix: int = 12
+    n_fibre: int = 2
+    hidden: int = 16
+
+    def __post_init__(self) -> None:
+        for name in ("n_matrix", "n_fibre", "hidden"):
+            check_count(name, getattr(self, name), 1, 10_000)
+
+    @property
+    def n_points(self) -> int:
+        """Points of matrix and fibres, P."""
+        return self.n_matrix + self.n_fibre
+
+    @property
+    def n_weights(self) -> int:
+        """Weights and biases of one network, d."""
+        n_in = len(INPUTS)
+        return (n_in + 1) * self.hidden + (self.hidden + 1) * self.n_points * _ENTRIES
+
+    def initial_weights(self, n: int, random_state: RandomState = None) -> Array:
+        """Draw initial weights: Glorot's, and standard normal biases of the outputs.
+
+        Args:
+            n: Number of networks.
+            random_state: Seed.
+
+        Returns:
+            Weights (n, d). The biases of the outputs make the points differ.
+        """
+        rng = generator(random_state)
+        n_in = len(INPUTS)
+        n_out = self.n_points * _ENTRIES
+        limits = [np.sqrt(6.0 / (n_in + self.hidden)), np.sqrt(6.0 / (self.hidden + n_out))]
+        kernel = rng.uniform(-limits[0], limits[0], (n, n_in * self.hidden))
+        last = rng.uniform(-limits[1], limits[1], (n, self.hidden * n_out))
+        biases = rng.standard_normal((n, n_out))
+        return np.hstack([kernel, np.zeros((n, self.hidden)), last, biases])
+
+    def localisation(self, weights: Tensor, X: Tensor) -> Localisation:
+        """A and w of K networks (K, d) for cells with the inputs X (N, 4)."""
+        sizes = [len(INPUTS) * self.hidden, self.hidden]
+        sizes += [self.hidden * self.n_points * _ENTRIES, self.n_points * _ENTRIES]
+        kernel, bias, last, biases = torch.split(weights, sizes, dim=1)
+        low, high = torch.as_tensor(self.bounds, dtype=weights.dtype)
+        x = 2.0 * (X - low) / (high - low) - 1.0
+        members = len(weights)
+        hidden = torch.tanh(x @ kernel.reshape(members, len(x[0]), -1) + bias[:, None])
+        out = hidden @ last.reshape(members, self.hidden, -1) + biases[:, None]
+        out = out.reshape(members, len(X), self.n_points, _ENTRIES)
+        A = _SPREAD * out[..., :9].reshape(*out.shape[:3], 3, 3)
+        return consistent(A, out[..., 9], X[:, 0], self.n_fibre)
+
+    def stress(self, weights: Array, X: Array, strain: Array) -> Array:
+        """Stress of cells along their paths.
+
+        Args:
+            weights: (K, d) of K networks.
+            X: Inputs (N, 4): vf, E_f [GPa], b_m [MPa], c_m.
+            strain: Paths (N, T, 3), the tensor xx, yy, xy at each step after rest [-].
+
+        Returns:
+            Mean stress (K, N, T, 3), xx, yy, xy [MPa].
+
+        Raises:
+            ValueError: If shapes do not fit, or a number is not finite.
+        """
+        X, strain = _checked(X, strain)
+        weights = as_finite("weights", weights)
+        if weights.ndim != 2 or weights.shape[1] != self.n_weights:
+            raise ValueError(f"weights have shape {weights.shape}: must be (K, {self.n_weights})")
+        inputs = torch.as_tensor(X)
+        with torch.no_grad():
+            points = self.localisation(torch.as_tensor(weights), inputs)
+            return cell_stress(points, inputs, torch.as_tensor(strain), self.phases).numpy()
+
+
+def stress_of_phases(
+    concentration: ArrayLike, X: ArrayLike, strain: ArrayLike, phases: Phases
+) -> Array:
+    """Stress of cells along their paths, from one point in the matrix and one in the fibres.
+
+    Args:
+        concentration: (N, 2, 3, 3) strains of matrix and fibres over that of the cell, such as mean
+            fields give.
+        X: Inputs (N, 4): vf, E_f [GPa], b_m [MPa], c_m.
+        strain: Paths (N, T, 3), the tensor xx, yy, xy at each step after rest [-].
+        phases: Elasticity and initial yield stress.
+
+    Returns:
+        Mean stress (N, T, 3), xx, yy, xy [MPa].
+
+    Raises:
+        ValueError: If shapes do not fit, or a number is not finite.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bnn.paths import Phases, stress_of_phases
+        >>> alike = np.tile(np.eye(3), (1, 2, 1, 1))  # all points strain as the cell does
+        >>> pull = np.array([[[0.001, 0.0, 0.0]]])
+        >>> print(stress_of_phases(alike, [[0.3, 400.0, 400.0, 0.4]], pull, Phases()).round(0))
+        [[[238.  95.   0.]]]
+    """
+    X, strain = _checked(X, strain)
+    A = as_finite("concentration", concentration)
+    if A.shape != (len(X), 2, 3, 3):
+        raise ValueError(f"concentration has shape {A.shape}: must be ({len(X)}, 2, 3, 3)")
+    vf = torch.as_tensor(X[:, 0])
+    points = consistent(torch.as_tensor(A)[None], torch.zeros(1, len(X), 2).double(), vf, 1)
+    with torch.no_grad():
+        found = cell_stress(points, torch.as_tensor(X), torch.as_tensor(strain), phases)
+    return found[0].numpy()
+
+
+def _checked(X: ArrayLike, strain: ArrayLike) -> tuple[Array, Array]:
+    """Inputs (N, 4) and paths (N, T, 3) as finite numbers."""
+    inputs = as_finite("X", X)
+    path = as_finite("strain", strain)
+    if inputs.ndim != 2 or inputs.shape[1] != len(INPUTS):
+        raise ValueError(f"X has shape {inputs.shape}: must be (N, 4), {', '.join(INPUTS)}")
+    if path.ndim != 3 or len(path) != len(inputs) or path.shape[2] != 3:
+        raise ValueError(f"strain has shape {path.shape}: must be ({len(inputs)}, T, 3)")
+    return inputs, path
+
+
+def consistent(A: Tensor, logits: Tensor, vf: Tensor, n_fibre: int) -> Localisation:
+    """Points whose weights sum to the volume fractions, and whose mean strain is that of the cell.
+
+    Args:
+        A: (K, N, P, 3, 3) strains of the points over that of the cell, but for a common part.
+        logits: (K, N, P), logarithms of the points' shares of their phase, but for one number.
+        vf: (N,) volume fraction of the fibres.
+        n_fibre: Points in fibres, the last ones.
+
+    Returns:
+        The points.
+    """
+    # w_i = v_r softmax(logits in phase r),   A_i ← A_i + I - Σ w A
+    in_matrix = torch.softmax(logits[..., :-n_fibre], dim=-1) * (1.0 - vf[:, None])
+    in_fibres = torch.softmax(logits[..., -n_fibre:], dim=-1) * vf[:, None]
+    weights = torch.cat([in_matrix, in_fibres], dim=-1)
+    mean = torch.einsum("knp,knpij->knij", weights, A)
+    A = A + (torch.eye(3, dtype=A.dtype) - mean)[:, :, None]
+    return Localisation(A, weights, n_fibre)
+
+
+def cell_stress(points: Localisation, X: Tensor, strain: Tensor, phases: Phases) -> Tensor:
+    """Stress (K, N, T, 3) [MPa] of cells with inputs X (N, 4) along paths `strain` (N, T, 3)."""
+    A, weights, n_fibre = points
+    members, cells, n_points = weights.shape
+    engineering = strain * torch.tensor([1.0, 1.0, 2.0], dtype=strain.dtype)
+    local = torch.einsum("knpij,ntj->tknpi", A, engineering)
+    dilatation = local[..., 0] + local[..., 1]
+    # Deviator of the strain tensor: e_xx = ε_xx - θ/3,   e_yy = ε_yy - θ/3,   e_xy = γ / 2
+    in_plane = torch.tensor([1.0, 1.0, 0.0], dtype=local.dtype)
+    deviator = local * torch.tensor([1.0, 1.0, 0.5], dtype=local.dtype)
+    deviator = deviator - dilatation[..., None] / 3.0 * in_plane
+    n_matrix = n_points - n_fibre
+    K_m, G_m = _moduli(1e3 * phases.E_m_GPa, phases.nu_m)
+    K_f, G_f = _moduli(1e3 * X[:, 1, None], phases.nu_f)
+    matrix = Matrix(
+        G_m,
+        phases.a_MPa,
+        X[:, 2, None].expand(members, cells, n_matrix).reshape(-1),
+        X[:, 3, None].expand(members, cells, n_matrix).reshape(-1),
+    )
+    flat = deviator[..., :n_matrix, :].reshape(len(local), -1, 3)
+    in_matrix = deviatoric_stress(flat, matrix).reshape(*local.shape[:3], n_matrix, 3)
+    in_fibres = 2.0 * G_f[..., None] * deviator[..., n_matrix:, :]
+    pressure = torch.cat([K_m * dilatation[..., :n_matrix], K_f * dilatation[..., n_matrix:]], -1)
+    stress = torch.cat([in_matrix, in_fibres], dim=-2)
+    stress = stress + pressure[..., None] * in_plane
+    return torch.einsum("knp,knpij,tknpi->kntj", weights, A, stress)
+
+
+def _moduli(E: Modulus, nu: float) -> tuple[Modulus, Modulus]:
+    """Bulk and shear modulus, numbers or tensors as Young's modulus is."""
+    return E / (3.0 * (1.0 - 2.0 * nu)), E / (2.0 * (1.0 + nu))

@@ -1,0 +1,183 @@
+"""J2 plasticity along paths of strain: the return mapping of many points at once, and its adjoint.
+
+The implicit Euler step of small-strain J2 plasticity in plane strain, with the yield stress
+a + b p^c (Simo & Hughes, Computational Inelasticity, 1998, section 3.3). With the deviatoric trial
+stress s_tr = 2μ (e - ε_p,n), its von Mises stress q and the direction d = s_tr / q,
+
+    q - 3μ Δp = a + b (p_n + Δp)^c,         or Δp = 0 where q ≤ a + b p_n^c,
+    s = s_tr - 3μ Δp d,       ε_p = ε_p,n + 3/2 Δp d,       p = p_n + Δp.
+
+Deviators have the components xx, yy, xy, and zz = -xx - yy: q² = 3 (s_xx² + s_yy² + s_xx s_yy +
+s_xy²). Gradients come from the implicit function theorem: the first line has the derivatives
+
+    ∂Δp/∂q = 1 / (3μ + h'),      ∂Δp/∂p_n = -h' / (3μ + h'),       h' = b c p^(c-1),
+
+and the steps of a path are gone through backwards.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+_ITERATIONS = 30
+_TOLERANCE = 1e-14  # of the yield function, relative to its terms
+_SURFACE = 1.0 + 1e-12  # rounding does not make a point yield on which the load turns back
+
+
+class Matrix(NamedTuple):
+    """The matrix at points: numbers, or tensors that broadcast against (points,)."""
+
+    shear_modulus: Tensor | float  # μ [MPa]
+    yield_stress: Tensor | float  # a [MPa], the initial one
+    hardening_coefficient: Tensor | float  # b [MPa]
+    hardening_exponent: Tensor | float  # c in (0, 1]
+
+
+class History(NamedTuple):
+    """What a point remembers of its path."""
+
+    plastic_strain: Tensor  # (points, 3) xx, yy, xy of the tensor [-]
+    p: Tensor  # (points,) accumulated equivalent plastic strain [-]
+
+    @classmethod
+    def at_rest(cls, points: int) -> "History":
+        """Points that never yielded."""
+        return cls(torch.zeros(points, 3, dtype=torch.float64), torch.zeros(points).double())
+
+
+class _Step(NamedTuple):
+    """What the adjoint needs of a step."""
+
+    direction: Tensor  # (points, 3) d
+    q: Tensor  # (points,) von Mises stress of the trial stress
+    increment: Tensor  # (points,) Δp
+    compliance: Tensor  # (points,) ∂Δp/∂q = 1 / (3μ + h'), zero where nothing yields
+
+
+def deviatoric_stress(deviators: Tensor, matrix: Matrix) -> Tensor:
+    """Deviatoric stress of points that begin at rest, along their paths.
+
+    Args:
+        deviators: (steps, points, 3) components xx, yy, xy of the deviatoric strain tensor [-].
+        matrix: The matrix at the points.
+
+    Returns:
+        (steps, points, 3) xx, yy, xy [MPa]. Gradients are those of `deviators` alone.
+
+    Beyond a shear strain of a / (2√3 μ) a point without hardening carries a / √3:
+
+    >>> import torch
+    >>> shear = torch.tensor([[[0.0, 0.0, 0.01]], [[0.0, 0.0, 0.5]]], dtype=torch.float64)
+    >>> perfectly_plastic = Matrix(100.0, 3.0**0.5, 0.0, 1.0)
+    >>> deviatoric_stress(shear, perfectly_plastic)[:, 0, 2].round(decimals=12)
+    tensor([1., 1.], dtype=torch.float64)
+    """
+    points = deviators.shape[1]
+    constants = [torch.as_tensor(each, dtype=torch.float64).expand(points) for each in matrix]
+    stress: Tensor = _ReturnMapping.apply(deviators, *constants)  # type: ignore[no-untyped-call]
+    return stress
+
+
+class _ReturnMapping(torch.autograd.Function):
+    """The steps of paths in order, and backwards for the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, deviators: Tensor, *constants: Tensor) -> Tensor:
+        """Stress (steps, points, 3)."""
+        matrix = Matrix(*constants)
+        history = History.at_rest(deviators.shape[1])
+        stress = torch.empty_like(deviators)
+        steps = []
+        for t in range(len(deviators)):
+            stress[t], history, step = advance(deviators[t], history, matrix)
+            steps.append(step)
+        ctx.steps = steps
+        ctx.shear_modulus = constants[0]
+        return stress
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradient (steps, points, 3) of the deviators."""
+        mu = ctx.shear_modulus
+        of_stress = gradients[0]
+        of_deviators = torch.empty_like(of_stress)
+        of_plastic_strain = torch.zeros_like(of_stress[0])
+        of_p = torch.zeros_like(mu)
+        for t in reversed(range(len(of_stress))):
+            d, q, increment, compliance = ctx.steps[t]
+            # s = s_tr - 3μ Δp d,   ε_p = ε_p,n + 3/2 Δp d
+            of_flow = 1.5 * of_plastic_strain - 3.0 * mu[:, None] * of_stress[t]
+            along = (of_flow * d).sum(1)
+            of_increment = along + of_p
+            # d = s_tr / q,   and Δp follows q
+            of_q = of_increment * compliance - increment * along / q
+            of_trial = of_stress[t] + (increment / q)[:, None] * of_flow
+            of_trial = of_trial + of_q[:, None] * _mises_gradient(d)
+            # p = p_n + Δp with ∂Δp/∂p_n = -h' / (3μ + h') = 3μ compliance - 1 where a point yields
+            slope = torch.where(compliance > 0.0, 3.0 * mu * compliance - 1.0, 0.0)
+            of_p = of_p + of_increment * slope
+            # s_tr = 2μ (e - ε_p,n)
+            of_deviators[t] = 2.0 * mu[:, None] * of_trial
+            of_plastic_strain = of_plastic_strain - of_deviators[t]
+        return of_deviators, None, None, None, None
+
+
+def advance(deviator: Tensor, old: History, matrix: Matrix) -> tuple[Tensor, History, _Step]:
+    """One step of all points.
+
+    Args:
+        deviator: (points, 3) deviatoric strain xx, yy, xy at the end of the step [-].
+        old: What the points remember at its start.
+        matrix: The matrix, tensors (points,).
+
+    Returns:
+        The deviatoric stress (points, 3) [MPa], the history at the end, and what the adjoint needs.
+    """
+    mu, a, b, c = (torch.as_tensor(each, dtype=torch.float64) for each in matrix)
+    trial = 2.0 * mu[..., None] * (deviator - old.plastic_strain)
+    q = mises(trial) + 1e-150  # zero would have no direction
+    d = trial / q[:, None]
+    yields = q > (a + b * old.p**c) * _SURFACE
+    u = _hardened(q - a + 3.0 * mu * old.p, old.p**c, 3.0 * mu, b, c)
+    p = torch.where(yields, torch.maximum(u ** (1.0 / c), old.p), old.p)
+    increment = p - old.p
+    # 1 / (3μ + h') with h' = b du/dp:   p'(u) / (3μ p'(u) + b)
+    slope = u ** (1.0 / c - 1.0) / c
+    compliance = torch.where(yields, slope / (3.0 * mu * slope + b).clamp_min(1e-300), 0.0)
+    stress = trial - (3.0 * mu * increment)[:, None] * d
+    plastic_strain = old.plastic_strain + (1.5 * increment)[:, None] * d
+    return stress, History(plastic_strain, p), _Step(d, q, increment, compliance)
+
+
+def mises(deviator: Tensor) -> Tensor:
+    """Von Mises stress (...) of deviators (..., 3)."""
+    xx, yy, xy = deviator.unbind(-1)
+    # q² = 3/2 s : s with s_zz = -s_xx - s_yy
+    return torch.sqrt(3.0 * (xx * xx + yy * yy + xx * yy + xy * xy))
+
+
+def _mises_gradient(d: Tensor) -> Tensor:
+    """Derivative (points, 3) of q by xx, yy, xy, from the direction d = s / q."""
+    xx, yy, xy = d.unbind(-1)
+    return torch.stack([3.0 * xx + 1.5 * yy, 3.0 * yy + 1.5 * xx, 3.0 * xy], dim=-1)
+
+
+def _hardened(excess: Tensor, old: Tensor, stiff: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    """Solve b u + 3μ u^(1/c) = excess for u = p^c, where it is larger than its `old` value."""
+    # In u the left side is convex and has no infinite slope at rest. A Newton step from the left
+    # therefore ends right of the solution, from where steps approach it without overshooting.
+    excess = excess.clamp_min(0.0)
+    # Neither term exceeds the sum: two upper bounds. The step from the old value is another one.
+    u = torch.minimum((excess / stiff) ** c, excess / b.clamp_min(1e-300))
+    power = old ** (1.0 / c - 1.0)
+    slope = b + stiff * power / c
+    first = old + (excess - b * old - stiff * power * old) / slope.clamp_min(1e-300)
+    u = torch.minimum(u, torch.where(first > old, first, u))
+    for _ in range(_ITERATIONS):
+        power = u ** (1.0 / c - 1.0)
+        rest = b * u + stiff * power * u - excess
+        u = (u - rest / (b + stiff * power / c).clamp_min(1e-300)).clamp_min(0.0)
+        if bool((rest.abs() <= _TOLERANCE * excess).all()):
+            break
+    return u

@@ -1,0 +1,175 @@
+"""Paths of strain through all three components, for surrogates of a cell under any loading.
+
+Random walks turn and unload; cycles and the test of the paper are what a surrogate of walks has not
+seen.
+"""
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from fe_data.arrays import Floats
+from fe_data.dataset.design import MAX_SAMPLES, Design
+from fe_data.loading import LARGEST_STRAIN, Loading
+from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES
+from fe_data.settings import MAX_SEED, require_between, require_integer
+
+INCREMENTS = 100
+AMPLITUDE = 0.02  # standard deviation of both shears of a walk
+DILATATION = 0.2  # that of ε_xx + ε_yy over it: most of its stress would be an elastic pressure
+LENGTH = 0.15  # of the kernel of a walk, whose time goes from 0 to 1
+LARGER = 1.5  # factor on the strains of a walk that was not learnt
+_LEGS = (20, 40, 40)  # increments of a cycle: to the end, to its opposite, and back
+_TENSION = 0.05  # largest strain of the test of the paper
+
+
+@dataclass(frozen=True)
+class PathSet:
+    """A set of cells with paths, before its seed is chosen."""
+
+    kind: str  # "walk", "large walk", "cycle" or "tension"
+    count: int  # different inputs, each with a path of its own
+    microstructures: int  # fibre arrangements for each of them
+
+
+PATH_SETS = {
+    "walks": PathSet("walk", 500, 1),
+    "repeated_walks": PathSet("walk", 20, 5),
+    "truth_walks": PathSet("walk", 15, 20),
+    "truth_large_walks": PathSet("large walk", 15, 20),
+    "truth_cycles": PathSet("cycle", 15, 20),
+    "truth_tension": PathSet("tension", 15, 20),
+}
+
+
+def random_walk(
+    rng: np.random.Generator,
+    *,
+    amplitude: float = AMPLITUDE,
+    dilatation: float = DILATATION,
+    length: float = LENGTH,
+    increments: int = INCREMENTS,
+) -> Floats:
+    """A path that wanders through both shears and, less far, through the dilatation.
+
+    (ε_xx - ε_yy) / 2, ε_xy and ε_xx + ε_yy are independent Gaussian processes of the time from 0 to
+    1 with an RBF kernel, given that all begin at zero.
+
+    Args:
+        rng: Generator.
+        amplitude: Standard deviation of the first two [-].
+        dilatation: That of the third, over `amplitude`.
+        length: Length scale of the kernel.
+        increments: Increments of the path.
+
+    Returns:
+        Strain tensor (increments, 3), xx, yy, xy, from the first increment on.
+
+    Raises:
+        ValueError: If a number is out of range.
+
+    Examples:
+        >>> import numpy as np
+        >>> from fe_data import random_walk
+        >>> random_walk(np.random.default_rng(0), increments=50).shape
+        (50, 3)
+    """
+    require_between("amplitude", amplitude, 0.0, LARGEST_STRAIN / 5)
+    require_between("dilatation", dilatation, 0.0, 1.0)
+    require_between("length", length, 0.01, 10.0)
+    require_integer("increments", increments, 1, 10_000)
+    t = np.arange(1, increments + 1) / increments
+    # k(t, s) - k(t, 0) k(0, s) with k(t, s) = exp(-(t - s)² / 2L²)
+    start = np.exp(-0.5 * (t / length) ** 2)
+    kernel = np.exp(-0.5 * ((t[:, None] - t) / length) ** 2) - np.outer(start, start)
+    values, vectors = np.linalg.eigh(kernel)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    half, shear, volume = amplitude * (root @ rng.standard_normal((increments, 3))).T
+    volume = dilatation * volume
+    return np.column_stack([volume / 2 + half, volume / 2 - half, shear])
+
+
+def cycle(rng: np.random.Generator, *, amplitude: float = AMPLITUDE) -> Loading:
+    """A proportional cycle in a random direction: to its end, to the opposite, and back.
+
+    Args:
+        rng: Generator.
+        amplitude: Root of the mean square of both shears at the end [-]; that of the dilatation is
+            0.2 times as large, as in a walk.
+
+    Returns:
+        The path, in 100 increments.
+
+    Examples:
+        >>> import numpy as np
+        >>> from fe_data import cycle
+        >>> cycle(np.random.default_rng(0)).increments
+        (20, 40, 40)
+    """
+    require_between("amplitude", amplitude, 1e-6, LARGEST_STRAIN / 5)
+    angle, volume = rng.uniform(0.0, 2.0 * np.pi), rng.standard_normal()
+    half, shear = np.sqrt(2.0) * amplitude * np.array([np.cos(angle), np.sin(angle)])
+    mean = DILATATION * amplitude * volume / 2
+    end = np.array([mean + half, mean - half, shear])
+    return Loading(strain=[tuple(sign * end) for sign in (1.0, -1.0, 1.0)], increments=_LEGS)
+
+
+def path_design(
+    name: str, seed: int = 0, *, count: int | None = None, microstructures: int | None = None
+) -> Design:
+    """Cells with inputs drawn as in the paper, each input with a path of its own.
+
+    Args:
+        name: Key of PATH_SETS.
+        seed: Seed of inputs, paths and fibre arrangements, in [0, 2**63).
+        count: Number of inputs; None takes that of the set. A smaller number gives the first cells
+            of a larger one.
+        microstructures: Number of fibre arrangements for each; None takes that of the set.
+
+    Returns:
+        The design; all arrangements of an input have its path, and are a group.
+
+    Raises:
+        ValueError: The name is unknown, or a number is out of range.
+
+    Examples:
+        >>> from fe_data import path_design
+        >>> design = path_design("truth_cycles", count=2, microstructures=3)
+        >>> len(design), design.sample(2).loading == design.sample(0).loading
+        (6, True)
+    """
+    if not isinstance(name, str) or name not in PATH_SETS:
+        raise ValueError(f"name = {name!r:.60} is no set: allowed are {', '.join(PATH_SETS)}")
+    chosen = PATH_SETS[name]
+    repeats = chosen.microstructures if microstructures is None else microstructures
+    count = chosen.count if count is None else count
+    seed = require_integer("seed", seed, 0, MAX_SEED)
+    count = require_integer("count", count, 1, MAX_SAMPLES)
+    repeats = require_integer("microstructures", repeats, 1, MAX_SAMPLES // count)
+    low, high = np.transpose(list(INPUT_BOUNDS.values()))
+    inputs = []
+    paths = []
+    for index in range(count):
+        sequence = np.random.SeedSequence((seed, zlib.crc32(name.encode())), spawn_key=(0, index))
+        rng = np.random.default_rng(sequence)
+        inputs.append(low + rng.random(len(INPUT_NAMES)) * (high - low))
+        paths.append(_path(chosen.kind, rng))
+    return Design(
+        name=name,
+        seed=seed,
+        inputs=np.repeat(inputs, repeats, axis=0),
+        groups=np.arange(count).repeat(repeats),
+        loadings=tuple(path for path in paths for _ in range(repeats)),
+    )
+
+
+def _path(kind: str, rng: np.random.Generator) -> Loading:
+    """A path of one kind."""
+    if kind == "cycle":
+        return cycle(rng)
+    if kind == "tension":
+        return Loading(strain=(_TENSION, None, None), increments=INCREMENTS)
+    scale = LARGER if kind == "large walk" else 1.0
+    walk = random_walk(rng, amplitude=scale * AMPLITUDE)
+    return Loading(strain=[tuple(vertex) for vertex in walk.tolist()], increments=1)

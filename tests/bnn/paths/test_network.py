@@ -1,0 +1,124 @@
+"""Networks of material points along paths of strain."""
+
+import numpy as np
+import pytest
+import torch
+
+from bnn.paths import Phases, PointNetwork, stress_of_phases
+from bnn.paths.network import cell_stress
+from fe_data import (
+    Settings,
+    generate,
+    load_curves,
+    mean_field,
+    path_design,
+    random_walk,
+    strain_concentration,
+)
+
+BOUNDS = np.array([[0.05, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.55]])
+NETWORK = PointNetwork(BOUNDS, n_matrix=4, n_fibre=2, hidden=3)
+
+
+def _cells(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(*BOUNDS, (n, 4))
+    return X, np.array([random_walk(rng, increments=40) for _ in range(n)])
+
+
+def test_weights_are_volume_fractions_and_the_mean_strain_is_that_of_the_cell():
+    X, _ = _cells(5)
+    weights = torch.as_tensor(NETWORK.initial_weights(3, random_state=0))
+    A, shares, n_fibre = NETWORK.localisation(weights, torch.as_tensor(X))
+    assert (shares > 0).all()
+    assert shares.sum(-1).numpy() == pytest.approx(1.0)
+    assert shares[..., -n_fibre:].sum(-1).numpy() == pytest.approx(np.tile(X[:, 0], (3, 1)))
+    mean = torch.einsum("knp,knpij->knij", shares, A)
+    assert torch.allclose(mean, torch.eye(3).double().expand(3, 5, 3, 3), atol=1e-12)
+
+
+def test_the_work_of_the_cell_is_that_of_its_points_and_no_cycle_gains_energy():
+    """There and back again: what is put in is not less than what comes out."""
+    X, walk = _cells(6)
+    back = np.concatenate([walk, walk[:, ::-1], np.zeros((6, 1, 3))], axis=1)
+    stress = NETWORK.stress(NETWORK.initial_weights(2, random_state=1), X, back)
+    steps = np.diff(back, axis=1, prepend=0.0) * [1.0, 1.0, 2.0]
+    # implicit steps dissipate: Σ S(t) : ΔE(t) with the stress at the end is an upper bound
+    assert ((stress * steps).sum((2, 3)) > 0).all()
+
+
+def test_the_tangent_is_symmetric():
+    X, walk = _cells(1)
+    weights = torch.as_tensor(NETWORK.initial_weights(1, random_state=2))
+    inputs = torch.as_tensor(X)
+    points = NETWORK.localisation(weights, inputs)
+
+    def last(strain):
+        path = torch.cat([torch.as_tensor(walk), strain.reshape(1, 1, 3)], dim=1)
+        return cell_stress(points, inputs, path, NETWORK.phases)[0, 0, -1]
+
+    end = torch.as_tensor(walk[0, -1] + [0.002, -0.001, 0.001])
+    tangent = torch.autograd.functional.jacobian(last, end) / torch.tensor([1.0, 1.0, 2.0])
+    assert torch.allclose(tangent, tangent.T, rtol=1e-9)
+    assert (torch.linalg.eigvalsh(tangent) > 0).all()
+
+
+def test_gradients_of_the_weights_are_those_of_finite_differences():
+    X, walk = _cells(2)
+    weights = torch.as_tensor(NETWORK.initial_weights(1, random_state=3)).requires_grad_()
+    inputs, path = torch.as_tensor(X), torch.as_tensor(walk[:, :15])
+
+    def loss(w):
+        return cell_stress(NETWORK.localisation(w, inputs), inputs, path, NETWORK.phases).sum()
+
+    loss(weights).backward()
+    direction = torch.as_tensor(np.random.default_rng(0).standard_normal(weights.shape))
+    with torch.no_grad():
+        h = 1e-6
+        slope = (loss(weights + h * direction) - loss(weights - h * direction)) / (2 * h)
+    assert float((weights.grad * direction).sum()) == pytest.approx(float(slope), rel=1e-5)
+
+
+def test_elastic_cells_about_mean_fields_are_a_little_softer_than_these():
+    """Mean strains of the phases leave out the energy of the fluctuations about them."""
+    X, _ = _cells(8)
+    pull = np.tile([1e-5, 0.0, 0.0], (8, 1, 1))
+    C11 = stress_of_phases(strain_concentration(X), X, pull, Phases())[:, 0, 0] / 1e-5
+    E, nu = mean_field(X, outputs=["E_eff_GPa", "nu_eff"]).T
+    exact = 1e3 * E * (1 - nu) / ((1 + nu) * (1 - 2 * nu))
+    assert (exact > C11).all()
+    assert (0.92 * exact < C11).all()
+
+
+def test_wrong_arrays_are_named():
+    X, walk = _cells(2)
+    weights = NETWORK.initial_weights(1, random_state=0)
+    for name, arguments in {
+        "X has shape": (weights, X[:, :3], walk),
+        "strain has shape": (weights, X, walk[:1]),
+        "weights have shape": (weights[:, 1:], X, walk),
+        "strain": (weights, X, walk * np.nan),
+    }.items():
+        with pytest.raises(ValueError, match=name):
+            NETWORK.stress(*arguments)
+    with pytest.raises(ValueError, match="concentration has shape"):
+        stress_of_phases(np.eye(3), X, walk, Phases())
+    with pytest.raises(ValueError, match="nu_m"):
+        Phases(nu_m=0.5)
+
+
+@pytest.mark.slow
+def test_points_about_mean_fields_follow_simulated_walks(tmp_path):
+    """Without training: within 2 % of the variance of the stress of eight cells that turn."""
+    design = path_design("walks", count=8)
+    generate(design, Settings(resolution=2.5, tolerance=1e-4), tmp_path, silent=True)
+    histories = load_curves(tmp_path).histories
+    strain, stress = (
+        np.array([history[name][1:][:, [0, 1, 3]] for history in histories])
+        for name in ("strain", "stress")
+    )
+    A = strain_concentration(design.inputs, softening=0.1)
+    found = stress_of_phases(A, design.inputs, strain, Phases())
+    error = ((found - stress) ** 2).mean((0, 1)) / stress.var((0, 1))
+    print(f"mean squared error over the variance, xx, yy, xy: {error.round(4)}")
+    assert (error < 0.02).all()
