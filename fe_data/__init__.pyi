@@ -10,9 +10,6 @@ from .dataset.generate import Interrupted as Interrupted
 from .dataset.generate import Stopped as Stopped
 from .dataset.generate import Summary as Summary
 from .dataset.generate import generate as generate
-from .dataset.paths import cycle as cycle
-from .dataset.paths import path_design as path_design
-from .dataset.paths import random_walk as random_walk
 from .dataset.record import DamagedRecord as DamagedRecord
 from .dataset.record import decode_arrays as decode_arrays
 from .dataset.storage import FolderInUse as FolderInUse
@@ -37,6 +34,9 @@ from .mechanics.rve import LoadStep as LoadStep
 from .mechanics.rve import RVEResult as RVEResult
 from .mechanics.rve import RVESolution as RVESolution
 from .mechanics.rve import solve_rve as solve_rve
+from .paths.design import cycle as cycle
+from .paths.design import path_design as path_design
+from .paths.design import random_walk as random_walk
 from .settings import HardeningTable as HardeningTable
 from .settings import Inputs as Inputs
 from .settings import Settings as Settings

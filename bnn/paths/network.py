@@ -47,6 +47,11 @@ class Phases(Short):
 
     Raises:
         ValueError: If a number is not positive, or a ratio is not below 1/2.
+
+    Examples:
+        >>> from bnn.paths import Phases
+        >>> Phases(a_MPa=300.0)
+        Phases(E_m_GPa=100.0, nu_m=0.3, nu_f=0.25, a_MPa=300.0)
     """
 
     E_m_GPa: float = 100.0
@@ -135,7 +140,15 @@ class PointNetwork(Short):
         return np.hstack([kernel, np.zeros((n, self.hidden)), last, biases])
 
     def localisation(self, weights: Tensor, X: Tensor) -> Localisation:
-        """A and w of K networks (K, d) for cells with the inputs X (N, 4)."""
+        """Points of cells, with PyTorch's gradient of the weights.
+
+        Args:
+            weights: (K, d) of K networks, double precision.
+            X: Inputs (N, 4): vf, E_f [GPa], b_m [MPa], c_m.
+
+        Returns:
+            Localisation A (K, N, P, 3, 3), weights (K, N, P) of the points, number of fibre points.
+        """
         sizes = [len(INPUTS) * self.hidden, self.hidden]
         sizes += [self.hidden * self.n_points * _ENTRIES, self.n_points * _ENTRIES]
         kernel, bias, last, biases = torch.split(weights, sizes, dim=1)
@@ -196,7 +209,7 @@ def stress_of_phases(
         >>> alike = np.tile(np.eye(3), (1, 2, 1, 1))  # all points strain as the cell does
         >>> pull = np.array([[[0.001, 0.0, 0.0]]])
         >>> print(stress_of_phases(alike, [[0.3, 400.0, 400.0, 0.4]], pull, Phases()).round(0))
-        [[[238.  95.   0.]]]
+        [[[238.  88.   0.]]]
     """
     X, strain = _checked(X, strain)
     A = as_finite("concentration", concentration)

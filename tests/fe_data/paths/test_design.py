@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fe_data.dataset.paths import AMPLITUDE, PATH_SETS, cycle, path_design, random_walk
+from fe_data.paths.design import AMPLITUDE, PATH_SETS, cycle, path_design, random_walk
 
 
 def test_walks_have_their_amplitude_and_begin_at_rest():

@@ -1,0 +1,1 @@
+"""Paths of strain, and sets of cells that follow them."""
