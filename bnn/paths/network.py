@@ -108,6 +108,10 @@ class PointNetwork(Short):
     def __post_init__(self) -> None:
         for name in ("n_matrix", "n_fibre", "hidden"):
             check_count(name, getattr(self, name), 1, 10_000)
+        bounds = as_finite("bounds", self.bounds)
+        if bounds.shape != (2, len(INPUTS)) or not (bounds[0] < bounds[1]).all():
+            raise ValueError(f"bounds = {self.bounds!r:.60}: must be (2, 4), the lower ones first")
+        object.__setattr__(self, "bounds", bounds)
 
     @property
     def n_points(self) -> int:

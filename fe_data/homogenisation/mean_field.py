@@ -152,7 +152,7 @@ def strain_concentration(
         >>> from fe_data import strain_concentration
         >>> in_matrix, in_fibres = strain_concentration([0.3, 400.0, 400.0, 0.4])
         >>> print(in_fibres.round(2)[0, 0])  # 0.7 in_matrix + 0.3 in_fibres is the identity
-        0.36
+        0.44
     """
     settings = Settings() if settings is None else settings
     require_kind("settings", settings, Settings)

@@ -103,6 +103,9 @@ def test_wrong_arrays_are_named():
             NETWORK.stress(*arguments)
     with pytest.raises(ValueError, match="concentration has shape"):
         stress_of_phases(np.eye(3), X, walk, Phases())
+    for wrong in (BOUNDS[::-1], BOUNDS[:, :3], BOUNDS * np.nan):
+        with pytest.raises(ValueError, match="bounds"):
+            PointNetwork(wrong)
     with pytest.raises(ValueError, match="nu_m"):
         Phases(nu_m=0.5)
 
