@@ -159,11 +159,12 @@ def strain_concentration(
     X = _checked_inputs(inputs)
     given = [_checked_parameter("reference", reference), _checked_parameter("softening", softening)]
     try:
-        vf, E_f, *_, medium, soft = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *given)
+        vf, E_f, b, c, medium, soft = np.broadcast_arrays(*np.moveaxis(X, -1, 0), *given)
     except ValueError:
         shapes = f"reference {given[0].shape}, softening {given[1].shape}"
         raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
-    cells = _cells_of(settings, vf, E_f, vf, vf, medium, soft, vf)
+    nothing = np.zeros_like(vf)
+    cells = _cells_of(settings, vf, E_f, b, c, medium, hardening=nothing + 1, fluctuation=nothing)
     _, _, dilatations, shears = cells.linear(soft * cells.G_m, cells.G_f)
     phases = []
     for dilatation, shear in zip(dilatations, shears, strict=True):

@@ -108,7 +108,8 @@ def cycle(rng: np.random.Generator, *, amplitude: float = AMPLITUDE) -> Loading:
         (20, 40, 40)
     """
     require_between("amplitude", amplitude, 1e-6, LARGEST_STRAIN / 5)
-    angle, volume = rng.uniform(0.0, 2.0 * np.pi), rng.standard_normal()
+    angle = rng.uniform(0.0, 2.0 * np.pi)
+    volume = rng.standard_normal()
     half, shear = np.sqrt(2.0) * amplitude * np.array([np.cos(angle), np.sin(angle)])
     mean = DILATATION * amplitude * volume / 2
     end = np.array([mean + half, mean - half, shear])

@@ -1,0 +1,115 @@
+"""Loading paths in files, and datasets whose samples take them in turn."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fe_data.__main__ import main
+from fe_data.dataset import record, storage
+from fe_data.dataset.curves import load_curves
+from fe_data.dataset.design import loadings_from_file, named_design
+from fe_data.dataset.generate import generate
+from fe_data.dataset.table import load_inputs, load_table
+from fe_data.dataset.verify import verify
+from fe_data.files.csv_rows import TableError
+from fe_data.loading import Loading
+from fe_data.mechanics.rve import solve_rve
+from fe_data.settings import Inputs, Settings
+from tests.fe_data.analytic_cell import AnalyticCell
+
+SETTINGS = Settings(increments=10)
+DESIGN = named_design("train_beta", 3, count=5)
+PATHS = [Loading([(x, None, None), (0.02, None, None)], increments=(3, 7)) for x in (0.01, -0.01)]
+
+
+def make(folder, loading=PATHS, **options):
+    options = {"jobs": 1, "silent": True, "simulator": AnalyticCell(), **options}
+    return generate(DESIGN, SETTINGS, folder, loading=loading, **options)
+
+
+def test_a_file_says_the_same_as_python(tmp_path):
+    file = tmp_path / "paths.csv"
+    file.write_text(
+        "path,strain_xx,strain_xy,stress_yy,increments\n"
+        "0,0.02,,,5\n0,,,30,7\n1,-0.01,0.01,,\n1,0,0.01,,\n"
+    )
+    unloaded = Loading([(0.02, None, None), (None,) * 3], [(0.0,) * 3, (0.0, 30.0, 0.0)], (5, 7))
+    assert loadings_from_file(file) == [unloaded, Loading([(-0.01, None, 0.01), (0.0, None, 0.01)])]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty: expected a header with"),
+        ("strain_xx,shear\n0.1,0\n", "line 1: column 'shear' is unknown: allowed are path, "),
+        ("strain_xx\n0.1\nx\n", "line 3: strain_xx = 'x' is not a number"),
+        ("path,strain_xx\n0,0.1\n2,0.1\n", "line 3: path = 2 is out of order: expected is 1"),
+        ("strain_xx,increments\n0.1,2.5\n", "line 2: increments = '2.5' is not an integer"),
+        ("strain_xx,increments\n0.1,5\n0.2,\n", "path 0: increments = None is out of range"),
+        ("path,strain_xx\n0,0.1\n1,0.7\n", "path 1: strain xx = 0.7 is out of range"),
+    ],
+)
+def test_wrong_files_are_refused(tmp_path, text, message):
+    (tmp_path / "paths.csv").write_text(text)
+    with pytest.raises(TableError, match=message):
+        loadings_from_file(tmp_path / "paths.csv")
+
+
+def test_samples_take_the_paths_in_turn(tmp_path):
+    assert make(tmp_path).counts["ok"] == 5
+    lines = (tmp_path / storage.TABLE).read_text().splitlines()
+    assert lines[0] == "index,seed,group,vf,E_f_GPa,b_m_MPa,c_m,path,status"
+    assert [line.split(",")[-2:] for line in lines[1:]] == [[str(i % 2), "ok"] for i in range(5)]
+    np.testing.assert_array_equal(load_inputs(tmp_path / storage.TABLE)[0], DESIGN.inputs)
+    header = record.decode_header(storage.record_path(tmp_path, 3).read_bytes())
+    assert header["path"] == 1
+    assert Loading(**header["loading"]) == PATHS[1]
+    histories = load_curves(tmp_path / storage.TABLE).histories
+    ends = [history["strain"][-1, 0] for history in histories]
+    assert ends == [0.01, -0.01, 0.01, -0.01, 0.01]
+    with pytest.raises(TableError, match=r"column b_eff_MPa, c_eff, .* is missing"):
+        load_table(tmp_path / storage.TABLE)
+    assert verify(tmp_path) == ([], {"ok": 5, "retried": 0, "failed": 0})
+
+
+@pytest.mark.parametrize(
+    ("other", "difference"), [(PATHS[:1], "paths = 2 there, 1 here"), (PATHS[::-1], "loadings_sha")]
+)
+def test_paths_are_part_of_the_configuration(tmp_path, other, difference):
+    make(tmp_path)
+    with pytest.raises(ValueError, match=f"another configuration \\({difference}"):
+        make(tmp_path, other)
+
+
+def test_more_paths_than_samples_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"paths in loading = 6 is out of range: .* in \[1, 5\]"):
+        make(tmp_path, PATHS * 3)
+
+
+def test_the_command_line_takes_a_file_of_paths(tmp_path, capsys):
+    one = tmp_path / "one.csv"
+    two = tmp_path / "two.csv"
+    one.write_text("strain_xx,increments\n0.01,4\n,3\n")
+    two.write_text("path,strain_xx,increments\n0,0.01,4\n0,,3\n1,-0.01,5\n")
+    design = ["train_uniform", "--count", "2", "--jobs", "1", "--out", str(tmp_path / "data")]
+    options = [*design, "--loading", str(two)]
+    assert main(["generate", *options], simulator=AnalyticCell()) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert "table has the number of the path and no effective properties" in said[0]
+    assert said[-1].startswith("2/2 samples")
+    header = record.decode_header(storage.record_path(tmp_path / "data", 0).read_bytes())
+    fibres = "--vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --n-fibres 2 --resolution 2"
+    cell = [*fibres.split(), "--out"]
+    assert main(["rve", *cell, str(tmp_path), "--loading", str(one)]) == 0
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["loading"] == header["loading"]
+    assert "effective" not in result
+    settings = Settings(n_fibres=2, resolution=2.0)
+    loading = Loading(**header["loading"])
+    same = solve_rve(Inputs(0.3, 400.0, 400.0, 0.4), 0, settings, loading, fit=False)
+    assert same.result().effective == {}
+    assert same.history["stress"].tolist() == result["history"]["stress"]
+    capsys.readouterr()
+    assert main(["rve", *cell, str(tmp_path), "--loading", str(two)]) == 2
+    assert "two.csv has 2 paths: one RVE takes one" in capsys.readouterr().err
