@@ -163,8 +163,9 @@ def strain_concentration(
     except ValueError:
         shapes = f"reference {given[0].shape}, softening {given[1].shape}"
         raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
-    nothing = np.zeros_like(vf)
-    cells = _cells_of(settings, vf, E_f, b, c, medium, hardening=nothing + 1, fluctuation=nothing)
+    as_given = np.ones(vf.shape)
+    even = np.zeros(vf.shape)
+    cells = _cells_of(settings, vf, E_f, b, c, medium, hardening=as_given, fluctuation=even)
     _, _, dilatations, shears = cells.linear(soft * cells.G_m, cells.G_f)
     phases = []
     for dilatation, shear in zip(dilatations, shears, strict=True):
