@@ -165,9 +165,7 @@ def named_design(
     spec = NAMED_DESIGNS[name]
     count = spec.count if count is None else count
     repeats = spec.microstructures if microstructures is None else microstructures
-    seed = require_integer("seed", seed, 0, MAX_SEED)
-    count = require_integer("count", count, 1, MAX_SAMPLES)
-    repeats = require_integer("microstructures", repeats, 1, MAX_SAMPLES // count)
+    seed, count, repeats = checked_sizes(seed, count, repeats)
     from scipy import stats  # takes longer to import than all else that a worker needs
 
     rng = np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
@@ -184,6 +182,14 @@ def named_design(
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
     points = np.clip(low + unit * (high - low), low, high)
     return Design(name, seed, points.repeat(repeats, axis=0), np.arange(count).repeat(repeats))
+
+
+def checked_sizes(seed: int, count: int, microstructures: int) -> tuple[int, int, int]:
+    """Seed, number of inputs and arrangements for each; ValueError if one is out of range."""
+    seed = require_integer("seed", seed, 0, MAX_SEED)
+    count = require_integer("count", count, 1, MAX_SAMPLES)
+    repeats = require_integer("microstructures", microstructures, 1, MAX_SAMPLES // count)
+    return seed, count, repeats
 
 
 def digest_arrangements(design: Design) -> str:

@@ -10,16 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.dataset.design import MAX_SAMPLES, Design
+from fe_data.dataset.design import Design, checked_sizes
 from fe_data.loading import LARGEST_STRAIN, Loading
 from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES
-from fe_data.settings import MAX_SEED, require_between, require_integer
+from fe_data.settings import require_between, require_integer
 
 INCREMENTS = 100
 AMPLITUDE = 0.02  # standard deviation of both shears of a walk
 DILATATION = 0.2  # that of ε_xx + ε_yy over it: most of its stress would be an elastic pressure
 LENGTH = 0.15  # of the kernel of a walk, whose time goes from 0 to 1
 LARGER = 1.5  # factor on the strains of a walk that was not learnt
+_JITTER = 1e-8  # of the variance, on the diagonal: the kernel is singular in double precision
 _LEGS = (20, 40, 40)  # increments of a cycle: to the end, to its opposite, and back
 _TENSION = 0.05  # largest strain of the test of the paper
 
@@ -83,8 +84,8 @@ def random_walk(
     # k(t, s) - k(t, 0) k(0, s) with k(t, s) = exp(-(t - s)² / 2L²)
     start = np.exp(-0.5 * (t / length) ** 2)
     kernel = np.exp(-0.5 * ((t[:, None] - t) / length) ** 2) - np.outer(start, start)
-    values, vectors = np.linalg.eigh(kernel)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    # A root by Cholesky has no signs to choose, as one by eigenvectors has.
+    root = np.linalg.cholesky(kernel + _JITTER * np.eye(increments))
     half, shear, volume = amplitude * (root @ rng.standard_normal((increments, 3))).T
     volume = dilatation * volume
     return np.column_stack([volume / 2 + half, volume / 2 - half, shear])
@@ -143,11 +144,9 @@ def path_design(
     if not isinstance(name, str) or name not in PATH_SETS:
         raise ValueError(f"name = {name!r:.60} is no set: allowed are {', '.join(PATH_SETS)}")
     chosen = PATH_SETS[name]
-    repeats = chosen.microstructures if microstructures is None else microstructures
     count = chosen.count if count is None else count
-    seed = require_integer("seed", seed, 0, MAX_SEED)
-    count = require_integer("count", count, 1, MAX_SAMPLES)
-    repeats = require_integer("microstructures", repeats, 1, MAX_SAMPLES // count)
+    repeats = chosen.microstructures if microstructures is None else microstructures
+    seed, count, repeats = checked_sizes(seed, count, repeats)
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
     inputs = []
     paths = []
