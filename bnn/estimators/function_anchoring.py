@@ -35,8 +35,10 @@ from bnn.storage import storable
 from bnn.training.execution import progress_bar, titled
 from bnn.training.settings import TrainingSettings
 
-# The default nugget is a fraction of the standard deviation of the noise, up to a largest value.
+# The default nugget is a fraction of the standard deviation of the noise, within these bounds. The
+# noise that is found by input is near zero at data that have copies, closer than networks follow.
 _OF_NOISE = 0.5
+_LEAST_NUGGET = 1e-4
 _MOST_NUGGET = 0.01
 
 
@@ -50,7 +52,7 @@ class FunctionAnchoring(Settings):
             the input bounds. If the points of pre-training were given, they are chosen from these.
         nugget: Standard deviation δ by which a network may miss its target at each point, with
             outputs scaled to [-1, 1]; below a third of the prior's. None takes half of the noise
-            of each output, and at most 0.01.
+            of each output, at least 1e-4 and at most 0.01.
         tolerance: Training of a member ends at this mean squared distance from the posterior
             realisation. Each direction counts in units of its posterior standard deviation.
         iterations: Largest number of Gauss-Newton iterations for each member.
@@ -244,10 +246,10 @@ def _conditioned(C: Array, scaler: BoundsScaler, covariance: Array, n_data: int)
 
 def _nuggets(noise: Array, given: float | None, C: Array) -> Array:
     """Return δ of each output, (n_out,), for scaled noise (..., n_out, n_out) and the prior's C."""
-    # δ_j = min(σ_j / 2, 0.01), with the smallest σ_j of all data
+    # δ_j = σ_j / 2 between 1e-4 and 0.01, with the smallest σ_j of all data
     least = np.einsum("...jj->...j", noise).reshape(-1, noise.shape[-1]).min(axis=0)
-    largest = np.minimum(_OF_NOISE * np.sqrt(least), _MOST_NUGGET)
-    nuggets = largest if given is None else np.full_like(largest, given)
+    found = np.clip(_OF_NOISE * np.sqrt(least), _LEAST_NUGGET, _MOST_NUGGET)
+    nuggets = found if given is None else np.full_like(found, given)
     variances = np.diagonal(C, axis1=1, axis2=2).reshape(len(nuggets), -1)
     check_nugget(nuggets, variances.mean(axis=1))
     return np.asarray(nuggets)

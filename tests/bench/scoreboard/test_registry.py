@@ -11,7 +11,7 @@ VERSIONS = {
     "ours.Default": (3, "a92a3bd5"),
     "ours.ExactConstant": (2, "6a9e189b"),
     "ours.ExactByInput": (2, "243f37a5"),
-    "ours.FunctionAnchored": (3, "e52f572d"),
+    "ours.FunctionAnchored": (4, "e52f572d"),
     "scikit_learn.GaussianProcess": (2, "b767d0d3"),
     "botorch.SingleTask": (1, "c78939a0"),
     "botorch.MultiTask": (1, "dfeef553"),

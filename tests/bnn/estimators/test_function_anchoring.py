@@ -256,7 +256,7 @@ def test_near_deterministic_data():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"noise": 1e-9}, "nugget = 5e-10 .*: too small for double precision"),
+        ({"noise": 1e-9}, "noise = 1e-09: too small for the prior"),
         ({"nugget": 1e-9}, "nugget = 1e-09 .*: too small for double precision"),
         ({"nugget": 1e-3, "noise": 1e-9}, "noise = 1e-09: too small for the prior"),
     ],
