@@ -157,21 +157,25 @@ times.append(usage()[1])
 posterior.predict(new)
 times.append(usage()[1])
 posterior.predict(new[:1000], return_std=True)
+peak, now = usage()
+times.append(now)
+# The same machine at the same moment: one factor of this size
+np.linalg.cholesky(X @ X.T + np.eye(5000))
 times.append(usage()[1])
-print(*np.diff(times), usage()[0])
+print(*np.diff(times), peak)
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ["kernels", "one kernel", "correlated"])
 def test_five_thousand_data_of_five_outputs(case):
-    """Processor time and peak memory, the libraries included."""
+    """Processor time, beside that of one Cholesky factor, and peak memory, libraries included."""
     command = [sys.executable, "-c", LARGE, case]
     words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    fit, means, deviations, memory = map(float, words)
+    fit, means, deviations, factor, memory = map(float, words)
     print(
         f"{case}: fit {fit:.1f} s, 10,000 means {means:.1f} s, 1,000 deviations "
-        f"{deviations:.1f} s, peak {memory:.2f} GB"
+        f"{deviations:.1f} s, one factor {factor:.1f} s, peak {memory:.2f} GB"
     )
-    assert fit <= 20.0
+    assert fit <= 8.0 * factor  # of which five are needed; 20 s on a laptop
     assert memory <= 2.0
