@@ -29,7 +29,8 @@ from bnn.paths.return_mapping import Matrix, deviatoric_stress
 from bnn.storage import storable
 
 INPUTS = ("vf", "E_f_GPa", "b_m_MPa", "c_m")  # of a cell, in this order
-Modulus = TypeVar("Modulus", Tensor, float)
+Modulus = TypeVar("Modulus", Tensor, Array, float)
+ENGINEERING = np.array([1.0, 1.0, 2.0])  # strain xx, yy, engineering xy over the tensor
 _ENTRIES = 10  # of a point: nine of A_i and one of w_i
 _SPREAD = 0.3  # of the entries of A where the outputs of the network are one
 
@@ -66,6 +67,9 @@ class Phases(Short):
                 raise ValueError(f"{name} = {getattr(self, name)!r}: must be below 0.5")
 
 
+PHASES = Phases()  # those of the paper
+
+
 class Localisation(NamedTuple):
     """Points of K networks for N cells; the last `n_fibre` of the P points are in fibres."""
 
@@ -100,7 +104,7 @@ class PointNetwork(Short):
     """
 
     bounds: Array
-    phases: Phases = Phases()
+    phases: Phases = PHASES
     n_matrix: int = 12
     n_fibre: int = 2
     hidden: int = 16
@@ -108,10 +112,7 @@ class PointNetwork(Short):
     def __post_init__(self) -> None:
         for name in ("n_matrix", "n_fibre", "hidden"):
             check_count(name, getattr(self, name), 1, 10_000)
-        bounds = as_finite("bounds", self.bounds)
-        if bounds.shape != (2, len(INPUTS)) or not (bounds[0] < bounds[1]).all():
-            raise ValueError(f"bounds = {self.bounds!r:.60}: must be (2, 4), the lower ones first")
-        object.__setattr__(self, "bounds", bounds)
+        object.__setattr__(self, "bounds", checked_bounds(self.bounds))
 
     @property
     def n_points(self) -> int:
@@ -179,7 +180,7 @@ class PointNetwork(Short):
         Raises:
             ValueError: If shapes do not fit, or a number is not finite.
         """
-        X, strain = _checked(X, strain)
+        X, strain = checked_paths(X, strain)
         weights = as_finite("weights", weights)
         if weights.ndim != 2 or weights.shape[1] != self.n_weights:
             raise ValueError(f"weights have shape {weights.shape}: must be (K, {self.n_weights})")
@@ -215,7 +216,7 @@ def stress_of_phases(
         >>> print(stress_of_phases(alike, [[0.3, 400.0, 400.0, 0.4]], pull, Phases()).round(0))
         [[[238.  88.   0.]]]
     """
-    X, strain = _checked(X, strain)
+    X, strain = checked_paths(X, strain)
     A = as_finite("concentration", concentration)
     if A.shape != (len(X), 2, 3, 3):
         raise ValueError(f"concentration has shape {A.shape}: must be ({len(X)}, 2, 3, 3)")
@@ -226,7 +227,15 @@ def stress_of_phases(
     return found[0].numpy()
 
 
-def _checked(X: ArrayLike, strain: ArrayLike) -> tuple[Array, Array]:
+def checked_bounds(bounds: ArrayLike) -> Array:
+    """Bounds (2, 4) of the inputs as finite numbers, the lower ones first."""
+    found = as_finite("bounds", bounds)
+    if found.shape != (2, len(INPUTS)) or not (found[0] < found[1]).all():
+        raise ValueError(f"bounds = {bounds!r:.60}: must be (2, 4), the lower ones first")
+    return found
+
+
+def checked_paths(X: ArrayLike, strain: ArrayLike) -> tuple[Array, Array]:
     """Inputs (N, 4) and paths (N, T, 3) as finite numbers."""
     inputs = as_finite("X", X)
     path = as_finite("strain", strain)
@@ -262,7 +271,7 @@ def cell_stress(points: Localisation, X: Tensor, strain: Tensor, phases: Phases)
     """Stress (K, N, T, 3) [MPa] of cells with inputs X (N, 4) along paths `strain` (N, T, 3)."""
     A, weights, n_fibre = points
     members, cells, n_points = weights.shape
-    engineering = strain * torch.tensor([1.0, 1.0, 2.0], dtype=strain.dtype)
+    engineering = strain * torch.as_tensor(ENGINEERING, dtype=strain.dtype)
     local = torch.einsum("knpij,ntj->tknpi", A, engineering)
     dilatation = local[..., 0] + local[..., 1]
     # Deviator of the strain tensor: e_xx = ε_xx - θ/3,   e_yy = ε_yy - θ/3,   e_xy = γ / 2
@@ -270,8 +279,8 @@ def cell_stress(points: Localisation, X: Tensor, strain: Tensor, phases: Phases)
     deviator = local * torch.tensor([1.0, 1.0, 0.5], dtype=local.dtype)
     deviator = deviator - dilatation[..., None] / 3.0 * in_plane
     n_matrix = n_points - n_fibre
-    K_m, G_m = _moduli(1e3 * phases.E_m_GPa, phases.nu_m)
-    K_f, G_f = _moduli(1e3 * X[:, 1, None], phases.nu_f)
+    K_m, G_m = moduli(1e3 * phases.E_m_GPa, phases.nu_m)
+    K_f, G_f = moduli(1e3 * X[:, 1, None], phases.nu_f)
     matrix = Matrix(
         G_m,
         phases.a_MPa,
@@ -287,6 +296,6 @@ def cell_stress(points: Localisation, X: Tensor, strain: Tensor, phases: Phases)
     return torch.einsum("knp,knpij,tknpi->kntj", weights, A, stress)
 
 
-def _moduli(E: Modulus, nu: float) -> tuple[Modulus, Modulus]:
+def moduli(E: Modulus, nu: float) -> tuple[Modulus, Modulus]:
     """Bulk and shear modulus, numbers or tensors as Young's modulus is."""
     return E / (3.0 * (1.0 - 2.0 * nu)), E / (2.0 * (1.0 + nu))

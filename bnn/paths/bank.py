@@ -1,0 +1,229 @@
+"""A bank of material points about mean fields, whose stresses are features of a cell's stress.
+
+Mean fields say how matrix and fibres strain, with one point each. In a real cell the strain of the
+matrix fluctuates, it yields in bands, and hardens by differing amounts. A bank of R points of the
+matrix stands for that. Point r strains as B_r = A_m (I + φ Z_r) says, with the mean strain
+concentration A_m(x) of the matrix and a standard normal matrix Z_r. Its yield stress and hardening
+are a_r and b_r times those of the matrix, both log-normal. The stress of the cell is
+
+    S(t) = S₀(t) + v_f Σ_r θ_r(x) ψ_r(t),           θ_r(x) = θ_r0 + Σ_m θ_rm x_m,
+    ψ_r(t) = B_rᵀ s(B_r E(·), t),
+
+with the stress S₀ of mean fields, the deviatoric stress s of the point, and inputs x scaled to
+[-1, 1]. Six further ψ are linear in E and correct the elastic stiffness. The weights θ are linear:
+a Gaussian prior on them is one on functions, and its posterior has a closed form. Without fibres
+mean fields are exact, hence the factor v_f. The tangent is symmetric for any weights, by B_rᵀ. The
+points carry the history of the path.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+
+from bnn._seeding import generator
+from bnn._text import Short
+from bnn._validation import Array, as_finite, check_count, check_positive
+from bnn.paths.network import (
+    ENGINEERING,
+    INPUTS,
+    PHASES,
+    Phases,
+    checked_bounds,
+    checked_paths,
+    moduli,
+)
+from bnn.paths.return_mapping import History, Matrix, advance
+
+# Inputs (n, 4) → (n, 2, 3, 3), the strains of matrix and fibres over that of the cell
+Concentration = Callable[[Array], Array]
+ELASTIC = 6  # features that are linear in the strain
+_STIFFNESS = 1e4  # MPa, of these features for a unit strain
+# The deviator xx, yy, xy of a strain xx, yy, engineering xy
+DEVIATOR = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, 0.0], [0.0, 0.0, 1.5]]) / 3.0
+
+
+class Features(NamedTuple):
+    """What a bank says of cells along their paths."""
+
+    mean_fields: Array  # (n, T, 3) S₀ [MPa]
+    plastic_strain: Array  # (n, T) equivalent plastic strain of the matrix in mean fields [-]
+    points: Array  # (n, T, R + 6, 3) ψ [MPa]
+
+
+class Points(NamedTuple):
+    """The points of matrix and bank in a cell; the first is that of mean fields."""
+
+    B: Array  # (n, 1 + R, 3, 3) strain xx, yy, engineering xy over that of the cell
+    yield_stress: Array  # (1 + R,) [MPa]
+    hardening: Array  # (n, 1 + R) b [MPa]
+
+
+@dataclass(frozen=True, repr=False)
+class PointBank(Short):
+    """A bank of points of the matrix about mean fields.
+
+    Attributes:
+        concentration: Function of inputs (n, 4), which returns the strains (n, 2, 3, 3) of matrix
+            and fibres over that of the cell, such as `fe_data.strain_concentration`.
+        bounds: (2, 4) bounds of the inputs vf, E_f [GPa], b_m [MPa], c_m, which scale to [-1, 1].
+        phases: Elasticity and initial yield stress.
+        n_points: Number of points, R.
+        fluctuation: Standard deviation φ of their strains over those of mean fields.
+        yield_spread: Standard deviation of the logarithm of their yield stress.
+        hardening_spread: That of their hardening coefficient b.
+        seed: Seed of the points.
+
+    Raises:
+        ValueError: If a number is not admissible.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bnn.paths import PointBank
+        >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
+        >>> alike = lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1))
+        >>> bank = PointBank(alike, bounds, n_points=10)
+        >>> strain = np.linspace(0.0, 0.02, 21)[1:, None] * [1.0, -0.5, 0.0]
+        >>> bank.features([[0.3, 400.0, 400.0, 0.4]], strain[None]).points.shape
+        (1, 20, 16, 3)
+    """
+
+    concentration: Concentration
+    bounds: Array
+    phases: Phases = PHASES
+    n_points: int = 100
+    fluctuation: float = 0.6
+    yield_spread: float = 0.3
+    hardening_spread: float = 0.5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not callable(self.concentration):
+            raise ValueError(f"concentration = {self.concentration!r:.60}: must be a function")
+        check_count("n_points", self.n_points, 1, 10_000)
+        spreads = {name: getattr(self, name) for name in ("yield_spread", "hardening_spread")}
+        check_positive(fluctuation=self.fluctuation, **spreads)
+        object.__setattr__(self, "bounds", checked_bounds(self.bounds))
+
+    @property
+    def n_features(self) -> int:
+        """Features of a cell, R + 6."""
+        return self.n_points + ELASTIC
+
+    @property
+    def n_weights(self) -> int:
+        """Weights θ of a member: of each feature a constant and one for each input."""
+        return self.n_features * (1 + len(INPUTS))
+
+    @cached_property
+    def _draws(self) -> tuple[Array, Array, Array]:
+        """φ Z (R, 3, 3), and the factors of yield stress and hardening (R,)."""
+        rng = generator(self.seed)
+        Z = rng.standard_normal((self.n_points, 3, 3))
+        logs = rng.standard_normal((2, self.n_points))
+        of_yield = np.exp(self.yield_spread * logs[0])
+        of_hardening = np.exp(self.hardening_spread * logs[1])
+        return self.fluctuation * Z, of_yield, of_hardening
+
+    def factors(self, X: Array) -> Array:
+        """Factors (n, 5) of the weights of a feature, v_f (1, x): inputs (n, 4) are checked."""
+        low, high = self.bounds
+        x = 2.0 * (X - low) / (high - low) - 1.0
+        found: Array = X[:, :1] * np.column_stack([np.ones(len(X)), x])
+        return found
+
+    def concentrations(self, X: Array) -> Array:
+        """Strains (n, 2, 3, 3) of matrix and fibres, from the function and checked."""
+        A = as_finite("what concentration returns", self.concentration(X))
+        if A.shape != (len(X), 2, 3, 3):
+            raise ValueError(f"concentration returns {A.shape}: must be ({len(X)}, 2, 3, 3)")
+        return A
+
+    def points(self, X: Array, A: Array) -> Points:
+        """Points of cells with inputs X (n, 4) and concentrations A (n, 2, 3, 3)."""
+        Z, of_yield, of_hardening = self._draws
+        fluctuating = np.einsum("nij,rjk->nrik", A[:, 0], np.eye(3) + Z)
+        return Points(
+            np.concatenate([A[:, :1], fluctuating], axis=1),
+            self.phases.a_MPa * np.concatenate([[1.0], of_yield]),
+            X[:, 2, None] * np.concatenate([[1.0], of_hardening]),
+        )
+
+    def features(self, X: ArrayLike, strain: ArrayLike) -> Features:
+        """Stress of mean fields and of the points, along paths.
+
+        Args:
+            X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+            strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
+
+        Returns:
+            The features.
+
+        Raises:
+            ValueError: If shapes do not fit, or a number is not finite.
+        """
+        X, strain = checked_paths(X, strain)
+        A = self.concentrations(X)
+        points = self.points(X, A)
+        engineering = strain * ENGINEERING
+        deviator = np.einsum("ij,nrjk,ntk->tnri", DEVIATOR, points.B, engineering)
+        stress, p = self._in_points(deviator, X, points)
+        # ψ = Bᵀ s
+        of_points = np.einsum("nrij,ntri->ntrj", points.B, stress)
+        mean_fields = of_points[:, :, 0] + self._without_matrix_deviator(X, A, engineering)
+        elastic = np.einsum("eij,ntj->ntei", stiffness_basis(), engineering)
+        return Features(mean_fields, p, np.concatenate([of_points[:, :, 1:], elastic], axis=2))
+
+    def _in_points(self, deviator: Array, X: Array, points: Points) -> tuple[Array, Array]:
+        """Deviatoric stress (n, T, 1 + R, 3), and p (n, T) of the first point."""
+        T, n, P = deviator.shape[:3]
+        _, mu = moduli(1e3 * self.phases.E_m_GPa, self.phases.nu_m)
+        matrix = Matrix(
+            torch.full((n * P,), mu, dtype=torch.float64),
+            torch.as_tensor(np.tile(points.yield_stress, n)),
+            torch.as_tensor(points.hardening.reshape(-1)),
+            torch.as_tensor(np.repeat(X[:, 3], P)),
+        )
+        history = History.at_rest(n * P)
+        stress = np.empty((n, T, P, 3))
+        p = np.empty((n, T))
+        for t in range(T):
+            step = torch.as_tensor(deviator[t].reshape(-1, 3))
+            found, history, _ = advance(step, history, matrix)
+            stress[:, t] = found.numpy().reshape(n, P, 3)
+            p[:, t] = history.p.numpy().reshape(n, P)[:, 0]
+        return stress, p
+
+    def _without_matrix_deviator(self, X: Array, A: Array, engineering: Array) -> Array:
+        """Stress of mean fields less the deviator of the matrix, which is linear: (n, T, 3)."""
+        found: Array = np.einsum("nij,ntj->nti", self.linear_stiffness(X, A), engineering)
+        return found
+
+    def linear_stiffness(self, X: Array, A: Array) -> Array:
+        """Stiffness (n, 3, 3) of mean fields without the deviatoric stress of the matrix [MPa]."""
+        vf = X[:, 0, None, None]
+        K_m, _ = moduli(1e3 * self.phases.E_m_GPa, self.phases.nu_m)
+        K_f, G_f = moduli(1e3 * X[:, 1], self.phases.nu_f)
+        # C = K I Iᵀ + 2 G Dev for strains with engineering shear
+        trace = np.array([1.0, 1.0, 0.0])
+        volume = np.outer(trace, trace)
+        of_fibres = K_f[:, None, None] * volume + 2.0 * G_f[:, None, None] * DEVIATOR
+        in_matrix = np.einsum("nji,jk,nkl->nil", A[:, 0], K_m * volume, A[:, 0])
+        in_fibres = np.einsum("nji,njk,nkl->nil", A[:, 1], of_fibres, A[:, 1])
+        stiffness: Array = (1.0 - vf) * in_matrix + vf * in_fibres
+        return stiffness
+
+
+def stiffness_basis() -> Array:
+    """The six symmetric matrices (6, 3, 3) [MPa] of the elastic features."""
+    basis = []
+    for i in range(3):
+        for j in range(i, 3):
+            unit = np.zeros((3, 3))
+            unit[i, j] = unit[j, i] = _STIFFNESS
+            basis.append(unit)
+    return np.array(basis)

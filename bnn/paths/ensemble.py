@@ -1,0 +1,294 @@
+"""The ensemble of paths: a Gaussian prior about mean fields, its posterior, and anchored members.
+
+With the features ψ of a bank of points (bnn.paths.bank), the stress of a cell on a path is
+
+    y(t) = S₀(t) + v_f Σ_r θ_r(x) ψ_r(t) + δ(t) + ε(t)
+    θ_r0 ~ N(0, τ²/R),      θ_rm ~ N(0, λ² τ²/R),
+    ε ~ scatter of the arrangements, σ(t),      δ ~ what the bank cannot say, σ(t) ρ / √v_f.
+
+Both δ and ε are Ornstein–Uhlenbeck processes of the strain travelled, independent between
+components. The standard deviation of δ falls more slowly with v_f than the scatter of cells, as
+measured on training paths. τ and λ maximise the evidence times log-normal priors. Given them the
+posterior of θ is a Gaussian, N(m, C). A member is the minimum of the anchored objective
+
+    |L⁻¹ (y + e_k - S₀ - Ψ θ)|² + |D^(-1/2) (θ - θ_k)|²
+
+with perturbations e_k of the data and an anchor θ_k from the prior N(0, D): a draw from the
+posterior, exactly, as the model is linear in θ (Pearce et al., AISTATS 2020).
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.optimize import minimize
+from sklearn.exceptions import NotFittedError
+
+from bnn._seeding import Purpose, RandomState, generator, seed_sequence, spawn
+from bnn._text import Short
+from bnn._validation import Array, as_finite, check_count, check_kind, check_not_negative
+from bnn.paths.bank import PointBank
+from bnn.paths.network import INPUTS, checked_paths
+from bnn.paths.scatter import PathScatter, travelled, whitened
+
+# Medians of the log-normal priors of τ and λ, and the standard deviation of their logarithms. They,
+# and the ρ that is the default, were chosen on the training walks that ship with fe_data. The
+# evidence of few paths would take ρ for too small: δ is smoother than the process that it is given.
+MEDIANS = (1.4, 0.14)
+SPREAD = 0.5
+_STEPS = 25  # of each path that are learnt from: closer ones say the same
+_CHUNK = 50  # paths whose features are in memory at a time
+
+
+class _Data(NamedTuple):
+    """Training paths at the steps that are learnt from."""
+
+    residual: Array  # (n, T, 3) y - S₀ [MPa]
+    points: Array  # (n, T, R + 6, 3) ψ
+    factors: Array  # (n, 5) v_f (1, x)
+    std: Array  # (n, T, 3) of δ + ε
+    lengths: Array  # (n, T) strain travelled
+
+
+@dataclass(eq=False, repr=False)
+class PathEnsemble(Short):
+    """Surrogate of the stress of cells on any path of strain, with bands.
+
+    Args:
+        bank: Mean fields and points about them, which are the prior.
+        scatter: Scatter of cells over fibre arrangements.
+        model_error: ρ, the standard deviation of δ over that of ε at a volume fraction of one.
+        n_members: Number of members, K.
+        random_state: Seed of the members.
+
+    Attributes:
+        hyperparameters_: τ and λ.
+        members_: θ of the members, (K, 5 (R + 6)).
+        mean_: m, (5 (R + 6),).
+        root_: C = root rootᵀ.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bnn.paths import PathEnsemble, PathScatter, PointBank
+        >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
+        >>> bank = PointBank(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(bounds[0] + 0.1, bounds[1], (4, 4))
+        >>> strain = np.cumsum(rng.normal(0.0, 0.001, (4, 30, 3)), axis=1)
+        >>> stress = bank.features(X, strain).mean_fields + 1.0
+        >>> scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
+        >>> model = PathEnsemble(bank, scatter, n_members=5, random_state=0).fit(X, strain, stress)
+        >>> mean, std = model.predict(X, strain, return_std=True)
+        >>> mean.shape, model.predict_members(X, strain).shape
+        ((4, 30, 3), (5, 4, 30, 3))
+    """
+
+    bank: PointBank
+    scatter: PathScatter
+    model_error: float = 1.3
+    n_members: int = 50
+    random_state: RandomState = None
+    hyperparameters_: tuple[float, float] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if an argument is not admissible."""
+        check_kind("bank", self.bank, PointBank)
+        check_kind("scatter", self.scatter, PathScatter)
+        check_not_negative(model_error=self.model_error)
+        check_count("n_members", self.n_members, 1)
+
+    def fit(
+        self, X: ArrayLike, strain: ArrayLike, stress: ArrayLike, *, arrangements: int = 1
+    ) -> "PathEnsemble":
+        """Learn from simulated paths.
+
+        Args:
+            X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+            strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
+            stress: (n, T, 3) [MPa].
+            arrangements: Number of fibre arrangements whose mean each stress is.
+
+        Returns:
+            self.
+
+        Raises:
+            ValueError: If shapes do not fit, a number is not finite, or a cell has no fibres.
+        """
+        X, strain = checked_paths(X, strain)
+        stress = as_finite("stress", stress)
+        if stress.shape != strain.shape:
+            raise ValueError(f"stress has shape {stress.shape}: must be {strain.shape}")
+        check_count("arrangements", arrangements, 1)
+        data = self._data(X, strain, stress, arrangements)
+        W, y = _whitened_design(data, self.scatter.length)
+        gram = W.T @ W
+        projected = W.T @ y
+        n_features = self.bank.n_features
+        self.hyperparameters_ = _most_likely(gram, projected, n_features)
+        deviations = _prior_deviations(n_features, *self.hyperparameters_)
+        self.mean_, self.root_ = _posterior(gram, projected, deviations)
+        self.members_ = self._anchored(W, y, deviations)
+        return self
+
+    def predict(
+        self, X: ArrayLike, strain: ArrayLike, return_std: bool = False, total: bool = False
+    ) -> Array | tuple[Array, Array]:
+        """Mean stress of cells over their arrangements, which many members have as their mean.
+
+        Args:
+            X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+            strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
+            return_std: Whether to return standard deviations too, of θ and δ together.
+            total: Whether these are those of a single cell, with the scatter ε.
+
+        Returns:
+            Mean (n, T, 3) [MPa], and standard deviation (n, T, 3) on request.
+
+        Raises:
+            ValueError: If shapes do not fit, or a number is not finite.
+            NotFittedError: Before `fit`.
+        """
+        X, strain = self._checked(X, strain)
+        means = []
+        deviations = []
+        for begin in range(0, len(X), _CHUNK):
+            part = slice(begin, begin + _CHUNK)
+            mean, std = self._predict(X[part], strain[part], total)
+            means.append(mean)
+            deviations.append(std)
+        mean = np.concatenate(means)
+        return (mean, np.concatenate(deviations)) if return_std else mean
+
+    def predict_members(self, X: ArrayLike, strain: ArrayLike) -> Array:
+        """Stress by each member, without δ: (K, n, T, 3) [MPa]; arguments as those of `predict`."""
+        X, strain = self._checked(X, strain)
+        found = np.empty((len(self.members_), *strain.shape))
+        for begin in range(0, len(X), _CHUNK):
+            part = slice(begin, begin + _CHUNK)
+            features = self.bank.features(X[part], strain[part])
+            weights = self.cell_weights(X[part])
+            found[:, part] = features.mean_fields
+            found[:, part] += np.einsum("ntrj,knr->kntj", features.points, weights)
+        return found
+
+    def cell_weights(self, X: ArrayLike) -> Array:
+        """v_f θ_r(x) of each member: inputs (n, 4) → (K, n, R + 6)."""
+        factors = self.bank.factors(as_finite("X", X))
+        theta = self.members_.reshape(len(self.members_), -1, factors.shape[1])
+        found: Array = np.einsum("krm,nm->knr", theta, factors)
+        return found
+
+    def _checked(self, X: ArrayLike, strain: ArrayLike) -> tuple[Array, Array]:
+        if self.hyperparameters_ is None:
+            raise NotFittedError("this PathEnsemble is not fitted: call fit first")
+        return checked_paths(X, strain)
+
+    def _data(self, X: Array, strain: Array, stress: Array, arrangements: int) -> _Data:
+        steps = _learnt_steps(strain.shape[1])
+        residuals = []
+        points = []
+        flows = []
+        for begin in range(0, len(X), _CHUNK):
+            part = slice(begin, begin + _CHUNK)
+            features = self.bank.features(X[part], strain[part])
+            residuals.append((stress[part] - features.mean_fields)[:, steps])
+            points.append(features.points[:, steps])
+            flows.append(features.plastic_strain[:, steps])
+        sigma = self.scatter.std(X, np.concatenate(flows))
+        return _Data(
+            residual=np.concatenate(residuals),
+            points=np.concatenate(points),
+            factors=self.bank.factors(X),
+            std=sigma * np.sqrt(self._shares(X, 1.0 / arrangements)),
+            lengths=travelled(strain)[:, steps],
+        )
+
+    def _predict(self, X: Array, strain: Array, total: bool) -> tuple[Array, Array]:
+        features = self.bank.features(X, strain)
+        factors = self.bank.factors(X)
+        Psi = _design(features.points, factors)
+        # Var f = Ψ C Ψᵀ + ρ² σ² / v_f
+        mean = features.mean_fields + (Psi @ self.mean_).reshape(strain.shape)
+        of_theta = np.square(Psi @ self.root_).sum(axis=1).reshape(strain.shape)
+        sigma = self.scatter.std(X, features.plastic_strain)
+        return mean, np.sqrt(of_theta + self._shares(X, float(total)) * sigma**2)
+
+    def _shares(self, X: Array, of_scatter: float) -> Array:
+        """Variance of δ and of some of ε over σ², (n, 1, 1)."""
+        shares: Array = self.model_error**2 / X[:, 0, None, None] + of_scatter
+        return shares
+
+    def _anchored(self, W: Array, y: Array, deviations: Array) -> Array:
+        """Minima of the anchored objectives, (K, d), with anchors and perturbations drawn."""
+        seeds = seed_sequence(self.random_state)
+        anchors = generator(spawn(seeds, Purpose.ANCHORS)).standard_normal(
+            (self.n_members, len(deviations))
+        )
+        noise = generator(spawn(seeds, Purpose.RESAMPLING))
+        # In units of the prior, u = D^(-1/2) θ:   (I + D½ Wᵀ W D½) u = u_k + D½ Wᵀ (y + e_k)
+        V = W * deviations
+        factor = cho_factor(np.eye(len(deviations)) + V.T @ V, lower=True)
+        members = []
+        for k in range(self.n_members):
+            perturbed = y + noise.standard_normal(len(y))
+            members.append(deviations * cho_solve(factor, anchors[k] + V.T @ perturbed))
+        return np.array(members)
+
+
+def _learnt_steps(n_steps: int) -> slice:
+    """Every so many steps of a path, the last one among them."""
+    every = max(n_steps // _STEPS, 1)
+    return slice((n_steps - 1) % every, None, every)
+
+
+def _design(points: Array, factors: Array) -> Array:
+    """Ψ of paths one below the other, (3 n T, 5 (R + 6)), from ψ (n, T, R + 6, 3)."""
+    n, T, n_features, _ = points.shape
+    # Ψ_(ntj),(rm) = ψ_ntrj factor_nm
+    products = np.einsum("ntrj,nm->ntjrm", points, factors)
+    design: Array = products.reshape(n * T * 3, n_features * factors.shape[1])
+    return design
+
+
+def _prior_deviations(n_features: int, tau: float, lam: float) -> Array:
+    """D½, the prior standard deviations of θ in the order of Ψ's columns."""
+    of_one = tau / np.sqrt(n_features) * np.array([1.0] + len(INPUTS) * [lam])
+    return np.tile(of_one, n_features)
+
+
+def _whitened_design(data: _Data, L: float) -> tuple[Array, Array]:
+    """Ψ and y - S₀ with independent noise of unit variance."""
+    points = whitened(data.points / data.std[:, :, None], data.lengths, L)
+    residual = whitened(data.residual / data.std, data.lengths, L)
+    return _design(points, data.factors), residual.reshape(-1)
+
+
+def _posterior(gram: Array, projected: Array, deviations: Array) -> tuple[Array, Array]:
+    """Mean of θ and root of its covariance, from Wᵀ W, Wᵀ y and D½."""
+    # C = D½ A⁻¹ D½ with A = I + D½ Wᵀ W D½ = L Lᵀ,   root = D½ L⁻ᵀ
+    A = np.eye(len(deviations)) + deviations[:, None] * gram * deviations
+    L = np.linalg.cholesky(A)
+    inverse = solve_triangular(L, np.eye(len(L)), lower=True)
+    root = deviations[:, None] * inverse.T
+    return root @ (root.T @ projected), root
+
+
+def _most_likely(gram: Array, projected: Array, n_features: int) -> tuple[float, float]:
+    """τ and λ of the largest evidence times their priors, from Wᵀ W and Wᵀ y."""
+
+    def negative(logs: Array) -> float:
+        deviations = _prior_deviations(n_features, *np.exp(logs))
+        A = np.eye(len(deviations)) + deviations[:, None] * gram * deviations
+        root = np.linalg.cholesky(A)
+        u = solve_triangular(root, deviations * projected, lower=True)
+        # -ln p(y) = (yᵀ y - uᵀ u) / 2 + ln |A| / 2 and a constant
+        of_data = np.log(np.diag(root)).sum() - 0.5 * u @ u
+        of_prior = 0.5 * np.square((logs - np.log(MEDIANS)) / SPREAD).sum()
+        return float(of_data + of_prior)
+
+    options = {"xatol": 0.02, "fatol": 0.02, "maxiter": 60}
+    found = minimize(negative, np.log(MEDIANS), method="Nelder-Mead", options=options)
+    tau, lam = np.exp(found.x)
+    return float(tau), float(lam)

@@ -1,0 +1,172 @@
+"""How the stress of a cell scatters with the arrangement of its fibres, along a path.
+
+The variance of a component j of the stress, over arrangements of the same inputs on the same path,
+depends on the fibres and on how far the matrix has flowed:
+
+    σ_j² = exp(c_j0 + c_j1 ln v_f + c_j2 ln E_f + c_j3 ln(p + 0.001)),
+
+with the equivalent plastic strain p of the matrix in mean fields. The coefficients c_j are those of
+a regression of the sample variances with a Gamma distribution (McCullagh & Nelder, Generalized
+Linear Models, 1989, chapter 8). Along the path the scatter is correlated, and forgets itself over a
+length L of strain: exp(-Δl / L) between two steps with the strain Δl travelled between them, which
+is an Ornstein–Uhlenbeck process.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.linear_model import GammaRegressor
+from sklearn.preprocessing import StandardScaler
+
+from bnn._text import Short
+from bnn._validation import Array, as_finite, check_positive
+from bnn.paths.bank import PointBank
+from bnn.paths.network import INPUTS, checked_paths
+from bnn.storage import storable
+
+_NO_FLOW = 1e-3  # plastic strain that counts as little
+_SHRINKAGE = 0.1  # of the coefficients, in units of the regressors' standard deviations
+_LEAST_VARIANCE = 1e-6  # MPa², where arrangements agree but for rounding
+
+
+@storable
+@dataclass(frozen=True, eq=False, repr=False)
+class PathScatter(Short):
+    """Scatter of the stress over fibre arrangements.
+
+    Attributes:
+        coefficients: (3, 4) c of the components xx, yy, xy, for variances in MPa².
+        length: Strain L over which the scatter forgets itself.
+
+    Raises:
+        ValueError: If a number is not admissible.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bnn.paths import PathScatter
+        >>> scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
+        >>> print(scatter.std(np.array([[0.3, 400.0, 400.0, 0.4]]), np.zeros((1, 2))).round(1))
+        [[[2. 2. 2.]
+          [2. 2. 2.]]]
+    """
+
+    coefficients: Array
+    length: float = 0.03
+
+    def __post_init__(self) -> None:
+        found = as_finite("coefficients", self.coefficients)
+        if found.shape != (3, 4):
+            raise ValueError(f"coefficients have shape {found.shape}: must be (3, 4)")
+        check_positive(length=self.length)
+        object.__setattr__(self, "coefficients", found)
+
+    def std(self, X: ArrayLike, plastic_strain: ArrayLike) -> Array:
+        """Standard deviation over arrangements.
+
+        Args:
+            X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+            plastic_strain: (n, T) p of the matrix in mean fields, from `PointBank.features`.
+
+        Returns:
+            σ (n, T, 3) of xx, yy, xy [MPa].
+
+        Raises:
+            ValueError: If shapes do not fit, or a cell has no fibres.
+        """
+        X = as_finite("X", X)
+        p = as_finite("plastic_strain", plastic_strain)
+        if X.ndim != 2 or X.shape[1] != len(INPUTS):
+            raise ValueError(f"X has shape {X.shape}: must be (n, 4), {', '.join(INPUTS)}")
+        if p.ndim != 2 or len(p) != len(X):
+            raise ValueError(f"plastic_strain has shape {p.shape}: must be ({len(X)}, T)")
+        found: Array = np.exp(0.5 * _regressors(X, p) @ self.coefficients.T)
+        return found
+
+
+def fit_scatter(
+    bank: PointBank, X: ArrayLike, strain: ArrayLike, stress: ArrayLike, *, length: float = 0.03
+) -> PathScatter:
+    """Learn the scatter from cells that were simulated with several arrangements.
+
+    Args:
+        bank: Gives the plastic strain of mean fields.
+        X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+        strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
+        stress: (n, R, T, 3) of R >= 2 arrangements of each input [MPa].
+        length: Strain L over which the scatter forgets itself.
+
+    Returns:
+        The scatter.
+
+    Raises:
+        ValueError: If shapes do not fit, or a cell has no fibres.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bnn.paths import PointBank, fit_scatter
+        >>> rng = np.random.default_rng(0)
+        >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
+        >>> bank = PointBank(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=2)
+        >>> X = rng.uniform(bounds[0] + 0.1, bounds[1], (6, 4))
+        >>> strain = rng.normal(0.0, 0.01, (6, 5, 3))
+        >>> stress = rng.normal(0.0, 2.0, (6, 9, 5, 3))
+        >>> scatter = fit_scatter(bank, X, strain, stress)
+        >>> bool(abs(scatter.std(X, np.zeros((6, 5))) - 2.0).max() < 1.0)
+        True
+    """
+    X, strain = checked_paths(X, strain)
+    stress = as_finite("stress", stress)
+    if stress.ndim != 4 or stress.shape[1] < 2 or stress[:, 0].shape != strain.shape:
+        wanted = f"({len(X)}, R >= 2, {strain.shape[1]}, 3)"
+        raise ValueError(f"stress has shape {stress.shape}: must be {wanted}")
+    regressors = _regressors(X, bank.features(X, strain).plastic_strain).reshape(-1, 4)[:, 1:]
+    variances = stress.var(axis=1, ddof=1).reshape(-1, 3) + _LEAST_VARIANCE
+    scaler = StandardScaler().fit(regressors)
+    coefficients = []
+    for j in range(3):
+        model = GammaRegressor(alpha=_SHRINKAGE, max_iter=1000)
+        model.fit(scaler.transform(regressors), variances[:, j])
+        slopes = model.coef_ / scaler.scale_
+        constant = model.intercept_ - slopes @ scaler.mean_
+        coefficients.append([constant, *slopes])
+    return PathScatter(np.array(coefficients), length)
+
+
+def _regressors(X: Array, p: Array) -> Array:
+    """1, ln v_f, ln E_f and ln(p + 0.001), (n, T, 4)."""
+    if not (X[:, 0] > 0.0).all():
+        raise ValueError("X: vf must be positive, as a cell without fibres does not scatter")
+    constant = np.ones(p.shape)
+    of_inputs = np.log(X[:, :2])[:, None] + np.zeros((*p.shape, 2))
+    flow = np.log(np.maximum(p, 0.0) + _NO_FLOW)
+    return np.concatenate([constant[..., None], of_inputs, flow[..., None]], axis=-1)
+
+
+def travelled(strain: Array) -> Array:
+    """Strain (n, T) that paths (n, T, 3) have travelled, the sum of the norms of increments."""
+    # |ΔE|² = Δε_xx² + Δε_yy² + 2 Δε_xy²
+    from_rest = np.concatenate([np.zeros_like(strain[:, :1]), strain], axis=1)
+    increments = np.diff(from_rest, axis=1) * np.array([1.0, 1.0, np.sqrt(2.0)])
+    lengths: Array = np.cumsum(np.linalg.norm(increments, axis=2), axis=1)
+    return lengths
+
+
+def whitened(values: Array, lengths: Array, L: float) -> Array:
+    """Innovations of an Ornstein–Uhlenbeck process of unit variance.
+
+    Args:
+        values: (n, T, ...).
+        lengths: (n, T) strain travelled.
+        L: Strain over which the process forgets itself.
+
+    Returns:
+        Uncorrelated values of unit variance, (n, T, ...).
+    """
+    # (v_t - a v_(t-1)) / √(1 - a²)   with a = exp(-Δl / L)
+    steps = np.diff(lengths, axis=1)
+    a = np.exp(-steps / L).reshape(*steps.shape, *[1] * (values.ndim - 2))
+    root = np.sqrt(np.maximum(1.0 - a**2, 1e-6))  # a step that goes nowhere
+    found = values.copy()
+    found[:, 1:] = (values[:, 1:] - a * values[:, :-1]) / root
+    return found
