@@ -174,7 +174,9 @@ class PointBank(Short):
         stress, p = self._in_points(deviator, X, points)
         # ψ = Bᵀ s
         of_points = np.einsum("nrij,ntri->ntrj", points.B, stress)
-        mean_fields = of_points[:, :, 0] + self._without_matrix_deviator(X, A, engineering)
+        # S₀ = (1 - v_f) A_mᵀ s + the linear part
+        linear = np.einsum("nij,ntj->nti", self.linear_stiffness(X, A), engineering)
+        mean_fields = (1.0 - X[:, 0, None, None]) * of_points[:, :, 0] + linear
         elastic = np.einsum("eij,ntj->ntei", stiffness_basis(), engineering)
         return Features(mean_fields, p, np.concatenate([of_points[:, :, 1:], elastic], axis=2))
 
@@ -197,11 +199,6 @@ class PointBank(Short):
             stress[:, t] = found.numpy().reshape(n, P, 3)
             p[:, t] = history.p.numpy().reshape(n, P)[:, 0]
         return stress, p
-
-    def _without_matrix_deviator(self, X: Array, A: Array, engineering: Array) -> Array:
-        """Stress of mean fields less the deviator of the matrix, which is linear: (n, T, 3)."""
-        found: Array = np.einsum("nij,ntj->nti", self.linear_stiffness(X, A), engineering)
-        return found
 
     def linear_stiffness(self, X: Array, A: Array) -> Array:
         """Stiffness (n, 3, 3) of mean fields without the deviatoric stress of the matrix [MPa]."""

@@ -36,7 +36,7 @@ from bnn.paths.scatter import PathScatter, travelled, whitened
 # Medians of the log-normal priors of τ and λ, and the standard deviation of their logarithms. They,
 # and the ρ that is the default, were chosen on the training walks that ship with fe_data. The
 # evidence of few paths would take ρ for too small: δ is smoother than the process that it is given.
-MEDIANS = (1.4, 0.14)
+MEDIANS = (0.8, 0.15)
 SPREAD = 0.5
 _STEPS = 25  # of each path that are learnt from: closer ones say the same
 _CHUNK = 50  # paths whose features are in memory at a time
