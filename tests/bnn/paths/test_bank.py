@@ -73,7 +73,7 @@ def test_what_a_bank_cannot_use_is_refused():
         PointBank(MEAN_FIELDS, BOUNDS, fluctuation=-1.0)
     with pytest.raises(ValueError, match="bounds"):
         PointBank(MEAN_FIELDS, BOUNDS[::-1])
-    wrong = PointBank(lambda X: np.eye(3), BOUNDS)
+    wrong = PointBank(lambda _: np.eye(3), BOUNDS)
     with pytest.raises(ValueError, match=r"concentration returns \(3, 3\): must be \(2, 2, 3, 3\)"):
         wrong.features(X, strain)
     with pytest.raises(ValueError, match="strain has shape"):

@@ -1,0 +1,190 @@
+"""The posterior of paths, its members, and the scatter of arrangements."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from bnn.paths import PathEnsemble, PathScatter, PointBank, fit_scatter
+from bnn.paths.ensemble import _design, _learnt_steps
+from bnn.paths.scatter import travelled, whitened
+from fe_data import random_walk, strain_concentration
+from fe_data.schema import INPUT_BOUNDS
+
+BOUNDS = np.array(list(INPUT_BOUNDS.values())).T
+BANK = PointBank(partial(strain_concentration, softening=0.1), BOUNDS, n_points=4)
+SCATTER = PathScatter(np.tile([8.0, 3.0, 0.0, 0.3], (3, 1)))
+
+
+def cells(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.uniform(*BOUNDS, (n, 4)), np.array([random_walk(rng) for _ in range(n)])
+
+
+def draw(X, strain, seed, tau=0.8, lam=0.15):
+    """Stress of a draw from the prior, with model error and scatter of independent steps."""
+    rng = np.random.default_rng(seed)
+    features = BANK.features(X, strain)
+    deviations = np.tile(tau / np.sqrt(BANK.n_features) * np.array([1, *4 * [lam]]), 10)
+    theta = deviations * rng.standard_normal(BANK.n_weights)
+    Psi = _design(features.points, BANK.factors(X))
+    mean = features.mean_fields + (Psi @ theta).reshape(strain.shape)
+    return mean, SCATTER.std(X, features.plastic_strain)
+
+
+def correlated(strain, rng):
+    """Ornstein–Uhlenbeck processes of unit variance along paths."""
+    steps = np.diff(travelled(strain), axis=1)
+    values = rng.standard_normal(strain.shape)
+    for t in range(1, strain.shape[1]):
+        a = np.exp(-steps[:, t - 1] / SCATTER.length)[:, None]
+        values[:, t] = a * values[:, t - 1] + np.sqrt(1.0 - a**2) * values[:, t]
+    return values
+
+
+def test_whitened_processes_are_independent():
+    _, strain = cells(300)
+    process = correlated(strain, np.random.default_rng(1))
+    found = whitened(process, travelled(strain), SCATTER.length)
+    assert (process[:, 1:] * process[:, :-1]).mean() > 0.8
+    assert abs((found[:, 1:] * found[:, :-1]).mean()) < 0.02
+    assert found.var() == pytest.approx(1.0, abs=0.03)
+
+
+def test_members_are_draws_of_the_posterior():
+    """Mean and covariance of 2,000 anchored members against the closed form."""
+    X, strain = cells(6)
+    stress, _ = draw(X, strain, 3)
+    model = PathEnsemble(BANK, SCATTER, n_members=2000, random_state=0).fit(X, strain, stress)
+    covariance = model.root_ @ model.root_.T
+    deviations = np.sqrt(np.diag(covariance))
+    distance = (model.members_.mean(axis=0) - model.mean_) / deviations
+    assert abs(distance).max() < 4.0 / np.sqrt(2000)
+    shares = np.linalg.solve(model.root_, (model.members_ - model.mean_).T)
+    np.testing.assert_allclose(np.cov(shares), np.eye(len(shares)), atol=0.15)
+
+
+def test_the_closed_form_is_that_of_a_gaussian_process():
+    """By the covariance of the data, which the weights are not asked for."""
+    X, strain = cells(2)
+    stress, _ = draw(X, strain, 3)
+    model = PathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, strain, stress)
+    new, path = cells(1, seed=9)
+    tau, lam = model.hyperparameters_
+    D = np.tile(tau / np.sqrt(10) * np.array([1, *4 * [lam]]), 10) ** 2
+    steps = _learnt_steps(100)
+    features = BANK.features(X, strain)
+    Psi = _design(features.points[:, steps], BANK.factors(X))
+    new_features = BANK.features(new, path)
+    new_Psi = _design(new_features.points, BANK.factors(new))
+    # Covariance of δ + ε: σ_s σ_t exp(-|l_s - l_t| / L) of a component of a path
+    sigma = SCATTER.std(X, features.plastic_strain) * np.sqrt(1.0 + 1.3**2 / X[:, :1, None])
+    sigma = sigma[:, steps]
+    lengths = travelled(strain)[:, steps]
+    n, T, _ = sigma.shape
+    noise = np.zeros((n, T, 3, n, T, 3))
+    for i in range(n):
+        C = np.exp(-abs(lengths[i][:, None] - lengths[i]) / SCATTER.length)
+        for j in range(3):
+            noise[i, :, j, i, :, j] = np.outer(sigma[i, :, j], sigma[i, :, j]) * C
+    K = (Psi * D) @ Psi.T + noise.reshape(3 * n * T, -1)
+    gain = np.linalg.solve(K, (Psi * D) @ new_Psi.T).T
+    residual = (stress - features.mean_fields)[:, steps].reshape(-1)
+    expected = new_features.mean_fields.reshape(-1) + gain @ residual
+    variance = np.square(new_Psi) @ D - np.einsum("ij,ji->i", gain, (Psi * D) @ new_Psi.T)
+    of_error = SCATTER.std(new, new_features.plastic_strain) * 1.3 / np.sqrt(new[0, 0])
+    mean, std = model.predict(new, path, return_std=True)
+    np.testing.assert_allclose(mean.reshape(-1), expected, rtol=1e-6, atol=1e-4)
+    total = variance + np.square(of_error).reshape(-1)
+    np.testing.assert_allclose(np.square(std).reshape(-1), total, rtol=1e-5)
+
+
+@pytest.mark.slow
+def test_bands_cover_draws_of_the_prior_as_often_as_they_say():
+    """Of 95 % bands, over 30 draws of the function, its model error and cells."""
+    hits = []
+    of_cells = []
+    for seed in range(30):
+        X, strain = cells(9, seed)
+        rng = np.random.default_rng(seed)
+        mean, sigma = draw(X, strain, seed)
+        truth = mean + 1.3 / np.sqrt(X[:, :1, None]) * sigma * correlated(strain, rng)
+        cell = truth + sigma * correlated(strain, rng)
+        model = PathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
+        model.fit(X[:4], strain[:4], cell[:4])
+        found, std = model.predict(X[4:], strain[4:], return_std=True)
+        hits.append(abs(found - truth[4:]) < 1.96 * std)
+        _, total = model.predict(X[4:], strain[4:], return_std=True, total=True)
+        of_cells.append(abs(found - cell[4:]) < 1.96 * total)
+    assert np.mean(hits) == pytest.approx(0.95, abs=0.025)
+    assert np.mean(of_cells) == pytest.approx(0.95, abs=0.025)
+
+
+def test_members_spread_as_the_posterior_of_the_weights_says():
+    X, strain = cells(5)
+    stress, _ = draw(X, strain, 3)
+    model = PathEnsemble(BANK, SCATTER, model_error=0.0, n_members=400, random_state=1)
+    model.fit(X, strain, stress)
+    mean, std = model.predict(X, strain, return_std=True)
+    members = model.predict_members(X, strain)
+    assert np.median(members.std(axis=0) / std) == pytest.approx(1.0, abs=0.05)
+    assert np.median(abs(members.mean(axis=0) - mean) / std) < 0.1
+
+
+def test_more_arrangements_teach_more():
+    X, strain = cells(5)
+    stress, _ = draw(X, strain, 3)
+    stds = []
+    for arrangements in (1, 20):
+        model = PathEnsemble(BANK, SCATTER, n_members=1, model_error=0.1, random_state=0)
+        model.fit(X, strain, stress, arrangements=arrangements)
+        stds.append(model.predict(X, strain, return_std=True)[1].mean())
+    assert stds[1] < 0.7 * stds[0]
+
+
+def test_chunks_of_paths_do_not_matter(monkeypatch):
+    X, strain = cells(5)
+    stress, _ = draw(X, strain, 3)
+    model = PathEnsemble(BANK, SCATTER, n_members=2, random_state=0).fit(X, strain, stress)
+    whole = model.predict_members(X, strain), *model.predict(X, strain, return_std=True)
+    monkeypatch.setattr("bnn.paths.ensemble._CHUNK", 2)
+    model.fit(X, strain, stress)
+    parts = model.predict_members(X, strain), *model.predict(X, strain, return_std=True)
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+def test_the_scatter_of_replicates_is_found():
+    """Its dependence on the volume fraction, from cells whose scatter is known."""
+    X, strain = cells(20)
+    rng = np.random.default_rng(5)
+    p = BANK.features(X, strain).plastic_strain
+    sigma = SCATTER.std(X, p)
+    noise = np.stack([correlated(strain, rng) for _ in range(6)], axis=1)
+    found = fit_scatter(BANK, X, strain, 100.0 + sigma[:, None] * noise)
+    assert np.median(abs(np.log(found.std(X, p) / sigma))) < 0.2
+    assert found.coefficients[:, 1] == pytest.approx(3.0, abs=0.6)
+
+
+def test_wrong_input_is_refused():
+    X, strain = cells(3)
+    stress = np.zeros_like(strain)
+    model = PathEnsemble(BANK, SCATTER, n_members=1)
+    with pytest.raises(NotFittedError, match="call fit first"):
+        model.predict(X, strain)
+    with pytest.raises(ValueError, match="stress has shape"):
+        model.fit(X, strain, stress[:, 1:])
+    with pytest.raises(ValueError, match="arrangements"):
+        model.fit(X, strain, stress, arrangements=0)
+    with pytest.raises(ValueError, match="vf must be positive"):
+        model.fit(X * [0.0, 1.0, 1.0, 1.0], strain, stress)
+    with pytest.raises(ValueError, match="R >= 2"):
+        fit_scatter(BANK, X, strain, stress[:, None])
+    with pytest.raises(ValueError, match="coefficients"):
+        PathScatter(np.eye(3))
+    with pytest.raises(ValueError, match="plastic_strain has shape"):
+        SCATTER.std(X, strain)
+    for wrong in ({"n_members": 0}, {"model_error": -1.0}, {"bank": 1}, {"scatter": None}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            PathEnsemble(**({"bank": BANK, "scatter": SCATTER} | wrong))
