@@ -3,7 +3,7 @@
 import importlib
 from types import ModuleType
 
-from bnn import export, interop, noise
+from bnn import export, interop, noise, paths
 from bnn.acquisition.campaign import Campaign
 from bnn.acquisition.choice import choose
 from bnn.estimators.anchoring import AnchoredEnsemble, Anchoring, anchor
@@ -123,6 +123,7 @@ __all__ = [  # noqa: RUF022
     "plots",  # noqa: F822
     "export",
     "interop",
+    "paths",
     # warnings and errors
     "BoundsWarning",
     "ConstantInputWarning",

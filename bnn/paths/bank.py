@@ -130,21 +130,46 @@ class PointBank(Short):
         return self.fluctuation * Z, of_yield, of_hardening
 
     def factors(self, X: Array) -> Array:
-        """Factors (n, 5) of the weights of a feature, v_f (1, x): inputs (n, 4) are checked."""
+        """Factors of the five weights of a feature.
+
+        Args:
+            X: Inputs (n, 4).
+
+        Returns:
+            v_f (1, x), (n, 5), with inputs x scaled to [-1, 1].
+        """
         low, high = self.bounds
         x = 2.0 * (X - low) / (high - low) - 1.0
         found: Array = X[:, :1] * np.column_stack([np.ones(len(X)), x])
         return found
 
     def concentrations(self, X: Array) -> Array:
-        """Strains (n, 2, 3, 3) of matrix and fibres, from the function and checked."""
+        """Mean strains of matrix and fibres.
+
+        Args:
+            X: Inputs (n, 4).
+
+        Returns:
+            What the function says, (n, 2, 3, 3).
+
+        Raises:
+            ValueError: If it returns another shape, or a number that is not finite.
+        """
         A = as_finite("what concentration returns", self.concentration(X))
         if A.shape != (len(X), 2, 3, 3):
             raise ValueError(f"concentration returns {A.shape}: must be ({len(X)}, 2, 3, 3)")
         return A
 
     def points(self, X: Array, A: Array) -> Points:
-        """Points of cells with inputs X (n, 4) and concentrations A (n, 2, 3, 3)."""
+        """Points of cells.
+
+        Args:
+            X: Inputs (n, 4).
+            A: Mean strains of matrix and fibres, (n, 2, 3, 3).
+
+        Returns:
+            The points, that of mean fields first.
+        """
         Z, of_yield, of_hardening = self._draws
         fluctuating = np.einsum("nij,rjk->nrik", A[:, 0], np.eye(3) + Z)
         return Points(
@@ -201,7 +226,15 @@ class PointBank(Short):
         return stress, p
 
     def linear_stiffness(self, X: Array, A: Array) -> Array:
-        """Stiffness (n, 3, 3) of mean fields without the deviatoric stress of the matrix [MPa]."""
+        """Stiffness of mean fields without the deviatoric stress of the matrix.
+
+        Args:
+            X: Inputs (n, 4).
+            A: Mean strains of matrix and fibres, (n, 2, 3, 3).
+
+        Returns:
+            (n, 3, 3) [MPa], for strains xx, yy, engineering xy.
+        """
         vf = X[:, 0, None, None]
         K_m, _ = moduli(1e3 * self.phases.E_m_GPa, self.phases.nu_m)
         K_f, G_f = moduli(1e3 * X[:, 1], self.phases.nu_f)

@@ -162,7 +162,19 @@ class PathEnsemble(Short):
         return (mean, np.concatenate(deviations)) if return_std else mean
 
     def predict_members(self, X: ArrayLike, strain: ArrayLike) -> Array:
-        """Stress by each member, without δ: (K, n, T, 3) [MPa]; arguments as those of `predict`."""
+        """Stress of cells by each member.
+
+        Args:
+            X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+            strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
+
+        Returns:
+            (K, n, T, 3) [MPa], without δ.
+
+        Raises:
+            ValueError: If shapes do not fit, or a number is not finite.
+            NotFittedError: Before `fit`.
+        """
         X, strain = self._checked(X, strain)
         found = np.empty((len(self.members_), *strain.shape))
         for begin in range(0, len(X), _CHUNK):
@@ -174,7 +186,14 @@ class PathEnsemble(Short):
         return found
 
     def cell_weights(self, X: ArrayLike) -> Array:
-        """v_f θ_r(x) of each member: inputs (n, 4) → (K, n, R + 6)."""
+        """Weights of the features of cells, by each member.
+
+        Args:
+            X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
+
+        Returns:
+            v_f θ_r(x), (K, n, R + 6).
+        """
         factors = self.bank.factors(as_finite("X", X))
         theta = self.members_.reshape(len(self.members_), -1, factors.shape[1])
         found: Array = np.einsum("krm,nm->knr", theta, factors)

@@ -355,11 +355,12 @@ def call_of(name, function):
     return Call(function, data | arguments(function, VALUES) | OWN.get(name, {}))
 
 
-# Functions of noise, files and pictures have tests of their own; results are made by the others.
+# Functions of noise, files, paths and pictures have tests of their own; results are made by the others.
 ELSEWHERE = (
     "noise.",
     "export.",
     "interop.",
+    "paths.",
     "plots.",
     "Campaign",
     "load",
