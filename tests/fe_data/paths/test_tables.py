@@ -31,7 +31,6 @@ from tests.fe_data.analytic_cell import AnalyticCell
 SETTINGS = Settings(increments=4)
 DESIGN = named_design("noise", 3, count=2, microstructures=3)
 RAMP = Loading((0.01, None, None))
-NAMES = sorted(file.stem for file in SHIPPED.glob("*.npz"))
 SMALL = Paths(np.ones((2, 4)), np.ones((2, 5, 3)), np.arange(90.0).reshape(2, 3, 5, 3))
 
 
@@ -180,7 +179,14 @@ def test_a_file_called_as_a_set_is_read_where_a_path_is_given(tmp_path, monkeypa
     assert len(load_paths("walks")) == 500
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_all_sets_come_with_the_package_and_its_card_names_each():
+    assert {file.stem for file in SHIPPED.glob("*.npz")} == set(PATH_SETS)
+    card = (SHIPPED / "CARD.md").read_text(encoding="utf-8")
+    for name, chosen in PATH_SETS.items():
+        assert f"| `{name}.npz` | {chosen.count} × {chosen.microstructures} |" in card
+
+
+@pytest.mark.parametrize("name", PATH_SETS)
 def test_a_shipped_set_is_of_its_design(name):
     paths = load_paths(name)
     chosen = PATH_SETS[name]
@@ -197,7 +203,7 @@ def test_a_shipped_set_is_of_its_design(name):
         np.testing.assert_allclose(strain[ends][given], single[given], rtol=3e-7, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PATH_SETS)
 def test_a_shipped_set_is_one_of_cells(name):
     """The first increment is near rest and elastic, and arrangements differ a little."""
     paths = load_paths(name)
