@@ -34,9 +34,13 @@ from .mechanics.rve import LoadStep as LoadStep
 from .mechanics.rve import RVEResult as RVEResult
 from .mechanics.rve import RVESolution as RVESolution
 from .mechanics.rve import solve_rve as solve_rve
+from .paths.collection import collect_paths as collect_paths
 from .paths.design import cycle as cycle
 from .paths.design import path_design as path_design
 from .paths.design import random_walk as random_walk
+from .paths.tables import Paths as Paths
+from .paths.tables import load_paths as load_paths
+from .paths.tables import save_paths as save_paths
 from .settings import HardeningTable as HardeningTable
 from .settings import Inputs as Inputs
 from .settings import Settings as Settings

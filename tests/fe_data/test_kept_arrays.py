@@ -43,6 +43,11 @@ CASES = {
         "increments": NUMBERS[1:],
     },
     "Microstructure": {"centres": np.array([[0.2, 0.2], [0.7, 0.7]]), "radii": np.full(2, 0.1)},
+    "Paths": {
+        "inputs": INPUTS,
+        "strain": np.zeros((3, 2, 3)),
+        "stress": np.zeros((3, 5, 2, 3)),
+    },
     "RVEResult": {
         "effective": {},
         "history": HISTORY,

@@ -8,6 +8,7 @@ import torch
 
 import fe_data
 from fe_data.statistics.replicates import save_statistics
+from tests.fe_data.analytic_cell import AnalyticCell
 from tests.wrong_arguments import WRONG, arguments, complaint
 
 TABLE = Path(__file__).parents[2] / "fe_data" / "datasets" / "test_uniform.csv"
@@ -34,6 +35,7 @@ VALUES = {
     "table": fe_data.load_table(TABLE),
 }
 NEW = itertools.count()
+PATHS = fe_data.load_paths("repeated_walks")
 
 
 def of(function, **own):
@@ -55,6 +57,14 @@ def loadings(folder):
 def arrangements(folder):
     (folder / "fibres.csv").write_text("x,y,radius\n0.5,0.5,0.2\n")
     return folder / "fibres.csv"
+
+
+def followed(folder):
+    """A folder of one cell that followed a path."""
+    given = VALUES["design"], fe_data.Settings(increments=4), folder / "followed"
+    path = fe_data.Loading(strain=(0.01, None, None))
+    fe_data.generate(*given, loading=path, simulator=AnalyticCell(), silent=True)
+    return folder / "followed"
 
 
 def rows(folder):
@@ -97,6 +107,10 @@ CALLS = {
     "save_curves": lambda folder: of(
         fe_data.save_curves, curves=fe_data.load_curves(TABLE), path=folder / "curves.csv"
     ),
+    "Paths": lambda _: of(fe_data.Paths, **vars(PATHS)),
+    "load_paths": lambda _: of(fe_data.load_paths, source="repeated_walks"),
+    "save_paths": lambda folder: of(fe_data.save_paths, paths=PATHS, path=folder / "paths.npz"),
+    "collect_paths": lambda folder: of(fe_data.collect_paths, folder=followed(folder)),
     "load_inputs": lambda _: of(fe_data.load_inputs),
     "verify": lambda folder: of(fe_data.verify, folder=folder),
     "compare": lambda _: of(fe_data.compare),

@@ -1,0 +1,80 @@
+"""Simulate the sets of paths that come with the package, and compare: python -m fe_data.paths."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from fe_data.dataset.generate import Stopped, generate
+from fe_data.dataset.storage import FolderInUse
+from fe_data.paths.collection import collect_paths
+from fe_data.paths.design import PATH_SETS, path_design
+from fe_data.paths.tables import Paths, load_paths
+from fe_data.settings import Settings
+
+SETTINGS = Settings(resolution=2.5, tolerance=1e-4)  # of the sets that come with the package
+TOLERANCE = 2e-3  # of the standard deviation of the stress
+
+
+def simulate(name: str, out: Path, jobs: int, count: int | None = None) -> Paths:
+    """Simulate a set, or its first inputs, into the folder of its name; what is there is kept."""
+    generate(path_design(name, count=count), SETTINGS, out / name, jobs=jobs)
+    return collect_paths(out / name)
+
+
+def largest_difference(ours: Paths, shipped: Paths) -> float:
+    """Largest difference of a stress from that of a larger set, over the spread of the stress.
+
+    Args:
+        ours: Paths whose inputs are the first of the other set.
+        shipped: The other set.
+
+    Returns:
+        The difference over the largest standard deviation of a component: under tension the others
+        are what the solver leaves of zero.
+
+    Raises:
+        ValueError: If the inputs or the number of arrangements differ.
+    """
+    stress = shipped.stress[: len(ours)]
+    same = stress.shape == ours.stress.shape
+    if not same or not np.allclose(ours.inputs, shipped.inputs[: len(ours)], rtol=1e-12):
+        raise ValueError("the inputs are not the first of the set that comes with the package")
+    spread = shipped.stress.std(axis=(0, 1, 2)).max()
+    return float(np.abs(ours.stress - stress).max() / spread)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m fe_data.paths", description=__doc__)
+    parser.add_argument("sets", nargs="*", metavar="SET", help=f"of {', '.join(PATH_SETS)}: all")
+    parser.add_argument("--out", type=Path, default=Path("data", "paths"), help="folder")
+    parser.add_argument("--jobs", type=int, help="number of worker processes: all cores")
+    parser.add_argument("--count", type=int, help="only the first inputs of each set")
+    given = parser.parse_args(arguments)
+    try:
+        from joblib import cpu_count
+
+        jobs = cpu_count() if given.jobs is None else given.jobs
+        differences = []
+        shipped = {name: load_paths(name) for name in given.sets or PATH_SETS}
+        for name, paths in shipped.items():
+            ours = simulate(name, given.out, jobs, given.count)
+            differences.append(largest_difference(ours, paths))
+            what = f"{len(ours)} inputs, {ours.stress.shape[1]} arrangements each"
+            print(f"{name}, {what}: stresses differ by up to {differences[-1]:.1e} of their spread")
+    except KeyboardInterrupt as interrupt:
+        print(str(interrupt) or "interrupted", file=sys.stderr)
+        return 130
+    except (ValueError, OSError, ImportError, FolderInUse, Stopped) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    if max(differences) > TOLERANCE:
+        print(f"error: a difference is above {TOLERANCE:g}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""Set of paths from the records of a dataset folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fe_data.arrays import Floats
+from fe_data.dataset.collection import read_header
+from fe_data.dataset.record import MAX_BYTES, decode_arrays
+from fe_data.dataset.storage import load_config, record_path
+from fe_data.files.csv_rows import TableError
+from fe_data.files.reading import read_file
+from fe_data.paths.tables import Paths
+from fe_data.progress import shown
+from fe_data.schema import INPUT_NAMES
+from fe_data.settings import require_kind
+
+_IN_PLANE = [0, 1, 3]  # xx, yy and xy among the components xx, yy, zz, xy of a record
+
+
+def collect_paths(folder: Path) -> Paths:
+    """Read the records of a dataset of paths that `generate` wrote.
+
+    Args:
+        folder: Dataset folder. Samples of a group share their inputs and their path.
+
+    Returns:
+        One row for each group, in the order of its first sample; the arrangements of a group are in
+        the order of its samples.
+
+    Raises:
+        TableError: The message names the sample that failed, whose record is missing or damaged,
+            that has no path, or other inputs, another path or number of increments than those
+            before it; or the group with fewer samples than another.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from fe_data import Loading, Settings, collect_paths, generate, named_design
+        >>> design = named_design("noise", count=1, microstructures=2)
+        >>> small = Settings(n_fibres=1, resolution=2)
+        >>> path = Loading(strain=(0.01, 0.0, 0.0), increments=3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     summary = generate(design, small, Path(folder), loading=path, silent=True)
+        ...     collect_paths(folder).stress.shape
+        (1, 2, 3, 3)
+    """
+    require_kind("folder", folder, str, Path)
+    folder = Path(folder)
+    try:
+        config = load_config(folder)
+    except ValueError as error:
+        raise TableError(str(error)) from None
+    groups: dict[int, list[_Sample]] = {}
+    first = None
+    n = config["samples"]
+    for index in shown(range(n), "records", "record", n):
+        try:
+            sample = _read_sample(folder, index, config["digest"])
+            first = first or sample
+            group = groups.setdefault(sample.group, [sample])
+            _require_alike(sample, group[0], first)
+        except (OSError, ValueError) as error:
+            raise TableError(f"{folder}, sample {index}: {error}") from None
+        if sample is not group[0]:
+            group.append(sample)
+    most = max(map(len, groups.values()))
+    for number, group in groups.items():
+        if len(group) < most:
+            what = f"{len(group)} samples, another one has {most}"
+            raise TableError(f"{folder}, group {number}: {what}, and all need the same number")
+    return Paths(
+        inputs=np.array([group[0].inputs for group in groups.values()]),
+        strain=np.array([np.mean([each.strain for each in group], 0) for group in groups.values()]),
+        stress=np.array([[each.stress for each in group] for group in groups.values()]),
+    )
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """What is taken from a record."""
+
+    group: int
+    inputs: list[float]
+    loading: dict[str, Any]
+    strain: Floats  # (increments, 3)
+    stress: Floats
+
+
+def _read_sample(folder: Path, index: int, config_digest: str) -> _Sample:
+    """A sample of a dataset folder; a ValueError says why it cannot be taken."""
+    header = read_header(folder, index, config_digest)
+    if header["status"] == "failed":
+        raise ValueError("its simulation failed, so that its group lacks an arrangement")
+    if not header.get("loading"):
+        raise ValueError("it has no path of loading")
+    arrays = decode_arrays(read_file(record_path(folder, index), MAX_BYTES))
+    if any(arrays.get(name, np.zeros(0)).shape[1:] != (4,) for name in ("strain", "stress")):
+        raise ValueError("its record has no strain and stress of four components")
+    strain, stress = (arrays[name][1:, _IN_PLANE] for name in ("strain", "stress"))
+    inputs = [header["inputs"][name] for name in INPUT_NAMES]
+    return _Sample(header["group"], inputs, header["loading"], strain, stress)
+
+
+def _require_alike(sample: _Sample, of_group: _Sample, first: _Sample) -> None:
+    """Refuse a sample that does not fit to the first one of its group, or of all."""
+    if (sample.inputs, sample.loading) != (of_group.inputs, of_group.loading):
+        raise ValueError(f"its inputs or path are not those of its group, {sample.group}")
+    if sample.strain.shape != first.strain.shape:
+        counts = f"{len(sample.strain)} increments, the first one {len(first.strain)}"
+        raise ValueError(f"it has {counts}, and all need the same number")

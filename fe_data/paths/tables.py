@@ -1,0 +1,146 @@
+"""Sets of cells that followed paths of strain, in files of their own and in the package."""
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fe_data.arrays import Floats, Short, keep_copies, numbers
+from fe_data.dataset.record import write_atomic
+from fe_data.files.csv_rows import TableError
+from fe_data.files.reading import most_unpacked, read_arrays, read_file
+from fe_data.loading import AXES
+from fe_data.paths.design import PATH_SETS
+from fe_data.schema import INPUT_NAMES
+from fe_data.settings import require_kind
+
+SHIPPED = Path(__file__).parents[1] / "datasets" / "paths"
+MAX_FILE = 500_000_000  # bytes
+_ARRAYS = ("inputs", "strain", "stress")
+
+
+@dataclass(frozen=True, repr=False)
+class Paths(Short):
+    """Stress along a path of strain for each input, in several fibre arrangements.
+
+    Attributes:
+        inputs: (n, 4), in the order and units of `schema.INPUTS`.
+        strain: (n, increments, 3) mean strain tensor xx, yy, xy [-] after each increment, without
+            the state of rest; where a strain is free, its mean over the arrangements.
+        stress: (n, arrangements, increments, 3) mean stress xx, yy, xy [MPa] of each arrangement.
+
+    Raises:
+        ValueError: If an array has another shape, or a number that is not finite.
+
+    Examples:
+        >>> from fe_data import load_paths
+        >>> paths = load_paths("repeated_walks")
+        >>> paths.inputs.shape, paths.strain.shape, paths.stress.shape
+        ((20, 4), (20, 100, 3), (20, 5, 100, 3))
+    """
+
+    inputs: Floats
+    strain: Floats
+    stress: Floats
+
+    def __post_init__(self) -> None:
+        for name in _ARRAYS:
+            object.__setattr__(self, name, numbers(name, getattr(self, name)))
+        keep_copies(self)
+        n, steps = (*self.strain.shape, 0, 0)[:2]
+        arrangements = (*self.stress.shape, 0, 0)[1]
+        shapes = {
+            "inputs": (n, len(INPUT_NAMES)),
+            "strain": (n, steps, len(AXES)),
+            "stress": (n, arrangements, steps, len(AXES)),
+        }
+        for name in ("strain", "inputs", "stress"):
+            values = getattr(self, name)
+            if values.shape != shapes[name] or not values.size:
+                what = f"{name} has the shape {values.shape}"
+                raise ValueError(f"{what}: {_SHAPES} are needed, of the same n and increments")
+            if not np.isfinite(values).all():
+                row = int(np.argwhere(~np.isfinite(values))[0, 0])
+                raise ValueError(f"{name}, row {row}: a number is not finite")
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def mean_stress(self) -> Floats:
+        """Mean stress xx, yy, xy over the arrangements (n, increments, 3) [MPa]."""
+        return np.asarray(self.stress.mean(axis=1))
+
+
+_SHAPES = "inputs (n, 4), strain (n, increments, 3) and stress (n, arrangements, increments, 3)"
+
+
+def save_paths(paths: Paths, path: Path) -> None:
+    """Write paths to a packed file, strains and stresses to seven digits.
+
+    Args:
+        paths: What `load_paths` or `collect_paths` gave.
+        path: File that ends in .npz. A file in this place is replaced.
+
+    Raises:
+        ValueError: The file has another ending.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from fe_data import load_paths, save_paths
+        >>> paths = load_paths("repeated_walks")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_paths(paths, Path(folder, "walks.npz"))
+        ...     bool((load_paths(Path(folder, "walks.npz")).stress == paths.stress).all())
+        True
+    """
+    require_kind("paths", paths, Paths)
+    require_kind("path", path, str, Path)
+    path = Path(path)
+    if path.suffix != ".npz":
+        raise ValueError(f"path = {str(path)!r:.200} must end in .npz")
+    content = io.BytesIO()
+    np.savez_compressed(
+        content,
+        inputs=paths.inputs,
+        strain=paths.strain.astype(np.float32),
+        stress=paths.stress.astype(np.float32),
+    )
+    write_atomic(path, content.getvalue())
+
+
+def load_paths(source: str | Path) -> Paths:
+    """Read a set of paths that comes with the package, or a file of `save_paths`.
+
+    Args:
+        source: Name of a set, as in `path_design`, or a file. A file that is called as a set is
+            given as a `Path`.
+
+    Returns:
+        The paths, whose strains and stresses have seven digits.
+
+    Raises:
+        TableError: There is no such file, or it does not hold a set of paths.
+
+    Examples:
+        >>> from fe_data import load_paths
+        >>> walks = load_paths("walks")
+        >>> walks.mean_stress.shape  # of 500 inputs, xx, yy, xy after each of 100 increments
+        (500, 100, 3)
+    """
+    require_kind("source", source, str, Path)
+    path = Path(source)
+    if isinstance(source, str) and source in PATH_SETS:
+        path = SHIPPED / f"{source}.npz"
+    try:
+        data = read_file(path, MAX_FILE)
+        arrays = read_arrays(data, most_unpacked(len(data)), *_ARRAYS)
+        return Paths(**arrays)
+    except FileNotFoundError:
+        sets = ", ".join(sorted(file.stem for file in SHIPPED.glob("*.npz")))
+        what = f"{str(source)!r:.200} is neither a file nor a set that comes with the package"
+        raise TableError(f"{what}: these are {sets}") from None
+    except ValueError as error:
+        raise TableError(f"{path} holds no set of paths: {error}") from None

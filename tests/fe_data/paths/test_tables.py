@@ -1,0 +1,254 @@
+"""Sets of paths: from a dataset folder to a file and back, and those that come with the package."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fe_data import (
+    Loading,
+    Paths,
+    Settings,
+    TableError,
+    collect_paths,
+    generate,
+    load_curves,
+    load_paths,
+    named_design,
+    path_design,
+    save_paths,
+)
+from fe_data.dataset.design import retry_seed
+from fe_data.dataset.record import encode
+from fe_data.dataset.storage import record_path
+from fe_data.paths.__main__ import largest_difference, main
+from fe_data.paths.design import PATH_SETS
+from fe_data.paths.tables import SHIPPED
+from tests.fe_data.analytic_cell import AnalyticCell
+
+SETTINGS = Settings(increments=4)
+DESIGN = named_design("noise", 3, count=2, microstructures=3)
+RAMP = Loading((0.01, None, None))
+SMALL = Paths(np.ones((2, 4)), np.ones((2, 5, 3)), np.arange(90.0).reshape(2, 3, 5, 3))
+
+
+def make(folder, loading=RAMP, design=DESIGN, **cell):
+    cells = {"simulator": AnalyticCell(**cell), "silent": True}
+    return generate(design, SETTINGS, folder, loading=loading, **cells)
+
+
+def test_a_folder_gives_the_curves_of_each_input_and_arrangement_without_rest(tmp_path):
+    make(tmp_path)
+    paths = collect_paths(tmp_path)
+    histories = load_curves(tmp_path).histories
+    assert paths.stress.shape == (2, 3, 4, 3)
+    assert (paths.inputs == DESIGN.inputs[::3]).all()
+    for number, history in enumerate(histories):
+        stress = paths.stress[divmod(number, 3)]
+        assert (stress == history["stress"][1:, [0, 1, 3]]).all()
+    np.testing.assert_allclose(paths.strain[1], histories[3]["strain"][1:, [0, 1, 3]], rtol=1e-12)
+    np.testing.assert_allclose(paths.mean_stress[0, -1], 1e5 * paths.strain[0, -1], rtol=1e-12)
+
+
+def test_samples_of_a_group_may_be_anywhere(tmp_path):
+    order = [0, 3, 1, 4, 2, 5]
+    make(tmp_path, design=replace(DESIGN, inputs=DESIGN.inputs[order], groups=DESIGN.groups[order]))
+    paths = collect_paths(tmp_path)
+    assert paths.stress.shape == (2, 3, 4, 3)
+    assert (paths.inputs == DESIGN.inputs[::3]).all()
+
+
+def test_a_free_strain_is_the_mean_over_arrangements(tmp_path):
+    make(tmp_path)
+    file = record_path(tmp_path, 1)
+    with np.load(file) as record:
+        header = json.loads(record["record"].item())
+    strain = np.zeros((5, 4))
+    strain[:, 1] = 1.0
+    file.write_bytes(encode(header, {"strain": strain, "stress": strain}))
+    before = load_curves(tmp_path).histories
+    mean = np.mean([history["strain"][1:, 1] for history in before[:3]], axis=0)
+    np.testing.assert_allclose(collect_paths(tmp_path).strain[0, :, 1], mean)
+
+
+def test_a_sample_that_failed_is_named(tmp_path):
+    seed = DESIGN.sample(4).seed
+    make(tmp_path, failing=frozenset([seed, retry_seed(seed)]))
+    with pytest.raises(TableError, match=r"sample 4: its simulation failed, so that its group"):
+        collect_paths(tmp_path)
+
+
+def test_a_record_that_is_missing_or_damaged_is_named(tmp_path):
+    make(tmp_path)
+    record_path(tmp_path, 2).write_bytes(b"PK\x03\x04")
+    with pytest.raises(TableError, match=r"sample 2: checksum does not match"):
+        collect_paths(tmp_path)
+    record_path(tmp_path, 1).unlink()
+    with pytest.raises(TableError, match=r"sample 1: no record"):
+        collect_paths(tmp_path)
+    with pytest.raises(TableError, match=r"is not a dataset folder: it has no config\.json"):
+        collect_paths(tmp_path / "records")
+
+
+TWO = [RAMP, Loading((0.02, None, None))]
+SEVERAL = [Loading((0.01, None, None), increments=count) for count in (4, 4, 4, 5, 5, 5)]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"loading": None}, "sample 0: it has no path of loading"),
+        ({"loading": TWO}, "sample 1: its inputs or path are not those of its group, 0"),
+        (
+            {"design": replace(DESIGN, groups=np.array([0, 0, 0, 1, 1, 2]))},
+            "group 1: 2 samples, another one has 3, and all need the same number",
+        ),
+    ],
+)
+def test_what_is_no_set_of_paths_is_refused(tmp_path, given, message):
+    make(tmp_path, **given)
+    with pytest.raises(TableError, match=message):
+        collect_paths(tmp_path)
+
+
+def test_paths_of_different_length_are_refused(tmp_path):
+    class Cell(AnalyticCell):
+        def __call__(self, inputs, seed, settings, loading=None):
+            own = replace(settings, increments=loading.increments[0])
+            return super().__call__(inputs, seed, own)
+
+    generate(DESIGN, SETTINGS, tmp_path, loading=SEVERAL, simulator=Cell(), silent=True)
+    with pytest.raises(TableError, match="sample 3: it has 5 increments, the first one 4, and all"):
+        collect_paths(tmp_path)
+
+
+def test_a_file_keeps_inputs_to_the_last_bit_and_the_rest_to_seven_digits(tmp_path):
+    rng = np.random.default_rng(0)
+    paths = Paths(*(rng.normal(size=shape) for shape in ((2, 4), (2, 5, 3), (2, 3, 5, 3))))
+    save_paths(paths, tmp_path / "some.npz")
+    again = load_paths(tmp_path / "some.npz")
+    assert (again.inputs == paths.inputs).all()
+    np.testing.assert_allclose(again.strain, paths.strain, rtol=1e-7)
+    np.testing.assert_allclose(again.stress, paths.stress, rtol=1e-7)
+    save_paths(again, str(tmp_path / "some.npz"))
+    assert (load_paths(str(tmp_path / "some.npz")).stress == again.stress).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"inputs": np.ones((2, 3))}, r"inputs has the shape \(2, 3\): inputs \(n, 4\), strain"),
+        ({"inputs": np.ones((3, 4))}, r"inputs has the shape \(3, 4\)"),
+        ({"strain": np.ones((2, 5))}, r"strain has the shape \(2, 5\)"),
+        ({"stress": np.ones((2, 5, 3))}, r"stress has the shape \(2, 5, 3\)"),
+        ({"stress": np.ones((2, 3, 4, 3))}, r"stress has the shape \(2, 3, 4, 3\)"),
+        ({"stress": np.ones((2, 0, 5, 3))}, r"stress has the shape \(2, 0, 5, 3\)"),
+        ({"strain": np.full((2, 5, 3), [[[0]], [[np.nan]]])}, "strain, row 1: a number is not fin"),
+        ({"inputs": "four"}, "inputs = .*four.* must be numbers"),
+    ],
+)
+def test_arrays_that_are_no_paths_are_refused_also_in_a_file(tmp_path, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        replace(SMALL, **wrong)
+    np.savez(tmp_path / "wrong.npz", **vars(SMALL) | wrong)
+    with pytest.raises(TableError, match=rf"wrong\.npz holds no set of paths: {message}"):
+        load_paths(tmp_path / "wrong.npz")
+
+
+def test_other_files_and_names_are_refused(tmp_path):
+    with pytest.raises(
+        TableError, match=r"'walk' is neither a file nor a set .*: these are .*walks"
+    ):
+        load_paths("walk")
+    np.savez(tmp_path / "part.npz", inputs=SMALL.inputs)
+    (tmp_path / "text.npz").write_text("text")
+    for name in ("part.npz", "text.npz", "."):
+        with pytest.raises(TableError, match="holds no set of paths"):
+            load_paths(tmp_path / name)
+    with pytest.raises(ValueError, match=r"path = .*walks\.csv' must end in \.npz"):
+        save_paths(SMALL, tmp_path / "walks.csv")
+
+
+def test_a_file_called_as_a_set_is_read_where_a_path_is_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_paths(SMALL, "walks.npz")
+    (tmp_path / "walks.npz").rename("walks")
+    assert len(load_paths(tmp_path / "walks")) == 2
+    assert len(load_paths("walks")) == 500
+
+
+def test_all_sets_come_with_the_package_and_its_card_names_each():
+    assert {file.stem for file in SHIPPED.glob("*.npz")} == set(PATH_SETS)
+    card = (SHIPPED / "CARD.md").read_text(encoding="utf-8")
+    for name, chosen in PATH_SETS.items():
+        assert f"| `{name}.npz` | {chosen.count} × {chosen.microstructures} |" in card
+
+
+@pytest.mark.parametrize("name", PATH_SETS)
+def test_a_shipped_set_is_of_its_design(name):
+    paths = load_paths(name)
+    chosen = PATH_SETS[name]
+    design = path_design(name)
+    assert paths.stress.shape == (chosen.count, chosen.microstructures, 100, 3)
+    assert (paths.inputs == design.inputs[:: chosen.microstructures]).all()
+    for loading, strain in zip(
+        design.loadings[:: chosen.microstructures], paths.strain, strict=True
+    ):
+        ends = np.cumsum(loading.increments) - 1
+        prescribed, _ = loading.vertices
+        single = prescribed.astype(np.float32)
+        given = ~np.isnan(prescribed)
+        np.testing.assert_allclose(strain[ends][given], single[given], rtol=3e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", PATH_SETS)
+def test_a_shipped_set_is_one_of_cells(name):
+    """The first increment is near rest and elastic, and arrangements differ a little."""
+    paths = load_paths(name)
+    first = np.abs(paths.strain[:, 0]).max(axis=1)
+    assert first.max() < 0.015
+    stiffness = np.abs(paths.stress[:, :, 0]).max(axis=(1, 2)) / first
+    assert (stiffness > 1e4).all()
+    assert (stiffness < 5e5).all()  # [MPa], below that of the fibres in constraint
+    mean = paths.stress.mean(axis=1)
+    assert (paths.mean_stress == mean).all()
+    scatter = (paths.stress - mean[:, None]).std() / paths.stress.std()
+    assert (scatter == 0) if paths.stress.shape[1] == 1 else (0.001 < scatter < 0.1)
+
+
+def test_tension_has_no_stress_across_it():
+    paths = load_paths("truth_tension")
+    assert np.abs(paths.stress[..., 1:]).max() < 1e-3 * paths.stress[..., 0].max()
+    assert (paths.strain[..., 1] < 0).all()
+
+
+def test_the_difference_is_over_the_spread_and_only_of_the_same_inputs():
+    others = replace(SMALL, stress=SMALL.stress + np.array([0.0, 0.1, 0.0]))
+    spread = SMALL.stress[..., 0].std()  # alike in all components
+    assert largest_difference(others, SMALL) == pytest.approx(0.1 / spread)
+    first = Paths(SMALL.inputs[:1], SMALL.strain[:1], SMALL.stress[:1])
+    assert largest_difference(first, SMALL) == 0.0
+    for wrong in (
+        replace(SMALL, inputs=2 * SMALL.inputs),
+        replace(SMALL, stress=SMALL.stress[:, :1]),
+    ):
+        with pytest.raises(ValueError, match="the inputs are not the first of the set"):
+            largest_difference(wrong, SMALL)
+
+
+def test_a_set_that_there_is_none_of_is_refused_before_anything_is_simulated(tmp_path, capsys):
+    assert main(["walks", "walk", "--out", str(tmp_path / "new")]) == 1
+    assert re.search(r"^error: 'walk' is neither a file nor a set", capsys.readouterr().err)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.slow
+def test_the_first_cells_of_a_set_are_simulated_again(tmp_path, capsys):
+    arguments = ["walks", "--out", str(tmp_path), "--jobs", "2", "--count", "2"]
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("walks, 2 inputs, 1 arrangements each: stresses differ by up to ")
+    assert main(arguments) == 0  # nothing is left to simulate
+    assert capsys.readouterr().out == said
