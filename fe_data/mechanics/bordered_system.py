@@ -107,6 +107,15 @@ class BorderedSystem(Short):
         self._age += iterations - 1
         return solution
 
+    def condensed(self) -> Floats:
+        """Stiffness (3, 3) of the macro strains, which the displacements follow, from `tangent`."""
+        self._factor_free = np.empty(0, int)
+        self.factorise(self.tangent.border[:, :0], self.tangent.macro[:0, :0])
+        # C - Bᵀ K⁻¹ B
+        border = self.tangent.border
+        stiffness: Floats = self.tangent.macro - border.T @ self.solver.solve(border)
+        return stiffness
+
     def _diagonal(self) -> Floats:
         """Diagonal (n,) of K: the first entry of each row of the upper triangle."""
         diagonal: Floats = self.tangent.values[self.indptr[:-1]]

@@ -56,7 +56,7 @@ def solve_load_steps(
     Returns:
         Volume averages at every increment, and the state at the end.
     """
-    stepper = _Stepper(problem, tolerance)
+    stepper = Stepper(problem, tolerance)
     rows = [problem.volume_averages(stepper.x, stepper.integrals)]
     if converged is not None:
         converged(stepper.x, stepper.state)
@@ -71,7 +71,7 @@ def solve_load_steps(
     return EquilibriumPath(stepper.x, stepper.state, history, stepper.counts | problem.counts)
 
 
-class _Stepper:
+class Stepper:
     """The last converged states (fraction of a part, unknowns), and the steps from there."""
 
     def __init__(self, problem: RVEProblem, tolerance: float):
@@ -97,6 +97,11 @@ class _Stepper:
     def x(self) -> Floats:
         """Unknowns at the last converged state (n + 3,)."""
         return self.path[-1][1]
+
+    def restart(self, x: Floats, state: State) -> None:
+        """Go back to an equilibrium that was reached before, unknowns and history."""
+        self.path = [(0.0, x)]
+        self.state = state
 
     def turn(self, part: Part, start: Floats) -> None:
         """Begin the next part of the path.

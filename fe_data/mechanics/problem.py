@@ -10,6 +10,8 @@ with the strain operator G. Fibres and the pressure of the matrix, κ times the 
 (B-bar, see `elements`), are linear: a constant part of the tangent.
 """
 
+import copy
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -41,6 +43,10 @@ class State(Short):
         written_next = self.old
         self.old = self.new
         self.new = written_next
+
+    def copy(self) -> "State":
+        """A state of its own memory."""
+        return copy.deepcopy(self)
 
 
 def _at_rest(m: int, q: int) -> HistoryVariables:

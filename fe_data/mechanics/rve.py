@@ -255,7 +255,7 @@ def solve_rve(
     n = _STAGES + 1 + sum(part.increments for part in parts)  # with the state of rest
     with progress_bar(n, "cell", "step", silent=silent) as bar:
         with _timed(seconds, "microstructure", bar):
-            microstructure = _arrange_fibres(arrangement, inputs, settings)
+            microstructure = arrange_fibres(arrangement, inputs, settings)
         with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on the threads
             with _timed(seconds, "mesh", bar):
                 outline = Outline(microstructure, settings.resolution)
@@ -328,7 +328,7 @@ def _timed(
         bar.update()
 
 
-def _arrange_fibres(
+def arrange_fibres(
     arrangement: int | Microstructure, inputs: Inputs, settings: Settings
 ) -> Microstructure:
     """Draw random fibres from a seed, or take given ones."""

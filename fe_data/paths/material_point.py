@@ -1,0 +1,99 @@
+"""A volume element as the material at a point of a larger structure (FE²).
+
+The structure gives the point a mean strain, and takes the mean stress and its derivative from it
+(Feyel & Chaboche, CMAME 183, 2000). While the structure looks for equilibrium it tries several
+strains, all from the last state that it accepted.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from threadpoolctl import threadpool_limits
+
+from fe_data.arrays import Floats, Ints, Short
+from fe_data.geometry.mesh import generate_mesh
+from fe_data.geometry.microstructure import Microstructure
+from fe_data.geometry.outline import Outline
+from fe_data.loading import LARGEST_STRAIN, Part
+from fe_data.mechanics.elements import discretise
+from fe_data.mechanics.load_stepping import Stepper
+from fe_data.mechanics.problem import RVEProblem
+from fe_data.mechanics.rve import arrange_fibres
+from fe_data.settings import Inputs, Settings, require_kind
+
+_NONE_FREE: Ints = np.empty(0, int)
+
+
+class MaterialPoint(Short):
+    """A volume element that answers a mean strain with its mean stress and tangent.
+
+    Args:
+        inputs: The four inputs.
+        arrangement: Seed of random fibres, or given ones, as `solve_rve` takes them.
+        settings: Everything else; None takes the defaults.
+
+    Raises:
+        ValueError: If an argument is out of range, or the volume fraction cannot be packed.
+        TypeError: If inputs or settings are of another kind.
+
+    A `SimulationError` says that the volume element cannot be meshed.
+
+    Examples:
+        >>> from fe_data import Inputs, MaterialPoint, Settings
+        >>> one_fibre = Settings(n_fibres=1, resolution=3)
+        >>> point = MaterialPoint(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre)
+        >>> stress, tangent = point.respond([0.001, 0.0, 0.0])
+        >>> bool(abs(stress[0] - 0.001 * tangent[0, 0]) < 1e-3 * stress[0])  # still elastic
+        True
+        >>> point.accept()
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        arrangement: int | Microstructure = 0,
+        settings: Settings | None = None,
+    ):
+        settings = Settings() if settings is None else settings
+        require_kind("inputs", inputs, Inputs)
+        require_kind("settings", settings, Settings)
+        self.microstructure = arrange_fibres(arrangement, inputs, settings)
+        with threadpool_limits(limits=1):
+            mesh = generate_mesh(Outline(self.microstructure, settings.resolution))
+            problem = RVEProblem(discretise(mesh), inputs, settings)
+        self._stepper = Stepper(problem, settings.tolerance)
+        self._accepted = self._stepper.x.copy(), self._stepper.state.copy()
+
+    def respond(self, strain: ArrayLike) -> tuple[Floats, Floats]:
+        """Answer a mean strain, from the last state that was accepted.
+
+        Args:
+            strain: Mean strain tensor (3,) xx, yy, xy at the end of the step.
+
+        Returns:
+            Mean stress (3,) xx, yy, xy [MPa], and its derivative (3, 3) by the strains xx, yy and
+            engineering shear xy.
+
+        Raises:
+            ValueError: If the strain is not finite, or too large.
+
+        A `ConvergenceError` says that no equilibrium was found, even in smaller steps.
+        """
+        end = np.asarray(strain, dtype=float)
+        if end.shape != (3,) or not (np.abs(end) <= LARGEST_STRAIN).all():
+            allowed = f"three numbers xx, yy, xy of at most {LARGEST_STRAIN:g}"
+            raise ValueError(f"strain = {strain!r:.60}: must be {allowed}")
+        stepper = self._stepper
+        x, state = self._accepted
+        stepper.restart(x.copy(), state.copy())
+        macro = x[-3:] * np.array([1.0, 1.0, 0.5])
+        with threadpool_limits(limits=1):
+            stepper.turn(Part(_NONE_FREE, end, 1), macro)
+            stepper.advance(1.0)
+            averages = stepper.problem.volume_averages(stepper.x, stepper.integrals)
+            stepper.problem.assemble_tangent(stepper.state)
+            tangent = stepper.problem.system.condensed()
+        return averages["stress"][[0, 1, 3]], tangent
+
+    def accept(self) -> None:
+        """Make the last answer the state from which the next ones go on."""
+        self._accepted = self._stepper.x.copy(), self._stepper.state.copy()
