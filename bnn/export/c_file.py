@@ -1,20 +1,19 @@
 """Mean, standard deviation and their gradients as one C file without dependencies."""
 
 import os
-import re
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._validation import check_flags, check_integer
 from bnn.estimators.ensemble import EnsembleRegressor
 from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.export.ensemble import chosen_weights, ensemble_tables
-from bnn.export.names import check_name
+from bnn.export.names import check_identifier
 from bnn.export.noise import log_noise
-from bnn.export.posterior import Table, posterior_tables
+from bnn.export.posterior import posterior_tables
+from bnn.export.tables import filled
 
 
 def to_c(
@@ -69,8 +68,7 @@ def to_c(
     if not isinstance(model, ExactPosterior | EnsembleRegressor):
         given = f"model is an instance of {type(model).__name__}"
         raise TypeError(f"{given}: must be an ExactPosterior or an ensemble, not what wraps it")
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
-        raise ValueError(f"name = {name!r:.60}: must be a name in C that begins with a letter")
+    check_identifier(name)
     check_integer("max_bytes", max_bytes, 1)
     check_flags(total=total)
     check_is_fitted(model)
@@ -93,10 +91,7 @@ def to_c(
     interface = sources.joinpath("interface.c").read_text(encoding="ascii")
     interface = interface.replace("UNCERTAINTY", "with the noise" if total else "epistemic")
     estimator = sources.joinpath(kind).read_text(encoding="ascii")
-    code = interface + estimator
-    check_name(name, [*tables], code)
-    declared = "".join(_declaration(*table) for table in tables.items())
-    text = re.sub(r"\bsurrogate", name, code).replace("/* TABLES */\n", declared)
+    text = filled(interface + estimator, name, tables)
     if len(text) > max_bytes:
         if isinstance(model, EnsembleRegressor):
             superfluous = -(-(len(text) - max_bytes) // each)  # rounded up
@@ -106,24 +101,3 @@ def to_c(
         given = f"the file would have {len(text)} bytes, more than max_bytes = {max_bytes}"
         raise ValueError(f"{given}: take {fewer} or a larger max_bytes")
     Path(path).write_text(text, encoding="ascii")
-
-
-def _declaration(name: str, values: Table) -> str:
-    """Return the definition of a constant in C: of an array, or of a macro for other values."""
-    if not isinstance(values, np.ndarray):
-        return f"#define {name} {values}\n"
-    kind = {"f": "double ", "i": "int ", "U": "char *const "}[values.dtype.kind]
-    shape = "".join(f"[{n}]" for n in values.shape)
-    return f"static const {kind}{name}{shape} = {_initialiser(values)};\n"
-
-
-def _initialiser(values: "np.ndarray[tuple[int, ...], np.dtype[np.generic]]") -> str:
-    if values.ndim > 1:
-        return "{" + ",\n".join(map(_initialiser, values)) + "}"
-    return "{" + ",".join(_literal(value) for value in values.tolist()) + "}"
-
-
-def _literal(value: float | str) -> str:
-    if isinstance(value, str):
-        return f'"{value}"\n'
-    return repr(value).replace("inf", "HUGE_VAL")

@@ -5,8 +5,8 @@ import numpy as np
 from bnn._validation import Array, check_integer
 from bnn.estimators.ensemble import EnsembleRegressor
 from bnn.estimators.members import Members
-from bnn.export.posterior import Table
 from bnn.export.stack import part_that_fits
+from bnn.export.tables import Table
 
 ROW = 800  # weights per string; C99 guarantees strings of 4095 characters
 DIGITS = np.array([c for c in range(ord("#"), ord("z")) if chr(c) not in "?\\"], dtype=np.uint8)

@@ -68,6 +68,12 @@ FAMILIES = re.compile(
 )
 
 
+def check_identifier(name: object) -> None:
+    """Raise ValueError unless name is a name in C that begins with a letter."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise ValueError(f"name = {name!r:.60}: must be a name in C that begins with a letter")
+
+
 def check_name(name: str, tables: Iterable[str], code: str) -> None:
     """Raise ValueError if a function of the file would get a name that is taken.
 

@@ -3,12 +3,12 @@
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints
 from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.export.stack import part_that_fits
+from bnn.export.tables import Table
 from bnn.noise.covariances import is_diagonal
 from bnn.priors import kernels
 from bnn.priors.conditioning import ProcessPosterior
@@ -16,7 +16,6 @@ from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.means import LinearMean
 from bnn.priors.warping import Warped, straightened
 
-Table: TypeAlias = int | str | NDArray[Any]
 Row: TypeAlias = tuple[float, ...]
 NAMES = "RBF", "Matern12", "Matern32", "Matern52", "RationalQuadratic"
 KINDS = [getattr(kernels, name) for name in NAMES]  # posterior.c numbers them in this order

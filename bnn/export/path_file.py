@@ -1,0 +1,132 @@
+"""Stress and tangent of a cell along any path of strain as one C file without dependencies."""
+
+import os
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
+
+from bnn._validation import Array, as_finite, check_integer
+from bnn.export.names import check_identifier
+from bnn.export.tables import Table, filled
+from bnn.paths import PathEnsemble
+from bnn.paths.bank import ELASTIC, stiffness_basis
+from bnn.paths.network import INPUTS, moduli
+
+
+def path_to_c(
+    model: PathEnsemble,
+    path: str | os.PathLike[str],
+    X: ArrayLike,
+    *,
+    name: str = "cell",
+    members: int | None = None,
+    max_bytes: int = 200_000,
+) -> None:
+    """Write the stress of one cell along any path of strain as one C99 file.
+
+    The file includes math.h only, and its head says how to call its functions. NAME does one step
+    of a member or of the posterior mean: from the state and the strain at its end to the stress,
+    the new state and the consistent tangent, which is symmetric. NAME_STATE numbers are a state,
+    and zeros are rest. Threads may call it at the same time. Members differ by what the training
+    paths leave open, without the scatter of fibre arrangements and what no bank can say.
+
+    Args:
+        model: A fitted ensemble.
+        path: Of the file.
+        X: Inputs (4,) of the cell: vf, E_f [GPa], b_m [MPa], c_m.
+        name: Name of the function, with which the names of the others begin. Names that C, C++,
+            their libraries or the file itself use are refused.
+        members: Number of members, the first ones of the ensemble; None takes all.
+        max_bytes: Largest size of the file.
+
+    Raises:
+        TypeError: If the model is no such ensemble.
+        NotFittedError: If the ensemble is not fitted.
+        ValueError: If an argument is not admissible, the cell is outside the bounds of the bank, or
+            the file would be larger.
+
+    Examples:
+        >>> import numpy as np
+        >>> import bnn
+        >>> from bnn.paths import PathEnsemble, PathScatter, PointBank
+        >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
+        >>> bank = PointBank(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(bounds[0] + 0.1, bounds[1], (4, 4))
+        >>> strain = np.cumsum(rng.normal(0.0, 0.001, (4, 30, 3)), axis=1)
+        >>> stress = bank.features(X, strain).mean_fields + 1.0
+        >>> scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
+        >>> model = PathEnsemble(bank, scatter, n_members=5, random_state=0).fit(X, strain, stress)
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     bnn.export.path_to_c(model, Path(folder, "cell.c"), [0.3, 400.0, 400.0, 0.4])
+        ...     "int cell(int member" in Path(folder, "cell.c").read_text()
+        True
+    """
+    if not isinstance(model, PathEnsemble):
+        given = f"model is an instance of {type(model).__name__}"
+        raise TypeError(f"{given}: must be a bnn.paths.PathEnsemble")
+    check_identifier(name)
+    check_integer("max_bytes", max_bytes, 1)
+    if model.hyperparameters_ is None:
+        raise NotFittedError("this PathEnsemble is not fitted: call fit first")
+    K = len(model.members_)
+    if members is not None:
+        check_integer("members", members, 1)
+        if members > K:
+            raise ValueError(f"members = {members}: the ensemble has {K}")
+    inputs = _cell(X, model.bank.bounds)
+    weights = _weights(model, inputs, members)
+    code = files("bnn.export").joinpath("path.c").read_text(encoding="ascii")
+    words = "v_f = {:g}, E_f = {:g} GPa, b_m = {:g} MPa, c_m = {:g}".format(*inputs[0])
+    text = filled(code.replace("INPUTS", words), name, _tables(model, inputs, weights))
+    if len(text) > max_bytes:
+        given = f"the file would have {len(text)} bytes, more than max_bytes = {max_bytes}"
+        raise ValueError(f"{given}: take fewer members, a smaller bank or a larger max_bytes")
+    Path(path).write_text(text, encoding="ascii")
+
+
+def _cell(X: ArrayLike, bounds: Array) -> Array:
+    """Inputs (1, 4) of a cell that the file can be written for."""
+    inputs = as_finite("X", X)
+    if inputs.shape != (len(INPUTS),):
+        raise ValueError(f"X has shape {inputs.shape}: must be (4,), {', '.join(INPUTS)}")
+    for key, value, low, high in zip(INPUTS, inputs, *bounds, strict=True):
+        if not low <= value <= high:
+            raise ValueError(f"{key} = {value:g}: the bounds of the bank are {low:g} and {high:g}")
+    vf, _, b, c = inputs
+    if not (0.0 <= vf < 1.0 and b >= 0.0 and 0.0 < c <= 1.0):
+        raise ValueError(f"X = {X!r:.60}: must have vf in [0, 1), b_m >= 0 and c_m in (0, 1]")
+    return inputs[None]
+
+
+def _weights(model: PathEnsemble, inputs: Array, members: int | None) -> Array:
+    """Weights v_f θ(x) of the posterior mean and of the members, (1 + K, R + 6)."""
+    of_mean = model.mean_.reshape(model.bank.n_features, -1) @ model.bank.factors(inputs)[0]
+    return np.vstack([of_mean, model.cell_weights(inputs)[:members, 0]])
+
+
+def _tables(model: PathEnsemble, inputs: Array, weights: Array) -> dict[str, Table]:
+    """Return the constants of path.c by name."""
+    bank = model.bank
+    A = bank.concentrations(inputs)
+    points = bank.points(inputs, A)
+    _, mu = moduli(1e3 * bank.phases.E_m_GPa, bank.phases.nu_m)
+    # S = C₀ E + (1 - v_f) A_mᵀ s + v_f Σ_r θ_r ψ_r, of which the last six ψ are elastic
+    of_points = weights[:, :-ELASTIC]
+    of_matrix = np.full((len(weights), 1), 1.0 - inputs[0, 0])
+    corrections = np.einsum("ke,eij->kij", weights[:, -ELASTIC:], stiffness_basis())
+    return {
+        "MEMBERS": len(weights) - 1,
+        "POINTS": len(points.yield_stress),
+        "SHEAR": float(mu),
+        "EXPONENT": float(inputs[0, 3]),
+        "LOCAL": points.B[0],
+        "LAW": np.column_stack([points.yield_stress, points.hardening[0]]),
+        "WEIGHT": np.hstack([of_matrix, of_points]).T,
+        "ELASTIC": bank.linear_stiffness(inputs, A) + corrections,
+    }
