@@ -20,6 +20,8 @@ CARDS = {
     "campaign": "The next run of any simulator",
     "cyclic": "A cell under a cyclic path, in ParaView",
     "plate": "A plate that asks an ensemble in C",
+    "paths": "Stress under any path, with a band",
+    "cyclic_plate": "A plate under a cycle, beside FE²",
 }
 
 

@@ -355,7 +355,7 @@ def call_of(name, function):
     return Call(function, data | arguments(function, VALUES) | OWN.get(name, {}))
 
 
-# Functions of noise, files, paths and pictures have tests of their own; results are made by the others.
+# Functions of noise, files, paths and pictures have tests of their own; the others make results.
 ELSEWHERE = (
     "noise.",
     "export.",

@@ -1,0 +1,163 @@
+"""A plate under a cycle: each member of a surrogate of paths at its points, beside FE²."""
+
+import argparse
+import ctypes
+import subprocess
+import tempfile
+from functools import partial
+from pathlib import Path
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--paths", type=int, default=100, help="simulated walks to learn from")
+parser.add_argument("--members", type=int, default=20, help="members of the surrogate")
+parser.add_argument("--steps", type=int, default=6, help="steps to each of the three ends")
+parser.add_argument("--no-fe2", action="store_true", help="leave out FE², which takes minutes")
+parser.add_argument("--out", type=Path, default=Path("cyclic_plate.png"), help="picture")
+options = parser.parse_args()
+
+# After the options: --help does not wait for these.
+import matplotlib.pyplot as plt
+import numpy as np
+import ufl
+from dolfinx import fem
+from dolfinx.mesh import create_rectangle
+from mpi4py import MPI
+from scipy.sparse.linalg import spsolve
+
+import bnn
+from bnn.paths import PathEnsemble, PointBank, fit_scatter
+from fe_data import Inputs, MaterialPoint, Settings, load_paths, strain_concentration
+from fe_data.geometry import domain
+from fe_data.loading import advance
+from fe_data.schema import INPUT_BOUNDS
+
+CELL = [0.3, 400.0, 400.0, 0.4]  # vf, E_f [GPa], b_m [MPa], c_m
+AMPLITUDE = 0.01  # mean strain of the plate
+
+walks = load_paths("walks")
+repeated = load_paths("repeated_walks")
+bounds = np.transpose(list(INPUT_BOUNDS.values()))
+bank = PointBank(partial(strain_concentration, softening=0.1), bounds)
+scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
+model = PathEnsemble(bank, scatter, n_members=options.members, random_state=0)
+n = options.paths
+model.fit(walks.inputs[:n], walks.strain[:n], walks.stress[:n, 0])
+with tempfile.TemporaryDirectory() as folder:
+    source = Path(folder, "cell.c")
+    library = Path(folder, "cell.so")
+    bnn.export.path_to_c(model, source, CELL, name="cell")
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
+    cell = ctypes.CDLL(str(library)).cell
+
+
+class Surrogate:
+    """One member at a point, with the methods of `MaterialPoint`."""
+
+    def __init__(self, member):
+        self.member = member
+        self.state = np.zeros(4 * (1 + bank.n_points))
+        self.next = self.state.copy()
+
+    def respond(self, strain):
+        """Stress and tangent, from the last state that was accepted."""
+        stress = np.empty(3)
+        tangent = np.empty((3, 3))
+        arrays = (self.state, strain, self.next, stress, tangent)
+        refused = cell(self.member, *(a.ctypes.data_as(ctypes.c_void_p) for a in arrays))
+        assert not refused
+        return stress, tangent
+
+    def accept(self):
+        """Make the last answer that state."""
+        self.state[:] = self.next
+
+
+# Two quadratic triangles a side of one, with three integration points each, between rigid grips.
+mesh = create_rectangle(MPI.COMM_SELF, [[0.0, 0.0], [2.0, 1.0]], [2, 1])
+V = domain.space(mesh, "Lagrange", 2, (2,))
+u = fem.Function(V)
+stresses = fem.Function(domain.quadrature_space(mesh, 3))
+tangents = fem.Function(domain.quadrature_space(mesh, 9))
+dx = domain.measure(mesh)
+
+
+def engineering(v):
+    """Strains xx, yy and engineering shear of a displacement."""
+    return ufl.as_vector([v[0].dx(0), v[1].dx(1), v[0].dx(1) + v[1].dx(0)])
+
+
+v = ufl.TestFunction(V)
+D = ufl.as_matrix([[tangents[3 * i + j] for j in range(3)] for i in range(3)])
+stiffness = domain.assembler(ufl.inner(D * engineering(ufl.TrialFunction(V)), engineering(v)) * dx)
+forces = domain.compiled_form(ufl.inner(stresses, engineering(v)) * dx)
+strains = domain.at_points(engineering(u), mesh, 3)
+x, y = V.tabulate_dof_coordinates()[:, :2].T
+grips = np.isclose(abs(x - 1.0), 1.0)
+free = np.repeat(~grips, 2)
+right = 2 * np.flatnonzero(np.isclose(x, 2.0))
+turns = AMPLITUDE * np.array([0.0, 1.0, -1.0, 1.0])
+pulls = np.interp(np.arange(3 * options.steps + 1) / options.steps, range(4), turns)
+
+
+def equilibrium(points, pull):
+    """Relative residuals of Newton's method, and the force on a grip."""
+    u.x.array[:] = np.where(free, u.x.array, np.column_stack([pull * x, 0.0 * y]).ravel())
+    residuals = [1.0]
+    while residuals[-1] > 1e-6 and len(residuals) < 12:
+        answers = [p.respond(e * [1.0, 1.0, 0.5]) for p, e in zip(points, strains(), strict=True)]
+        domain.assign(stresses, np.array([stress for stress, _ in answers]))
+        domain.assign(tangents, np.array([tangent.ravel() for _, tangent in answers]))
+        force = fem.petsc.assemble_vector(forces).array
+        residuals.append(np.linalg.norm(force[free]) / np.linalg.norm(force))
+        u.x.array[free] -= spsolve(stiffness()[free][:, free], force[free])
+    return residuals[1:], force[right].sum()
+
+
+def cyclic_force(points):
+    """Force on a grip at each of the pulls, in smaller steps where Newton's method needs them."""
+    u.x.array[:] = 0.0
+    last = {"force": 0.0}
+
+    def attempt(step):
+        before = u.x.array.copy()
+        residuals, force = equilibrium(points, np.interp(step, range(len(pulls)), pulls))
+        if residuals[-1] > 1e-6:
+            u.x.array[:] = before
+            return False
+        for point in points:
+            point.accept()
+        last.update(force=force, residuals=residuals)
+        return True
+
+    found = [0.0]
+    for step in range(1, len(pulls)):
+        advance(step - 1, step, attempt, part=1)
+        found.append(last["force"])
+    return np.array(found), last["residuals"]
+
+
+count = len(strains())
+members = []
+for member in range(options.members):
+    force, residuals = cyclic_force([Surrogate(member) for _ in range(count)])
+    members.append(force)
+print("relative residuals of the last step:", " ".join(f"{r:.0e}" for r in residuals))
+mean = np.mean(members, axis=0)
+std = np.std(members, axis=0, ddof=1)
+print(
+    f"largest force {abs(mean).max():.1f} ± {2 * std[abs(mean).argmax()]:.1f} MPa times the height"
+)
+figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+ax.fill_between(100 * pulls, mean - 2 * std, mean + 2 * std, alpha=0.4, label="members, 95 %")
+ax.plot(100 * pulls, mean, ".-", label="mean of the members")
+if not options.no_fe2:
+    settings = Settings(resolution=2.5, tolerance=1e-4)
+    cells = [MaterialPoint(Inputs(*CELL), seed, settings) for seed in range(count)]
+    exact, _ = cyclic_force(cells)
+    difference = abs(exact - mean).max() / abs(exact).max()
+    print(f"largest difference from FE²: {100 * difference:.1f} % of its largest force")
+    ax.plot(100 * pulls, exact, "k--", lw=1, label="FE²")
+ax.set(xlabel="mean strain of the plate [%]", ylabel="force on a grip [MPa times the height]")
+ax.legend()
+ax.grid(lw=0.3)
+figure.savefig(options.out)

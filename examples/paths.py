@@ -1,0 +1,53 @@
+"""The stress of a cell under any path of strain, with a band, from a hundred simulated walks."""
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--paths", type=int, default=100, help="simulated walks to learn from")
+parser.add_argument("--out", type=Path, default=Path("paths.png"), help="picture")
+options = parser.parse_args()
+
+# After the options: --help does not wait for these.
+import matplotlib.pyplot as plt
+import numpy as np
+
+from bnn.paths import PathEnsemble, PointBank, fit_scatter
+from fe_data import load_paths, strain_concentration
+from fe_data.schema import INPUT_BOUNDS
+
+walks = load_paths("walks")
+repeated = load_paths("repeated_walks")  # five fibre arrangements for each path
+n = options.paths
+
+# The prior: points of the matrix about mean fields, here with a softened matrix.
+bounds = np.transpose(list(INPUT_BOUNDS.values()))
+bank = PointBank(partial(strain_concentration, softening=0.1), bounds)
+scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
+model = PathEnsemble(bank, scatter, random_state=0)
+model.fit(walks.inputs[:n], walks.strain[:n], walks.stress[:n, 0])
+
+figure, panels = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
+titles = {
+    "truth_walks": "a walk",
+    "truth_large_walks": "a walk of 1.5 times the strains",
+    "truth_cycles": "a cycle, of which no walk has one",
+}
+for ax, (name, title) in zip(panels, titles.items(), strict=True):
+    truth = load_paths(name)
+    mean, std = model.predict(truth.inputs, truth.strain, return_std=True)
+    inside = abs(mean - truth.mean_stress) < 1.96 * std
+    error = np.mean((mean - truth.mean_stress) ** 2) / truth.mean_stress.var()
+    print(f"{name}: {100 * inside.mean():.0f} % inside the band, error {error:.1e} of the variance")
+    # The shear of the first cell
+    shear = 200 * truth.strain[0, :, 2]
+    low = mean[0, :, 2] - 1.96 * std[0, :, 2]
+    high = mean[0, :, 2] + 1.96 * std[0, :, 2]
+    ax.plot(shear, truth.stress[0, :, :, 2].T, color="0.8", lw=0.7)
+    ax.plot(shear, truth.mean_stress[0, :, 2], "k", label="simulated, 20 arrangements and mean")
+    ax.plot(shear, np.transpose([low, high]), "C0", lw=0.8)
+    ax.plot(shear, mean[0, :, 2], "C0--", label="predicted, mean and 95 % band")
+    ax.set(title=title, xlabel="engineering shear strain [%]", ylabel="shear stress [MPa]")
+figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+figure.savefig(options.out)
