@@ -5,6 +5,8 @@ The structure gives the point a mean strain, and takes the mean stress and its d
 strains, all from the last state that it accepted.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
@@ -23,6 +25,7 @@ from fe_data.settings import Inputs, Settings, require_kind
 _NONE_FREE: Ints = np.empty(0, int)
 
 
+@dataclass(eq=False, repr=False)
 class MaterialPoint(Short):
     """A volume element that answers a mean strain with its mean stress and tangent.
 
@@ -47,19 +50,19 @@ class MaterialPoint(Short):
         >>> point.accept()
     """
 
-    def __init__(
-        self,
-        inputs: Inputs,
-        arrangement: int | Microstructure = 0,
-        settings: Settings | None = None,
-    ):
-        settings = Settings() if settings is None else settings
-        require_kind("inputs", inputs, Inputs)
+    inputs: Inputs
+    arrangement: int | Microstructure = 0
+    settings: Settings | None = None
+
+    def __post_init__(self) -> None:
+        """Mesh the volume element."""
+        settings = Settings() if self.settings is None else self.settings
+        require_kind("inputs", self.inputs, Inputs)
         require_kind("settings", settings, Settings)
-        self.microstructure = arrange_fibres(arrangement, inputs, settings)
+        fibres = arrange_fibres(self.arrangement, self.inputs, settings)
         with threadpool_limits(limits=1):
-            mesh = generate_mesh(Outline(self.microstructure, settings.resolution))
-            problem = RVEProblem(discretise(mesh), inputs, settings)
+            mesh = generate_mesh(Outline(fibres, settings.resolution))
+            problem = RVEProblem(discretise(mesh), self.inputs, settings)
         self._stepper = Stepper(problem, settings.tolerance)
         self._accepted = self._stepper.x.copy(), self._stepper.state.copy()
 

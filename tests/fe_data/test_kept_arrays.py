@@ -67,7 +67,7 @@ CASES = {
     },
 }
 # Numbers and texts alone, and what the solver itself makes.
-WITHOUT_ARRAYS = {"Inputs", "LoadStep", "RVESolution", "Settings", "Summary"}
+WITHOUT_ARRAYS = {"Inputs", "LoadStep", "MaterialPoint", "RVESolution", "Settings", "Summary"}
 
 
 def arrays_in(value):
