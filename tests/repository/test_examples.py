@@ -295,5 +295,5 @@ def test_members_of_a_surrogate_carry_a_plate_through_a_cycle(run):
     residuals = [float(word) for word in re.findall(r"\de-\d\d", said)]
     assert residuals[-1] < 1e-6
     assert residuals[-1] < 10.0 * residuals[-2] ** 1.5
-    force, band = numbers(said, r"force ([\d.]+) ± ([\d.]+) MPa")
+    force, band = numbers(said, r"end ([\d.]+) ± ([\d.]+), with")
     assert 0.0 < band < 0.05 * force
