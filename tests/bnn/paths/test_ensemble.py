@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from bnn.paths import PathEnsemble, PathScatter, PointBank, fit_scatter
 from bnn.paths.ensemble import _design, _learnt_steps
 from bnn.paths.scatter import travelled, whitened
-from fe_data import random_walk, strain_concentration
+from fe_data import load_paths, random_walk, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
 BOUNDS = np.array(list(INPUT_BOUNDS.values())).T
@@ -165,6 +165,34 @@ def test_the_scatter_of_replicates_is_found():
     found = fit_scatter(BANK, X, strain, 100.0 + sigma[:, None] * noise)
     assert np.median(abs(np.log(found.std(X, p) / sigma))) < 0.2
     assert found.coefficients[:, 1] == pytest.approx(3.0, abs=0.6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [5, 100])
+def test_members_gain_energy_from_few_closed_cycles(n):
+    """Weights may be negative, so that nothing forbids it; by 20 members under 60 cycles."""
+    walks, repeated = load_paths("walks"), load_paths("repeated_walks")
+    bank = PointBank(partial(strain_concentration, softening=0.1), BOUNDS)
+    scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
+    model = PathEnsemble(bank, scatter, n_members=20, random_state=0)
+    model.fit(walks.inputs[:n], walks.strain[:n], walks.stress[:n, 0])
+    rng = np.random.default_rng(5)
+    X = rng.uniform(*BOUNDS, (60, 4))
+    ends = rng.standard_normal((60, 3))
+    ends[:, :2] -= 0.8 * ends[:, :2].mean(axis=1, keepdims=True)
+    ends *= rng.uniform(0.002, 0.03, (60, 1)) / np.linalg.norm(ends, axis=1, keepdims=True)
+    t = np.interp(np.arange(1, 101), [0, 20, 60, 100], [0.0, 1.0, -1.0, 1.0])
+    strain = t[None, :, None] * ends[:, None]
+    stress = model.predict_members(X, strain)
+    # From the first time at an end to the second
+    increments = np.diff(strain, axis=1) * [1.0, 1.0, 2.0]
+    means = (stress[:, :, 1:] + stress[:, :, :-1]) / 2.0
+    work = (means * increments)[:, :, 19:].sum(axis=(2, 3))
+    # An elastic cycle has none, up to rounding.
+    scale = abs(stress).max(axis=(2, 3)) * abs(strain).max()
+    share = (work < -1e-9 * scale).mean()
+    print(f"{n} walks: {100 * share:.2f} % of {work.size} closed cycles gain energy")
+    assert share < 0.03
 
 
 def test_wrong_input_is_refused():
