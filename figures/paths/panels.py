@@ -20,6 +20,8 @@ from figures.paths.study import (
 from figures.style import STYLE, WIDTH, with_legend
 
 AXES = ("xx", "yy", "xy")
+FEW = 5  # arrangements of a loop
+SHOWN = 12  # members that are drawn
 FIELDS = {"color": "C1", "ls": "--", "label": "mean fields"}
 SIMULATED = {"color": "k", "lw": 1.0, "label": "simulated, mean over arrangements"}
 
@@ -39,10 +41,9 @@ def loops(cells: Mapping[str, tuple[Paths, np.ndarray]]) -> Figure:
     for row, (words, (cell, fields)) in zip(panels, cells.items(), strict=True):
         strain = _from_rest(100 * cell.strain[0])
         for j, axes in enumerate(row):
-            lines = axes.plot(
-                strain[:, j], _from_rest(cell.stress[0, :, :, j].T), color="0.6", lw=0.6
-            )
-            lines[0].set_label("simulated arrangements")
+            some = cell.stress[0, :FEW, :, j].T
+            lines = axes.plot(strain[:, j], _from_rest(some), color="0.6", lw=0.6)
+            lines[0].set_label(f"{FEW} of the simulated arrangements")
             axes.plot(strain[:, j], _from_rest(fields[0, :, j]), **FIELDS)
             axes.set(xlabel=rf"$\varepsilon_{{{AXES[j]}}}$ [%]", ylabel=_stress(j), title=words)
     return with_legend(figure, 2)
@@ -128,8 +129,10 @@ def _less_truth(
         axes.fill_between(
             steps, centre - width, centre + width, color=colour, alpha=alpha, lw=0, label=words
         )
-    lines = axes.plot(steps, (cells - truth).T, color="0.4", lw=0.4, alpha=0.7)
-    lines[0].set_label("simulated arrangements")
+    for end in (cells.min(axis=0), cells.max(axis=0)):
+        axes.plot(
+            steps, end - truth, color="0.3", lw=0.6, label="ends of the simulated arrangements"
+        )
     axes.plot(steps, centre, color="C0", label="posterior mean")
     axes.axhline(0.0, color="k", lw=1.0, ls=":")
 
@@ -194,9 +197,10 @@ def members(
         ):
             width = HALF_WIDTH * std
             axes.fill_between(steps, -width, width, color=colour, alpha=0.4, lw=0, label=words)
-        lines = axes.plot(steps, (drawn[:, :, j] - mean).T, color="C2", lw=0.5, alpha=0.7)
-        lines[0].set_label("members")
-        axes.plot(steps, drawn[:, :, j].mean(axis=0) - mean, color="C1", label="their mean")
+        lines = axes.plot(steps, (drawn[:SHOWN, :, j] - mean).T, color="C2", lw=0.5, alpha=0.7)
+        lines[0].set_label(f"{SHOWN} of the members")
+        whole = drawn[:, :, j].mean(axis=0) - mean
+        axes.plot(steps, whole, color="C1", label=f"mean of all {len(drawn)}")
         axes.plot(steps, cell.mean_stress[0, :, j] - mean, **SIMULATED)
         axes.set(title=f"from {n} training walks", xlabel="increment")
     panels[0, 0].set_ylabel(f"{_stress(j)} less the closed-form mean")

@@ -61,7 +61,8 @@ def test_errors_and_coverages_are_those_of_the_prediction(study):
     means = {truth.inputs[0, 0]: truth.mean_stress for truth in study.truths.values()}
 
     def model(std):
-        def predict(X, strain, return_std, total=False):
+        def predict(X, strain, *, return_std, total=False):
+            assert return_std
             return means[X[0, 0]] + off, np.full(strain.shape, 100.0 if total else std)
 
         return SimpleNamespace(predict=predict)
