@@ -19,7 +19,7 @@ ifneq ($(unknown),)
 $(error unknown parameter $(unknown): the ones that exist are $(settable))
 endif
 
-fixed := $(filter quick reproduce draws why beyond knowledge next datasets truth,$(MAKECMDGOALS))
+fixed := $(filter quick reproduce draws why beyond knowledge next bands datasets truth,$(MAKECMDGOALS))
 ifneq ($(and $(fixed),$(findstring command line,$(origin PROFILE))),)
 $(error PROFILE = $(value PROFILE) is not allowed with make $(fixed), which has a profile of its own: make notebooks and make report take one)
 endif
@@ -40,7 +40,7 @@ WITH_ARGS := import os, shlex, sys; \
   os.execv(sys.executable, [sys.executable, *sys.argv[1:], *shlex.split(os.environ["ARGS"])])
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 
-.PHONY: help environment python reproduce quick draws why beyond knowledge next datasets truth paths loop scoreboard notebooks report article archive test test-dolfinx test-python test-slurm lint bench docs clean
+.PHONY: help environment python reproduce quick draws why beyond knowledge next bands datasets truth paths loop scoreboard notebooks report article archive test test-dolfinx test-python test-slurm lint bench docs clean
 
 #: make quick      simulate a few cells, train on them, write figures/quick/index.html
 #: make reproduce  the same at the size of the paper, into figures/full/index.html
@@ -49,6 +49,7 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make beyond     the comparison with other methods, at the size of the paper, added to that page
 #: make knowledge  mean fields as prior, noise by input, judged by the truth, over draws, added to that page
 #: make next       what cells are worth that bnn.choose asks for, judged by the truth, added to that page
+#: make bands      stress on any path of strain, with bands, learnt from walks and judged on other paths, added to that page
 #: make test       run the tests (ARGS="-k mesh" to choose)
 #: make test-dolfinx  the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)
 #: make test-python   the tests of bnn on another Python and its newest PyTorch (ARGS="--python 3.11 --oldest")
@@ -81,8 +82,8 @@ reproduce: export PROFILE = full
 quick reproduce report: environment
 	@$(DOIT) report
 
-draws why beyond knowledge next: export PROFILE = full
-draws why beyond knowledge next: environment
+draws why beyond knowledge next bands: export PROFILE = full
+draws why beyond knowledge next bands: environment
 	@$(DOIT) $@
 	@$(DOIT) report
 

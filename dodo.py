@@ -27,6 +27,7 @@ from figures.pipeline.profiles import (
     DRAWS,
     KNOWLEDGE,
     NEXT_CELL,
+    PATHS,
     SURROGATE,
     WHY,
     load_profile,
@@ -152,6 +153,7 @@ def task_notebook():
         # rerun notebooks.
         read = [*data_files(code, NOTEBOOKS / "data"), *tables]
         read += paths.tables_below() if name in (WHY, KNOWLEDGE, NEXT_CELL) else []
+        read += paths.tables_below(paths.SHIPPED_TABLES / "paths") if name == PATHS else []
         yield {
             "name": f"{RUN}:{name}",
             "doc": f"execute notebook {name}",

@@ -23,6 +23,7 @@ Notebook = Literal[
     "05_beyond_the_paper",
     "06_knowledge",
     "07_next_cell",
+    "08_paths",
 ]
 SECTIONS = (
     "method",
@@ -35,9 +36,10 @@ SECTIONS = (
     "beyond",
     "knowledge",
     "next_cell",
+    "paths",
 )
 SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → its section
-EXAMPLE, DATA, SURROGATE, DRAWS, WHY, BEYOND, KNOWLEDGE, NEXT_CELL = get_args(Notebook)[2:]
+EXAMPLE, DATA, SURROGATE, DRAWS, WHY, BEYOND, KNOWLEDGE, NEXT_CELL, PATHS = get_args(Notebook)[2:]
 NEEDED = {
     DRAWS: "draws",
     WHY: "why",
@@ -51,6 +53,7 @@ APART = {  # target of make → notebook that it executes on request
     "beyond": BEYOND,
     "knowledge": KNOWLEDGE,
     "next": NEXT_CELL,
+    "bands": PATHS,
 }
 SHIPPED = ("full", "quick")  # results of the full run are committed
 # Inputs that are simulated at least. The estimator of mutual information looks at 3 neighbours.
@@ -79,6 +82,7 @@ class Profile(settings.Section):
     beyond: settings.Beyond | None = None
     knowledge: settings.Knowledge = settings.Knowledge()
     next_cell: settings.NextCell = settings.NextCell()
+    paths: settings.Paths = settings.Paths()
     training: settings.TrainingChoice = "published"  # of what is drawn and judged in FOLLOWING
     notebooks: list[Notebook] = Field(default_factory=list)
     apart: list[Notebook] = Field(default_factory=list)  # of them, run on request only

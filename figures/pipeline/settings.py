@@ -10,6 +10,7 @@ from fe_data.settings import Inputs, require_c
 NotNegative = Annotated[int, Field(ge=0)]
 Several = Annotated[int, Field(ge=2)]
 AtLeast3 = Annotated[int, Field(ge=3)]
+Walks = Annotated[int, Field(ge=1, le=500)]  # of the set to learn from
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Design = Literal["test_uniform", "train_uniform", "train_beta", "replicates", "noise"]
 TrainingChoice = Literal["published", "proper"]  # as the paper's own run did, or as it prints
@@ -226,3 +227,22 @@ class NextCell(Section):
     batch: Literal[1, 5] = 5  # cells that are chosen before the posterior is fitted anew
     known: Annotated[int, Field(ge=10)] = 300  # cells whose evidence counts as known before
     estimate: Estimate = "average"  # of the priors by evidence in the comparison
+
+
+class Paths(Section):
+    """Sizes of notebook 08, which reads the sets of paths that come with the package."""
+
+    # Training walks, increasing.
+    counts: Annotated[tuple[Walks, ...], Field(strict=False)] = (5, 20, 50, 100, 500)
+    few: Walks = 5  # of these numbers, those whose posteriors are drawn
+    many: Walks = 100
+    draws: Annotated[int, Field(ge=1, le=5)] = 3  # disjoint parts of the walks, of each number
+    truth_cells: Annotated[int, Field(ge=2, le=15)] = 15  # of each set that judges
+
+    @model_validator(mode="after")
+    def _counts_increase_and_have_those_drawn(self) -> Self:
+        increasing = list(self.counts) == sorted(set(self.counts))
+        if not increasing or not {self.few, self.many} <= set(self.counts) or self.few >= self.many:
+            allowed = f"increasing numbers with few = {self.few} and many = {self.many}, more, are"
+            raise ValueError(f"counts = {[*self.counts]} is not allowed: {allowed}")
+        return self

@@ -77,6 +77,7 @@ CHANGES = [
     ({"beyond": BEYOND | {"n_members": 5, "spans": [3]}}, "at most the 3 pre-trained networks"),
     ({"beyond": BEYOND | {"spans": [3, "x"]}}, "beyond.spans.1 = 'x' is not allowed"),
     ({"knowledge": {"counts": [10, 20]}}, "counts = [10, 20] is not allowed: increasing numbers"),
+    ({"paths": {"counts": [5, 50]}}, "numbers with few = 5 and many = 100, more, are"),
     ({"materials_data.cell": {"vf": 5.0}}, "vf = 5.0 is out of range: allowed is 0 or [0.005"),
 ]
 

@@ -105,7 +105,7 @@ def test_findings_need_their_metrics_at_the_size_of_the_paper(run):
     del run[BEYOND]
     run[EXAMPLE]["paper_size"] = False
     titles = {name for name, each in found_on(typed(run)).findings.items() if each.title}
-    assert titles == {"draws", "equal_choices", "prior_mean", "mechanics", "chosen"}
+    assert titles == {"draws", "equal_choices", "prior_mean", "mechanics", "chosen", "paths"}
 
 
 def test_the_page_names_a_finding_that_its_run_does_not_bear_out(run, monkeypatch):

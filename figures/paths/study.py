@@ -1,0 +1,211 @@
+"""Posteriors from some of the walks, judged by cells on other paths with 20 arrangements each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+import numpy as np
+from scipy.stats import norm
+from threadpoolctl import threadpool_limits
+
+from bnn.paths import PathEnsemble, PathScatter, PointBank
+from fe_data import Paths, load_paths
+from fe_data.schema import INPUT_BOUNDS
+from figures.pipeline.paths import SHIPPED_TABLES
+from figures.pipeline.processes import seeds_of, side_by_side
+from figures.scores import Interval, Number, over_repeats
+
+BOUNDS = np.transpose(list(INPUT_BOUNDS.values()))  # (2, 4)
+FILES = SHIPPED_TABLES / "paths"  # of the sets
+TENSION = "truth_tension"
+LABELS = {
+    "truth_walks": "walks",
+    "truth_large_walks": "walks 1.5 times as large",
+    "truth_cycles": "cycles",
+    TENSION: "tension",
+}  # set that judges → words; the first has paths as learnt, the others have not
+LEVEL = 0.95  # of bands
+HALF_WIDTH = float(norm.ppf(0.5 + LEVEL / 2))  # of a band, in standard deviations
+ALLOWED = (0.90, 0.98)  # of the coverage of such bands
+
+
+@dataclass(frozen=True)
+class Errors(Generic[Number]):
+    """How far a posterior is from a set, and how often its bands hold."""
+
+    error: Number  # mean square error over the variance of the component in the walks
+    coverage: Number  # of the mean over arrangements, by bands of f and of the mean's own error
+    single: Number  # of single cells, by bands with the scatter of arrangements
+
+
+Rows = Mapping[str, Mapping[int, Errors[Interval]]]  # set → number of training walks
+
+
+@dataclass(frozen=True)
+class Members:
+    """Members of an ensemble on a set beside the closed form of their distribution."""
+
+    off: float  # of their mean, in its standard errors, root mean square
+    spread: float  # their standard deviation over that of θ, root mean squares
+    theta: float  # coverage of the mean over arrangements by bands of θ alone, as members have
+    full: float  # the same with the model error δ
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is learnt from, and the sets that judge."""
+
+    bank: PointBank
+    scatter: PathScatter
+    walks: Paths
+    truths: Mapping[str, Paths]
+
+    @property
+    def variance(self) -> np.ndarray:
+        """Variance of the stress xx, yy, xy in the walks (3,) [MPa²]."""
+        return np.asarray(self.walks.stress.var(axis=(0, 1, 2)))
+
+    def part(self, count: int, number: int) -> Paths:
+        """A part of the walks, which has no walk in common with another of the same size."""
+        rows = slice(count * number, count * (number + 1))
+        return Paths(self.walks.inputs[rows], self.walks.strain[rows], self.walks.stress[rows])
+
+    def posterior(self, learnt: Paths, seed: int) -> PathEnsemble:
+        """The posterior given paths of one arrangement each."""
+        model = PathEnsemble(self.bank, self.scatter, random_state=seed)
+        return model.fit(learnt.inputs, learnt.strain, learnt.mean_stress)
+
+    def error(self, name: str, stress: np.ndarray) -> float:
+        """Mean square error of stresses on a set, over the variance of each component."""
+        kept = components(name)
+        squares = np.square(stress - self.truths[name].mean_stress).mean(axis=(0, 1))
+        return float(np.mean(squares[kept] / self.variance[kept]))
+
+    def mean_fields(self) -> dict[str, float]:
+        """Errors of mean fields alone, by set."""
+        return {
+            name: self.error(name, self.bank.features(truth.inputs, truth.strain).mean_fields)
+            for name, truth in self.truths.items()
+        }
+
+    def errors(self, model: PathEnsemble) -> dict[str, Errors[float]]:
+        """How well a posterior does, by set."""
+        found = {}
+        for name, truth in self.truths.items():
+            kept = components(name)
+            mean, std = model.predict(truth.inputs, truth.strain, return_std=True)
+            _, total = model.predict(truth.inputs, truth.strain, return_std=True, total=True)
+            of_mean = np.abs(mean - truth.mean_stress) <= HALF_WIDTH * with_error(std, truth)
+            of_cells = np.abs(mean[:, None] - truth.stress) <= HALF_WIDTH * total[:, None]
+            found[name] = Errors(
+                self.error(name, mean),
+                float(of_mean[..., kept].mean()),
+                float(of_cells[..., kept].mean()),
+            )
+        return found
+
+    def members(self, model: PathEnsemble, name: str) -> Members:
+        """Members on a set beside the closed form."""
+        truth = self.truths[name]
+        kept = components(name)
+        curves = model.predict_members(truth.inputs, truth.strain)
+        mean, std = model.predict(truth.inputs, truth.strain, return_std=True)
+        theta = spread_of_theta(model, truth, std)
+        off = (curves.mean(axis=0) - mean) / (theta / np.sqrt(len(curves)))
+        misses = np.abs(mean - truth.mean_stress)
+        covered = [misses <= HALF_WIDTH * with_error(each, truth) for each in (theta, std)]
+        return Members(
+            _rms(off[..., kept]),
+            _rms(curves.std(axis=0, ddof=1)[..., kept]) / _rms(theta[..., kept]),
+            *(float(each[..., kept].mean()) for each in covered),
+        )
+
+
+def components(name: str) -> slice:
+    """Components of the stress that count in a set: in tension the others are zero."""
+    return slice(0, 1) if name == TENSION else slice(0, 3)
+
+
+def with_error(std: np.ndarray, truth: Paths) -> np.ndarray:
+    """Standard deviation of a prediction less a mean over arrangements, with the mean's own error.
+
+    Args:
+        std: (n, T, 3) of the prediction [MPa].
+        truth: Paths with R arrangements.
+
+    Returns:
+        √(std² + s² / R), with the standard deviation s of the arrangements, (n, T, 3) [MPa].
+    """
+    found: np.ndarray = np.sqrt(std**2 + truth.stress.var(axis=1, ddof=1) / truth.stress.shape[1])
+    return found
+
+
+def spread_of_theta(model: PathEnsemble, paths: Paths, std: np.ndarray) -> np.ndarray:
+    """Standard deviation of a prediction without the model error δ, which members leave out.
+
+    Args:
+        model: Fitted.
+        paths: n paths.
+        std: (n, T, 3) that the model predicts for them [MPa].
+
+    Returns:
+        √(std² - ρ² σ² / v_f), (n, T, 3) [MPa].
+    """
+    flow = model.bank.features(paths.inputs, paths.strain).plastic_strain
+    delta = model.model_error * model.scatter.std(paths.inputs, flow)
+    found: np.ndarray = np.sqrt(std**2 - delta**2 / paths.inputs[:, 0, None, None])
+    return found
+
+
+def _rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def load_study(bank: PointBank, scatter: PathScatter, truth_cells: int) -> Study:
+    """The study on the sets that come with the package, with so many cells of each that judges."""
+    truths = {}
+    for name in LABELS:
+        truth = load_paths(name)
+        parts = (getattr(truth, each)[:truth_cells] for each in ("inputs", "strain", "stress"))
+        truths[name] = Paths(*parts)
+    return Study(bank, scatter, load_paths("walks"), truths)
+
+
+def typical(study: Study, name: str) -> int:
+    """The cell of a set whose mean square error of mean fields is the median of the set."""
+    truth = study.truths[name]
+    fields = study.bank.features(truth.inputs, truth.strain).mean_fields
+    errors = np.square(fields - truth.mean_stress)[..., components(name)].mean(axis=(1, 2))
+    return int(np.argsort(errors)[(len(errors) - 1) // 2])
+
+
+def one(paths: Paths, row: int) -> Paths:
+    """One of some paths."""
+    return Paths(*(getattr(paths, name)[[row]] for name in ("inputs", "strain", "stress")))
+
+
+def draw(study: Study, count: int, number: int, seed: int) -> dict[str, Errors[float]]:
+    """Errors of the posterior from one part of the walks, by set."""
+    with threadpool_limits(limits=1):
+        return study.errors(study.posterior(study.part(count, number), seed))
+
+
+def compare(study: Study, counts: Sequence[int], draws: int, seed: int) -> Rows:
+    """Errors over disjoint parts of the walks, at most `draws` of each number."""
+    seeds = seeds_of(seed, draws)
+    calls = [
+        (study, count, number, seeds[number])
+        for count in sorted(counts, reverse=True)  # the longest first
+        for number in range(min(draws, len(study.walks) // count))
+    ]
+    found = list(zip(calls, side_by_side(draw, calls), strict=True))
+    by_count = {
+        count: over_repeats([errors for call, errors in found if call[1] == count])
+        for count in sorted(counts)
+    }
+    return {name: {n: errors[name] for n, errors in by_count.items()} for name in study.truths}
+
+
+def two_errors(number: Interval) -> float:
+    """Two standard errors of a mean over draws; zero for a single draw."""
+    return 2.0 * (number.std or 0.0) / float(np.sqrt(len(number.values)))
