@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PACKAGE_OF = {
     "bs4": "beautifulsoup4",
     "sklearn": "scikit-learn",
+    "PIL": "pillow",
     "yaml": "pyyaml",
     "pydantic_core": "pydantic",
 }
