@@ -21,8 +21,15 @@ class Predicted(NamedTuple):
     total: np.ndarray | None = None  # of single cells
 
 
+class Training(NamedTuple):
+    """What an estimator may learn from, and the seed of what it draws."""
+
+    walks: Paths
+    repeated_walks: Paths
+    seed: int
+
+
 Predict = Callable[[np.ndarray, np.ndarray], Predicted]  # inputs (n, 4), paths (n, T, 3)
-Fit = Callable[[Paths, Paths, int], Predict]  # training walks, repeated walks, draw
 
 
 @dataclass(frozen=True)
@@ -32,20 +39,23 @@ class Estimator:
     Attributes:
         name: Its key in the file of results.
         label: What the tables call it.
-        fit: Learns from walks, and from repeated walks where it can.
+        fit: Learns, and returns what predicts.
         learns: Whether it has anything to learn.
     """
 
     name: str
     label: str
-    fit: Fit
+    fit: Callable[[Training], Predict]
     learns: bool = True
 
 
-def fit_ours(walks: Paths, repeated_walks: Paths, draw: int) -> Predict:
+def fit_ours(training: Training) -> Predict:
     """`PathEnsemble` with nothing set."""
     bank = default_bank()
-    model = PathEnsemble(bank, fit_scatter(bank, *repeated_walks), random_state=draw)
+    model = PathEnsemble(
+        bank, fit_scatter(bank, *training.repeated_walks), random_state=training.seed
+    )
+    walks = training.walks
     model.fit(walks.inputs, walks.strain, walks.mean_stress)
 
     def predict(X: np.ndarray, strain: np.ndarray) -> Predicted:
@@ -56,19 +66,19 @@ def fit_ours(walks: Paths, repeated_walks: Paths, draw: int) -> Predict:
     return predict
 
 
-def fit_mean_fields(walks: Paths, repeated_walks: Paths, draw: int) -> Predict:
+def fit_mean_fields(_: Training) -> Predict:
     """The mean fields about which ours learns."""
     return lambda X, strain: Predicted(stress_of_phases(concentration(X), X, strain, PHASES))
 
 
-def fit_recurrent(walks: Paths, repeated_walks: Paths, draw: int) -> Predict:
+def fit_recurrent(training: Training) -> Predict:
     """An ensemble of recurrent networks."""
-    return _with_one_band(RecurrentEnsemble(draw), walks)
+    return _with_one_band(RecurrentEnsemble(training.seed), training.walks)
 
 
-def fit_material_points(walks: Paths, repeated_walks: Paths, draw: int) -> Predict:
+def fit_material_points(training: Training) -> Predict:
     """An ensemble of physically recurrent networks."""
-    return _with_one_band(PointEnsemble(draw), walks)
+    return _with_one_band(PointEnsemble(training.seed), training.walks)
 
 
 def _with_one_band(model: RecurrentEnsemble | PointEnsemble, walks: Paths) -> Predict:

@@ -24,11 +24,10 @@ class PointEnsemble:
 
     random_state: int
     members: int = 3
-    updates: float = 40.0  # over the root of the number of paths
+    updates: float = 60.0  # over the root of the number of paths
     batch: int = 10
     rate: float = 2e-2
-    thinning: int = 2  # of the increments that are learnt from
-    spread: float = 0.2  # of the initial weights, over those of `PointNetwork.initial_weights`
+    spread: float = 0.1  # of the initial weights, over those of `PointNetwork.initial_weights`
     every: int = 20  # updates between two validations
 
     def fit(self, X: np.ndarray, strain: np.ndarray, stress: np.ndarray) -> "PointEnsemble":
@@ -36,10 +35,9 @@ class PointEnsemble:
         rng = np.random.default_rng(self.random_state)
         self._network = PointNetwork(BOUNDS)
         self._std = stress.std(axis=(0, 1))
-        steps = slice((strain.shape[1] - 1) % self.thinning, None, self.thinning)
         orders = np.array([rng.permutation(len(X)) for _ in range(self.members)])
         held = max(round(VALIDATION * len(X)), 1)
-        given = [torch.as_tensor(each) for each in (X, strain[:, steps], stress[:, steps])]
+        given = [torch.as_tensor(each) for each in (X, strain, stress)]
         self._train(given, orders[:, held:], orders[:, :held], rng)
         return self
 
@@ -86,10 +84,9 @@ class PointEnsemble:
         X, strain, stress = (each[rows.reshape(-1)] for each in given)
         # Each member has cells of its own, which are one batch for the laws of the points.
         own = X.reshape(*rows.shape, -1)
-        members = [
-            self._network.localisation(weights[k : k + 1], own[k]) for k in range(len(rows))
-        ]
-        A, shares = (torch.cat([each[i] for each in members], dim=1) for i in (0, 1))
+        members = [self._network.localisation(weights[k : k + 1], own[k]) for k in range(len(rows))]
+        A = torch.cat([member.A for member in members], dim=1)
+        shares = torch.cat([member.weights for member in members], dim=1)
         points = Localisation(A, shares, self._network.n_fibre)
         found = cell_stress(points, X, strain, self._network.phases)[0]
         errors = torch.square((found - stress) / torch.as_tensor(self._std))

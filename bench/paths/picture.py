@@ -31,10 +31,11 @@ def picture(summary: Summary) -> Figure:
         covered.axhline(0.95, color="0.6", lw=0.6)
         errors.set_xscale("log")
         errors.set_yscale("log")
-        covered.set_ylim(0.0, 1.03)
         covered.set_xticks(list(DRAWS), list(map(str, DRAWS)))
         covered.set_xticks([], minor=True)
         covered.set_xlabel("training paths [–]")
+    lowest = min((row["coverage"] for row in summary.rows if "coverage" in row), default=0.0)
+    grid[1, 0].set_ylim(min(lowest, COVERED[0]) - 0.03, 1.01)
     grid[0, 0].set_ylabel("normalised mean square error [–]")
     grid[1, 0].set_ylabel("coverage of 95 % bands [–]")
     return with_legend(figure, 5)
@@ -47,6 +48,6 @@ def _lines(axes: Axes, summary: Summary, problem: str, score: str) -> None:
         points = np.array([(n, *mean) for n, mean in found.items() if mean])
         if len(points):
             n, mean, error = points.T
-            label = LABELS[name].strip("`")
-            style = {"color": colour, "marker": MARKERS[name], "label": label, "capsize": 2}
-            axes.errorbar(n, mean, yerr=np.nan_to_num(error), **style)
+            bars = axes.errorbar(n, mean, np.nan_to_num(error), color=colour, capsize=2)
+            bars.lines[0].set_marker(MARKERS[name])
+            bars.set_label(LABELS[name].strip("`"))

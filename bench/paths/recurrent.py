@@ -44,16 +44,16 @@ class Units(nn.Module):
         for W, U, b in zip(self.of_input, self.of_state, self.biases, strict=True):
             given = torch.baddbmm(b[:, 0], x.reshape(K, B * T, -1), W).reshape(K, B, T, -1)
             x = self._layer(given, U, b[:, 1])
-        return torch.baddbmm(self.head_bias, x.reshape(K, B * T, -1), self.head).reshape(K, B, T, -1)
+        return torch.baddbmm(self.head_bias, x.reshape(K, B * T, -1), self.head).reshape(
+            K, B, T, -1
+        )
 
     def _layer(self, given: Tensor, U: Tensor, bias: Tensor) -> Tensor:
         state = given.new_zeros(*given.shape[:2], self.hidden)
         states = []
         for step in given.unbind(dim=2):
             recurrent = torch.baddbmm(bias, state, U)
-            gates = torch.sigmoid(
-                step[..., : 2 * self.hidden] + recurrent[..., : 2 * self.hidden]
-            )
+            gates = torch.sigmoid(step[..., : 2 * self.hidden] + recurrent[..., : 2 * self.hidden])
             r, z = gates.chunk(2, dim=-1)
             # n = tanh(W x + r (U h + b)),   h ← (1 - z) n + z h
             n = torch.tanh(
@@ -153,7 +153,7 @@ def _increments(strain: np.ndarray) -> np.ndarray:
 
 def _clip(network: nn.Module) -> None:
     """Gradients of each member to a norm of at most one."""
-    gradients = [each.grad for each in network.parameters()]
+    gradients = [each.grad for each in network.parameters() if each.grad is not None]
     squares = torch.stack([torch.square(g).flatten(1).sum(dim=1) for g in gradients]).sum(dim=0)
     factor = 1.0 / torch.sqrt(squares).clamp_min(1.0)
     for gradient in gradients:

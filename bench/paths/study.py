@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from bench.paths.data import Paths, Sets
-from bench.paths.estimators import Estimator
+from bench.paths.estimators import Estimator, Predicted, Training
 from bench.paths.scores import floor, scores
 from figures.pipeline.provenance import processor
 
 DRAWS = {5: 5, 20: 3, 50: 3, 100: 3, 500: 1}  # number of draws of each training size
 KEY = ("problem", "estimator", "n", "draw")
-TRUTH = "truth"  # the estimator of rows that say how exact a set is itself
+TRUTH = "truth"  # the estimator of rows that say how exact a set is, and the error of no stress
 
 Row = dict[str, Any]
 
@@ -49,13 +49,16 @@ def _key(row: Row) -> tuple:
     return tuple(row[name] for name in KEY)
 
 
-def study(sets: Sets, estimators: Sequence[Estimator], sizes: Sequence[int], results: Results) -> None:
+def study(
+    sets: Sets, estimators: Sequence[Estimator], sizes: Sequence[int], results: Results
+) -> None:
     """Run what is not done yet."""
     variances = sets.walks.stress.var(axis=(0, 1, 2))
     for problem, truth in sets.truths.items():
         if results.lacks([problem], TRUTH, 0, 0):
             key = dict(zip(KEY, (problem, TRUTH, 0, 0), strict=True))
-            results.add(key | {"nmse": floor(truth, variances)})
+            nothing = scores(truth, Predicted(np.zeros(truth.strain.shape)), variances)
+            results.add(key | {"nmse": floor(truth, variances), "of_nothing": nothing["nmse"]})
     for estimator in estimators:
         for n, draw in runs(estimator, sizes):
             if results.lacks(list(sets.truths), estimator.name, n, draw):
@@ -78,7 +81,8 @@ def _run(
     sets: Sets, estimator: Estimator, n: int, draw: int, variances: np.ndarray, results: Results
 ) -> None:
     begin = time.process_time()
-    predict = estimator.fit(drawn(sets.walks, n, draw), sets.repeated_walks, draw)
+    training = Training(drawn(sets.walks, n, draw), sets.repeated_walks, draw)
+    predict = estimator.fit(training)
     fit = time.process_time() - begin
     words = []
     for problem, truth in sets.truths.items():

@@ -23,14 +23,14 @@ class Mean(NamedTuple):
 
 
 class Summary:
-    """What the rows say of each estimator and number of training paths."""
+    """What the rows of results say of each estimator and number of training paths."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows = rows
+        self.rows = rows
 
     def cases(self) -> list[tuple[str, int]]:
         """Estimators that ran, and their numbers of training paths."""
-        ran = {(row["estimator"], row["n"]) for row in self._rows}
+        ran = {(row["estimator"], row["n"]) for row in self.rows}
         return [(name, n) for name in LABELS for n in (0, *DRAWS) if (name, n) in ran]
 
     def sizes(self, estimator: str) -> list[int]:
@@ -42,7 +42,7 @@ class Summary:
         key = (problem, estimator, n)
         return [
             row[score]
-            for row in self._rows
+            for row in self.rows
             if (row["problem"], row["estimator"], row["n"]) == key and score in row
         ]
 

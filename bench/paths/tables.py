@@ -12,6 +12,7 @@ from bench.paths.summary import LABELS, MEAN_FIELDS, OURS, RIVAL, TITLES, Mean, 
 from figures.report.summary import markdown, with_blocks
 from figures.style import save
 
+NAMED = "recurrent networks"  # the rival
 COMPARED = 100  # paths at which errors are compared
 QUARTER = 0.25  # goal: error over that of the rival at this number of paths
 TEN_TIMES = ((5, 50), (50, 500))  # goal: our paths, paths of the rival
@@ -67,10 +68,10 @@ def shown(found: Mean | None, factor: float = 1.0) -> str:
 def goals(summary: Summary) -> str:
     """The goals, and what came of each on each set."""
     header = ["goal", *TITLES.values()]
-    body = [[f"error with {COMPARED} paths over that of `{RIVAL}`: at most ¼"]]
+    body = [[f"error with {COMPARED} paths over that of {NAMED}: at most ¼"]]
     body[0] += [_quarter(summary, problem) for problem in TRUTHS]
     for few, many in TEN_TIMES:
-        words = f"error with {few} paths over that of `{RIVAL}` with {many}: at most 1"
+        words = f"error with {few} paths over that of {NAMED} with {many}: at most 1"
         body.append([words, *(_verdict(summary, problem, few, many, 1.0) for problem in TRUTHS)])
     body.append(["coverage 0.90 to 0.98 with every number of paths"])
     body[-1] += [_covered(summary, problem) for problem in TRUTHS]
@@ -78,21 +79,23 @@ def goals(summary: Summary) -> str:
 
 
 def shares(summary: Summary) -> str:
-    """How far mean fields alone reduce the error of the rival to that of ours."""
+    """What mean fields remove of the error of no stress at all, and learning of theirs."""
     body = []
     for problem in TRUTHS:
-        rival, mean_fields, ours = (
-            summary.mean(problem, name, n, "nmse")
-            for name, n in ((RIVAL, COMPARED), (MEAN_FIELDS, 0), (OURS, COMPARED))
+        nothing = summary.mean(problem, TRUTH, 0, "of_nothing")
+        alone = summary.mean(problem, MEAN_FIELDS, 0, "nmse")
+        ours = summary.mean(problem, OURS, COMPARED, "nmse")
+        body.append(
+            [
+                TITLES[problem],
+                _removed(nothing, alone),
+                _removed(alone, ours),
+                _enough(summary, problem, alone),
+            ]
         )
-        row = [TITLES[problem], *(shown(each, 1e3) for each in (rival, mean_fields, ours))]
-        share = "–"
-        if rival and mean_fields and ours:
-            share = f"{(rival.mean - mean_fields.mean) / (rival.mean - ours.mean):.0%}"
-            share = share.replace("-", "−").replace("%", " %")
-        body.append([*row, share])
-    columns = [f"`{RIVAL}`, {COMPARED}", "mean fields", f"ours, {COMPARED}"]
-    return markdown(["set", *columns, "share of mean fields"], body)
+    columns = ["mean fields remove", f"learning {COMPARED} paths removes of the rest"]
+    columns += [f"paths with which {NAMED} err less than mean fields"]
+    return markdown(["set", *columns], body)
 
 
 def seconds(summary: Summary) -> str:
@@ -103,7 +106,7 @@ def seconds(summary: Summary) -> str:
             fit = summary.mean(TRUTHS[0], name, n, "fit")
             predict = summary.mean(TRUTHS[0], name, n, "predict")
             if fit and predict:
-                body.append([LABELS[name], str(n), f"{fit.mean:.0f}", f"{predict.mean:.1f}"])
+                body.append([LABELS[name], str(n), f"{fit.mean:.0f}", f"{predict.mean:.2f}"])
     return markdown(["estimator", "paths", "fit [s]", "prediction [s]"], body)
 
 
@@ -112,6 +115,19 @@ def _of_truth(summary: Summary) -> str:
     means = [summary.mean(problem, TRUTH, 0, "nmse") for problem in TRUTHS]
     cells = ["the truth's own error", "–", *(shown(each, 1e3) for each in means)]
     return "| " + " | ".join(cells) + " |"
+
+
+def _removed(before: Mean | None, after: Mean | None) -> str:
+    """The share of an error that is gone."""
+    return f"{1.0 - after.mean / before.mean:.1%}".replace("%", " %") if before and after else "–"
+
+
+def _enough(summary: Summary, problem: str, most: Mean | None) -> str:
+    """The smallest number of paths with which the rival has a smaller error."""
+    sizes = summary.sizes(RIVAL)
+    errors = {n: summary.mean(problem, RIVAL, n, "nmse") for n in sizes}
+    enough = [n for n, each in errors.items() if each and most and each.mean < most.mean]
+    return str(min(enough)) if enough else f"more than {max(sizes)}" if sizes else "–"
 
 
 def _quarter(summary: Summary, problem: str) -> str:
