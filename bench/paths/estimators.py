@@ -1,7 +1,7 @@
 """The estimators that are compared, each with one setting for all sizes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -40,13 +40,13 @@ class Estimator:
         name: Its key in the file of results.
         label: What the tables call it.
         fit: Learns, and returns what predicts.
-        learns: Whether it has anything to learn.
+        sizes: Numbers of training paths that it runs with; none where it has nothing to learn.
     """
 
     name: str
     label: str
     fit: Callable[[Training], Predict]
-    learns: bool = True
+    sizes: tuple[int, ...] = (5, 20, 50, 100, 500)
 
 
 def fit_ours(training: Training) -> Predict:
@@ -76,6 +76,12 @@ def fit_recurrent(training: Training) -> Predict:
     return _with_one_band(RecurrentEnsemble(training.seed), training.walks)
 
 
+def fit_longer(training: Training) -> Predict:
+    """The same with twice as many updates."""
+    usual = RecurrentEnsemble(training.seed)
+    return _with_one_band(replace(usual, updates=2.0 * usual.updates), training.walks)
+
+
 def fit_material_points(training: Training) -> Predict:
     """An ensemble of physically recurrent networks."""
     return _with_one_band(PointEnsemble(training.seed), training.walks)
@@ -94,7 +100,8 @@ def _with_one_band(model: RecurrentEnsemble | PointEnsemble, walks: Paths) -> Pr
 
 ESTIMATORS = (
     Estimator("ours", "`PathEnsemble`", fit_ours),
-    Estimator("mean_fields", "mean fields alone", fit_mean_fields, learns=False),
-    Estimator("gru", "5 gated recurrent networks", fit_recurrent),
+    Estimator("mean_fields", "mean fields alone", fit_mean_fields, sizes=()),
+    Estimator("gru", "5 recurrent networks", fit_recurrent),
+    Estimator("gru_long", "5 recurrent networks, twice as long", fit_longer, sizes=(100, 500)),
     Estimator("prn", "3 physically recurrent networks", fit_material_points),
 )

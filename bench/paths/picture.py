@@ -10,13 +10,14 @@ from bench.paths.study import DRAWS
 from bench.paths.summary import COVERED, LABELS, MEAN_FIELDS, TITLES, Summary
 from figures.style import STYLE, WIDTH, with_legend
 
-COLOURS = {"ours": "C1", "gru": "C0", "prn": "C2"}
-MARKERS = {"ours": "o", "gru": "s", "prn": "^"}
+COLOURS = {"ours": "C1", "gru": "C0", "gru_long": "C5", "prn": "C2"}
+MARKERS = {"ours": "o", "gru": "s", "gru_long": "D", "prn": "^"}
 
 
 @plt.style.context(STYLE)
 def picture(summary: Summary) -> Figure:
     """Errors above, coverage of means below, a column for each set."""
+    cases = summary.cases()
     figure, grid = plt.subplots(
         2, len(TRUTHS), figsize=(WIDTH, 5.2), sharex=True, sharey="row", height_ratios=(1.3, 1)
     )
@@ -34,11 +35,12 @@ def picture(summary: Summary) -> Figure:
         covered.set_xticks(list(DRAWS), list(map(str, DRAWS)))
         covered.set_xticks([], minor=True)
         covered.set_xlabel("training paths [–]")
-    lowest = min((row["coverage"] for row in summary.rows if "coverage" in row), default=0.0)
-    grid[1, 0].set_ylim(min(lowest, COVERED[0]) - 0.03, 1.01)
+    means = [summary.mean(problem, *case, "coverage") for case in cases for problem in TRUTHS]
+    lowest = min([each.mean for each in means if each] + [COVERED[0]])
+    grid[1, 0].set_ylim(lowest - 0.05, 1.01)
     grid[0, 0].set_ylabel("normalised mean square error [–]")
     grid[1, 0].set_ylabel("coverage of 95 % bands [–]")
-    return with_legend(figure, 5)
+    return with_legend(figure, 6)
 
 
 def _lines(axes: Axes, summary: Summary, problem: str, score: str) -> None:

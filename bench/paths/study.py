@@ -67,9 +67,9 @@ def study(
 
 def runs(estimator: Estimator, sizes: Sequence[int]) -> list[tuple[int, int]]:
     """Training sizes and draws of an estimator; one run with nothing if it does not learn."""
-    if not estimator.learns:
+    if not estimator.sizes:
         return [(0, 0)]
-    return [(n, draw) for n in sizes for draw in range(DRAWS[n])]
+    return [(n, draw) for n in sizes if n in estimator.sizes for draw in range(DRAWS[n])]
 
 
 def drawn(walks: Paths, n: int, draw: int) -> Paths:

@@ -11,7 +11,9 @@ from bench.paths.study import DRAWS, Row
 
 TITLES = dict(zip(TRUTHS, ("walks", "large walks", "cycles", "tension"), strict=True))
 LABELS = {each.name: each.label for each in ESTIMATORS}
-OURS, RIVAL, MEAN_FIELDS = "ours", "gru", "mean_fields"
+OURS = "ours"
+MEAN_FIELDS = "mean_fields"
+RIVALS = ("gru", "gru_long")  # recurrent networks, trained for two times
 COVERED = (0.90, 0.98)  # goal of 95 % bands
 
 
@@ -55,6 +57,11 @@ class Summary:
         if len(found) > 1:
             error = float(2.0 * np.std(found, ddof=1) / np.sqrt(len(found)))
         return Mean(float(np.mean(found)), error)
+
+    def rival(self, problem: str, n: int) -> Mean | None:
+        """The smallest error of recurrent networks with a number of training paths."""
+        found = [self.mean(problem, name, n, "nmse") for name in RIVALS]
+        return min((each for each in found if each), key=lambda each: each.mean, default=None)
 
     def outside(self, problem: str, estimator: str) -> list[tuple[int, float]]:
         """Numbers of training paths whose coverage leaves the goal, with the coverage."""

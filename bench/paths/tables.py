@@ -8,11 +8,11 @@ import numpy as np
 from bench.paths.data import TRUTHS
 from bench.paths.picture import picture
 from bench.paths.study import TRUTH, Row
-from bench.paths.summary import LABELS, MEAN_FIELDS, OURS, RIVAL, TITLES, Mean, Summary
+from bench.paths.summary import LABELS, MEAN_FIELDS, OURS, RIVALS, TITLES, Mean, Summary
 from figures.report.summary import markdown, with_blocks
 from figures.style import save
 
-NAMED = "recurrent networks"  # the rival
+NAMED = "recurrent networks"  # the rival, trained for the better of two times
 COMPARED = 100  # paths at which errors are compared
 QUARTER = 0.25  # goal: error over that of the rival at this number of paths
 TEN_TIMES = ((5, 50), (50, 500))  # goal: our paths, paths of the rival
@@ -124,8 +124,8 @@ def _removed(before: Mean | None, after: Mean | None) -> str:
 
 def _enough(summary: Summary, problem: str, most: Mean | None) -> str:
     """The smallest number of paths with which the rival has a smaller error."""
-    sizes = summary.sizes(RIVAL)
-    errors = {n: summary.mean(problem, RIVAL, n, "nmse") for n in sizes}
+    sizes = sorted({n for name in RIVALS for n in summary.sizes(name)})
+    errors = {n: summary.rival(problem, n) for n in sizes}
     enough = [n for n, each in errors.items() if each and most and each.mean < most.mean]
     return str(min(enough)) if enough else f"more than {max(sizes)}" if sizes else "–"
 
@@ -137,7 +137,7 @@ def _quarter(summary: Summary, problem: str) -> str:
 def _verdict(summary: Summary, problem: str, n: int, of_rival: int, most: float) -> str:
     """The ratio of the errors, and whether it is small enough."""
     ours = summary.mean(problem, OURS, n, "nmse")
-    rival = summary.mean(problem, RIVAL, of_rival, "nmse")
+    rival = summary.rival(problem, of_rival)
     if not ours or not rival:
         return "–"
     ratio = ours.mean / rival.mean
@@ -149,4 +149,6 @@ def _covered(summary: Summary, problem: str) -> str:
     outside = summary.outside(problem, OURS)
     if not outside:
         return "met"
-    return "**not met**: " + ", ".join(f"{covered:.3f} ({n} paths)" for n, covered in outside)
+    sizes = ", ".join(str(n) for n, _ in outside)
+    covered = sorted({f"{number:.3f}" for _, number in outside})
+    return f"**not met** with {sizes} paths: {' to '.join([covered[0], *covered[1:][-1:]])}"

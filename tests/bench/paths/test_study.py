@@ -27,7 +27,7 @@ def test_what_is_done_is_not_run_again(sets, tmp_path):
         counted.append((len(training.walks.inputs), training.seed))
         return lambda _, strain: Predicted(np.zeros(strain.shape))
 
-    estimator = replace(MEAN_FIELDS, name="zero", fit=fit, learns=True)
+    estimator = replace(MEAN_FIELDS, name="zero", fit=fit, sizes=(5, 20))
     for sizes in ([5], [5, 20]):
         results = study.Results(tmp_path / "results.jsonl")
         study.study(sets, [estimator], sizes, results)
@@ -51,7 +51,7 @@ def test_ours_is_better_than_the_mean_fields_that_it_learns_about(sets, tmp_path
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--estimators", "nobody"], "--estimators are ours, mean_fields, gru, prn"),
+        (["--estimators", "nobody"], "--estimators are ours, mean_fields, gru, gru_long, prn"),
         (["--sizes", "7"], "--sizes 5, 20, 50, 100, 500"),
         (["--data", "nowhere"], "nowhere"),
     ],

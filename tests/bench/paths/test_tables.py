@@ -34,7 +34,7 @@ def test_goals_are_judged_on_each_set(summary):
     assert quarter.count("0.33, **not met**") == 4
     assert five.count("0.5, met") == 4
     assert fifty.count("–") == 4
-    assert covered.count("**not met**: 0.990 (5 paths)") == 4
+    assert covered.count("**not met** with 5 paths: 0.990") == 4
 
 
 def test_a_mean_has_two_standard_errors_where_there_are_two_draws(summary):
