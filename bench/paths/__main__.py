@@ -1,0 +1,53 @@
+"""Surrogates of paths beside each other: python -m bench.paths.
+
+Each estimator learns from parts of the training walks, and is judged by the means over twenty
+arrangements of cells that followed other paths. What is done already is not run again: a run that
+was interrupted goes on with the same command. Then the tables of docs/paths.md and the picture are
+written.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from figures.pipeline.paths import ROOT
+
+RESULTS = Path(__file__).with_name("results.jsonl")
+PAGE = ROOT / "docs" / "paths.md"
+DATA = ROOT / "data" / "paths"
+
+
+def main() -> None:
+    """Run what is not done yet, then write the tables and the picture."""
+    parser = argparse.ArgumentParser("python -m bench.paths", description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of the sets of paths")
+    parser.add_argument("--estimators", nargs="+", default=[""], help="beginnings of their names")
+    parser.add_argument("--sizes", nargs="+", type=int, help="numbers of training paths")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--pages", action="store_true", help="write tables and picture alone")
+    given = parser.parse_args()
+    # Not above: --help is not to wait for PyTorch.
+    import torch
+
+    from bench.paths import data, estimators, study, tables
+
+    results = study.Results(given.results)
+    if not given.pages:
+        chosen = [e for e in estimators.ESTIMATORS if e.name.startswith(tuple(given.estimators))]
+        sizes = list(study.DRAWS) if given.sizes is None else given.sizes
+        if not chosen or set(sizes) - set(study.DRAWS):
+            names = ", ".join(each.name for each in estimators.ESTIMATORS)
+            parser.error(f"--estimators are {names}; --sizes {', '.join(map(str, study.DRAWS))}")
+        torch.set_num_threads(1)
+        try:
+            study.study(data.load(given.data), chosen, sizes, results)
+        except KeyboardInterrupt:
+            sys.exit(f"interrupted: what is done is in {given.results}")
+        except (OSError, ValueError) as error:
+            sys.exit(f"error: {error}")
+    if given.results == RESULTS:
+        tables.publish(results.rows, PAGE)
+
+
+if __name__ == "__main__":
+    main()

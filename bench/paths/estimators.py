@@ -1,0 +1,107 @@
+"""The estimators that are compared, each with one setting for all sizes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from bench.paths.data import Paths, concentration, default_bank
+from bench.paths.material_points import PointEnsemble
+from bench.paths.recurrent import RecurrentEnsemble
+from bnn.paths import PathEnsemble, fit_scatter, stress_of_phases
+from bnn.paths.network import PHASES
+
+
+class Predicted(NamedTuple):
+    """What an estimator says of the cells of a set; standard deviations where it has them."""
+
+    mean: np.ndarray  # (n, T, 3) [MPa]
+    std: np.ndarray | None = None  # of the mean over arrangements
+    total: np.ndarray | None = None  # of single cells
+
+
+class Training(NamedTuple):
+    """What an estimator may learn from, and the seed of what it draws."""
+
+    walks: Paths
+    repeated_walks: Paths
+    seed: int
+
+
+Predict = Callable[[np.ndarray, np.ndarray], Predicted]  # inputs (n, 4), paths (n, T, 3)
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """An estimator.
+
+    Attributes:
+        name: Its key in the file of results.
+        label: What the tables call it.
+        fit: Learns, and returns what predicts.
+        sizes: Numbers of training paths that it runs with; none where it has nothing to learn.
+    """
+
+    name: str
+    label: str
+    fit: Callable[[Training], Predict]
+    sizes: tuple[int, ...] = (5, 20, 50, 100, 500)
+
+
+def fit_ours(training: Training) -> Predict:
+    """`PathEnsemble` with nothing set."""
+    bank = default_bank()
+    model = PathEnsemble(
+        bank, fit_scatter(bank, *training.repeated_walks), random_state=training.seed
+    )
+    walks = training.walks
+    model.fit(walks.inputs, walks.strain, walks.mean_stress)
+
+    def predict(X: np.ndarray, strain: np.ndarray) -> Predicted:
+        mean, std = model.predict(X, strain, return_std=True)
+        _, total = model.predict(X, strain, return_std=True, total=True)
+        return Predicted(mean, std, total)
+
+    return predict
+
+
+def fit_mean_fields(_: Training) -> Predict:
+    """The mean fields about which ours learns."""
+    return lambda X, strain: Predicted(stress_of_phases(concentration(X), X, strain, PHASES))
+
+
+def fit_recurrent(training: Training) -> Predict:
+    """An ensemble of recurrent networks."""
+    return _with_one_band(RecurrentEnsemble(training.seed), training.walks)
+
+
+def fit_longer(training: Training) -> Predict:
+    """The same with twice as many updates."""
+    usual = RecurrentEnsemble(training.seed)
+    return _with_one_band(replace(usual, updates=2.0 * usual.updates), training.walks)
+
+
+def fit_material_points(training: Training) -> Predict:
+    """An ensemble of physically recurrent networks."""
+    return _with_one_band(PointEnsemble(training.seed), training.walks)
+
+
+def _with_one_band(model: RecurrentEnsemble | PointEnsemble, walks: Paths) -> Predict:
+    """The residual of the band has the scatter of single cells in it: it is that of both."""
+    model.fit(walks.inputs, walks.strain, walks.mean_stress)
+
+    def predict(X: np.ndarray, strain: np.ndarray) -> Predicted:
+        mean, std = model.predict(X, strain)
+        return Predicted(mean, std, std)
+
+    return predict
+
+
+ESTIMATORS = (
+    Estimator("ours", "`PathEnsemble`", fit_ours),
+    Estimator("mean_fields", "mean fields alone", fit_mean_fields, sizes=()),
+    Estimator("gru", "5 recurrent networks", fit_recurrent),
+    Estimator("gru_long", "5 recurrent networks, twice as long", fit_longer, sizes=(100, 500)),
+    Estimator("prn", "3 physically recurrent networks", fit_material_points),
+)

@@ -1,0 +1,71 @@
+"""Means over draws, from the rows of the file of results."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bench.paths.data import TRUTHS
+from bench.paths.estimators import ESTIMATORS
+from bench.paths.study import DRAWS, Row
+
+TITLES = dict(zip(TRUTHS, ("walks", "large walks", "cycles", "tension"), strict=True))
+LABELS = {each.name: each.label for each in ESTIMATORS}
+OURS = "ours"
+MEAN_FIELDS = "mean_fields"
+RIVALS = ("gru", "gru_long")  # recurrent networks, trained for two times
+COVERED = (0.90, 0.98)  # goal of 95 % bands
+
+
+class Mean(NamedTuple):
+    """A mean over draws."""
+
+    mean: float
+    error: float  # two standard errors; not a number for one draw
+
+
+class Summary:
+    """What the rows of results say of each estimator and number of training paths."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+
+    def cases(self) -> list[tuple[str, int]]:
+        """Estimators that ran, and their numbers of training paths."""
+        ran = {(row["estimator"], row["n"]) for row in self.rows}
+        return [(name, n) for name in LABELS for n in (0, *DRAWS) if (name, n) in ran]
+
+    def sizes(self, estimator: str) -> list[int]:
+        """Numbers of training paths that an estimator ran with."""
+        return [n for name, n in self.cases() if name == estimator]
+
+    def values(self, problem: str, estimator: str, n: int, score: str) -> list[float]:
+        """A score of each draw that has it."""
+        key = (problem, estimator, n)
+        return [
+            row[score]
+            for row in self.rows
+            if (row["problem"], row["estimator"], row["n"]) == key and score in row
+        ]
+
+    def mean(self, problem: str, estimator: str, n: int, score: str) -> Mean | None:
+        """The mean over the draws, if there is one."""
+        found = self.values(problem, estimator, n, score)
+        if not found:
+            return None
+        error = np.nan
+        if len(found) > 1:
+            error = float(2.0 * np.std(found, ddof=1) / np.sqrt(len(found)))
+        return Mean(float(np.mean(found)), error)
+
+    def rival(self, problem: str, n: int) -> Mean | None:
+        """The smallest error of recurrent networks with a number of training paths."""
+        found = [self.mean(problem, name, n, "nmse") for name in RIVALS]
+        return min((each for each in found if each), key=lambda each: each.mean, default=None)
+
+    def outside(self, problem: str, estimator: str) -> list[tuple[int, float]]:
+        """Numbers of training paths whose coverage leaves the goal, with the coverage."""
+        low, high = COVERED
+        means = [(n, self.mean(problem, estimator, n, "coverage")) for n in self.sizes(estimator)]
+        found = [(n, round(each.mean, 3)) for n, each in means if each]
+        return [(n, covered) for n, covered in found if not low <= covered <= high]

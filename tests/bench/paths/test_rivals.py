@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from bench.paths.material_points import PointEnsemble
+from bench.paths.recurrent import RecurrentEnsemble, Units
+
+NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # of a layer of nn.GRU
+
+
+def test_members_are_those_of_pytorch_side_by_side():
+    torch.manual_seed(0)
+    units = Units(members=2, n_in=3, n_out=1, hidden=5, layers=2)
+    x = torch.randn(2, 4, 6, 3)
+    for k in range(2):
+        one = nn.GRU(3, 5, num_layers=2, batch_first=True)
+        for layer in range(2):
+            matrices = units.of_input[layer][k].T, units.of_state[layer][k].T
+            tensors = (*matrices, *units.biases[layer][k, :, 0])
+            for name, tensor in zip(NAMES, tensors, strict=True):
+                getattr(one, f"{name}_l{layer}").data = tensor.detach().clone()
+        states, _ = one(x[k])
+        expected = states @ units.head[k] + units.head_bias[k]
+        torch.testing.assert_close(units(x)[k], expected)
+
+
+@pytest.mark.parametrize(
+    ("model", "most"),
+    [
+        (RecurrentEnsemble(0, hidden=16, updates=20.0), 0.8),
+        (PointEnsemble(0, updates=20.0), 0.3),
+    ],
+    ids=["recurrent", "points"],
+)
+def test_rivals_learn(sets, model, most):
+    X, strain, stress = sets.walks.inputs, sets.walks.strain, sets.walks.mean_stress
+    mean, std = model.fit(X, strain, stress).predict(X, strain)
+    assert np.square(mean - stress).mean() < most * stress.var()
+    assert (np.abs(mean - stress) < 1.96 * std).mean() > 0.8
+
+
+def test_what_is_kept_is_the_best_on_the_paths_for_validation(sets):
+    model = PointEnsemble(0, updates=10.0, every=5, rate=0.3)  # overshoots
+    model.fit(sets.walks.inputs, sets.walks.strain, sets.walks.mean_stress)
+    kept = (model.residual_variance_ / model._std**2).mean()
+    assert kept <= min(model.history_) * (1.0 + 1e-9)
+
+
+def test_equal_seeds_give_equal_members(sets):
+    X, strain, stress = sets.walks.inputs, sets.walks.strain, sets.walks.mean_stress
+    first, second, other = (
+        RecurrentEnsemble(seed, hidden=4, updates=2.0).fit(X, strain, stress).predict(X, strain)[0]
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, second)
+    assert np.abs(first - other).max() > 1.0
