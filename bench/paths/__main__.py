@@ -14,13 +14,11 @@ from figures.pipeline.paths import ROOT
 
 RESULTS = Path(__file__).with_name("results.jsonl")
 PAGE = ROOT / "docs" / "paths.md"
-DATA = ROOT / "data" / "paths"
 
 
 def main() -> None:
     """Run what is not done yet, then write the tables and the picture."""
     parser = argparse.ArgumentParser("python -m bench.paths", description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA, help="folder of the sets of paths")
     parser.add_argument("--estimators", nargs="+", default=[""], help="beginnings of their names")
     parser.add_argument("--sizes", nargs="+", type=int, help="numbers of training paths")
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -40,7 +38,7 @@ def main() -> None:
             parser.error(f"--estimators are {names}; --sizes {', '.join(map(str, study.DRAWS))}")
         torch.set_num_threads(1)
         try:
-            study.study(data.load(given.data), chosen, sizes, results)
+            study.study(data.load(), chosen, sizes, results)
         except KeyboardInterrupt:
             sys.exit(f"interrupted: what is done is in {given.results}")
         except (OSError, ValueError) as error:

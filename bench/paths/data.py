@@ -3,19 +3,17 @@
 This is the one place that reads them.
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from bnn.paths import PointBank
-from fe_data import load_curves, path_design, strain_concentration
+from fe_data import load_paths, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
 TRUTHS = ("truth_walks", "truth_large_walks", "truth_cycles", "truth_tension")
 BOUNDS = np.transpose(list(INPUT_BOUNDS.values()))
 SOFTENING = 0.1  # of the matrix in the mean fields that the estimators are given
-_IN_PLANE = [0, 1, 3]  # xx, yy, xy among xx, yy, zz, xy
 
 
 class Paths(NamedTuple):
@@ -39,10 +37,10 @@ class Sets(NamedTuple):
     truths: dict[str, Paths]
 
 
-def load(folder: Path) -> Sets:
-    """Read the sets from the dataset folders FOLDER/NAME."""
-    truths = {name: _load(folder, name) for name in TRUTHS}
-    return Sets(_load(folder, "walks"), _load(folder, "repeated_walks"), truths)
+def load() -> Sets:
+    """Read the sets that come with fe_data."""
+    truths = {name: _load(name) for name in TRUTHS}
+    return Sets(_load("walks"), _load("repeated_walks"), truths)
 
 
 def concentration(X: np.ndarray) -> np.ndarray:
@@ -55,15 +53,6 @@ def default_bank() -> PointBank:
     return PointBank(concentration, BOUNDS)
 
 
-def _load(folder: Path, name: str) -> Paths:
-    design = path_design(name)
-    curves = load_curves(folder / name)
-    groups = design.groups[curves.index]
-    found = [groups == group for group in np.unique(groups)]
-    strain = np.array([history["strain"][1:, _IN_PLANE] for history in curves.histories])
-    stress = np.array([history["stress"][1:, _IN_PLANE] for history in curves.histories])
-    return Paths(
-        np.array([design.inputs[curves.index][rows][0] for rows in found]),
-        np.array([strain[rows].mean(axis=0) for rows in found]),
-        np.array([stress[rows] for rows in found]),
-    )
+def _load(name: str) -> Paths:
+    found = load_paths(name)
+    return Paths(found.inputs, found.strain, found.stress)
