@@ -1,0 +1,63 @@
+"""Stress in tension by walks and by curves: python -m bench.paths.tension.
+
+`PathEnsemble` learns from walks, and has never seen a monotone test. A surrogate of curves, an
+exact posterior of their principal components, learns from that test alone and knows no other path.
+Both are judged by the mean stress xx of `truth_tension`, at the 50 strains of the shipped curves.
+"""
+
+import numpy as np
+import torch
+
+import bnn
+from bench.paths import data
+from bnn.paths import PathEnsemble, fit_scatter
+from fe_data import load_curves, load_table
+from figures.pipeline.paths import ROOT
+
+SIZES = (25, 50, 100)
+TABLE = ROOT / "fe_data" / "datasets" / "train_uniform.csv"
+
+
+def main() -> None:
+    """Print error and coverage of both for each number of simulated cells."""
+    torch.set_num_threads(1)
+    sets = data.load()
+    truth = sets.truths["truth_tension"]
+    # Every second of 100 increments is one of the 50 of the curves.
+    stress = truth.mean_stress[:, 1::2, 0]
+    of_mean = truth.stress[:, :, 1::2, 0].var(axis=1, ddof=1) / truth.stress.shape[1]
+    curves = load_curves(TABLE)
+    assert np.allclose(curves.strain[-1], truth.strain[0, -1, 0])
+    bank = data.default_bank()
+    repeated = sets.repeated_walks
+    scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
+    for n in SIZES:
+        walks = sets.walks
+        paths = PathEnsemble(bank, scatter, n_members=1, random_state=0)
+        paths.fit(walks.inputs[:n], walks.strain[:n], walks.stress[:n, 0])
+        mean, std = paths.predict(truth.inputs, truth.strain, return_std=True)
+        _report("walks", n, mean[:, 1::2, 0], std[:, 1::2, 0], stress, of_mean)
+        # Curves are positive and scatter by fractions of themselves.
+        model = bnn.ComponentRegressor(bnn.ExactPosterior())
+        model.fit(load_table(TABLE).inputs[:n], np.log(curves.stress[:n]))
+        logs, spread = model.predict(truth.inputs, return_std=True)
+        of_curves = np.exp(logs)
+        _report("curves", n, of_curves, of_curves * spread, stress, of_mean)
+
+
+def _report(
+    kind: str,
+    n: int,
+    mean: np.ndarray,
+    std: np.ndarray,
+    stress: np.ndarray,
+    of_mean: np.ndarray,
+) -> None:
+    """Print the root mean square relative error, and the coverage by 95 % bands."""
+    error = np.sqrt(np.mean(np.square(mean / stress - 1.0)))
+    inside = np.abs(mean - stress) < 1.96 * np.sqrt(std**2 + of_mean)
+    print(f"{n} {kind}: error {100 * error:.2f} %, coverage {inside.mean():.3f}")
+
+
+if __name__ == "__main__":
+    main()
