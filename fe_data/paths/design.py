@@ -84,7 +84,8 @@ def random_walk(
     # k(t, s) - k(t, 0) k(0, s) with k(t, s) = exp(-(t - s)² / 2L²)
     start = np.exp(-0.5 * (t / length) ** 2)
     kernel = np.exp(-0.5 * ((t[:, None] - t) / length) ** 2) - np.outer(start, start)
-    # A root by Cholesky has no signs to choose, as one by eigenvectors has.
+    # A root by Cholesky has no signs to choose, as one by eigenvectors has. With the jitter the
+    # walks of different LAPACKs are equal to about 1e-9.
     root = np.linalg.cholesky(kernel + _JITTER * np.eye(increments))
     half, shear, volume = amplitude * (root @ rng.standard_normal((increments, 3))).T
     volume = dilatation * volume
