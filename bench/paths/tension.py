@@ -5,6 +5,8 @@ exact posterior of their principal components, learns from that test alone and k
 Both are judged by the mean stress xx of `truth_tension`, at the 50 strains of the shipped curves.
 """
 
+import argparse
+
 import numpy as np
 import torch
 
@@ -20,6 +22,7 @@ TABLE = ROOT / "fe_data" / "datasets" / "train_uniform.csv"
 
 def main() -> None:
     """Print error and coverage of both for each number of simulated cells."""
+    argparse.ArgumentParser("python -m bench.paths.tension", description=__doc__).parse_args()
     torch.set_num_threads(1)
     sets = data.load()
     truth = sets.truths["truth_tension"]

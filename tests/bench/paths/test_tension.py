@@ -1,6 +1,7 @@
 """Walks beside curves in tension."""
 
 import re
+import sys
 
 import pytest
 
@@ -10,6 +11,7 @@ from bench.paths import tension
 @pytest.mark.slow
 def test_walks_and_curves_follow_tension_to_a_percent(monkeypatch, capsys):
     monkeypatch.setattr(tension, "SIZES", (25,))
+    monkeypatch.setattr(sys, "argv", ["tension"])
     tension.main()
     found = re.findall(r"25 (\w+): error (\S+) %, coverage (\S+)", capsys.readouterr().out)
     assert [kind for kind, *_ in found] == ["walks", "curves"]
