@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bench.paths.data import BOUNDS
-from bench.paths.recurrent import VALIDATION
+from bench.paths.recurrent import VALIDATION, minibatches
 from bnn.paths import PointNetwork
 from bnn.paths.network import Localisation, cell_stress
 
@@ -58,12 +58,7 @@ class PointEnsemble:
         residuals = np.empty((self.members, 3))
         self.weights_ = first.copy()
         self.history_ = []
-        rows = np.empty((self.members, 0), dtype=int)
-        size = min(self.batch, learnt.shape[1])
-        for update in range(1, last + 1):
-            if rows.shape[1] < size:
-                rows = rng.permuted(learnt, axis=1)
-            now, rows = rows[:, :size], rows[:, size:]
+        for update, now in enumerate(minibatches(learnt, self.batch, last, rng), start=1):
             loss = self._errors(weights, given, now).mean(dim=1).sum()
             adam.zero_grad()
             loss.backward()

@@ -8,6 +8,7 @@ rate of Adam falls along a cosine, and the weights of the smallest validation er
 
 import copy
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,12 +123,7 @@ class RecurrentEnsemble:
         residuals = np.empty((self.members, y.shape[2]))
         kept = copy.deepcopy(network)
         self.history_ = []
-        rows = np.empty((self.members, 0), dtype=int)
-        size = min(self.batch, learnt.shape[1])
-        for update in range(1, last + 1):
-            if rows.shape[1] < size:
-                rows = rng.permuted(learnt, axis=1)
-            now, rows = rows[:, :size], rows[:, size:]
+        for update, now in enumerate(minibatches(learnt, self.batch, last, rng), start=1):
             loss = torch.square(network(x[now]) - y[now]).mean(dim=(1, 2, 3)).sum()
             adam.zero_grad()
             loss.backward()
@@ -144,6 +140,19 @@ class RecurrentEnsemble:
                 _keep(kept, network, better)
         self._network = kept
         self.residual_variance_ = residuals.mean(axis=0) * self._std**2
+
+
+def minibatches(
+    learnt: np.ndarray, size: int, updates: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Rows (K, size) for each update: every member has an order of its own, anew when used up."""
+    size = min(size, learnt.shape[1])
+    rows = learnt[:, :0]
+    for _ in range(updates):
+        if rows.shape[1] < size:
+            rows = rng.permuted(learnt, axis=1)
+        yield rows[:, :size]
+        rows = rows[:, size:]
 
 
 def _increments(strain: np.ndarray) -> np.ndarray:

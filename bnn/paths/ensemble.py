@@ -129,7 +129,7 @@ class PathEnsemble(Short):
         self.hyperparameters_ = _most_likely(gram, projected, n_features)
         deviations = _prior_deviations(n_features, *self.hyperparameters_)
         self.mean_, self.root_ = _posterior(gram, projected, deviations)
-        self.members_ = self._anchored(W, y, deviations)
+        self.members_ = self._anchored(W, y, gram, deviations)
         return self
 
     def predict(
@@ -239,7 +239,7 @@ class PathEnsemble(Short):
         shares: Array = self.model_error**2 / X[:, 0, None, None] + of_scatter
         return shares
 
-    def _anchored(self, W: Array, y: Array, deviations: Array) -> Array:
+    def _anchored(self, W: Array, y: Array, gram: Array, deviations: Array) -> Array:
         """Minima of the anchored objectives, (K, d), with anchors and perturbations drawn."""
         seeds = seed_sequence(self.random_state)
         anchors = generator(spawn(seeds, Purpose.ANCHORS)).standard_normal(
@@ -248,7 +248,7 @@ class PathEnsemble(Short):
         noise = generator(spawn(seeds, Purpose.RESAMPLING))
         # In units of the prior, u = D^(-1/2) θ:   (I + D½ Wᵀ W D½) u = u_k + D½ Wᵀ (y + e_k)
         V = W * deviations
-        factor = cho_factor(np.eye(len(deviations)) + V.T @ V, lower=True)
+        factor = cho_factor(_precision(gram, deviations), lower=True)
         members = []
         for k in range(self.n_members):
             perturbed = y + noise.standard_normal(len(y))
@@ -284,11 +284,16 @@ def _whitened_design(data: _Data, L: float) -> tuple[Array, Array]:
     return _design(points, data.factors), residual.reshape(-1)
 
 
+def _precision(gram: Array, deviations: Array) -> Array:
+    """A = I + D½ Wᵀ W D½, the posterior precision of θ in units of the prior."""
+    A: Array = np.eye(len(deviations)) + deviations[:, None] * gram * deviations
+    return A
+
+
 def _posterior(gram: Array, projected: Array, deviations: Array) -> tuple[Array, Array]:
     """Mean of θ and root of its covariance, from Wᵀ W, Wᵀ y and D½."""
-    # C = D½ A⁻¹ D½ with A = I + D½ Wᵀ W D½ = L Lᵀ,   root = D½ L⁻ᵀ
-    A = np.eye(len(deviations)) + deviations[:, None] * gram * deviations
-    L = np.linalg.cholesky(A)
+    # C = D½ A⁻¹ D½ with A = L Lᵀ,   root = D½ L⁻ᵀ
+    L = np.linalg.cholesky(_precision(gram, deviations))
     inverse = solve_triangular(L, np.eye(len(L)), lower=True)
     root = deviations[:, None] * inverse.T
     return root @ (root.T @ projected), root
@@ -299,8 +304,7 @@ def _most_likely(gram: Array, projected: Array, n_features: int) -> tuple[float,
 
     def negative(logs: Array) -> float:
         deviations = _prior_deviations(n_features, *np.exp(logs))
-        A = np.eye(len(deviations)) + deviations[:, None] * gram * deviations
-        root = np.linalg.cholesky(A)
+        root = np.linalg.cholesky(_precision(gram, deviations))
         u = solve_triangular(root, deviations * projected, lower=True)
         # -ln p(y) = (yᵀ y - uᵀ u) / 2 + ln |A| / 2 and a constant
         of_data = np.log(np.diag(root)).sum() - 0.5 * u @ u
