@@ -49,7 +49,8 @@ class FunctionAnchoring(Settings):
 
     Args:
         points: Number of measurement points beside the training inputs, in a Latin hypercube of
-            the input bounds. If the points of pre-training were given, they are chosen from these.
+            the input bounds. If the points of pre-training were given, they are chosen from those
+            of these that are no training inputs.
         nugget: Standard deviation δ by which a network may miss its target at each point, with
             outputs scaled to [-1, 1]; below a third of the prior's. None takes half of the noise
             of each output, at least 1e-4 and at most 0.01.
@@ -174,7 +175,7 @@ def _anchor_to_process(
     prior = drawn_prior(pretrained)
     network = pretrained.architecture
     scaler = pretrained.output_scaler
-    points = np.concatenate([X, _measurement_points(pretrained, anchoring.points, seeds)])
+    points = np.concatenate([X, _measurement_points(pretrained, X, anchoring.points, seeds)])
     inputs = pretrained.input_scaler.transform(points)
     anchors = pretrained.weights[:n_members]
     numbers = pretrained.numbers[:n_members]
@@ -289,13 +290,15 @@ def _anchor_to_components(
 
 
 def _measurement_points(
-    pretrained: Pretrained, n_points: int, seeds: np.random.SeedSequence
+    pretrained: Pretrained, X: Array, n_points: int, seeds: np.random.SeedSequence
 ) -> Array:
-    """Return the measurement points beside the training inputs, (n, n_in)."""
+    """Return the measurement points beside the training inputs X, (n, n_in)."""
     rng = generator(spawn(seeds, Purpose.MEASUREMENT))
     given = pretrained.inputs
     if pretrained.inputs_given:
-        return np.asarray(given[rng.permutation(len(given))[:n_points]])
+        trained = set(map(tuple, X))
+        others = given[[tuple(point) not in trained for point in given]]
+        return np.asarray(others[rng.permutation(len(others))[:n_points]])
     uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(n_points)
     return pretrained.input_scaler.inverse_transform(2.0 * uniform - 1.0)
 

@@ -42,6 +42,37 @@ def test_networks_of_your_own_give_what_they_give_in_pytorch():
     assert names["of_own"].sample(X).shape[0] == len(names["own"])
 
 
+ROUGH = (lambda X: np.sin(6.0 * X[:, 0] * X[:, 1]) + np.sin(5.0 * X[:, 2]), 1.4)
+SMOOTH = (lambda X: np.sin(3.0 * X[:, 0]) * X[:, 1] + X[:, 2] ** 2, 0.8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("function", "ratio"), [ROUGH, SMOOTH], ids=["rough", "smooth"])
+def test_networks_are_near_the_posterior_at_inputs_that_are_given(function, ratio):
+    """Beyond the data, in six inputs; with -s prints how far means are with points of the box."""
+    text = (ROOT / "docs" / "bnn.md").read_text(encoding="utf-8")
+    section = text.partition("## Anchoring in function space\n")[2].partition("\n## ")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (150, 6))
+    y = function(X) + 0.05 * rng.standard_normal(150)
+    beyond = np.abs(X[:, 0]) < 0.4
+    names = {"bnn": bnn, "np": np, "X": X[~beyond], "y": y[~beyond], "X_new": X[beyond]}
+    exec(compile(code, "docs/bnn.md", "exec"), names)
+    data = names["X"], names["y"]
+    exact = bnn.ExactPosterior(names["prior"], noise=names["noise"]).fit(*data)
+    mean, std = exact.predict(X[beyond], return_std=True)
+    box = bnn.FunctionAnchoredEnsemble(names["prior"], noise=names["noise"], random_state=0)
+    near, far = (
+        np.sqrt(np.mean(((model.predict(X[beyond]) - mean) / std) ** 2))
+        for model in (names["near"], box.fit(*data))
+    )
+    print(f"means are off by {near:.2f}, and by {far:.2f} with points of the box")
+    assert near < 0.4
+    assert far < 0.6
+    assert far > ratio * near
+
+
 @pytest.mark.slow
 def test_example(tmp_path, monkeypatch, capsys):
     """What the example leads to is near the exact posterior, which importance weights give.

@@ -295,6 +295,17 @@ def test_a_prior_that_does_not_vary_in_an_output_is_refused():
         function_ensemble(drawn, 4, epochs=1).fit(X, y)
 
 
+def test_measurement_points_are_given_points_that_are_no_training_inputs(line_data):
+    """Training inputs are measurement points already."""
+    X, y = line_data
+    asked = np.linspace(-0.95, 0.95, 8)[:, None]
+    ensemble = function_ensemble(GaussianProcessPrior(0.0, RBF(0.5, 0.8)), 2)
+    ensemble.pretrain(np.vstack([X, asked])).fit(X, y)
+    inputs = ensemble.members_.inputs
+    np.testing.assert_array_equal(inputs[: len(X)], X)
+    np.testing.assert_array_equal(np.sort(inputs[len(X) :], axis=0), asked)
+
+
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
 def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
     """Networks chosen from all are anchored to the realisations that they were fitted to."""
