@@ -156,7 +156,7 @@ def fit_mixture(
     noises = []
     kernels = []
     posteriors = []
-    steps = n_out * (len(_families(*u.shape)) + STAGES)
+    steps = n_out * (len(families_for(*u.shape)) + STAGES)
     bar = progress_bar(steps, titled("prior and noise", None), "step")
     with bar, threads_for(len(rows)):
         for values, spread in zip((y[rows] - means).T, spreads, strict=True):
@@ -274,7 +274,7 @@ def _fit_output(
     return _likely(again), noise
 
 
-def _families(n_data: int, n_inputs: int) -> list[Family]:
+def families_for(n_data: int, n_inputs: int) -> list[Family]:
     """Return the families that are tried, in the order of their searches."""
     few = n_data <= FEW
     families = [*PLAIN] if few else []
@@ -291,7 +291,7 @@ def _fit_families(
     """Fit each family with constant noise; a search starts where that for the last one ended."""
     fits: list[FamilyFit] = []
     constant = np.zeros((len(u), 0))
-    for family in _families(*u.shape):
+    for family in families_for(*u.shape):
         density = FamilyDensity(family, u, y, constant, np.ones(len(u)))
         starts = [density.start_from(last.density, last.eta) for last in fits[-1:]]
         if not starts or len(u) <= FEW:

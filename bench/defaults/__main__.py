@@ -1,0 +1,80 @@
+"""What the defaults leave out, judged on public sets: python -m bench.defaults parts --data FOLDER.
+
+- parts: an additive or an arc-cosine part beside the largest family of `evidence.fit_mixture`;
+- logarithm: `bnn.ExactPosterior()` of log y in place of y;
+- points: what `bnn.FunctionAnchoredEnsemble` loses against the exact posterior with the same prior,
+  with nothing set, and with the test inputs as measurement points.
+
+Printed are differences, as means over the splits with two standard errors. docs/scoreboard.md
+describes the folder, and says what came of it.
+"""
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+NAMES = ("parts", "logarithm", "points")
+
+
+def main() -> None:
+    """Print what a study found."""
+    parser = argparse.ArgumentParser("python -m bench.defaults", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("study", choices=NAMES)
+    parser.add_argument("--data", type=Path, required=True, help="folder of public sets")
+    parser.add_argument(
+        "--problems",
+        nargs="+",
+        default=["concrete/standard", "yacht/standard"],
+        help="sets and kinds of splits (default: the two that the default was chosen by)",
+    )
+    parser.add_argument("--splits", type=int, default=4, help="of each problem (default: 4)")
+    given = parser.parse_args()
+    # Not above, since --help does not wait for large libraries.
+    from bench.defaults.studies import logarithm, parts, points
+    from bench.scoreboard import public
+
+    studies = {"parts": parts, "logarithm": partial(logarithm, given.data), "points": points}
+    study = studies[given.study]
+    try:
+        problems = {each.name: each for each in public.problems(given.data)}
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    missing = set(given.problems) - set(problems)
+    if missing:
+        parser.error(f"no {', '.join(sorted(missing))}: there are {', '.join(problems)}")
+    for name in given.problems:
+        problem = problems[name]
+        found = defaultdict(list)
+        for number in range(min(given.splits, problem.splits)):
+            try:
+                changes = study(problem, number)
+            except ValueError as error:
+                parser.error(str(error))
+            for label, change in changes.items():
+                found[label].append(change)
+                print(f"{name}, split {number}, {label}: {_cells([change])}", file=sys.stderr)
+        for label, rows in found.items():
+            print(f"{name}, {len(rows)} splits, {label}: {_cells(rows)}", flush=True)
+
+
+def _cells(changes: Sequence[dict[str, float]]) -> str:
+    """Return mean and two standard errors of each number in words."""
+    cells = []
+    for name in changes[0]:
+        values = [change[name] for change in changes]
+        cell = f"{name} {np.mean(values):+.3g}"
+        if len(values) > 1:
+            error = np.std(values, ddof=1) / np.sqrt(len(values))
+            cell += f" ± {2.0 * error:.2g}"
+        cells.append(cell)
+    return ", ".join(cells)
+
+
+if __name__ == "__main__":
+    main()
