@@ -97,7 +97,7 @@ PEERS = (
     Peer("ours", "Default", FOUND, public=True, version=3),
     Peer("ours", "ExactConstant", ONE, public=True, version=2),
     Peer("ours", "ExactByInput", BY_INPUT, public=True, version=2),
-    Peer("ours", "FunctionAnchored", FOUND, public=True, splits=4, version=4),
+    Peer("ours", "FunctionAnchored", FOUND, public=True, splits=8, version=4),
     Peer("scikit_learn", "GaussianProcess", ONE, public=True, version=2),
     Peer("botorch", "SingleTask", ONE, public=True),
     Peer("botorch", "MultiTask", ONE),
