@@ -65,8 +65,9 @@ def _panel(axes: Axes, board: Board, problem: str, rivals: Sequence[Rival]) -> N
     for i, rival in enumerate(rivals):
         gap = board.gap(problem, rival)
         if gap is None:
-            late = rival.peer and board.errors(problem, rival.peer)
-            word = "failed" if late else "not run"
+            errors = board.errors(problem, rival.peer) if rival.peer else []
+            late = [error for error in errors if error.startswith("more than")]
+            word = late[0] if late else "failed" if errors else "not run"
             axes.text(0.03, i, word, transform=axes.get_yaxis_transform(), va="center", fontsize=6)
             continue
         colour = PUBLISHED_COLOUR if rival.peer is None else OURS_COLOUR

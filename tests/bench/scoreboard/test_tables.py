@@ -178,7 +178,7 @@ def test_the_picture_shows_every_difference(result, current):
     assert [axes.get_title() for axes in shown] == [tables.title(name) for name in problems]
     points = {line.get_xdata()[0] for line in shown[0].lines if len(line.get_xdata()) == 1}
     assert points == {-0.5, -30.0}  # and an arrow at the end of the axis
-    assert {"failed"} == {text.get_text() for text in shown[0].texts}
+    assert {"more than 600 s"} == {text.get_text() for text in shown[0].texts}
     assert {"not run"} == {text.get_text() for text in shown[1].texts}
     labels = [text.get_text() for text in shown[2].get_yticklabels()]
     assert labels == ["BoTorch, SingleTaskGP", "Ensemble (published)"]
