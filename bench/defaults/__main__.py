@@ -2,11 +2,11 @@
 
 - parts: an additive or an arc-cosine part beside the largest family of `evidence.fit_mixture`;
 - logarithm: `bnn.ExactPosterior()` of log y in place of y;
-- points: what `bnn.FunctionAnchoredEnsemble` loses against the exact posterior with the same prior,
-  with nothing set, and with the test inputs as measurement points.
+- points: `bnn.FunctionAnchoredEnsemble` with nothing set, and with the test inputs as measurement
+  points, in place of the exact posterior with the same prior.
 
-Printed are differences, as means over the splits with two standard errors. docs/scoreboard.md
-describes the folder, and says what came of it.
+Printed are the scores with it less those without it, as means over the splits with two standard
+errors. docs/scoreboard.md describes the folder, and says what came of it.
 """
 
 import argparse
@@ -30,37 +30,37 @@ def main() -> None:
     parser.add_argument(
         "--problems",
         nargs="+",
-        default=["concrete/standard", "yacht/standard"],
-        help="sets and kinds of splits (default: the two that the default was chosen by)",
+        required=True,
+        help="sets and kinds of splits, such as yacht/gap, or beginnings of their names",
     )
     parser.add_argument("--splits", type=int, default=4, help="of each problem (default: 4)")
     given = parser.parse_args()
+    if given.splits < 1:
+        parser.error(f"--splits {given.splits}: must be 1 or more")
     # Not above, since --help does not wait for large libraries.
-    from bench.defaults.studies import logarithm, parts, points
-    from bench.scoreboard import public
+    from bench.defaults.studies import logarithm, parts, points, positive_rows
+    from bench.scoreboard import problems, public
 
     studies = {"parts": parts, "logarithm": partial(logarithm, given.data), "points": points}
     study = studies[given.study]
     try:
-        problems = {each.name: each for each in public.problems(given.data)}
+        chosen = problems.beginning(
+            public.problems(given.data), given.problems, "problem of --problems"
+        )
+        if given.study == "logarithm":
+            for problem in chosen:
+                positive_rows(given.data, problem)
     except (OSError, ValueError) as error:
         parser.error(str(error))
-    missing = set(given.problems) - set(problems)
-    if missing:
-        parser.error(f"no {', '.join(sorted(missing))}: there are {', '.join(problems)}")
-    for name in given.problems:
-        problem = problems[name]
+    for problem in chosen:
+        name = problem.name
         found = defaultdict(list)
         for number in range(min(given.splits, problem.splits)):
-            try:
-                changes = study(problem, number)
-            except ValueError as error:
-                parser.error(str(error))
-            for label, change in changes.items():
+            for label, change in study(problem, number).items():
                 found[label].append(change)
                 print(f"{name}, split {number}, {label}: {_cells([change])}", file=sys.stderr)
         for label, rows in found.items():
-            print(f"{name}, {len(rows)} splits, {label}: {_cells(rows)}", flush=True)
+            print(f"{name}, splits: {len(rows)}, {label}: {_cells(rows)}", flush=True)
 
 
 def _cells(changes: Sequence[dict[str, float]]) -> str:

@@ -1,168 +1,195 @@
-"""A family of kernels of `evidence.fit_mixture` with one part more, and what it predicts."""
+"""A family of kernels of `evidence.fit_mixture` with one part more."""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
 from torch import Tensor
 
+import bnn
+from bnn.priors.conditioning import least_variance
 from bnn.priors.evidence import families
-from bnn.priors.evidence.families import FamilyDensity
+from bnn.priors.evidence.families import Family, FamilyDensity
 
 PARTS = ("additive", "arc-cosine")
 VARIANCE = 0.1  # median of the variance of a part, as that of the rougher Matérn kernel
-STEPS = 100
-NO_WARP = 1e-4  # below it log(1 + u (eʷ - 1)) / w loses digits, and differs by less than w from u
+NO_WARP = 1e-4  # below it (eʷ - 1) / w loses digits, and the warp is a straight line up to w / 8
+ELSEWHERE = 1e6  # length scale of an input that a part of one input does not depend on
 
 
-class ExtendedDensity:
-    """log p(y | η) of a family with one part more, less the squares of its hyperprior.
+@dataclass(repr=False)
+class ArcCosine(bnn.Kernel):
+    """Arc-cosine kernel of order one, that of wide networks with one layer of ReLU.
+
+    k(x, x') = v |ž| |ž'| (sin θ + (π - θ) cos θ) / π with ž = (1, (x - ½) / L) and the angle θ
+    between ž and ž'.
+
+    Args:
+        variance: v, that of f where x = ½.
+        lengthscales: L, one for each input.
+
+    Source: Cho & Saul (2009), Advances in Neural Information Processing Systems 22.
+    """
+
+    variance: float
+    lengthscales: tuple[float, ...]
+
+    def _evaluate(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        L = np.array(self.lengthscales)
+        one, other = (torch.as_tensor((points - 0.5) / L) for points in (A, B))
+        return np.asarray(self.variance * arc_cosine(one, other).numpy())
+
+    def diag(self, X: np.ndarray) -> np.ndarray:
+        """Return k(x, x) at X (n, n_in), (n,)."""
+        z = (X - 0.5) / np.array(self.lengthscales)
+        return np.asarray(self.variance * (1.0 + np.sum(z**2, axis=1)))
+
+
+class ExtendedDensity(FamilyDensity):
+    """log p(y | η) + log p(η) of a warped family with one part more.
 
     η has the hyper-parameters of the family and then, as logarithms, those of the part:
 
-    - additive, Σ_i k_i φ(|z_i - z_i'| / l_i), with φ of ν = 5/2: k_1 .. k_n, l_1 .. l_n;
-    - arc-cosine, k |ž| |ž'| (sin θ + (π - θ) cos θ) / π of ž = (1, (z - ½) / l) and the angle θ
-      between ž and ž', that of wide networks of one layer of ReLU: k, l_1 .. l_n. Cho & Saul
-      (2009), Advances in Neural Information Processing Systems 22.
+    - additive, Σ_i k_i φ(|z_i - z_i'| / l_i) with φ of ν = 5/2: k_1 .. k_n, l_1 .. l_n;
+    - arc-cosine, `ArcCosine` of variance k: k, l_1 .. l_n.
 
-    z are the inputs as the family warps and mixes them. Medians and deviations of the hyperprior
-    are those of the family.
+    z are the inputs as the family warps and mixes them. A variance has the median 0.1 and a length
+    scale the median 1, with the deviations and limits of those of the family.
 
     Args:
-        density: That of a warped family, with known noise.
-        part: One of PARTS; None for the family as it is.
+        family: A family with warps.
+        u: Inputs scaled to [0, 1], (N, n).
+        y: Output less its mean, in units of its standard deviation, (N,).
+        relative: Variances of the noise, (N,).
+        part: One of PARTS.
 
     Raises:
-        ValueError: There is no such part.
+        ValueError: The family has no warps, or there is no such part.
     """
 
-    def __init__(self, density: FamilyDensity, part: str | None = None) -> None:
-        n = density.u.shape[1]
-        variances = {None: 0, "additive": n, "arc-cosine": 1}
-        if part not in variances:
-            raise ValueError(f"part = {part!r}: must be one of {', '.join(PARTS)}, or None")
-        self.density = density
+    def __init__(
+        self, family: Family, u: np.ndarray, y: np.ndarray, relative: np.ndarray, part: str
+    ) -> None:
+        super().__init__(family, u, y, None, relative)
+        if not family.warped:
+            raise ValueError("family has no warps: must have warps")
+        if part not in PARTS:
+            raise ValueError(f"part = {part!r}: must be one of {', '.join(PARTS)}")
         self.part = part
-        self.variances = variances[part]
-        lengthscales = 0 if part is None else n
-        centre = [np.log(VARIANCE)] * self.variances + [0.0] * lengthscales
-        deviations = [families.VARIANCE_DEVIATION] * self.variances
-        deviations += [families.LENGTHSCALE_DEVIATION] * lengthscales
-        limits = [np.log(families.LIMITS["variance"])] * self.variances
-        limits += [np.log(families.LIMITS["lengthscale"])] * lengthscales
-        self.centre = np.concatenate([density.centre, centre])
-        self.precision = np.concatenate([density.precision, np.array(deviations) ** -2.0])
-        self.limits = np.concatenate([density.limits, np.reshape(limits, (-1, 2))])
-        self.u = torch.as_tensor(density.u)
-        self.y = torch.as_tensor(density.y)
-        self.noise = torch.as_tensor(density.relative)
+        n = u.shape[1]
+        own = len(self.centre)
+        count = n if part == "additive" else 1
+        self.own_variances = slice(own, own + count)
+        self.own_lengthscales = slice(own + count, own + count + n)
+        deviations = [families.VARIANCE_DEVIATION] * count + [families.LENGTHSCALE_DEVIATION] * n
+        limits = [families.LIMITS["variance"]] * count + [families.LIMITS["lengthscale"]] * n
+        self.centre = np.concatenate([self.centre, np.full(count, np.log(VARIANCE)), np.zeros(n)])
+        self.precision = np.concatenate([self.precision, np.array(deviations) ** -2.0])
+        self.limits = np.vstack([self.limits, np.log(limits)])
 
-    def __call__(self, eta: Tensor) -> Tensor:
-        """Return log p(y | η) + log p(η), without constants."""
-        root = self._root(eta)
-        whitened = torch.linalg.solve_triangular(root, self.y[:, None], upper=False)
+    def thinned(self, rows: np.ndarray) -> "ExtendedDensity":
+        """Return the density of some of the data."""
+        data = self.u[rows], self.y[rows], self.relative[rows]
+        return ExtendedDensity(self.family, *data, self.part)
+
+    def __call__(self, eta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the value and its gradient by η."""
+        given = torch.tensor(eta, requires_grad=True)
+        try:
+            value = self._log_evidence(given)
+        except torch.linalg.LinAlgError:
+            return -np.inf, np.zeros_like(eta)
+        value.backward()
+        slopes = given.grad.numpy() - self.precision * (eta - self.centre)
+        return value.item() + float(self.log_prior(eta)), slopes
+
+    def log_evidence(self, eta: np.ndarray) -> float:
+        """Return log p(y | X, η) up to a constant."""
+        try:
+            return self._log_evidence(torch.as_tensor(eta)).item()
+        except torch.linalg.LinAlgError:
+            return -np.inf
+
+    def kernel(
+        self, eta: np.ndarray, low: np.ndarray, width: np.ndarray, spread: float
+    ) -> bnn.Warped:
+        """Return the kernel for inputs low + width u and an output of variance `spread`."""
+        family = super().kernel(eta, low, width, spread)
+        variances = np.exp(eta[self.own_variances]) * spread
+        lengthscales = np.exp(eta[self.own_lengthscales])
+        if self.part == "arc-cosine":
+            own = ArcCosine(float(variances[0]), tuple(lengthscales.tolist()))
+            return replace(family, kernel=family.kernel + own)
+        total = family.kernel
+        for i in range(len(variances)):
+            each = np.full(len(lengthscales), ELSEWHERE)
+            each[i] = lengthscales[i]
+            total = total + bnn.Matern52(float(variances[i]), tuple(each.tolist()))
+        return replace(family, kernel=total)
+
+    def _log_evidence(self, eta: Tensor) -> Tensor:
+        covariance = self._covariance(eta)
+        largest = covariance.diagonal().max().item()
+        noise = np.maximum(self.relative, least_variance(len(self.y), largest))
+        root = torch.linalg.cholesky(covariance + torch.as_tensor(noise).diag())
+        y = torch.as_tensor(self.y)[:, None]
+        whitened = torch.linalg.solve_triangular(root, y, upper=False)
         # log p(y | η) = -½ |R⁻¹ y|² - Σ_i log R_ii + const, with R Rᵀ = k(u, u) + Σ
-        likelihood = -0.5 * whitened.square().sum() - root.diagonal().log().sum()
-        away = eta - torch.as_tensor(self.centre)
-        return likelihood - 0.5 * (away.square() * torch.as_tensor(self.precision)).sum()
+        return -0.5 * whitened.square().sum() - root.diagonal().log().sum()
 
-    def most_probable(self, start: np.ndarray) -> np.ndarray:
-        """Return the η at which a search ends that starts at that of the family, or at all of η."""
-
-        def negative(eta: np.ndarray) -> tuple[float, np.ndarray]:
-            given = torch.tensor(eta, requires_grad=True)
-            try:
-                value = self(given)
-            except torch.linalg.LinAlgError:
-                return 1e10, np.zeros_like(eta)
-            value.backward()
-            return -value.item(), -given.grad.numpy()
-
-        begin = np.concatenate([start, self.centre[len(start) :]])
-        found = minimize(
-            negative,
-            begin,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=self.limits,
-            options={"maxiter": STEPS},
-        )
-        return np.asarray(found.x)
-
-    def predict(self, eta: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of f at u (n, n_in), (n,) each."""
-        given = torch.as_tensor(eta)
-        points = torch.as_tensor(u)
-        root = self._root(given)
-        cross = self.covariance(given, self.u, points)
-        mean = cross.T @ torch.cholesky_solve(self.y[:, None], root)[:, 0]
-        whitened = torch.linalg.solve_triangular(root, cross, upper=False)
-        before = self.covariance(given, points, points).diagonal()
-        return mean.numpy(), (before - whitened.square().sum(dim=0)).numpy()
-
-    def covariance(self, eta: Tensor, u: Tensor, other: Tensor) -> Tensor:
-        """Return k between u (n, n_in) and other (m, n_in), (n, m)."""
-        family = self.density.family
-        z = self._inputs(eta, u)
-        w = self._inputs(eta, other)
-        total = torch.full((len(z), len(w)), families.OFFSET**2, dtype=torch.float64)
-        for kind, (k0, L) in zip(family.kinds, self.density.parts, strict=True):
-            lengthscales = eta[L].exp()
-            r = _distances(z / lengthscales, w / lengthscales)
-            total = total + eta[k0].exp() * _profile(kind.__name__, r)
-        if family.trend:
-            slope = families.UNIFORM * eta[self.density.trend].exp()
-            total = total + slope * ((z - 0.5) @ (w - 0.5).T)
-        own = eta[len(self.density.centre) :].exp()
-        k = own[: self.variances]
-        lengthscales = own[self.variances :]
-        if self.part == "additive":
-            for i in range(len(k)):
-                r = _distances(z[:, [i]] / lengthscales[i], w[:, [i]] / lengthscales[i])
-                total = total + k[i] * _profile("Matern52", r)
-        elif self.part == "arc-cosine":
-            total = total + k * _arc_cosine((z - 0.5) / lengthscales, (w - 0.5) / lengthscales)
+    def _covariance(self, eta: Tensor) -> Tensor:
+        """Return k of the training inputs, (N, N)."""
+        z = self._inputs(eta)
+        total = torch.full((len(z), len(z)), families.OFFSET**2, dtype=torch.float64)
+        for kind, (k0, L) in zip(self.family.kinds, self.parts, strict=True):
+            total = total + eta[k0].exp() * _matern(kind, z / eta[L].exp())
+        if self.family.trend:
+            v = eta[self.trend].exp()
+            total = total + families.UNIFORM * v * (z - 0.5) @ (z - 0.5).T
+        k = eta[self.own_variances].exp()
+        lengthscales = eta[self.own_lengthscales].exp()
+        if self.part == "arc-cosine":
+            scaled = (z - 0.5) / lengthscales
+            return total + k * arc_cosine(scaled, scaled)
+        for i in range(len(k)):
+            total = total + k[i] * _matern(bnn.Matern52, z[:, [i]] / lengthscales[i])
         return total
 
-    def _root(self, eta: Tensor) -> Tensor:
-        covariance = self.covariance(eta, self.u, self.u) + self.noise.diag()
-        root: Tensor = torch.linalg.cholesky(covariance)
-        return root
-
-    def _inputs(self, eta: Tensor, u: Tensor) -> Tensor:
-        """Return z, the inputs warped and mixed as by `bnn.Warped`."""
-        warps = eta[self.density.warps]
-        warps = torch.where(warps.abs() < NO_WARP, torch.full_like(warps, NO_WARP), warps)
-        z = torch.log1p(torch.expm1(warps) * u) / warps
-        if not self.density.family.mixed:
+    def _inputs(self, eta: Tensor) -> Tensor:
+        """Return z, the training inputs warped and mixed as by `bnn.Warped`."""
+        warps = eta[self.warps]
+        small = warps.abs() < NO_WARP
+        # The value of a small warp, with the derivative of the warp that is given.
+        warps = warps + torch.where(small, NO_WARP - warps, 0.0).detach()
+        z = torch.log1p(torch.expm1(warps) * torch.as_tensor(self.u)) / warps
+        if not self.family.mixed:
             return z
-        n = u.shape[1]
+        n = z.shape[1]
         C = torch.zeros((n, n), dtype=torch.float64)
         off_diagonal = ~torch.eye(n, dtype=torch.bool)
-        return z + z @ C.masked_scatter(off_diagonal, eta[self.density.mixing])
+        return z + z @ C.masked_scatter(off_diagonal, eta[self.mixing])
 
 
-def _distances(z: Tensor, w: Tensor) -> Tensor:
-    squares = z.square().sum(dim=1)[:, None] + w.square().sum(dim=1) - 2.0 * z @ w.T
-    # The root has no derivative at zero, where that of the kernel is zero.
-    return squares.clamp_min(1e-14).sqrt()
-
-
-def _profile(kind: str, r: Tensor) -> Tensor:
-    """Return the Matérn kernel of variance 1 at distances r."""
-    if kind == "Matern32":
-        s = np.sqrt(3.0) * r
-        return (1.0 + s) * torch.exp(-s)
-    if kind == "Matern52":
-        s = np.sqrt(5.0) * r
-        return (1.0 + s + s.square() / 3.0) * torch.exp(-s)
-    raise ValueError(f"kind = {kind}: has no profile here")
-
-
-def _arc_cosine(z: Tensor, w: Tensor) -> Tensor:
-    one = torch.cat([torch.ones_like(z[:, :1]), z], dim=1)
-    other = torch.cat([torch.ones_like(w[:, :1]), w], dim=1)
-    norms = one.norm(dim=1)[:, None] * other.norm(dim=1)
+def arc_cosine(one: Tensor, other: Tensor) -> Tensor:
+    """Return |ž| |ž'| (sin θ + (π - θ) cos θ) / π of ž = (1, z) for z (n, n_in) and (m, n_in)."""
+    first = torch.cat([torch.ones_like(one[:, :1]), one], dim=1)
+    second = torch.cat([torch.ones_like(other[:, :1]), other], dim=1)
+    norms = first.norm(dim=1)[:, None] * second.norm(dim=1)
     # The angle has no derivative at ±1.
-    cosine = (one @ other.T / norms).clamp(-1.0 + 1e-12, 1.0 - 1e-12)
+    cosine = (first @ second.T / norms).clamp(-1.0 + 1e-12, 1.0 - 1e-12)
     theta = torch.acos(cosine)
     return norms * (torch.sin(theta) + (np.pi - theta) * cosine) / np.pi
+
+
+def _matern(kind: type, z: Tensor) -> Tensor:
+    """Return φ of the distances between points z (n, n_in), (n, n)."""
+    squares = z.square().sum(dim=1)
+    # The root has no derivative at zero, where that of the kernel is zero.
+    r = (squares[:, None] + squares - 2.0 * z @ z.T).clamp_min(1e-14).sqrt()
+    if kind is bnn.Matern32:
+        s = np.sqrt(3.0) * r
+        return (1.0 + s) * torch.exp(-s)
+    if kind is bnn.Matern52:
+        s = np.sqrt(5.0) * r
+        return (1.0 + s + s.square() / 3.0) * torch.exp(-s)
+    raise ValueError(f"kind = {kind.__name__}: has no profile here")

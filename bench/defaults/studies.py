@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import torch
 
 import bnn
 from bench.defaults.parts import PARTS, ExtendedDensity
@@ -12,67 +11,81 @@ from bench.scoreboard.problems import Problem, Split
 from bench.scoreboard.scores import scores
 from bnn.noise import covariance_at, noise_of_data
 from bnn.priors.evidence.families import FamilyDensity
+from bnn.priors.evidence.laplace import approximated, most_probable
 from bnn.priors.evidence.mixture import families_for
 
 Found = dict[str, dict[str, float]]  # of each alternative what it changes, by name
+STEPS = 100  # of each of the two searches for the hyper-parameters of a family
 
 
 def parts(problem: Problem, number: int) -> Found:
     """Return what a part changes beside the largest family, at most probable hyper-parameters.
 
     The noise is that of `evidence.fit_mixture` for all of them, which takes it from its own
-    families. The log density is that of data and hyper-parameters: the log evidence gains less,
-    since it loses with every hyper-parameter that the data tell.
+    families: a part that would explain some of it cannot. The log evidence is Laplace's.
     """
     split = problem.split(number)
-    X, X_test = split.given["X"], split.given["X_test"]
-    y = split.given["y"]
-    noise = noise_of_data(bnn.evidence.fit_mixture(X, y, tails=False)[1], X, y)
+    X, y = split.given["X"], split.given["y"]
+    noise = bnn.evidence.fit_mixture(X, y, tails=False)[1]
+    variances = np.ravel(covariance_at(noise_of_data(noise, X, y), X))
+    relative = np.broadcast_to(variances, len(X)).copy()
     low = X.min(axis=0)
     width = np.ptp(X, axis=0)
     width[width == 0.0] = 1.0
     u = (X - low) / width
     family = families_for(*u.shape)[-1]
-    largest = FamilyDensity(family, u, y[:, 0], None, _variances(noise, X))
-    start = ExtendedDensity(largest).most_probable(largest.centre)
+    largest = FamilyDensity(family, u, y[:, 0], None, relative)
+    base = approximated(largest, most_probable(largest, [largest.centre], STEPS), 0)
+    densities = {"": largest}
+    for part in PARTS:
+        densities[part] = ExtendedDensity(family, u, y[:, 0], relative, part)
     found = {}
-    for part in (None, *PARTS):
-        density = ExtendedDensity(largest, part)
-        eta = density.most_probable(start)
-        mean, variance = density.predict(eta, (X_test - low) / width)
-        std = np.sqrt(variance + _variances(noise, X_test))
-        value = float(density(torch.as_tensor(eta)))
-        found[part] = {"log density": value} | _scores(split, mean[:, None], std[:, None])
-    return {part: _less(found[part], found[None]) for part in PARTS}
+    for part, density in densities.items():
+        fit = base.refitted(density, 0, STEPS)
+        kernel = density.kernel(fit.eta, low, width, 1.0)
+        model = bnn.ExactPosterior(bnn.GaussianProcessPrior(0.0, kernel), noise=noise)
+        predicted = model.fit(X, y).predict(split.given["X_test"], return_std=True, total=True)
+        found[part] = {"log evidence": fit.log_evidence} | _scores(split, *predicted)
+    return {part: _less(found[part], found[""]) for part in PARTS}
 
 
-def logarithm(folder: Path, problem: Problem, number: int) -> Found:
-    """Return what the logarithm of y changes; log evidence and log-likelihood are those of y.
+def positive_rows(folder: Path, problem: Problem) -> np.ndarray:
+    """Return the rows of a set whose y has a logarithm, (n, n_in + 1).
 
     Raises:
-        ValueError: The set has no logarithm, since a y is not positive, or has one split.
+        ValueError: A y is not positive, or the set has no folder with splits.
     """
     splits = folder / f"{problem.name}.json"
     if not splits.is_file():
         raise ValueError(f"{problem.name}: must have a folder with splits")
     rows = public.read_rows(splits.with_name("data.csv"))
     if rows[:, -1].min() <= 0.0:
-        raise ValueError(f"{problem.name}: a y is {rows[:, -1].min():g}, and has no logarithm")
-    tested = np.isin(np.arange(len(rows)), public.read_splits(splits, len(rows))[number])
+        first = int(np.argmax(rows[:, -1] <= 0.0))
+        raise ValueError(f"{problem.name}: y of row {first} is {rows[first, -1]:g}: no logarithm")
+    return rows
+
+
+def logarithm(folder: Path, problem: Problem, number: int) -> Found:
+    """Return what the logarithm of y changes; the log-likelihood is that of y in both cases.
+
+    Raises:
+        ValueError: As `positive_rows`.
+    """
+    rows = positive_rows(folder, problem)
+    tests = public.read_splits(folder / f"{problem.name}.json", len(rows))
+    tested = np.isin(np.arange(len(rows)), tests[number])
     X, y = rows[~tested, :-1], rows[~tested, -1]
     X_test, y_test = rows[tested, :-1], rows[tested, -1]
 
     as_it_is = bnn.ExactPosterior().fit(X, y)
     found = {
-        "log evidence": as_it_is.log_evidence(),
         "log-likelihood": as_it_is.elppd(X_test, y_test) / len(y_test),
         "RMSE": bnn.metrics.rmse(y_test, as_it_is.predict(X_test)),
     }
     model = bnn.ExactPosterior().fit(X, np.log(y))
-    mean, std = model.predict(X_test, return_std=True)
+    mean, std = model.predict(X_test, return_std=True, total=True)
     # p(y) = p(log y) / y, and E y = exp(m + s² / 2) of a log-normal y.
     of_logarithm = {
-        "log evidence": model.log_evidence() - np.log(y).sum(),
         "log-likelihood": (model.elppd(X_test, np.log(y_test)) - np.log(y_test).sum())
         / len(y_test),
         "RMSE": bnn.metrics.rmse(y_test, np.exp(mean + 0.5 * std**2)),
@@ -81,11 +94,11 @@ def logarithm(folder: Path, problem: Problem, number: int) -> Found:
 
 
 def points(problem: Problem, number: int) -> Found:
-    """Return what anchored networks lose against the exact posterior of the same prior and noise.
+    """Return scores of anchored networks less those of the exact posterior with the same prior.
 
     The measurement points beside the training inputs are those of the default, in the box of the
     inputs, or the test inputs. In the second case networks are pre-trained at training and test
-    inputs.
+    inputs, and their outputs scaled by realisations of the prior, as `pretrain` does.
     """
     split = problem.split(number)
     X, y, X_test = (split.given[name] for name in ("X", "y", "X_test"))
@@ -105,11 +118,6 @@ def points(problem: Problem, number: int) -> Found:
         predicted = model.fit(X, y).predict(X_test, return_std=True, total=True)
         found[name] = _less(_scores(split, *predicted), base)
     return found
-
-
-def _variances(noise: object, X: np.ndarray) -> np.ndarray:
-    """Return those of one output at X, (n,)."""
-    return np.broadcast_to(np.ravel(covariance_at(noise, X)), len(X)).copy()
 
 
 def _scores(split: Split, mean: np.ndarray, std: np.ndarray) -> dict[str, float]:

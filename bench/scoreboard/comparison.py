@@ -18,6 +18,11 @@ SCORES = {
     "rmse": ("RMSE", 3, False),
     "coverage": ("coverage (95 %)", 2, None),
 }
+# What the default has seen: sets by whose rows it was chosen, problems whose results were looked at
+# before it was fixed. And problems that copies of rows decide (docs/scoreboard.md).
+CHOSEN_BY = ("concrete", "yacht")
+LOOKED_AT = ("energy/gap", "airfoil/holdout")
+OF_COPIES = ("wine/standard",)
 JUDGED = [score for score, (_, _, more) in SCORES.items() if more is not None]
 
 
@@ -118,6 +123,11 @@ class Board:
         rows = self.found.get((problem, peer.name), {}).values()
         return [row["error"] for row in rows if "error" in row]
 
+    def is_late(self, problem: str, peer: Peer) -> bool:
+        """Whether a fit took more than the time that is allowed, and there is no other result."""
+        rows = self.found.get((problem, peer.name), {}).values()
+        return bool(rows) and all("limit" in row for row in rows)
+
     def is_older(self, problem: str, peer: Peer) -> bool:
         """Whether the results are of an older version of the estimator."""
         rows = self.found.get((problem, peer.name), {}).values()
@@ -158,17 +168,18 @@ class Board:
         return words.get(gap.word, "ahead")
 
     def ranks(self, problems: Sequence[str]) -> dict[str, float]:
-        """Mean rank by log-likelihood over problems, of all that are on each of them, by name.
+        """Mean rank by log-likelihood over problems, of all with results on each of them, by name.
 
-        Ranks go by the difference from ours, which is paired; whose fits failed or took too long
-        comes last.
+        Ranks go by the difference from ours, which is paired.
         """
-        each = [{rival.name: rival for rival in self.rivals(name)} for name in problems]
-        everywhere = [name for name in (each or [{}])[0] if all(name in rivals for rivals in each)]
+        each = []
+        for problem in problems:
+            gaps = {rival.name: self.gap(problem, rival) for rival in self.rivals(problem)}
+            each.append({name: gap.mean for name, gap in gaps.items() if gap})
+        everywhere = [name for name in (each or [{}])[0] if all(name in means for means in each)]
         found: dict[str, list[int]] = {name: [] for name in everywhere}
-        for problem, rivals in zip(problems, each, strict=True):
-            gaps = {name: self.gap(problem, rivals[name]) for name in everywhere}
-            means = {name: gap.mean if gap else -np.inf for name, gap in gaps.items()}
+        for every in each:
+            means = {name: every[name] for name in everywhere}
             for name in everywhere:
                 found[name].append(1 + sum(means[name] < other for other in means.values()))
         return {name: float(np.mean(ranks)) for name, ranks in found.items()}
@@ -180,6 +191,15 @@ def title(problem: str) -> str:
     if name == FRESH:
         name = "composite"
     return f"{name}, {in_words(kind) if is_composite(problem) else kind}"
+
+
+def mark(problem: str) -> str:
+    """Why results on a public set count less: "*", "†", "‡" as above, or ""."""
+    if problem.partition("/")[0] in CHOSEN_BY:
+        return "*"
+    if problem in LOOKED_AT:
+        return "†"
+    return "‡" if problem in OF_COPIES else ""
 
 
 def _place(problem: str) -> tuple:

@@ -65,9 +65,10 @@ def _panel(axes: Axes, board: Board, problem: str, rivals: Sequence[Rival]) -> N
     for i, rival in enumerate(rivals):
         gap = board.gap(problem, rival)
         if gap is None:
-            errors = board.errors(problem, rival.peer) if rival.peer else []
-            late = [error for error in errors if error.startswith("more than")]
-            word = late[0] if late else "failed" if errors else "not run"
+            word = "not run"
+            if rival.peer and board.errors(problem, rival.peer):
+                late = board.is_late(problem, rival.peer)
+                word = "too slow" if late else "failed"
             axes.text(0.03, i, word, transform=axes.get_yaxis_transform(), va="center", fontsize=6)
             continue
         colour = PUBLISHED_COLOUR if rival.peer is None else OURS_COLOUR

@@ -1,10 +1,11 @@
 """Problems with their splits, and what an estimator is given of each: the composite's tables."""
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 from scipy.stats import qmc
@@ -51,6 +52,35 @@ class Problem:
     def split(self, number: int) -> Split:
         """A split, which is made once."""
         return self.make(number)
+
+
+class Named(Protocol):
+    """A problem, or an estimator."""
+
+    @property
+    def name(self) -> str:
+        """What it is called on the command line."""
+
+
+Item = TypeVar("Item", bound=Named)
+
+
+def beginning(items: Sequence[Item], words: Sequence[str], kind: str) -> list[Item]:
+    """Return the items whose names begin with one of the words.
+
+    Args:
+        items: Problems or estimators.
+        words: Beginnings of names; "" is the beginning of all.
+        kind: What they are, in the message.
+
+    Raises:
+        ValueError: No name begins with a word.
+    """
+    for word in words:
+        if not any(item.name.startswith(word) for item in items):
+            names = ", ".join(item.name for item in items)
+            raise ValueError(f"no {kind} begins with {word!r}: there are {names}")
+    return [item for item in items if item.name.startswith(tuple(words))]
 
 
 def digest(*arrays: np.ndarray) -> str:

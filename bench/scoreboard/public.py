@@ -20,6 +20,7 @@ from sklearn.model_selection import train_test_split
 from bench.scoreboard.problems import Problem, Split, digest
 
 PUBLISHED = "published"
+SETS = {"concrete", "energy", "wine", "yacht", "airfoil"}  # those of docs/scoreboard.md
 HOLDOUT = "holdout"  # the kind of the single split
 NAMES = {"LL": "loglik", "RMSE": "rmse"}  # published score → ours
 FEWEST = 2  # training rows, of which a standard deviation can be taken
@@ -36,9 +37,11 @@ def problems(folder: Path) -> list[Problem]:
         The problems.
 
     Raises:
-        FileNotFoundError: A set has splits and no data.csv.
+        FileNotFoundError: There is no such folder, or a set has splits and no data.csv.
         ValueError: There is no set, or a file is not of this form: the message names file and row.
     """
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: there is no such folder of public sets")
     found = []
     for kinds in sorted(folder.glob("*/*.json")):
         rows = read_rows(kinds.with_name("data.csv"))

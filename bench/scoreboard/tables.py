@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.scoreboard.comparison import JUDGED, SCORES, Board, Gap, Rival, between, title
+from bench.scoreboard.comparison import JUDGED, SCORES, Board, Gap, Rival, between, mark, title
 from bench.scoreboard.picture import picture, rows_of_panels
 from bench.scoreboard.problems import CASES, FRESH, is_composite
 from bench.scoreboard.public import HOLDOUT
@@ -21,6 +21,7 @@ CELLS_OF_A_TEST = 50  # whose log-likelihoods the ELPPD adds
 TIMED = "ind100"  # training set whose times are shown
 TIMES = {"fit": 1, "predict": 2}  # decimals of the seconds
 SIGNS = {"ahead": "+", "level": "=", "behind": "−", "open": "?", "–": "·"}
+LATE = "×"  # the fit took too long
 # Columns of the table that one decides by; its rows stand in the order of the first.
 DECIDING = (("loglik", "ind50"), ("loglik", "outd"), ("coverage", "outd"))
 FEW = 4  # splits, without which one does not count as the strongest of the others
@@ -69,18 +70,22 @@ def overview(board: Board) -> str:
     if not problems:
         return "No public set has been run."
     rivals = {rival.name: rival for name in problems for rival in board.rivals(name)}
-    ranks = board.ranks(public_pairs(board))
+    pairs = public_pairs(board)
+    unmarked = [name for name in pairs if not mark(name)]
+    means = {"mean rank": board.ranks(pairs), "without marks": board.ranks(unmarked)}
     body = []
     for rival in rivals.values():
         cells = [_of_all_splits(board, problem, rival) for problem in problems]
         if not set(cells) - {"–"}:
             continue  # other scores of it are published
-        rank = digits(ranks.get(rival.name, np.nan), 1)
-        body.append([rival.label, *cells, rank, _median_seconds(board, problems, rival)])
-    body.sort(key=lambda row: float(row[-2]) if row[-2] != "–" else np.inf)
+        each = [digits(found.get(rival.name, np.nan), 1) for found in means.values()]
+        body.append([rival.label, *cells, *each, _median_seconds(board, problems, rival)])
+    body.sort(key=lambda row: float(row[-3]) if row[-3] != "–" else np.inf)
     counts = [len(board.values(problem, OURS[CELLS])) for problem in problems]
-    columns = [f"{title(name)} ({count})" for name, count in zip(problems, counts, strict=True)]
-    return markdown(["estimator", *columns, "mean rank", "fit [s], median"], body)
+    columns = [
+        f"{title(name)}{mark(name)} ({count})" for name, count in zip(problems, counts, strict=True)
+    ]
+    return markdown(["estimator", *columns, *means, "fit [s], median"], body)
 
 
 def _median_seconds(board: Board, problems: Sequence[str], rival: Rival) -> str:
@@ -97,20 +102,28 @@ def coverage_table(board: Board) -> str:
     problems = [name for name in board.problems if not is_composite(name)]
     rivals = {rival: None for name in problems for rival in board.rivals(name) if rival.peer}
     body = [
-        [rival.label, *(digits(board.mean(name, rival, "coverage"), 2) for name in problems)]
+        [rival.label, *(_of_all_splits(board, name, rival, "coverage") for name in problems)]
         for rival in sorted(rivals, key=lambda rival: PEERS.index(rival.peer))
     ]
     return markdown(["estimator", *map(title, problems)], body)
 
 
-def _of_all_splits(board: Board, problem: str, rival: Rival) -> str:
-    """The mean log-likelihood, with the number of splits where ours has more of them."""
-    mean = digits(board.mean(problem, rival), SCORES["loglik"][1])
-    if rival.peer is None or mean == "–":
+def _of_all_splits(board: Board, problem: str, rival: Rival, score: str = "loglik") -> str:
+    """The mean score; with fewer splits than ours that of ours plus the difference, and how many.
+
+    Splits are not equally hard, and the mean of few is not to stand beside that of all.
+    """
+    decimals = SCORES[score][1]
+    mean = board.mean(problem, rival, score)
+    if rival.peer is None or not np.isfinite(mean):
         errors = board.errors(problem, rival.peer) if rival.peer else []
-        return errors[0] if errors else mean
-    count = len(board.values(problem, rival.peer))
-    return mean if count == len(board.values(problem, OURS[CELLS])) else f"{mean} ({count})"
+        return errors[0] if errors else digits(mean, decimals)
+    ours = board.values(problem, OURS[CELLS], score)
+    gap = board.gap(problem, rival, score)
+    count = len(board.values(problem, rival.peer, score))
+    if gap is None or count == len(ours):
+        return digits(mean, decimals)
+    return f"{digits(float(np.mean(list(ours.values()))) + gap.mean, decimals)} ({count})"
 
 
 def differences(board: Board) -> str:
@@ -147,11 +160,14 @@ def _ends(board: Board, problem: str, rival: Rival) -> list[str]:
     """Log-likelihood of the normal density with its moments, seconds, number of splits."""
     if rival.peer is None:
         return ["–", "–", "all"]
-    normal = list(board.values(problem, rival.peer, "normal").values())
+    own = board.values(problem, rival.peer)
+    # Rows whose density is normal may lack its score.
+    normal = own | board.values(problem, rival.peer, "normal")
     seconds = list(board.values(problem, rival.peer, "fit").values())
-    count = len(board.values(problem, rival.peer))
-    density = digits(float(np.mean(normal)) if normal else np.nan, 2)
-    return [density, digits(float(np.mean(seconds)) if seconds else np.nan, 1), str(count)]
+    is_normal = np.allclose(list(normal.values()), list(own.values()))
+    density = np.nan if is_normal else float(np.mean(list(normal.values())))
+    time = float(np.mean(seconds)) if seconds else np.nan
+    return [digits(density, 2), digits(time, 1), str(len(own))]
 
 
 def standing(board: Board) -> str:
@@ -159,15 +175,31 @@ def standing(board: Board) -> str:
     problems = board.problems
     rivals = {rival: None for problem in problems for rival in board.rivals(problem)}
     body = []
-    words = []
+    words: dict[str, list[str]] = {}
     for rival in rivals:
         if rival.knows != CELLS or (rival.peer is not None and rival.peer.ours):
             continue
-        each = [[board.verdict(name, rival, score) for score in JUDGED] for name in problems]
-        words += [word for cell in each for word in cell]
-        body.append([rival.label, *(" ".join(SIGNS[word] for word in cell) for cell in each)])
-    counts = (f"{word} in {words.count(word)}" for word in SIGNS if word != "–")
-    return f"{markdown(['', *map(title, problems)], body)}\n\nOurs is {', '.join(counts)}."
+        cells = []
+        for problem in problems:
+            verdicts = [board.verdict(problem, rival, score) for score in JUDGED]
+            words.setdefault(_group(problem, rival), []).extend(verdicts)
+            late = rival.peer is not None and board.is_late(problem, rival.peer)
+            cells.append(" ".join(LATE if late else SIGNS[word] for word in verdicts))
+        body.append([rival.label, *cells])
+    names = [word for word in SIGNS if word != "–"]
+    counts = [
+        [group, *(str(found.count(word)) for word in names)] for group, found in words.items()
+    ]
+    verdicts = markdown(["", *(f"{title(name)}{mark(name)}" for name in problems)], body)
+    return f"{verdicts}\n\n{markdown(['how often ours is', *names], sorted(counts))}"
+
+
+def _group(problem: str, rival: Rival) -> str:
+    """Of what kind a comparison is."""
+    others = "libraries" if rival.peer else "published scores"
+    if is_composite(problem):
+        return f"beside {others}, composite"
+    return f"beside {others}, sets {'with' if mark(problem) else 'without'} a mark"
 
 
 def noise_table(board: Board) -> str:
@@ -371,23 +403,26 @@ def wide_verdict_table(board: Board) -> str:
     return "\n\n".join(parts)
 
 
+# Mark of a place in a page → what is written there.
+BLOCKS = {
+    "scoreboard": overview,
+    "scoreboard-coverage": coverage_table,
+    "scoreboard-standing": standing,
+    "scoreboard-differences": differences,
+    "scoreboard-noise": noise_table,
+    "peers": score_table,
+    "peers-verdict": verdict_table,
+    "peers-wide": wide_table,
+    "peers-verdict-wide": wide_verdict_table,
+}
+
+
 def publish(rows: Sequence[dict[str, Any]], pages: Sequence[Path]) -> None:
     """Write the tables into the pages that have a place for them, the picture beside the first."""
     board = Board(rows)
-    blocks = {
-        "scoreboard": overview,
-        "scoreboard-coverage": coverage_table,
-        "scoreboard-standing": standing,
-        "scoreboard-differences": differences,
-        "scoreboard-noise": noise_table,
-        "peers": score_table,
-        "peers-verdict": verdict_table,
-        "peers-wide": wide_table,
-        "peers-verdict-wide": wide_verdict_table,
-    }
     for page in pages:
         text = page.read_text(encoding="utf-8")
-        here = {name: of(board) for name, of in blocks.items() if f"<!-- {name} -->\n" in text}
+        here = {name: of(board) for name, of in BLOCKS.items() if f"<!-- {name} -->\n" in text}
         page.write_text(with_blocks(text, here), encoding="utf-8")
     if pages and rows_of_panels(board):
         save(picture(board), pages[0].with_name("scoreboard.png"))

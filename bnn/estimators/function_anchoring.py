@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from scipy.spatial import cKDTree
 from scipy.stats import qmc
 from sklearn.exceptions import ConvergenceWarning
 
@@ -13,6 +14,7 @@ from bnn._seeding import Purpose, RandomState, generator, member_generators, see
 from bnn._settings import Settings
 from bnn._validation import (
     Array,
+    Ints,
     check_count,
     check_device,
     check_flags,
@@ -40,6 +42,7 @@ from bnn.training.settings import TrainingSettings
 _OF_NOISE = 0.5
 _LEAST_NUGGET = 1e-4
 _MOST_NUGGET = 0.01
+_SAME = 1e-6  # distance of points, with inputs scaled to [-1, 1], that count as one
 
 
 @storable
@@ -48,9 +51,9 @@ class FunctionAnchoring(Settings):
     """How networks are held near realisations of a functional prior, see `anchor_functions`.
 
     Args:
-        points: Number of measurement points beside the training inputs, in a Latin hypercube of
-            the input bounds. If the points of pre-training were given, they are chosen from those
-            of these that are no training inputs.
+        points: Number of measurement points beside the training inputs. They fill the box of the
+            input bounds as a Latin hypercube. Where `pretrain` was given points, they are drawn
+            from those that are no training inputs, and are all of these if there are fewer.
         nugget: Standard deviation δ by which a network may miss its target at each point, with
             outputs scaled to [-1, 1]; below a third of the prior's. None takes half of the noise
             of each output, at least 1e-4 and at most 0.01.
@@ -296,11 +299,18 @@ def _measurement_points(
     rng = generator(spawn(seeds, Purpose.MEASUREMENT))
     given = pretrained.inputs
     if pretrained.inputs_given:
-        trained = set(map(tuple, X))
-        others = given[[tuple(point) not in trained for point in given]]
+        others = given[_others(pretrained.input_scaler, X, given)]
         return np.asarray(others[rng.permutation(len(others))[:n_points]])
     uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(n_points)
     return pretrained.input_scaler.inverse_transform(2.0 * uniform - 1.0)
+
+
+def _others(scaler: BoundsScaler, X: Array, given: Array) -> Ints:
+    """Return the numbers of given points that are no training inputs X, each point once."""
+    A, B = scaler.transform(X), scaler.transform(given)
+    to_data = cKDTree(A).query(B, p=np.inf)[0]
+    first = np.unique(np.round(B / _SAME), axis=0, return_index=True)[1]
+    return np.asarray([i for i in np.sort(first) if to_data[i] > _SAME], dtype=int)
 
 
 @storable

@@ -2,16 +2,17 @@ import csv
 import json
 import subprocess
 import sys
+from functools import partialmethod
 
 import numpy as np
 import pytest
-import torch
+from scipy import stats
 
 import bnn
-from bench.defaults.parts import PARTS, ExtendedDensity
+from bench.defaults.__main__ import main
+from bench.defaults.parts import PARTS
 from bench.defaults.studies import logarithm, parts, points
 from bench.scoreboard import public
-from bnn.priors.evidence.families import Family, FamilyDensity
 
 
 @pytest.fixture(scope="module")
@@ -37,94 +38,108 @@ def write(folder, rows, splits):
     (folder / "standard.json").write_text(splits)
 
 
-@pytest.fixture
-def density():
-    rng = np.random.default_rng(0)
-    family = Family((bnn.Matern52, bnn.Matern32), trend=True, warped=True, mixed=True)
-    u, y = rng.uniform(size=(30, 3)), rng.standard_normal(30)
-    return FamilyDensity(family, u, y, None, np.full(30, 0.05))
-
-
 def problem(folder, name):
     return {each.name: each for each in public.problems(folder)}[name]
-
-
-def test_without_a_part_it_is_the_density_of_the_family(density):
-    eta = density.centre + 0.3 * np.random.default_rng(1).standard_normal(len(density.centre))
-    given = torch.tensor(eta, requires_grad=True)
-    value = ExtendedDensity(density)(given)
-    value.backward()
-    expected, gradient = density(eta)
-    np.testing.assert_allclose(value.item(), expected, rtol=1e-10)
-    np.testing.assert_allclose(given.grad.numpy(), gradient, rtol=1e-7, atol=1e-9)
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_a_part_is_a_kernel_that_a_variance_of_nearly_zero_switches_off(density, part):
-    extended = ExtendedDensity(density, part)
-    eta = torch.tensor(extended.centre)
-    u = torch.rand(40, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    own = len(density.centre)
-    without = ExtendedDensity(density).covariance(eta[:own], u, u)
-    added = extended.covariance(eta, u, u) - without
-    assert torch.linalg.eigvalsh(added).min() > -1e-8 * added.diagonal().max()
-    assert added.diagonal().min() > 0.05
-    eta[own : own + extended.variances] = -40.0
-    torch.testing.assert_close(extended.covariance(eta, u, u), without)
-
-
-def test_the_arc_cosine_part_is_the_covariance_of_many_rectified_units(density):
-    """(2 k / n) Σ relu(w·ž) relu(w·ž'), w standard normal."""
-    extended = ExtendedDensity(density, "arc-cosine")
-    eta = torch.tensor(extended.centre)
-    own = len(density.centre)
-    u = torch.tensor([[0.1, 0.2, 0.9], [0.8, 0.5, 0.3]], dtype=torch.float64)
-    added = extended.covariance(eta, u, u) - ExtendedDensity(density).covariance(eta[:own], u, u)
-    # At its centre a family neither warps nor mixes, and length scales are 1.
-    inputs = np.column_stack([np.ones(2), u.numpy() - 0.5])
-    units = np.maximum(inputs @ np.random.default_rng(0).standard_normal((4, 10**6)), 0.0)
-    np.testing.assert_allclose(added.numpy(), 0.1 * 2.0 * units @ units.T / 10**6, rtol=0.01)
-
-
-def test_an_unknown_part_is_refused(density):
-    with pytest.raises(ValueError, match="part = 'cubic': must be one of additive, arc-cosine"):
-        ExtendedDensity(density, "cubic")
 
 
 def test_a_sum_of_functions_of_one_input_gains_by_the_additive_part(folder):
     found = parts(problem(folder, "sum/standard"), 0)
     assert set(found) == set(PARTS)
-    assert found["additive"]["log density"] > 0.0
+    assert found["additive"]["log evidence"] > 0.0
     assert all(np.isfinite(list(change.values())).all() for change in found.values())
 
 
 def test_the_exponential_of_a_smooth_function_gains_by_the_logarithm(folder):
     found = logarithm(folder, problem(folder, "exponential/standard"), 0)["log y"]
-    assert found["log evidence"] > 10.0
     assert found["log-likelihood"] > 0.0
+    assert found["RMSE"] < 0.0
+
+
+class Normal:
+    """A model that predicts the same for all points."""
+
+    def fit(self, _, y):
+        self.mean, self.std = y.mean(), 0.5 * y.std()
+        return self
+
+    def predict(self, X, return_std=False, total=False):
+        assert total or not return_std, "a density of y has its noise"
+        mean = np.full(len(X), self.mean)
+        return (mean, np.full(len(X), self.std)) if return_std else mean
+
+    def elppd(self, _, y):
+        return stats.norm.logpdf(y, self.mean, self.std).sum()
+
+
+def test_scores_of_the_logarithm_are_those_of_a_log_normal_density(folder, monkeypatch):
+    monkeypatch.setattr(bnn, "ExactPosterior", Normal)
+    found = logarithm(folder, problem(folder, "exponential/standard"), 0)["log y"]
+    y = np.loadtxt(folder / "exponential" / "data.csv", delimiter=",", skiprows=1)[:, -1]
+    train, test = y[20:], y[:20]
+    normal = stats.norm(train.mean(), 0.5 * train.std())
+    logs = np.log(train)
+    other = stats.lognorm(0.5 * logs.std(), scale=np.exp(logs.mean()))
+    gain = np.mean(other.logpdf(test) - normal.logpdf(test))
+    assert found["log-likelihood"] == pytest.approx(gain)
+    rmse = [np.sqrt(np.mean((test - each.mean()) ** 2)) for each in (normal, other)]
+    assert found["RMSE"] == pytest.approx(rmse[1] - rmse[0])
 
 
 def test_a_set_without_logarithm_is_refused(folder):
-    with pytest.raises(ValueError, match=r"sum/standard: a y is -.*, and has no logarithm"):
+    with pytest.raises(ValueError, match=r"sum/standard: y of row \d+ is -.*: no logarithm"):
         logarithm(folder, problem(folder, "sum/standard"), 0)
     with pytest.raises(ValueError, match="single/holdout: must have a folder with splits"):
         logarithm(folder, problem(folder, "single/holdout"), 0)
 
 
-def test_anchored_networks_are_near_the_posterior_at_points_that_are_asked_for(folder):
-    found = points(problem(folder, "sum/standard"), 0)
+def test_networks_have_the_prior_and_the_points_that_are_said(folder, monkeypatch):
+    fitted = []
+    for kind in (bnn.ExactPosterior, bnn.FunctionAnchoredEnsemble):
+        monkeypatch.setattr(kind, "fit", partialmethod(noted, fitted, kind.fit))
+    sums = problem(folder, "sum/standard")
+    found = points(sums, 0)
     assert list(found) == ["points of the box", "points that are asked for"]
     assert all(set(change) == {"log-likelihood", "RMSE", "coverage"} for change in found.values())
-    assert abs(found["points that are asked for"]["RMSE"]) < 0.1
+    exact, box, asked = fitted
+    for model in (box, asked):
+        assert model.prior is exact.prior
+        assert model.noise is exact.noise
+    split = sums.split(0)
+    n = len(split.given["X"])
+    expected = np.sort(split.given["X_test"], axis=0)
+    for inputs in asked.members_.inputs:  # of each member, since the prior is a mixture
+        np.testing.assert_array_equal(np.sort(inputs[n:], axis=0), expected)
+    assert box.members_.inputs.shape[1:] == (n + 200, 3)
+    mean, std = exact.predict(split.given["X_test"], return_std=True)
+    near = asked.predict(split.given["X_test"])
+    assert np.sqrt(np.mean(((near - mean) / std) ** 2)) < 0.4
+
+
+def noted(model, models, fit, *data):
+    models.append(model)
+    return fit(model, *data)
 
 
 def test_the_program_prints_means_over_splits(folder):
     program = [sys.executable, "-m", "bench.defaults", "logarithm", "--data", str(folder)]
-    done = subprocess.run(
-        [*program, "--problems", "exponential/standard"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith("exponential/standard, 2 splits, log y: log evidence +")
-    assert done.stdout.count(" ± ") == 3
-    wrong = subprocess.run([*program, "--problems", "other"], capture_output=True, text=True)
-    assert wrong.returncode == 2
-    assert "no other: there are exponential/standard, sum/standard, single/holdout" in wrong.stderr
+    program += ["--problems", "exponential"]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("exponential/standard, splits: 2, log y: log-likelihood +")
+    assert done.stdout.count(" ± ") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--problems", "other"], "begins with 'other': there are exponential/standard, sum"),
+        (["--problems", "sum"], "sum/standard: y of row"),
+        (["--problems", "sum", "--splits", "0"], "--splits 0: must be 1 or more"),
+        (["--data", "nowhere", "--problems", "sum"], "nowhere: there is no such folder"),
+    ],
+)
+def test_wrong_words_are_refused_before_anything_runs(folder, words, message, monkeypatch, capsys):
+    program = ["bench.defaults", "logarithm", "--data", str(folder), *words]
+    monkeypatch.setattr(sys, "argv", program)
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert message in capsys.readouterr().err

@@ -40,7 +40,10 @@ def test_it_runs_a_folder_and_writes_its_pages(call, folder, tmp_path):
     [
         (["--peers", "nobody"], "there are ours.Default"),
         (["--problems", "nothing"], "composite/ind25"),
-        (["--data", "nowhere"], "nowhere has no set"),
+        (["--data", "nowhere"], "nowhere: there is no such folder"),
+        (["--peers", "ours.Default", "nobody"], "no estimator of --peers begins with 'nobody'"),
+        (["--splits", "0"], "--splits 0: must be 1 or more"),
+        (["nowhere.md"], "--pages nowhere.md: must be a file with a line as <!-- scoreboard -->"),
         (["--cells", "nowhere"], "no table of 'test_uniform'"),
     ],
 )
@@ -48,3 +51,19 @@ def test_what_does_not_exist_is_refused_before_anything_runs(call, capsys, words
     with pytest.raises(SystemExit, match="2"):
         call(*words)
     assert message in capsys.readouterr().err
+
+
+def test_own_sets_are_kept_from_the_guides(monkeypatch, folder, capsys):
+    words = ["--data", str(folder), "--problems", "made", "--peers", "ours.Default"]
+    monkeypatch.setattr(sys, "argv", ["scoreboard", *words])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert "made: the guides have other sets: name a file of yours" in capsys.readouterr().err
+
+
+def test_differences_are_printed_where_there_is_no_page(monkeypatch, folder, tmp_path, capsys):
+    files = ["--results", str(tmp_path / "results.jsonl"), "--envs", str(tmp_path / "envs")]
+    words = ["--data", str(folder), "--problems", "made/gap", "--peers", "ours.Default"]
+    monkeypatch.setattr(sys, "argv", ["scoreboard", *words, *files])
+    main()
+    assert "**made, gap**\n\n| estimator | log-likelihood |" in capsys.readouterr().out

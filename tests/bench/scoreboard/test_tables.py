@@ -39,7 +39,7 @@ def test_differences_are_paired_over_the_splits_that_both_have(result, current):
     row = "1.00 ± 0.16 | 0.000 ± 0.000 | 0.000 ± 0.000 | 0.00 ± 0.00 | behind / level / level"
     assert row in tables.differences(board)
     assert "| SMT, KRG | − = = |" in tables.standing(board)
-    assert "Ours is ahead in 0, level in 2, behind in 1, open in 0." in tables.standing(board)
+    assert "| beside libraries, composite | 0 | 2 | 1 | 0 |" in tables.standing(board)
 
 
 def test_verdicts_are_by_two_standard_errors():
@@ -139,21 +139,47 @@ def test_published_scores_are_columns_of_the_same_tables(current):
     assert gap.mean == 5.0
     # Var of a mean of two, and of a mean of four
     assert gap.error == pytest.approx(np.sqrt(2.0 / 2 + 0.6**2 / 4))
-    assert "| Ensemble (published) | 7.00 | 1.0 | – |" in tables.overview(board)
+    assert "| Ensemble (published) | 7.00 | 1.0 | 1.0 | – |" in tables.overview(board)
     assert "5.00 ± 2.09 | – | – | – | behind / – / – | – | – | all |" in tables.differences(board)
 
 
-def test_ranks_are_over_those_that_are_everywhere_and_failures_come_last(result, current):
-    problems = ["a/gap", "b/gap"]
-    ours = [current(name, i, 1.0) for name in problems for i in range(2)]
-    best = [result("botorch.SingleTask", name, 0, 2.0) for name in problems]
-    late = {**result("botorch.Saas", "a/gap", 0, 0.0), "error": "more than 600 s"}
+def test_ranks_are_over_those_with_results_everywhere_by_paired_differences(result, current):
+    problems = ["a/gap", "b/gap", "concrete/gap"]
+    ours = [current(name, i, 1.0 + i) for name in problems for i in range(2)]
+    best = [result("botorch.SingleTask", name, 0, 1.5) for name in problems]
+    late = {**result("botorch.Saas", "a/gap", 0, 0.0), "error": "more than 600 s", "limit": 600}
     del late["loglik"]
-    slow = [late, result("botorch.Saas", "b/gap", 0, 1.5)]
+    slow = [late, *(result("botorch.Saas", name, 0, 5.0) for name in problems[1:])]
     board = Board([*ours, *best, *slow, result("smt.Kriging", "a/gap", 0, 9.0)])
-    ranks = board.ranks(problems)
-    assert ranks == {"ours.Default": 2.5, "botorch.SingleTask": 1.0, "botorch.Saas": 2.5}
-    assert "| BoTorch, SAAS by NUTS | more than 600 s | 1.50 (1) | 2.5 |" in tables.overview(board)
+    assert board.ranks(problems) == {"ours.Default": 2.0, "botorch.SingleTask": 1.0}
+    text = tables.overview(board)
+    assert "| a, gap (2) | b, gap (2) | concrete, gap* (2) | mean rank | without marks |" in text
+    # Of the first split alone: the mean of ours over both, 1.5, with the difference of the first.
+    assert "| BoTorch, SingleTaskGP | 2.00 (1) | 2.00 (1) | 2.00 (1) | 1.0 | 1.0 |" in text
+    assert "| BoTorch, SAAS by NUTS | more than 600 s | 5.50 (1) | 5.50 (1) | – | – |" in text
+    assert "| BoTorch, SAAS by NUTS | × × × | ? ? ? | ? ? ? |" in tables.standing(board)
+
+
+def test_marks_say_what_the_default_has_seen(result, current):
+    problems = ["yacht/gap", "energy/gap", "wine/standard", "energy/standard"]
+    ours = [current(name, i, 1.0) for name in problems for i in range(2)]
+    theirs = [result("pytorch.DeepEnsemble", name, i, -i) for name in problems for i in range(2)]
+    text = tables.standing(Board([*ours, *theirs]))
+    assert "| energy, gap† | yacht, gap* | energy, standard | wine, standard‡ |" in text
+    assert "| beside libraries, sets with a mark | 0 | 9 | 0 | 0 |" in text
+    assert "| beside libraries, sets without a mark | 0 | 3 | 0 | 0 |" in text
+
+
+def test_a_normal_density_is_shown_where_an_estimator_has_another(result, current):
+    """Of splits that lack its score the density is normal."""
+    ours = [current("a/gap", i, 1.0, normal=0.5) for i in range(2)]
+    own = [result("botorch.SingleTask", "a/gap", i, 0.8, **more) for i, more in enumerate(SOME)]
+    text = tables.differences(Board([*ours, *own]))
+    assert "| – | 0.50 | 0.5 | 2 |" in text
+    assert "| – | 0.5 | 2 |" in text.partition("SingleTaskGP")[2]
+
+
+SOME = ({"normal": 0.8}, {})
 
 
 def test_a_lead_is_the_sum_of_equal_noise_models_and_the_noise_model(result, current):
@@ -169,7 +195,7 @@ def test_the_picture_shows_every_difference(result, current):
     ours = [current(name, i, 1.0) for name in problems for i in range(3)]
     theirs = [result("botorch.SingleTask", name, i, 0.5) for name in problems for i in range(3)]
     far = [result("pytorch.DeepEnsemble", "a/gap", i, -900.0) for i in range(3)]
-    slow = {**result("botorch.Saas", "a/gap", 0, 0.0), "error": "more than 600 s"}
+    slow = {**result("botorch.Saas", "a/gap", 0, 0.0), "error": "more than 600 s", "limit": 600}
     del slow["loglik"]
     board = Board([*ours, *theirs, *far, slow, published("a/standard", "Ensemble", 7.0, 0.6)])
     assert rows_of_panels(board) == [["a/gap", "b/gap"], ["a/standard"], [OUTD]]
@@ -178,7 +204,7 @@ def test_the_picture_shows_every_difference(result, current):
     assert [axes.get_title() for axes in shown] == [tables.title(name) for name in problems]
     points = {line.get_xdata()[0] for line in shown[0].lines if len(line.get_xdata()) == 1}
     assert points == {-0.5, -30.0}  # and an arrow at the end of the axis
-    assert {"more than 600 s"} == {text.get_text() for text in shown[0].texts}
+    assert {"too slow"} == {text.get_text() for text in shown[0].texts}
     assert {"not run"} == {text.get_text() for text in shown[1].texts}
     labels = [text.get_text() for text in shown[2].get_yticklabels()]
     assert labels == ["BoTorch, SingleTaskGP", "Ensemble (published)"]
