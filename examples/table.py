@@ -5,16 +5,20 @@ from pathlib import Path
 
 TABLES = Path("fe_data/datasets")
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--train", type=Path, default=TABLES / "train_uniform.csv", help="CSV file")
+parser.add_argument("--train", type=Path, help="CSV file; by default cells of fe_data")
 parser.add_argument("--test", type=Path, help="CSV file; by default every fifth row of --train")
-parser.add_argument("--inputs", nargs="+", default=["vf", "E_f_GPa", "b_m_MPa", "c_m"])
-parser.add_argument("--outputs", nargs="+", default=["b_eff_MPa", "c_eff", "E_eff_GPa"])
+parser.add_argument("--inputs", nargs="+", help="columns; by default all that are no outputs")
+parser.add_argument("--outputs", nargs="+", help="columns; by default the last of --train")
 parser.add_argument(
     "--noise", help="constant, by_input or student; by default what the data speak for"
 )
 parser.add_argument("--rows", type=int, help="of the training table; all by default")
 parser.add_argument("--out", type=Path, default=Path("table.png"), help="picture, model beside it")
 options = parser.parse_args()
+if options.train is None:
+    options.train = TABLES / "train_uniform.csv"
+    options.inputs = options.inputs or ["vf", "E_f_GPa", "b_m_MPa", "c_m"]
+    options.outputs = options.outputs or ["b_eff_MPa", "c_eff", "E_eff_GPa"]
 
 # After the options: --help does not wait for these.
 import numpy as np
@@ -28,6 +32,8 @@ try:
 except (OSError, ValueError) as error:
     parser.error(str(error))
 train = train if options.test else train.drop(test.index)
+options.outputs = options.outputs or [train.columns[-1]]
+options.inputs = options.inputs or [name for name in train if name not in options.outputs]
 columns = options.inputs + options.outputs
 for name, table in (("--train", train), ("--test", test)):
     if missing := [column for column in columns if column not in table]:

@@ -188,7 +188,9 @@ def standing(board: Board) -> str:
         body.append([rival.label, *cells])
     names = [word for word in SIGNS if word != "–"]
     counts = [
-        [group, *(str(found.count(word)) for word in names)] for group, found in words.items()
+        [group, *(str(found.count(word)) for word in names)]
+        for group, found in words.items()
+        if set(found) != {"–"}
     ]
     verdicts = markdown(["", *(f"{title(name)}{mark(name)}" for name in problems)], body)
     return f"{verdicts}\n\n{markdown(['how often ours is', *names], sorted(counts))}"
