@@ -16,8 +16,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 NAMES = ("parts", "logarithm", "points")
 
 
@@ -65,14 +63,13 @@ def main() -> None:
 
 def _cells(changes: Sequence[dict[str, float]]) -> str:
     """Return mean and two standard errors of each number in words."""
+    from bench.scoreboard.comparison import between
+
     cells = []
     for name in changes[0]:
-        values = [change[name] for change in changes]
-        cell = f"{name} {np.mean(values):+.3g}"
-        if len(values) > 1:
-            error = np.std(values, ddof=1) / np.sqrt(len(values))
-            cell += f" ± {2.0 * error:.2g}"
-        cells.append(cell)
+        gap = between([change[name] for change in changes])
+        error = f" ± {2.0 * gap.error:.2g}" if gap.splits > 1 else ""
+        cells.append(f"{name} {gap.mean:+.3g}{error}")
     return ", ".join(cells)
 
 

@@ -10,10 +10,10 @@ import bnn
 from bnn.priors.conditioning import least_variance
 from bnn.priors.evidence import families
 from bnn.priors.evidence.families import Family, FamilyDensity
+from bnn.priors.warping import straightened
 
 PARTS = ("additive", "arc-cosine")
 VARIANCE = 0.1  # median of the variance of a part, as that of the rougher Matérn kernel
-NO_WARP = 1e-4  # below it (eʷ - 1) / w loses digits, and the warp is a straight line up to w / 8
 ELSEWHERE = 1e6  # length scale of an input that a part of one input does not depend on
 
 
@@ -158,9 +158,9 @@ class ExtendedDensity(FamilyDensity):
     def _inputs(self, eta: Tensor) -> Tensor:
         """Return z, the training inputs warped and mixed as by `bnn.Warped`."""
         warps = eta[self.warps]
-        small = warps.abs() < NO_WARP
-        # The value of a small warp, with the derivative of the warp that is given.
-        warps = warps + torch.where(small, NO_WARP - warps, 0.0).detach()
+        # The values that `bnn.Warped` takes, with the derivatives by the warps that are given.
+        taken = torch.as_tensor(straightened(warps.detach().numpy()))
+        warps = warps + (taken - warps).detach()
         z = torch.log1p(torch.expm1(warps) * torch.as_tensor(self.u)) / warps
         if not self.family.mixed:
             return z

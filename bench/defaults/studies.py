@@ -25,7 +25,8 @@ def parts(problem: Problem, number: int) -> Found:
     families: a part that would explain some of it cannot. The log evidence is Laplace's.
     """
     split = problem.split(number)
-    X, y = split.given["X"], split.given["y"]
+    X = split.given["X"]
+    y = split.given["y"]
     noise = bnn.evidence.fit_mixture(X, y, tails=False)[1]
     variances = np.ravel(covariance_at(noise_of_data(noise, X, y), X))
     relative = np.broadcast_to(variances, len(X)).copy()
@@ -74,8 +75,10 @@ def logarithm(folder: Path, problem: Problem, number: int) -> Found:
     rows = positive_rows(folder, problem)
     tests = public.read_splits(folder / f"{problem.name}.json", len(rows))
     tested = np.isin(np.arange(len(rows)), tests[number])
-    X, y = rows[~tested, :-1], rows[~tested, -1]
-    X_test, y_test = rows[tested, :-1], rows[tested, -1]
+    X = rows[~tested, :-1]
+    y = rows[~tested, -1]
+    X_test = rows[tested, :-1]
+    y_test = rows[tested, -1]
 
     as_it_is = bnn.ExactPosterior().fit(X, y)
     found = {

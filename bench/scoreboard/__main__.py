@@ -23,31 +23,7 @@ PAGES = [
 
 def main() -> None:
     """Run what is not done yet, then write the tables and the picture."""
-    parser = argparse.ArgumentParser("python -m bench.scoreboard", description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder of public sets, see docs/scoreboard.md")
-    parser.add_argument(
-        "--cells",
-        type=Path,
-        default=SHIPPED_TABLES,
-        help="folder with draws of the composite's tables, in draws/DESIGN/dataset.csv",
-    )
-    parser.add_argument("--peers", nargs="+", default=[""], help="beginnings of their names")
-    parser.add_argument("--problems", nargs="+", default=[""], help="beginnings of their names")
-    parser.add_argument("--splits", type=int, default=24, help="of each problem, at most")
-    parser.add_argument("--limit", type=float, default=600, help="processor time of each [s]")
-    parser.add_argument(
-        "--results",
-        type=Path,
-        default=RESULTS,
-        help="file of results, needed for sets of your own (default: that of the guides)",
-    )
-    parser.add_argument("--envs", type=Path, default=ROOT / "build" / "scoreboard")
-    parser.add_argument(
-        "--pages",
-        nargs="*",
-        type=Path,
-        help="that tables are written into; without it the guides, if --results is not given",
-    )
+    parser = _parser()
     given = parser.parse_args()
     if given.splits < 1:
         parser.error(f"--splits {given.splits}: must be 1 or more")
@@ -84,6 +60,35 @@ def main() -> None:
     tables.publish(results.rows, pages)
     if not pages:
         print(tables.differences(tables.Board(results.rows)))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m bench.scoreboard", description=__doc__)
+    parser.add_argument("--data", type=Path, help="folder of public sets, see docs/scoreboard.md")
+    parser.add_argument(
+        "--cells",
+        type=Path,
+        default=SHIPPED_TABLES,
+        help="folder with draws of the composite's tables, in draws/DESIGN/dataset.csv",
+    )
+    parser.add_argument("--peers", nargs="+", default=[""], help="beginnings of their names")
+    parser.add_argument("--problems", nargs="+", default=[""], help="beginnings of their names")
+    parser.add_argument("--splits", type=int, default=24, help="of each problem, at most")
+    parser.add_argument("--limit", type=float, default=600, help="processor time of each [s]")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=RESULTS,
+        help="file of results, needed for sets of your own (default: that of the guides)",
+    )
+    parser.add_argument("--envs", type=Path, default=ROOT / "build" / "scoreboard")
+    parser.add_argument(
+        "--pages",
+        nargs="*",
+        type=Path,
+        help="that tables are written into; without it the guides, if --results is not given",
+    )
+    return parser
 
 
 def _check_pages(pages: list[Path], blocks: Collection[str]) -> None:

@@ -307,10 +307,11 @@ def _measurement_points(
 
 def _others(scaler: BoundsScaler, X: Array, given: Array) -> Ints:
     """Return the numbers of given points that are no training inputs X, each point once."""
-    A, B = scaler.transform(X), scaler.transform(given)
-    to_data = cKDTree(A).query(B, p=np.inf)[0]
-    first = np.unique(np.round(B / _SAME), axis=0, return_index=True)[1]
-    return np.asarray([i for i in np.sort(first) if to_data[i] > _SAME], dtype=int)
+    points = scaler.transform(given)
+    to_data = cKDTree(scaler.transform(X)).query(points, p=np.inf)[0]
+    # The first of equal points; in their order, so that seeds keep their meaning.
+    first = np.sort(np.unique(np.round(points / _SAME), axis=0, return_index=True)[1])
+    return np.asarray(first[to_data[first] > _SAME])
 
 
 @storable
