@@ -47,6 +47,13 @@ class BorderedSystem(Short):
         self.counts = {"factorisations": 0, "cg_iterations": 0}
         self._factor_free: Ints = np.empty(0, int)
         self._factor_diagonal = np.ones(self.n)
+        self.drop_factor()
+
+    def drop_factor(self) -> None:
+        """Let the next `solve` begin with a factor of its own, so that no earlier one decides it.
+
+        An earlier factor changes a solution within its accuracy.
+        """
         self._age = _REFACTORISE_AFTER + 1  # iterations beyond those of a fresh factor
 
     def factorise(self, border: Floats, macro: Floats) -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short
+from fe_data.arrays import Floats, Ints, Short, short
 from fe_data.loading import Loading, Part, advance
 from fe_data.mechanics.problem import RVEProblem, State
 
@@ -35,6 +36,16 @@ class EquilibriumPath(Short):
     state: State
     history: dict[str, Floats]
     counts: dict[str, int]
+
+
+@short
+class Equilibrium(NamedTuple):
+    """A converged state of a path, with everything that decides how the path goes on from it."""
+
+    x: Floats  # (n + 3,) unknowns
+    state: State
+    parts: int  # of the path, up to here
+    largest_stress: float  # norm of the mean stress, up to here [MPa]
 
 
 def solve_load_steps(
@@ -75,6 +86,7 @@ class Stepper:
     """The last converged states (fraction of a part, unknowns), and the steps from there."""
 
     def __init__(self, problem: RVEProblem, tolerance: float):
+        problem.system.drop_factor()  # of an earlier path
         self.problem = problem
         self.tolerance = tolerance
         self.state = State(*problem.matrix.weights.shape)
@@ -98,10 +110,18 @@ class Stepper:
         """Unknowns at the last converged state (n + 3,)."""
         return self.path[-1][1]
 
-    def restart(self, x: Floats, state: State) -> None:
-        """Go back to an equilibrium that was reached before, unknowns and history."""
-        self.path = [(0.0, x)]
-        self.state = state
+    @property
+    def equilibrium(self) -> Equilibrium:
+        """The last converged state; it changes when the stepper goes on without `restart`."""
+        return Equilibrium(self.x, self.state, self.number, self.largest_stress)
+
+    def restart(self, equilibrium: Equilibrium) -> None:
+        """Go back to a converged state. What was tried from there since decides nothing."""
+        self.path = [(1.0, equilibrium.x)]  # the end of a part
+        self.state = equilibrium.state.copy()
+        self.number = equilibrium.parts
+        self.largest_stress = equilibrium.largest_stress
+        self.problem.system.drop_factor()
 
     def turn(self, part: Part, start: Floats) -> None:
         """Begin the next part of the path.

@@ -64,10 +64,13 @@ class MaterialPoint(Short):
             mesh = generate_mesh(Outline(fibres, settings.resolution))
             problem = RVEProblem(discretise(mesh), self.inputs, settings)
         self._stepper = Stepper(problem, settings.tolerance)
-        self._accepted = self._stepper.x.copy(), self._stepper.state.copy()
+        self._accepted = self._stepper.equilibrium
+        self._answered = self._accepted
 
     def respond(self, strain: ArrayLike) -> tuple[Floats, Floats]:
         """Answer a mean strain, from the last state that was accepted.
+
+        The answer depends only on the strains that were accepted. Trials change nothing.
 
         Args:
             strain: Mean strain tensor (3,) xx, yy, xy at the end of the step.
@@ -86,17 +89,20 @@ class MaterialPoint(Short):
             allowed = f"three numbers xx, yy, xy of at most {LARGEST_STRAIN:g}"
             raise ValueError(f"strain = {strain!r:.60}: must be {allowed}")
         stepper = self._stepper
-        x, state = self._accepted
-        stepper.restart(x.copy(), state.copy())
-        macro = x[-3:] * np.array([1.0, 1.0, 0.5])
+        stepper.restart(self._accepted)
+        macro = stepper.x[-3:] * np.array([1.0, 1.0, 0.5])
         with threadpool_limits(limits=1):
             stepper.turn(Part(_NONE_FREE, end, 1), macro)
             stepper.advance(1.0)
             averages = stepper.problem.volume_averages(stepper.x, stepper.integrals)
             stepper.problem.assemble_tangent(stepper.state)
             tangent = stepper.problem.system.condensed()
+        self._answered = stepper.equilibrium
         return averages["stress"][[0, 1, 3]], tangent
 
     def accept(self) -> None:
-        """Make the last answer the state from which the next ones go on."""
-        self._accepted = self._stepper.x.copy(), self._stepper.state.copy()
+        """Make the last answer the state from which the next ones go on.
+
+        A trial that ended in an error is no answer.
+        """
+        self._accepted = self._answered

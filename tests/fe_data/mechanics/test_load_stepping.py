@@ -180,3 +180,16 @@ def test_an_impossible_stress_is_reported(solver):
         pytest.raises(ConvergenceError, match="does not converge at load fraction"),
     ):
         solve_rve(inputs, 1, dataclasses.replace(SMALL, resolution=2.0), beyond, solver=solver)
+
+
+def test_what_a_solver_followed_before_does_not_decide_what_it_finds():
+    """Neither the states of an earlier path nor its factor of the tangent change a later one."""
+    sheared = Loading((None, None, 0.003))
+    rve = solve_rve(INPUTS, 1, Settings(n_fibres=2, resolution=3), sheared)
+    stretched = Loading((0.003, -0.001, 0.0))
+    first = rve.solver.solve(stretched, 3, 1e-5).history
+    for before in (sheared, Loading((0.03, None, None)), stretched):
+        rve.solver.solve(before, 3, 1e-5)
+        again = rve.solver.solve(stretched, 3, 1e-5).history
+        for name, values in first.items():
+            np.testing.assert_array_equal(again[name], values)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fe_data import Inputs, Loading, MaterialPoint, Settings, solve_rve
+from fe_data import ConvergenceError, Inputs, Loading, MaterialPoint, Settings, solve_rve
 
 INPUTS = Inputs(0.2, 400.0, 400.0, 0.4)
 SETTINGS = Settings(n_fibres=2, resolution=3, tolerance=1e-9)
@@ -26,14 +26,71 @@ def test_accepted_steps_are_the_increments_of_a_simulated_path(point):
     np.testing.assert_allclose(found, expected[:, [0, 1, 3]], rtol=1e-7, atol=1e-5)
 
 
-def test_what_is_not_accepted_leaves_no_trace(point):
+def _answer(point, strain):
+    """Stress and tangent in one array; NaN where there is no equilibrium."""
+    try:
+        return np.concatenate([values.ravel() for values in point.respond(strain)])
+    except ConvergenceError:
+        return np.full(12, np.nan)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_answers_depend_on_accepted_states_alone(seed):
+    """A point that tries other strains first answers as one that is asked once, to the last bit."""
+    rng = np.random.default_rng(seed)
+    coarse = Settings(n_fibres=2, resolution=3)
+    searching, direct = (MaterialPoint(INPUTS, 1, coarse) for _ in range(2))
+    accepted = np.zeros(3)
+    for _ in range(3):
+        strain = accepted + 0.06 * rng.normal(size=3)  # large steps, of which some are cut back
+        nearly = strain * (1 + 0.2 * rng.normal(size=3))
+        elsewhere = 0.1 * rng.normal(size=3)
+        for trial in rng.permutation([nearly, elsewhere, strain, nearly])[: rng.integers(4)]:
+            _answer(searching, trial)
+        expected = _answer(direct, strain)
+        np.testing.assert_array_equal(_answer(searching, strain), expected)
+        np.testing.assert_array_equal(_answer(searching, strain), expected)
+        if np.isfinite(expected).all():
+            searching.accept()
+            direct.accept()
+            accepted = strain
+    assert direct._stepper.counts["cutbacks"] > 0
+
+
+def test_a_trial_in_nearly_the_same_direction_converges_as_a_simulated_path_does():
+    """Steps of a second trial that are cut back begin at the accepted state, not before it."""
+    inputs = Inputs(0.3, 400.0, 400.0, 0.4)
+    settings = Settings(n_fibres=4, resolution=2.5)
+    strain = np.array([0.06, -0.05, 0.02])
+    point = MaterialPoint(inputs, 1, settings)
+    point.respond(1.01 * strain)
+    stress, _ = point.respond(strain)
+    path = Loading(tuple(strain), increments=1)
+    simulated = solve_rve(inputs, 1, settings, path, silent=True)
+    assert simulated.path.counts["cutbacks"] > 0
+    np.testing.assert_array_equal(stress, simulated.history["stress"][-1, [0, 1, 3]])
+
+
+def test_an_answer_that_failed_cannot_be_accepted(monkeypatch, point):
+    """What is accepted is the last answer, not the state in which a search for one ended."""
     point.respond(0.5 * END)
     point.accept()
-    stress, tangent = point.respond(END)
-    point.respond(-2.0 * END)
-    again = point.respond(END)
-    np.testing.assert_allclose(again[0], stress, rtol=1e-7)
-    np.testing.assert_allclose(again[1], tangent, rtol=1e-6, atol=1e-6 * tangent.max())
+    expected = point.respond(END)
+
+    advance = point._stepper.advance
+
+    def fail_in_the_middle(end):
+        advance(0.4)
+        raise ConvergenceError(f"no equilibrium at {end}")
+
+    point.respond(0.5 * END)
+    with monkeypatch.context() as patch:
+        patch.setattr(point._stepper, "advance", fail_in_the_middle)
+        with pytest.raises(ConvergenceError):
+            point.respond(-END)
+    point.accept()
+    for found, value in zip(point.respond(END), expected, strict=True):
+        np.testing.assert_allclose(found, value, rtol=1e-6, atol=1e-6 * abs(value).max())
 
 
 def test_the_tangent_is_the_derivative_of_the_stress(point):
