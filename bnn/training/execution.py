@@ -6,6 +6,7 @@ interpreter's lock during its operations, so that whole groups run in parallel. 
 GPU a fixed sequence of kernels is recorded once, as a CUDA graph, and launched as a whole.
 """
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -58,6 +59,14 @@ def capture(function: Callable[[], None], restore: Callable[[], None]) -> Callab
         function()
     restore()
     return graph.replay
+
+
+# A process that is forked has none of the threads of its parent, but PyTorch's pool of OpenMP
+# threads still counts on them: the first operation of a child that splits its work would never
+# end. With one thread no operation splits its work. PyTorch sets one thread in the workers of its
+# DataLoader as well.
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 
 class _Lines:
