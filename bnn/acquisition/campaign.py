@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,8 +13,9 @@ from scipy.stats import qmc
 from sklearn.base import clone
 
 from bnn._seeding import generator
-from bnn._text import described
+from bnn._text import described, short
 from bnn._validation import (
+    LARGEST,
     Array,
     Ints,
     as_array,
@@ -24,30 +25,11 @@ from bnn._validation import (
     check_integer,
     check_kind,
 )
+from bnn.acquisition.campaign_file import FORMAT, VERSION, Run, box_of, outside, read_campaign
 from bnn.acquisition.choice import choose
 from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.scaling import BoundsScaler
-
-FORMAT = "bnn campaign"
-VERSION = 1
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run of the simulator.
-
-    Attributes:
-        round: Number of the round that asked for it.
-        inputs: Its inputs, (n_in,).
-        deviation: Root of the mean variance that was expected after it, see `choose`; None in the
-            first round.
-        outputs: Its results, (n_out,), NaN if it failed; None as long as there are none.
-    """
-
-    round: int
-    inputs: tuple[float, ...]
-    deviation: float | None = None
-    outputs: tuple[float, ...] | None = None
+from bnn.storage.locking import locked
 
 
 class Campaign:
@@ -56,8 +38,9 @@ class Campaign:
     The first round is a Latin hypercube, or inputs that are given. Each later one is what `choose`
     takes from a Latin hypercube of candidates, by the model that is fitted to all results. The
     campaign is kept in one JSON file, which `ask` and `tell` replace in one step. A script that is
-    killed and started again goes on: `ask` returns the inputs again that have no results yet. One
-    script at a time may use the file.
+    killed and started again goes on: `ask` returns the inputs again that have no results yet.
+    Several scripts may use one file: each call reads the file anew, and changes it under a lock.
+    They are asked for the same runs, and the results of a run can be told once.
 
     Args:
         path: The file; if it is there, the campaign in it goes on.
@@ -102,26 +85,28 @@ class Campaign:
         options: Mapping[str, Any] | None = None,
         random_state: int = 0,
     ) -> None:
+        check_kind("path", path, str, os.PathLike)
         self.path = Path(path)
-        pairs = as_points("bounds", bounds)
-        if pairs.shape[1] != 2:
-            raise ValueError(f"bounds has shape {pairs.shape}: must be (n_in, 2)")
-        self._box = BoundsScaler(pairs[:, 0], pairs[:, 1])
+        self._box = box_of(bounds)
         check_count("batch", batch, 1)
         check_count("candidates", candidates, 1)
         check_integer("random_state", random_state, 0)
         check_kind("options", {} if options is None else options, Mapping)
         self.model = ExactPosterior() if model is None else model
+        is_estimator = hasattr(self.model, "fit") and hasattr(self.model, "get_params")
+        if not is_estimator or isinstance(self.model, type):
+            raise ValueError(f"model = {short(model)}: must be None or an estimator")
         self.batch = batch
         self.candidates = candidates
         self.options = dict(options or {})
         self.random_state = random_state
         self._runs: list[Run] = []
         self._stopped = False
-        if self.path.exists():
-            self._read(pairs)
-        else:
-            self._begin(start)
+        if not self.path.exists():
+            with locked(self.path):
+                if not self.path.exists():  # another script may have begun it meanwhile
+                    self._begin(start)
+        self._read()
 
     def __repr__(self) -> str:
         """Return the file, and how many runs have results."""
@@ -145,7 +130,7 @@ class Campaign:
             FileNotFoundError: If there is no file.
             ValueError: If the file is no campaign.
         """
-        return cls(path, _content(Path(path))["bounds"], model, **options)
+        return cls(path, _pairs(read_campaign(Path(path)).box), model, **options)
 
     @property
     def round(self) -> int:
@@ -207,13 +192,20 @@ class Campaign:
         Raises:
             ValueError: If no model can be fitted to the results, or no candidate is admissible.
         """
+        self._read()
         if not len(self._waiting) and not self._stopped:
-            self._choose()
+            new = self._chosen()
+            known = self._runs
+            with locked(self.path):
+                self._read()
+                # Another script may have asked for a round meanwhile, or stopped the campaign.
+                if len(self._runs) == len(known) and not self._stopped:
+                    self._write([*self._runs, *new], stopped=not new)
         waiting = [self._runs[i].inputs for i in self._waiting]
         return np.array([] if self._stopped else waiting).reshape(-1, len(self._box.low))
 
-    def _choose(self) -> None:
-        """Ask for a new round, or stop where no run is worth it."""
+    def _chosen(self) -> list[Run]:
+        """Choose the runs of a new round, none if no run is worth it."""
         # Each round has candidates of its own, the same in a script that is started again.
         drawn = self._hypercube(self.candidates, len(self._runs))
         options = dict(self.options)
@@ -224,8 +216,7 @@ class Campaign:
         deviations = np.sqrt(np.maximum(variances[1:], 0.0)).tolist()
         pairs = zip(drawn[rows].tolist(), deviations, strict=True)
         number = self.round
-        new = [Run(number, tuple(inputs), deviation) for inputs, deviation in pairs]
-        self._write([*self._runs, *new], stopped=not new)
+        return [Run(number, tuple(inputs), deviation) for inputs, deviation in pairs]
 
     def tell(self, X: ArrayLike, y: ArrayLike) -> None:
         """Take results of runs that were asked for, all of them or some, and write them.
@@ -240,22 +231,18 @@ class Campaign:
         """
         points = as_points("X", X)
         values = as_columns("y", as_array("y", y), len(points))
-        sizes = {len(run.outputs) for run in self._runs if run.outputs is not None}
-        if sizes - {values.shape[1]}:
-            raise ValueError(f"y has {values.shape[1]} outputs: must be {sizes.pop()}")
-        if np.isinf(values).any():
-            raise ValueError("y: must be finite, or NaN for a run that failed")
-        runs = list(self._runs)
-        for i, (inputs, outputs) in enumerate(zip(points.tolist(), values.tolist(), strict=True)):
-            places = [k for k, r in enumerate(runs) if r.outputs is None and r.inputs == (*inputs,)]
-            if not places:
-                raise ValueError(f"X[{i}] = {inputs}: was not asked for, or has its results")
-            runs[places[0]] = replace(runs[places[0]], outputs=tuple(outputs))
-        self._write(runs, self._stopped)
+        if np.any(np.abs(values) > LARGEST):
+            needed = f"must be finite and at most {LARGEST:g} in size, or NaN for a run that failed"
+            raise ValueError(f"y: {needed}")
+        with locked(self.path):
+            self._read()
+            self._write(_with_results(self._runs, points, values), self._stopped)
 
     def stop(self) -> None:
         """End the campaign: nothing is asked for any more; results may still be told."""
-        self._write(self._runs, stopped=True)
+        with locked(self.path):
+            self._read()
+            self._write(self._runs, stopped=True)
 
     def _begin(self, start: int | ArrayLike) -> None:
         """Ask for the first round."""
@@ -268,6 +255,8 @@ class Campaign:
                 raise ValueError(
                     f"start has {points.shape[1]} inputs: must be {len(self._box.low)}"
                 )
+            if complaint := outside(points, self._box):
+                raise ValueError(f"start{complaint}")
         self._write([Run(0, tuple(inputs)) for inputs in points.tolist()], stopped=False)
 
     def _hypercube(self, n: int, number: int) -> Array:
@@ -278,7 +267,7 @@ class Campaign:
 
     def _write(self, runs: Sequence[Run], stopped: bool) -> None:
         """Replace the file in one step, and only then what is kept here."""
-        bounds = np.column_stack([self._box.low, self._box.high]).tolist()
+        bounds = _pairs(self._box).tolist()
         head = {"format": FORMAT, "version": VERSION, "bounds": bounds, "stopped": stopped}
         part = self.path.with_name(self.path.name + ".part")
         rows = ",\n".join(json.dumps(_entry(run)) for run in runs)  # a run is a line
@@ -287,35 +276,33 @@ class Campaign:
         self._runs = list(runs)
         self._stopped = stopped
 
-    def _read(self, bounds: Array) -> None:
-        """Take the campaign from its file."""
-        content = _content(self.path)
-        if not np.array_equal(content["bounds"], bounds):
-            given = bounds.tolist()
-            message = f"bounds = {given}: the campaign in {self.path} has {content['bounds']}"
-            raise ValueError(message)
-        try:
-            self._runs = [_run(entry, len(bounds)) for entry in content["runs"]]
-            self._stopped = bool(content["stopped"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{self.path}: a damaged campaign ({error})") from None
-        if not self._runs:
-            raise ValueError(f"{self.path}: a damaged campaign (no runs)")
+    def _read(self) -> None:
+        """Take runs and state from the file, which another script may have changed."""
+        content = read_campaign(self.path)
+        given, there = (_pairs(box).tolist() for box in (self._box, content.box))
+        if given != there:
+            raise ValueError(f"bounds = {given}: the campaign in {self.path} has {there}")
+        self._runs = content.runs
+        self._stopped = content.stopped
 
 
-def _content(path: Path) -> dict[str, Any]:
-    """Return what the file of a campaign holds."""
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: no such file")
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path}: no campaign, or damaged ({error})") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT or "bounds" not in content:
-        raise ValueError(f"{path}: no campaign")
-    if content.get("version") != VERSION:
-        raise ValueError(f"{path}: version {content.get('version')}, this bnn reads {VERSION}")
-    return content
+def _pairs(box: BoundsScaler) -> Array:
+    """Return (low, high) of each input, (n_in, 2)."""
+    return np.column_stack([box.low, box.high])
+
+
+def _with_results(known: Sequence[Run], points: Array, values: Array) -> list[Run]:
+    """Return the runs with the results of some of them; ValueError if they do not fit."""
+    sizes = {len(run.outputs) for run in known if run.outputs is not None}
+    if sizes - {values.shape[1]}:
+        raise ValueError(f"y has {values.shape[1]} outputs: must be {sizes.pop()}")
+    runs = list(known)
+    for i, (inputs, outputs) in enumerate(zip(points.tolist(), values.tolist(), strict=True)):
+        places = [k for k, r in enumerate(runs) if r.outputs is None and r.inputs == (*inputs,)]
+        if not places:
+            raise ValueError(f"X[{i}] = {inputs}: was not asked for, or has its results")
+        runs[places[0]] = replace(runs[places[0]], outputs=tuple(outputs))
+    return runs
 
 
 def _entry(run: Run) -> dict[str, Any]:
@@ -324,17 +311,3 @@ def _entry(run: Run) -> dict[str, Any]:
     if run.outputs is not None:
         found["outputs"] = [None if np.isnan(value) else value for value in run.outputs]
     return found
-
-
-def _run(entry: dict[str, Any], n_in: int) -> Run:
-    """Return a run of a file; ValueError if it does not fit."""
-    outputs = entry["outputs"]
-    run = Run(
-        round=int(entry["round"]),
-        inputs=tuple(map(float, entry["inputs"])),
-        deviation=None if entry["deviation"] is None else float(entry["deviation"]),
-        outputs=None if outputs is None else tuple(np.array(outputs, dtype=float).tolist()),
-    )
-    if len(run.inputs) != n_in:
-        raise ValueError(f"a run has {len(run.inputs)} inputs")
-    return run

@@ -1,0 +1,143 @@
+"""The file of a campaign: its runs, and what is checked when they are read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bnn._validation import LARGEST, Array, as_points
+from bnn.scaling import BoundsScaler
+from bnn.storage.reading import is_number, read_json
+
+FORMAT = "bnn campaign"
+VERSION = 1
+MOST_BYTES = 10**8  # half a million runs
+ROUNDED = 1e-9  # part of the range of an input by which rounding may lead out of the bounds
+KEYS = {"round", "inputs", "deviation", "outputs"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of the simulator.
+
+    Attributes:
+        round: Number of the round that asked for it.
+        inputs: Its inputs, (n_in,).
+        deviation: Root of the mean variance that was expected after it, see `choose`; None in the
+            first round.
+        outputs: Its results, (n_out,), NaN if it failed; None as long as there are none.
+    """
+
+    round: int
+    inputs: tuple[float, ...]
+    deviation: float | None = None
+    outputs: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Content:
+    """What the file of a campaign holds."""
+
+    box: BoundsScaler
+    runs: list[Run]
+    stopped: bool
+
+
+def box_of(bounds: Any) -> BoundsScaler:
+    """Return the bounds of the inputs, (n_in, 2)."""
+    pairs = as_points("bounds", bounds)
+    if pairs.shape[1] != 2:
+        raise ValueError(f"bounds has shape {pairs.shape}: must be (n_in, 2)")
+    return BoundsScaler(pairs[:, 0], pairs[:, 1])
+
+
+def outside(points: Array, box: BoundsScaler) -> str | None:
+    """Say which entry of points, (n, n_in), is the first outside the bounds; None if none is."""
+    room = ROUNDED * (box.high - box.low)
+    wrong = np.argwhere((points < box.low - room) | (points > box.high + room))
+    if not len(wrong):
+        return None
+    i, j = wrong[0]
+    return f"[{i}, {j}] = {points[i, j]:g}: must be from {box.low[j]:g} to {box.high[j]:g}"
+
+
+def read_campaign(path: Path) -> Content:
+    """Read the file of a campaign.
+
+    Args:
+        path: Of the file.
+
+    Returns:
+        What it holds.
+
+    Raises:
+        FileNotFoundError: If there is no file.
+        ValueError: If the file is no campaign, or is damaged.
+    """
+    content = read_json(path, MOST_BYTES)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(f"{path}: no campaign")
+    if content.get("version") != VERSION or content["version"] is True:
+        raise ValueError(f"{path}: version {content.get('version')}, this bnn reads {VERSION}")
+    try:
+        return _checked(content)
+    except ValueError as error:
+        raise ValueError(f"{path}: a damaged campaign ({error})") from None
+
+
+def _checked(content: dict[str, Any]) -> Content:
+    """Return the parts of a campaign; ValueError if one is not as a campaign writes it."""
+    box = box_of(content.get("bounds"))
+    entries = content.get("runs")
+    stopped = content.get("stopped")
+    if not isinstance(stopped, bool):
+        raise ValueError(f"stopped = {stopped!r:.60}: must be true or false")
+    if not isinstance(entries, list) or not entries:
+        raise ValueError("runs: must be a list with at least one run")
+    runs = [_run(f"runs[{i}]", entry, len(box.low)) for i, entry in enumerate(entries)]
+    _check_together(runs, box)
+    return Content(box, runs, stopped)
+
+
+def _run(name: str, entry: Any, n_in: int) -> Run:
+    """Return a run of a file; ValueError if it is not as a campaign writes it."""
+    if not isinstance(entry, dict) or entry.keys() != KEYS:
+        raise ValueError(f"{name} = {entry!r:.60}: must have {', '.join(sorted(KEYS))}")
+    number, deviation = entry["round"], entry["deviation"]
+    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        raise ValueError(f"{name}: round = {number!r:.60}: must be an integer >= 0")
+    if deviation is not None and not is_number(deviation, 0.0):
+        raise ValueError(f"{name}: deviation = {deviation!r:.60}: must be null or >= 0")
+    inputs = _numbers(f"{name}: inputs", entry["inputs"], missing=False)
+    if len(inputs) != n_in:
+        raise ValueError(f"{name} has {len(inputs)} inputs: must be {n_in}")
+    outputs = entry["outputs"]
+    if outputs is not None:
+        outputs = _numbers(f"{name}: outputs", outputs, missing=True)
+    return Run(number, inputs, None if deviation is None else float(deviation), outputs)
+
+
+def _numbers(name: str, values: Any, missing: bool) -> tuple[float, ...]:
+    """Return a row of numbers, with NaN for null where numbers may be missing."""
+    if isinstance(values, list) and values:
+        row = [np.nan if missing and value is None else value for value in values]
+        if all(value is np.nan or is_number(value, -LARGEST, LARGEST) for value in row):
+            return tuple(map(float, row))
+    needed = "numbers or null" if missing else "numbers"
+    raise ValueError(f"{name} = {values!r:.60}: must be {needed}, and at most {LARGEST:g} in size")
+
+
+def _check_together(runs: Sequence[Run], box: BoundsScaler) -> None:
+    """Raise ValueError if a run does not fit the runs before it, or the bounds."""
+    number = 0
+    for i, run in enumerate(runs):
+        if run.round not in ((number, number + 1) if i else (0,)):
+            raise ValueError(f"runs[{i}] has the round {run.round} after round {number}")
+        number = run.round
+    sizes = {len(run.outputs) for run in runs if run.outputs is not None}
+    if len(sizes) > 1:
+        raise ValueError(f"runs have {' and '.join(map(str, sorted(sizes)))} outputs")
+    if complaint := outside(np.array([run.inputs for run in runs]), box):
+        raise ValueError(f"inputs{complaint}")

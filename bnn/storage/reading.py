@@ -1,0 +1,87 @@
+"""Read JSON files of unknown origin: regular files of limited size, finite numbers."""
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any, NoReturn
+
+MOST_DIGITS = 18  # of an integer, so that it has a NumPy type
+
+
+def read_json(path: str | os.PathLike[str], most: int) -> Any:
+    """Read a JSON file.
+
+    Args:
+        path: Of the file.
+        most: Largest size of the file in bytes.
+
+    Returns:
+        The content, as `parse_json` returns it.
+
+    Raises:
+        FileNotFoundError: If there is no file.
+        ValueError: If the file is no regular file, is larger, or is no such JSON.
+    """
+    return parse_json(read_text(path, most), str(path))
+
+
+def read_text(path: str | os.PathLike[str], most: int) -> str:
+    """Read a text file in UTF-8, with the same arguments and errors as `read_json`."""
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file")
+    if not path.is_file():  # a device may have no end, and opening a pipe waits for its writer
+        raise ValueError(f"{path}: must be a regular file")
+    size = path.stat().st_size
+    if size > most:
+        raise ValueError(f"{path} has {size} bytes: must have at most {most}")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: must be text in UTF-8 ({error})") from None
+
+
+def parse_json(text: str, name: str) -> Any:
+    """Return the content of a JSON text.
+
+    Args:
+        text: The text.
+        name: Of its file, for messages.
+
+    Returns:
+        Lists, dictionaries, texts, None, True, False, finite floats and integers of at most 18
+        digits.
+
+    Raises:
+        ValueError: If the text is no JSON, has other numbers, or is nested a thousand deep.
+    """
+    try:
+        return json.loads(
+            text, parse_constant=_refuse, parse_float=_finite_float, parse_int=_short_integer
+        )
+    except RecursionError:
+        raise ValueError(f"{name}: the lists in it are nested too deep") from None
+    except ValueError as error:
+        raise ValueError(f"{name}: must be JSON with finite numbers ({error})") from None
+
+
+def is_number(value: object, low: float = -math.inf, high: float = math.inf) -> bool:
+    """Return whether a value of a JSON file is a number (no truth value) from low to high."""
+    real = isinstance(value, int | float) and not isinstance(value, bool)
+    return real and low <= value <= high  # type: ignore[operator]
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a finite number")
+
+
+def _finite_float(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refuse(text)
+
+
+def _short_integer(text: str) -> int:
+    if len(text.lstrip("-")) > MOST_DIGITS:
+        raise ValueError(f"{text[:20]}... is an integer of more than {MOST_DIGITS} digits")
+    return int(text)
