@@ -89,23 +89,66 @@ def _copied(value: Any) -> Any:
     return value
 
 
+_NO_NUMBERS = bool | np.bool_ | np.timedelta64  # which NumPy and Python would read as numbers
+
+
+def number(name: str, value: object) -> float:
+    """One real number as a float; a ValueError names what is none, such as True or a duration."""
+    require_unmasked(name, value)
+    found = np.asarray(value) if isinstance(value, Real) else _read(value)
+    if found is None or found.ndim or isinstance(value, _NO_NUMBERS):
+        raise ValueError(f"{name} = {value!r:.60} must be a number")
+    try:
+        return float(found)
+    except OverflowError:
+        raise ValueError(f"{name} = {value!r:.60} must be a number below 1.8e308") from None
+
+
 def numbers(name: str, values: ArrayLike) -> Floats:
-    """Real numbers as floats; a ValueError names what is no number."""
+    """Real numbers as floats; a ValueError names what is no number, or has masked entries."""
+    require_unmasked(name, values)
+    found = _read(values)
+    if found is None:
+        raise ValueError(f"{name} = {values!r:.60} must be numbers")
+    return found.astype(float)
+
+
+def _read(values: object) -> NDArray[Any] | None:
+    """Values as an array of integers or floats; None where they are no such numbers."""
     try:
         found = np.asarray(values)
-        if not np.can_cast(found.dtype, float, "same_kind"):
-            raise TypeError
+        listed = np.asarray(values, object).flat if isinstance(values, list | tuple) else ()
     except (TypeError, ValueError, RuntimeError):  # a tensor that has gradients raises the last
-        raise ValueError(f"{name} = {values!r:.60} must be numbers") from None
-    return found.astype(float)
+        return None
+    if found.dtype.kind not in "iuf" or any(isinstance(each, _NO_NUMBERS) for each in listed):
+        return None
+    return found
+
+
+def integers(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    """Integers (n,) below 2**63; a ValueError names what is none."""
+    require_unmasked(name, values)
+    found = _read(values)
+    if found is None or found.ndim != 1 or (found.size and found.dtype.kind == "f"):
+        raise ValueError(f"{name} = {values!r:.60} must be a sequence of integers")
+    if found.size and found.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} = {values!r:.60} must be integers below 2**63")
+    return found.astype(np.int64)
 
 
 def objects(name: str, values: object) -> NDArray[Any]:
     """Values as an array of objects, whose kinds are still to be checked; an error names them."""
+    require_unmasked(name, values)
     try:
         return np.array(values, dtype=object)
     except (TypeError, ValueError, RuntimeError):  # a tensor that has gradients raises the last
         raise ValueError(f"{name} = {values!r:.60} cannot be read as an array") from None
+
+
+def require_unmasked(name: str, values: object) -> None:
+    """Refuse an array with masked entries, whose numbers NumPy would take."""
+    if isinstance(values, np.ma.MaskedArray) and np.any(values.mask):
+        raise ValueError(f"{name} has masked entries: leave them out")
 
 
 def pair_keys(a: Ints, b: Ints, n: int) -> Ints:

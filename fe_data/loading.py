@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short, objects, short
+from fe_data.arrays import Floats, Ints, Short, number, objects, short
 from fe_data.errors import ConvergenceError
-from fe_data.settings import require_integer
+from fe_data.schema import LARGEST_STRAIN
+from fe_data.settings import in_percent, require_integer
 
 AXES = ("xx", "yy", "xy")  # in the order of a loading
-LARGEST_STRAIN = 0.5  # of a component: the kinematics are those of small strain
 MAX_INCREMENTS = 10_000  # of one part of a path
+MAX_PATH = 1_000_000  # increments of a whole path: 100 MB of a record, and hours of one cell
 _SMALLEST_STEP = 1 / 1024  # of an increment
 Vertex = tuple[float | None, float | None, float | None]
 
@@ -89,10 +90,10 @@ class Loading(Short):
                 items *= n
             object.__setattr__(self, name, items)
         before: Any = None
-        for number, vertex in enumerate(zip(self.strain, self.stress, strict=True), start=1):
+        for count, vertex in enumerate(zip(self.strain, self.stress, strict=True), start=1):
             wrong = _what_is_wrong(*vertex, before)
             if wrong:
-                place = f"vertex {number} of the path: " if n > 1 else ""
+                place = f"vertex {count} of the path: " if n > 1 else ""
                 raise ValueError(place + wrong)
             before = vertex
 
@@ -100,6 +101,11 @@ class Loading(Short):
     def vertices(self) -> tuple[Floats, Floats]:
         """Strain (n, 3), NaN where it is free, and stress (n, 3) [MPa] at n vertices."""
         return np.array(self.strain, dtype=float), np.array(self.stress, dtype=float)
+
+    @property
+    def largest_strain(self) -> float:
+        """Largest absolute value of a prescribed strain, 0 where all are free."""
+        return float(np.nan_to_num(np.abs(self.vertices[0])).max())
 
     @property
     def is_uniaxial(self) -> bool:
@@ -112,6 +118,24 @@ class Loading(Short):
         alone = np.isnan(strain[:, 1:]).all() and not stress.any()
         return bool(alone and abs(steps.sum()) == len(steps))
 
+    def total(self, increments: int) -> int:
+        """Number of increments of the whole path.
+
+        Args:
+            increments: Number of increments of each part, if the loading gives none.
+
+        Returns:
+            Their sum.
+
+        Raises:
+            ValueError: If there are more than 1,000,000.
+        """
+        counts: Any = self.increments or (increments,) * len(self.strain)
+        if sum(counts) > MAX_PATH:
+            what = f"the path has {len(counts)} vertices and {sum(counts)} increments in all"
+            raise ValueError(f"loading: {what}, allowed are {MAX_PATH}: give fewer increments")
+        return sum(counts)
+
     def parts(self, increments: int) -> list[Part]:
         """Straight parts of the path, in order.
 
@@ -120,7 +144,11 @@ class Loading(Short):
 
         Returns:
             The parts.
+
+        Raises:
+            ValueError: If there are more than 1,000,000 increments in all.
         """
+        self.total(increments)
         strain, stress = self.vertices
         free = np.isnan(strain)
         end = np.where(free, stress, strain)
@@ -181,7 +209,7 @@ def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]
         what = f"{name} of the loading must be three numbers xx, yy, xy at each vertex"
         example = "(0.02, None, None)" if NoneType in kinds else "(0.0, 100.0, 0.0)"
         raise ValueError(f"{what}, such as {example}: {given!r:.60}")
-    return tuple(tuple(v if v is None else float(v) for v in vertex) for vertex in path)
+    return tuple(tuple(v if v is None else number(name, v) for v in vertex) for vertex in path)
 
 
 def _what_is_wrong(strain: Any, stress: Any, before: Any) -> str:
@@ -191,6 +219,7 @@ def _what_is_wrong(strain: Any, stress: Any, before: Any) -> str:
     for axes, value, force in zip(AXES, strain, stress, strict=True):
         if value is not None and abs(value) > LARGEST_STRAIN:
             allowed = f"allowed are [-{LARGEST_STRAIN}, {LARGEST_STRAIN}]"
+            allowed += in_percent(value, LARGEST_STRAIN)
             return f"strain {axes} = {value} is out of range: {allowed}"
         if value is not None and force:
             return f"stress {force!r} is given for a component of prescribed strain, {axes}"

@@ -1,4 +1,4 @@
-"""The inputs and outputs of a volume element: the one place that lists them.
+"""The inputs and outputs of a volume element, and the bounds of all numbers that a user gives.
 
 Tables, records, comparisons, the command line, the dataset card and the figures ask this module. An
 output that is not `required` may be missing in a table: tables that were made before it exists
@@ -7,6 +7,8 @@ are read without it.
 
 from collections.abc import Container
 from dataclasses import dataclass
+
+from fe_data.arrays import Booleans, Floats
 
 DIMENSIONLESS = "–"
 
@@ -57,9 +59,10 @@ class Input(Quantity):
     """An input, which every table has.
 
     Attributes:
-        allowed: Smallest and largest value that a simulation takes; None where they depend on the
-            hardening law, see `settings.hardening.LAWS`.
+        allowed: Smallest and largest value that any function, file or command takes.
         beta: Shape parameters of the beta distribution of the design "train_beta".
+        or_zero: Whether 0 is allowed below the smallest value.
+        remark: What else a message says about the allowed values.
 
     Examples:
         >>> from fe_data.schema import INPUTS
@@ -67,8 +70,22 @@ class Input(Quantity):
         ((0.05, 0.4), (0.005, 0.5))
     """
 
-    allowed: tuple[float, float] | None
+    allowed: tuple[float, float]
     beta: tuple[float, float]
+    or_zero: bool = False
+    remark: str = ""
+
+    def allows(self, values: Floats) -> Booleans:
+        """Which values (...) are allowed; NaN is not."""
+        low, high = self.allowed
+        inside = (low <= values) & (values <= high)
+        return inside | (values == 0) if self.or_zero else inside
+
+    @property
+    def allowed_text(self) -> str:
+        """The allowed values, for a message."""
+        low, high = self.allowed
+        return f"{'0 or ' if self.or_zero else ''}[{low:g}, {high:g}]{self.remark}"
 
 
 @dataclass(frozen=True)
@@ -106,6 +123,7 @@ INPUTS = (
         # Thin fibres need fine meshes: at the smallest volume fraction there are 134 000 dofs.
         allowed=(0.005, 0.5),
         beta=(2.0, 4.0),
+        or_zero=True,  # the pure matrix
     ),
     Input(
         name="E_f_GPa",
@@ -131,8 +149,9 @@ INPUTS = (
         meaning="hardening exponent of the matrix",
         label="$c_m$",
         bounds=(0.20, 0.55),
-        allowed=None,
+        allowed=(1e-4, 1.0),  # of all laws together, see `settings.hardening.LAWS`
         beta=(3.0, 3.0),
+        remark=", less under some hardening laws",
     ),
 )
 OUTPUTS = (
@@ -207,6 +226,39 @@ OUTPUTS = (
         absolute=True,
     ),
 )
+
+# Bounds of the other numbers that a user gives, by the name of the argument or setting.
+LARGEST_STRAIN = 0.5  # of a component of a mean strain: the kinematics are those of small strain
+LEAST_STRAIN = 1e-4  # at the end of a simulation that finds effective properties
+BOUNDS: dict[str, tuple[float, float]] = {
+    "min_spacing": (1.0, 3.0),
+    # Fibres are condensed as dense matrices: a volume element takes 1 minute and 1.9 GB at the
+    # finest resolution, and each fibre 9 GB at 50.
+    "resolution": (1.0, 25.0),
+    "tolerance": (1e-12, 1e-3),
+    "E_m_GPa": (1e-3, 1e5),
+    "nu_m": (0.0, 0.49),
+    "nu_f": (0.0, 0.49),
+    "a_MPa": (1e-3, 1e6),
+    "fibre_stress_MPa": (1e-3, 1e6),
+    "radii": (1e-3, 0.49),  # sides of the square
+    # Of a hardening table
+    "plastic_strain": (0.0, 10.0),
+    "stress": (1e-3, 1e6),
+    # Of random paths
+    "amplitude": (1e-6, LARGEST_STRAIN / 5),
+    "dilatation": (0.0, 1.0),
+    "length": (0.01, 10.0),
+    # Of mean fields
+    "reference": (0.0, 1.0),
+    "hardening": (1e-3, 1e3),
+    "fluctuation": (0.0, 1.0),
+    "softening": (1e-3, 1.0),
+}
+COUNTS: dict[str, tuple[int, int]] = {
+    "n_fibres": (1, 1000),
+    "increments": (4, 10_000),
+}
 
 INPUT_NAMES = tuple(quantity.name for quantity in INPUTS)
 INPUT_BOUNDS = {quantity.name: quantity.bounds for quantity in INPUTS}

@@ -23,6 +23,8 @@ INCOMPLETE = 1
 REFUSED = 2
 INTERRUPTED = 130
 MAX_LINES = 50  # of problems, printed by verify
+LARGE_STRAIN = 0.1  # of --loading, beyond which its unit is said
+LONG_PATH = 10_000  # increments, about 100 s of a cell
 Dataset = Annotated[
     Path, Argument(parser=options.table, metavar="DIR", help="dataset folder or table")
 ]
@@ -119,7 +121,7 @@ def generate(
         options.require_given_fibres(settings, seed)
     if dask is not None and jobs is not None:
         raise ValueError("--jobs counts local processes: it does not go with --dask")
-    paths = options.loadings(loading, context) or None
+    paths = _loadings(loading, context, settings) or None
     if paths and not anisotropy:  # which is refused beside paths
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
@@ -164,7 +166,7 @@ def rve(
     elif vf is None or fibres is not None:
         raise ValueError("give either --vf or --fibres FILE")
     inputs = options.inputs(vf, E_f_GPa, b_m_MPa, c_m, settings)
-    paths = options.loadings(loading, context)
+    paths = _loadings(loading, context, settings)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: one RVE takes one")
     from fe_data.cli.rve_folder import FIELDS, run_rve
@@ -283,6 +285,18 @@ def import_authors(
     done, refused = import_tables(source, out)
     print(*done, sep="\n", end="\n" if done else "")
     return max([say(reason, INCOMPLETE) for reason in refused], default=OK)
+
+
+def _loadings(loading: Any, context: typer.Context, settings: Settings) -> "list[fe_data.Loading]":
+    """The paths of --loading; says where one is very long, or its strains may be in percent."""
+    paths = options.loadings(loading, context)
+    largest = max((path.largest_strain for path in paths), default=0.0)
+    if largest > LARGE_STRAIN:
+        say(f"--loading goes to a strain of {largest:g}, which is {100 * largest:g} %", OK)
+    longest = max((path.total(settings.increments) for path in paths), default=0)
+    if longest > LONG_PATH:
+        say(f"--loading has a path of {longest} increments: a cell takes minutes or hours", OK)
+    return paths
 
 
 def _report(summary: fe_data.Summary, out: Path) -> int:

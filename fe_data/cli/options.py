@@ -78,7 +78,7 @@ def hardening(text: str) -> Hardening:
         raise typer.BadParameter(f"{text!r} is unknown: allowed are {allowed}")
     file = path(name)
     try:
-        rows = read_numbers(file, ("plastic_strain", "stress_MPa"))
+        rows = read_numbers(file, ("plastic_strain", "stress_MPa"), others=False)
         return HardeningTable(*rows.T.tolist())
     except ValueError as error:
         what = str(error).removeprefix(f"{file}, ")

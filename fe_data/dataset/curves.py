@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fe_data.arrays import Floats, Ints, Short, keep_copies
+from fe_data.arrays import Floats, Ints, Short, integers, numbers
 from fe_data.dataset.record import MAX_BYTES, decode_arrays, write_atomic
 from fe_data.dataset.storage import record_path
 from fe_data.dataset.table import TABLE, import_pandas, load_table, require_frame, table_file
@@ -44,6 +44,11 @@ class Curves(Short):
             the rows are means over arrangements; else None.
         index: (n,) number of the sample of each row; None counts the rows.
 
+    Raises:
+        TypeError: If `histories` is no list of dictionaries.
+        ValueError: If there are no rows, an array is missing or holds other than numbers, or shapes
+            do not match.
+
     Examples:
         >>> from fe_data import load_curves
         >>> curves = load_curves("fe_data/datasets/test_uniform.csv")
@@ -56,7 +61,20 @@ class Curves(Short):
     index: Ints | None = None
 
     def __post_init__(self) -> None:
-        keep_copies(self)
+        require_kind("histories", self.histories, list)
+        if not self.histories:
+            raise ValueError("histories = [] must have a row")
+        rows = [_checked_history(row, history) for row, history in enumerate(self.histories)]
+        object.__setattr__(self, "histories", rows)
+        n = len(rows)
+        if self.std is not None:
+            object.__setattr__(self, "std", numbers("std", self.std))
+            if self.std.shape[:1] != (n,) or self.std.ndim != 2:
+                raise ValueError(f"std of shape {self.std.shape} must be ({n}, increments)")
+        if self.index is not None:
+            object.__setattr__(self, "index", integers("index", self.index))
+            if len(self.index) != n:
+                raise ValueError(f"index has {len(self.index)} numbers where histories has {n}")
 
     @property
     def strain(self) -> Floats:
@@ -284,6 +302,19 @@ def _finite(frame: Any, name: str) -> Floats:
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise TableError(f"frame, row {row}: {name} is empty or not finite")
     return np.asarray(values)
+
+
+def _checked_history(row: int, history: object) -> dict[str, Floats]:
+    """The arrays of a row of histories as numbers, of which strain and stress are needed."""
+    place = f"histories[{row}]"
+    require_kind(place, history, dict)
+    arrays = {name: numbers(f"{place}[{name!r:.60}]", values) for name, values in history.items()}  # type: ignore[attr-defined]
+    for name in ("strain", "stress"):
+        if name not in arrays or arrays[name].ndim != 2 or not arrays[name].size:
+            raise ValueError(f"{place} must have a {name} of shape (increments + 1, components)")
+    if len(arrays["strain"]) != len(arrays["stress"]):
+        raise ValueError(f"{place}: strain and stress have different numbers of increments")
+    return arrays
 
 
 def _column_names(history: Mapping[str, Floats]) -> list[str]:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats, Short, keep_copies
+from fe_data.arrays import Floats, Short, integers
 from fe_data.dataset.table import load_inputs, parse_input
 from fe_data.files.csv_rows import Problems, TableError, parse_float, parse_integer, read_rows
 from fe_data.geometry.microstructure import VF_TOLERANCE, Microstructure
 from fe_data.loading import AXES, Loading
 from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, INPUTS
-from fe_data.settings import MAX_SEED, Inputs, require_integer, require_kind
+from fe_data.settings import MAX_SEED, Inputs, checked_inputs, require_integer, require_kind
 
 FILE_DESIGN = "inputs"
 MAX_SAMPLES = 1_000_000
@@ -71,6 +71,10 @@ class Design(Short):
         fibres: Given arrangements; none for random ones.
         arrangements: (n,) number of each sample's arrangement among `fibres`.
 
+    Raises:
+        ValueError: If an input or a number is out of range, or lengths do not match.
+        TypeError: If the name, a path or an arrangement is of another kind.
+
     Examples:
         >>> import numpy as np
         >>> from fe_data import Design
@@ -91,7 +95,29 @@ class Design(Short):
     arrangements: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __post_init__(self) -> None:
-        keep_copies(self)
+        require_kind("name", self.name, str)
+        plain: dict[str, Any] = {
+            "seed": require_integer("seed", self.seed, 0, MAX_SEED),
+            "inputs": checked_inputs("inputs", self.inputs),
+        }
+        if plain["inputs"].ndim != 2 or not plain["inputs"].size:
+            raise ValueError(f"inputs of shape {plain['inputs'].shape} must be (n, n_in), n >= 1")
+        for name, kind in ("loadings", Loading), ("fibres", Microstructure):
+            require_kind(name, getattr(self, name), tuple, list)
+            plain[name] = tuple(getattr(self, name))
+            for each in plain[name]:
+                require_kind(name, each, kind)
+        n = len(plain["inputs"])
+        for name, length in ("groups", n), ("arrangements", n if plain["fibres"] else 0):
+            plain[name] = integers(name, getattr(self, name))
+            if len(plain[name]) != length:
+                of = f"inputs has {n} rows and fibres {len(plain['fibres'])} arrangements"
+                what = f"{name} has {len(plain[name])} numbers where {length} are needed"
+                raise ValueError(f"{what}: {of}")
+        for number in plain["arrangements"].tolist():
+            require_integer("arrangements", number, 0, len(plain["fibres"]) - 1)
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -324,7 +350,7 @@ def arrangements_from_file(path: Path) -> list[Microstructure]:
     columns = ("x", "y", "radius")
     problems = Problems(path)
     found: dict[int, list[list[Any]]] = {}
-    for line, row in read_rows(path, columns, ("arrangement",)):
+    for line, row in read_rows(path, columns, ("arrangement",), others=False):
         parse = partial(problems.parse, line, row)
         number = parse(parse_integer, "arrangement", 0)
         found.setdefault(number, []).append([parse(parse_float, name) for name in columns])

@@ -213,7 +213,12 @@ def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
 
 
 def _require_possible(design: Design, settings: Settings) -> None:
-    """Refuse fibres that cannot be packed, and b_m and c_m that the hardening does not take."""
+    """Refuse what no cell can have: too long a path, too many fibres, b_m and c_m of other laws."""
+    for number, path in enumerate(design.loadings):
+        try:
+            path.total(settings.increments)
+        except ValueError as error:
+            raise ValueError(f"path {number}: {error}") from None
     fractions = design.inputs[:, INPUT_NAMES.index("vf")].tolist()
     b = design.inputs[:, INPUT_NAMES.index("b_m_MPa")].tolist()
     c = design.inputs[:, INPUT_NAMES.index("c_m")].tolist()

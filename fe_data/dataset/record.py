@@ -25,6 +25,7 @@ import numpy as np
 
 from fe_data.arrays import Floats
 from fe_data.files.reading import UnusualFile, read_arrays
+from fe_data.settings import require_kind
 
 FORMAT = 1
 HEADER = "record"
@@ -89,6 +90,7 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
 
     Raises:
         DamagedRecord: The content is not that of a whole record.
+        TypeError: If `data` is not of type bytes.
 
     Examples:
         >>> import numpy as np
@@ -97,6 +99,7 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
         >>> decode_arrays(encode({"index": 0}, {"strain": np.zeros((51, 4))}))["strain"].shape
         (51, 4)
     """
+    require_kind("data", data, bytes)
     decode_header(data)
     try:
         arrays = read_arrays(data, len(data))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats, Short, keep_copies
+from fe_data.arrays import Floats, Short, integers, numbers, objects
 from fe_data.files.csv_rows import (
     Problems,
     Row,
@@ -20,7 +20,7 @@ from fe_data.files.csv_rows import (
     read_rows,
 )
 from fe_data.schema import INPUT_NAMES, output_names, outputs_among, required_outputs
-from fe_data.settings import Inputs, require_kind
+from fe_data.settings import Inputs, checked_inputs, require_kind
 
 Numbers = NDArray[np.int64]
 TABLE = "dataset.csv"  # the table of a dataset folder
@@ -43,6 +43,10 @@ class Table(Short):
         failed: (m,) index of every sample without outputs.
         output_names: Outputs that the file has: those of the paper at least.
 
+    Raises:
+        ValueError: If an input is out of range, an output is not finite, a name or a status is
+            unknown, or shapes do not match.
+
     Examples:
         >>> from fe_data import load_table
         >>> table = load_table("fe_data/datasets/test_uniform.csv")
@@ -60,7 +64,28 @@ class Table(Short):
     output_names: tuple[str, ...] = field(default_factory=required_outputs)
 
     def __post_init__(self) -> None:
-        keep_copies(self)
+        plain: dict[str, Any] = {"output_names": _known_outputs("output_names", self.output_names)}
+        for name in ("index", "seed", "group", "failed"):
+            plain[name] = integers(name, getattr(self, name))
+        plain["inputs"] = checked_inputs("inputs", self.inputs)
+        plain["outputs"] = numbers("outputs", self.outputs)
+        plain["status"] = objects("status", self.status)
+        n = len(plain["index"])
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("seed", "group", "status"), (n,))
+        shapes |= {"inputs": (n, len(INPUT_NAMES)), "outputs": (n, len(plain["output_names"]))}
+        for name, shape in shapes.items():
+            if plain[name].shape != shape:
+                what = f"{name} of shape {plain[name].shape} must have the shape {shape}"
+                raise ValueError(f"{what}, as index has {n} numbers")
+        if not np.isfinite(plain["outputs"]).all():
+            row = int(np.argwhere(~np.isfinite(plain["outputs"]))[0, 0])
+            raise ValueError(f"outputs, row {row}: a number is not finite")
+        for status in plain["status"].tolist():
+            if not isinstance(status, str) or status not in STATUSES[:2]:
+                raise ValueError(f"status = {status!r:.60} is none of {', '.join(STATUSES[:2])}")
+        plain["status"] = plain["status"].astype("U8")
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -74,12 +99,18 @@ class Table(Short):
         Returns:
             The table.
 
+        Raises:
+            ValueError: If the table has no output of a name.
+
         Examples:
             >>> from fe_data import load_table
             >>> table = load_table("fe_data/datasets/test_uniform.csv")
             >>> table.with_outputs(["nu_eff"]).outputs.shape
             (50, 1)
         """
+        for name in _known_outputs("names", names):
+            if name not in self.output_names:
+                raise ValueError(f"names: the table has no {name}, but {self.output_names}")
         columns = [self.output_names.index(name) for name in names]
         # In rows, as tables are read: sums of columns would round differently.
         outputs = np.ascontiguousarray(self.outputs[:, columns])
@@ -129,6 +160,16 @@ class Table(Short):
         texts = frame[names].astype(object).where(frame[names].notna(), None)
         rows = (dict(zip(names, map(format_value, row), strict=True)) for row in texts.to_numpy())
         return _table(enumerate(rows), Problems(Path("frame"), place="row"))
+
+
+def _known_outputs(argument: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Names of outputs, each of which is one of the schema."""
+    listed = tuple(names) if isinstance(names, Sequence) and not isinstance(names, str) else ()
+    known = output_names()
+    if not listed or any(name not in known for name in listed) or len({*listed}) < len(listed):
+        what = f"{argument} = {names!r:.60} must be different names"
+        raise ValueError(f"{what} out of {', '.join(known)}")
+    return listed
 
 
 def table_columns(outputs: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -97,7 +97,8 @@ def read_rows(
             header = _header(path, next(reader, []), required)
             wanted = {name: header.index(name) for name in (*required, *optional) if name in header}
             if not others and (strange := [name for name in header if name not in wanted]):
-                what = f"column {strange[0]!r} is unknown: allowed are {', '.join(optional)}"
+                allowed = ", ".join((*required, *optional))
+                what = f"column {strange[0]!r:.60} is unknown: allowed are {allowed}"
                 raise TableError(f"{path}, line 1: {what}")
             for entries in filter(None, reader):
                 if len(entries) != len(header):
@@ -155,10 +156,10 @@ def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str
     return header
 
 
-def read_numbers(path: Path, names: Sequence[str]) -> Floats:
+def read_numbers(path: Path, names: Sequence[str], *, others: bool = True) -> Floats:
     """Finite numbers (n, len(names)) of columns; a TableError names every bad entry."""
     problems = Problems(path)
-    rows = read_rows(path, names, ())
+    rows = read_rows(path, names, (), others=others)
     numbers = [[problems.parse(*row, parse_float, name) for name in names] for row in rows]
     problems.raise_if_any()
     return np.array(numbers, float)

@@ -7,6 +7,7 @@ import numpy as np
 
 from fe_data.arrays import Booleans, Floats, Short, numbers
 from fe_data.errors import MicrostructureError
+from fe_data.schema import BOUNDS
 from fe_data.settings import require_between
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
@@ -29,8 +30,9 @@ _SIZES_CANDIDATES = 512
 _SIZES_BATCHES = 128
 # Least distance of the centres of any two fibres, or of each two, (n, n).
 Distance = float | Floats
+_CENTRES = (-0.5, 1.5)  # given ones: an image of a fibre may lie outside the square, [0, 1]
+_SAME = 1e-3  # distance of the centres of one fibre that is listed twice, in radii
 VF_TOLERANCE = 1e-3  # between an input vf and the volume fraction of given fibres
-RADII = (0.001, 0.49)  # least and largest, in sides of the square
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,12 +40,12 @@ class Microstructure(Short):
     """Circular fibres in the unit square, periodic in x and y.
 
     Attributes:
-        centres: (n, 2) in sides of the square, taken modulo 1.
+        centres: (n, 2) in sides of the square, from -0.5 to 1.5, taken modulo 1.
         radii: (n,) in sides of the square, or one number for all fibres.
 
     Raises:
-        ValueError: If these are not finite numbers of these shapes, a radius is out of range, or
-            two fibres overlap.
+        ValueError: If these are not finite numbers of these shapes, a centre or a radius is out of
+            range, or two fibres overlap.
 
     Examples:
         >>> two_radii = Microstructure([[0.3, 0.3], [0.75, 0.7]], [0.2, 0.1])
@@ -64,29 +66,58 @@ class Microstructure(Short):
             raise ValueError(
                 f"radii {radii.shape} must be one number or one for each of {n} centres"
             )
+        _require_in_sides(centres)
         object.__setattr__(self, "centres", np.mod(centres, 1.0))
         object.__setattr__(self, "radii", np.broadcast_to(radii, n))
         for fibre, radius in enumerate(self.radii.tolist()):
-            require_between(f"radii[{fibre}]", radius, *RADII, unit=" sides of the square")
-        self._require_apart()
+            require_between(
+                f"radii[{fibre}]", radius, *BOUNDS["radii"], unit=" sides of the square"
+            )
+        self._require_apart(centres)
 
-    def _require_apart(self) -> None:
-        """Refuse fibres that overlap."""
+    def _require_apart(self, given: Floats) -> None:
+        """Refuse fibres that overlap; `given` are their centres before they were moved inside."""
         radii = self.radii
         distance = periodic_distances(self.centres, self.centres)
         np.fill_diagonal(distance, 1.0)
         overlap = radii[:, None] + radii - distance
-        if overlap.max(initial=-1.0) >= 0.0:
-            i, j = np.unravel_index(overlap.argmax(), overlap.shape)
-            raise ValueError(
-                f"fibres {i} and {j} overlap: centres {distance[i, j]:.6g} apart, "
-                f"radii {radii[i]:.6g} and {radii[j]:.6g}"
-            )
+        if overlap.max(initial=-1.0) < 0.0:
+            return
+        i, j = np.unravel_index(overlap.argmax(), overlap.shape)
+        pair = f"fibres {i} and {j}"
+        if distance[i, j] < _SAME * radii[i]:
+            x, y = given[i]
+            u, v = given[j]
+            what = f"are one fibre listed twice, at ({x:g}, {y:g}) and ({u:g}, {v:g})"
+            raise ValueError(f"{pair} {what}: give each fibre once, without its periodic images")
+        apart = f"centres {distance[i, j]:.6g} apart, radii {radii[i]:.6g} and {radii[j]:.6g}"
+        if np.hypot(*(given[i] - given[j])) < radii[i] + radii[j]:
+            raise ValueError(f"{pair} overlap: {apart}")
+        shift = np.round(self.centres[i] - self.centres[j])
+        x, y = self.centres[j] + shift
+        raise ValueError(
+            f"{pair} overlap across the edge of the periodic square, where fibre {j} comes back "
+            f"at ({x:g}, {y:g}): {apart}"
+        )
 
     @property
     def volume_fraction(self) -> float:
         """Area fraction of the fibres [-]."""
         return float(math.pi * (self.radii**2).sum())
+
+
+def _require_in_sides(centres: Floats) -> None:
+    """Refuse centres so far outside the square that they are probably in another unit."""
+    low, high = _CENTRES
+    outside = np.flatnonzero(((centres < low) | (centres > high)).any(axis=1))
+    if outside.size:
+        side = np.ptp(centres, axis=0).max() if len(centres) > 1 else np.abs(centres).max()
+        x, y = centres[outside[0]]
+        raise ValueError(
+            f"centres[{outside[0]}] = ({x:g}, {y:g}) is out of range: allowed is "
+            f"[{low:g}, {high:g}] sides of the square. If centres and radii are in another "
+            f"unit, divide both by the side, which is then about {side:.3g}"
+        )
 
 
 def largest_volume_fraction(n_fibres: int, min_spacing: float) -> float:
@@ -216,9 +247,9 @@ def _radii_and_distances(
     # r_i = s ξ_i with s from the volume fraction, π Σ r_i² = vf
     drawn = np.sort(RADII_LAWS[law].draw(rng, n, cov))[::-1]
     radii = drawn * math.sqrt(vf / (math.pi * (drawn**2).sum()))
-    if radii[-1] < RADII[0]:
+    if radii[-1] < (smallest := BOUNDS["radii"][0]):
         raise MicrostructureError(
-            f"the smallest of {n} fibres has the radius {radii[-1]:.2g}: at least {RADII[0]:g} of "
+            f"the smallest of {n} fibres has the radius {radii[-1]:.2g}: at least {smallest:g} of "
             "the side is meshed"
         )
     return radii, min_spacing * (radii[:, None] + radii)

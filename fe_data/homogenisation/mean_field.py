@@ -22,8 +22,8 @@ from scipy.special import ndtr, roots_hermitenorm
 from fe_data.arrays import Booleans, Floats, Short, numbers
 from fe_data.errors import FitError
 from fe_data.mechanics.properties import elastic_constants, equivalent_strain, moduli, von_mises
-from fe_data.schema import INPUT_NAMES
-from fe_data.settings import Inputs, Settings, require_between, require_c, require_kind
+from fe_data.schema import BOUNDS, INPUT_NAMES
+from fe_data.settings import Settings, checked_inputs, require_between, require_c, require_kind
 
 # How p_sigma follows from the root mean square of the fibres' stress: reference medium, threshold
 # over `fibre_stress_MPa`, and spread of the stress' logarithm. They are fitted to the 20 means of
@@ -43,12 +43,6 @@ _NODES, _WEIGHTS = roots_hermitenorm(9)
 # Where b_eff and c_eff are near those of cells (docs/fe_model.md), and the least b_m at all.
 _HOLDS = {"b_m": (250.0, 1000.0), "c_m": (0.2, 0.55)}
 _LEAST_HARDENING_MPa = 50.0
-_BOUNDS = {
-    "reference": (0, 1),
-    "hardening": (1e-3, 1e3),
-    "fluctuation": (0, 1),
-    "softening": (1e-3, 1),
-}
 _STEP = 1e-20j  # imaginary: derivatives have no rounding error (Squire & Trapp, SIAM Rev. 40, 1998)
 # Outputs that mean fields have a model for.
 MODELLED = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
@@ -214,19 +208,19 @@ def _require_measured(cells: "Cells") -> None:
 
 def _checked_inputs(inputs: ArrayLike) -> Floats:
     """Inputs as an array of numbers in range."""
-    X = numbers("inputs", inputs)
-    if X.ndim == 0 or X.shape[-1] != len(INPUT_NAMES):
-        raise ValueError(f"inputs of shape {X.shape} must have {len(INPUT_NAMES)} columns")
-    for row in X.reshape(-1, len(INPUT_NAMES)):
-        require_c(Inputs(*row.tolist()).c_m, "power")
+    X = checked_inputs("inputs", inputs)
+    c = X[..., INPUT_NAMES.index("c_m")]
+    if c.size:  # all are in range where the smallest and the largest are
+        require_c(float(c.min()), "power")
+        require_c(float(c.max()), "power")
     return X
 
 
 def _checked_parameter(name: str, values: ArrayLike) -> Floats:
     """One of the parameters beside inputs and settings as an array of numbers in range."""
     found = numbers(name, values)
-    low, high = _BOUNDS[name]
-    for value in found.ravel().tolist():
+    low, high = BOUNDS[name]
+    for value in found[~((low <= found) & (found <= high))].tolist():
         require_between(name, value, low, high)
     return found
 

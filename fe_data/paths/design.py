@@ -11,9 +11,9 @@ import numpy as np
 
 from fe_data.arrays import Floats
 from fe_data.dataset.design import Design, checked_sizes
-from fe_data.loading import LARGEST_STRAIN, Loading
-from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES
-from fe_data.settings import require_between, require_integer
+from fe_data.loading import Loading
+from fe_data.schema import BOUNDS, INPUT_BOUNDS, INPUT_NAMES
+from fe_data.settings import require_between, require_integer, require_kind
 
 INCREMENTS = 100
 AMPLITUDE = 0.02  # standard deviation of both shears of a walk
@@ -22,6 +22,7 @@ LENGTH = 0.15  # of the kernel of a walk, whose time goes from 0 to 1
 LARGER = 1.5  # factor on the strains of a walk that was not learnt
 _JITTER = 1e-8  # of the variance, on the diagonal: the kernel is singular in double precision
 _LEGS = (20, 40, 40)  # increments of a cycle: to the end, to its opposite, and back
+_MAX_INCREMENTS = 10_000  # of a walk: its kernel then takes 0.8 GB
 _TENSION = 0.05  # largest strain of the test of the paper
 
 
@@ -68,6 +69,7 @@ def random_walk(
         Strain tensor (increments, 3), xx, yy, xy, from the first increment on.
 
     Raises:
+        TypeError: If `rng` is no generator.
         ValueError: If a number is out of range.
 
     Examples:
@@ -76,10 +78,11 @@ def random_walk(
         >>> random_walk(np.random.default_rng(0), increments=50).shape
         (50, 3)
     """
-    require_between("amplitude", amplitude, 0.0, LARGEST_STRAIN / 5)
-    require_between("dilatation", dilatation, 0.0, 1.0)
-    require_between("length", length, 0.01, 10.0)
-    require_integer("increments", increments, 1, 10_000)
+    require_kind("rng", rng, np.random.Generator)
+    amplitude = require_between("amplitude", amplitude, *BOUNDS["amplitude"])
+    dilatation = require_between("dilatation", dilatation, *BOUNDS["dilatation"])
+    length = require_between("length", length, *BOUNDS["length"])
+    increments = require_integer("increments", increments, 1, _MAX_INCREMENTS)
     t = np.arange(1, increments + 1) / increments
     # k(t, s) - k(t, 0) k(0, s) with k(t, s) = exp(-(t - s)² / 2L²)
     start = np.exp(-0.5 * (t / length) ** 2)
@@ -103,13 +106,18 @@ def cycle(rng: np.random.Generator, *, amplitude: float = AMPLITUDE) -> Loading:
     Returns:
         The path, in 100 increments.
 
+    Raises:
+        TypeError: If `rng` is no generator.
+        ValueError: If the amplitude is out of range.
+
     Examples:
         >>> import numpy as np
         >>> from fe_data import cycle
         >>> cycle(np.random.default_rng(0)).increments
         (20, 40, 40)
     """
-    require_between("amplitude", amplitude, 1e-6, LARGEST_STRAIN / 5)
+    require_kind("rng", rng, np.random.Generator)
+    amplitude = require_between("amplitude", amplitude, *BOUNDS["amplitude"])
     angle = rng.uniform(0.0, 2.0 * np.pi)
     volume = rng.standard_normal()
     half, shear = np.sqrt(2.0) * amplitude * np.array([np.cos(angle), np.sin(angle)])

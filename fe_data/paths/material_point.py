@@ -11,16 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from fe_data.arrays import Floats, Ints, Short
+from fe_data.arrays import Floats, Ints, Short, numbers
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.outline import Outline
-from fe_data.loading import LARGEST_STRAIN, Part
+from fe_data.loading import Part
 from fe_data.mechanics.elements import discretise
 from fe_data.mechanics.load_stepping import Stepper
 from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.rve import arrange_fibres
-from fe_data.settings import Inputs, Settings, require_kind
+from fe_data.schema import LARGEST_STRAIN
+from fe_data.settings import Inputs, Settings, in_percent, require_kind
 
 _NONE_FREE: Ints = np.empty(0, int)
 
@@ -84,9 +85,10 @@ class MaterialPoint(Short):
 
         A `ConvergenceError` says that no equilibrium was found, even in smaller steps.
         """
-        end = np.asarray(strain, dtype=float)
+        end = numbers("strain", strain)
         if end.shape != (3,) or not (np.abs(end) <= LARGEST_STRAIN).all():
             allowed = f"three numbers xx, yy, xy of at most {LARGEST_STRAIN:g}"
+            allowed += in_percent(float(np.abs(end).max(initial=0.0)), LARGEST_STRAIN)
             raise ValueError(f"strain = {strain!r:.60}: must be {allowed}")
         stepper = self._stepper
         stepper.restart(self._accepted)

@@ -13,7 +13,7 @@ from fe_data.files.reading import most_unpacked, read_arrays, read_file
 from fe_data.loading import AXES
 from fe_data.paths.design import PATH_SETS
 from fe_data.schema import INPUT_NAMES
-from fe_data.settings import require_kind
+from fe_data.settings import checked_inputs, require_kind
 
 SHIPPED = Path(__file__).parents[1] / "datasets" / "paths"
 MAX_FILE = 500_000_000  # bytes
@@ -31,7 +31,8 @@ class Paths(Short):
         stress: (n, arrangements, increments, 3) mean stress xx, yy, xy [MPa] of each arrangement.
 
     Raises:
-        ValueError: If an array has another shape, or a number that is not finite.
+        ValueError: If an array has another shape or a number that is not finite, or an input is out
+            of range.
 
     Examples:
         >>> from fe_data import load_paths
@@ -60,9 +61,10 @@ class Paths(Short):
             if values.shape != shapes[name] or not values.size:
                 what = f"{name} has the shape {values.shape}"
                 raise ValueError(f"{what}: {_SHAPES} are needed, of the same n and increments")
-            if not np.isfinite(values).all():
+            if name != "inputs" and not np.isfinite(values).all():
                 row = int(np.argwhere(~np.isfinite(values))[0, 0])
                 raise ValueError(f"{name}, row {row}: a number is not finite")
+        checked_inputs("inputs", self.inputs)
 
     def __len__(self) -> int:
         return len(self.inputs)

@@ -1,22 +1,23 @@
 """What a user may choose: the inputs and settings of a simulation and its hardening law."""
 
-from fe_data.settings.hardening import HardeningTable
-from fe_data.settings.simulation import (
+from fe_data.settings.checks import (
     MAX_SEED,
-    Inputs,
-    Settings,
+    checked_inputs,
+    in_percent,
     require_between,
-    require_c,
     require_integer,
     require_kind,
-    require_parameters,
 )
+from fe_data.settings.hardening import HardeningTable
+from fe_data.settings.simulation import Inputs, Settings, require_c, require_parameters
 
 __all__ = [
     "MAX_SEED",
     "HardeningTable",
     "Inputs",
     "Settings",
+    "checked_inputs",
+    "in_percent",
     "require_between",
     "require_c",
     "require_integer",

@@ -18,17 +18,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fe_data.arrays import Floats, Short, objects
+from fe_data.arrays import Floats, Short, number, numbers, objects
+from fe_data.schema import BOUNDS
+from fe_data.settings.checks import in_percent, require_between
 
 LawName = Literal["power", "voce"]
 # Numbers by which compiled functions know the laws.
 POWER = 0
 VOCE = 1
 TABLE = 2
-# Bounds of a yield stress [MPa], of a table and of `Settings.a_MPa`.
-SMALLEST_STRESS = 1e-3
-LARGEST_STRESS = 1e6
-LARGEST_STRAIN = 1e3  # plastic, of a table
+# Largest plastic strain of all rows but the last, which may lie far beyond what a cell reaches.
+# Other rows with more are probably in percent.
+_LARGEST_MEASURED = 1.0
 SMALLEST_STEP = 1e-12  # of the plastic strain from row to row: slopes stay finite
 MAX_ROWS = 1000  # of a table: a dataset's configuration holds them
 # Under a table the inputs b_m and c_m of a cell have these values: nothing hardens beside it.
@@ -105,8 +106,9 @@ class HardeningTable(Short):
     """Yield stress of the matrix by rows, linear between them and constant beyond the last one.
 
     Attributes:
-        plastic_strain: Accumulated plastic strain p of each row [-]: the first is 0, each is larger
-            than the one before, the last at most 1000.
+        plastic_strain: Accumulated plastic strain p of each row [-], a fraction and not percent:
+            the first is 0, each is larger than the one before, all are at most 1 but the last,
+            which is at most 10.
         stress: Yield stress there [MPa], from 0.001 to 10⁶: no row has less than the one before.
             The first one is the initial yield stress.
 
@@ -125,8 +127,8 @@ class HardeningTable(Short):
     stress: Sequence[float]
 
     def __post_init__(self) -> None:
-        strain = _plain_row("plastic_strain", self.plastic_strain, 0.0, LARGEST_STRAIN)
-        stress = _plain_row("stress", self.stress, SMALLEST_STRESS, LARGEST_STRESS)
+        strain = _plain_row("plastic_strain", self.plastic_strain)
+        stress = _plain_row("stress", self.stress)
         if len(stress) != len(strain):
             raise ValueError(
                 f"stress has {len(stress)} values where plastic_strain has {len(strain)}"
@@ -134,6 +136,10 @@ class HardeningTable(Short):
         if strain[0] != 0.0:
             raise ValueError(f"plastic_strain begins at {strain[0]!r}: its first value must be 0")
         _require_growing("plastic_strain", strain, SMALLEST_STEP)
+        if strain[-2] > _LARGEST_MEASURED:
+            what = f"plastic_strain = {strain[-2]!r}: at most {_LARGEST_MEASURED:g} is allowed"
+            hint = in_percent(strain[-2], _LARGEST_MEASURED)
+            raise ValueError(f"{what} in all rows but the last{hint}")
         _require_growing("stress", stress, 0.0)
         object.__setattr__(self, "plastic_strain", strain)
         object.__setattr__(self, "stress", stress)
@@ -147,7 +153,7 @@ class HardeningTable(Short):
         Returns:
             Yield stress (...) [MPa].
         """
-        return np.interp(np.asarray(p, float), self.plastic_strain, self.stress)
+        return np.interp(numbers("p", p), self.plastic_strain, self.stress)
 
     @property
     def segments(self) -> Floats:
@@ -180,23 +186,24 @@ def law_of(hardening: Hardening) -> HardeningLaw:
     return hardening.law if isinstance(hardening, HardeningTable) else LAWS[hardening]
 
 
-def _plain_row(name: str, values: object, low: float, high: float) -> tuple[float, ...]:
+def _plain_row(name: str, values: object) -> tuple[float, ...]:
     """Numbers as a tuple of floats; what is out of bounds or NaN is refused."""
     given = objects(name, values)
     if given.ndim != 1 or not all(isinstance(value, Real) for value in given):
         raise ValueError(f"{name} = {values!r:.60} must be a sequence of numbers")
     if not 2 <= len(given) <= MAX_ROWS:
         raise ValueError(f"{name} has {len(given)} values: allowed are 2 to {MAX_ROWS}")
-    for value in given:
-        if not low <= value <= high:
-            allowed = f"[{low:g}, {high:g}]"
-            raise ValueError(f"{name} = {value!r:.60} is out of range: allowed is {allowed}")
-    return tuple(float(value) for value in given)
+    low, high = BOUNDS[name]
+    row = [number(name, value) for value in given]
+    for value in row:
+        hint = in_percent(value, high) if name == "plastic_strain" else ""
+        require_between(name, value, low, high, unit=hint)
+    return tuple(row)
 
 
 def _require_growing(name: str, row: tuple[float, ...], step: float) -> None:
     """Refuse numbers that do not grow by a step, or that fall where it is zero."""
-    for number, (before, after) in enumerate(itertools.pairwise(row), start=2):
+    for line, (before, after) in enumerate(itertools.pairwise(row), start=2):
         if not after - before >= step:
             must = f"must grow by at least {step:g}" if step else "must not fall"
-            raise ValueError(f"{name} {must}: it is {after!r} in row {number} after {before!r}")
+            raise ValueError(f"{name} {must}: it is {after!r} in row {line} after {before!r}")

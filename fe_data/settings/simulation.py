@@ -1,45 +1,41 @@
 """The inputs and settings of a simulation, which are validated on construction."""
 
 import dataclasses
-import operator
 from dataclasses import dataclass
-from typing import SupportsIndex
 
-from fe_data.arrays import Short
-from fe_data.schema import INPUTS
-from fe_data.settings.hardening import (
-    LARGEST_STRESS,
-    LAWS,
-    SMALLEST_STRESS,
-    UNUSED_B_AND_C,
-    Hardening,
-    HardeningTable,
-    LawName,
+import numpy as np
+
+from fe_data.arrays import Short, number
+from fe_data.schema import BOUNDS, COUNTS, LARGEST_STRAIN, LEAST_STRAIN
+from fe_data.settings.checks import (
+    in_percent,
+    require_allowed,
+    require_between,
+    require_integer,
+    require_kind,
 )
+from fe_data.settings.hardening import LAWS, UNUSED_B_AND_C, Hardening, HardeningTable, LawName
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
-# Fibres are condensed as dense matrices: a volume element takes 1 minute and 1.9 GB at this
-# resolution, and each fibre 9 GB at 50.
-FINEST_RESOLUTION = 25.0
-MAX_SEED = 2**63 - 1
+# Settings that `schema.BOUNDS` has, beside those that are counted or have a rule of their own.
+_BOUNDED = (
+    "min_spacing",
+    "resolution",
+    "tolerance",
+    "E_m_GPa",
+    "nu_m",
+    "nu_f",
+    "a_MPa",
+    "fibre_stress_MPa",
+)
 
 
-def require_between(
-    name: str, value: float, low: float, high: float, *, also: str = "", unit: str = ""
-) -> None:
-    """Refuse a value out of bounds or NaN; in the message `also` and `unit` enclose its range."""
+def require_c(value: float, law: LawName) -> None:
+    """Refuse a c_m that is NaN or out of the bounds of a hardening law."""
+    low, high = LAWS[law].c_bounds
     if not low <= value <= high:
-        allowed = f"{also}[{low:g}, {high:g}]{unit}"
-        raise ValueError(f"{name} = {value!r} is out of range: allowed is {allowed}")
-
-
-def require_c(value: float, *laws: LawName) -> None:
-    """Refuse a c_m that is NaN or out of the bounds of each of these hardening laws."""
-    bounds = {law: LAWS[law].c_bounds for law in laws}
-    if not any(low <= value <= high for low, high in bounds.values()):
-        ranges = [f"[{low:g}, {high:g}] under {law!r}" for law, (low, high) in bounds.items()]
-        allowed = ", ".join(ranges)
-        raise ValueError(f"c_m = {value!r} is out of range: allowed is {allowed} hardening")
+        allowed = f"[{low:g}, {high:g}] under {law!r} hardening"
+        raise ValueError(f"c_m = {value!r} is out of range: allowed is {allowed}")
 
 
 def require_parameters(b: float, c: float, hardening: Hardening) -> None:
@@ -52,43 +48,18 @@ def require_parameters(b: float, c: float, hardening: Hardening) -> None:
         )
 
 
-def require_integer(name: str, value: SupportsIndex, low: int, high: int) -> int:
-    """The value as Python's integer; a ValueError names the field, the value and the range."""
-    refusal = f"{name} = {value!r} is out of range: allowed are integers in [{low}, {high}]"
-    if isinstance(value, bool):
-        raise ValueError(refusal)
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ValueError(refusal) from None
-    if not low <= number <= high:
-        raise ValueError(refusal)
-    return number
-
-
-def require_kind(name: str, value: object, *kinds: type) -> None:
-    """Refuse a value of another type with a TypeError that names it."""
-    if not isinstance(value, kinds):
-        allowed = " or ".join(kind.__name__ for kind in kinds)
-        raise TypeError(f"{name} = {value!r:.60} must be of type {allowed}")
-
-
 def _take_plain_numbers(values: "Inputs | Settings") -> None:
     """Replace each number by the int or float of its field, so that 100 and 100.0 are the same."""
     for item in dataclasses.fields(values):
         value = getattr(values, item.name)
-        if item.type not in (Hardening, RadiiName) and (
-            value is not None or item.default is not None
-        ):
-            integer = item.type is int
-            try:
-                if isinstance(value, str):  # float() accepts texts
-                    raise TypeError
-                plain = operator.index(value) if integer else float(value)
-            except (TypeError, ValueError, OverflowError):
-                kind = "an integer" if integer else "a number"
-                raise ValueError(f"{item.name} = {value!r} must be {kind}") from None
-            object.__setattr__(values, item.name, plain)
+        if item.type in (Hardening, RadiiName) or (value is None and item.default is None):
+            continue
+        plain: float
+        if item.type is int:
+            plain = require_integer(item.name, value, *COUNTS[item.name])
+        else:
+            plain = number(item.name, value)
+        object.__setattr__(values, item.name, plain)
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,14 +90,7 @@ class Inputs(Short):
 
     def __post_init__(self) -> None:
         _take_plain_numbers(self)
-        for quantity in INPUTS:
-            value = getattr(self, quantity.name)
-            if quantity.allowed is None:
-                require_c(value, *LAWS)
-            elif quantity.name != "vf":
-                require_between(quantity.name, value, *quantity.allowed)
-            elif value != 0.0:
-                require_between(quantity.name, value, *quantity.allowed, also="0 or ")
+        require_allowed(np.array(dataclasses.astuple(self)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,22 +151,13 @@ class Settings(Short):
             object.__setattr__(self, "hardening", HardeningTable(**given))  # as files hold it
         if isinstance(self.hardening, HardeningTable):
             self._take_initial_stress(self.hardening)
-        for name, low, high in (
-            ("n_fibres", 1, 1000),
-            ("min_spacing", 1.0, 3.0),
-            ("increments", 4, 10000),
-            ("tolerance", 1e-12, 1e-3),
-            ("E_m_GPa", 1e-3, 1e5),
-            ("nu_m", 0.0, 0.49),
-            ("nu_f", 0.0, 0.49),
-            ("a_MPa", SMALLEST_STRESS, LARGEST_STRESS),
-            ("fibre_stress_MPa", 1e-3, 1e6),
-        ):
-            require_between(name, getattr(self, name), low, high)
-        if not -0.5 <= self.strain <= -1e-4:
-            require_between("strain", self.strain, 1e-4, 0.5, also="[-0.5, -0.0001] or ")
-        if self.resolution is not None:
-            require_between("resolution", self.resolution, 1.0, FINEST_RESOLUTION)
+        for name in _BOUNDED:
+            if getattr(self, name) is not None:  # as a resolution may be
+                require_between(name, getattr(self, name), *BOUNDS[name])
+        if not LEAST_STRAIN <= abs(self.strain) <= LARGEST_STRAIN:
+            allowed = f"[{-LARGEST_STRAIN:g}, {-LEAST_STRAIN:g}] or [{LEAST_STRAIN:g}, "
+            allowed += f"{LARGEST_STRAIN:g}]{in_percent(self.strain, LARGEST_STRAIN)}"
+            raise ValueError(f"strain = {self.strain!r} is out of range: allowed is {allowed}")
         require_kind("hardening", self.hardening, str, HardeningTable)
         if isinstance(self.hardening, str) and self.hardening not in LAWS:
             allowed = "; ".join(f"{name}, {law.formula}" for name, law in LAWS.items())

@@ -35,6 +35,7 @@ CASES = {
         "seed": 0,
         "inputs": INPUTS,
         "groups": NUMBERS,
+        "fibres": [fe_data.Microstructure([[0.5, 0.5]], 0.2)] * 3,
         "arrangements": NUMBERS,
     },
     "HardeningTable": {"plastic_strain": np.arange(3.0), "stress": 500.0 + np.arange(3.0)},

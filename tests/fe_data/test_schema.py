@@ -5,9 +5,22 @@ import dataclasses
 import numpy as np
 import pytest
 
-from fe_data import Inputs, Settings, generate, load_table, mean_field, schema, verify
+from fe_data import (
+    Design,
+    Inputs,
+    Paths,
+    Settings,
+    Table,
+    generate,
+    load_table,
+    mean_field,
+    schema,
+    strain_concentration,
+    verify,
+)
 from fe_data.dataset.design import named_design
 from fe_data.mechanics.rve import RVEResult
+from fe_data.settings.hardening import LAWS
 from fe_data.statistics.compare import compare
 from fe_data.statistics.replicates import load_statistics, replicate_statistics, save_statistics
 
@@ -37,6 +50,34 @@ def six(inputs, seed, settings):
 
 def test_inputs_are_those_of_the_schema():
     assert tuple(field.name for field in dataclasses.fields(Inputs)) == schema.INPUT_NAMES
+
+
+def test_the_schema_allows_the_hardening_exponents_of_all_laws_and_no_others():
+    (c_m,) = (each for each in schema.INPUTS if each.name == "c_m")
+    low, high = zip(*(law.c_bounds for law in LAWS.values()), strict=True)
+    assert c_m.allowed == (min(low), max(high))
+
+
+# Functions of the four inputs of a cell, of which a volume fraction of 1.5 is none.
+DOORS = {
+    "Inputs": lambda row: Inputs(*row),
+    "Design": lambda row: Design("own", 0, [row], [0]),
+    "Paths": lambda row: Paths([row], np.zeros((1, 2, 3)), np.zeros((1, 1, 2, 3))),
+    "Table": lambda row: Table([0], [0], [0], [row], np.ones((1, 5)), ["ok"], []),
+    "mean_field": mean_field,
+    "strain_concentration": strain_concentration,
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("quantity", schema.INPUTS, ids=lambda quantity: quantity.name)
+def test_every_door_has_the_bounds_of_the_schema(door, quantity):
+    row = dict(zip(schema.INPUT_NAMES, [0.3, 400.0, 400.0, 0.4], strict=True))
+    DOORS[door]([*row.values()])
+    low, high = quantity.allowed
+    for value in (-0.1, low / 2 - 1e-9, np.nextafter(high, np.inf), np.inf, np.nan):
+        with pytest.raises(ValueError, match=f"{quantity.name} = .* is out of range: allowed is"):
+            DOORS[door]([*(row | {quantity.name: value}).values()])
 
 
 @pytest.fixture

@@ -129,7 +129,12 @@ BAD_COMMANDS = [
     ),
     (
         "rve --fibres {}/micrometres.csv --E-f 400 --b-m 400 --c-m 0.4 --out {}/new",
-        "radii[0] = 3.5 is out of range: allowed is [0.001, 0.49] sides of the square",
+        "centres[1] = (16, 20) is out of range: allowed is [-0.5, 1.5] sides of the square. If "
+        "centres and radii are in another unit, divide both by the side, which is then about 19.5",
+    ),
+    (
+        f"{RVE} --loading {{}}/long.csv",
+        "loading: the path has 101 vertices and 1010000 increments in all, allowed are 1000000",
     ),
     (f"{GENERATE} --jobs 1.5", "'1.5' is not an integer"),
     (f"{GENERATE} --resolution fine", "'fine' is not a number"),
@@ -167,7 +172,9 @@ def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys):
     (tmp_path / "failed.csv").write_text(failed)
     (tmp_path / "paths.csv").write_text("strain_xx\n0.02\n0.01\n")
     (tmp_path / "semicolons.csv").write_text("x;y;radius\n0,5;0,5;0,2\n")
-    (tmp_path / "micrometres.csv").write_text("x,y,radius\n0.5,0.5,3.5\n")
+    (tmp_path / "micrometres.csv").write_text("x,y,radius\n0.5,0.5,3.5\n16,20,3.5\n")
+    long = "".join(f"{0.01 * (-1) ** i},10000\n" for i in range(101))
+    (tmp_path / "long.csv").write_text(f"strain_xx,increments\n{long}")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "dataset.csv").write_text(f"{head}\n0.2,400,350,0.4\n")
     before = sorted(tmp_path.rglob("*"))

@@ -99,6 +99,8 @@ def test_arrangements_of_equal_inputs_are_a_group_in_any_order_of_their_fibres(f
         ("\0", "line 1: column x, y, radius is missing"),
         ("", "is empty: expected a header with x, y, radius"),
         ("x,y\n0.1,0.2\n", "line 1: column radius is missing"),
+        ("x,y,radius,angle\n0.1,0.2,0.1,0\n", "column 'angle' is unknown: allowed are x, y, rad"),
+        ("x,y,radius\n1,2,0.1\n7,8,0.1\n", r"arrangement 0: centres\[0\] .* is then about 6"),
         ("x,y,radius\n0.1,0.2,z\n", "line 2: radius = 'z' is not a number"),
         ("x,y,radius\n0.1,0.2,0.9\n", r"arrangement 0: radii\[0\] = 0.9 is out of range"),
         ("x,y,radius\n0.1,0.2,0.1\n0.2,0.2,0.1\n", "arrangement 0: fibres 0 and 1 overlap"),

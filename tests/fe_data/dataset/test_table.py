@@ -73,7 +73,7 @@ BAD_INPUTS = [
     (f"{HEAD}\n0.2,400,1e999,0.4", "{}, line 2: b_m_MPa = '1e999' is not finite"),
     (
         f"{HEAD}\n0.2,0.4,350,0",
-        "[1, 100000]; line 2: c_m = 0.0 is out of range: allowed is [0.01, 1] under 'power'",
+        "[1, 100000]; line 2: c_m = 0.0 is out of range: allowed is [0.0001, 1]",
     ),
     (f"group,{HEAD}\n1.5,{GOOD}", "{}, line 2: group = '1.5' is not an integer"),
     (

@@ -36,9 +36,13 @@ UNJAMMED = {
         (
             [[0.1, 0.1], [0.5, 0.5], [0.9, 0.1]],
             [0.15, 0.1, 0.1],
-            "fibres 0 and 2 overlap",
+            r"fibres 0 and 2 overlap across the edge .* comes back at \(-0.1, 0.1\): centres 0.2 ",
         ),
-        ([[0.1, 0.95], [1.2, 2.1]], 0.1, "fibres 0 and 1 overlap: centres 0.180278 apart"),
+        ([[0.1, 0.95], [1.2, 1.1]], 0.1, r"0 and 1 overlap across .*: centres 0.180278 apart"),
+        ([[0.3, 0.3], [0.7, 0.7], [0.45, 0.3]], 0.1, "fibres 0 and 2 overlap: centres 0.15 apart"),
+        ([[0.0, 0.4], [0.5, 0.5], [1.0, 0.4]], 0.1, r"fibres 0 and 2 are one .* and \(1, 0.4\)"),
+        # A square of 10 micrometres, whose fibres have v_f = 0.0045 and not 0.28.
+        ([[0.3, 0.4], [5.1, 5.2], [9.7, 2.1]], 0.2, r"\[1\] = \(5.1, 5.2\) .* is then about 9.4"),
         ([[0.5, 0.5], [0.1, 0.1]], [0.1, np.nan], r"radii\[1\] = nan is out of range"),
         ([[0.5, 0.5], [0.1, 0.1]], [0.1] * 3, r"radii \(3,\) must be one number or one for each"),
         ([0.5, 0.5], 0.1, r"centres of shape \(2,\) must be \(n, 2\) finite numbers"),

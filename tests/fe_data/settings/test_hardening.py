@@ -26,8 +26,11 @@ REFUSED = [
     ([0.0, 0.01], [0.0, 399.0], "stress = 0.0 is out of range: allowed is [0.001, 1e+06]"),
     ([0.0, 0.01], [-1.0, 399.0], "stress = -1.0 is out of range"),
     ([0.0, 0.01], [400.0, np.inf], "stress = inf is out of range"),
-    ([0.0, np.nan], [400.0, 500.0], "plastic_strain = nan is out of range: allowed is [0, 1000]"),
+    ([0.0, np.nan], [400.0, 500.0], "plastic_strain = nan is out of range: allowed is [0, 10]"),
     ([0.0, 0.01], [400.0, 450.0, 500.0], "stress has 3 values where plastic_strain has 2"),
+    ([0.0, 1, 5, 10], [400.0, 420, 450, 470], "rows but the last; strains are fractions: 5 % is 0"),
+    ([0.0, 20.0], [400.0, 500.0], "allowed is [0, 10]; strains are fractions: 20 % is 0.2"),
+    ([0.0, True], [400.0, 450.0], "plastic_strain = True must be a number"),
     ([0.0, "1"], [400.0, 450.0], "plastic_strain = [0.0, '1'] must be a sequence of numbers"),
     (range(1001), [400.0] * 1001, "plastic_strain has 1001 values"),
 ]
@@ -37,7 +40,7 @@ REFUSED = [
 def test_a_table_that_is_none_is_refused(tmp_path, capsys, strain, stress, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         HardeningTable(strain, stress)
-    if len(strain) != len(stress) or "1" in strain:
+    if len(strain) != len(stress) or "1" in strain or strain[-1] is True:
         return
     file = tmp_path / "table.csv"
     rows = [f"{p},{s}" for p, s in zip(strain, stress, strict=True)]
@@ -57,6 +60,7 @@ WRONG_COMMANDS = [
     ("table:", [], f"'table:' is unknown: allowed are {ALLOWED}"),
     ("{}/t.csv", [], f"is unknown: allowed are {ALLOWED}"),
     ("table:{}/swapped.csv", [], "column plastic_strain, stress_MPa is missing"),
+    ("table:{}/more.csv", [], "column 'T' is unknown: allowed are plastic_strain, stress_MPa"),
     ("table:{}/t.csv", ["--b-m", "400"], "--b-m and --c-m mean nothing under a hardening table"),
     ("table:{}/t.csv", ["--a-MPa", "500"], "a_MPa = 500.0 is not the first stress of the harden"),
     ("power", [], "--b-m is missing: power hardening needs it"),
@@ -67,6 +71,7 @@ WRONG_COMMANDS = [
 @pytest.mark.parametrize(("hardening", "more", "message"), WRONG_COMMANDS)
 def test_a_wrong_command_is_one_sentence(tmp_path, capsys, hardening, more, message):
     (tmp_path / "t.csv").write_text("plastic_strain,stress_MPa\n0,400\n1,500\n", encoding="utf-8")
+    (tmp_path / "more.csv").write_text("plastic_strain,stress_MPa,T\n0,4,20\n", encoding="utf-8")
     (tmp_path / "swapped.csv").write_text("p,s\n0,400\n1,500\n", encoding="utf-8")
     command = ["rve", "--vf", "0.2", "--E-f", "400", "--out", str(tmp_path / "cell"), *more]
     folder = str(tmp_path)

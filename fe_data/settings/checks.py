@@ -1,0 +1,69 @@
+"""Refusals of what a user gives: each names the field, the value and what is allowed."""
+
+import operator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fe_data.arrays import Floats, number, numbers, require_unmasked
+from fe_data.schema import INPUT_NAMES, INPUTS
+
+MAX_SEED = 2**63 - 1
+
+
+def require_between(
+    name: str, value: object, low: float, high: float, *, also: str = "", unit: str = ""
+) -> float:
+    """The value as a float; in the message `also` and `unit` enclose its range."""
+    plain = number(name, value)
+    if not low <= plain <= high:  # nor where it is NaN
+        allowed = f"{also}[{low:g}, {high:g}]{unit}"
+        raise ValueError(f"{name} = {value!r:.60} is out of range: allowed is {allowed}")
+    return plain
+
+
+def require_integer(name: str, value: object, low: int, high: int) -> int:
+    """The value as Python's integer; a ValueError names the field, the value and the range."""
+    refusal = f"{name} = {value!r:.60} is out of range: allowed are integers in [{low}, {high}]"
+    require_unmasked(name, value)
+    if isinstance(value, bool):
+        raise ValueError(refusal)
+    try:
+        found = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ValueError(refusal) from None
+    if not low <= found <= high:
+        raise ValueError(refusal)
+    return found
+
+
+def require_kind(name: str, value: object, *kinds: type) -> None:
+    """Refuse a value of another type with a TypeError that names it."""
+    if not isinstance(value, kinds):
+        allowed = " or ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"{name} = {value!r:.60} must be of type {allowed}")
+
+
+def in_percent(strain: float, largest: float) -> str:
+    """What a message says of a strain that is too large, and may be in percent."""
+    if largest < abs(strain) <= 100 * largest:
+        return f"; strains are fractions: {strain:g} % is {strain / 100:g}"
+    return ""
+
+
+def require_allowed(inputs: Floats) -> None:
+    """Refuse inputs (..., n_in) of which one is NaN or not allowed by the schema."""
+    for quantity, values in zip(INPUTS, np.moveaxis(inputs, -1, 0), strict=True):
+        wrong = values[~quantity.allows(values)]
+        if wrong.size:
+            text = f"{quantity.name} = {wrong[0].item()!r} is out of range"
+            raise ValueError(f"{text}: allowed is {quantity.allowed_text}")
+
+
+def checked_inputs(name: str, values: ArrayLike) -> Floats:
+    """Inputs (..., n_in) of which each is within its bounds; a ValueError names what is not."""
+    found = numbers(name, values)
+    if found.ndim == 0 or found.shape[-1] != len(INPUT_NAMES):
+        raise ValueError(f"{name} of shape {found.shape} must have {len(INPUT_NAMES)} columns")
+    require_allowed(found)
+    return found
