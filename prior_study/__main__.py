@@ -58,12 +58,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = vars(parser().parse_args(arguments))
     out = options.pop("out")
     # After the options: --help does not wait for these.
-    from prior_study.study import run, save
+    from bnn.storage.writing import require_own
+    from prior_study.study import BEGINNING, run, save
 
     try:
         config = StudyConfig(**options)
         if out.suffix != ".npz" or not out.parent.is_dir():
             raise ValueError(f"out = '{out}': must be a .npz file in a folder that exists")
+        require_own(out, BEGINNING)
         study = run(config, progress=sys.stderr.isatty())
         save(study, out)
     except (ValueError, OSError) as error:

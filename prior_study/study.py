@@ -1,5 +1,6 @@
 """Pre-train, describe the weights, reconstruct the functions; one .npz file holds it all."""
 
+import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, fields
@@ -10,6 +11,7 @@ import pandas as pd
 
 import bnn
 from bnn import Pretrained, TrainingSettings
+from bnn.storage.writing import write_atomic
 from prior_study import reconstruction
 from prior_study.config import BIAS_CORRECTION, HIDDEN, StudyConfig
 from prior_study.priors import STUDY_PRIORS
@@ -23,6 +25,7 @@ from prior_study.reconstruction import (
 from prior_study.statistics import WeightStatistics, weight_statistics
 
 FORMAT = 2
+BEGINNING = rb"PK\x03\x04.{26}format\.npy"  # of an archive whose first array is the format
 KEPT_FUNCTIONS = 100  # functions of each reconstruction that are kept for pictures
 TRUE_FUNCTIONS = 4000  # realisations behind the widths of a functional prior
 # Sources of functions that are compared with the functional prior: K of its own realisations, which
@@ -128,14 +131,18 @@ def pretrain(name: str, config: StudyConfig, progress: bool = False) -> Pretrain
 
 
 def save(study: Study, path: Path) -> None:
-    """Write a study as one .npz file of plain arrays, in a folder that exists."""
+    """Write a study as one .npz file of plain arrays, in a folder that exists.
+
+    A study in this place is replaced; any other file raises a FileExistsError.
+    """
     arrays = {"format": np.array(FORMAT), "config": np.array(json.dumps(asdict(study.config)))}
     for name, result in study.results.items():
         entries = {**vars(result), **vars(result.statistics)}
         del entries["statistics"]
         arrays |= {f"{name}.{key}": array for key, array in entries.items()}
-    with Path(path).open("wb") as file:
-        np.savez_compressed(file, **arrays)
+    archive = io.BytesIO()
+    np.savez_compressed(archive, **arrays)
+    write_atomic(Path(path), archive.getvalue(), BEGINNING)
 
 
 def load(path: Path) -> Study:

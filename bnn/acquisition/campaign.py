@@ -25,11 +25,20 @@ from bnn._validation import (
     check_integer,
     check_kind,
 )
-from bnn.acquisition.campaign_file import FORMAT, VERSION, Run, box_of, outside, read_campaign
+from bnn.acquisition.campaign_file import (
+    BEGINNING,
+    FORMAT,
+    VERSION,
+    Run,
+    box_of,
+    outside,
+    read_campaign,
+)
 from bnn.acquisition.choice import choose
 from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.scaling import BoundsScaler
 from bnn.storage.locking import locked
+from bnn.storage.writing import write_atomic
 
 
 class Campaign:
@@ -269,10 +278,9 @@ class Campaign:
         """Replace the file in one step, and only then what is kept here."""
         bounds = _pairs(self._box).tolist()
         head = {"format": FORMAT, "version": VERSION, "bounds": bounds, "stopped": stopped}
-        part = self.path.with_name(self.path.name + ".part")
         rows = ",\n".join(json.dumps(_entry(run)) for run in runs)  # a run is a line
-        part.write_text(f'{json.dumps(head)[:-1]}, "runs": [\n{rows}\n]}}\n', encoding="utf-8")
-        part.replace(self.path)
+        text = f'{json.dumps(head)[:-1]}, "runs": [\n{rows}\n]}}\n'
+        write_atomic(self.path, text.encode(), BEGINNING)
         self._runs = list(runs)
         self._stopped = stopped
 

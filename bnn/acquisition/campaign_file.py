@@ -13,6 +13,7 @@ from bnn.storage.reading import is_number, read_json
 
 FORMAT = "bnn campaign"
 VERSION = 1
+BEGINNING = b'{"format": "bnn campaign"'
 MOST_BYTES = 10**8  # half a million runs
 ROUNDED = 1e-9  # part of the range of an input by which rounding may lead out of the bounds
 KEYS = {"round", "inputs", "deviation", "outputs"}

@@ -14,6 +14,9 @@ from bnn.export.names import check_identifier
 from bnn.export.noise import log_noise
 from bnn.export.posterior import posterior_tables
 from bnn.export.tables import filled
+from bnn.storage.writing import write_atomic
+
+BEGINNING = rb"/\* Mean and standard deviation \("
 
 
 def to_c(
@@ -51,6 +54,7 @@ def to_c(
         TypeError: If the model is no such estimator.
         ValueError: If an argument or a part of the model is of another kind, the file would be
             larger, or a call would take 64 kB of stack or more.
+        FileExistsError: If a file that this function did not write is in this place.
 
     Examples:
         >>> import bnn
@@ -100,4 +104,4 @@ def to_c(
                 fewer = f"members = {room}"
         given = f"the file would have {len(text)} bytes, more than max_bytes = {max_bytes}"
         raise ValueError(f"{given}: take {fewer} or a larger max_bytes")
-    Path(path).write_text(text, encoding="ascii")
+    write_atomic(Path(path), text.encode("ascii"), BEGINNING)

@@ -3,6 +3,7 @@
 import importlib
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from bnn.export.ensemble import chosen_weights, clipped_to
 from bnn.export.noise import log_noise
 from bnn.networks.activations import SLOPE
 from bnn.networks.mlp import MLP
+from bnn.storage.writing import write_atomic
 
 # a = φ(z) in double precision. The slope is a constant of the graph, since the attributes of
 # operators have single precision.
@@ -30,7 +32,8 @@ ACTIVATIONS = {
     "identity": "a = Identity(z)",
 }
 LAYER = "p = MatMul(a_{}, W)  z = Add(p, b)  "
-GRAPH = """<ir_version: 8, opset_import: ["" : 18]>
+BEGINNING = rb"\x08\x08\x12\x03bnn"  # ir_version and producer_name
+GRAPH = """<ir_version: 8, opset_import: ["" : 18], producer_name: "bnn">
 surrogate (double[n, {n_in}] x) => (double[n, {n_out}] mean, double[n, {n_out}] std) {{
     centred = Sub(x, in_centre)  a_0 = Div(centred, in_half)
     {layers}
@@ -71,6 +74,7 @@ def to_onnx(
         TypeError: If the model is no ensemble; an ExactPosterior goes to C alone, see `to_c`.
         ValueError: If there are not as many members, or the runtime has no such activation.
         ImportError: If the package onnx is missing.
+        FileExistsError: If a file that this function did not write is in this place.
 
     Examples:
         >>> import bnn
@@ -128,7 +132,7 @@ def to_onnx(
         if name in used
     )
     onnx.checker.check_model(graph)
-    onnx.save(graph, os.fspath(path))
+    write_atomic(Path(path), graph.SerializeToString(), BEGINNING)
 
 
 def _import_onnx() -> Any:

@@ -14,6 +14,9 @@ from bnn.export.tables import Table, filled
 from bnn.paths import PathEnsemble
 from bnn.paths.bank import ELASTIC, stiffness_basis
 from bnn.paths.network import INPUTS, moduli
+from bnn.storage.writing import write_atomic
+
+BEGINNING = rb"/\* Stress of a cell along any path of strain"
 
 
 def path_to_c(
@@ -47,6 +50,7 @@ def path_to_c(
         NotFittedError: If the ensemble is not fitted.
         ValueError: If an argument is not admissible, the cell is outside the bounds of the bank, or
             the file would be larger.
+        FileExistsError: If a file that this function did not write is in this place.
 
     Examples:
         >>> import numpy as np
@@ -87,7 +91,7 @@ def path_to_c(
     if len(text) > max_bytes:
         given = f"the file would have {len(text)} bytes, more than max_bytes = {max_bytes}"
         raise ValueError(f"{given}: take fewer members, a smaller bank or a larger max_bytes")
-    Path(path).write_text(text, encoding="ascii")
+    write_atomic(Path(path), text.encode("ascii"), BEGINNING)
 
 
 def _cell(X: ArrayLike, bounds: Array) -> Array:

@@ -1,5 +1,6 @@
 """Reading and writing the files of models."""
 
+import io
 import json
 import os
 from pathlib import Path
@@ -14,9 +15,11 @@ from sklearn.exceptions import NotFittedError
 
 from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored
 from bnn.storage.version import __version__
+from bnn.storage.writing import write_atomic
 
 FORMAT = "bnn"
 VERSION = 5
+BEGINNING = rb"PK\x03\x04.{26}header\.npy"  # of an archive whose first array is the header
 MAX_RATIO = 10  # largest ratio of the unpacked arrays to the size of their file
 MIN_UNPACKED = 1_000_000  # bytes that any file may unpack to
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
@@ -48,6 +51,7 @@ class StoredModel:
         Raises:
             NotFittedError: If the model has not been fitted.
             FileNotFoundError: If there is no such folder.
+            FileExistsError: If a file that is no model is in this place.
         """
         if not self._holds_anything():
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet")
@@ -59,10 +63,10 @@ class StoredModel:
         path = Path(path)
         if not path.parent.is_dir():
             raise FileNotFoundError(f"{path.parent}: no such folder")
-        part = path.with_name(path.name + ".part")
-        with part.open("wb") as file:
-            np.savez(file, header=np.array(json.dumps(header)), **arrays)
-        part.replace(path)
+        # In memory first: an archive that a full disk cuts off would complain when it is collected.
+        archive = io.BytesIO()
+        np.savez(archive, header=np.array(json.dumps(header)), **arrays)
+        write_atomic(path, archive.getvalue(), BEGINNING)
 
     def stored_fields(self) -> dict[str, Any]:
         """Return hyper-parameters and fitted attributes, None where nothing is fitted yet."""

@@ -219,6 +219,7 @@ def statistics(
     """Reduce the cells of each input to their mean and scatter. Each input needs two cells."""
     from fe_data.statistics.replicates import save_statistics
 
+    options.require_other(out, path)
     cells = fe_data.load_table(path)
     reduced = fe_data.replicate_statistics(cells)
     lost = {*map(tuple, fe_data.load_inputs(path)[0])} - {*map(tuple, reduced.X)}
@@ -244,9 +245,10 @@ def curves(
 ) -> int:
     """Write the averaged curves of all cells to one file. A row is an increment of a cell."""
     from fe_data.dataset.curves import is_one_cell
-    from fe_data.dataset.table import table_file
+    from fe_data.dataset.table import TABLE, table_file
     from fe_data.files.csv_rows import read_rows
 
+    options.require_other(out, path, path / TABLE)
     found = fe_data.load_curves(path)
     fe_data.save_curves(found, out)
     number = several(len(found.histories), "curve", "curves")

@@ -190,12 +190,18 @@ def design(
         raise ValueError(f"give either a design ({DESIGNS}) or --inputs FILE")
     if count is not None:
         raise ValueError("--count sizes a named design: it does not go with --inputs")
-    if inputs.resolve() == (out / TABLE).resolve():
-        raise ValueError(f"--inputs {inputs} is the table that --out would replace")
+    require_other(out / TABLE, inputs, fibres)
     if fibres is not None:
         return fe_data.design_from_file(inputs, fibres=fe_data.arrangements_from_file(fibres))
     repeats = 1 if microstructures is None else microstructures
     return fe_data.design_from_file(inputs, seed, microstructures=repeats)
+
+
+def require_other(output: Path, *read: Path | None) -> None:
+    """Refuse an output that is one of the files that are read."""
+    for each in read:
+        if each is not None and each.resolve() == output.resolve():
+            raise ValueError(f"{each} is an input that --out would replace: give another --out")
 
 
 def require_given_fibres(settings: Settings, seed: int) -> None:

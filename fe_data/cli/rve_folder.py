@@ -1,8 +1,8 @@
 """One RVE into a folder: result.json, rve.png and, on request, fields.xdmf for ParaView."""
 
+import contextlib
 import dataclasses
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 from fe_data.dataset import record
 from fe_data.dataset.curves import MAX_RESULT, RESULT
 from fe_data.errors import FitError
-from fe_data.fields.paraview import save_fields
+from fe_data.fields.paraview import replacing_fields
 from fe_data.files.reading import read_file
+from fe_data.files.writing import replacing, require_own, write_atomic
 from fe_data.geometry.microstructure import Microstructure, require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import Loading
@@ -43,10 +44,8 @@ def run_rve(
     solver: SolverName,
 ) -> str:
     """Simulate one RVE into a folder, in place of an earlier run; returns its result in a line."""
-    from fe_data.mechanics.plots import plot_rve
-
     seed = _checked_seed(inputs, arrangement, settings)
-    present = _earlier_files(out)
+    _require_own_folder(out)
     rve = _solved(inputs, arrangement, settings, loading, solver, xdmf)
     summary = _summary(rve, inputs, seed, settings, solver)
     line = describe(rve)
@@ -63,17 +62,24 @@ def run_rve(
     if rve.effective is not None:
         result = rve.result()
         summary |= {"effective": result.effective, "info": result.info}
-    with tempfile.TemporaryDirectory(prefix=".rve-", dir=out) as temporary:
-        folder = Path(temporary)
-        plot_rve(rve, _heading(inputs, settings, seed)).savefig(folder / PICTURE, dpi=150)
-        if xdmf:
-            save_fields(rve, folder / FIELDS[0])
-        (folder / RESULT).write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-        for name in present:
-            (out / name).unlink()
-        for path in folder.iterdir():
-            path.rename(out / path.name)
+    _write(rve, summary, _heading(inputs, settings, seed), out, xdmf)
     return line
+
+
+def _write(rve: RVESolution, summary: dict[str, Any], heading: str, out: Path, xdmf: bool) -> None:
+    """Write all files before the first of them replaces that of an earlier run.
+
+    The result is the first, by which a later run knows the folder as its own.
+    """
+    from fe_data.mechanics.plots import plot_rve
+
+    fields = replacing_fields(rve, out / FIELDS[0]) if xdmf else contextlib.nullcontext()
+    with fields, replacing(out / PICTURE, None) as picture:
+        plot_rve(rve, heading).savefig(picture, format="png", dpi=150)
+        picture.flush()
+        write_atomic(out / RESULT, (json.dumps(summary, indent=1) + "\n").encode(), None)
+        for name in FIELDS[2:] if xdmf else FIELDS:
+            (out / name).unlink(missing_ok=True)
 
 
 def _checked_seed(
@@ -89,13 +95,14 @@ def _checked_seed(
     return seed
 
 
-def _earlier_files(out: Path) -> list[str]:
-    """Make the folder, and return the files of an earlier run in it; other files are refused."""
+def _require_own_folder(out: Path) -> None:
+    """Make the folder, and see that all files to be replaced are of an earlier run."""
     out.mkdir(parents=True, exist_ok=True)
     present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
     if present and not _is_own(out / RESULT):
         raise ValueError(f"{out / present[0]} is not of an earlier `rve`: give another --out")
-    return present
+    for name in (RESULT, PICTURE, *FIELDS):
+        require_own(out / name, None)
 
 
 def _summary(

@@ -1,5 +1,7 @@
 """Averaged curves of the samples of a table, from their records or from a shipped file."""
 
+import errno
+import importlib
 import io
 import json
 from collections.abc import Iterator, Mapping
@@ -10,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from fe_data.arrays import Floats, Ints, Short, integers, numbers
-from fe_data.dataset.record import MAX_BYTES, decode_arrays, write_atomic
+from fe_data.dataset.record import MAX_BYTES, decode_arrays
 from fe_data.dataset.storage import record_path
 from fe_data.dataset.table import TABLE, import_pandas, load_table, require_frame, table_file
 from fe_data.files.csv_rows import TableError, read_rows
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
+from fe_data.files.writing import require_own, write_atomic
 from fe_data.progress import shown
 from fe_data.settings import require_kind
 
@@ -22,8 +25,10 @@ RESULT = "result.json"  # of a folder that `rve` wrote
 MAX_RESULT = 200_000_000  # bytes
 SHIPPED = "curves.npz"  # beside the tables: the strain, and the stress of each table by its name
 MAX_SHIPPED = 100_000_000  # bytes
+BEGINNING = b"index,increment,strain_xx"  # of a CSV file of curves
 # Volume averages of a history and what their columns are called: strain_xx, stress_xx_MPa, ...
 _UNITS = {"strain": "", "stress": "_MPa", "plastic_strain": ""}
+_PARQUET = b"PAR1"
 _COMPONENTS = ("xx", "yy", "zz", "xy")
 _YIELDED = "yielded_fraction"
 _ALL_COLUMNS = (
@@ -169,11 +174,12 @@ def save_curves(curves: Curves, path: Path) -> None:
 
     Args:
         curves: Curves of samples.
-        path: File that ends in .csv, or in .parquet, which needs pandas with pyarrow. A file in
-            this place is replaced.
+        path: File that ends in .csv, or in .parquet, which needs pandas with pyarrow. Earlier
+            curves in this place are replaced.
 
     Raises:
         ValueError: The file has another ending.
+        FileExistsError: A file that holds no curves is in this place.
         ImportError: The file is to be a Parquet file, and pandas or pyarrow is missing.
 
     Examples:
@@ -190,18 +196,33 @@ def save_curves(curves: Curves, path: Path) -> None:
     require_kind("path", path, str, Path)
     path = Path(path)
     if path.suffix == ".csv":
+        beginning = BEGINNING
         lines = [",".join(curves._columns), *(",".join(map(repr, row)) for row in curves._rows())]
-        write_atomic(path, ("\n".join(lines) + "\n").encode())
+        data = ("\n".join(lines) + "\n").encode()
     elif path.suffix == ".parquet":
+        beginning = _PARQUET
         content = io.BytesIO()
         try:
             curves.to_pandas().to_parquet(content, index=False)
         except ImportError:
             what = "a Parquet file needs pandas with pyarrow: pip install pandas pyarrow"
             raise ImportError(what) from None
-        write_atomic(path, content.getvalue())
+        data = content.getvalue()
+        _require_own_parquet(path)
     else:
         raise ValueError(f"path = {str(path)!r:.200} must end in .csv or .parquet")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, data, beginning)
+
+
+def _require_own_parquet(path: Path) -> None:
+    """See that a Parquet file in this place, if any, has no columns that curves do not have."""
+    require_own(path, _PARQUET)
+    if path.exists() and path.stat().st_size:
+        columns = importlib.import_module("pyarrow.parquet").read_schema(path).names
+        if not {*columns} <= {"index", "increment", *_ALL_COLUMNS}:
+            what = "a table of another kind is in this place, move it away or give another name"
+            raise FileExistsError(errno.EEXIST, what, str(path))
 
 
 def load_curves(path: Path) -> Curves:

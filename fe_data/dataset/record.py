@@ -5,16 +5,14 @@ scalars and the provenance. The last 64 bytes of the file, the archive's comment
 of all bytes before them. A file that is truncated, changed or no record does not match it.
 """
 
-import errno
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
 import io
 import json
 import math
-import os
 import platform
-import secrets
 import subprocess
 import zipfile
 from collections.abc import Mapping
@@ -24,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from fe_data.arrays import Floats
+from fe_data.files import writing
 from fe_data.files.reading import UnusualFile, read_arrays
 from fe_data.settings import require_kind
 
@@ -109,43 +108,23 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
 
 
 def make_place(path: Path) -> None:
-    """Make the folder of a file, and remove an empty folder that stands in the file's place."""
+    """Make the folder of a file of a dataset; what is in the file's place without content goes.
+
+    These are an empty folder, a pipe, and a link to no regular file.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_dir() and not path.is_symlink():
-        try:
+    if path.is_fifo() or (path.is_symlink() and not path.is_file()):
+        path.unlink()
+    elif path.is_dir():
+        with contextlib.suppress(OSError):  # it has files
             path.rmdir()
-        except OSError:
-            what = "a folder with files is in the place of this file, move it away"
-            raise IsADirectoryError(errno.EISDIR, what, str(path)) from None
+    writing.require_own(path, None)
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, even after a power cut.
-
-    A link in its place is replaced, not followed. After an `OSError` (disk full, folder read-only,
-    a folder in its place) nothing is left behind.
-    """
+    """Write a file of a dataset folder, whole or not at all, in place of an earlier one."""
     make_place(path)
-    # The name is random: processes of two machines or containers may have the same number.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename = error.filename or str(path)  # a full disk does not name it
-        raise
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass  # some network file systems cannot; the rename itself has succeeded
-    finally:
-        os.close(descriptor)
+    writing.write_atomic(path, data, None)
 
 
 def _plain(value: object) -> object:

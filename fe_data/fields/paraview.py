@@ -1,5 +1,7 @@
 """Fields over the load steps as XDMF, which ParaView opens."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 from xml.etree import ElementTree as ET
@@ -7,6 +9,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from fe_data.arrays import Floats, Ints
+from fe_data.files.writing import replacing, require_own
 from fe_data.geometry.outline import MATRIX
 from fe_data.mechanics.elements import Elements, strain_at_points
 from fe_data.mechanics.properties import von_mises
@@ -15,6 +18,8 @@ from fe_data.progress import shown
 from fe_data.settings import require_kind
 
 ENDING = ".xdmf"
+BEGINNING = rb".*<Xdmf Version=.3\.0.>\s*<Domain>\s*<Grid Name=.cell. GridType=.Collection."
+NEVER = b"(?!)"  # no file begins so
 _VTK_ORDER = [0, 1, 2, 5, 3, 4]  # nodes on sides: ours are opposite to the vertices 0, 1, 2
 
 
@@ -28,10 +33,11 @@ def save_fields(rve: RVESolution, path: Path) -> None:
     Args:
         rve: Volume element, solved with `keep_steps=True`; without it the end alone is written.
         path: File that ends in .xdmf. The numbers, in single precision, are in a file .bin beside
-            it. Files in these places are replaced.
+            it. Fields that this function wrote earlier are replaced.
 
     Raises:
         ValueError: The file has another ending.
+        FileExistsError: Another file is in one of these places.
 
     Examples:
         >>> import tempfile
@@ -49,10 +55,21 @@ def save_fields(rve: RVESolution, path: Path) -> None:
     path = Path(path)
     if path.suffix != ENDING:
         raise ValueError(f"path = {str(path)!r:.200} must end in {ENDING}")
+    require_own(path, BEGINNING)
+    if not path.exists():  # then numbers in the other place are not of earlier fields
+        require_own(path.with_suffix(".bin"), NEVER)
+    with replacing_fields(rve, path):
+        pass
+
+
+@contextlib.contextmanager
+def replacing_fields(rve: RVESolution, path: Path) -> Iterator[None]:
+    """Write fields as `save_fields` does; they replace any files as the block ends."""
     d = rve.discretisation
     steps = rve.steps or (LoadStep(rve.path.x, rve.fields),)
     series = ET.Element("Grid", Name="cell", GridType="Collection", CollectionType="Temporal")
-    with path.with_suffix(".bin").open("wb") as file:
+    numbers = path.with_suffix(".bin")
+    with replacing(numbers, None) as file:
         topology = _item(file, d.triangles[:, _VTK_ORDER])
         points = _item(file, d.points)
         material = _attribute("material", _item(file, d.material))
@@ -66,10 +83,15 @@ def save_fields(rve: RVESolution, path: Path) -> None:
             grid.append(_attribute("displacement", _item(file, _displacement(rve, step))))
             for name, values in _element_values(rve, step).items():
                 grid.append(_attribute(name, _item(file, values)))
-    root = ET.Element("Xdmf", Version="3.0")
-    ET.SubElement(root, "Domain").append(series)
-    ET.indent(root)
-    ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+        for item in series.iter("DataItem"):
+            item.text = numbers.name
+        root = ET.Element("Xdmf", Version="3.0")
+        ET.SubElement(root, "Domain").append(series)
+        ET.indent(root)
+        # The description takes its place first: numbers without one would never be replaced again.
+        with replacing(path, None) as described:
+            ET.ElementTree(root).write(described, encoding="utf-8", xml_declaration=True)
+            yield
 
 
 def _item(file: BinaryIO, values: Floats | Ints) -> ET.Element:
@@ -85,7 +107,6 @@ def _item(file: BinaryIO, values: Floats | Ints) -> ET.Element:
         "Dimensions": " ".join(map(str, stored.shape)),
     }
     item = ET.Element("DataItem", described)
-    item.text = Path(file.name).name
     file.write(stored.tobytes())
     return item
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from fe_data.arrays import Floats, Short, keep_copies, numbers
-from fe_data.dataset.record import write_atomic
 from fe_data.files.csv_rows import TableError
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
+from fe_data.files.writing import write_atomic
 from fe_data.loading import AXES
 from fe_data.paths.design import PATH_SETS
 from fe_data.schema import INPUT_NAMES
@@ -18,6 +18,7 @@ from fe_data.settings import checked_inputs, require_kind
 SHIPPED = Path(__file__).parents[1] / "datasets" / "paths"
 MAX_FILE = 500_000_000  # bytes
 _ARRAYS = ("inputs", "strain", "stress")
+BEGINNING = rb"PK\x03\x04.{26}inputs\.npy"  # of an archive whose first array are the inputs
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,10 +84,11 @@ def save_paths(paths: Paths, path: Path) -> None:
 
     Args:
         paths: What `load_paths` or `collect_paths` gave.
-        path: File that ends in .npz. A file in this place is replaced.
+        path: File that ends in .npz. An earlier set in this place is replaced.
 
     Raises:
         ValueError: The file has another ending.
+        FileExistsError: A file that holds no paths is in this place.
 
     Examples:
         >>> import tempfile
@@ -103,6 +105,7 @@ def save_paths(paths: Paths, path: Path) -> None:
     path = Path(path)
     if path.suffix != ".npz":
         raise ValueError(f"path = {str(path)!r:.200} must end in .npz")
+    path.parent.mkdir(parents=True, exist_ok=True)
     content = io.BytesIO()
     np.savez_compressed(
         content,
@@ -110,7 +113,7 @@ def save_paths(paths: Paths, path: Path) -> None:
         strain=paths.strain.astype(np.float32),
         stress=paths.stress.astype(np.float32),
     )
-    write_atomic(path, content.getvalue())
+    write_atomic(path, content.getvalue(), BEGINNING)
 
 
 def load_paths(source: str | Path) -> Paths:

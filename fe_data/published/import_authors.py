@@ -1,5 +1,6 @@
 """Convert the published tables, dictionaries of inputs and outputs in .pkl files, to CSV."""
 
+import errno
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.dataset import record
 from fe_data.dataset.design import NAMED_DESIGNS
 from fe_data.files.csv_rows import format_value
+from fe_data.files.writing import require_own, write_atomic
 from fe_data.published.array_pickle import load_arrays
 from fe_data.schema import INPUT_NAMES, required_outputs
 from fe_data.settings import Inputs
@@ -54,7 +55,11 @@ def import_tables(source: Path, out: Path) -> tuple[list[str], list[str]]:
             both = " and ".join(map(str, [path, *(other for other, _ in others)]))
             refused.append(f"{both} are tables of {name}: give the path of one of them")
             continue
-        rows = write_csv(groups, out / f"{name}.csv")
+        try:
+            rows = write_csv(groups, out / f"{name}.csv")
+        except FileExistsError as error:
+            refused.append(f"{error.filename} is another table: move it away or name another OUT")
+            continue
         note = "" if name in PUBLISHED else ", of no design that the notebooks know"
         done.append(f"{path} -> {out / name}.csv: {rows} samples{note}")
     missing = [name for name in PUBLISHED if source.is_dir() and name not in tables]
@@ -86,13 +91,24 @@ def read_groups(path: Path) -> list[Floats]:
 
 
 def write_csv(groups: list[Floats], target: Path) -> int:
-    """Write a table, with `group` where there are several; returns the number of rows."""
+    """Write a table, with `group` where there are several.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        FileExistsError: If a file with any other content is in this place.
+    """
     rows: list[list[object]] = [[*COLUMNS], *np.vstack(groups).tolist()]
     if len(groups) > 1:
         numbers = [number for number, group in enumerate(groups) for _ in group]
         rows = [[n, *row] for n, row in zip(["group", *numbers], rows, strict=True)]
     text = "".join(",".join(map(format_value, row)) + "\n" for row in rows)
-    record.write_atomic(target, text.encode())
+    require_own(target, None)
+    if target.exists() and target.read_bytes() not in {b"", text.encode()}:
+        raise FileExistsError(errno.EEXIST, "another table is in this place", str(target))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(target, text.encode(), None)
     return len(rows) - 1
 
 

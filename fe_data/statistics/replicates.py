@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.dataset.table import Table, load_table
 from fe_data.files.csv_rows import TableError, read_numbers
+from fe_data.files.writing import replacing
 from fe_data.schema import INPUT_NAMES, output, required_outputs
 from fe_data.settings import require_kind
+
+BEGINNING = ",".join(("group", *INPUT_NAMES, "count", "")).encode()  # of a file of statistics
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,12 @@ def replicate_statistics(table: Table) -> Statistics:
 
 
 def save_statistics(statistics: Statistics, path: Path) -> None:
-    """Write a CSV file with one row per input, to ten digits. Every input needs two cells."""
+    """Write a CSV file with one row per input, to ten digits. Every input needs two cells.
+
+    Raises:
+        ValueError: If an input has one cell.
+        FileExistsError: If a file that holds no statistics is in this place.
+    """
     few = statistics.count < 2
     if np.any(few):
         group = statistics.group[few][0]
@@ -137,7 +145,8 @@ def save_statistics(statistics: Statistics, path: Path) -> None:
     kinds = ["%d", *["%.17g"] * len(INPUT_NAMES), "%d"]
     kinds += ["%.10g"] * (len(header) - len(kinds))
     text = ",".join(header)
-    np.savetxt(path, np.column_stack(columns), kinds, ",", header=text, comments="")
+    with replacing(path, BEGINNING) as file:
+        np.savetxt(file, np.column_stack(columns), kinds, ",", header=text, comments="")
 
 
 def load_statistics(path: Path) -> Statistics:

@@ -74,7 +74,7 @@ def test_a_crash_while_the_file_is_written_leaves_the_old_one(file, monkeypatch)
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_text", full)
+        patch.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="no space"):
             campaign.tell(X, simulate(X))
     assert file.read_bytes() == before

@@ -112,29 +112,6 @@ def test_a_pipe_in_the_place_of_a_lock_is_refused(tmp_path):
         make(tmp_path, shard=(1, 2))
 
 
-def test_two_machines_may_write_the_same_file_at_once(tmp_path, monkeypatch):
-    """The other, of the same process number, begins between this one's writing and renaming."""
-    path = tmp_path / "table.csv"
-    sync = os.fsync
-
-    def other_first(descriptor):
-        monkeypatch.setattr(os, "fsync", sync)
-        record.write_atomic(path, b"other")
-        sync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", other_first)
-    record.write_atomic(path, b"one")
-    assert path.read_bytes() == b"one"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_write_that_fails_half_way_leaves_nothing_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr(record.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
-    with pytest.raises(OSError, match="full"):
-        record.write_atomic(tmp_path / "a.npz", b"data")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_leftovers_of_a_killed_run_are_removed(tmp_path, monkeypatch):
     path = storage.record_path(tmp_path, 3)
     with monkeypatch.context() as patch:

@@ -109,6 +109,17 @@ def test_published_files_become_the_tables_of_their_designs(published, tmp_path,
         np.testing.assert_array_equal(table.group, np.repeat(np.arange(len(sizes)), sizes))
 
 
+def test_another_table_of_a_user_stays(published, tmp_path, capsys):
+    assert main(["import-authors", str(published), str(tmp_path)]) == 0
+    table = tmp_path / "replicates.csv"
+    mine = table.read_text() + "0,0.2,400.0,400.0,0.4,500.0,0.3,130.0,0.28,0.1\n"
+    table.write_text(mine)
+    capsys.readouterr()
+    assert main(["import-authors", str(published), str(tmp_path)]) == 1
+    assert f"{table} is another table: move it away" in capsys.readouterr().err
+    assert table.read_text() == mine
+
+
 def test_two_files_of_one_design_are_refused_and_missing_ones_are_said(published, tmp_path, capsys):
     old, new = (published / f"training_random_{word}a[400].pkl" for word in ("", "bis_"))
     write(old, plain(X, Y))

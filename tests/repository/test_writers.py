@@ -1,0 +1,191 @@
+"""What each public function writes: whole or not at all, and never in place of a user's file."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import bnn
+import fe_data
+import prior_study.study
+from bnn.paths import PathEnsemble, PathScatter, PointBank
+from fe_data import Inputs, Settings, solve_rve
+from fe_data.cli import rve_folder
+from fe_data.statistics.replicates import save_statistics
+from tests.limits import full_disk, killed_at_each_step
+
+X = np.linspace(-1.0, 1.0, 12)[:, None]
+Y = np.sin(3.0 * X[:, 0])
+CELL = Inputs(0.2, 400.0, 400.0, 0.4)
+COARSE = Settings(n_fibres=1, resolution=2.0, increments=10)
+
+
+@functools.cache
+def posterior():
+    return bnn.ExactPosterior(noise=0.05).fit(X, Y)
+
+
+@functools.cache
+def ensemble():
+    brief = bnn.TrainingSettings(epochs=1)
+    return bnn.VanillaEnsemble(n_members=2, noise=0.05, training=brief).fit(X, Y)
+
+
+@functools.cache
+def path_ensemble():
+    bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
+    bank = PointBank(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
+    rng = np.random.default_rng(0)
+    inputs = rng.uniform(bounds[0] + 0.1, bounds[1], (4, 4))
+    strain = np.cumsum(rng.normal(0.0, 0.001, (4, 30, 3)), axis=1)
+    stress = bank.features(inputs, strain).mean_fields + 1.0
+    scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
+    model = PathEnsemble(bank, scatter, n_members=5, random_state=0)
+    return model.fit(inputs, strain, stress)
+
+
+@functools.cache
+def cell():
+    return solve_rve(CELL, 0, COARSE, keep_steps=True)
+
+
+def to_onnx(path):
+    pytest.importorskip("onnx")
+    bnn.export.to_onnx(ensemble(), path)
+
+
+def parquet(path):
+    pytest.importorskip("pyarrow")
+    fe_data.save_curves(fe_data.load_curves("fe_data/datasets/test_uniform.csv"), path)
+
+
+def study(path):
+    config = prior_study.study.StudyConfig(priors=("A",))
+    prior_study.study.save(prior_study.study.Study(config, {}), path)
+
+
+WRITERS = {
+    "model.npz": lambda path: posterior().save(path),
+    "ensemble.npz": lambda path: ensemble().save(path),
+    "posterior.c": lambda path: bnn.export.to_c(posterior(), path),
+    "ensemble.c": lambda path: bnn.export.to_c(ensemble(), path, total=True),
+    "path.c": lambda path: bnn.export.path_to_c(path_ensemble(), path, [0.3, 400.0, 400.0, 0.4]),
+    "model.onnx": to_onnx,
+    "study.npz": study,
+    "fields.xdmf": lambda path: fe_data.save_fields(cell(), path),
+    "curves.parquet": parquet,
+    "curves.csv": lambda path: fe_data.save_curves(
+        fe_data.load_curves("fe_data/datasets/test_uniform.csv"), path
+    ),
+    "paths.npz": lambda path: fe_data.save_paths(fe_data.load_paths("truth_tension"), path),
+    "statistics.csv": lambda path: save_statistics(
+        fe_data.load_statistics("fe_data/datasets/truth.csv"), path
+    ),
+}
+
+
+@pytest.fixture(params=WRITERS)
+def written(request, tmp_path):
+    """A file that a function has written, and how it writes the file again."""
+    path = tmp_path / request.param
+    write = functools.partial(WRITERS[request.param], path)
+    write()
+    return path, write
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_on_a_full_disk_the_earlier_files_stay(written):
+    path, write = written
+    before = contents(path.parent)
+    with full_disk(500), pytest.raises(OSError, match="too large"):
+        write()
+    assert contents(path.parent) == before
+
+
+def test_its_own_file_is_replaced_with_the_same_permissions(written):
+    path, write = written
+    before = contents(path.parent)
+    path.chmod(0o600)
+    write()
+    assert contents(path.parent) == before
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_file_of_a_user_stays(written, link):
+    path, write = written
+    path.unlink()
+    mine = path.with_name("mine") if link else path
+    mine.write_text("index,seed,group,vf\nmy own numbers")
+    if link:
+        path.symlink_to(mine)
+    before = contents(path.parent)
+    with pytest.raises(FileExistsError, match="move it away"):
+        write()
+    assert contents(path.parent) == before
+
+
+class Drawn:
+    """A picture of a cell that is drawn in no time."""
+
+    def savefig(self, file, **_):
+        file.write(b"picture " + self.heading)
+
+    def __init__(self, _, heading):
+        self.heading = heading.encode()
+
+
+@pytest.fixture
+def write_rve(tmp_path, monkeypatch):
+    """How `rve` writes a solved cell into a folder, where the heading tells the runs apart."""
+    monkeypatch.setattr("fe_data.mechanics.plots.plot_rve", Drawn)
+    summary = {"inputs": 0, "seed": 0, "settings": 0}
+
+    def write(run, xdmf=True):
+        rve_folder._write(cell(), summary | {"history": run}, run, tmp_path, xdmf)
+
+    return write
+
+
+@pytest.mark.parametrize("xdmf", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_an_rve_that_is_killed_leaves_whole_files_in_a_folder_of_its_own(write_rve, tmp_path, xdmf):
+    names = ["fields.bin", "fields.xdmf", "result.json", "rve.png"]
+    write_rve("first")
+    first = contents(tmp_path)
+    assert sorted(first) == names
+    write_rve("other", xdmf)
+    other = contents(tmp_path)
+    assert sorted(other) == (names if xdmf else names[2:])
+    write_rve("first")
+    found = set()
+    for _ in killed_at_each_step(lambda: write_rve("other", xdmf)):
+        left = {name: content for name, content in contents(tmp_path).items() if name[0] != "."}
+        assert {*other} <= {*left} <= {*first}
+        assert all(content in (first[name], other.get(name)) for name, content in left.items())
+        found.add(b"".join(left.values()))
+        rve_folder._require_own_folder(tmp_path)
+        for path in tmp_path.iterdir():
+            path.unlink()
+        write_rve("first")
+    assert b"".join(first.values()) in found
+    assert b"".join(other.values()) in found
+
+
+@pytest.mark.slow
+def test_a_first_rve_that_is_killed_can_be_made_again(write_rve, tmp_path):
+    for _ in killed_at_each_step(lambda: write_rve("first")):
+        rve_folder._require_own_folder(tmp_path)
+        for path in tmp_path.iterdir():
+            path.unlink()
+
+
+def test_on_a_full_disk_an_earlier_rve_stays(write_rve, tmp_path):
+    write_rve("first")
+    before = contents(tmp_path)
+    for size in (10, 500, 20_000):  # of the result, of the fields
+        with full_disk(size), pytest.raises(OSError, match="too large"):
+            write_rve("other" * 10)
+        assert contents(tmp_path) == before
