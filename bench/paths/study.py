@@ -11,9 +11,11 @@ import numpy as np
 from bench.paths.data import Paths, Sets
 from bench.paths.estimators import Estimator, Predicted, Training
 from bench.paths.scores import floor, scores
+from bnn.storage.reading import parse_json, read_text
 from figures.pipeline.provenance import processor
 
 DRAWS = {5: 5, 20: 3, 50: 3, 100: 3, 500: 1}  # number of draws of each training size
+MOST_BYTES = 10**8  # of a file of results
 KEY = ("problem", "estimator", "n", "draw")
 TRUTH = "truth"  # the estimator of rows that say how exact a set is, and the error of no stress
 
@@ -25,8 +27,8 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        self.by_key = {_key(row): row for row in map(json.loads, text.splitlines())}
+        lines = read_text(path, MOST_BYTES).splitlines() if path.exists() else []
+        self.by_key = {_key(row): row for row in (parse_json(line, str(path)) for line in lines)}
 
     @property
     def rows(self) -> list[Row]:

@@ -47,7 +47,10 @@ def main() -> None:
     if own and given.results == RESULTS:
         names = ", ".join(sorted(own))
         parser.error(f"{names}: the guides have other sets: name a file of yours, --results FILE")
-    results = runs.Results(given.results)
+    try:
+        results = runs.Results(given.results)
+    except (OSError, ValueError) as error:
+        parser.error(f"--results {error}")
     try:
         with results.opened():
             for row in published:

@@ -81,7 +81,7 @@ def _panel(axes: Axes, board: Board, problem: str, rivals: Sequence[Rival]) -> N
         margin = 2 * gap.error if np.isfinite(gap.error) else 0.0
         filled = colour if np.isfinite(gap.error) else "none"  # open: one split, no error
         axes.errorbar(gap.mean, i, xerr=margin, fmt="o", ms=4, capsize=2, color=colour, mfc=filled)
-    axes.set_title(title(problem))
+    axes.set_title(title(problem).replace("$", r"\$"))
     axes.set_xscale("symlog", linthresh=LINEAR)
     axes.set_xlim(-FARTHEST, FARTHEST)
     axes.set_xticks(TICKS, [f"{tick:g}".replace("-", "−") for tick in TICKS], fontsize=6)
@@ -94,4 +94,5 @@ def _panel(axes: Axes, board: Board, problem: str, rivals: Sequence[Rival]) -> N
 def _short(rival: Rival) -> str:
     """The label, with what is given beside the training cells."""
     more = "" if rival.knows == CELLS else f" [{rival.knows.removeprefix('and ')}]"
-    return f"{rival.label.partition(', the best of')[0]}{more}"
+    text = rival.label.partition(", the best of")[0] + more
+    return text.replace("$", r"\$")  # which begins a formula

@@ -7,8 +7,10 @@ scikit-learn's `train_test_split(test_size=0.2, random_state=0)`, whose scores, 
 NAME_published.csv too, are in units of the standard deviation of y in the training rows.
 """
 
-import json
-from collections.abc import Iterable, Sequence
+import io
+import warnings
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,11 +20,15 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from bench.scoreboard.problems import Problem, Split, digest
+from bnn.storage.reading import read_json, read_text
+from fe_data.files import csv_rows
 
 PUBLISHED = "published"
 SETS = {"concrete", "energy", "wine", "yacht", "airfoil"}  # those of docs/scoreboard.md
 HOLDOUT = "holdout"  # the kind of the single split
 NAMES = {"LL": "loglik", "RMSE": "rmse"}  # published score → ours
+MOST_BYTES = 10**8  # of a file
+LARGEST = 1e100  # of the numbers in data.csv, so that sums of their squares are finite
 FEWEST = 2  # training rows, of which a standard deviation can be taken
 ROUNDING = 1e-13  # deviation of a column that does not vary, relative to its largest value
 
@@ -65,17 +71,22 @@ def read_rows(path: Path) -> np.ndarray:
     """Rows of a CSV file with a header, inputs and y, (n, n_in + 1)."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not there: the splits beside it are of its rows")
+    text = read_text(path, MOST_BYTES)
     try:
-        table = pd.read_csv(path, encoding="utf-8")
-    except ValueError as error:  # pandas has several, all of them of this kind
+        with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):
+            table = pd.read_csv(io.StringIO(text), index_col=False)
+    except (ValueError, pd.errors.ParserWarning) as error:  # pandas has several ValueErrors
         raise ValueError(f"{path} is no CSV table: {error}") from None
+    table = table.astype(dict.fromkeys(table.select_dtypes("bool"), str))
     numbers = table.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
-    wrong = np.argwhere(~np.isfinite(numbers))
+    wrong = np.argwhere(~(np.abs(numbers) <= LARGEST))
     if len(wrong):
         row, column = wrong[0]
         value = table.iloc[row, column]
         where = f"{path}: row {row}, column {table.columns[column]}"
-        raise ValueError(f"{where} is {value!r}: must be a finite number")
+        raise ValueError(
+            f"{where} is {value!r:.60}: must be a finite number of at most {LARGEST:g}"
+        )
     if numbers.shape[1] < 2 or len(numbers) <= FEWEST:
         raise ValueError(f"{path} has {len(numbers)} rows and {numbers.shape[1]} columns: too few")
     return numbers
@@ -83,10 +94,7 @@ def read_rows(path: Path) -> np.ndarray:
 
 def read_splits(path: Path, n_rows: int) -> list[list[int]]:
     """Test rows of each split from a JSON file, checked against the number of rows."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is no JSON: {error}") from None
+    found = read_json(path, MOST_BYTES)
     if not isinstance(found, list) or not found:
         raise ValueError(f"{path}: must be a list with the test rows of each split")
     for i, rows in enumerate(found):
@@ -137,21 +145,25 @@ def published(folder: Path, problems: Sequence[Problem]) -> list[dict[str, Any]]
     """
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     path = folder / f"{PUBLISHED}.csv"
-    if path.is_file():
+    if path.exists():
         needed = ("splits", "dataset", "method", "score", "mean", "std", "source")
-        for each in _records(path, needed):
+        for each in _records(path, needed, ("mean", "std")):
             if each["score"] in NAMES:
                 key = f"{each['dataset']}/{each['splits']}", each["method"]
                 row = rows.setdefault(key, _row(*key, each["source"]))
                 row[NAMES[each["score"]]] = [each["mean"], each["std"]]
     for path in sorted(folder.glob(f"*_{PUBLISHED}.csv")):
-        table = pd.DataFrame(_records(path, ("dataset", "model", "rmse", "nll_default")))
-        means = table.groupby("model")[["rmse", "nll_default"]].mean()
-        for model, (rmse, nll) in zip(means.index, means.to_numpy(), strict=True):
-            key = f"{table['dataset'][0]}/{HOLDOUT}", str(model)
+        scores = ("rmse", "nll_default")
+        runs = defaultdict(list)
+        for each in _records(path, ("dataset", "model", *scores), scores):
+            key = f"{each['dataset']}/{HOLDOUT}", each["model"]
+            runs[key].append([each[score] for score in scores])
+        for key, numbers in runs.items():
             row = rows.setdefault(key, _row(*key, path.name))
-            row["rmse"] = [float(f"{rmse:.5g}"), None]
-            if np.isfinite(nll):
+            rmse, nll = (_mean(column) for column in zip(*numbers, strict=True))
+            if rmse is not None:
+                row["rmse"] = [float(f"{rmse:.5g}"), None]
+            if nll is not None:
                 row["loglik"] = [float(f"{-nll:.5g}"), None]
     splits = {problem.name: problem.splits for problem in problems}
     return [row | {"splits": splits[name]} for (name, _), row in rows.items() if name in splits]
@@ -161,10 +173,21 @@ def _row(problem: str, method: str, source: str) -> dict[str, Any]:
     return {"problem": problem, "published": method, "source": source}
 
 
-def _records(path: Path, needed: Iterable[str]) -> list[dict[str, Any]]:
-    """Rows of a CSV file that has these columns."""
-    table = pd.read_csv(path, encoding="utf-8")
-    missing = set(needed) - set(table.columns)
-    if missing:
-        raise ValueError(f"{path} lacks the columns {', '.join(sorted(missing))}")
-    return table.to_dict("records")
+def _mean(numbers: Sequence[float | None]) -> float | None:
+    """Mean of the numbers that are there."""
+    known = [number for number in numbers if number is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _records(path: Path, names: Sequence[str], numbers: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows of a CSV file that has these columns, of which some are numbers, None where empty."""
+    problems = csv_rows.Problems(path)
+    records = []
+    for line, row in csv_rows.read_rows(path, names, ()):
+        record: dict[str, Any] = dict(row)
+        for name in numbers:
+            read = problems.parse(line, row, csv_rows.parse_float, name) if row[name] else None
+            record[name] = read
+        records.append(record)
+    problems.raise_if_any()
+    return records

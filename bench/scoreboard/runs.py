@@ -18,6 +18,7 @@ import numpy as np
 from bench.scoreboard.problems import Problem, Split, is_composite
 from bench.scoreboard.registry import FIELDS, LIBRARIES, Peer
 from bench.scoreboard.scores import scores
+from bnn.storage.reading import is_number, parse_json, read_text
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import processor
 
@@ -25,6 +26,9 @@ STAGES = (1, 4, 8, 24)  # splits: all estimators have the first before one has t
 PATIENCE = 10  # times the processor time that is allowed, before a worker counts as stuck
 GIVEN = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
 KEY = ("problem", "peer", "split")
+BEGINNING = '{"problem": "'  # of each line of results
+MOST_BYTES = 10**8  # of a file of results
+MOST_LETTERS = 1000  # of a text in it
 
 
 class LateError(ValueError):
@@ -160,13 +164,77 @@ class Results:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Rows of a file of results, without a line that was cut off."""
+    """Rows of a file of results, none where there is no file, without a last line that is cut off.
+
+    Raises:
+        ValueError: The file has other lines.
+    """
+    if not path.exists():
+        return []
+    lines = read_text(path, MOST_BYTES).splitlines(keepends=True)
     rows = []
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    for line in text.splitlines():
-        with contextlib.suppress(ValueError):
-            rows.append(json.loads(line))
+    for number, line in enumerate(lines, start=1):
+        place = f"{path}, line {number}"
+        try:
+            row = parse_json(line, place)
+        except ValueError:
+            is_cut_off = number == len(lines) and not line.endswith("\n")  # as after a kill
+            if is_cut_off and line[: len(BEGINNING)] == BEGINNING[: len(line)]:
+                break
+            raise
+        if wrong := _wrong(row):
+            raise ValueError(f"{place} is no result: {wrong}")
+        rows.append(row)
     return rows
+
+
+def _wrong(row: Any) -> str | None:
+    """Say what is wrong with a row of results; None if it is right."""
+    if not isinstance(row, dict):
+        return f"{row!r:.60} must be an object"
+    is_published = "published" in row
+    missing = (PUBLISHED_KINDS if is_published else RAN_KINDS).keys() - row.keys()
+    if missing:
+        return f"it lacks {', '.join(sorted(missing))}"
+    is_score = _is_pair if is_published else is_number
+    for name, value in row.items():
+        if not KINDS.get(name, is_score)(value):
+            return f"{name} = {value!r:.60} is not allowed"
+    return None
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= MOST_LETTERS
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and is_number(value, 0)
+
+
+def _is_pair(value: object) -> bool:
+    """Whether a value is mean and standard deviation, which may be missing, of a score."""
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    mean, std = value
+    return is_number(mean) and (std is None or is_number(std, 0.0))
+
+
+RAN_KINDS = {
+    "problem": _is_text,
+    "peer": _is_text,
+    "split": _is_count,
+    "version": _is_count,
+    "data": _is_text,
+}
+PUBLISHED_KINDS = {
+    "problem": _is_text,
+    "published": _is_text,
+    "source": _is_text,
+    "splits": _is_count,
+}
+# Further entries of a row are scores.
+KINDS = RAN_KINDS | PUBLISHED_KINDS | dict.fromkeys(("processor", "blas", "error"), _is_text)
+KINDS["limit"] = is_number
 
 
 def _key(row: dict[str, Any]) -> tuple:

@@ -1,5 +1,6 @@
 """The tables of the guides, in Markdown, and the pages that have a place for them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -27,6 +28,21 @@ DECIDING = (("loglik", "ind50"), ("loglik", "outd"), ("coverage", "outd"))
 FEW = 4  # splits, without which one does not count as the strongest of the others
 
 
+def plain(text: str) -> str:
+    """A name or an error of others, which Markdown and HTML show as it is, on one line."""
+    return re.sub(r"([\\`*_\[\]<>|&#$~])", r"\\\1", " ".join(text.split()))
+
+
+def heading(problem: str) -> str:
+    """What a problem is called in Markdown."""
+    return plain(title(problem))
+
+
+def named(rival: Rival) -> str:
+    """What a rival is called in Markdown; names of published methods come from elsewhere."""
+    return rival.label if rival.peer else plain(rival.label)
+
+
 def digits(number: float, decimals: int) -> str:
     """A number with a minus sign of its own; a dash for none."""
     if not np.isfinite(number):
@@ -47,11 +63,11 @@ def shown(gap: Gap | None, decimals: int, factor: float = 1.0) -> str:
 def label(board: Board, problems: Sequence[str], rival: Rival) -> str:
     """What a rival is called on problems: with what it knows, how it failed and what is older."""
     if rival.peer is None:
-        return rival.label
+        return named(rival)
     text = rival.label if rival.knows == CELLS else f"{rival.label} [{rival.knows}]"
     if any(board.is_older(problem, rival.peer) for problem in problems):
         text += " (older version)"
-    errors = [error for problem in problems for error in board.errors(problem, rival.peer)]
+    errors = [plain(error) for problem in problems for error in board.errors(problem, rival.peer)]
     return f"{text}; {len(errors)} failed: {', '.join(sorted(set(errors)))}" if errors else text
 
 
@@ -79,11 +95,12 @@ def overview(board: Board) -> str:
         if not set(cells) - {"–"}:
             continue  # other scores of it are published
         each = [digits(found.get(rival.name, np.nan), 1) for found in means.values()]
-        body.append([rival.label, *cells, *each, _median_seconds(board, problems, rival)])
+        body.append([named(rival), *cells, *each, _median_seconds(board, problems, rival)])
     body.sort(key=lambda row: float(row[-3]) if row[-3] != "–" else np.inf)
     counts = [len(board.values(problem, OURS[CELLS])) for problem in problems]
     columns = [
-        f"{title(name)}{mark(name)} ({count})" for name, count in zip(problems, counts, strict=True)
+        f"{heading(name)}{mark(name)} ({count})"
+        for name, count in zip(problems, counts, strict=True)
     ]
     return markdown(["estimator", *columns, *means, "fit [s], median"], body)
 
@@ -105,7 +122,7 @@ def coverage_table(board: Board) -> str:
         [rival.label, *(_of_all_splits(board, name, rival, "coverage") for name in problems)]
         for rival in sorted(rivals, key=lambda rival: PEERS.index(rival.peer))
     ]
-    return markdown(["estimator", *map(title, problems)], body)
+    return markdown(["estimator", *map(heading, problems)], body)
 
 
 def _of_all_splits(board: Board, problem: str, rival: Rival, score: str = "loglik") -> str:
@@ -117,7 +134,7 @@ def _of_all_splits(board: Board, problem: str, rival: Rival, score: str = "logli
     mean = board.mean(problem, rival, score)
     if rival.peer is None or not np.isfinite(mean):
         errors = board.errors(problem, rival.peer) if rival.peer else []
-        return errors[0] if errors else digits(mean, decimals)
+        return plain(errors[0]) if errors else digits(mean, decimals)
     ours = board.values(problem, OURS[CELLS], score)
     gap = board.gap(problem, rival, score)
     count = len(board.values(problem, rival.peer, score))
@@ -147,7 +164,7 @@ def differences(board: Board) -> str:
             name = label(board, [problem], rival)
             name = f"**{name}**" if own else name
             body.append([name, *cells, words, *_ends(board, problem, rival)])
-        parts.append(f"**{title(problem)}**\n\n{markdown(header, body)}")
+        parts.append(f"**{heading(problem)}**\n\n{markdown(header, body)}")
     return "\n\n".join(parts)
 
 
@@ -185,14 +202,14 @@ def standing(board: Board) -> str:
             words.setdefault(_group(problem, rival), []).extend(verdicts)
             late = rival.peer is not None and board.is_late(problem, rival.peer)
             cells.append(" ".join(LATE if late else SIGNS[word] for word in verdicts))
-        body.append([rival.label, *cells])
+        body.append([named(rival), *cells])
     names = [word for word in SIGNS if word != "–"]
     counts = [
         [group, *(str(found.count(word)) for word in names)]
         for group, found in words.items()
         if set(found) != {"–"}
     ]
-    verdicts = markdown(["", *(f"{title(name)}{mark(name)}" for name in problems)], body)
+    verdicts = markdown(["", *(f"{heading(name)}{mark(name)}" for name in problems)], body)
     return f"{verdicts}\n\n{markdown(['how often ours is', *names], sorted(counts))}"
 
 
@@ -223,7 +240,7 @@ def noise_table(board: Board) -> str:
                     between([equal[i] - theirs[i] for i in common]),
                     between([whole[i] - equal[i] for i in common]),
                 )
-                row = [title(problem), label(board, [problem], rival), peer.noise]
+                row = [heading(problem), label(board, [problem], rival), peer.noise]
                 body.append([*row, *(shown(part, 2) for part in parts), str(len(common))])
     return markdown([*header, "of noise and families found", "splits"], body)
 

@@ -67,3 +67,11 @@ def test_differences_are_printed_where_there_is_no_page(monkeypatch, folder, tmp
     monkeypatch.setattr(sys, "argv", ["scoreboard", *words, *files])
     main()
     assert "**made, gap**\n\n| estimator | log-likelihood |" in capsys.readouterr().out
+
+
+def test_a_file_that_holds_no_results_is_named(call, tmp_path, capsys):
+    (tmp_path / "results.jsonl").write_text("a text\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match="2"):
+        call("--peers", "ours.Default", "--problems", "composite/ind25")
+    assert "results.jsonl, line 1: must be JSON" in capsys.readouterr().err
+    assert (tmp_path / "results.jsonl").read_text(encoding="utf-8") == "a text\n"

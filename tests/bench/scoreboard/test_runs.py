@@ -1,5 +1,7 @@
 import json
+import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -151,6 +153,50 @@ def test_other_rows_and_another_version_run_again_and_replace_the_old_ones(study
     assert study("Mean", version=2)["fake.Mean", 0]["version"] == 2
     with results.opened():
         assert len(results.path.read_text().splitlines()) == 1
+
+
+RAN = {"problem": "made/gap", "peer": "fake.Mean", "split": 0, "version": 1, "data": "0"}
+SAID = {"problem": "made/gap", "published": "Ensemble", "source": "a paper", "splits": 2}
+NO_RESULTS = {
+    "a text\n": "line 1: must be JSON",
+    "a text": "line 1: must be JSON",
+    "[" * 100_000: "nested too deep",
+    "[]\n": r"line 1 is no result: \[\] must be an object",
+    "{}\n": "it lacks data, peer, problem, split, version",
+    json.dumps(RAN | {"split": True}): "split = True is not allowed",
+    json.dumps(RAN | {"split": -1}): "split = -1",
+    json.dumps(RAN | {"peer": ["a"]}): r"peer = \['a'\]",
+    json.dumps(RAN | {"peer": "a" * 1001}): "peer = 'a",
+    json.dumps(RAN | {"rmse": "0.5"}): "rmse = '0.5'",
+    json.dumps(RAN | {"rmse": None}): "rmse = None",
+    json.dumps(RAN | {"rmse": np.nan}) + "\n": "NaN is not a finite number",
+    json.dumps(RAN | {"rmse": 10**400}) + "\n": "more than 18 digits",
+    json.dumps(RAN | {"limit": "1"}): "limit = '1'",
+    json.dumps(RAN | {"error": 3}): "error = 3",
+    json.dumps(SAID | {"rmse": 0.5}): "rmse = 0.5",
+    json.dumps(SAID | {"rmse": [0.5]}): r"rmse = \[0.5\]",
+    json.dumps(SAID | {"rmse": [0.5, "a"]}): r"rmse = \[0.5, 'a'\]",
+    json.dumps(SAID | {"splits": None}): "splits = None",
+    json.dumps({"published": "Ensemble"}): "it lacks problem, source, splits",
+    json.dumps(RAN)[:9] + "\n" + json.dumps(RAN) + "\n": "line 1: must be JSON",
+}
+
+
+@pytest.mark.parametrize("text", NO_RESULTS, ids=range(len(NO_RESULTS)))
+def test_a_file_of_other_things_is_refused_and_stays_as_it_is(results, text):
+    results.path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=f"{results.path}.*{NO_RESULTS[text]}"):
+        runs.Results(results.path)
+    with pytest.raises(ValueError, match=NO_RESULTS[text]), results.opened():
+        pass
+    assert results.path.read_text(encoding="utf-8") == text
+
+
+def test_results_in_a_pipe_or_a_device_are_refused(results):
+    os.mkfifo(results.path)
+    for path in (results.path, Path("/dev/zero")):
+        with pytest.raises(ValueError, match=f"{path}: must be a regular file"):
+            runs.Results(path)
 
 
 def test_two_runs_do_not_write_to_the_same_file(results):

@@ -226,3 +226,20 @@ def test_guides_show_the_committed_results(tmp_path):
     for page, copy in zip(PAGES, copies, strict=True):
         assert copy.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
     assert (tmp_path / "scoreboard.png").stat().st_size > 10_000
+
+
+def test_names_and_errors_of_others_are_shown_as_they_are(result, current, tmp_path):
+    """They neither end a cell or a table, nor become marks or formulas."""
+    strange = "a|b\n<!-- end scoreboard --><b>*c*</b> $x_$ [d](e) `f`"
+    said = {"problem": "x|y/gap", "published": strange, "source": "a paper", "splits": 2}
+    failed = {**result("smt.Kriging", "x|y/gap", 1, 0.0), "error": strange}
+    del failed["loglik"]
+    ours = [current("x|y/gap", i, float(i)) for i in range(2)]
+    board = Board([*ours, failed, said | {"loglik": [0.5, 0.1]}])
+    page = "\n\n".join(of(board) for of in tables.BLOCKS.values())
+    for part in page.split("\n\n"):
+        rows = [line for line in part.splitlines() if line.startswith("|")]
+        assert len({len(re.split(r"(?<!\\)\|", row)) for row in rows}) <= 1
+    assert r"a\|b \<!-- end scoreboard --\>\<b\>\*c\*\</b\> \$x\_\$ \[d\](e) \`f\`" in page
+    assert "<" not in page.replace(r"\<", "")
+    picture(board).savefig(tmp_path / "strange.svg")
