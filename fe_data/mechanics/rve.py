@@ -270,7 +270,9 @@ def solve_rve(
                 )
             with _timed(seconds, "fields"):
                 fields = equations.fields(path)
-            effective = _fit_properties(path, equations, settings, seconds) if fit else None
+            effective = None
+            if fit:
+                effective = _fit_properties(path, equations, inputs, settings, seconds)
             p_sigma = _overstressed_fraction(d, fields, settings.fibre_stress_MPa)
     return RVESolution(
         microstructure,
@@ -352,7 +354,11 @@ def arrange_fibres(
 
 
 def _fit_properties(
-    path: EquilibriumPath, solver: Solver, settings: Settings, seconds: dict[str, float]
+    path: EquilibriumPath,
+    solver: Solver,
+    inputs: Inputs,
+    settings: Settings,
+    seconds: dict[str, float],
 ) -> EffectiveProperties:
     """Find the effective properties of the averaged curves."""
     # E and nu come from the elastic increments or, where the first one yields, from a smaller step.
@@ -361,8 +367,10 @@ def _fit_properties(
         with _timed(seconds, "elasticity"):
             small = uniaxial(_ELASTIC_STRAIN * settings.a_MPa / (1e3 * settings.E_m_GPa))
             elastic_history = solver.solve(small, 1, settings.tolerance).history
+    # Along the fibres all strain alike, so that moduli mix by volume.
+    axial = 1e3 * (inputs.vf * inputs.E_f_GPa + (1 - inputs.vf) * settings.E_m_GPa)
     with _timed(seconds, "extraction"):
-        return effective_properties(path.history, settings.a_MPa, elastic_history)
+        return effective_properties(path.history, settings.a_MPa, elastic_history, axial)
 
 
 def _overstressed_fraction(d: Discretisation, fields: Fields, threshold: float) -> float:

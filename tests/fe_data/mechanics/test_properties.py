@@ -1,13 +1,18 @@
 """Effective properties from curves whose properties are known."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from fe_data import Inputs, Settings, solve_rve
 from fe_data.errors import FitError
 from fe_data.mechanics.properties import (
     effective_properties,
     elastic_constants,
     fit_power_law,
+    hooke_misfit,
+    transverse_modulus,
     von_mises,
 )
 
@@ -36,6 +41,55 @@ def test_elastic_constants_are_of_the_equations_that_the_code_names():
     E, nu = elastic_constants(strain, np.column_stack([zz + difference, yy, zz, zero]))
     np.testing.assert_allclose(E, mu * (3 * lam + 2 * mu) / (lam + mu), rtol=1e-12)
     np.testing.assert_allclose(nu, lam / (2 * (lam + mu)), rtol=1e-10)
+
+
+def averages(axial, across, nu_axial, nu_across):
+    """Mean strain and stress [GPa] of a transversely isotropic solid under stress xx alone."""
+    # ε = S σ with fibres along z, and σ_zz from ε_zz = 0
+    zz = nu_axial
+    strain = [1 / across - nu_axial * zz / axial, -nu_across / across - nu_axial * zz / axial, 0, 0]
+    return np.array([strain]), np.array([[1.0, 0.0, zz, 0.0]])
+
+
+def test_the_misfit_of_hookes_law_is_zero_for_isotropic_solids():
+    isotropic = averages(120.0, 120.0, 0.29, 0.29)
+    assert hooke_misfit(*isotropic) == pytest.approx(0.0, abs=1e-12)
+    assert transverse_modulus(*isotropic, 120.0) == pytest.approx(120.0, rel=1e-12)
+    assert elastic_constants(*isotropic)[0] == pytest.approx(120.0, rel=1e-12)
+
+
+def test_the_misfit_is_the_stress_of_a_direction_that_is_free():
+    strain, stress = averages(24.0, 6.3, 0.3, 0.47)  # as epoxy with 30 % of glass
+    E, nu = (values[0] for values in elastic_constants(strain, stress))
+    lame = E * nu / ((1 + nu) * (1 - 2 * nu))
+    yy = lame * strain[0, :2].sum() + E / (1 + nu) * strain[0, 1]
+    assert hooke_misfit(strain, stress)[0] == pytest.approx(abs(yy), rel=1e-12)
+    assert abs(yy) > 0.02
+
+
+def test_the_modulus_across_the_fibres_is_found_whatever_the_other_constants_are():
+    rng = np.random.default_rng(0)
+    for axial, across, nu_axial, nu_across in rng.uniform(
+        [20, 3, 0.1, 0.1], [90, 20, 0.4, 0.6], (20, 4)
+    ):
+        found = transverse_modulus(*averages(axial, across, nu_axial, nu_across), axial)
+        assert found == pytest.approx(across, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("E_m", "nu_m", "nu_f", "E_f", "differs"),
+    [(100.0, 0.3, 0.25, 600.0, False), (3.5, 0.35, 0.2, 72.0, True)],
+    ids=["the paper's", "glass in epoxy"],
+)
+def test_a_cell_that_is_not_isotropic_warns(E_m, nu_m, nu_f, E_f, differs):
+    phases = Settings(6, resolution=2.0, increments=8, E_m_GPa=E_m, nu_m=nu_m, nu_f=nu_f)
+    phases = dataclasses.replace(phases, a_MPa=4 * E_m)
+    rve = solve_rve(Inputs(0.3, E_f, 400.0, 0.4), 0, phases, silent=True)
+    assert (rve.effective.elastic_misfit > 0.02) == differs
+    assert ("isotropic Hooke's law misses" in rve.effective.warning) == differs
+    difference = rve.effective.E_eff_GPa / rve.effective.transverse_modulus_GPa - 1
+    assert (difference < -0.035) == differs
+    assert rve.result().info["elastic_misfit"] == rve.effective.elastic_misfit
 
 
 @pytest.mark.parametrize(("b", "c"), [(300.0, 0.16), (800.0, 0.5), (450.0, 1.0), (5.0, 0.3)])
@@ -69,7 +123,7 @@ def test_an_exponent_that_the_curve_does_not_have_yet_is_reported(knee, poor):
     history["strain"] = history["plastic_strain"]
     elastic = {name: values[:2].copy() for name, values in history.items()}
     elastic["yielded_fraction"] = np.zeros(2)
-    warning = effective_properties(history, 400.0, elastic).warning
+    warning = effective_properties(history, 400.0, elastic, 1e5).warning
     assert ("extrapolate from plastic strains up to 0.04: " in warning) == poor
 
 
@@ -82,4 +136,4 @@ def test_a_poor_fit_is_reported():
     history["plastic_strain"][3:, 0] = np.linspace(1e-3, 0.04, n - 2)
     history["plastic_strain"][3:, 1] = -history["plastic_strain"][3:, 0]
     history["yielded_fraction"] = np.array([0, 0, 0] + [0.5] * (n - 2))
-    assert "power-law misfit" in effective_properties(history, 400.0, history).warning
+    assert "power-law misfit" in effective_properties(history, 400.0, history, 1e5).warning
