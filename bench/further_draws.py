@@ -29,7 +29,7 @@ def out_of_distribution(folder: Path) -> Profile:
     for design in (TEST, case.design):
         require_tables(drawn(folder), design)
         table = load_paper_table(table_path(drawn(folder), design))
-        counts.append((len(table) + len(table.failed)) // profile.datasets[design])
+        counts.append(table.n_rows // profile.datasets[design])
     surrogate = profile.surrogate.model_copy(update={"cases": {TRAINING_CASE: case}})
     draws = profile.draws.model_copy(update={"count": min(counts)})
     return profile.model_copy(update={"surrogate": surrogate, "draws": draws})

@@ -42,7 +42,9 @@ class ConvergenceError(SimulationError):
 
 
 class FitError(SimulationError):
-    """The averaged curves do not have effective properties.
+    """A curve has too few plastic increments to fit a power law.
+
+    `solve_rve` and `generate` keep such an RVE, without b_eff and c_eff.
 
     Examples:
         >>> import numpy as np

@@ -99,6 +99,8 @@ class Output(Quantity):
         required: Whether every table must have the column.
         absolute: Whether differences of two tables are absolute rather than relative. This suits
             fractions that may be 0.
+        fitted: Whether it is a parameter of the power law that is fitted to the averaged curve. A
+            sample whose curve cannot be fitted has no value of it.
 
     Examples:
         >>> from fe_data.schema import OUTPUTS
@@ -110,6 +112,7 @@ class Output(Quantity):
     noise: float | None = None
     required: bool = False
     absolute: bool = False
+    fitted: bool = False
 
 
 # The bounds of the inputs and the noise are those of the paper (sections 3.2 and 3.2.1).
@@ -164,6 +167,7 @@ OUTPUTS = (
         digits=1,
         noise=0.03,
         required=True,
+        fitted=True,
     ),
     Output(
         name="c_eff",
@@ -174,6 +178,7 @@ OUTPUTS = (
         digits=4,
         noise=0.02,
         required=True,
+        fitted=True,
     ),
     Output(
         name="E_eff_GPa",
@@ -292,11 +297,26 @@ def required_outputs() -> tuple[str, ...]:
     return tuple(output.name for output in OUTPUTS if output.required)
 
 
-def outputs_among(names: Container[str]) -> tuple[str, ...]:
+def fitted_outputs() -> tuple[str, ...]:
+    """Names of the outputs that a sample lacks if no power law can be fitted to its curve.
+
+    Returns:
+        The names, in the order of their columns.
+
+    Examples:
+        >>> from fe_data.schema import fitted_outputs
+        >>> fitted_outputs()
+        ('b_eff_MPa', 'c_eff')
+    """
+    return tuple(output.name for output in OUTPUTS if output.fitted)
+
+
+def outputs_among(names: Container[str], *, fitted: bool = True) -> tuple[str, ...]:
     """Names of the outputs that something has.
 
     Args:
         names: Container of names, such as the header of a table or the values of a simulation.
+        fitted: Whether there is a fitted power law; without it, its parameters are not required.
 
     Returns:
         Every required output, and each other one whose name is there, in the order of the schema.
@@ -306,7 +326,8 @@ def outputs_among(names: Container[str]) -> tuple[str, ...]:
         >>> outputs_among(["vf", "of_another_program"]) == required_outputs()
         True
     """
-    return tuple(output.name for output in OUTPUTS if output.required or output.name in names)
+    needed = [output for output in OUTPUTS if output.required or output.name in names]
+    return tuple(output.name for output in needed if fitted or not output.fitted)
 
 
 def output(name: str) -> Output:

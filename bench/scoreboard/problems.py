@@ -108,7 +108,7 @@ def composite(folder: Path = SHIPPED_TABLES) -> list[Problem]:
     for design in ("test_uniform", "train_uniform", "train_beta"):
         require_tables(drawn(folder), design)
         table = load_paper_table(table_path(drawn(folder), design))
-        rows.append((len(table) + len(table.failed)) // profile.datasets[design])
+        rows.append(table.n_rows // profile.datasets[design])
     if min(rows) < 1:
         raise ValueError(f"{drawn(folder)}: the tables have fewer cells than one draw needs")
     assert profile.draws

@@ -15,6 +15,7 @@ from typer import Argument, Option
 import fe_data
 from fe_data.cli import options
 from fe_data.cli.options import File, Integer, Number
+from fe_data.schema import fitted_outputs
 from fe_data.settings import Settings, require_between
 
 # Exit codes
@@ -172,10 +173,11 @@ def rve(
     from fe_data.cli.rve_folder import FIELDS, run_rve
 
     chosen = paths[0] if paths else None
-    print(f"{out}: {run_rve(inputs, arrangement, settings, out, chosen, xdmf, solver)}")
+    line, complete = run_rve(inputs, arrangement, settings, out, chosen, xdmf, solver)
+    print(f"{out}: {line}")
     if xdmf:
         print(f"wrote {out / FIELDS[0]}")
-    return OK
+    return OK if complete else INCOMPLETE
 
 
 @app.command()
@@ -224,14 +226,14 @@ def statistics(
     reduced = fe_data.replicate_statistics(cells)
     lost = {*map(tuple, fe_data.load_inputs(path)[0])} - {*map(tuple, reduced.X)}
     if lost:
-        raise ValueError(f"{path}: all cells with the inputs {min(lost)} failed")
+        raise ValueError(f"{path}: all cells with the inputs {min(lost)} failed or lack outputs")
     save_statistics(reduced, out)
     inputs = several(len(reduced.X), "input", "inputs")
     print(f"wrote {out}: {inputs}, {len(cells)} cells")
     if failed := len(cells.failed):
         what = f"{several(failed, 'cell', 'cells')} of {path} failed"
         return say(f"{what}: left out, see count", INCOMPLETE)
-    return OK
+    return INCOMPLETE if len(cells.unfitted) else OK
 
 
 @app.command()
@@ -319,10 +321,14 @@ def _report(summary: fe_data.Summary, out: Path) -> int:
         index, warning = next(iter(summary.warnings.items()))
         number = several(len(summary.warnings), "sample has", "samples have")
         print(f"{number} a warning (first: sample {index}, {warning})")
+    if unfitted := summary.counts.get("unfitted", 0):
+        number = several(unfitted, "sample has", "samples have")
+        lacking = " and ".join(fitted_outputs())
+        say(f"{number} no {lacking}: status unfitted in {out / TABLE}", INCOMPLETE)
     if failed := summary.counts["failed"]:
         what = several(failed, "sample", "samples")
         return say(f"{what} failed: see {out / FAILURES}", INCOMPLETE)
-    return OK
+    return INCOMPLETE if unfitted else OK
 
 
 @contextlib.contextmanager

@@ -1,13 +1,14 @@
 """Run one command of `python -m fe_data`: generate, rve, compare, curves, statistics, ..."""
 
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import fe_data
-from fe_data.cli.commands import INCOMPLETE, INTERRUPTED, REFUSED, app, say
+from fe_data.cli.commands import INCOMPLETE, INTERRUPTED, OK, REFUSED, app, say
 from fe_data.errors import SimulationError
 
 if TYPE_CHECKING:
@@ -27,6 +28,18 @@ def main(arguments: Sequence[str] | None = None, *, simulator: "Simulator | None
     # command.main() would turn an interrupt into an error without its message.
     command = typer.main.get_command(app)
     given = list(sys.argv[1:] if arguments is None else arguments)
+    with warnings.catch_warnings():
+        warnings.showwarning = _say_warning
+        return _invoke(command, given, simulator)
+
+
+def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as a sentence, without the place in the code that it comes from."""
+    say(message, OK)
+
+
+def _invoke(command: Any, given: list[str], simulator: "Simulator | None") -> int:
+    """Exit code of a command, whose errors become sentences."""
     try:
         with command.make_context("fe_data", given, obj=simulator) as context:
             return int(command.invoke(context))

@@ -10,7 +10,6 @@ import numpy as np
 
 from fe_data.dataset import record
 from fe_data.dataset.curves import MAX_RESULT, RESULT
-from fe_data.errors import FitError
 from fe_data.fields.paraview import replacing_fields
 from fe_data.files.reading import read_file
 from fe_data.files.writing import replacing, require_own, write_atomic
@@ -42,11 +41,15 @@ def run_rve(
     loading: Loading | None,
     xdmf: bool,
     solver: SolverName,
-) -> str:
-    """Simulate one RVE into a folder, in place of an earlier run; returns its result in a line."""
+) -> tuple[str, bool]:
+    """Simulate one RVE into a folder, in place of an earlier run.
+
+    Returns:
+        The result in a line, and whether the properties that were asked for are all there.
+    """
     seed = _checked_seed(inputs, arrangement, settings)
     _require_own_folder(out)
-    rve = _solved(inputs, arrangement, settings, loading, solver, xdmf)
+    rve = solve_rve(inputs, arrangement, settings, loading, solver=solver, keep_steps=xdmf)
     summary = _summary(rve, inputs, seed, settings, solver)
     line = describe(rve)
     if seed is None:
@@ -63,7 +66,7 @@ def run_rve(
         result = rve.result()
         summary |= {"effective": result.effective, "info": result.info}
     _write(rve, summary, _heading(inputs, settings, seed), out, xdmf)
-    return line
+    return line, loading is not None or (rve.effective is not None and rve.effective.is_fitted)
 
 
 def _write(rve: RVESolution, summary: dict[str, Any], heading: str, out: Path, xdmf: bool) -> None:
@@ -121,24 +124,6 @@ def _summary(
         "provenance": record.provenance(),
         "history": {name: values.tolist() for name, values in rve.history.items()},
     }
-
-
-def _solved(
-    inputs: Inputs,
-    arrangement: int | Microstructure,
-    settings: Settings,
-    loading: Loading | None,
-    solver: SolverName,
-    keep_steps: bool,
-) -> RVESolution:
-    """The solved RVE; without properties where its curve under a given loading has none to fit."""
-    cell = inputs, arrangement, settings, loading
-    try:
-        return solve_rve(*cell, solver=solver, keep_steps=keep_steps)
-    except FitError:
-        if loading is None:
-            raise
-    return solve_rve(*cell, fit=False, solver=solver, keep_steps=keep_steps)
 
 
 def _heading(inputs: Inputs, settings: Settings, seed: int | None) -> str:

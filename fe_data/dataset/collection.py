@@ -16,8 +16,16 @@ from fe_data.dataset import record
 from fe_data.dataset.record import DamagedRecord
 from fe_data.dataset.storage import FAILURES, PROVENANCE, TABLE, record_path
 from fe_data.dataset.table import PATH_COLUMNS, STATUSES, format_row, table_columns
+from fe_data.dataset.worker import UNEXPECTED
+from fe_data.errors import FitError
 from fe_data.files.reading import UnusualFile, read_file
-from fe_data.schema import INPUT_NAMES, output_names, outputs_among, required_outputs
+from fe_data.schema import (
+    INPUT_NAMES,
+    fitted_outputs,
+    output_names,
+    outputs_among,
+    required_outputs,
+)
 
 REQUIRED: dict[str, type[Any] | tuple[type[Any], ...]] = {  # entries of a header
     "seed": int,
@@ -39,6 +47,7 @@ class Collection:
 
     rows: list[dict[str, Any]] = field(default_factory=list)  # of the table, by column
     failures: list[Failure] = field(default_factory=list)  # every failed attempt
+    # Samples by status; "unfitted" only where there are some.
     counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "retried": 0, "failed": 0})
     problems: dict[int, str] = field(default_factory=dict)  # samples without a usable record
     warnings: dict[int, str] = field(default_factory=dict)  # samples whose fits are poor
@@ -76,10 +85,16 @@ def is_done(folder: Path, index: int, config_digest: str, retry_failed: bool = F
     try:
         header = read_header(folder, index, config_digest)
         table_row(header)
-        failed_attempts(header)
+        failures = failed_attempts(header)
     except DamagedRecord:
         return False
-    return not (retry_failed and header["status"] == "failed")
+    reasons = [reason for *_, reason in failures]
+    # The cause of an unexpected error may be the machine and not the sample.
+    if any(reason.startswith(UNEXPECTED) for reason in reasons):
+        return False
+    # A sample whose curve cannot be fitted keeps its other outputs, which older records lack.
+    lost = any(reason.startswith(FitError.__name__) for reason in reasons)
+    return header["status"] != "failed" or not (retry_failed or lost)
 
 
 def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Collection:
@@ -94,7 +109,8 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
             found.problems[index] = str(error)
             continue
         found.rows.append(row)
-        found.counts[header["status"]] += 1
+        status = header["status"]
+        found.counts[status] = found.counts.get(status, 0) + 1
         found.made_by[json.dumps(header["provenance"])] += 1
         found.seconds += header["seconds"]
         found.failures += failures
@@ -130,13 +146,15 @@ def table_row(header: dict[str, Any]) -> dict[str, Any]:
         if "path" in header:
             return row | {"path": header["path"]}
         outputs = header["outputs"] or {}
-        names = () if header["status"] == "failed" else outputs_among(outputs)
+        fitted = header["status"] != "unfitted"
+        names = () if header["status"] == "failed" else outputs_among(outputs, fitted=fitted)
         row |= {name: outputs[name] for name in names}
         right = all(isinstance(outputs[name], float) for name in names)
         right = right and all(math.isfinite(outputs[name]) for name in names)
     except (KeyError, TypeError, AttributeError) as error:
         raise DamagedRecord(f"incomplete header ({error})") from None
-    if not right or (not names and outputs):
+    unfit = not fitted and any(name in outputs for name in fitted_outputs())
+    if not right or (not names and outputs) or unfit:
         raise DamagedRecord("outputs do not go with the status")
     return row
 

@@ -55,6 +55,7 @@ class Summary(Short):
     Attributes:
         simulated: Number of samples that were simulated in this run.
         counts: Number of samples by status: of all shards when all are there, else of this one.
+            The status "unfitted", of samples without b_eff and c_eff, is there if samples have it.
         missing: Samples of other shards without a usable record, and why.
         unreadable: Samples of this run without a usable record, and why.
         table_written: Whether all samples are there, so that the table was written.
@@ -101,7 +102,8 @@ def generate(
     Args:
         design: Inputs and seeds of all samples.
         settings: Settings of every simulation.
-        folder: Dataset folder, made when missing; samples that are there already are kept.
+        folder: Dataset folder, made when missing; samples that are there already are kept, but for
+            those that failed by an unexpected error, whose cause may have been the machine.
         loading: A path for all samples, or paths that the samples take in turn; None is the
             loading of the paper. With paths, records hold the averaged curves and the path, and the
             table has the number of the path instead of effective properties.
@@ -123,8 +125,8 @@ def generate(
         ValueError: If an argument is out of range, the fibres of a sample cannot be packed, its c_m
             is out of the range of the hardening law, or the folder holds another configuration.
         FolderInUse: If another process writes the same samples.
-        Stopped: If the disk is full, the scheduler is lost or a package is missing. The same call
-            does the rest.
+        Stopped: If the disk is full, the scheduler is lost, a package is missing or the solver does
+            not work on this machine. The same call does the rest.
         Interrupted: If the user ends the run. The same call does the rest.
 
     Examples:

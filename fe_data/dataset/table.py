@@ -1,5 +1,6 @@
 """Tables of simulated cells: inputs and outputs, from CSV files and data frames and into them."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,19 +20,26 @@ from fe_data.files.csv_rows import (
     parse_integer,
     read_rows,
 )
-from fe_data.schema import INPUT_NAMES, output_names, outputs_among, required_outputs
+from fe_data.schema import (
+    INPUT_NAMES,
+    fitted_outputs,
+    output_names,
+    outputs_among,
+    required_outputs,
+)
 from fe_data.settings import Inputs, checked_inputs, require_kind
 
 Numbers = NDArray[np.int64]
 TABLE = "dataset.csv"  # the table of a dataset folder
 PATH_COLUMNS = ("index", "seed", "group", *INPUT_NAMES, "path", "status")  # of a dataset of paths
-STATUSES = ("ok", "retried", "failed")
+# A sample without any outputs is "failed", one without those of the fitted power law "unfitted".
+STATUSES = ("ok", "retried", "unfitted", "failed")
 _VALID_INPUTS = Inputs(vf=0.2, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
 
 
 @dataclass(frozen=True, repr=False)
 class Table(Short):
-    """Samples with outputs; samples that failed are only counted.
+    """Samples with all their outputs; those that lack some are only counted.
 
     Attributes:
         index: (n,) number of the sample; the row where a file has no such column.
@@ -42,6 +50,8 @@ class Table(Short):
         status: (n,) "ok" or "retried".
         failed: (m,) index of every sample without outputs.
         output_names: Outputs that the file has: those of the paper at least.
+        unfitted: (k,) index of every sample without b_eff and c_eff, since its curve has too few
+            plastic increments to fit them. The file holds its other outputs.
 
     Raises:
         ValueError: If an input is out of range, an output is not finite, a name or a status is
@@ -62,10 +72,11 @@ class Table(Short):
     status: NDArray[np.str_]
     failed: Numbers
     output_names: tuple[str, ...] = field(default_factory=required_outputs)
+    unfitted: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __post_init__(self) -> None:
         plain: dict[str, Any] = {"output_names": _known_outputs("output_names", self.output_names)}
-        for name in ("index", "seed", "group", "failed"):
+        for name in ("index", "seed", "group", "failed", "unfitted"):
             plain[name] = integers(name, getattr(self, name))
         plain["inputs"] = checked_inputs("inputs", self.inputs)
         plain["outputs"] = numbers("outputs", self.outputs)
@@ -89,6 +100,11 @@ class Table(Short):
 
     def __len__(self) -> int:
         return len(self.index)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the file, with those of samples that lack outputs."""
+        return len(self.index) + len(self.unfitted) + len(self.failed)
 
     def with_outputs(self, names: Sequence[str]) -> "Table":
         """The same samples with some of the outputs.
@@ -120,7 +136,8 @@ class Table(Short):
         """The samples with outputs as a `pandas.DataFrame`, which needs pandas.
 
         Returns:
-            A row for each sample, with the columns of `dataset.csv`; `failed` is not in it.
+            A row for each sample, with the columns of `dataset.csv`; samples of `failed` and
+            `unfitted` are not in it.
 
         Examples:
             >>> from fe_data import load_table
@@ -142,7 +159,8 @@ class Table(Short):
                 is an empty one of a file.
 
         Returns:
-            The table.
+            The table. A `UserWarning` counts the rows that are left out because they lack b_eff and
+            c_eff.
 
         Raises:
             TableError: The message names every bad entry by row, column and value.
@@ -194,7 +212,8 @@ def load_table(path: Path) -> Table:
             all else is ignored. Or a dataset folder, whose table is read.
 
     Returns:
-        The samples with outputs, in the order of the file.
+        The samples with outputs, in the order of the file. A `UserWarning` counts the rows that are
+        left out because they lack b_eff and c_eff.
 
     Examples:
         >>> from fe_data import load_table
@@ -226,7 +245,7 @@ class _Sample:
 def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
     """The table of entries by column, with the number of the line of each row."""
     samples = []
-    failed = []
+    lacking: dict[str, list[int]] = {"failed": [], "unfitted": []}  # indices by status
     names = required_outputs()
     first_line: dict[int, int] = {}
     for number, (line, row) in enumerate(rows):
@@ -239,13 +258,18 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
         seed = parse(parse_integer, "seed", -1)
         group = parse(parse_integer, "group", index)
         inputs = [parse(parse_input, name) for name in INPUT_NAMES]
-        output = _nothing if status == "failed" else parse_float
-        outputs = [parse(output, name) for name in names]
-        if status == "failed":
-            failed.append(index)
+        empty = {"failed": names, "unfitted": fitted_outputs()}.get(status, ())
+        nothing = partial(_nothing, status)
+        outputs = [parse(nothing if name in empty else parse_float, name) for name in names]
+        if status in lacking:
+            lacking[status].append(index)
         elif not problems.count:
             samples.append(_Sample(index, seed, group, inputs, outputs, status))
     problems.raise_if_any()
+    if unfitted := lacking["unfitted"]:
+        some = ", ".join(map(str, unfitted[:10])) + (", ..." if len(unfitted) > 10 else "")
+        what = f"{len(unfitted)} of the rows lack {' and '.join(fitted_outputs())}"
+        warnings.warn(f"{problems.path}: {what} and are left out: index {some}", stacklevel=3)
     return Table(
         index=np.array([sample.index for sample in samples], np.int64),
         seed=np.array([sample.seed for sample in samples], np.int64),
@@ -253,8 +277,9 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
         inputs=np.reshape([sample.inputs for sample in samples], (-1, len(INPUT_NAMES))),
         outputs=np.reshape([sample.outputs for sample in samples], (-1, len(names))),
         status=np.array([sample.status for sample in samples], "U8"),
-        failed=np.array(failed, np.int64),
+        failed=np.array(lacking["failed"], np.int64),
         output_names=names,
+        unfitted=np.array(lacking["unfitted"], np.int64),
     )
 
 
@@ -331,9 +356,9 @@ def _status(name: str, text: str) -> str:
     return text
 
 
-def _nothing(name: str, text: str) -> None:
+def _nothing(status: str, name: str, text: str) -> None:
     if text:
-        raise ValueError(f"{name} = {text!r:.60} must be empty where status is 'failed'")
+        raise ValueError(f"{name} = {text!r:.60} must be empty where status is {status!r}")
 
 
 def parse_input(name: str, text: str) -> float:

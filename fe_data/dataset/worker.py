@@ -4,7 +4,7 @@ import dataclasses
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,13 +15,17 @@ from fe_data.dataset.design import Sample, retry_seed
 from fe_data.errors import SimulationError
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.loading import Loading
-from fe_data.schema import outputs_among
+from fe_data.schema import fitted_outputs, outputs_among
 from fe_data.settings import Inputs, Settings
 
 if TYPE_CHECKING:
     from fe_data.mechanics.rve import RVEResult
 
 MAX_ATTEMPTS = 2
+UNEXPECTED = "unexpected "  # begins the reason of an error that no rule of the simulation expects
+# An RVE that can be simulated in a tenth of a second wherever anything can
+_KNOWN_INPUTS = Inputs(vf=0.2, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
+_KNOWN_SETTINGS = Settings(n_fibres=1, resolution=2.0, increments=10)
 # Threads of one Dask worker share a process, and neither gmsh nor PETSc can run twice in one.
 _one_sample_at_a_time = threading.Lock()
 # Inputs, seed or given fibres, settings and, on a path, loading
@@ -73,7 +77,7 @@ class Job:
             loading = () if sample.loading is None else (sample.loading,)
             arrangement = seed if sample.fibres is None else sample.fibres
             result = simulator(sample.inputs, arrangement, self.settings, *loading)
-            _require_finite(result, () if loading else outputs_among(result.effective))
+            _require_finite(result, with_outputs=not loading)
             return result, ""
         except (OSError, MemoryError, ImportError):  # errors of the machine, not of the sample
             raise
@@ -82,7 +86,9 @@ class Job:
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{place.name}, line {place.lineno}"
-            text = f"unexpected {type(error).__name__} in {where}: {error}"
+            text = f"{UNEXPECTED}{type(error).__name__} in {where}: {error}"
+        if simulator in (_finite_element_cell, cell_with_anisotropy):
+            _require_working(simulator)
         return None, " ".join(text.split())[:500]
 
 
@@ -114,6 +120,17 @@ def cell_with_anisotropy(
     return dataclasses.replace(result, effective=result.effective | further)
 
 
+def _require_working(simulator: Simulator) -> None:
+    """Blame the machine for a failure if it cannot simulate a known RVE either."""
+    try:
+        simulator(_KNOWN_INPUTS, 0, _KNOWN_SETTINGS)
+    except (OSError, MemoryError, ImportError):
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise OSError(f"no RVE can be simulated on this machine ({reason:.300})") from error
+
+
 def attempts_at(sample: Sample) -> int:
     """How often a sample is tried: given fibres once, since the second time would fail alike."""
     return MAX_ATTEMPTS if sample.fibres is None else 1
@@ -128,18 +145,12 @@ def encode_result(
     job: Job, sample: Sample, attempts: list[Attempt], result: "RVEResult | None", seconds: float
 ) -> tuple[int, bytes]:
     """Index and record of a sample; `result` is None when every attempt failed."""
-    if result is None:
-        status = "failed"
-    elif len(attempts) == 1:
-        status = "ok"
-    else:
-        status = "retried"
     header = {
         "config": job.config,
         "index": sample.index,
         "group": sample.group,
         "seed": attempts[0].seed if result is None else attempts[-1].seed,
-        "status": status,
+        "status": _status(sample, attempts, result),
         "inputs": vars(sample.inputs),
         "outputs": None,
         "attempts": [vars(attempt) for attempt in attempts],
@@ -153,8 +164,7 @@ def encode_result(
     if result is None:
         return sample.index, record.encode(header, {})
     if sample.loading is None:
-        names = outputs_among(result.effective)
-        header["outputs"] = {name: float(result.effective[name]) for name in names}
+        header["outputs"] = {name: float(result.effective[name]) for name in _outputs_of(result)}
     header["info"] = result.info
     arrays = {**result.history, "fibre_centres": result.fibre_centres}
     if result.fibre_radii is not None:
@@ -162,8 +172,27 @@ def encode_result(
     return sample.index, record.encode(header, arrays)
 
 
-def _require_finite(result: "RVEResult", outputs: Sequence[str]) -> None:
-    for name in outputs:
+def _status(sample: Sample, attempts: list[Attempt], result: "RVEResult | None") -> str:
+    """One of `table.STATUSES`."""
+    if result is None:
+        return "failed"
+    if sample.loading is None and not _is_fitted(result):
+        return "unfitted"
+    return "ok" if len(attempts) == 1 else "retried"
+
+
+def _is_fitted(result: "RVEResult") -> bool:
+    """Whether a power law could be fitted to the curve of a sample."""
+    return any(name in result.effective for name in fitted_outputs())
+
+
+def _outputs_of(result: "RVEResult") -> tuple[str, ...]:
+    """Names of the outputs that a sample must have."""
+    return outputs_among(result.effective, fitted=_is_fitted(result))
+
+
+def _require_finite(result: "RVEResult", *, with_outputs: bool) -> None:
+    for name in _outputs_of(result) if with_outputs else ():
         if not np.isfinite(result.effective[name]):
             raise SimulationError(f"{name} = {result.effective[name]} is not finite")
     for name, values in result.history.items():

@@ -100,9 +100,9 @@ def _fill(outline: Outline) -> tuple[Floats, Ints, Ints]:
         _set_sizes(outline)
         gmsh.model.mesh.generate(2)
         return _collect(surfaces)
-    except MeshError:
-        raise
-    except Exception as error:  # gmsh raises bare Exception
+    except Exception as error:
+        if type(error) is not Exception:  # which gmsh raises: all else has another cause
+            raise
         raise MeshError(f"gmsh could not mesh the volume element: {error}") from error
     finally:
         gmsh.model.remove()

@@ -138,7 +138,7 @@ def draw_curve(ax: Axes, rve: RVESolution) -> None:
     p = equivalent_strain(rve.history["plastic_strain"])
     stress = von_mises(rve.history["stress"])
     ax.plot(p, stress, "o", ms=3.5, color="#1f3a5f", label="simulated averages")
-    if e:
+    if e is not None and e.is_fitted:
         a = rve.problem.law.yield_stress
         smooth = np.linspace(0, p.max(), 300)
         label = rf"$a + b\,p^c$ with $b$ = {e.b_eff_MPa:.0f} MPa, $c$ = {e.c_eff:.3f}"
@@ -147,7 +147,7 @@ def draw_curve(ax: Axes, rve: RVESolution) -> None:
     ax.set(xlabel="equivalent of the mean plastic strain [-]", xlim=(0, None))
     ax.set(ylabel="von Mises of the mean stress [MPa]", ylim=(0, None))
     ax.locator_params(axis="x", nbins=5)
-    ax.set_title("Averaged curve and power law" if e else "Averaged curve")
+    ax.set_title("Averaged curve and power law" if e and e.is_fitted else "Averaged curve")
     ax.legend(loc="lower right", frameon=False)
 
 
@@ -187,13 +187,14 @@ def _write_properties(ax: Axes, rve: RVESolution) -> None:
         if e.warning:
             title += "\n" + textwrap.fill(f"({e.warning})", _LINE)
         rows = [
-            ("$b_\\mathrm{eff}$", f"{e.b_eff_MPa:.1f} MPa"),
-            ("$c_\\mathrm{eff}$", f"{e.c_eff:.4f}"),
             ("$E_\\mathrm{eff}$", f"{e.E_eff_GPa:.2f} GPa"),
             ("$\\nu_\\mathrm{eff}$", f"{e.nu_eff:.4f}"),
             ("$p_\\sigma$", f"{rve.p_sigma:.4f}"),
-            ("fit residual", f"{e.hardening_residual:.2%}"),
         ]
+        if e.is_fitted:
+            b = ("$b_\\mathrm{eff}$", f"{e.b_eff_MPa:.1f} MPa")
+            c = ("$c_\\mathrm{eff}$", f"{e.c_eff:.4f}")
+            rows = [b, c, *rows, ("fit residual", f"{e.hardening_residual:.2%}")]
     rows += [
         ("Newton iterations", f"{counts['newton_iterations']}"),
         ("factorisations", f"{counts['factorisations']}"),

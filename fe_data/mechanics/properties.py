@@ -1,5 +1,6 @@
 """Elastic moduli, and effective properties from volume averages (paper, section 3.2)."""
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,7 +33,11 @@ class Moduli(NamedTuple):
 
 @dataclass(frozen=True)
 class EffectiveProperties:
-    """Effective properties and how well they describe the averaged curves."""
+    """Effective properties and how well they describe the averaged curves.
+
+    A curve with fewer than three increments above the initial yield stress has no power law: its
+    b_eff_MPa, c_eff and hardening_residual are NaN, and the warning says why.
+    """
 
     b_eff_MPa: float  # hardening coefficient
     c_eff: float  # hardening exponent
@@ -43,6 +48,11 @@ class EffectiveProperties:
     elastic_misfit: float  # stress that isotropic Hooke's law misses, over the stress xx
     transverse_modulus_GPa: float  # Young's modulus across the fibres, beside which E_eff is judged
     warning: str  # what is poor about the fits; empty when both are good
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether a power law could be fitted to the curve."""
+        return not math.isnan(self.b_eff_MPa)
 
 
 def moduli(E: float, nu: float) -> Moduli:
@@ -260,7 +270,8 @@ def effective_properties(
         axial: Young's modulus of the cell along the fibres [MPa].
 
     Returns:
-        The properties, and a warning where they describe the curves poorly.
+        The properties, and a warning if they describe the curves poorly or if no power law can be
+        fitted to them.
     """
     elastic = elastic_increments(elastic_history)
     elastic_strain = elastic_history["strain"][elastic]
@@ -268,9 +279,13 @@ def effective_properties(
     E, nu = elastic_constants(elastic_strain, elastic_stress)
     mises = von_mises(history["stress"])
     plastic = equivalent_strain(history["plastic_strain"])
-    b, c, residual = fit_power_law(mises[1:], plastic[1:], a)
     spread = float(np.abs(E / E.mean() - 1).max())
     poor = []
+    try:
+        b, c, residual = fit_power_law(mises[1:], plastic[1:], a)
+    except FitError as error:
+        b = c = residual = math.nan
+        poor.append(str(error))
     misfit = float(hooke_misfit(elastic_strain, elastic_stress).mean())
     across = float(transverse_modulus(elastic_strain, elastic_stress, axial).mean())
     difference = float(E.mean()) / across - 1
@@ -286,7 +301,7 @@ def effective_properties(
         poor.append(f"E varies by {spread:.1%} over the elastic increments")
     if c < _LEAST_EXPONENT or b < _LEAST_HARDENING * a:
         poor.append("the averaged curve does not harden, c_eff means nothing")
-    else:
+    elif not math.isnan(b):
         poor += _extrapolation(mises[1:], plastic[1:], a, b)
     return EffectiveProperties(
         b_eff_MPa=b,

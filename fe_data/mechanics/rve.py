@@ -34,7 +34,7 @@ from fe_data.mechanics.properties import (
 from fe_data.mechanics.solvers import SOLVERS, Fields, Solver
 from fe_data.progress import progress_bar
 from fe_data.reference import cell as reference
-from fe_data.schema import output_names
+from fe_data.schema import fitted_outputs, output_names
 from fe_data.settings import (
     MAX_SEED,
     Inputs,
@@ -55,8 +55,8 @@ class RVEResult(Short):
     """What a record keeps of one volume element.
 
     Attributes:
-        effective: Values of the outputs by name; empty where effective properties were not asked
-            for.
+        effective: Values of the outputs by name, without those of a power law that cannot be
+            fitted to the curve; empty where effective properties were not asked for.
         history: Volume averages at every increment, see `load_stepping.EquilibriumPath`.
         fibre_centres: (n_fibres, 2), in sides of the volume element.
         info: Sizes, counts, qualities of the fits and seconds of each stage.
@@ -155,12 +155,16 @@ class RVESolution(Short):
         """The averages and properties, without the fields.
 
         Returns:
-            What a record keeps; without effective properties where they were not asked for.
+            What a record keeps; without effective properties where they were not asked for, and
+            without b_eff and c_eff if the curve has too few plastic increments to fit them.
         """
         values: dict[str, Any] = {}
         if self.effective is not None:
             values = dataclasses.asdict(self.effective)
             values["p_sigma"] = self.p_sigma
+            if not self.effective.is_fitted:
+                for name in (*fitted_outputs(), "hardening_residual"):
+                    del values[name]
         qualities = {name: value for name, value in values.items() if name not in output_names()}
         radii = self.microstructure.radii
         seconds = {f"seconds_{stage}": value for stage, value in self.seconds.items()}
@@ -231,7 +235,9 @@ def solve_rve(
         ValueError: If an argument is out of range or unknown, the volume fraction cannot be packed
             or is not that of the given fibres, or `fit` does not go with the loading.
 
-    A `SimulationError` says that the volume element cannot be meshed, solved or fitted.
+    A `SimulationError` says that the volume element cannot be meshed or solved. If the curve has
+    fewer than three increments above the yield stress, b_eff and c_eff are NaN, and the `warning`
+    of the effective properties says so.
 
     Examples:
         >>> from fe_data import Inputs, Settings, solve_rve

@@ -55,7 +55,7 @@ def load_draws(data_dir: Path | str, profile: Profile) -> list[Draw]:
         path = table_path(drawn(data_dir), design)
         table = load_paper_table(path)
         tables[design] = table
-        held = len(table) + len(table.failed)
+        held = table.n_rows
         needed = profile.draws.count * sizes[design]
         if held < needed:
             raise ValueError(f"{path} holds {held} cells: {needed} are needed")

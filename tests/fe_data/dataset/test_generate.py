@@ -5,18 +5,28 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from fe_data.dataset import generate, record, storage
+import fe_data
+from fe_data.__main__ import main
+from fe_data.dataset import executors, generate, record, storage
+from fe_data.dataset.curves import load_curves
 from fe_data.dataset.design import Design, digest_inputs, named_design, retry_seed
 from fe_data.dataset.generate import Interrupted, Stopped
 from fe_data.dataset.table import load_table
 from fe_data.dataset.verify import verify
+from fe_data.errors import FitError, MeshError
+from fe_data.mechanics import rve
 from fe_data.settings import Settings
 from tests.fe_data.analytic_cell import AnalyticCell
 from tests.fe_data.dataset.conftest import DESIGN, SETTINGS, make, table
@@ -125,6 +135,102 @@ def test_a_sample_that_fails_twice_has_empty_outputs_and_two_reasons(tmp_path):
     assert not (tmp_path / storage.FAILURES).exists()
 
 
+@dataclasses.dataclass(frozen=True)
+class WithoutFit:
+    """An analytic cell whose curve ends before it yields where the matrix is the hardest."""
+
+    cell: AnalyticCell = dataclasses.field(default_factory=AnalyticCell)
+
+    def __call__(self, inputs, seed, settings):
+        result = self.cell(inputs, seed, settings)
+        if inputs.b_m_MPa > np.median(DESIGN.inputs[:, 2]):
+            del result.effective["b_eff_MPa"], result.effective["c_eff"]
+            result.info["warning"] = "no hardening curve to fit"
+        return result
+
+
+UNFITTED = np.flatnonzero(DESIGN.inputs[:, 2] > np.median(DESIGN.inputs[:, 2])).tolist()
+
+
+def test_a_cell_without_a_fit_keeps_its_other_outputs_and_is_not_repeated(tmp_path):
+    summary = make(tmp_path, WithoutFit())
+    assert summary.counts == {"ok": 4, "retried": 0, "failed": 0, "unfitted": 4}
+    assert set(summary.warnings) == set(UNFITTED)
+    assert not (tmp_path / storage.FAILURES).exists()
+    frame = pd.read_csv(tmp_path / storage.TABLE, float_precision="round_trip")
+    assert frame.index[frame["status"] == "unfitted"].tolist() == UNFITTED
+    for index in UNFITTED:
+        sample = DESIGN.sample(index)
+        expected = AnalyticCell()(sample.inputs, sample.seed, SETTINGS)
+        row = frame.loc[index]
+        assert np.isnan(row[["b_eff_MPa", "c_eff"]].astype(float)).all()
+        for name in ("E_eff_GPa", "nu_eff", "p_sigma"):
+            assert row[name] == expected.effective[name]
+    assert verify(tmp_path) == ([], summary.counts)
+    assert make(tmp_path, WithoutFit()).simulated == 0
+    assert len(load_curves(tmp_path).histories) == 8
+
+
+def test_tables_with_cells_without_a_fit_are_the_same_after_an_interruption(tmp_path):
+    make(tmp_path / "whole", WithoutFit())
+    cell = AnalyticCell(raising=(DESIGN.sample(5).seed, MemoryError()))
+    with pytest.raises(Stopped):
+        make(tmp_path / "parts", WithoutFit(cell), jobs=1, shard=(2, 2))
+    assert not make(tmp_path / "parts", WithoutFit(), shard=(1, 2)).table_written
+    make(tmp_path / "parts", WithoutFit())
+    for name in (storage.TABLE, storage.CONFIG):
+        whole, parts = ((tmp_path / each / name).read_bytes() for each in ("whole", "parts"))
+        assert whole == parts
+
+
+def test_a_cell_without_a_fit_may_be_of_the_second_arrangement(tmp_path):
+    seed = DESIGN.sample(UNFITTED[0]).seed
+    summary = make(tmp_path, WithoutFit(AnalyticCell(failing=frozenset({seed}))))
+    assert summary.counts["unfitted"] == 4
+    assert f",{retry_seed(seed)}," in table(tmp_path).decode()
+    assert verify(tmp_path)[0] == []
+
+
+@pytest.mark.filterwarnings("default:.* of the rows lack:UserWarning")  # as a user has it
+def test_commands_say_what_they_leave_out_of_tables_with_cells_without_a_fit(tmp_path, capsys):
+    """The commands that read a table have no NaN in what they print and write."""
+    folder = tmp_path / "data"
+    arguments = ["generate", "train_beta", "--count", "8", "--seed", "3", "--increments", "10"]
+    code = main([*arguments, "--jobs", "1", "--out", str(folder)], simulator=WithoutFit())
+    said = capsys.readouterr()
+    assert code == 1
+    assert "4 ok, 4 unfitted" in said.out
+    assert "4 samples have no b_eff_MPa and c_eff" in said.err
+    reference = str(folder / storage.TABLE)
+    assert main(["compare", str(folder), reference]) == 0
+    said = capsys.readouterr()
+    assert "4 pairs of equal inputs" in said.out
+    assert "nan" not in said.out.lower()
+    indices = ", ".join(map(str, UNFITTED))
+    assert f"4 of the rows lack b_eff_MPa and c_eff and are left out: index {indices}" in said.err
+    assert main(["statistics", str(folder), "--out", str(tmp_path / "statistics.csv")]) == 2
+    assert "failed or lack outputs" in capsys.readouterr().err
+    assert main(["verify", str(folder)]) == 0
+    curves = tmp_path / "curves.csv"
+    assert main(["curves", str(folder), "--out", str(curves)]) == 0
+    assert set(pd.read_csv(curves)["index"]) == set(range(8))
+
+
+def test_cells_that_older_versions_discarded_for_their_fit_are_made_again(tmp_path):
+    """Those were recorded as failed, with the reason of their fit."""
+
+    def discarding(inputs, seed, settings):
+        result = WithoutFit()(inputs, seed, settings)
+        if "c_eff" not in result.effective:
+            raise FitError("only 0 increments reach 400 MPa with a plastic strain, of at least 3")
+        return result
+
+    assert make(tmp_path, discarding).counts["failed"] == 4
+    summary = make(tmp_path, WithoutFit())
+    assert summary.simulated == 4
+    assert summary.counts == {"ok": 4, "retried": 0, "failed": 0, "unfitted": 4}
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_an_output_that_is_not_finite_is_a_failure(tmp_path, value):
     def cell(inputs, seed, settings):
@@ -141,6 +247,86 @@ def test_an_unexpected_error_is_recorded_with_its_place(tmp_path):
     seed = DESIGN.sample(4).seed
     make(tmp_path, AnalyticCell(raising=(seed, ZeroDivisionError("division by zero"))))
     assert "unexpected ZeroDivisionError in _misbehave, line" in failures(tmp_path)[0]
+
+
+def test_a_sample_with_an_unexpected_error_is_made_again_by_the_next_run(tmp_path, undisturbed):
+    """The cause may be the machine, as in records of older versions."""
+    make(tmp_path, AnalyticCell(raising=(DESIGN.sample(4).seed, TypeError("init_logging()"))))
+    assert table(tmp_path) != undisturbed
+    assert make(tmp_path).simulated == 1
+    assert table(tmp_path) == undisturbed
+    assert verify(tmp_path)[0] == []
+
+
+COARSE = Settings(n_fibres=2, resolution=2.0, increments=10)
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Samples run in this process, in which tests can break the solver."""
+    monkeypatch.setattr(executors, "semaphores_work", lambda: False)
+
+
+@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("generate_mesh", TypeError("init_logging(): incompatible function arguments")),
+        ("generate_mesh", MeshError("gmsh could not mesh the volume element")),
+        ("discretise", UnicodeDecodeError("ascii", b"\xc3", 0, 1, "ordinal not in range(128)")),
+    ],
+)
+@pytest.mark.parametrize("anisotropy", [False, True])
+def test_a_solver_that_does_not_work_ends_the_run_and_records_nothing(
+    tmp_path, monkeypatch, name, error, anisotropy
+):
+    def broken(*_):
+        raise error
+
+    design = named_design("train_beta", 3, count=2)
+    choices = {"anisotropy": anisotropy, "silent": True}
+    with monkeypatch.context() as patch:
+        patch.setattr(rve, name, broken)
+        with pytest.raises(Stopped, match=r"no RVE can be simulated on this machine \("):
+            generate.generate(design, COARSE, tmp_path, **choices)
+    assert not list((tmp_path / storage.RECORDS).rglob("*.npz"))
+    summary = generate.generate(design, COARSE, tmp_path, **choices)
+    assert summary.counts == {"ok": 2, "retried": 0, "failed": 0}
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_an_error_of_one_cell_is_recorded_where_others_can_be_simulated(tmp_path, monkeypatch):
+    design = named_design("train_beta", 3, count=2)
+    bad = design.sample(0).inputs
+    arrange = rve.arrange_fibres
+
+    def misbehaving(arrangement, inputs, settings):
+        if inputs == bad:
+            raise ZeroDivisionError("division by zero")
+        return arrange(arrangement, inputs, settings)
+
+    monkeypatch.setattr(rve, "arrange_fibres", misbehaving)
+    summary = generate.generate(design, COARSE, tmp_path, silent=True)
+    assert summary.counts == {"ok": 1, "retried": 0, "failed": 1}
+    assert "unexpected ZeroDivisionError in misbehaving, line" in failures(tmp_path)[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_locale_without_the_letters_of_a_path_records_no_failures(tmp_path, jobs):
+    """Importing dolfinx fails there: some versions refuse the path of this program."""
+    package = Path(fe_data.__file__).parent
+    place = tmp_path / "é"
+    place.mkdir()
+    shutil.copytree(package, place / "fe_data", ignore=shutil.ignore_patterns("__pycache__"))
+    words = ["generate", "train_beta", "--count", "2", "--n-fibres", "2", "--resolution", "2"]
+    command = [sys.executable, "-m", "fe_data", *words, "--jobs", jobs, "--out", tmp_path / "data"]
+    ascii_only = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONPATH": "."}
+    for environment, right in ((os.environ | ascii_only, (0, 1)), (os.environ, (0,))):
+        done = subprocess.run(command, cwd=place, env=environment, stderr=subprocess.PIPE)
+        assert done.returncode in right, done.stderr
+        assert not (tmp_path / "data" / storage.FAILURES).exists()
+    assert verify(tmp_path / "data") == ([], {"ok": 2, "retried": 0, "failed": 0})
 
 
 def test_a_worker_killed_from_outside_costs_nothing_but_time(tmp_path, undisturbed):

@@ -8,11 +8,12 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fe_data.dataset.table import format_row, load_inputs, load_table, table_columns
+from fe_data.dataset.table import Table, format_row, load_inputs, load_table, table_columns
 from fe_data.files.csv_rows import TableError
 from fe_data.schema import INPUT_NAMES, required_outputs
 from tests.damage import FUZZ, damaged, outcome
@@ -52,6 +53,41 @@ def test_failed_rows_are_counted_and_kept_apart(tmp_path):
     assert table.failed.tolist() == [7]
     assert table.index.tolist() == [9]
     assert np.all(np.isfinite(table.outputs))
+
+
+UNFITTED = f"8,{GOOD},,,120,0.29,0.2,unfitted"
+
+
+def test_rows_without_a_fit_are_left_out_with_a_warning(tmp_path):
+    """Neither a table nor its statistics ever have a NaN for what is empty."""
+    path = tmp_path / "table.csv"
+    path.write_text(f"index,{FULL},status\n{UNFITTED}\n9,{GOOD},{OUTPUTS},ok\n")
+    lacking = r"table.csv: 1 of the rows lack b_eff_MPa and c_eff and are left out: index 8"
+    with pytest.warns(UserWarning, match=lacking):
+        table = load_table(path)
+    assert table.unfitted.tolist() == [8]
+    assert table.index.tolist() == [9]
+    assert table.failed.tolist() == []
+    assert table.n_rows == 2
+    assert np.isfinite(table.outputs).all()
+    frame = pd.read_csv(path)
+    with pytest.warns(UserWarning, match="frame: 1 of the rows lack"):
+        assert Table.from_pandas(frame).unfitted.tolist() == [8]
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (UNFITTED.replace(",,,", ",420,,"), "b_eff_MPa = '420' must be empty where status is"),
+        (UNFITTED.replace(",0.29,", ",,"), "nu_eff = '' is not a number"),
+        (UNFITTED.replace("unfitted", "ok"), "b_eff_MPa = '' is not a number"),
+    ],
+)
+def test_rows_that_do_not_go_with_their_status_are_refused(tmp_path, row, problem):
+    path = tmp_path / "table.csv"
+    path.write_text(f"index,{FULL},status\n{row}\n")
+    with pytest.raises(TableError, match=problem):
+        load_table(path)
 
 
 def test_spreadsheet_habits_are_understood(tmp_path):

@@ -112,6 +112,7 @@ def test_damage_is_found_and_the_same_command_repairs_it(made, undisturbed, name
         ({"attempts": [1]}, "sample 6: incomplete header"),
         ({"outputs": {"c_eff": 1.0}}, "sample 6: incomplete header"),
         ({"status": "failed"}, "sample 6: outputs do not go with the status"),
+        ({"status": "unfitted"}, "sample 6: outputs do not go with the status"),
     ],
 )
 def test_a_record_that_contradicts_itself_is_said_and_made_again(made, undisturbed, changes, said):

@@ -12,7 +12,9 @@ import pytest
 
 from fe_data import schema
 from fe_data.__main__ import main
+from fe_data.cli import rve_folder
 from fe_data.cli.rve_folder import describe
+from fe_data.errors import MeshError
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.loading import Loading
@@ -142,11 +144,39 @@ def test_a_file_that_rve_did_not_write_stays(tmp_path, capsys, name):
     assert (tmp_path / name).read_text() == '{"mine": 1}'
 
 
-def test_a_run_that_fails_leaves_the_earlier_result(tmp_path):
+def test_a_run_that_fails_leaves_the_earlier_result(tmp_path, monkeypatch):
     (tmp_path / "result.json").write_text(json.dumps(EARLIER))
-    options = ["--strain", "1e-4", "--increments", "4"]  # ends in a FitError
-    assert main(["rve", *CELL, "--out", str(tmp_path), *options]) == 1
+
+    def failing(*_, **__):
+        raise MeshError("an element is inverted")
+
+    monkeypatch.setattr(rve_folder, "solve_rve", failing)
+    assert main(["rve", *CELL, "--out", str(tmp_path)]) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_a_curve_without_a_fit_is_kept_with_its_other_properties(tmp_path, capsys):
+    """Too small a final strain leaves no power law; E and ν are those of a longer path."""
+
+    def no_number(text):
+        raise AssertionError(f"{text} is not JSON")
+
+    options = ["--strain", "1e-3", "--increments", "4"]
+    assert main(["rve", *CELL, "--out", str(tmp_path), *options]) == 1
+    line = capsys.readouterr().out
+    assert "E_eff" in line
+    assert "b_eff" not in line.partition("(")[0]
+    assert "no hardening curve to fit" in line
+    text = (tmp_path / "result.json").read_text()
+    result = json.loads(text, parse_constant=no_number)
+    assert set(result["effective"]) == set(required_outputs()) - {"b_eff_MPa", "c_eff"}
+    assert "no hardening curve to fit" in result["info"]["warning"]
+    assert len(result["history"]["stress"]) == 5
+    assert (tmp_path / "rve.png").exists()
+    assert main(["rve", *CELL, "--out", str(tmp_path)]) == 0
+    longer = json.loads((tmp_path / "result.json").read_text())["effective"]
+    for name in ("E_eff_GPa", "nu_eff"):
+        assert result["effective"][name] == pytest.approx(longer[name], rel=1e-3)
 
 
 @pytest.mark.parametrize("changed", [{"strain": 0.3}, {"strain": 0.3, "a_MPa": 1.0}])
