@@ -3,6 +3,7 @@
 import copy
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import date, timedelta
 from numbers import Number, Real
 from typing import Any, TypeAlias, TypeGuard
 
@@ -95,23 +96,78 @@ def check_function(name: str, value: object) -> None:
 def check_readable(**arrays: object) -> None:
     """Raise ValueError if a named array has masked entries, or is a tensor that has gradients."""
     for name, values in arrays.items():
-        if isinstance(values, np.ma.MaskedArray) and np.any(values.mask):
+        if _has_masked(values):
             raise ValueError(f"{name} has masked entries: leave them out")
         if isinstance(values, torch.Tensor) and values.requires_grad:
             raise ValueError(f"{name} is a tensor with gradients: give {name}.detach()")
 
 
+def check_real(**arrays: object) -> None:
+    """Raise ValueError unless named arrays are readable, and hold real numbers alone."""
+    # NumPy would turn such entries into floats: True into 1, a duration into a number of its unit,
+    # and a complex number into its real part.
+    check_readable(**arrays)
+    for name, values in arrays.items():
+        for kind, needed in NOT_REAL.items():
+            if kind in _kinds(values):
+                shown = " ".join(repr(values).split())
+                raise ValueError(f"{name} = {shown:.60}: {needed}")
+
+
+# Kind of a NumPy type → what is said of numbers of this kind.
+NOT_REAL = {
+    "b": "must be numbers, not True or False: give 1.0 or 0.0 where these are meant",
+    "c": "must be real numbers. Complex data not supported",  # as scikit-learn says it
+    "m": "must be numbers, not durations: divide them by a unit",
+    "M": "must be numbers, not dates: give the time since a date in a unit",
+}
+KINDS_OF_OBJECTS = {
+    bool: "b",
+    np.bool_: "b",
+    complex: "c",
+    np.complexfloating: "c",
+    timedelta: "m",
+    np.timedelta64: "m",
+    date: "M",
+    np.datetime64: "M",
+}
+
+
+def _has_masked(values: object) -> bool:
+    """Return whether an array, or one of a sequence of arrays, has masked entries."""
+    if isinstance(values, list | tuple):
+        return any(map(_has_masked, values))
+    return isinstance(values, np.ma.MaskedArray) and bool(np.any(values.mask))
+
+
+def _kinds(values: object) -> set[str]:
+    """Return the kinds of NumPy types that numbers have; "O" for objects of which none is known."""
+    if isinstance(values, list | tuple):
+        return set().union(*map(_kinds, values))
+    if isinstance(values, int | float | str) and not isinstance(values, bool):
+        return set()  # most entries of lists
+    if isinstance(values, torch.Tensor):
+        return {"b"} if values.dtype == torch.bool else {"c"} if values.is_complex() else set()
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # who reads them says why
+        return set()
+    if array.dtype.kind != "O":
+        return {array.dtype.kind}
+    if array.ndim:
+        return set().union(*map(_kinds, array.ravel().tolist()))
+    return {kind for known, kind in KINDS_OF_OBJECTS.items() if isinstance(array.item(), known)}
+
+
 def as_array(name: str, values: ArrayLike) -> Array:
-    """Return values as float64; ValueError unless they are numbers of which none is masked."""
+    """Return values as float64; ValueError unless they are real numbers of which none is masked."""
     # A copy: here arrays of callers come in, who may write other numbers into them afterwards.
-    check_readable(**{name: values})
+    check_real(**{name: values})
     _check_machine_integer(name, values)
     try:
-        if np.asarray(values).dtype.kind not in "cmM":  # complex, durations and dates
-            return np.array(values, dtype=float)
+        return np.array(values, dtype=float)
     except (TypeError, ValueError, OverflowError, RuntimeError):
-        pass
-    raise ValueError(f"{name} = {values!r:.60}: must be numbers")
+        raise ValueError(f"{name} = {values!r:.60}: must be numbers") from None
 
 
 def own_copy(value: Any) -> Any:

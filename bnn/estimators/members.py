@@ -18,6 +18,7 @@ from bnn._validation import (
     check_device,
     check_kind,
     check_option,
+    check_real,
     own_copy,
 )
 from bnn.gauss_newton.jacobian import Linearisation
@@ -223,6 +224,7 @@ def check_weights(name: str, weights: Floats, architecture: MLP) -> None:
     n_weights = architecture.n_weights
     if not isinstance(weights, np.ndarray):
         raise ValueError(f"{name} = {weights!r:.60}: must be an array (K, {n_weights})")
+    check_real(**{name: weights})
     if weights.ndim != 2 or len(weights) == 0 or weights.shape[1] != n_weights:
         raise ValueError(f"{name} has shape {weights.shape}: must be (K, {n_weights})")
     if weights.dtype.kind != "f" or not np.isfinite(weights).all():

@@ -18,7 +18,7 @@ from bnn._validation import (
     as_finite,
     check_flags,
     check_ranges,
-    check_readable,
+    check_real,
     not_a_number,
     not_finite,
 )
@@ -205,6 +205,24 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         by_std = np.divide(0.5 * variance, std, out=np.zeros_like(variance), where=std > 0.0)
         return self._shaped(mean), self._shaped(by_std)
 
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the coefficient of determination R² of the mean, as scikit-learn defines it.
+
+        Args:
+            X: (n, n_in).
+            y: (n,) or (n, n_out).
+            sample_weight: (n,); None weighs all rows alike.
+
+        Returns:
+            R², at most 1.
+
+        Raises:
+            NotFittedError: If the estimator is not fitted.
+            ValueError: If an array has masked entries, or entries that are no real numbers.
+        """
+        check_real(y=y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        return float(super().score(X, y, sample_weight))
+
     def checked_inputs(self, X: ArrayLike, name: str = "X") -> Array:
         """Check inputs of a fitted estimator, as `predict` does.
 
@@ -224,7 +242,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
     def _validated(self, data: Mapping[str, ArrayLike], **options: Any) -> list[Array]:
         """Return data by name, X or X and y, as arrays checked by scikit-learn."""
-        check_readable(**data)
+        check_real(**data)
         names = ", ".join(data)
         try:
             checked = validate_data(self, *data.values(), dtype=float, **options)

@@ -76,6 +76,44 @@ def test_numbers_that_are_not_finite_do_not_pass(name):
                 call.run(**{argument: wrong})
 
 
+# An array of numbers → the same with an entry that is no real number.
+NOT_REAL = {
+    "masked entries": lambda array: np.ma.masked_array(
+        array, np.arange(array.size).reshape(array.shape) == 0
+    ),
+    "Complex": lambda array: array + 0j,
+    "Complex data": lambda array: with_object(array, 1j),
+    "True or False": lambda array: array > 0.0,
+    "not True": lambda array: with_object(array, True),
+    "durations": lambda array: (1e3 * array).astype("m8[s]"),
+    "not durations": lambda array: with_object(array, np.timedelta64(1, "s")),
+    "dates": lambda array: (1e3 * array).astype("M8[s]"),
+}
+
+
+def with_object(array, entry):
+    changed = array.astype(object)
+    changed.flat[0] = entry
+    return changed
+
+
+@pytest.mark.filterwarnings("ignore")  # ensembles trained for one epoch have not arrived
+@pytest.mark.parametrize("words", NOT_REAL)
+def test_what_is_no_real_number_does_not_pass(words):
+    """NumPy would take the real part, a number of some unit, 1 or 0, or what the mask hides."""
+    passed = []
+    for name, call in CALLS.items():
+        for argument, array in call.arguments.items():
+            if isinstance(array, np.ndarray) and array.dtype.kind == "f":
+                try:
+                    call.run(**{argument: NOT_REAL[words](array)})
+                    passed.append((name, argument, "nothing is said"))
+                except ValueError as error:
+                    if words not in str(error):
+                        passed.append((name, argument, str(error)))
+    assert not passed
+
+
 ARGUMENTS = [(name, argument) for name, call in CALLS.items() for argument in call.arguments]
 
 
