@@ -8,7 +8,6 @@ from bnn.acquisition.campaign import Campaign
 from bnn.acquisition.choice import choose
 from bnn.estimators.anchoring import AnchoredEnsemble, Anchoring, anchor
 from bnn.estimators.components import ComponentRegressor, PrincipalComponents
-from bnn.estimators.ensemble import ConstantInputWarning
 from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.estimators.function_anchoring import (
     FunctionAnchoredEnsemble,
@@ -17,6 +16,7 @@ from bnn.estimators.function_anchoring import (
 )
 from bnn.estimators.members import Members
 from bnn.estimators.pretraining import Pretrained, Pretraining, PriorRangeWarning, pretrain
+from bnn.estimators.regressor import ConstantInputWarning
 from bnn.estimators.vanilla import VanillaEnsemble, train_vanilla
 from bnn.evaluation import metrics
 from bnn.evaluation.prior_check import PriorCheck, check_prior

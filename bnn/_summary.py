@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array
-from bnn.noise import Covariance, StudentNoise, covariance_at
+from bnn.noise import Covariance, HeteroscedasticNoise, StudentNoise, covariance_at
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.mixture import MixturePrior
 from bnn.priors.warping import Warped
@@ -98,12 +98,17 @@ def noise_rows(
         ranges: Of the outputs, (n_out,).
 
     Returns:
-        Titles and the entries for each output.
+        Titles, of which the first names the form of the noise, and the entries for each output.
     """
     variances = np.einsum("...jj->...j", covariance_at(noise, X)) * np.ones((len(X), 1))
     std = np.sqrt(variances)
     rows = []
-    for title, values in (("noise", std), ("noise / range", std / ranges)):
+    forms = {
+        "heavy tails": isinstance(noise, StudentNoise),
+        "by input": isinstance(getattr(noise, "noise", noise), HeteroscedasticNoise),
+    }
+    form = " ".join(name for name, found in forms.items() if found) or "constant"
+    for title, values in ((f"noise, {form}", std), ("noise / range", std / ranges)):
         pairs = zip(values.min(axis=0), values.max(axis=0), strict=True)
         texts = [f"{a:.3g}" if a == b else f"{a:.3g} to {b:.3g}" for a, b in pairs]
         rows.append((title, texts))

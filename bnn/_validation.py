@@ -21,6 +21,8 @@ MOST = 10**7  # largest count of points, epochs or samples
 MOST_NETWORKS = 10**5  # of which each trains for a tenth of a second at least
 MOST_RESTARTS = 10**4  # of a search, which take as long
 LARGEST = 1e100  # largest number in an array, so that sums of squares and their ratios are finite
+ROUNDING = 1e-13  # range of a column that does not vary, relative to its largest value
+FEWEST_STEPS = 100.0  # between rounded numbers, in the range of a column
 SMALLEST = 1e-75  # least range of data, so that fourth powers of their deviations are not zero
 
 
@@ -102,6 +104,33 @@ def check_readable(**arrays: object) -> None:
             raise ValueError(f"{name} is a tensor with gradients: give {name}.detach()")
 
 
+def _types(values: Any) -> list[tuple[Any, Any]]:
+    """Return the type of an array, beside None, or those of a data frame beside its columns."""
+    if hasattr(values, "columns") and hasattr(values, "dtypes"):
+        return list(zip(values.columns, values.dtypes, strict=True))
+    return [(None, getattr(values, "dtype", None))]
+
+
+def check_resolved(**arrays: object) -> None:
+    """Raise ValueError if the type of a named array, such as float32, rounds its columns away."""
+    for name, values in arrays.items():
+        given: Any = values
+        if isinstance(values, torch.Tensor) and values.dtype in (torch.half, torch.float):
+            given = values.detach().cpu().numpy()
+        for number, (column, kind) in enumerate(_types(given)):
+            if not isinstance(kind, np.dtype) or kind.kind != "f" or kind.itemsize >= 8:
+                continue
+            part = np.asarray(given if column is None else given[column], dtype=float)
+            table = part.reshape(len(part), -1)
+            steps = np.finfo(kind).eps * np.abs(table).max(axis=0)
+            ranges = np.ptp(table, axis=0)
+            for j in np.flatnonzero((ranges > 0.0) & (ranges < FEWEST_STEPS * steps))[:1]:
+                size = f"the range {ranges[j]:.3g} around {table[0, j]:.6g}"
+                lost = f"which {kind} resolves to {steps[j]:.2g} only"
+                remedy = "subtract an offset in double precision, or give float64"
+                raise ValueError(f"{name}: column {number + j} has {size}, {lost}: {remedy}")
+
+
 def check_real(**arrays: object) -> None:
     """Raise ValueError unless named arrays are readable, and hold real numbers alone."""
     # NumPy would turn such entries into floats: True into 1, a duration into a number of its unit,
@@ -166,8 +195,11 @@ def as_array(name: str, values: ArrayLike) -> Array:
     _check_machine_integer(name, values)
     try:
         return np.array(values, dtype=float)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        raise ValueError(f"{name} = {values!r:.60}: must be numbers") from None
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        needed = "must be numbers"
+        if "inhomogeneous" in str(error):
+            needed = f"{needed}, and as many in each row"
+        raise ValueError(f"{name} = {values!r:.60}: {needed}") from None
 
 
 def own_copy(value: Any) -> Any:
@@ -289,6 +321,7 @@ def seen_points(name: str, X: ArrayLike) -> Array:
 
 def as_data(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Return finite data as float64, X (N, n_in) and y, (N,) or (N, n_out), as (N, n_out)."""
+    check_resolved(X=X, y=y)
     X = as_points("X", X)
     values = as_columns("y", as_finite("y", y), len(X))
     check_ranges(X=X, y=values)
@@ -302,6 +335,19 @@ def check_ranges(**arrays: Array) -> None:
         for j in np.flatnonzero((ranges > 0.0) & (ranges < SMALLEST))[:1]:
             needed = f"must be at least {SMALLEST:g}, or zero: take another unit"
             raise ValueError(f"{name}: column {j} has the range {ranges[j]:.3g}, {needed}")
+
+
+def varies(values: Floats) -> NDArray[np.bool_]:
+    """Return whether each column of values (n, m) varies by more than rounding, (m,)."""
+    return np.asarray(np.ptp(values, axis=0) > ROUNDING * np.abs(values).max(axis=0))
+
+
+def check_outputs_vary(y: Floats, what: str = "") -> None:
+    """Raise ValueError if an output, a column of y (N, n_out), is constant."""
+    for j in np.flatnonzero(~varies(y))[:1]:
+        value = f"{y[0, j]:.6g} in all {len(y)} rows"
+        remedy = "leave it out, or give prior, noise and scaling.outputs"
+        raise ValueError(f"output {j} is constant{what}, {value}, and has no scale: {remedy}")
 
 
 def check_device(device: str) -> None:

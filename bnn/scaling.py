@@ -1,5 +1,7 @@
 """Scaling to [-1, 1] by bounds."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass
 from typing import Self, TypeAlias

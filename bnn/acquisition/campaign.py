@@ -1,5 +1,7 @@
 """A loop of runs of any simulator: ask for inputs, run them, tell the results."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,7 @@
 """Choice of runs by the expected reduction of the predictive variance, averaged over a region."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -140,7 +142,7 @@ def choose(
 
 
 def _best_runs(
-    greedy: "_Greedy", n: int, prices: Array, admissible: Flags, replicates: bool, least: float
+    greedy: _Greedy, n: int, prices: Array, admissible: Flags, replicates: bool, least: float
 ) -> tuple[list[int], list[float]]:
     """Choose runs one by one, while the best one reduces the mean variance by at least `least`.
 

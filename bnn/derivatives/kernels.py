@@ -154,10 +154,6 @@ def noise_gradient(noise: Covariance | StudentNoise, X: Array) -> Array:
     kept = noise.noise if isinstance(noise, StudentNoise) else noise
     if not isinstance(kept, HeteroscedasticNoise):
         return np.zeros((1, 1, 1))
-    n_in = X.shape[1]
-    slopes = np.tile(kept.coefficients[1 : 1 + n_in].T, (len(X), 1, 1))
-    for row, i in zip(kept.coefficients[1 + n_in :], kept.squares, strict=True):
-        slopes[:, :, i] += 2.0 * X[:, i, None] * row
     # σ² = exp(2 l(x)) and ∂σ²/∂x = 2 σ² ∂l/∂x
     variances = np.einsum("njj->nj", kept(X))
-    return np.asarray(2.0 * variances[:, :, None] * slopes)
+    return np.asarray(2.0 * variances[:, :, None] * kept.log_slopes(X))

@@ -1,5 +1,7 @@
 """Anchoring in weight space, Algorithm 2: the function and the scikit-learn estimator."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 

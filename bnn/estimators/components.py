@@ -185,7 +185,13 @@ class ComponentRegressor(PredictiveRegressor):
         (1, 20)
     """
 
-    fitted_attributes: ClassVar = ("estimator_", "components_", "y_ndim_", "feature_names_")
+    fitted_attributes: ClassVar = (
+        "estimator_",
+        "components_",
+        "y_ndim_",
+        "feature_names_",
+        "output_names_",
+    )
 
     def __init__(
         self, estimator: PredictiveRegressor, components: PrincipalComponents | None = None

@@ -1,6 +1,5 @@
 """Bases of the ensembles: their parameters, predictions, pre-training and saving."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -23,20 +22,17 @@ from bnn._validation import (
     check_count,
     check_device,
     check_kind,
+    check_outputs_vary,
     own_copy,
 )
 from bnn.estimators.by_evidence import likely_noise, likely_prior
 from bnn.estimators.members import Members
 from bnn.estimators.pretraining import Pretrained, check_functional_prior, pretrain
-from bnn.estimators.regressor import PredictiveRegressor
+from bnn.estimators.regressor import PredictiveRegressor, warn_of_constant
 from bnn.noise import Covariance, Noise, checked_noise, covariance_at
 from bnn.priors.samplers import FunctionalPrior
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage.values import NotStored, kept, same
-
-
-class ConstantInputWarning(UserWarning):
-    """An input does not vary in the data."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -49,7 +45,12 @@ class EnsembleRegressor(PredictiveRegressor):
 
     members_: Members | None = field(default=None, init=False)
 
-    fitted_attributes: ClassVar[tuple[str, ...]] = ("members_", "y_ndim_", "feature_names_")
+    fitted_attributes: ClassVar[tuple[str, ...]] = (
+        "members_",
+        "y_ndim_",
+        "feature_names_",
+        "output_names_",
+    )
     group_defaults: ClassVar[dict[str, Settings]] = {}
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -104,10 +105,7 @@ class EnsembleRegressor(PredictiveRegressor):
         check_device(self.device)
 
     def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
-        constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0))
-        if constant.size:
-            message = f"input {constant[0]} is constant in the data: nothing is learnt about it"
-            warnings.warn(message, ConstantInputWarning, stacklevel=3)
+        warn_of_constant(X)
         self.members_ = self._trained(X, y, keep_prior)
 
     @abstractmethod
@@ -140,7 +138,7 @@ class EnsembleRegressor(PredictiveRegressor):
         rows = self._prior_rows(inputs, 2.0 * members.input_scaler.half_range)
         rows += noise_rows(members.noise_covariance, points, 2.0 * scaler.half_range)
         head = f"{len(members.weights)} networks of widths {members.architecture.widths}"
-        return [head, *table(self._numbered("y", len(scaler.low)), rows)]
+        return [head, *table(self._outputs(len(scaler.low)), rows)]
 
     def _prior_rows(
         self,
@@ -311,6 +309,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         if same(scaling.inputs, "data"):
             ranges["inputs"] = _range(X)
         if same(scaling.outputs, "data"):
+            check_outputs_vary(y)
             ranges["outputs"] = _range(y)
         return ranges
 

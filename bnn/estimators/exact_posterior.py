@@ -1,5 +1,7 @@
 """The exact posterior of a Gaussian process prior, as a scikit-learn estimator."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -16,7 +18,7 @@ from bnn._text import table
 from bnn._validation import Array, as_columns, as_finite, as_points, check_count
 from bnn.derivatives.posterior import moment_gradients
 from bnn.estimators.by_evidence import likely_model
-from bnn.estimators.regressor import PredictiveRegressor
+from bnn.estimators.regressor import PredictiveRegressor, warn_of_constant
 from bnn.noise import Covariance, Noise, StudentNoise, checked_tails, covariance_at, noise_of_data
 from bnn.noise.student import bound, nodes, scaled
 from bnn.priors.conditioning import NuggetWarning, ProcessPosterior, resolved
@@ -27,6 +29,7 @@ from bnn.storage import storable
 from bnn.storage.values import NotStored
 from bnn.training.execution import counted
 
+FAR_APART = 6.0  # of two values of one function, in deviations of the nugget
 GRADIENT_ENTRIES = 2**22  # numbers of the derivatives of a kernel that are computed at a time
 
 
@@ -90,6 +93,7 @@ class ExactPosterior(PredictiveRegressor):
         "y_",
         "y_ndim_",
         "feature_names_",
+        "output_names_",
     )
 
     def __init__(
@@ -117,6 +121,7 @@ class ExactPosterior(PredictiveRegressor):
             needed = f"must be at most {MOST_ROWS} for an exact posterior, which costs O(N³)"
             instead = "take some of them, or networks, as AnchoredEnsemble does"
             raise ValueError(f"X has {len(X)} rows: {needed}; {instead}")
+        warn_of_constant(X)
         prior, noise = likely_model(prior, self.noise_ if keep_prior else self.noise, X, y)
         kept: Covariance | StudentNoise
         if isinstance(noise, StudentNoise):
@@ -127,6 +132,7 @@ class ExactPosterior(PredictiveRegressor):
         for j in np.flatnonzero(self.nugget_)[:1]:
             size = f"the data of output {j} are taken with a nugget of {self.nugget_[j]:.3g}"
             message = f"noise: less than double precision resolves beside the prior, {size}"
+            message += _contradiction(X, y[:, j], self.nugget_[j])
             warnings.warn(message, NuggetWarning, stacklevel=3)
 
     def _condition(
@@ -187,7 +193,7 @@ class ExactPosterior(PredictiveRegressor):
         shares = posterior.shares if isinstance(posterior, MixturePosterior) else None
         rows = prior_rows(self.prior_, shares, inputs, ranges_of(self.X_))
         rows += noise_rows(self.noise_, self.X_, ranges_of(self.y_))
-        outputs = self._numbered("y", self.y_.shape[1])
+        outputs = self._outputs(self.y_.shape[1])
         return [f"{len(self.X_)} data", *table(outputs, rows)]
 
     def _mean(self, X: Array) -> Array:
@@ -278,3 +284,16 @@ class ExactPosterior(PredictiveRegressor):
         """
         check_is_fitted(self)
         return float(np.sum(self.posterior_.log_evidences)) + self._beyond
+
+
+def _contradiction(X: Array, y: Array, nugget: float) -> str:
+    """Name two rows of equal inputs X (N, n_in) whose values y (N,) no such nugget explains."""
+    order = np.lexsort(X.T)
+    equal = np.all(np.diff(X[order], axis=0) == 0.0, axis=1)
+    apart = np.abs(np.diff(y[order])) > FAR_APART * nugget
+    found = np.flatnonzero(equal & apart)
+    if not found.size:
+        return ""
+    first, second = sorted(order[found[0] : found[0] + 2])
+    rows = f"; rows {first} and {second} have equal inputs, but {y[first]:.6g} and {y[second]:.6g}"
+    return f"{rows}: they contradict each other without noise, give its size or noise=None"

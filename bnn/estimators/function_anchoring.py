@@ -1,5 +1,7 @@
 """Anchoring in function space: each network follows a draw from the posterior."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -63,7 +65,8 @@ class FunctionAnchoring(Settings):
         realisations: Number of realisations that estimate the covariance of a prior without kernel.
         centred: Whether realisations and perturbed data are shifted, so that their averages over
             the members are the mean of a Gaussian process prior and the data.
-        progress: Whether to show a progress bar; None shows one on a terminal, after two seconds.
+        progress: Whether to show a progress bar; None shows one on a terminal after two
+            seconds, and lines elsewhere after thirty.
 
     Examples:
         >>> import bnn

@@ -1,5 +1,7 @@
 """Trained networks with their data, and the training of members to data."""
 
+from __future__ import annotations
+
 import itertools
 import warnings
 from collections.abc import Iterator, Sequence

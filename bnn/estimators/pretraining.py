@@ -1,5 +1,7 @@
 """Pre-training to a functional prior, Algorithm 3 of the paper."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -383,7 +385,7 @@ def drawn_prior(pretrained: Pretrained) -> DrawnPrior:
             f"prior: a {prior.kind} is not stored with a model, pre-train again with it"
         )
     n_drawn = len(pretrained.epochs)
-    return DrawnPrior(prior, pretrained.inputs, n_drawn, pretrained.prior_seed, pretrained.sample)
+    return DrawnPrior(prior, pretrained.inputs, n_drawn, pretrained.prior_seed)
 
 
 def check_functional_prior(prior: object) -> None:

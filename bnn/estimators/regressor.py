@@ -1,7 +1,10 @@
 """What the estimators share, exact posterior and ensembles alike: predictions, tags, saving."""
 
+from __future__ import annotations
+
 import inspect
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -19,17 +22,32 @@ from bnn._validation import (
     check_flags,
     check_ranges,
     check_real,
+    check_resolved,
     not_a_number,
     not_finite,
+    varies,
 )
 from bnn.derivatives.kernels import noise_gradient
 from bnn.storage import StoredModel
+
+
+class ConstantInputWarning(UserWarning):
+    """An input does not vary in the data."""
+
+
+def warn_of_constant(X: Array) -> None:
+    """Warn a caller of `fit` if an input of several data X (N, n_in) does not vary."""
+    constant = np.flatnonzero(~varies(X))
+    if constant.size and len(X) > 1:
+        message = f"input {constant[0]} is constant in the data: nothing is learnt about it"
+        warnings.warn(message, ConstantInputWarning, stacklevel=4)
 
 
 class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
     """Base of the estimators: subclasses return moments of f(x) and the covariance of the noise."""
 
     y_ndim_: int | None = None  # number of dimensions of y in fit
+    output_names_: tuple[str, ...] | None = None  # those of the columns of y, where it has names
 
     @property
     def _fewest(self) -> int:
@@ -69,6 +87,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
         Warns:
             BoundsWarning, NoiseWarning: If data do not fit the bounds or the noise.
+            ConstantInputWarning: If an input does not vary.
             NuggetWarning: If an exact posterior has less noise than double precision resolves.
             PriorRangeWarning: If most data lie where networks were not pre-trained.
         """
@@ -79,12 +98,15 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             check_is_fitted(self)
             least = 1
         needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
-        points, y = self._validated({"X": X, "y": y}, reset=not keep_prior, **needed)
+        given = {"X": X, "y": y}
+        points, y = self._validated(given, reset=not keep_prior, **needed)
         outputs = as_columns("y", y, len(points))
         check_ranges(X=points, y=outputs)
+        check_resolved(**given)
         start = time.perf_counter()
         self._fit(points, outputs, keep_prior)
         self.y_ndim_ = np.ndim(y)
+        self.output_names_ = _names_of(given["y"]) or (self.output_names_ if keep_prior else None)
         self.fit_seconds_ = time.perf_counter() - start
         return self
 
@@ -92,8 +114,9 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         """Describe what the fit has found.
 
         Returns:
-            A small table with a column for each output. Its rows are the length scales of the
-            prior, relative to the range of each input, and the noise. For a mixture there are also
+            A small table with a column for each output, under its name where y is a table. Its rows
+            are the length scales of the prior, relative to the range of each input, and the form
+            and the standard deviation of the noise. For a mixture there are also
             the effective number of components, 1 / Σ w², and the largest weight. The first line
             says what was fitted and how long it took; a loaded model has no such time.
 
@@ -110,7 +133,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             ...     print(line)
                                                y0
             length scale / range of x0, RBF  0.25
-            noise                             0.1
+            noise, constant                   0.1
             noise / range                    0.05
         """
         check_is_fitted(self)
@@ -118,6 +141,11 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         time_taken = "" if seconds is None else f", fitted in {seconds:.3g} s"
         lines = self._summary_lines(self.feature_names_ or self._numbered("x", self.n_features_in_))
         return "\n".join([f"{type(self).__name__} of {lines[0]}{time_taken}", *lines[1:]])
+
+    def _outputs(self, n: int) -> tuple[str, ...]:
+        """Return the names of n outputs, y0, y1, ... where y had none."""
+        names = self.output_names_
+        return tuple(names) if names and len(names) == n else self._numbered("y", n)
 
     @staticmethod
     def _numbered(letter: str, n: int) -> tuple[str, ...]:
@@ -275,6 +303,13 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
     def _shaped(self, values: Array) -> Array:
         return values[:, 0] if self.y_ndim_ == 1 else values
+
+
+def _names_of(y: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a data frame or a series; None if there are none."""
+    name = getattr(y, "name", None)
+    names = getattr(y, "columns", None if name is None else [name])
+    return None if names is None else tuple(str(each) for each in names)
 
 
 def _alike(value: object, default: object) -> bool:

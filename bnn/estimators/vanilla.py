@@ -1,5 +1,7 @@
 """Vanilla ensemble, Algorithm 1 of the paper: the function and the scikit-learn estimator."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,6 +14,7 @@ from bnn._validation import (
     check_count,
     check_kind,
     check_option,
+    check_outputs_vary,
 )
 from bnn.estimators.by_evidence import likely_noise
 from bnn.estimators.ensemble import EnsembleRegressor
@@ -87,6 +90,8 @@ def train_vanilla(
     mlp = network.mlp(X.shape[1], y.shape[1])
     seeds = seed_sequence(random_state)
     scaler = scaler_of("scaling.inputs", scaling.inputs, X, X.shape[1])
+    if isinstance(scaling.outputs, str):
+        check_outputs_vary(y)
     output_scaler = scaler_of("scaling.outputs", scaling.outputs, y, y.shape[1])
     warn_far("scaling.inputs", scaler, X)
     warn_far("scaling.outputs", output_scaler, y)

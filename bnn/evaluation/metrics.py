@@ -8,6 +8,8 @@ Scores of a mean and a standard deviation take those of any tool; an ensemble ha
 `samples.mean(axis=0)` and `samples.std(axis=0, ddof=1)`.
 """
 
+from __future__ import annotations
+
 from typing import Any, TypeAlias
 
 import numpy as np

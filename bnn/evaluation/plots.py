@@ -1,5 +1,7 @@
 """Plots of predictions, calibration, data under a prior, and singular values of weight priors."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -30,6 +32,13 @@ def _band(axes: Axes, x: Array, mean: Array, std: Array) -> None:
     axes.plot(x, mean, color="C0", label="mean")
 
 
+def _numbers(name: str, values: ArrayLike, call: str) -> Array:
+    """Return values as finite float64; ValueError for a model, with the call that plots it."""
+    if hasattr(values, "predict"):
+        raise ValueError(f"{name} is a {type(values).__name__}: must be numbers, as in {call}")
+    return as_finite(name, values)
+
+
 def plot_1d(
     X: Array,
     samples: Array,
@@ -55,7 +64,8 @@ def plot_1d(
         The axes.
 
     Raises:
-        ValueError: If X is not of one input, or not of the points of the samples.
+        ValueError: If X is not of one input, or not of the points of the samples, or if there is no
+            such output.
 
     Examples:
         >>> import bnn
@@ -68,11 +78,15 @@ def plot_1d(
         >>> len(axes.lines) > 0
         True
     """
-    axes = axes or plt.subplots(figsize=(4.5, 3.2), layout="constrained")[1]
-    x = np.ravel(X)
-    values = np.asarray(samples)[:, :, output]
+    x = _numbers("X", X, "plot_1d(X, model.sample(X))").ravel()
+    drawn = _numbers("samples", samples, "plot_1d(X, model.sample(X))")
+    if drawn.ndim != 3 or not 0 <= output < drawn.shape[2]:
+        needed = f"(K, n, n_out) with the output {output}, as model.sample(X) returns"
+        raise ValueError(f"samples has shape {drawn.shape}: must be {needed}")
+    values = drawn[:, :, output]
     if len(x) != values.shape[1]:
         raise ValueError(f"X has shape {np.shape(X)}: must be ({values.shape[1]}, 1)")
+    axes = axes or plt.subplots(figsize=(4.5, 3.2), layout="constrained")[1]
     _band(axes, x, values.mean(axis=0), values.std(axis=0, ddof=1))
     axes.plot(x, values[:members].T, color="0.6", lw=0.5, zorder=1)
     if truth is not None:
@@ -212,6 +226,9 @@ def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None =
     Returns:
         The figure.
 
+    Raises:
+        ValueError: If the three do not have the same shape, or names are not those of the outputs.
+
     Examples:
         >>> import bnn
         >>> import numpy as np
@@ -219,8 +236,16 @@ def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None =
         >>> len(bnn.plots.plot_parity(y, mean=y + 0.1, std=np.full(3, 0.1), names=["E [GPa]"]).axes)
         1
     """
-    y, mean, std = (np.reshape(v, (len(v), -1)) for v in (y, mean, std))
+    call = "plot_parity(y, *model.predict(X, return_std=True))"
+    named = {"y": y, "mean": mean, "std": std}
+    given = [_numbers(name, values, call) for name, values in named.items()]
+    if len({values.shape for values in given}) > 1:
+        shapes = ", ".join(str(values.shape) for values in given)
+        raise ValueError(f"y, mean and std have shapes {shapes}: must be equal")
+    y, mean, std = (as_columns("y", values, len(values)) for values in given)
     n = y.shape[1]
+    if names is not None and len(names) != n:
+        raise ValueError(f"names has {len(names)} entries: must be {n}, one for each output")
     figure, panels = _panels(1, n, figsize=(2.6 * n + 0.4, 2.8))
     for j, axes in enumerate(panels[0]):
         axes.errorbar(y[:, j], mean[:, j], 2 * std[:, j], fmt="o", ms=3, lw=0.8, color="C0")

@@ -1,5 +1,7 @@
 """Prior predictive check: whether data conflict with a prior, before it is conditioned on them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

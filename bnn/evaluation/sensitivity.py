@@ -1,5 +1,7 @@
 """Global sensitivity of a prediction: Sobol indices and main effects of its inputs."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass
 from typing import Any

@@ -14,6 +14,7 @@ from bnn.export.names import check_identifier
 from bnn.export.noise import log_noise
 from bnn.export.posterior import posterior_tables
 from bnn.export.tables import filled
+from bnn.noise.heteroscedastic import LARGEST_LOG
 from bnn.storage.writing import write_atomic
 
 BEGINNING = rb"/\* Mean and standard deviation \("
@@ -90,7 +91,9 @@ def to_c(
         each = 5 * weights.shape[1] + 8  # bytes per member
     tables["TOTAL"] = 1 if total else 0
     if total:
-        tables["LOG_NOISE"] = log_noise(model.noise_, model.n_features_in_)
+        tables["LOG_NOISE"], limits = log_noise(model.noise_, model.n_features_in_)
+        tables["NOISE_LOW"], tables["NOISE_HIGH"] = limits
+        tables["LARGEST_LOG"] = LARGEST_LOG
     sources = files("bnn.export")
     interface = sources.joinpath("interface.c").read_text(encoding="ascii")
     interface = interface.replace("UNCERTAINTY", "with the noise" if total else "epistemic")

@@ -25,18 +25,30 @@ static int smaller(int a, int b)
 }
 
 #if TOTAL
-/* Adds the noise, of variance exp(2 l(x)), where l is linear in the inputs and their squares. */
+static double clipped(double value, double low, double high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Adds the noise, of variance exp(2 l(z)), where l is linear in z and its squares, and z is the point
+   next to x within the bounds of the noise. */
 static void add_noise(const double *x, struct part at, double std[][OUTPUTS])
 {
     for (int o = 0; o < at.outputs; o++) {
         int j = at.first_output + o;
         double l = LOG_NOISE[0][j];
-        for (int i = 0; i < N_IN; i++)
-            l += x[i] * (LOG_NOISE[1 + i][j] + x[i] * LOG_NOISE[1 + N_IN + i][j]);
+        for (int i = 0; i < N_IN; i++) {
+            double z = clipped(x[i], NOISE_LOW[i], NOISE_HIGH[i]);
+            l += z * (LOG_NOISE[1 + i][j] + z * LOG_NOISE[1 + N_IN + i][j]);
+        }
+        int constant = fabs(l) > LARGEST_LOG;
+        l = clipped(l, -LARGEST_LOG, LARGEST_LOG);
         double variance = exp(2.0 * l), total = sqrt(std[0][o] * std[0][o] + variance);
         for (int c = 0; c < at.inputs; c++) {
             int i = at.first_input + c;
             double slope = LOG_NOISE[1 + i][j] + 2.0 * x[i] * LOG_NOISE[1 + N_IN + i][j];
+            if (constant || x[i] < NOISE_LOW[i] || x[i] > NOISE_HIGH[i])
+                slope = 0.0;
             std[1 + c][o] = (std[0][o] * std[1 + c][o] + variance * slope) / total;
         }
         std[0][o] = total;

@@ -6,22 +6,24 @@ from bnn._validation import Array
 from bnn.noise import Covariance, HeteroscedasticNoise, StudentNoise
 
 
-def log_noise(noise: Covariance | StudentNoise, n_inputs: int) -> Array:
-    """Return the coefficients of the logarithms of the standard deviations of the noise.
+def log_noise(noise: Covariance | StudentNoise, n_inputs: int) -> tuple[Array, Array]:
+    """Return coefficients of the logarithms of standard deviations of the noise, and bounds.
 
     Args:
         noise: What an estimator keeps as `noise_`.
         n_inputs: Number of inputs.
 
     Returns:
-        Of 1, of each input and of the square of each, (1 + 2 n_in, n_out).
+        Coefficients of 1, of each input and of the square of each, (1 + 2 n_in, n_out), and the
+        bounds to which the inputs are clipped before, (2, n_in).
     """
     kept = noise.noise if isinstance(noise, StudentNoise) else noise
     if not isinstance(kept, HeteroscedasticNoise):
         levels = 0.5 * np.log(np.diag(np.asarray(kept)))
-        return np.vstack([levels, np.zeros((2 * n_inputs, len(levels)))])
+        bounds = np.outer([-np.inf, np.inf], np.ones(n_inputs))
+        return np.vstack([levels, np.zeros((2 * n_inputs, len(levels)))]), bounds
     linear = kept.coefficients[: 1 + n_inputs]
     squares = np.zeros((n_inputs, linear.shape[1]))
     for row, i in zip(kept.coefficients[1 + n_inputs :], kept.squares, strict=True):
         squares[i] += row
-    return np.vstack([linear, squares])
+    return np.vstack([linear, squares]), kept.limits

@@ -17,6 +17,7 @@ from bnn.export.ensemble import chosen_weights, clipped_to
 from bnn.export.noise import log_noise
 from bnn.networks.activations import SLOPE
 from bnn.networks.mlp import MLP
+from bnn.noise.heteroscedastic import LARGEST_LOG
 from bnn.storage.writing import write_atomic
 
 # a = φ(z) in double precision. The slope is a constant of the graph, since the attributes of
@@ -45,10 +46,13 @@ surrogate (double[n, {n_in}] x) => (double[n, {n_out}] mean, double[n, {n_out}] 
     {noise}
 }}"""
 EPISTEMIC = "std = Sqrt(variance)"
-# The noise has the variance exp(2 l(x)), where l is linear in the inputs and their squares.
-TOTAL = """inputs_squared = Mul(x, x)
-    l_1 = MatMul(x, log_slopes)  l_2 = MatMul(inputs_squared, log_squares)
-    l_3 = Add(l_1, l_2)  l = Add(l_3, log_level)
+# The noise has the variance exp(2 l(x)), where l is linear in the inputs and their squares, clipped
+# to the bounds of the noise.
+TOTAL = """x_raised = Max(x, noise_low)  x_clipped = Min(x_raised, noise_high)
+    x_squared = Mul(x_clipped, x_clipped)
+    l_1 = MatMul(x_clipped, log_slopes)  l_2 = MatMul(x_squared, log_squares)
+    l_3 = Add(l_1, l_2)  l_4 = Add(l_3, log_level)
+    l_raised = Max(l_4, log_least)  l = Min(l_raised, log_largest)
     l_twice = Add(l, l)  of_noise = Exp(l_twice)  all = Add(variance, of_noise)  std = Sqrt(all)"""
 
 
@@ -111,10 +115,11 @@ def to_onnx(
         "members": np.array([0]),
     }
     if total:
-        level, slopes, squares = np.split(
-            log_noise(model.noise_, net.n_inputs), [1, 1 + net.n_inputs]
-        )
+        coefficients, limits = log_noise(model.noise_, net.n_inputs)
+        level, slopes, squares = np.split(coefficients, [1, 1 + net.n_inputs])
         constants |= {"log_level": level, "log_slopes": slopes, "log_squares": squares}
+        constants |= {"noise_low": limits[0], "noise_high": limits[1]}
+        constants |= {"log_least": np.array(-LARGEST_LOG), "log_largest": np.array(LARGEST_LOG)}
     layers, parameters = _layers(net, weights)
     constants |= parameters
     text = GRAPH.format(

@@ -12,6 +12,7 @@ from torch import Tensor
 from bnn.acquisition.choice import FEWEST_MEMBERS
 from bnn.estimators.members import Members
 from bnn.noise import HeteroscedasticNoise
+from bnn.noise.heteroscedastic import LARGEST_LOG
 
 
 def _double(values: Any) -> Tensor:
@@ -67,9 +68,11 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
         """Return Σ(x) at X (..., n, n_in), (..., n, n_out, n_out)."""
         noise = self.noise
         if isinstance(noise, HeteroscedasticNoise):
-            basis = torch.cat([X, X[..., list(noise.squares)] ** 2], dim=-1)
+            z = X.clamp(*_double(noise.limits))
+            basis = torch.cat([z, z[..., list(noise.squares)] ** 2], dim=-1)
             coefficients = _double(noise.coefficients)
-            scale = torch.exp(coefficients[0] + basis @ coefficients[1:])
+            logs = coefficients[0] + basis @ coefficients[1:]
+            scale = torch.exp(logs.clamp(-LARGEST_LOG, LARGEST_LOG))
             covariance = scale.unsqueeze(-1) * _double(noise.correlation) * scale.unsqueeze(-2)
         else:
             covariance = _double(noise)

@@ -1,5 +1,7 @@
 """Covariances of the noise: given, of repeated runs, of several points, and data drawn again."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
 
@@ -26,7 +28,8 @@ def noise_covariance(
 
     Args:
         noise: Standard deviations, one or (n_out,), or Σ_noise, (n_out, n_out); with n_points also
-            one for each point, (n_points, n_out, n_out).
+            one for each point, (n_points, n_out, n_out). [0.5] is a standard deviation and [[0.5]]
+            a variance.
         n_outputs: Number of outputs.
         n_points: Number of points.
 
@@ -35,6 +38,9 @@ def noise_covariance(
 
     Raises:
         ValueError: If it is no covariance for so many outputs.
+
+    Warns:
+        NoiseWarning: If the variance of one output is given as nested lists.
 
     Examples:
         >>> from bnn.noise import noise_covariance
@@ -53,6 +59,10 @@ def noise_covariance(
             raise ValueError(f"noise = {values}: standard deviations {needed}")
         return np.diag(np.broadcast_to(values, (n_outputs,)) ** 2)
     shape = n_outputs, n_outputs
+    if values.shape == (1, 1) and isinstance(noise, list | tuple):
+        read = f"is a variance, of a standard deviation of {abs(values[0, 0]) ** 0.5:.3g}"
+        other = "give one number for a standard deviation, or an array for a variance"
+        warnings.warn(f"noise = {noise!r} {read}: {other}", NoiseWarning, stacklevel=2)
     if values.shape not in {shape, (n_points, *shape)}:
         raise ValueError(f"noise has shape {values.shape}: must be {shape}")
     mirrored = values.swapaxes(-2, -1)

@@ -1,8 +1,10 @@
 """Noise whose covariance depends on the input, estimated from repeated runs."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,10 +19,12 @@ from bnn._validation import (
     Ints,
     as_array,
     as_data,
+    as_finite,
     as_points,
     check_integers,
     check_positive,
     own_copy,
+    varies,
 )
 from bnn.noise.covariances import NOMINAL, deviations, noise_covariance, warn_of_few
 from bnn.storage import storable
@@ -30,6 +34,7 @@ from bnn.storage import storable
 # coefficient of an output.
 BOOTSTRAP = 20
 ENOUGH = 10
+LARGEST_LOG = 0.5 * float(np.log(LARGEST))  # of a standard deviation, in size
 
 
 @storable
@@ -38,12 +43,14 @@ class HeteroscedasticNoise(Short):
     """Gaussian noise whose covariance depends on the input, Σ(x) = D(x) R D(x).
 
     The logarithms of the standard deviations, the diagonal of D(x), are linear in the inputs and in
-    the squares of chosen ones.
+    the squares of chosen ones. Noise that was estimated from data has their ranges as bounds:
+    beyond them it is the noise at the nearest point within. Variances are at most 1e100.
 
     Attributes:
         coefficients: Of 1, of each input and of each square, (1 + n_in + n_squares, n_out).
         correlation: R, (n_out, n_out); None leaves the outputs independent.
         squares: Numbers of the inputs whose squares count.
+        bounds: (low, high) of the inputs, (n_in,) each; None: the logarithms are linear everywhere.
 
     Source: Aitkin (1987), Applied Statistics 36, for one output.
 
@@ -53,11 +60,15 @@ class HeteroscedasticNoise(Short):
         >>> noise = bnn.HeteroscedasticNoise([[-2.0], [1.0]])  # log σ(x) = -2 + x
         >>> np.sqrt(noise([[0.0], [1.0]]))[:, 0, 0].round(3)
         array([0.135, 0.368])
+        >>> noise = bnn.HeteroscedasticNoise([[-2.0], [1.0]], bounds=([0.0], [1.0]))
+        >>> np.sqrt(noise([[0.0], [9.0]]))[:, 0, 0].round(3)
+        array([0.135, 0.368])
     """
 
     coefficients: Floats
     correlation: ArrayLike | None = None
     squares: Sequence[int] = ()
+    bounds: tuple[ArrayLike, ArrayLike] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "coefficients", as_points("coefficients", self.coefficients))
@@ -72,11 +83,27 @@ class HeteroscedasticNoise(Short):
         if R.shape != (n_out, n_out) or not np.allclose(np.diag(R), 1.0):
             raise ValueError(f"correlation: must be ({n_out}, {n_out}), of ones on the diagonal")
         object.__setattr__(self, "correlation", noise_covariance(R, n_out))
+        if self.bounds is None:
+            return
+        shape = 2, self.n_inputs
+        pair: Any = self.bounds
+        given = as_finite("bounds", pair)
+        if given.shape != shape or not np.all(given[0] <= given[1]):
+            needed = f"must be (low, high) of {shape[1]} inputs, low at most high"
+            raise ValueError(f"bounds = {self.bounds!r:.60}: {needed}")
+        object.__setattr__(self, "bounds", tuple(given))
 
     @property
     def n_inputs(self) -> int:
         """Number of inputs."""
         return len(self.coefficients) - 1 - len(self.squares)
+
+    @property
+    def limits(self) -> Array:
+        """The bounds of the inputs, (2, n_in), infinite where there are none."""
+        if self.bounds is None:
+            return np.outer([-np.inf, np.inf], np.ones(self.n_inputs))
+        return np.array(self.bounds)
 
     def __call__(self, X: ArrayLike) -> Array:
         """Return the covariance Σ(x) at each point.
@@ -88,17 +115,41 @@ class HeteroscedasticNoise(Short):
             (n, n_out, n_out).
 
         Raises:
-            ValueError: If X has another number of inputs, or Σ(x) overflows there.
+            ValueError: If X has another number of inputs.
         """
+        # Σ(x) = D(x) R D(x)
+        scale = np.exp(np.clip(self._logs(X), -LARGEST_LOG, LARGEST_LOG))
+        return np.asarray(scale[:, :, None] * scale[:, None, :] * self.correlation)
+
+    def log_slopes(self, X: ArrayLike) -> Array:
+        """Return the gradients of log σ(x) by the inputs.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            (n, n_out, n_in), zeros by an input beyond its bounds.
+
+        Raises:
+            ValueError: If X has another number of inputs.
+        """
+        grows = np.abs(self._logs(X)) <= LARGEST_LOG
+        X = as_points("X", X)
+        n_in = self.n_inputs
+        slopes = np.tile(self.coefficients[1 : 1 + n_in].T, (len(X), 1, 1))
+        for row, i in zip(self.coefficients[1 + n_in :], self.squares, strict=True):
+            slopes[:, :, i] += 2.0 * X[:, i, None] * row
+        low, high = self.limits
+        inside = (low <= X) & (high >= X)
+        return np.asarray(slopes * inside[:, None, :] * grows[:, :, None])
+
+    def _logs(self, X: ArrayLike) -> Array:
+        """Return log σ(x) at the points X (n, n_in), (n, n_out)."""
         X = as_points("X", X)
         if X.shape[1] != self.n_inputs:
             raise ValueError(f"X has {X.shape[1]} inputs: the noise has {self.n_inputs}")
-        logs = self.coefficients[0] + _basis(X, self.squares) @ self.coefficients[1:]
-        if np.abs(logs).max() > np.log(LARGEST):
-            raise ValueError("X: too far away for the noise, which overflows there")
-        # Σ(x) = D(x) R D(x)
-        scale = np.exp(logs)
-        return np.asarray(scale[:, :, None] * scale[:, None, :] * self.correlation)
+        basis = _basis(np.clip(X, *self.limits), self.squares)
+        return np.asarray(self.coefficients[0] + basis @ self.coefficients[1:])
 
     @classmethod
     def from_replicates(
@@ -109,7 +160,7 @@ class HeteroscedasticNoise(Short):
         *,
         squares: Sequence[int] = (),
         slope_deviation: float = 1.0,
-    ) -> "HeteroscedasticNoise":
+    ) -> HeteroscedasticNoise:
         """Estimate the noise from repeated runs, by the likelihood of deviations in their groups.
 
         Args:
@@ -121,7 +172,7 @@ class HeteroscedasticNoise(Short):
                 input, or its square, over the groups; it matters where there are few of them.
 
         Returns:
-            The noise, with the correlations between outputs.
+            The noise, with the correlations between outputs, and the ranges of X as its bounds.
 
         Raises:
             ValueError: If inputs differ in a group, or the groups tell no covariance.
@@ -167,11 +218,12 @@ class StandardBasis:
     def __init__(self, X: Array, squares: Sequence[int]) -> None:
         HeteroscedasticNoise(np.zeros((1 + X.shape[1] + len(squares), 1)), None, squares)  # checks
         self._squares = squares
+        self._bounds = X.min(axis=0), X.max(axis=0)
         basis = _basis(X, squares)
         self._centre = basis.mean(axis=0)
         self._width = basis.std(axis=0)
         # An input that does not vary: the prior leaves its slope at zero.
-        self._width[self._width == 0.0] = 1.0
+        self._width[~varies(basis)] = 1.0
         self.values = (basis - self._centre) / self._width
 
     def noise(
@@ -180,7 +232,7 @@ class StandardBasis:
         """Return the noise with means (n_out,) and slopes (p, n_out) of the logarithms."""
         own = slopes / self._width[:, None]
         coefficients = np.vstack([levels - self._centre @ own, own])
-        return HeteroscedasticNoise(coefficients, correlation, self._squares)
+        return HeteroscedasticNoise(coefficients, correlation, self._squares, self._bounds)
 
 
 def _held(noise: HeteroscedasticNoise, X: Array, freedom: Ints, slope_deviation: float) -> float:

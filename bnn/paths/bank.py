@@ -16,6 +16,8 @@ mean fields are exact, hence the factor v_f. The tangent is symmetric for any we
 points carry the history of the path.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

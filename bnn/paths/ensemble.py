@@ -17,6 +17,8 @@ with perturbations e_k of the data and an anchor θ_k from the prior N(0, D): a 
 posterior, exactly, as the model is linear in θ (Pearce et al., AISTATS 2020).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -101,7 +103,7 @@ class PathEnsemble(Short):
 
     def fit(
         self, X: ArrayLike, strain: ArrayLike, stress: ArrayLike, *, arrangements: int = 1
-    ) -> "PathEnsemble":
+    ) -> PathEnsemble:
         """Learn from simulated paths.
 
         Args:

@@ -14,6 +14,8 @@ layer, or as numbers that somebody else found, such as mean fields. Strains and 
 xx, yy, xy under plane strain, the latter in MPa.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 

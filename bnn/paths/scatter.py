@@ -12,6 +12,8 @@ length L of strain: exp(-Δl / L) between two steps with the strain Δl travelle
 is an Ornstein–Uhlenbeck process.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

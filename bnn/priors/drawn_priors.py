@@ -1,6 +1,5 @@
 """Covariance of a functional prior at points, and realisations continued to these points."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,14 +99,6 @@ class DrawnPrior:
     X: Array  # points at which the realisations were drawn, (m, n_in)
     n_samples: int
     seeds: np.random.SeedSequence
-    # X (n, n_in) → values (K, n, n_out) of the pre-trained networks that stayed finite. They
-    # replace a table without interpolation, which has no values between its points.
-    networks: Callable[[Array], Array]
-
-    @property
-    def only_tabulated(self) -> bool:
-        """Whether the prior can be evaluated at its own points only."""
-        return isinstance(self.prior, TablePrior) and self.prior.interpolation is None
 
     @property
     def bounds(self) -> Array:
@@ -118,8 +109,6 @@ class DrawnPrior:
 
     def at(self, X: Array, members: Ints, centred: bool) -> Array:
         """Continue the realisations of some members to X (n, n_in), (len(members), n, n_out)."""
-        if self.only_tabulated:
-            return self.networks(X)[: len(members)]
         if not isinstance(self.prior, GaussianProcessPrior):
             # The same realisation if the prior's random parameters do not depend on the points,
             # else an independent one, which costs iterations but stays correct.
@@ -135,13 +124,9 @@ class DrawnPrior:
     ) -> Array:
         """Return the covariance C at X by blocks, of outputs scaled to [-1, 1].
 
-        For a prior without a kernel, C is estimated from realisations; for a table without
-        interpolation, from the pre-trained networks.
+        For a prior without a kernel, C is estimated from realisations.
         """
-        if self.only_tabulated:
-            C = sample_covariance(self.networks(X))
-        else:
-            C = prior_covariance(self.prior, X, n_realisations, random_state)
+        C = prior_covariance(self.prior, X, n_realisations, random_state)
         # C_jk / (h_j h_k) with the half ranges h of the outputs
         scales = np.repeat(scaler.half_range, len(X)).reshape(len(C), -1)
         return np.asarray(C / (scales[:, :, None] * scales[:, None, :]))

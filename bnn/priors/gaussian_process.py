@@ -1,5 +1,7 @@
 """Gaussian process priors: a mean, one kernel for each output, bounds, safe sampling."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from bnn._seeding import generator
-from bnn._validation import MOST_RESTARTS, Array, Ints, check_count
+from bnn._validation import MOST_RESTARTS, Array, Ints, check_count, varies
 from bnn.priors.conditioning import least_variance, log_diagonal
 from bnn.priors.kernels import Linear
 from bnn.training.execution import progress_bar, titled
@@ -204,7 +204,7 @@ def density_of(
     if variance is None:
         n += 1
     spread = y.var()
-    medians = [MEDIANS[0] * spread, *(MEDIANS[1] * np.ptp(X, axis=0)), MEDIANS[2] * spread]
+    medians = [MEDIANS[0] * spread, *(MEDIANS[1] * search_widths(X)), MEDIANS[2] * spread]
     deviations = [DEVIATIONS[0], *[DEVIATIONS[1]] * X.shape[1], DEVIATIONS[2]]
     fixed = np.zeros((len(X), len(X))) if trend is None else trend(X, X)
     if variance is not None:
@@ -217,6 +217,17 @@ def density_of(
     centre = np.append(np.log(medians[:n]), slopes)
     precision = np.append(precision, slopes + slope_deviation**-2.0)
     return HyperparameterDensity(X, y, fixed, centre, precision, basis)
+
+
+def search_widths(X: Array) -> Array:
+    """Return the ranges of the inputs, (n,), and one for those that do not vary."""
+    # The density is flat along the length scale of an input that does not vary.
+    return np.where(varies(X), np.ptp(X, axis=0), 1.0)
+
+
+def left_out(X: Array, lengthscale: Array) -> tuple[float, ...]:
+    """Return length scales (n,), infinite for inputs of the data that do not vary."""
+    return tuple(np.where(varies(X), lengthscale, np.inf).tolist())
 
 
 def threads_for(n_data: int) -> threadpool_limits:
@@ -242,7 +253,7 @@ def maximise(
         ValueError: If the noise is too small for double precision.
     """
     spread = density.y.var()
-    width = np.ptp(density.X, axis=0)
+    width = search_widths(density.X)
     ends = []
     for v, scale, noise in zip(VARIANCES, LENGTHSCALES, NOISES, strict=True):
         values = np.log([v * spread, *(scale * width), noise * spread])
@@ -328,7 +339,11 @@ def importance_sample(
 
 
 def representatives(
-    X: Array, moments: Callable[[int, Array], Array], logs: Array, most: int
+    X: Array,
+    moments: Callable[[int, Array], Array],
+    logs: Array,
+    most: int,
+    around: float = AROUND,
 ) -> tuple[Ints, Array]:
     """Return numbers of few of S weighted settings, (most,), with weights, that stand for all.
 
@@ -342,9 +357,10 @@ def representatives(
         moments: Number of a setting, places (n, n_in) → means of f and of f² there, (2 n,).
         logs: Logarithms of the weights of the settings, (S,).
         most: Number of settings to choose.
+        around: Width of the box of the places, relative to that of the data.
     """
     middle = 0.5 * (X.min(axis=0) + X.max(axis=0))
-    reach = 0.5 * AROUND * np.ptp(X, axis=0)
+    reach = 0.5 * around * np.ptp(X, axis=0)
     unit = qmc.LatinHypercube(len(middle), seed=generator(0)).random(N_CHECK_POINTS)
     places = middle + (2.0 * unit - 1.0) * reach
     seen = np.flatnonzero(logs > logs.max() + np.log(NEGLIGIBLE))

@@ -24,9 +24,15 @@ LEAST_LENGTH = 1.0 / LARGEST  # of length scales and periods
 FARTHEST = 1e75  # distance at which larger ones are seen, so that their fourth powers are finite
 
 
-def _check_positive(name: str, value: ArrayLike, number: bool = False, least: float = 0.0) -> None:
+def _check_positive(
+    name: str,
+    value: ArrayLike,
+    number: bool = False,
+    least: float = 0.0,
+    most: float = sys.float_info.max,
+) -> None:
     values = as_array(name, value)
-    positive = values.size and np.all(np.isfinite(values) & (values > 0))
+    positive = values.size and np.all((values > 0) & (values <= most))
     if values.ndim > (0 if number else 1) or not positive:
         raise ValueError(f"{name} = {value!s}: must be {'one number ' if number else ''}> 0")
     if values.min() < least:
@@ -129,12 +135,14 @@ class Stationary(Kernel):
     """Base of the kernels k0 φ(r), with r = |(x - x') / L| and φ(0) = 1, and of your own.
 
     A subclass implements `_correlation(r)`, which returns φ, (n, m), of distances r >= 0, (n, m),
-    without a unit. φ has to be a correlation of functions of as many inputs: not all that fall from
-    one to zero are. Fields of its own are those of a dataclass, see `Kernel`.
+    without a unit, and may overwrite r. φ has to be a correlation of functions of as many inputs:
+    not all that fall from one to zero are. Fields of its own are those of a dataclass, see
+    `Kernel`.
 
     Attributes:
         variance: k0, in the unit of the output squared.
-        lengthscale: L, one number, or one for each (used) input, in the units of the inputs.
+        lengthscale: L, one number, or one for each (used) input, in the units of the inputs; that
+            of an input that does not count is infinite.
 
     Examples:
         >>> import bnn
@@ -155,15 +163,18 @@ class Stationary(Kernel):
 
     def __post_init__(self) -> None:
         _check_positive("variance", self.variance, number=True)
-        _check_positive("lengthscale", self.lengthscale, least=LEAST_LENGTH)
+        _check_positive("lengthscale", self.lengthscale, least=LEAST_LENGTH, most=np.inf)
         self.variance = _comparable(self.variance)
         self.lengthscale = _comparable(self.lengthscale)
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         scale = _per_input("lengthscale", self.lengthscale, A)
         # k = k0 φ(r), r = |(x - x') / L|
-        distances = np.minimum(cdist(A / scale, B / scale), FARTHEST)
-        return self.variance * self._correlation(distances)
+        r = cdist(A / scale, B / scale)
+        correlation = np.asarray(self._correlation(np.minimum(r, FARTHEST, out=r)))
+        # In the memory of r, since new memory takes longer than the product.
+        out = r if correlation.shape == r.shape else None
+        return np.asarray(np.multiply(self.variance, correlation, out=out))
 
     def diag(self, X: Array) -> Array:
         """Return the diagonal of k(X, X), the variance.
@@ -194,7 +205,8 @@ class RBF(Stationary):
     """
 
     def _correlation(self, r: Array) -> Array:
-        return np.asarray(np.exp(-0.5 * r**2))
+        squares = np.square(r, out=r)
+        return np.asarray(np.exp(np.multiply(-0.5, squares, out=r), out=r))
 
 
 @storable

@@ -1,5 +1,7 @@
 """Mean functions m(x) of Gaussian process priors."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -103,9 +105,9 @@ class ModelMean(Short):
             if beyond.size:
                 point = points[beyond[0]].tolist()
                 raise ValueError(
-                    f"mean(X) is not finite at X = {point}: it is asked at the data and beyond "
-                    "them, by up to an eighth of their range. Where it has no value there, let it "
-                    "take that of the nearest input that is possible, or learn from logarithms"
+                    f"mean(X) is not finite at X = {point}: it needs values within the ranges of "
+                    "the data, and where it predicts. Where it has none, let it take that of the "
+                    "nearest input that is possible, or learn from logarithms"
                 )
             values = as_columns("mean(X)", found, len(X))
             values.flags.writeable = False  # they are handed out again

@@ -1,5 +1,7 @@
 """Mixtures of Gaussian process priors, such as one with several settings of its kernel."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,5 +1,7 @@
 """Functional priors p(g): what is known about the function before any data."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -140,11 +142,15 @@ class TablePrior(FunctionPrior):
 
     Args:
         points: (n, n_in); pre-training takes these as its inputs.
-        values: Realisations at the points, (n_realisations, n, n_out) or (n_realisations, n).
-        interpolation: "linear", "nearest", or None, which allows the tabulated points only.
+        values: Realisations at the points, (n_realisations, n, n_out) or (n_realisations, n), at
+            least two of them.
+        interpolation: "linear", "nearest", or None, which allows the tabulated points only. Take
+            "linear" for a FunctionAnchoredEnsemble whose data lie between the points: realisations
+            with the steps of "nearest" are followed less well, and intervals become too narrow.
 
     Raises:
-        ValueError: If shapes do not fit, a value is not finite or interpolation is unknown.
+        ValueError: If shapes do not fit, there is only one realisation, a value is not finite or
+            interpolation is unknown.
 
     Examples:
         >>> import bnn
@@ -166,6 +172,8 @@ class TablePrior(FunctionPrior):
         if self.values.ndim != 3 or 0 in self.values.shape:
             needed = "(n_realisations, n, n_out) or (n_realisations, n)"
             raise ValueError(f"values has shape {table.shape}: must be {needed}")
+        if len(self.values) < 2:
+            raise ValueError("values has one realisation: must be at least 2, which have a spread")
         n = len(self.points)
         found = self.values.shape[1]
         if found != n:
@@ -187,15 +195,19 @@ class TablePrior(FunctionPrior):
     def _at(self, X: Array, values: Array) -> Array:
         if X.shape[1] != self.points.shape[1]:
             raise ValueError(f"X has {X.shape[1]} inputs: must be {self.points.shape[1]}")
-        if np.array_equal(X, self.points):
-            return values
+        away, nearest = KDTree(self.points).query(X)
+        if not away.any():
+            return values[:, nearest]
         if self.interpolation is None:
-            raise ValueError("X differs from the table's points: choose an interpolation")
+            place = X[np.flatnonzero(away)[0]].tolist()
+            raise ValueError(
+                f"X has the point {place}, which differs from the table's points: give "
+                'TablePrior(..., interpolation="linear")'
+            )
         if self.interpolation == "linear" and self.points.shape[1] == 1:
             order = np.argsort(self.points[:, 0])
             known = self.points[order, 0]
             return np.apply_along_axis(lambda v: np.interp(X[:, 0], known, v[order]), 1, values)
-        nearest = KDTree(self.points).query(X)[1]
         if self.interpolation == "nearest":
             return values[:, nearest]
         by_point = np.moveaxis(values, 1, 0)

@@ -20,6 +20,7 @@ from tqdm import tqdm
 WARM_UP_CALLS = 2
 SHOWN_AFTER = 2.0  # seconds: shorter calls show no bar on a terminal
 LOG_SECONDS = 5.0  # between two lines of progress in a notebook, a log or a pipe
+LOGGED_AFTER = 30.0  # seconds: shorter calls print no lines there, unless they are asked for
 LOG_LINE = "{desc}: {percentage:.0f}%, {n_fmt} of {total_fmt} {unit}s, {remaining} left"
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -82,10 +83,15 @@ class _Lines:
             self.last = line
 
 
+class _Patient(str):
+    """The title of a bar that nobody asked for, whose lines begin after LOGGED_AFTER."""
+
+
 def titled(title: str, progress: bool | None) -> str | None:
-    """Return the title of a bar, or None for silence; None as progress is a bar on a terminal."""
-    shown = sys.stderr.isatty() if progress is None else progress
-    return title if shown else None
+    """Return the title of a bar, or None for silence; None as progress shows long calls alone."""
+    if progress is None:
+        return _Patient(title)
+    return title if progress else None
 
 
 def progress_bar(total: int, title: str | None, unit: str) -> "tqdm[NoReturn]":
@@ -95,7 +101,8 @@ def progress_bar(total: int, title: str | None, unit: str) -> "tqdm[NoReturn]":
         # leave=None: a bar below another one is wiped out when it ends.
         options = {"disable": silent, "delay": SHOWN_AFTER, "leave": None}
         return tqdm(total=total, desc=title, unit=unit, **options)
-    lines = {"file": _Lines(), "mininterval": LOG_SECONDS, "bar_format": LOG_LINE}
+    wait = LOGGED_AFTER if isinstance(title, _Patient) else 0.0
+    lines = {"file": _Lines(), "mininterval": LOG_SECONDS, "bar_format": LOG_LINE, "delay": wait}
     return tqdm(total=total, desc=title, unit=unit, **lines)
 
 

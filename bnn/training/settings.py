@@ -57,7 +57,8 @@ class TrainingSettings(Settings):
             as in the paper's runs, instead of N/b times that sum plus the penalty.
         convergence: Ends members early; None runs the whole budget.
         members_at_once: Members trained together; None takes as many as fit the cache.
-        progress: Whether to show a progress bar; None shows one on a terminal, after two seconds.
+        progress: Whether to show a progress bar; None shows one on a terminal after two
+            seconds, and lines elsewhere after thirty.
 
     Examples:
         >>> import bnn

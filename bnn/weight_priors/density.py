@@ -1,5 +1,7 @@
 """What all densities p0(ω) over the weights have in common."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from typing import Self
 

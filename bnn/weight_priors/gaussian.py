@@ -1,5 +1,7 @@
 """Gaussian densities of the weights whose covariance has an inverse."""
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Generalised normal density of the weights, with tails between Laplace's and the Gaussian's."""
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The published density of the weights: a Gaussian with the networks' sample covariance."""
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

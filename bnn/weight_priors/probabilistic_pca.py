@@ -1,5 +1,7 @@
 """Proper Gaussian over the weights: sample covariance plus a variance in every direction."""
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Statistics of the weights of pre-trained networks, layer by layer."""
 
+from __future__ import annotations
+
 from numpy.typing import ArrayLike
 from scipy.stats import kurtosis
 

@@ -131,7 +131,11 @@ OWN = {
     "evidence.fit_mixture": {"tails": False},
     "evidence.lengthscales": {"prior": bnn.GaussianProcessPrior()},
     "Scaling": {"inputs": (-1.0, 1.0)},
-    "HeteroscedasticNoise": {"coefficients": BY_INPUT.coefficients, "squares": np.array([0])},
+    "HeteroscedasticNoise": {
+        "coefficients": BY_INPUT.coefficients,
+        "squares": np.array([0]),
+        "bounds": (-np.ones(2), np.ones(2)),
+    },
     "HeteroscedasticNoise.from_replicates": {
         "X": X.repeat(2, axis=0),
         "y": RNG.standard_normal((16, 2)),
@@ -176,6 +180,7 @@ OTHERS = [
     bnn.TablePrior(X, TABLE, "nearest").sample,
     bnn.LinearMean(np.eye(2)).__call__,
     BY_INPUT.__call__,
+    BY_INPUT.log_slopes,
     bnn.HeteroscedasticNoise.from_replicates,
     bnn.Architecture((3,)).mlp,
     DENSITY.sample,

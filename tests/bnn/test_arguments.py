@@ -1,6 +1,7 @@
 """Wrong arguments are refused by name, before anything is trained."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import stats
@@ -20,6 +21,8 @@ TWO = np.c_[Y, -Y]
 TWICE = np.vstack([X, X])
 WITH_NAN = np.where(np.arange(12) == 2, np.nan, Y)
 MASKED = np.ma.masked_array(X, mask=np.eye(12, 3, dtype=bool))
+DATES = pd.DataFrame({"a": X[:, 0], "b": pd.date_range("2026-01-01", periods=12)})
+ROUNDED = np.add(X, [0.0, 1e7, 0.0]).astype(np.float32)
 SKEW = np.array([[1.0, 2.0], [2.0, 1.0]])
 RANDOM = bnn.RandomMean(lambda X, rng: rng.normal() * X[:, 0])
 DEEP = torch.nn.Sequential(*(torch.nn.Linear(3, 3) for _ in range(40)))
@@ -71,6 +74,21 @@ def exact(prior, X=X, y=Y, noise=0.1):
         ),
         (lambda: fit(network__hidden=(10**5, 10**5)), r"widths = .*: \d+ weights, must be at most"),
         (lambda: fit(MASKED), "X has masked entries"),
+        (lambda: fit(DATES), "X, column 'b', has the type datetime64"),
+        (
+            lambda: fit(DATES.assign(b=DATES.b - DATES.b[0])),
+            "X, column 'b', has the type timedelta64",
+        ),
+        (lambda: fit(y=DATES["b"]), "y has the type datetime64"),
+        (lambda: fit(1j * X), "X has the type complex128: must be real"),
+        (lambda: fit(ROUNDED), r"X: column 1 has the range .* which float32 resolves to"),
+        (lambda: fit(pd.DataFrame(ROUNDED)), "X: column 1 has the range"),
+        (lambda: fit(torch.as_tensor(ROUNDED)), "X: column 1 has the range"),
+        (lambda: fit_prior(X, ROUNDED[:, 1], 0.1), "y: column 0 has the range"),
+        (
+            lambda: metrics.rmse([[1.0], [1.0, 2.0]], X),
+            "y = .*: must be numbers, and as many in",
+        ),
         (lambda: exact(GaussianProcessPrior(), MASKED), "X has masked"),
         (lambda: metrics.rmse(MASKED, X), "y has masked entries"),
         (lambda: fit_prior(X, WITH_NAN, 0.1), r"y\[2\] = nan: must be finite"),

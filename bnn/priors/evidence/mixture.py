@@ -5,15 +5,17 @@ with noise by input and with heavy tails; the families are fitted again under th
 found; and draws of their hyper-parameters become the components of a mixture.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from bnn._seeding import generator
-from bnn._validation import Array, Ints, as_data, check_flags
+from bnn._validation import Array, Ints, as_data, check_flags, check_outputs_vary, varies
 from bnn.noise import Noise, StudentNoise, checked_tails, covariance_at
 from bnn.noise.heteroscedastic import StandardBasis
 from bnn.noise.student import bound, likely_freedom, precision_factors
@@ -29,6 +31,7 @@ from bnn.priors.evidence.laplace import (
     some_rows,
     updated,
 )
+from bnn.priors.evidence.trend import varying_inputs
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.hyperparameters import threads_for
 from bnn.priors.kernels import RBF, Matern32, Matern52
@@ -38,8 +41,8 @@ from bnn.priors.precision_factors import factors_of
 from bnn.training.execution import progress_bar, titled
 
 SEARCHED = 1500  # most data in a search; of more, as many are chosen at random
+DIGITS = 9  # of what inputs are sorted by, beyond which units and sums round
 RARE = 10  # further data in a search, of an input or output that is constant in those chosen
-ROUNDING = 1e-13  # range of a column that does not vary, relative to its largest value
 # Up to so many data all families have a trend, which is overconfident in the gaps of more data;
 # families of plain inputs are tried too, and each search has several starts.
 FEW = 300
@@ -142,14 +145,15 @@ def fit_mixture(
     if len(X) < 2:
         raise ValueError(f"X has {len(X)} rows: must be at least 2")
     n_out = y.shape[1]
-    varying = _varying_inputs(X, y)
+    check_outputs_vary(y)
     rows = _searched_rows(X, y, random_state)
+    means = y[rows].mean(axis=0)
+    spreads = y[rows].var(axis=0)
+    varying = _sorted_inputs(X[rows], (y[rows] - means) / np.sqrt(spreads), varying_inputs(X))
     inputs = X[rows][:, varying]
     low = inputs.min(axis=0)
     width = np.ptp(inputs, axis=0)
     u = (inputs - low) / width
-    means = y[rows].mean(axis=0)
-    spreads = y[rows].var(axis=0)
     standard = StandardBasis(X[rows], ())
     basis = standard.values[:, varying]
     most = int(np.clip(MEMORY / len(X) ** 2, 1, COMPONENTS))
@@ -168,7 +172,7 @@ def fit_mixture(
             kernels.append([each.kernel(eta, low, width, float(spread)) for each, eta in draws])
             posteriors.append(posterior)
             bar.update()
-    features = None if len(varying) == X.shape[1] else varying.tolist()
+    features = None if np.array_equal(varying, range(X.shape[1])) else varying.tolist()
     mean = LinearMean(np.zeros((n_out, X.shape[1])), means)
     # Component s has kernel s of each output.
     priors = [
@@ -182,27 +186,26 @@ def fit_mixture(
     return prior, joint
 
 
-def _varies(values: Array) -> NDArray[np.bool_]:
-    """Return whether each column of values (n, m) varies by more than rounding, (m,)."""
-    return np.asarray(np.ptp(values, axis=0) > ROUNDING * np.abs(values).max(axis=0))
+def _sorted_inputs(X: Array, y: Array, chosen: Ints) -> Ints:
+    """Return the chosen inputs in an order that does not depend on the one in which they stand.
 
+    Random numbers go to inputs by this order, so that inputs may change places.
 
-def _varying_inputs(X: Array, y: Array) -> Ints:
-    """Return the numbers of the inputs that vary; ValueError without one, or for constant y."""
-    varying = np.flatnonzero(_varies(X))
-    constant = np.flatnonzero(~_varies(y))
-    if not varying.size:
-        raise ValueError("X: no input varies")
-    if constant.size:
-        raise ValueError(f"output {constant[0]} is constant, which tells no scale: leave it out")
-    return varying
+    Args:
+        X: (N, n_in).
+        y: Outputs less their means, in units of their standard deviations, (N, n_out).
+        chosen: Numbers of inputs that vary.
+    """
+    u = (X[:, chosen] - X[:, chosen].min(axis=0)) / np.ptp(X[:, chosen], axis=0)
+    keys = np.vstack([np.abs(y.T @ u), np.abs(y.T @ u**2), u.mean(axis=0)]) / len(X)
+    return np.asarray(chosen[np.lexsort(np.round(keys[::-1], DIGITS))])
 
 
 def _searched_rows(X: Array, y: Array, seed: int | None) -> Ints:
     """Return the numbers of the data of the searches, in which all that varies does so."""
     rows = some_rows(len(X), SEARCHED, seed)
     columns = np.hstack([X, y])
-    rare = _varies(columns) & ~_varies(columns[rows])
+    rare = varies(columns) & ~varies(columns[rows])
     added = [rows]
     for column in columns[:, rare].T:
         # The rows that differ most from the value that the chosen ones have in common.

@@ -1,5 +1,7 @@
 """Noise by the evidence of data without repeated runs: constant, or by input."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

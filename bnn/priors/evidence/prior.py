@@ -1,5 +1,7 @@
 """Gaussian process priors by the evidence p(y | X), the marginal likelihood."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -17,10 +19,12 @@ from bnn.priors.conditioning import ProcessPosterior
 from bnn.priors.evidence.trend import detrended
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.hyperparameters import (
+    AROUND,
     FEWEST,
     HyperparameterDensity,
     density_of,
     importance_sample,
+    left_out,
     maximise,
     moments_of,
     representatives,
@@ -28,6 +32,7 @@ from bnn.priors.hyperparameters import (
     threads_for,
 )
 from bnn.priors.kernels import RBF
+from bnn.priors.means import ModelMean
 from bnn.priors.mixture import TINY, MixturePrior
 from bnn.priors.precision_factors import factors_of
 from bnn.training.execution import progress_bar, titled
@@ -70,7 +75,7 @@ def fit_prior(
     "maximum": such a mixture has seen the data, and its own evidence means nothing.
 
     Args:
-        X: (N, n_in).
+        X: (N, n_in). An input that does not vary is left out: its length scale is infinite.
         y: (N,) or (N, n_out).
         noise: Known noise: standard deviations, Σ_noise or a HeteroscedasticNoise, whose
             correlations between outputs are ignored; or a StudentNoise. For a StudentNoise the
@@ -79,7 +84,7 @@ def fit_prior(
             precision resolves is replaced by the nugget of `ExactPosterior`.
         estimate: "average" over hyper-parameters, or those of "maximum" evidence.
         mean: Low-fidelity model m, a function of X (n, n_in), read-only, that returns (n, n_out),
-            or (n,) for one output. Its points go beyond the data by up to an eighth of their range.
+            or (n,) for one output. Its points are the data and others within their ranges.
         mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
         intercept: Whether the mean has a constant too.
         coefficient_variance: Prior variance of θ and of the constant, around zero at x = 0. None
@@ -94,7 +99,7 @@ def fit_prior(
         each output.
 
     Raises:
-        ValueError: If an input or an output does not vary, if X, y and the mean do not fit each
+        ValueError: If no input varies or an output does not, if X, y and the mean do not fit each
             other, or if a mean feature is no input.
 
     Warns:
@@ -151,7 +156,7 @@ def _likely_tails(
     steps = smooth_starts + (1 + smooth_starts) * TAIL_ROUNDS * y.shape[1]
     with progress_bar(steps, titled("heavy tails", None), "step") as bar:
         for length in TAIL_LENGTHS:
-            widths = tuple(length * np.ptp(X, axis=0))
+            widths = left_out(X, length * np.ptp(X, axis=0))
             rbfs = [RBF(float(column.var()), widths) for column in columns.T]
             pairs = zip(rbfs, trends, strict=True)
             kernels = [rbf if trend is None else rbf + trend for rbf, trend in pairs]
@@ -197,13 +202,15 @@ def _prior_given(
                 step()
                 most = max(4 * len(best), FEWEST)
                 moments = partial(_moments, density, trend, sample)
-                chosen, posterior = representatives(X, moments, logs, most)
+                # A low-fidelity model may have no values beyond the data.
+                around = 1.0 if isinstance(centre, ModelMean) else AROUND
+                chosen, posterior = representatives(X, moments, logs, most, around)
                 points = sample[chosen]
                 # Conditioning on the data multiplies the weights by p(y | η).
                 evidences = [density.log_evidence(eta) for eta in points]
                 weights = softmax(np.log(np.maximum(posterior, TINY)) - evidences)
                 step()
-            own: list[sk.Kernel] = [RBF(float(k0), tuple(L)) for k0, *L in np.exp(points)]
+            own: list[sk.Kernel] = [RBF(float(k0), left_out(X, L)) for k0, *L in np.exp(points)]
             if trend is not None:
                 own = [rbf + trend for rbf in own]
             kernels.append(own)
@@ -233,7 +240,7 @@ def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:
         prior: A prior of "maximum" evidence, whose kernels are RBF, or sums of one and a Linear.
 
     Returns:
-        L, (n_out, n_in).
+        L, (n_out, n_in); infinite for inputs that did not vary.
 
     Raises:
         ValueError: If the prior or a kernel is of another kind.

@@ -7,7 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, as_data, check_flags, check_integers, check_positive
+from bnn._validation import (
+    Array,
+    Ints,
+    as_data,
+    check_flags,
+    check_integers,
+    check_outputs_vary,
+    check_positive,
+    varies,
+)
 from bnn.priors.hyperparameters import linear_trend
 from bnn.priors.kernels import Multiple
 from bnn.priors.means import LinearMean, ModelMean
@@ -32,15 +41,16 @@ def detrended(
         if model(X).shape != y.shape:
             raise ValueError(f"mean(X) has shape {model(X).shape}: must be {y.shape}")
         y = y - model(X)
-    check_spread(X, y)
+    varying = varying_inputs(X)
+    check_outputs_vary(y, "" if model is None else " beside mean(X)")
     check_flags(intercept=intercept)
     if coefficient_variance is not None:
         check_positive(coefficient_variance=coefficient_variance)
     features = range(X.shape[1]) if mean_features is None else mean_features
     check_integers("mean_features", features, 0)
-    chosen = list(features)
-    if any(i >= X.shape[1] for i in chosen):
-        raise ValueError(f"mean_features = {chosen}: must be among 0 to {X.shape[1] - 1}")
+    if any(i >= X.shape[1] for i in features):
+        raise ValueError(f"mean_features = {list(features)}: must be among 0 to {X.shape[1] - 1}")
+    chosen = [int(i) for i in features if i in varying]
     centred = intercept and coefficient_variance is None and model is None
     means = y.mean(axis=0) if centred else np.zeros(y.shape[1])
     columns = y - means
@@ -57,11 +67,9 @@ def detrended(
     return X, columns, trends, linear if model is None else model
 
 
-def check_spread(X: Array, y: Array) -> None:
-    """Raise ValueError if an input or an output is constant."""
-    for name, values in (("input", X), ("output", y)):
-        constant = np.flatnonzero(np.ptp(values, axis=0) == 0)
-        if constant.size:
-            raise ValueError(
-                f"{name} {constant[0]} is constant, which tells no scale: leave it out"
-            )
+def varying_inputs(X: Array) -> Ints:
+    """Return the numbers of the inputs of X (N, n_in) that vary; ValueError if there is none."""
+    varying = np.flatnonzero(varies(X))
+    if not varying.size:
+        raise ValueError("X: no input varies, so that no prior can be estimated: give one")
+    return varying

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import bnn
 from bnn.noise import HeteroscedasticNoise, StudentNoise
@@ -131,3 +132,54 @@ def test_the_evidence_of_many_data_is_that_of_some_of_them():
     model = bnn.ExactPosterior().fit(points, values)
     assert np.sqrt(model.noise_[0, 0]) == pytest.approx(0.1, rel=0.25)
     assert len(model.X_) == 400
+
+
+ESTIMATORS = [
+    bnn.ExactPosterior(),
+    *(bnn.ExactPosterior(noise=kind) for kind in ("constant", "by_input", "student")),
+    small(bnn.VanillaEnsemble),
+    small(bnn.VanillaEnsemble, noise=None),
+    small(bnn.AnchoredEnsemble),
+    small(bnn.FunctionAnchoredEnsemble),
+    small(bnn.FunctionAnchoredEnsemble, noise=None),
+]
+
+
+@pytest.mark.usefixtures("few_draws")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", ESTIMATORS, ids=repr)
+def test_constant_inputs_are_left_out_and_constant_outputs_are_refused(model):
+    """By all estimators alike, with the number of the column and what to do."""
+    wide = np.insert(X, 0, 7.0, axis=1)
+    with pytest.warns(bnn.ConstantInputWarning, match="input 0 is constant in the data"):
+        clone(model).fit(wide, Y)
+    message = "output 1 is constant, 5 in all 25 rows, and has no scale: leave it out"
+    with pytest.raises(ValueError, match=message):
+        clone(model).fit(X, np.column_stack([Y, np.full(25, 5.0)]))
+    with pytest.raises(ValueError, match="output 0 is constant"):
+        clone(model).fit(X, np.zeros(25))
+
+
+@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
+def test_what_is_given_needs_no_scale_of_the_data():
+    """A constant output is data as any other where prior, noise and bounds are known."""
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+    assert bnn.ExactPosterior(prior, noise=0.1).fit(X, np.ones(25)).predict(X).mean() > 0.5
+    small(bnn.VanillaEnsemble, scaling=bnn.Scaling("data", (-1.0, 1.0))).fit(X, np.ones(25))
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_the_order_of_the_inputs_does_not_count():
+    """Nor does that of the rows: the same posterior to rounding, on a grid too."""
+    rng = np.random.default_rng(3)
+    grid = np.stack(np.meshgrid(*[np.linspace(0.0, 1.0, 5)] * 3), axis=-1).reshape(-1, 3)
+    for points in (rng.uniform(size=(30, 3)), grid[::4]):
+        y = np.sin(3.0 * points[:, 0]) + points[:, 1] * points[:, 2] ** 2
+        y += 0.05 * rng.standard_normal(len(y))
+        mean, std = bnn.ExactPosterior().fit(points, y).predict(points, return_std=True)
+        for turned in ([2, 0, 1], [1, 0, 2]):
+            rows = rng.permutation(len(y))
+            model = bnn.ExactPosterior().fit(points[rows][:, turned], y[rows])
+            found = model.predict(points[:, turned], return_std=True)
+            assert np.max(np.abs(found[0] - mean) / std) < 1e-3
+            np.testing.assert_allclose(found[1], std, rtol=1e-3)

@@ -135,21 +135,15 @@ def function_ensemble(prior, n, noise=0.3, epochs=200, nugget=None):
     )
 
 
-@pytest.mark.parametrize(
-    ("interpolation", "n"), [pytest.param(None, 300, marks=pytest.mark.slow), ("linear", 60)]
-)
-def test_table_prior(interpolation, n):
-    """300 tabulated functions: near the posterior of the Gaussian with their moments.
-
-    Without interpolation the covariance is that of the n networks.
-    """
+@pytest.mark.parametrize("interpolation", [None, "linear"])
+def test_table_prior(interpolation):
+    """300 tabulated functions: near the posterior of the Gaussian with their moments."""
     points = np.linspace(-1.0, 1.0, 60)[:, None]
     values = GaussianProcessPrior(0.0, RBF(0.5, 0.8)).sample(points, 300, 0)
     data = [10, 32, 45]
     y = np.array([0.5, -0.2, 0.3])
-    ensemble = function_ensemble(
-        bnn.TablePrior(points, values, interpolation), n, noise=0.1, epochs=1000
-    )
+    prior = bnn.TablePrior(points, values, interpolation)
+    ensemble = function_ensemble(prior, 60, noise=0.1, epochs=1000)
     ours, spread = ensemble.fit(points[data], y).predict(points, return_std=True)
     mean = values.mean(axis=0)[:, 0]
     covariance = np.cov(values[:, :, 0].T)
@@ -157,6 +151,20 @@ def test_table_prior(interpolation, n):
     std = np.sqrt(np.diag(left))
     assert np.mean(np.abs(ours - exact)) < 0.3 * std.mean()
     assert spread.mean() / std.mean() == pytest.approx(1.0, abs=0.25)
+
+
+def test_a_table_without_interpolation_has_nothing_to_say_between_its_points():
+    """Data elsewhere are refused, before intervals that the table does not bear out."""
+    points = np.linspace(-1.0, 1.0, 9)[:, None]
+    table = bnn.TablePrior(points, np.outer([1.0, 2.0, 3.0], points[:, 0]))
+    between = 0.5 * (points[1:] + points[:-1])
+    for kind in (bnn.AnchoredEnsemble, FunctionAnchoredEnsemble):
+        small(kind, table).fit(points[2:7], points[2:7, 0])
+    small(bnn.AnchoredEnsemble, table).fit(between, between[:, 0])
+    with pytest.raises(
+        ValueError, match=r"differs from the table's points: give TablePrior\(.*lin"
+    ):
+        small(FunctionAnchoredEnsemble, table).fit(between, between[:, 0])
 
 
 @pytest.mark.parametrize("activation", ["silu", "tanh", "leaky_relu", "gelu"])

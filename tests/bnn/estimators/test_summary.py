@@ -38,7 +38,7 @@ def test_length_scales_are_relative_to_the_range_of_each_input():
         "length scale / range of E_f, RBF": ["0.25", "–"],
         "length scale / range of vf, Matern52": ["–", "2"],
         "length scale / range of vf, Matern52 2": ["–", "4"],
-        "noise": ["0.1", "0.5"],
+        "noise, constant": ["0.1", "0.5"],
         "noise / range": ["0.025", "0.25"],
     }
 
@@ -59,7 +59,7 @@ def test_noise_by_input_is_shown_from_its_least_to_its_largest():
     noise = bnn.HeteroscedasticNoise([[np.log(0.1)], [np.log(10.0) / 2.0]])
     model = bnn.ExactPosterior(bnn.GaussianProcessPrior(), noise=bnn.StudentNoise(noise, 5.0))
     found = rows(model.fit(X[:, :1], Y[:, 0]).summary())
-    assert found["noise"] == ["0.1 to 1"]
+    assert found["noise, heavy tails by input"] == ["0.1 to 1"]
     assert found["noise / range"] == ["0.025 to 0.25"]
     assert found["degrees of freedom"] == ["5"]
 
@@ -80,6 +80,20 @@ def test_ensembles_and_components_have_summaries(tmp_path):
     curves = bnn.ComponentRegressor(bnn.ExactPosterior(noise=0.1)).fit(X, Y).summary()
     assert "2 outputs by 1 scores y" in curves
     assert "ExactPosterior of 12 data" in curves
+
+
+def test_outputs_have_the_names_of_y(tmp_path):
+    """Of a table and of a series, also after loading; without names they are numbered."""
+    frame = pd.DataFrame(Y, columns=["b_eff [MPa]", "c_eff"])
+    prior = bnn.GaussianProcessPrior(n_outputs=2)
+    for model in (bnn.ExactPosterior(prior, noise=0.1), small(bnn.VanillaEnsemble)):
+        assert rows(model.fit(X, frame).summary())[""] == ["b_eff [MPa]", "c_eff"]
+        model.save(tmp_path / "model.npz")
+        assert rows(bnn.load(tmp_path / "model.npz").summary())[""] == ["b_eff [MPa]", "c_eff"]
+        assert rows(model.fit(X, Y).summary())[""] == ["y0", "y1"]
+    model = bnn.ExactPosterior(bnn.GaussianProcessPrior(), noise=0.1)
+    assert rows(model.fit(X, frame["c_eff"]).summary())[""] == ["c_eff"]
+    assert rows(model.fit(X, Y[:, 0], keep_prior=True).summary())[""] == ["c_eff"]
 
 
 def test_there_is_none_before_a_fit():

@@ -36,6 +36,27 @@ def test_plot_1d_shows_mean_band_members_data_and_truth():
     assert top == pytest.approx((mean + 2 * std).max())
 
 
+MODEL = bnn.VanillaEnsemble()
+LINE = np.linspace(0.0, 1.0, 9)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plots.plot_1d(MODEL, LINE), r"X is a VanillaEnsemble: .*\(X, model.sample\(X"),
+        (lambda: plots.plot_1d(LINE, MODEL), "samples is a VanillaEnsemble"),
+        (lambda: plots.plot_1d(LINE, LINE), r"samples has shape \(9,\): must be \(K, n, n_out\)"),
+        (lambda: plots.plot_1d(LINE, np.ones((3, 9, 1)), output=1), "with the output 1"),
+        (lambda: plots.plot_parity(MODEL, LINE, LINE), r"y is a .*plot_parity\(y, \*model.pred"),
+        (lambda: plots.plot_parity(LINE, LINE, LINE[:3]), r"shapes \(9,\), \(9,\), \(3,\): must"),
+        (lambda: plots.plot_parity(LINE, LINE, LINE, ["a", "b"]), "names has 2 entries: must be"),
+    ],
+)
+def test_a_model_in_place_of_numbers_is_named_with_the_call_that_plots_it(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
 class Plane:
     """f = (x0 + 10 x1, -x1) with standard deviations 1 and |x0|."""
 

@@ -20,6 +20,9 @@ NEW = RNG.uniform([-1.5, 150.0], [1.5, 450.0], (20, 2))
 
 
 BY_INPUT = HeteroscedasticNoise([[-3.0, 1.0], [0.3, 0.1], [0.002, 0.003], [0.2, -0.1]], None, (0,))
+WITHIN = replace(BY_INPUT, bounds=([-0.6, 260.0], [0.5, 330.0]))
+STEEP = replace(BY_INPUT, coefficients=1e4 * BY_INPUT.coefficients)
+NOISES = {"constant": np.diag([0.01, 25.0]), "by input": BY_INPUT, "within": WITHIN, "steep": STEEP}
 
 
 def fitted(activation, hidden=(7, 5), n_members=5, noise=(0.1, 5.0)):
@@ -77,9 +80,10 @@ def test_moments_gradients_and_members_are_those_of_python(compiled, activation)
     assert ACTIVATIONS_IN_C.keys() == ACTIVATIONS.keys()
 
 
-@pytest.mark.parametrize("noise", [[0.1, 5.0], BY_INPUT], ids=["constant", "by input"])
+@pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 def test_the_total_deviation_and_its_gradient_are_those_of_python(compiled, noise):
-    model = fitted("silu", noise=noise)
+    model = fitted("silu")
+    model.members_ = replace(model.members_, noise_covariance=noise)
     mean, std, by_mean, by_std = call(compiled(model, total=True), NEW, 2)
     moments = model.predict(NEW, return_std=True, total=True)
     for ours, theirs in zip((mean, std), moments, strict=True):

@@ -1,6 +1,7 @@
 """The ONNX graph of an ensemble, evaluated by ONNX Runtime."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import bnn
 from bnn.export import to_onnx
 from bnn.export.onnx_graph import ACTIVATIONS
-from tests.bnn.export.test_ensemble import BY_INPUT, NEW, agree, fitted
+from tests.bnn.export.test_ensemble import NEW, NOISES, agree, fitted
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -25,11 +26,12 @@ def test_moments_are_those_of_python(tmp_path, activation):
         agree(std, values.std(axis=0, ddof=1))
 
 
-@pytest.mark.parametrize("noise", [[0.1, 5.0], BY_INPUT], ids=["constant", "by input"])
+@pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 def test_the_total_deviation_is_that_of_python(tmp_path, noise):
     pytest.importorskip("onnx", reason="needs the extra onnx")
     runtime = pytest.importorskip("onnxruntime", reason="needs the extra onnx")
-    model = fitted("silu", noise=noise)
+    model = fitted("silu")
+    model.members_ = replace(model.members_, noise_covariance=noise)
     to_onnx(model, tmp_path / "model.onnx", total=True)
     session = runtime.InferenceSession(tmp_path / "model.onnx")
     found = session.run(["mean", "std"], {"x": NEW})

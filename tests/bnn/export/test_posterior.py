@@ -327,10 +327,11 @@ def test_what_c_does_not_hold_is_refused_by_its_name(tmp_path, prior, noise, wor
         to_c(model, tmp_path / "model.c")
 
 
-@pytest.mark.parametrize("kind", ["constant", "by input", "heavy tails"])
+@pytest.mark.parametrize("kind", ["constant", "by input", "within", "heavy tails"])
 def test_the_total_deviation_and_its_gradient_are_those_of_python(compiled, kind):
     by_input = bnn.HeteroscedasticNoise([[-3.0, 1.0], [0.3, 0.1], [0.002, 0.003]])
-    noises = {"constant": [0.1, 5.0], "by input": by_input}
+    within = replace(by_input, bounds=([-0.6, 260.0], [0.5, 330.0]))
+    noises = {"constant": [0.1, 5.0], "by input": by_input, "within": within}
     noise = noises.get(kind) or bnn.StudentNoise([0.1, 5.0], 4.0)
     prior = bnn.GaussianProcessPrior(MEAN, [bnn.RBF(1.5, (0.8, 90.0)), bnn.Matern52(1e3, 200.0)], 2)
     model = bnn.ExactPosterior(prior, noise=noise).fit(X, Y)

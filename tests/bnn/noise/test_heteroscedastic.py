@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -276,7 +277,7 @@ def test_constant_noise_of_few_data_is_not_taken_for_noise_by_input():
 
 @pytest.mark.parametrize("n_out", [1, 2])
 def test_far_from_the_data_f_needs_no_noise(n_out):
-    """Where the noise overflows, posteriors and ensembles predict f, and refuse its total."""
+    """Posteriors and ensembles predict f, and a total that is finite, where σ would overflow."""
     far = 1e3 * X
     prior = bnn.GaussianProcessPrior(0.5, bnn.RBF(0.7, 0.5), n_out)
     noise = HeteroscedasticNoise(COEFFICIENTS[:, :n_out], squares=(0,))
@@ -291,8 +292,41 @@ def test_far_from_the_data_f_needs_no_noise(n_out):
     for model in (exact, vanilla.fit(X, Y[:, :n_out])):
         _, covariance = model.predict(far, return_cov=True)
         assert covariance.shape == (14, n_out, n_out)
-        with pytest.raises(ValueError, match="too far away for the noise"):
-            model.predict(far, return_std=True, total=True)
+        _, total = model.predict(far, return_std=True, total=True)
+        assert np.all(np.isfinite(total))
+        assert total.max() == pytest.approx(1e50)
+
+
+def estimates(inputs):
+    """Noise by input from data at the inputs (n, 2), by each of the three ways."""
+    rng = np.random.default_rng(3)
+    slopes = np.array([2.0, -1.0]) / np.ptp(inputs, axis=0)
+    level = inputs.mean(axis=0) @ slopes + 2.0
+
+    def drawn(points):
+        return np.exp(points @ slopes - level) * rng.standard_normal(len(points))
+
+    groups = np.arange(len(inputs)).repeat(4)
+    repeated = inputs[groups]
+    yield "replicates", HeteroscedasticNoise.from_replicates(repeated, drawn(repeated), groups)
+    y = drawn(inputs)
+    yield "evidence", fit_heteroscedastic_noise(inputs, y, restarts=0)
+    yield "families", bnn.evidence.fit_mixture(inputs, y, tails=False)[1]
+
+
+def test_beyond_the_data_the_noise_is_that_of_their_nearest_edge():
+    """Of every estimate, however far away, one input as another; within it is log-linear."""
+    inputs = np.random.default_rng(2).uniform([-1.0, 300.0], [1.0, 400.0], (80, 2))
+    for name, noise in estimates(inputs):
+        low, high = noise.limits
+        assert np.all((low >= inputs.min(axis=0)) & (high <= inputs.max(axis=0))), name
+        middle = 0.5 * (low + high)
+        assert np.ptp(np.log(noise([low, middle, high])[:, 0, 0])) > 0.5, name
+        for far in ([1e9, 350.0], [0.0, -1e9], [-2.0, 1e90]):
+            np.testing.assert_array_equal(noise([far]), noise([np.clip(far, low, high)]))
+        free = HeteroscedasticNoise(noise.coefficients, noise.correlation, noise.squares)
+        np.testing.assert_array_equal(noise([middle, high]), free([middle, high]))
+        assert not np.array_equal(noise(high[None] + 1.0), free(high[None] + 1.0))
 
 
 @pytest.mark.parametrize("n_out", [1, 2, 5])
@@ -366,7 +400,8 @@ def test_scores_take_the_noise_at_each_point():
         (lambda: HeteroscedasticNoise(np.zeros((3, 2)), squares=(1,)), "squares = .*among 0 to 0"),
         (lambda: HeteroscedasticNoise(np.zeros((3, 2)), CONSTANT), "of ones on the diagonal"),
         (lambda: NOISE(X[:, :1]), "X has 1 inputs: the noise has 2"),
-        (lambda: NOISE(1e3 * X), "X: too far away for the noise"),
+        (lambda: replace(NOISE, bounds=([0, 1], [1, 0])), "low at most high"),
+        (lambda: replace(NOISE, bounds=([0], [1])), "bounds = .* of 2 inputs"),
         (lambda: bnn.ExactPosterior(noise=NOISE).fit(X, Y[:, 0]), "noise of 2 inputs"),
         (lambda: bnn.VanillaEnsemble(noise=NOISE).fit(X[:, :1], Y), "must be of 1 inputs and 2"),
         (lambda: HeteroscedasticNoise.from_replicates(X, Y, np.zeros(14)), "equal in a group"),

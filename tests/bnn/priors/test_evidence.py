@@ -7,6 +7,7 @@ import pytest
 from scipy.special import softmax
 from scipy.stats import multivariate_normal
 
+import bnn
 from bnn import RBF, ExactPosterior, GaussianProcessPrior, MixturePrior
 from bnn.evaluation.metrics import coverage, rmse
 from bnn.priors.evidence import fit_noise, fit_prior, lengthscales
@@ -95,8 +96,8 @@ def test_inputs_far_from_the_origin():
     ("arguments", "options", "message"),
     [
         ((X[:5], Y), {}, r"y has shape \(80, 1\): must be \(5,\) or \(5, n_out\)"),
-        ((X * [1, 0, 1], Y), {}, "input 1 is constant, which tells no scale: leave it out"),
-        ((X, 0 * Y), {}, "output 0 is constant"),
+        ((0 * X + 1, Y), {}, "X: no input varies"),
+        ((X, 0 * Y + 3), {}, "output 0 is constant, 3 in all 80 rows"),
         ((X, Y), {"mean_features": [3]}, r"mean_features = \[3\]: must be among 0 to 2"),
         ((X, Y), {"estimate": "best"}, "estimate = 'best': must be one of average, maximum"),
     ],
@@ -104,6 +105,47 @@ def test_inputs_far_from_the_origin():
 def test_data_that_say_nothing_and_wrong_options_are_refused(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         fit_prior(*arguments, NOISE, **options)
+
+
+@pytest.mark.parametrize("constant", [3.0, 0.0, 1e9])
+def test_an_input_that_does_not_vary_is_left_out(constant):
+    """The prior of largest evidence is that without it, and predictions ignore it."""
+    wide = np.insert(X[:30], 1, constant, axis=1)
+    found = maximum(wide, Y[:30], restarts=0)
+    without = maximum(X[:30], Y[:30], restarts=0)
+    kept = lengthscales(found)[0]
+    assert kept[1] == np.inf
+    np.testing.assert_allclose(kept[[0, 2, 3]], lengthscales(without)[0], rtol=1e-3)
+    average = fit_prior(wide, Y[:30], NOISE, restarts=0)
+    for prior in (found, average):
+        model = ExactPosterior(prior, noise=NOISE)
+        with pytest.warns(bnn.ConstantInputWarning, match="input 1 is constant in the data"):
+            model.fit(wide, Y[:30])
+        here = model.predict(wide, return_std=True)
+        moved = np.add(wide, [0.0, 1e6, 0.0, 0.0])
+        np.testing.assert_allclose(model.predict(moved, return_std=True), here, rtol=1e-12)
+    assert np.all(np.isfinite(fit_noise(wide, Y[:30], restarts=0)))
+
+
+def test_a_low_fidelity_model_knows_of_an_input_that_does_not_vary():
+    """It is asked at the points themselves, within the ranges of the data and no farther."""
+    wide = np.insert(X[:30], 1, 2.0, axis=1)
+    low, high = wide.min(axis=0), wide.max(axis=0)
+    asked = []
+
+    def model(x):
+        asked.append(x)
+        return x[:, 0] * x[:, 1]
+
+    prior = fit_prior(wide, 2.0 * X[:30, 0] + Y[:30, 0], NOISE, mean=model, restarts=0)
+    for points in asked:
+        assert np.all((low <= points) & (points <= high))
+    posterior = ExactPosterior(prior, noise=NOISE)
+    with pytest.warns(bnn.ConstantInputWarning):
+        posterior.fit(wide, 2.0 * X[:30, 0] + Y[:30, 0])
+    change = posterior.predict(np.add(wide, [0.0, 1.0, 0.0, 0.0])) - posterior.predict(wide)
+    np.testing.assert_allclose(change, wide[:, 0] * (change / wide[:, 0]).mean(), atol=1e-6)
+    assert abs((change / wide[:, 0]).mean() - 1.0) < 1.0
 
 
 def test_a_mixture_has_no_length_scales_of_its_own():

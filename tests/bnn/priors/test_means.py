@@ -17,12 +17,22 @@ def test_one_slope_for_each_output_multiplies_the_first_input():
 
 
 def test_a_model_that_fails_is_told_where():
-    """It is asked beyond the data too, where a modulus may be negative."""
     X = np.linspace(0.1, 1.0, 10)[:, None]
     with (
         np.errstate(invalid="ignore"),
         pytest.raises(
-            ValueError, match=r"mean\(X\) is not finite at X = \[0\.0\d+\]: it is asked .* beyond"
+            ValueError, match=r"mean\(X\) is not finite at X = \[0\.1\]: it needs values"
         ),
     ):
-        bnn.evidence.fit_prior(X, X[:, 0], 0.1, mean=lambda points: np.sqrt(points[:, 0] - 0.05))
+        bnn.evidence.fit_prior(X, X[:, 0], 0.1, mean=lambda points: np.sqrt(points[:, 0] - 0.15))
+
+
+def test_a_model_is_asked_for_nothing_beyond_the_ranges_of_the_data():
+    """Radii that would be negative there, for which a solver fails."""
+    X = np.random.default_rng(0).uniform([0.01, 1.0], [1.0, 2.0], (20, 2))
+
+    def model(points):
+        assert np.all((X.min(axis=0) <= points) & (points <= X.max(axis=0)))
+        return np.sqrt(points[:, 0])
+
+    bnn.evidence.fit_prior(X, X[:, 0], 0.1, mean=model, restarts=0)

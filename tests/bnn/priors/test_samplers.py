@@ -41,13 +41,21 @@ def test_table_prior():
         np.sort(table.sample(np.array([[0.13]]), 5, 0).ravel()), 0.13 * np.arange(5.0)
     )
     X2 = np.array([[x, y] for x in (-1.0, 0.0, 1.0) for y in (-1.0, 0.0, 1.0)])
-    plane = TablePrior(X2, (X2 @ [1.0, 2.0])[None], "linear")
+    twice = np.tile(X2 @ [1.0, 2.0], (2, 1))
+    plane = TablePrior(X2, twice, "linear")
     inside = np.array([[0.3, -0.2]])
     outside = np.array([[1.2, 1.1]])
     assert plane.sample(inside, 1, 0).item() == pytest.approx(-0.1)
     assert plane.sample(outside, 1, 0).item() == pytest.approx(3.0)
-    nearest = TablePrior(X2, (X2 @ [1.0, 2.0])[None], "nearest")
+    nearest = TablePrior(X2, twice, "nearest")
     assert nearest.sample(np.array([[0.9, 0.1]]), 1, 0).item() == pytest.approx(1.0)
+
+
+def test_a_table_without_interpolation_has_values_at_its_points_in_any_order():
+    values = np.arange(1.0, 6.0)[:, None] * X1[:, 0]
+    drawn = TablePrior(X1, values).sample(X1[[4, 2, 2, 7]], 5, 0)[:, :, 0]
+    np.testing.assert_array_equal(np.sort(drawn[:, -1] / X1[7]), np.arange(1.0, 6.0))
+    np.testing.assert_array_equal(drawn, np.outer(drawn[:, -1] / X1[7], X1[[4, 2, 2, 7]]))
 
 
 def test_a_truncated_normal_hypercube_fills_every_stratum():
@@ -71,6 +79,7 @@ def returning(values):
         (lambda: TablePrior(X1, np.full((2, 9), np.nan)), r"values\[0, 0\] = nan: must be finite"),
         (lambda: TablePrior(X1, np.zeros((2, 9)), "cubic"), "interpolation = 'cubic'"),
         (lambda: TablePrior(X1, np.zeros((2, 9))).sample(X1 + 1, 1), "differs from the table"),
+        (lambda: TablePrior(X1, np.zeros((1, 9))), "values has one realisation: must be at least"),
         (lambda: SamplerPrior(lambda *_: 1.0).sample(X1, 2), r"of the prior has shape \(\)"),
         (
             lambda: draw_realisations(returning(np.zeros((2, 3, 1))), X1, 2),

@@ -39,7 +39,9 @@ PROCESS = bnn.GaussianProcessPrior(
 ONE = ExactPosterior(bnn.GaussianProcessPrior(), noise=0.1)
 KERNELS = [0.5 * sk.RBF([0.5]), bnn.Matern52(0.7) * sk.Matern(2.0, nu=1.5)]
 FOREIGN = bnn.GaussianProcessPrior(0.0, KERNELS, 2)
-BY_INPUT = bnn.HeteroscedasticNoise([[-2.0, -1.0], [0.1, 0.0]], [[1.0, 0.3], [0.3, 1.0]])
+BY_INPUT = bnn.HeteroscedasticNoise(
+    [[-2.0, -1.0], [0.1, 0.0]], [[1.0, 0.3], [0.3, 1.0]], bounds=([4.5], [5.3])
+)
 CONVERGENCE = {"pretraining__training__convergence": bnn.Convergence(window=7)}
 LONGER = {"pretraining__training__epochs": 200}
 SEED = np.random.SeedSequence(3, spawn_key=(1, 2))

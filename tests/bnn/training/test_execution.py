@@ -154,12 +154,6 @@ def test_on_a_terminal_a_bar_shows_after_two_seconds(capsys, monkeypatch, second
     assert ("training" in capsys.readouterr().err) == shown
 
 
-def test_elsewhere_only_a_bar_that_is_asked_for_shows():
-    assert titled("training", None) is None
-    assert titled("training", False) is None
-    assert titled("training", True) == "training"
-
-
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_networks_are_evaluated_in_a_forked_child_after_their_parent_used_threads():
@@ -183,3 +177,21 @@ def test_networks_are_evaluated_in_a_forked_child_after_their_parent_used_thread
         torch.set_num_threads(threads)
     assert arrived
     assert receiver.recv() == pytest.approx(expected.sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("progress", "seconds", "shown"),
+    [(None, 1.0, False), (None, 5.0, True), (False, 5.0, False), (True, 1.0, True)],
+)
+def test_elsewhere_lines_show_in_long_calls_or_where_they_are_asked_for(
+    capsys, monkeypatch, progress, seconds, shown
+):
+    """Of 20 steps, which take 20 s or 100 s."""
+    now = iter(np.arange(0.0, 1000.0, seconds))
+    monkeypatch.setattr("tqdm.std.time", lambda: float(next(now)))
+    with progress_bar(20, titled("training", progress), "epoch") as bar:
+        for _ in range(20):
+            bar.update()
+    printed = capsys.readouterr().err
+    assert ("training: 100%, 20 of 20 epochs" in printed) == shown
+    assert ("training" in printed) == shown
