@@ -37,6 +37,7 @@ ALSO = {
     "squares": "noise",
     "std": "shapes",
 }
+INFINITE = {"lengthscale", "reach"}  # parameters that leave an input out, or have no end
 
 
 def complaint(name, argument, value):
@@ -68,6 +69,8 @@ def test_numbers_that_are_not_finite_do_not_pass(name):
     """Calls with wrong values may work; with one such number in an array none may."""
     call = CALLS[name]
     for (argument, array), value in product(call.arguments.items(), [np.nan, np.inf]):
+        if argument in INFINITE and value == np.inf:
+            continue
         if isinstance(array, np.ndarray) and array.dtype.kind == "f":
             wrong = array.copy()
             wrong[(-1,) * array.ndim] = value

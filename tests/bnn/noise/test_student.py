@@ -47,6 +47,7 @@ def test_regression_with_gross_outliers_is_that_of_largest_t_likelihood():
     assert set(np.argsort(heavy.factors_)[:10]) == set(np.flatnonzero(y - 2 * points[:, 0] > 2.5))
 
 
+@pytest.mark.filterwarnings("ignore::bnn.ConstantInputWarning")
 def test_posterior_and_bound_of_a_constant_beside_quadrature():
     """12 data of which one is far away: moments, evidence and predictive density by SciPy."""
     y = np.append(np.random.default_rng(1).normal(0.5, 0.3, 11), 4.0)
