@@ -77,7 +77,7 @@ def exact(prior, X=X, y=Y, noise=0.1):
         (lambda: fit(DATES), "X = .*: must be numbers, not dates"),
         (
             lambda: fit(DATES.assign(b=DATES.b - DATES.b[0])),
-            "X, column 'b', has the type timedelta64",
+            "X = .*: must be numbers, not durations",
         ),
         (lambda: fit(y=DATES["b"]), "y = .*: must be numbers, not dates"),
         (lambda: fit(1j * X), "X = .*: must be real numbers. Complex"),
