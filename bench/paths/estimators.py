@@ -49,14 +49,16 @@ class Estimator:
     sizes: tuple[int, ...] = (5, 20, 50, 100, 500)
 
 
+def fitted(walks: Paths, repeated_walks: Paths, seed: int) -> PathEnsemble:
+    """`PathEnsemble` with nothing set, which has learnt from walks."""
+    bank = default_bank()
+    model = PathEnsemble(bank, fit_scatter(bank, *repeated_walks), random_state=seed)
+    return model.fit(walks.inputs, walks.strain, walks.mean_stress)
+
+
 def fit_ours(training: Training) -> Predict:
     """`PathEnsemble` with nothing set."""
-    bank = default_bank()
-    model = PathEnsemble(
-        bank, fit_scatter(bank, *training.repeated_walks), random_state=training.seed
-    )
-    walks = training.walks
-    model.fit(walks.inputs, walks.strain, walks.mean_stress)
+    model = fitted(*training)
 
     def predict(X: np.ndarray, strain: np.ndarray) -> Predicted:
         mean, std = model.predict(X, strain, return_std=True)

@@ -71,10 +71,17 @@ static double hardened(double excess, double old, double b)
     return u;
 }
 
+/* The points are that of mean fields, then IMAGES mirror images of each drawn one, which have its
+   law and its weight. */
+static int drawn(int point)
+{
+    return (point + IMAGES - 1) / IMAGES;
+}
+
 /* The return mapping of a point with a deviatoric strain xx, yy, xy, from its old state. */
 static struct step advance(int point, const double deviator[3], const double *old)
 {
-    const double yield = LAW[point][0], b = LAW[point][1], stiff = 3.0 * SHEAR;
+    const double *law = LAW[drawn(point)], yield = law[0], b = law[1], stiff = 3.0 * SHEAR;
     struct step s;
     double t[3], *d = s.direction;
     for (int i = 0; i < 3; i++)
@@ -138,7 +145,7 @@ int surrogate(int member, const double *old_state, const double strain[3], doubl
         }
     for (int point = 0; point < POINTS; point++) {
         const double(*B)[3] = LOCAL[point];
-        const double weight = WEIGHT[point][1 + member];
+        const double weight = WEIGHT[drawn(point)][1 + member];
         double e[3];
         for (int i = 0; i < 3; i++)
             e[i] = B[i][0] * E[0] + B[i][1] * E[1] + B[i][2] * E[2];

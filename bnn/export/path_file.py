@@ -12,7 +12,7 @@ from bnn._validation import Array, as_finite, check_integer
 from bnn.export.names import check_identifier
 from bnn.export.tables import Table, filled
 from bnn.paths import PathEnsemble
-from bnn.paths.bank import ELASTIC, stiffness_basis
+from bnn.paths.bank import ELASTIC, IMAGES, stiffness_basis
 from bnn.paths.network import INPUTS, moduli
 from bnn.storage.writing import write_atomic
 
@@ -102,14 +102,11 @@ def _cell(X: ArrayLike, bounds: Array) -> Array:
     for key, value, low, high in zip(INPUTS, inputs, *bounds, strict=True):
         if not low <= value <= high:
             raise ValueError(f"{key} = {value:g}: the bounds of the bank are {low:g} and {high:g}")
-    vf, _, b, c = inputs
-    if not (0.0 <= vf < 1.0 and b >= 0.0 and 0.0 < c <= 1.0):
-        raise ValueError(f"X = {X!r:.60}: must have vf in [0, 1), b_m >= 0 and c_m in (0, 1]")
     return inputs[None]
 
 
 def _weights(model: PathEnsemble, inputs: Array, members: int | None) -> Array:
-    """Weights v_f θ(x) of the posterior mean and of the members, (1 + K, R + 6)."""
+    """Weights v_f θ(x) of the posterior mean and of the members, (1 + K, R + 3)."""
     of_mean = model.mean_.reshape(model.bank.n_features, -1) @ model.bank.factors(inputs)[0]
     return np.vstack([of_mean, model.cell_weights(inputs)[:members, 0]])
 
@@ -120,17 +117,19 @@ def _tables(model: PathEnsemble, inputs: Array, weights: Array) -> dict[str, Tab
     A = bank.concentrations(inputs)
     points = bank.points(inputs, A)
     _, mu = moduli(1e3 * bank.phases.E_m_GPa, bank.phases.nu_m)
-    # S = C₀ E + (1 - v_f) A_mᵀ s + v_f Σ_r θ_r ψ_r, of which the last six ψ are elastic
-    of_points = weights[:, :-ELASTIC]
+    # S = C₀ E + (1 - v_f) A_mᵀ s + v_f Σ_r θ_r ψ_r, of which the last three ψ are elastic, and the
+    # others means over images
+    of_points = weights[:, :-ELASTIC] / len(IMAGES)
     of_matrix = np.full((len(weights), 1), 1.0 - inputs[0, 0])
     corrections = np.einsum("ke,eij->kij", weights[:, -ELASTIC:], stiffness_basis())
     return {
         "MEMBERS": len(weights) - 1,
         "POINTS": len(points.yield_stress),
+        "IMAGES": len(IMAGES),
         "SHEAR": float(mu),
         "EXPONENT": float(inputs[0, 3]),
         "LOCAL": points.B[0],
-        "LAW": np.column_stack([points.yield_stress, points.hardening[0]]),
+        "LAW": np.column_stack([points.yield_stress, points.hardening[0]])[:: len(IMAGES)],
         "WEIGHT": np.hstack([of_matrix, of_points]).T,
         "ELASTIC": bank.linear_stiffness(inputs, A) + corrections,
     }

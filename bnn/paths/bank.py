@@ -2,18 +2,33 @@
 
 Mean fields say how matrix and fibres strain, with one point each. In a real cell the strain of the
 matrix fluctuates, it yields in bands, and hardens by differing amounts. A bank of R points of the
-matrix stands for that. Point r strains as B_r = A_m (I + φ Z_r) says, with the mean strain
-concentration A_m(x) of the matrix and a standard normal matrix Z_r. Its yield stress and hardening
-are a_r and b_r times those of the matrix, both log-normal. The stress of the cell is
+matrix stands for that. Point r strains as B_r = G_r A_m says, with the mean strain concentration
+A_m(x) of the matrix and G_r = f_r (I + φ Z_r), where Z_r is a standard normal matrix. Its yield
+stress and hardening are a_r and b_r times those of the matrix, both log-normal. The stress of the
+cell is
 
     S(t) = S₀(t) + v_f Σ_r θ_r(x) ψ_r(t),           θ_r(x) = θ_r0 + Σ_m θ_rm x_m,
-    ψ_r(t) = B_rᵀ s(B_r E(·), t),
+    ψ_r(t) = 1/4 Σ_g B_rgᵀ s(B_rg E(·), t),         B_rg = T_g G_r T_g A_m,
 
 with the stress S₀ of mean fields, the deviatoric stress s of the point, and inputs x scaled to
-[-1, 1]. Six further ψ are linear in E and correct the elastic stiffness. The weights θ are linear:
-a Gaussian prior on them is one on functions, and its posterior has a closed form. Without fibres
-mean fields are exact, hence the factor v_f. The tangent is symmetric for any weights, by B_rᵀ. The
-points carry the history of the path.
+[-1, 1]. Three further ψ are linear in E and correct the elastic stiffness. The weights θ are
+linear: a Gaussian prior on them is one on functions, and its posterior has a closed form. Without
+fibres mean fields are exact, hence the factor v_f. The tangent is symmetric for any weights, by
+B_rᵀ. The points carry the history of the path.
+
+Cells with random fibres prefer neither axis. Each point therefore stands for itself and its mirror
+images, with one weight: T_g exchanges x and y, changes the sign of the shear, or does both. A path
+with x and y exchanged has exactly the stresses with x and y exchanged.
+
+Weights may be negative, and a point with a negative weight gives energy where it flows. The mean
+fields must dissipate more. The factor f_r ≤ 1 makes a point strain less, so that in no direction it
+yields before κ times the strain at which mean fields yield: until then a cell is elastic whatever
+the weights are, and from then on the mean fields flow.
+
+Mean fields are nearly exact as long as a cell is elastic. The weights of the points together change
+its stiffness by Σ_r θ_r C_r, where C_r is the elastic stiffness of point r and has three numbers.
+In these three directions of θ the prior has a smaller standard deviation than in all others, by
+the factor 1 - β.
 """
 
 from __future__ import annotations
@@ -26,6 +41,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from scipy.linalg import eigh
 
 from bnn._seeding import generator
 from bnn._text import Short
@@ -38,15 +54,24 @@ from bnn.paths.network import (
     checked_bounds,
     checked_paths,
     moduli,
+    scaled,
 )
 from bnn.paths.return_mapping import History, Matrix, advance
 
 # Inputs (n, 4) → (n, 2, 3, 3), the strains of matrix and fibres over that of the cell
 Concentration = Callable[[Array], Array]
-ELASTIC = 6  # features that are linear in the strain
-_STIFFNESS = 1e4  # MPa, of these features for a unit strain
+ELASTIC = 3  # features that are linear in the strain
+_STIFFNESS = 3e3  # MPa, of these features for a unit strain
+_CANCELLED = 0.8  # β
 # The deviator xx, yy, xy of a strain xx, yy, engineering xy
 DEVIATOR = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, 0.0], [0.0, 0.0, 1.5]]) / 3.0
+# q² = sᵀ _Q_SQUARED s = 3 (s_xx² + s_yy² + s_xx s_yy + s_xy²) of a deviator, εᵀ MISES ε of a strain
+_Q_SQUARED = np.array([[3.0, 1.5, 0.0], [1.5, 3.0, 0.0], [0.0, 0.0, 3.0]])
+MISES = DEVIATOR.T @ _Q_SQUARED @ DEVIATOR
+# T_g of strains and stresses: itself, the other sign of the shear, x and y exchanged, and both
+_EXCHANGE = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+_FLIP = np.diag([1.0, 1.0, -1.0])
+IMAGES = np.stack([np.eye(3), _FLIP, _EXCHANGE, _FLIP @ _EXCHANGE])
 
 
 class Features(NamedTuple):
@@ -54,15 +79,16 @@ class Features(NamedTuple):
 
     mean_fields: Array  # (n, T, 3) S₀ [MPa]
     plastic_strain: Array  # (n, T) equivalent plastic strain of the matrix in mean fields [-]
-    points: Array  # (n, T, R + 6, 3) ψ [MPa]
+    utilisation: Array  # (n, T) its von Mises over its yield stress; 1 once it has flowed
+    points: Array  # (n, T, R + 3, 3) ψ [MPa]
 
 
 class Points(NamedTuple):
-    """The points of matrix and bank in a cell; the first is that of mean fields."""
+    """The points of matrix and bank in a cell: that of mean fields, then four images of each."""
 
-    B: Array  # (n, 1 + R, 3, 3) strain xx, yy, engineering xy over that of the cell
-    yield_stress: Array  # (1 + R,) [MPa]
-    hardening: Array  # (n, 1 + R) b [MPa]
+    B: Array  # (n, 1 + 4 R, 3, 3) strain xx, yy, engineering xy over that of the cell
+    yield_stress: Array  # (1 + 4 R,) [MPa]
+    hardening: Array  # (n, 1 + 4 R) b [MPa]
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,12 +99,15 @@ class PointBank(Short):
         concentration: Function of inputs (n, 4), which returns the strains (n, 2, 3, 3) of matrix
             and fibres over that of the cell, such as `fe_data.strain_concentration`.
         bounds: (2, 4) bounds of the inputs vf, E_f [GPa], b_m [MPa], c_m, which scale to [-1, 1].
+            Both bounds are equal where an input is fixed, such as b_m and c_m of a single matrix.
         phases: Elasticity and initial yield stress.
-        n_points: Number of points, R.
+        n_points: Number of points, R, each of which has three mirror images.
         fluctuation: Standard deviation φ of their strains over those of mean fields.
         yield_spread: Standard deviation of the logarithm of their yield stress.
         hardening_spread: That of their hardening coefficient b.
         seed: Seed of the points.
+        first_yield: κ >= 1, the least strain at which a point yields, over the strain at which mean
+            fields yield in this direction.
 
     Raises:
         ValueError: If a number is not admissible.
@@ -91,29 +120,33 @@ class PointBank(Short):
         >>> bank = PointBank(alike, bounds, n_points=10)
         >>> strain = np.linspace(0.0, 0.02, 21)[1:, None] * [1.0, -0.5, 0.0]
         >>> bank.features([[0.3, 400.0, 400.0, 0.4]], strain[None]).points.shape
-        (1, 20, 16, 3)
+        (1, 20, 13, 3)
     """
 
     concentration: Concentration
     bounds: Array
     phases: Phases = PHASES
-    n_points: int = 100
+    n_points: int = 50
     fluctuation: float = 0.6
     yield_spread: float = 0.3
     hardening_spread: float = 0.5
     seed: int = 0
+    first_yield: float = 1.1
 
     def __post_init__(self) -> None:
         if not callable(self.concentration):
             raise ValueError(f"concentration = {self.concentration!r:.60}: must be a function")
         check_count("n_points", self.n_points, 1, 10_000)
         spreads = {name: getattr(self, name) for name in ("yield_spread", "hardening_spread")}
-        check_positive(fluctuation=self.fluctuation, **spreads)
+        check_positive(fluctuation=self.fluctuation, first_yield=self.first_yield, **spreads)
+        if self.first_yield < 1.0:
+            words = "must be at least 1, or members gain energy in small cycles"
+            raise ValueError(f"first_yield = {self.first_yield!r}: {words}")
         object.__setattr__(self, "bounds", checked_bounds(self.bounds))
 
     @property
     def n_features(self) -> int:
-        """Features of a cell, R + 6."""
+        """Features of a cell, R + 3."""
         return self.n_points + ELASTIC
 
     @property
@@ -123,13 +156,33 @@ class PointBank(Short):
 
     @cached_property
     def _draws(self) -> tuple[Array, Array, Array]:
-        """φ Z (R, 3, 3), and the factors of yield stress and hardening (R,)."""
+        """G (R, 3, 3), and the factors of yield stress and hardening (R,)."""
         rng = generator(self.seed)
         Z = rng.standard_normal((self.n_points, 3, 3))
         logs = rng.standard_normal((2, self.n_points))
         of_yield = np.exp(self.yield_spread * logs[0])
         of_hardening = np.exp(self.hardening_spread * logs[1])
-        return self.fluctuation * Z, of_yield, of_hardening
+        free = np.eye(3) + self.fluctuation * Z
+        # q(G ε) ≤ √l q(ε) with the largest l of Gᵀ MISES G v = l MISES v
+        largest = np.sqrt([eigh(G.T @ MISES @ G, MISES, eigvals_only=True)[-1] for G in free])
+        # A point yields where q(G ε) = of_yield q(ε at yield): f largest κ ≤ of_yield
+        f = np.minimum(1.0, of_yield / (self.first_yield * largest))
+        return f[:, None, None] * free, of_yield, of_hardening
+
+    @cached_property
+    def mixing(self) -> Array:
+        """M = I - β P (R + 3, R + 3) of the prior N(0, τ² M² / R) of the weights of features.
+
+        P projects on the weights of points that change the elastic stiffness of a cell.
+        """
+        G, _, _ = self._draws
+        images = _images(G)
+        # The stiffness of a point is A_mᵀ K_r A_m with K_r = Σ_g G_rgᵀ MISES G_rg, up to a factor
+        K = np.einsum("rgji,jk,rgkl->ril", images, MISES, images)
+        of_points = np.stack([K[:, 0, 0] + K[:, 1, 1], K[:, 0, 1], K[:, 2, 2]])
+        M = np.eye(self.n_features)
+        M[: self.n_points, : self.n_points] -= _CANCELLED * np.linalg.pinv(of_points) @ of_points
+        return M
 
     def factors(self, X: Array) -> Array:
         """Factors of the five weights of a feature.
@@ -139,9 +192,11 @@ class PointBank(Short):
 
         Returns:
             v_f (1, x), (n, 5), with inputs x scaled to [-1, 1].
+
+        Raises:
+            ValueError: If an input, of which both bounds are equal, has another value.
         """
-        low, high = self.bounds
-        x = 2.0 * (X - low) / (high - low) - 1.0
+        x = scaled(X, self.bounds)
         found: Array = X[:, :1] * np.column_stack([np.ones(len(X)), x])
         return found
 
@@ -172,12 +227,12 @@ class PointBank(Short):
         Returns:
             The points, that of mean fields first.
         """
-        Z, of_yield, of_hardening = self._draws
-        fluctuating = np.einsum("nij,rjk->nrik", A[:, 0], np.eye(3) + Z)
+        G, of_yield, of_hardening = self._draws
+        images = _images(G).reshape(-1, 3, 3)
         return Points(
-            np.concatenate([A[:, :1], fluctuating], axis=1),
-            self.phases.a_MPa * np.concatenate([[1.0], of_yield]),
-            X[:, 2, None] * np.concatenate([[1.0], of_hardening]),
+            np.concatenate([A[:, :1], images @ A[:, :1]], axis=1),
+            self.phases.a_MPa * _with_images(of_yield),
+            X[:, 2, None] * _with_images(of_hardening),
         )
 
     def features(self, X: ArrayLike, strain: ArrayLike) -> Features:
@@ -199,13 +254,18 @@ class PointBank(Short):
         engineering = strain * ENGINEERING
         deviator = np.einsum("ij,nrjk,ntk->tnri", DEVIATOR, points.B, engineering)
         stress, p = self._in_points(deviator, X, points)
+        q = np.sqrt(np.einsum("nti,ij,ntj->nt", stress[:, :, 0], _Q_SQUARED, stress[:, :, 0]))
+        utilisation = np.where(p > 0.0, 1.0, np.minimum(q / self.phases.a_MPa, 1.0))
         # ψ = Bᵀ s
         of_points = np.einsum("nrij,ntri->ntrj", points.B, stress)
         # S₀ = (1 - v_f) A_mᵀ s + the linear part
         linear = np.einsum("nij,ntj->nti", self.linear_stiffness(X, A), engineering)
         mean_fields = (1.0 - X[:, 0, None, None]) * of_points[:, :, 0] + linear
         elastic = np.einsum("eij,ntj->ntei", stiffness_basis(), engineering)
-        return Features(mean_fields, p, np.concatenate([of_points[:, :, 1:], elastic], axis=2))
+        # ψ_r = 1/4 Σ_g ψ_rg
+        of_images = of_points[:, :, 1:].reshape(*p.shape, self.n_points, len(IMAGES), 3)
+        features = np.concatenate([of_images.mean(axis=3), elastic], axis=2)
+        return Features(mean_fields, p, utilisation, features)
 
     def _in_points(self, deviator: Array, X: Array, points: Points) -> tuple[Array, Array]:
         """Deviatoric stress (n, T, 1 + R, 3), and p (n, T) of the first point."""
@@ -251,11 +311,20 @@ class PointBank(Short):
 
 
 def stiffness_basis() -> Array:
-    """The six symmetric matrices (6, 3, 3) [MPa] of the elastic features."""
-    basis = []
-    for i in range(3):
-        for j in range(i, 3):
-            unit = np.zeros((3, 3))
-            unit[i, j] = unit[j, i] = _STIFFNESS
-            basis.append(unit)
-    return np.array(basis)
+    """The symmetric matrices (3, 3, 3) [MPa] of the elastic features, which prefer no axis."""
+    basis = np.zeros((ELASTIC, 3, 3))
+    basis[0, [0, 1], [0, 1]] = _STIFFNESS
+    basis[1, [0, 1], [1, 0]] = _STIFFNESS
+    basis[2, 2, 2] = _STIFFNESS
+    return basis
+
+
+def _images(G: Array) -> Array:
+    """T_g G_r T_g (R, 4, 3, 3)."""
+    images: Array = np.einsum("gij,rjk,gkl->rgil", IMAGES, G, IMAGES)
+    return images
+
+
+def _with_images(factors: Array) -> Array:
+    """Factors of all points, 1 of that of mean fields first, (1 + 4 R,)."""
+    return np.concatenate([[1.0], np.repeat(factors, len(IMAGES))])

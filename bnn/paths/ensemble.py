@@ -3,17 +3,19 @@
 With the features ψ of a bank of points (bnn.paths.bank), the stress of a cell on a path is
 
     y(t) = S₀(t) + v_f Σ_r θ_r(x) ψ_r(t) + δ(t) + ε(t)
-    θ_r0 ~ N(0, τ²/R),      θ_rm ~ N(0, λ² τ²/R),
+    θ_0 ~ N(0, M² τ²/R),    θ_m ~ N(0, λ² M² τ²/R),
     ε ~ scatter of the arrangements, σ(t),      δ ~ what the bank cannot say, σ(t) ρ / √v_f.
 
-Both δ and ε are Ornstein–Uhlenbeck processes of the strain travelled, independent between
-components. The standard deviation of δ falls more slowly with v_f than the scatter of cells, as
-measured on training paths. τ and λ maximise the evidence times log-normal priors. Given them the
-posterior of θ is a Gaussian, N(m, C). A member is the minimum of the anchored objective
+θ = M u with independent u, and M is the identity but for weights that change the elastic stiffness
+(bnn.paths.bank). Both δ and ε are Ornstein–Uhlenbeck processes of the strain travelled, independent
+between components. The standard deviation of δ falls more slowly with v_f than the scatter of
+cells, as measured on training paths. τ and λ maximise the evidence times log-normal priors. Given
+them the posterior of θ is a Gaussian, N(m, C). A member is θ = M u with the minimum u of the
+anchored objective
 
-    |L⁻¹ (y + e_k - S₀ - Ψ θ)|² + |D^(-1/2) (θ - θ_k)|²
+    |L⁻¹ (y + e_k - S₀ - Ψ M u)|² + |D^(-1/2) (u - u_k)|²
 
-with perturbations e_k of the data and an anchor θ_k from the prior N(0, D): a draw from the
+with perturbations e_k of the data and an anchor u_k from the prior N(0, D): a draw from the
 posterior, exactly, as the model is linear in θ (Pearce et al., AISTATS 2020).
 """
 
@@ -30,28 +32,38 @@ from sklearn.exceptions import NotFittedError
 
 from bnn._seeding import Purpose, RandomState, generator, seed_sequence, spawn
 from bnn._text import Short
-from bnn._validation import Array, as_finite, check_count, check_kind, check_not_negative
+from bnn._validation import (
+    Array,
+    as_finite,
+    check_count,
+    check_flags,
+    check_kind,
+    check_not_negative,
+)
 from bnn.paths.bank import PointBank
-from bnn.paths.network import INPUTS, checked_paths
+from bnn.paths.network import INPUTS, check_strain, checked_inputs, checked_paths
 from bnn.paths.scatter import PathScatter, travelled, whitened
 
 # Medians of the log-normal priors of τ and λ, and the standard deviation of their logarithms. They,
 # and the ρ that is the default, were chosen on the training walks that ship with fe_data. The
 # evidence of few paths would take ρ for too small: δ is smoother than the process that it is given.
-MEDIANS = (0.8, 0.15)
-SPREAD = 0.5
+MEDIANS = (4.0, 0.05)
+SPREAD = 0.3
 _STEPS = 25  # of each path that are learnt from: closer ones say the same
+_OF_SOLVER = 0.01  # MPa, least deviation of data: at rest nothing scatters but what solvers leave
+_ELSEWHERE = -1e6  # strain travelled that is far from every other
 _CHUNK = 50  # paths whose features are in memory at a time
+_FAR = 10.0  # times the largest strain of training: probably percent
 
 
 class _Data(NamedTuple):
     """Training paths at the steps that are learnt from."""
 
     residual: Array  # (n, T, 3) y - S₀ [MPa]
-    points: Array  # (n, T, R + 6, 3) ψ
+    points: Array  # (n, T, R + 3, 3) M ψ
     factors: Array  # (n, 5) v_f (1, x)
     std: Array  # (n, T, 3) of δ + ε
-    lengths: Array  # (n, T) strain travelled
+    lengths: Array  # (n, T) strain travelled; of steps at rest far from that of all others
 
 
 @dataclass(eq=False, repr=False)
@@ -67,8 +79,9 @@ class PathEnsemble(Short):
 
     Attributes:
         hyperparameters_: τ and λ.
-        members_: θ of the members, (K, 5 (R + 6)).
-        mean_: m, (5 (R + 6),).
+        largest_strain_: Largest component of the strain in training.
+        members_: θ of the members, (K, 5 (R + 3)).
+        mean_: m, (5 (R + 3),).
         root_: C = root rootᵀ.
 
     Examples:
@@ -116,13 +129,15 @@ class PathEnsemble(Short):
             self.
 
         Raises:
-            ValueError: If shapes do not fit, a number is not finite, or a cell has no fibres.
+            ValueError: If shapes do not fit, a number is not finite, an input is not allowed, or a
+                cell has no fibres.
         """
         X, strain = checked_paths(X, strain)
         stress = as_finite("stress", stress)
         if stress.shape != strain.shape:
             raise ValueError(f"stress has shape {stress.shape}: must be {strain.shape}")
         check_count("arrangements", arrangements, 1)
+        self.largest_strain_ = float(np.abs(strain).max())
         data = self._data(X, strain, stress, arrangements)
         W, y = _whitened_design(data, self.scatter.length)
         gram = W.T @ W
@@ -130,8 +145,10 @@ class PathEnsemble(Short):
         n_features = self.bank.n_features
         self.hyperparameters_ = _most_likely(gram, projected, n_features)
         deviations = _prior_deviations(n_features, *self.hyperparameters_)
-        self.mean_, self.root_ = _posterior(gram, projected, deviations)
-        self.members_ = self._anchored(W, y, gram, deviations)
+        mean, root = _posterior(gram, projected, deviations)
+        self.mean_ = self._weights(mean)
+        self.root_ = self._weights(root.T).T
+        self.members_ = self._weights(self._anchored(W, y, gram, deviations))
         return self
 
     def predict(
@@ -149,9 +166,11 @@ class PathEnsemble(Short):
             Mean (n, T, 3) [MPa], and standard deviation (n, T, 3) on request.
 
         Raises:
-            ValueError: If shapes do not fit, or a number is not finite.
+            ValueError: If shapes do not fit, a number is not finite, an input is not allowed, or a
+                strain is more than ten times the largest of training.
             NotFittedError: Before `fit`.
         """
+        check_flags(return_std=return_std, total=total)
         X, strain = self._checked(X, strain)
         means = []
         deviations = []
@@ -174,7 +193,7 @@ class PathEnsemble(Short):
             (K, n, T, 3) [MPa], without δ.
 
         Raises:
-            ValueError: If shapes do not fit, or a number is not finite.
+            ValueError: As by `predict`.
             NotFittedError: Before `fit`.
         """
         X, strain = self._checked(X, strain)
@@ -194,36 +213,44 @@ class PathEnsemble(Short):
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
 
         Returns:
-            v_f θ_r(x), (K, n, R + 6).
+            v_f θ_r(x), (K, n, R + 3).
+
+        Raises:
+            ValueError: If the shape is another, or an input is not allowed.
         """
-        factors = self.bank.factors(as_finite("X", X))
-        theta = self.members_.reshape(len(self.members_), -1, factors.shape[1])
-        found: Array = np.einsum("krm,nm->knr", theta, factors)
+        factors = self.bank.factors(checked_inputs(X))
+        found: Array = np.einsum("krm,nm->knr", _by_feature(self.members_), factors)
         return found
 
     def _checked(self, X: ArrayLike, strain: ArrayLike) -> tuple[Array, Array]:
         if self.hyperparameters_ is None:
             raise NotFittedError("this PathEnsemble is not fitted: call fit first")
-        return checked_paths(X, strain)
+        X, strain = checked_paths(X, strain)
+        words = f"{_FAR:g} times the largest strain of training"
+        check_strain(strain, _FAR * self.largest_strain_, words)
+        return X, strain
 
     def _data(self, X: Array, strain: Array, stress: Array, arrangements: int) -> _Data:
         steps = _learnt_steps(strain.shape[1])
         residuals = []
         points = []
-        flows = []
+        states = []
         for begin in range(0, len(X), _CHUNK):
             part = slice(begin, begin + _CHUNK)
             features = self.bank.features(X[part], strain[part])
             residuals.append((stress[part] - features.mean_fields)[:, steps])
-            points.append(features.points[:, steps])
-            flows.append(features.plastic_strain[:, steps])
-        sigma = self.scatter.std(X, np.concatenate(flows))
+            points.append(np.einsum("rs,ntsj->ntrj", self.bank.mixing, features.points[:, steps]))
+            states.append([features.plastic_strain[:, steps], features.utilisation[:, steps]])
+        flow, utilisation = np.concatenate(states, axis=1)
+        sigma = self.scatter.std(X, flow, utilisation)
+        # A step at rest, where nothing scatters, says nothing of the steps beside it.
+        lengths = np.where(utilisation > 0.0, travelled(strain)[:, steps], _ELSEWHERE)
         return _Data(
             residual=np.concatenate(residuals),
             points=np.concatenate(points),
             factors=self.bank.factors(X),
-            std=sigma * np.sqrt(self._shares(X, 1.0 / arrangements)),
-            lengths=travelled(strain)[:, steps],
+            std=np.maximum(sigma, _OF_SOLVER) * np.sqrt(self._shares(X, 1.0 / arrangements)),
+            lengths=lengths,
         )
 
     def _predict(self, X: Array, strain: Array, total: bool) -> tuple[Array, Array]:
@@ -233,8 +260,13 @@ class PathEnsemble(Short):
         # Var f = Ψ C Ψᵀ + ρ² σ² / v_f
         mean = features.mean_fields + (Psi @ self.mean_).reshape(strain.shape)
         of_theta = np.square(Psi @ self.root_).sum(axis=1).reshape(strain.shape)
-        sigma = self.scatter.std(X, features.plastic_strain)
+        sigma = self.scatter.std(X, features.plastic_strain, features.utilisation)
         return mean, np.sqrt(of_theta + self._shares(X, float(total)) * sigma**2)
+
+    def _weights(self, u: Array) -> Array:
+        """θ = M u, (..., d)."""
+        mixed: Array = np.einsum("rs,...sm->...rm", self.bank.mixing, _by_feature(u))
+        return mixed.reshape(u.shape)
 
     def _shares(self, X: Array, of_scatter: float) -> Array:
         """Variance of δ and of some of ε over σ², (n, 1, 1)."""
@@ -242,13 +274,13 @@ class PathEnsemble(Short):
         return shares
 
     def _anchored(self, W: Array, y: Array, gram: Array, deviations: Array) -> Array:
-        """Minima of the anchored objectives, (K, d), with anchors and perturbations drawn."""
+        """Minima u of the anchored objectives, (K, d), with anchors and perturbations drawn."""
         seeds = seed_sequence(self.random_state)
         anchors = generator(spawn(seeds, Purpose.ANCHORS)).standard_normal(
             (self.n_members, len(deviations))
         )
         noise = generator(spawn(seeds, Purpose.RESAMPLING))
-        # In units of the prior, u = D^(-1/2) θ:   (I + D½ Wᵀ W D½) u = u_k + D½ Wᵀ (y + e_k)
+        # In units of the prior, w = D^(-1/2) u:   (I + D½ Wᵀ W D½) w = w_k + D½ Wᵀ (y + e_k)
         V = W * deviations
         factor = cho_factor(_precision(gram, deviations), lower=True)
         members = []
@@ -265,7 +297,7 @@ def _learnt_steps(n_steps: int) -> slice:
 
 
 def _design(points: Array, factors: Array) -> Array:
-    """Ψ of paths one below the other, (3 n T, 5 (R + 6)), from ψ (n, T, R + 6, 3)."""
+    """Ψ of paths one below the other, (3 n T, 5 (R + 3)), from ψ (n, T, R + 3, 3)."""
     n, T, n_features, _ = points.shape
     # Ψ_(ntj),(rm) = ψ_ntrj factor_nm
     products = np.einsum("ntrj,nm->ntjrm", points, factors)
@@ -273,27 +305,32 @@ def _design(points: Array, factors: Array) -> Array:
     return design
 
 
+def _by_feature(theta: Array) -> Array:
+    """Weights (..., d) as (..., R + 3, 5)."""
+    return theta.reshape(*theta.shape[:-1], -1, 1 + len(INPUTS))
+
+
 def _prior_deviations(n_features: int, tau: float, lam: float) -> Array:
-    """D½, the prior standard deviations of θ in the order of Ψ's columns."""
+    """D½, the prior standard deviations of u in the order of Ψ's columns."""
     of_one = tau / np.sqrt(n_features) * np.array([1.0] + len(INPUTS) * [lam])
     return np.tile(of_one, n_features)
 
 
 def _whitened_design(data: _Data, L: float) -> tuple[Array, Array]:
-    """Ψ and y - S₀ with independent noise of unit variance."""
+    """Ψ M and y - S₀ with independent noise of unit variance."""
     points = whitened(data.points / data.std[:, :, None], data.lengths, L)
     residual = whitened(data.residual / data.std, data.lengths, L)
     return _design(points, data.factors), residual.reshape(-1)
 
 
 def _precision(gram: Array, deviations: Array) -> Array:
-    """A = I + D½ Wᵀ W D½, the posterior precision of θ in units of the prior."""
+    """A = I + D½ Wᵀ W D½, the posterior precision of u in units of the prior."""
     A: Array = np.eye(len(deviations)) + deviations[:, None] * gram * deviations
     return A
 
 
 def _posterior(gram: Array, projected: Array, deviations: Array) -> tuple[Array, Array]:
-    """Mean of θ and root of its covariance, from Wᵀ W, Wᵀ y and D½."""
+    """Mean of u and root of its covariance, from Wᵀ W, Wᵀ y and D½."""
     # C = D½ A⁻¹ D½ with A = L Lᵀ,   root = D½ L⁻ᵀ
     L = np.linalg.cholesky(_precision(gram, deviations))
     inverse = solve_triangular(L, np.eye(len(L)), lower=True)

@@ -26,11 +26,29 @@ from torch import Tensor
 
 from bnn._seeding import RandomState, generator
 from bnn._text import Short
-from bnn._validation import Array, as_finite, check_count, check_positive
+from bnn._validation import LARGEST, Array, as_finite, check_count, check_positive
 from bnn.paths.return_mapping import Matrix, deviatoric_stress
 from bnn.storage import storable
 
-INPUTS = ("vf", "E_f_GPa", "b_m_MPa", "c_m")  # of a cell, in this order
+
+class Allowed(NamedTuple):
+    """Values that an input of a cell may have."""
+
+    low: float
+    high: float
+    words: str
+
+
+# Inputs of a cell, in this order, with the values that mechanics allows
+ALLOWED = {
+    "vf": Allowed(0.0, np.nextafter(1.0, 0.0), "in [0, 1)"),
+    "E_f_GPa": Allowed(np.nextafter(0.0, 1.0), LARGEST, "above 0"),
+    "b_m_MPa": Allowed(0.0, LARGEST, "at least 0"),
+    "c_m": Allowed(np.nextafter(0.0, 1.0), 1.0, "above 0 and at most 1"),
+}
+INPUTS = tuple(ALLOWED)
+LARGEST_STRAIN = 0.5  # of a component: the points have small strains
+HARDENING = "power"  # the law a + b p^c of the matrix, by its name in fe_data
 Modulus = TypeVar("Modulus", Tensor, Array, float)
 ENGINEERING = np.array([1.0, 1.0, 2.0])  # strain xx, yy, engineering xy over the tensor
 _ENTRIES = 10  # of a point: nine of A_i and one of w_i
@@ -40,30 +58,38 @@ _SPREAD = 0.3  # of the entries of A where the outputs of the network are one
 @storable
 @dataclass(frozen=True, repr=False)
 class Phases(Short):
-    """What all cells have in common: elasticity and the initial yield stress.
+    """What all cells have in common: elasticity, initial yield stress and the law of hardening.
+
+    `Phases(**paths.phases)` takes them from the settings of simulated paths of `fe_data`.
 
     Attributes:
         E_m_GPa: Young's modulus of the matrix [GPa].
         nu_m: Poisson's ratio of the matrix [-].
         nu_f: Poisson's ratio of the fibres [-].
         a_MPa: Initial yield stress of the matrix [MPa].
+        hardening: Name of the law of the matrix. The points have a + b p^c, "power", and no other.
 
     Raises:
-        ValueError: If a number is not positive, or a ratio is not below 1/2.
+        ValueError: If a number is not positive, a ratio is not below 1/2, or the law is another.
 
     Examples:
         >>> from bnn.paths import Phases
         >>> Phases(a_MPa=300.0)
-        Phases(E_m_GPa=100.0, nu_m=0.3, nu_f=0.25, a_MPa=300.0)
+        Phases(E_m_GPa=100.0, nu_m=0.3, nu_f=0.25, a_MPa=300.0, hardening='power')
     """
 
     E_m_GPa: float = 100.0
     nu_m: float = 0.3
     nu_f: float = 0.25
     a_MPa: float = 400.0
+    hardening: str = HARDENING
 
     def __post_init__(self) -> None:
-        check_positive(**vars(self))
+        names = ("E_m_GPa", "nu_m", "nu_f", "a_MPa")
+        check_positive(**{name: getattr(self, name) for name in names})
+        if not isinstance(self.hardening, str) or self.hardening != HARDENING:
+            allowed = f"the points have only the law a + b p^c, {HARDENING!r}"
+            raise ValueError(f"hardening = {self.hardening!r:.60}: {allowed}")
         for name in ("nu_m", "nu_f"):
             if getattr(self, name) >= 0.5:
                 raise ValueError(f"{name} = {getattr(self, name)!r}: must be below 0.5")
@@ -159,8 +185,7 @@ class PointNetwork(Short):
         sizes = [len(INPUTS) * self.hidden, self.hidden]
         sizes += [self.hidden * self.n_points * _ENTRIES, self.n_points * _ENTRIES]
         kernel, bias, last, biases = torch.split(weights, sizes, dim=1)
-        low, high = torch.as_tensor(self.bounds, dtype=weights.dtype)
-        x = 2.0 * (X - low) / (high - low) - 1.0
+        x = torch.as_tensor(scaled(X.numpy(), self.bounds), dtype=weights.dtype)
         members = len(weights)
         hidden = torch.tanh(x @ kernel.reshape(members, len(x[0]), -1) + bias[:, None])
         out = hidden @ last.reshape(members, self.hidden, -1) + biases[:, None]
@@ -230,22 +255,108 @@ def stress_of_phases(
 
 
 def checked_bounds(bounds: ArrayLike) -> Array:
-    """Bounds (2, 4) of the inputs as finite numbers, the lower ones first."""
+    """Check bounds of the inputs.
+
+    Args:
+        bounds: (2, 4), the lower ones first; both are equal where an input is fixed.
+
+    Returns:
+        The bounds as finite numbers.
+
+    Raises:
+        ValueError: If they are no such bounds, or an input may not have such values.
+    """
     found = as_finite("bounds", bounds)
-    if found.shape != (2, len(INPUTS)) or not (found[0] < found[1]).all():
-        raise ValueError(f"bounds = {bounds!r:.60}: must be (2, 4), the lower ones first")
+    if found.shape != (2, len(INPUTS)):
+        raise ValueError(f"bounds have shape {found.shape}: must be (2, 4), {', '.join(INPUTS)}")
+    _check_allowed("bounds", found)
+    for name, low, high in zip(INPUTS, *found, strict=True):
+        if low > high:
+            what = f"bounds of {name} = {low:g}, {high:g}"
+            raise ValueError(f"{what}: the lower bound must not be above the upper bound")
     return found
 
 
-def checked_paths(X: ArrayLike, strain: ArrayLike) -> tuple[Array, Array]:
-    """Inputs (N, 4) and paths (N, T, 3) as finite numbers."""
+def scaled(X: Array, bounds: Array) -> Array:
+    """Scale inputs from their bounds to [-1, 1].
+
+    Args:
+        X: Inputs (n, 4).
+        bounds: (2, 4), the lower ones first.
+
+    Returns:
+        Scaled inputs (n, 4). An input whose bounds are equal is 0.
+
+    Raises:
+        ValueError: If such an input has another value.
+    """
+    low, high = bounds
+    ranges = high - low
+    fixed = ranges == 0.0
+    others = fixed & ~np.isclose(X, low, rtol=1e-9, atol=0.0)
+    if others.any():
+        i, j = np.argwhere(others)[0]
+        what = f"X[{i}, {j}] = {X[i, j]:g}"
+        raise ValueError(f"{what}: both bounds of {INPUTS[j]} are {low[j]:g}")
+    # x = 2 (X - low) / (high - low) - 1
+    found: Array = 2.0 * (X - low) / np.where(fixed, 1.0, ranges) - ~fixed
+    return np.where(fixed, 0.0, found)
+
+
+def checked_inputs(X: ArrayLike) -> Array:
+    """Check inputs of cells.
+
+    Args:
+        X: Inputs (N, 4).
+
+    Returns:
+        The inputs as finite numbers that mechanics allows.
+
+    Raises:
+        ValueError: If the shape is another, or an input may not have such a value.
+    """
     inputs = as_finite("X", X)
-    path = as_finite("strain", strain)
     if inputs.ndim != 2 or inputs.shape[1] != len(INPUTS):
         raise ValueError(f"X has shape {inputs.shape}: must be (N, 4), {', '.join(INPUTS)}")
+    _check_allowed("X", inputs)
+    return inputs
+
+
+def _check_allowed(name: str, inputs: Array) -> None:
+    """Raise ValueError that names the first input (n, 4) out of the table of allowed values."""
+    low, high = np.transpose([each[:2] for each in ALLOWED.values()])
+    for i, j in np.argwhere(~((low <= inputs) & (inputs <= high)))[:1]:
+        what = f"{name}[{i}, {j}], {INPUTS[j]} = {inputs[i, j]:g}"
+        raise ValueError(f"{what}: must be {ALLOWED[INPUTS[j]].words}")
+
+
+def checked_paths(X: ArrayLike, strain: ArrayLike) -> tuple[Array, Array]:
+    """Check inputs and paths.
+
+    Args:
+        X: Inputs (N, 4).
+        strain: Paths (N, T, 3).
+
+    Returns:
+        Both as finite numbers that mechanics allows.
+
+    Raises:
+        ValueError: If shapes do not fit, an input is not allowed, or a strain is not small.
+    """
+    inputs = checked_inputs(X)
+    path = as_finite("strain", strain)
     if path.ndim != 3 or len(path) != len(inputs) or path.shape[2] != 3:
         raise ValueError(f"strain has shape {path.shape}: must be ({len(inputs)}, T, 3)")
+    check_strain(path, LARGEST_STRAIN, "the limit of small strains")
     return inputs, path
+
+
+def check_strain(strain: Array, largest: float, words: str) -> None:
+    """Raise ValueError that names the first strain above a largest one, probably in percent."""
+    for index in np.argwhere(np.abs(strain) > largest)[:1]:
+        place = ", ".join(map(str, index))
+        what = f"strain[{place}] = {strain[tuple(index)]:g}: must be at most {largest:g}, {words}"
+        raise ValueError(f"{what}. Divide by 100 if the strains are in percent")
 
 
 def consistent(A: Tensor, logits: Tensor, vf: Tensor, n_fibre: int) -> Localisation:

@@ -3,13 +3,15 @@
 The variance of a component j of the stress, over arrangements of the same inputs on the same path,
 depends on the fibres and on how far the matrix has flowed:
 
-    σ_j² = exp(c_j0 + c_j1 ln v_f + c_j2 ln E_f + c_j3 ln(p + 0.001)),
+    σ_j² = u² exp(c_j0 + c_j1 ln v_f + c_j2 ln E_f + c_j3 ln(p + 0.001)),
 
-with the equivalent plastic strain p of the matrix in mean fields. The coefficients c_j are those of
-a regression of the sample variances with a Gamma distribution (McCullagh & Nelder, Generalized
-Linear Models, 1989, chapter 8). Along the path the scatter is correlated, and forgets itself over a
-length L of strain: exp(-Δl / L) between two steps with the strain Δl travelled between them, which
-is an Ornstein–Uhlenbeck process.
+with the equivalent plastic strain p of the matrix in mean fields. There u is the utilisation of the
+matrix, its von Mises stress over its yield stress, and 1 once it has flowed: an elastic cell
+scatters in proportion to its strain, and a cell at rest does not. The coefficients c_j are those of
+a regression of the sample variances over u² with a Gamma distribution (McCullagh & Nelder,
+Generalized Linear Models, 1989, chapter 8). Along the path the scatter is correlated, and forgets
+itself over a length L of strain: exp(-Δl / L) between two steps with the strain Δl travelled
+between them, which is an Ornstein–Uhlenbeck process.
 """
 
 from __future__ import annotations
@@ -24,11 +26,12 @@ from sklearn.preprocessing import StandardScaler
 from bnn._text import Short
 from bnn._validation import Array, as_finite, check_positive
 from bnn.paths.bank import PointBank
-from bnn.paths.network import INPUTS, checked_paths
+from bnn.paths.network import checked_inputs, checked_paths
 from bnn.storage import storable
 
 _NO_FLOW = 1e-3  # plastic strain that counts as little
 _SHRINKAGE = 0.1  # of the coefficients, in units of the regressors' standard deviations
+_AT_REST = 0.01  # utilisation below which the solver's tolerance is as large as the scatter
 _LEAST_VARIANCE = 1e-6  # MPa², where arrangements agree but for rounding
 
 
@@ -48,8 +51,9 @@ class PathScatter(Short):
         >>> import numpy as np
         >>> from bnn.paths import PathScatter
         >>> scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
-        >>> print(scatter.std(np.array([[0.3, 400.0, 400.0, 0.4]]), np.zeros((1, 2))).round(1))
-        [[[2. 2. 2.]
+        >>> X = [[0.3, 400.0, 400.0, 0.4]]
+        >>> print(scatter.std(X, plastic_strain=[[0.0, 0.0]], utilisation=[[0.5, 1.0]]).round(1))
+        [[[1. 1. 1.]
           [2. 2. 2.]]]
     """
 
@@ -63,12 +67,13 @@ class PathScatter(Short):
         check_positive(length=self.length)
         object.__setattr__(self, "coefficients", found)
 
-    def std(self, X: ArrayLike, plastic_strain: ArrayLike) -> Array:
+    def std(self, X: ArrayLike, plastic_strain: ArrayLike, utilisation: ArrayLike) -> Array:
         """Standard deviation over arrangements.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
             plastic_strain: (n, T) p of the matrix in mean fields, from `PointBank.features`.
+            utilisation: (n, T) u of the matrix in mean fields, from there too.
 
         Returns:
             σ (n, T, 3) of xx, yy, xy [MPa].
@@ -76,13 +81,14 @@ class PathScatter(Short):
         Raises:
             ValueError: If shapes do not fit, or a cell has no fibres.
         """
-        X = as_finite("X", X)
+        X = checked_inputs(X)
         p = as_finite("plastic_strain", plastic_strain)
-        if X.ndim != 2 or X.shape[1] != len(INPUTS):
-            raise ValueError(f"X has shape {X.shape}: must be (n, 4), {', '.join(INPUTS)}")
         if p.ndim != 2 or len(p) != len(X):
             raise ValueError(f"plastic_strain has shape {p.shape}: must be ({len(X)}, T)")
-        found: Array = np.exp(0.5 * _regressors(X, p) @ self.coefficients.T)
+        u = as_finite("utilisation", utilisation)
+        if u.shape != p.shape:
+            raise ValueError(f"utilisation has shape {u.shape}: must be {p.shape}")
+        found: Array = u[..., None] * np.exp(0.5 * _regressors(X, p) @ self.coefficients.T)
         return found
 
 
@@ -114,7 +120,7 @@ def fit_scatter(
         >>> strain = rng.normal(0.0, 0.01, (6, 5, 3))
         >>> stress = rng.normal(0.0, 2.0, (6, 9, 5, 3))
         >>> scatter = fit_scatter(bank, X, strain, stress)
-        >>> bool(abs(scatter.std(X, np.zeros((6, 5))) - 2.0).max() < 1.0)
+        >>> bool(abs(scatter.std(X, np.zeros((6, 5)), np.ones((6, 5))) - 2.0).max() < 1.0)
         True
     """
     X, strain = checked_paths(X, strain)
@@ -122,8 +128,14 @@ def fit_scatter(
     if stress.ndim != 4 or stress.shape[1] < 2 or stress[:, 0].shape != strain.shape:
         wanted = f"({len(X)}, R >= 2, {strain.shape[1]}, 3)"
         raise ValueError(f"stress has shape {stress.shape}: must be {wanted}")
-    regressors = _regressors(X, bank.features(X, strain).plastic_strain).reshape(-1, 4)[:, 1:]
-    variances = stress.var(axis=1, ddof=1).reshape(-1, 3) + _LEAST_VARIANCE
+    features = bank.features(X, strain)
+    # Not of rest, where u = 0: nothing scatters there.
+    loaded = features.utilisation.reshape(-1) > _AT_REST
+    if not loaded.any():
+        raise ValueError("strain: all paths stay at rest, where nothing scatters")
+    regressors = _regressors(X, features.plastic_strain).reshape(-1, 4)[loaded, 1:]
+    squares = np.square(features.utilisation).reshape(-1, 1)[loaded]
+    variances = stress.var(axis=1, ddof=1).reshape(-1, 3)[loaded] / squares + _LEAST_VARIANCE
     scaler = StandardScaler().fit(regressors)
     coefficients = []
     for j in range(3):
@@ -166,7 +178,7 @@ def whitened(values: Array, lengths: Array, L: float) -> Array:
         Uncorrelated values of unit variance, (n, T, ...).
     """
     # (v_t - a v_(t-1)) / √(1 - a²)   with a = exp(-Δl / L)
-    steps = np.diff(lengths, axis=1)
+    steps = np.abs(np.diff(lengths, axis=1))
     a = np.exp(-steps / L).reshape(*steps.shape, *[1] * (values.ndim - 2))
     root = np.sqrt(np.maximum(1.0 - a**2, 1e-6))  # a step that goes nowhere
     found = values.copy()

@@ -9,17 +9,15 @@ import numpy as np
 from fe_data.dataset.generate import Stopped, generate
 from fe_data.dataset.storage import FolderInUse
 from fe_data.paths.collection import collect_paths
-from fe_data.paths.design import PATH_SETS, path_design
+from fe_data.paths.design import PATH_SETS, SHIPPED_SETTINGS, path_design
 from fe_data.paths.tables import Paths, load_paths
-from fe_data.settings import Settings
 
-SETTINGS = Settings(resolution=2.5, tolerance=1e-4)  # of the sets that come with the package
 TOLERANCE = 2e-3  # of the standard deviation of the stress
 
 
 def simulate(name: str, out: Path, jobs: int, count: int | None = None) -> Paths:
     """Simulate a set, or its first inputs, into the folder of its name; what is there is kept."""
-    generate(path_design(name, count=count), SETTINGS, out / name, jobs=jobs)
+    generate(path_design(name, count=count), SHIPPED_SETTINGS, out / name, jobs=jobs)
     return collect_paths(out / name)
 
 

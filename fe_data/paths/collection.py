@@ -12,7 +12,7 @@ from fe_data.dataset.record import MAX_BYTES, decode_arrays
 from fe_data.dataset.storage import load_config, record_path
 from fe_data.files.csv_rows import TableError
 from fe_data.files.reading import read_file
-from fe_data.paths.tables import Paths
+from fe_data.paths.tables import Paths, settings_from
 from fe_data.progress import shown
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import require_kind
@@ -27,8 +27,8 @@ def collect_paths(folder: Path) -> Paths:
         folder: Dataset folder. Samples of a group share their inputs and their path.
 
     Returns:
-        One row for each group, in the order of its first sample; the arrangements of a group are in
-        the order of its samples.
+        One row for each group, in the order of its first sample, with the settings of the dataset.
+        The arrangements of a group are in the order of its samples.
 
     Raises:
         TableError: The message names the sample that failed, whose record is missing or damaged,
@@ -51,6 +51,7 @@ def collect_paths(folder: Path) -> Paths:
     folder = Path(folder)
     try:
         config = load_config(folder)
+        settings = settings_from(config["settings"])
     except ValueError as error:
         raise TableError(str(error)) from None
     groups: dict[int, list[_Sample]] = {}
@@ -75,6 +76,7 @@ def collect_paths(folder: Path) -> Paths:
         inputs=np.array([group[0].inputs for group in groups.values()]),
         strain=np.array([np.mean([each.strain for each in group], 0) for group in groups.values()]),
         stress=np.array([[each.stress for each in group] for group in groups.values()]),
+        settings=settings,
     )
 
 

@@ -13,8 +13,9 @@ from fe_data.arrays import Floats
 from fe_data.dataset.design import Design, checked_sizes
 from fe_data.loading import Loading
 from fe_data.schema import BOUNDS, INPUT_BOUNDS, INPUT_NAMES
-from fe_data.settings import require_between, require_integer, require_kind
+from fe_data.settings import Settings, require_between, require_integer, require_kind
 
+SHIPPED_SETTINGS = Settings(resolution=2.5, tolerance=1e-4)  # of the sets in the package
 INCREMENTS = 100
 AMPLITUDE = 0.02  # standard deviation of both shears of a walk
 DILATATION = 0.2  # that of ε_xx + ε_yy over it: most of its stress would be an elastic pressure

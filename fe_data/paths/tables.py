@@ -1,8 +1,10 @@
 """Sets of cells that followed paths of strain, in files of their own and in the package."""
 
 import io
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,14 +13,16 @@ from fe_data.files.csv_rows import TableError
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
 from fe_data.files.writing import write_atomic
 from fe_data.loading import AXES
-from fe_data.paths.design import PATH_SETS
+from fe_data.paths.design import PATH_SETS, SHIPPED_SETTINGS
 from fe_data.schema import INPUT_NAMES
-from fe_data.settings import checked_inputs, require_kind
+from fe_data.settings import Settings, checked_inputs, require_kind
 
 SHIPPED = Path(__file__).parents[1] / "datasets" / "paths"
 MAX_FILE = 500_000_000  # bytes
 _ARRAYS = ("inputs", "strain", "stress")
 BEGINNING = rb"PK\x03\x04.{26}inputs\.npy"  # of an archive whose first array are the inputs
+_SETTINGS = "settings"  # in a file: a text in JSON, which older files lack
+_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "a_MPa", "hardening")
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,10 +34,12 @@ class Paths(Short):
         strain: (n, increments, 3) mean strain tensor xx, yy, xy [-] after each increment, without
             the state of rest; where a strain is free, its mean over the arrangements.
         stress: (n, arrangements, increments, 3) mean stress xx, yy, xy [MPa] of each arrangement.
+        settings: Settings of the simulations; None where they are not known.
 
     Raises:
         ValueError: If an array has another shape or a number that is not finite, or an input is out
             of range.
+        TypeError: If the settings are of another kind.
 
     Examples:
         >>> from fe_data import load_paths
@@ -45,8 +51,11 @@ class Paths(Short):
     inputs: Floats
     strain: Floats
     stress: Floats
+    settings: Settings | None = None
 
     def __post_init__(self) -> None:
+        if self.settings is not None:
+            require_kind("settings", self.settings, Settings)
         for name in _ARRAYS:
             object.__setattr__(self, name, numbers(name, getattr(self, name)))
         keep_copies(self)
@@ -75,12 +84,28 @@ class Paths(Short):
         """Mean stress xx, yy, xy over the arrangements (n, increments, 3) [MPa]."""
         return np.asarray(self.stress.mean(axis=1))
 
+    @property
+    def phases(self) -> dict[str, Any]:
+        """Elasticity, initial yield stress and hardening law, which `bnn.paths.Phases` takes.
+
+        Raises:
+            ValueError: If the settings of the simulations are not known.
+
+        Examples:
+            >>> from fe_data import load_paths
+            >>> load_paths("walks").phases["hardening"]
+            'power'
+        """
+        if self.settings is None:
+            raise ValueError("settings = None: the settings of the simulations are not known")
+        return {name: getattr(self.settings, name) for name in _OF_PHASES}
+
 
 _SHAPES = "inputs (n, 4), strain (n, increments, 3) and stress (n, arrangements, increments, 3)"
 
 
 def save_paths(paths: Paths, path: Path) -> None:
-    """Write paths to a packed file, strains and stresses to seven digits.
+    """Write paths and their settings to a packed file, strains and stresses to seven digits.
 
     Args:
         paths: What `load_paths` or `collect_paths` gave.
@@ -105,14 +130,16 @@ def save_paths(paths: Paths, path: Path) -> None:
     path = Path(path)
     if path.suffix != ".npz":
         raise ValueError(f"path = {str(path)!r:.200} must end in .npz")
+    arrays = {
+        "inputs": paths.inputs,
+        "strain": paths.strain.astype(np.float32),
+        "stress": paths.stress.astype(np.float32),
+    }
+    if paths.settings is not None:
+        arrays[_SETTINGS] = np.array(json.dumps(asdict(paths.settings)))
     path.parent.mkdir(parents=True, exist_ok=True)
     content = io.BytesIO()
-    np.savez_compressed(
-        content,
-        inputs=paths.inputs,
-        strain=paths.strain.astype(np.float32),
-        stress=paths.stress.astype(np.float32),
-    )
+    np.savez_compressed(content, **arrays)
     write_atomic(path, content.getvalue(), BEGINNING)
 
 
@@ -124,7 +151,8 @@ def load_paths(source: str | Path) -> Paths:
             given as a `Path`.
 
     Returns:
-        The paths, whose strains and stresses have seven digits.
+        The paths, whose strains and stresses have seven digits, with the settings of the
+        simulations. Files that were saved without settings have none.
 
     Raises:
         TableError: There is no such file, or it does not hold a set of paths.
@@ -137,15 +165,33 @@ def load_paths(source: str | Path) -> Paths:
     """
     require_kind("source", source, str, Path)
     path = Path(source)
+    settings = None
     if isinstance(source, str) and source in PATH_SETS:
         path = SHIPPED / f"{source}.npz"
+        settings = SHIPPED_SETTINGS
     try:
         data = read_file(path, MAX_FILE)
-        arrays = read_arrays(data, most_unpacked(len(data)), *_ARRAYS)
-        return Paths(**arrays)
+        arrays = read_arrays(data, most_unpacked(len(data)))
+        if _SETTINGS in arrays:
+            settings = settings_from(json.loads(str(arrays[_SETTINGS])))
+        return Paths(*(_array(arrays, name) for name in _ARRAYS), settings=settings)
     except FileNotFoundError:
         sets = ", ".join(sorted(file.stem for file in SHIPPED.glob("*.npz")))
         what = f"{str(source)!r:.200} is neither a file nor a set that comes with the package"
         raise TableError(f"{what}: these are {sets}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TableError(f"{path} holds no set of paths: {error}") from None
+
+
+def settings_from(content: Any) -> Settings:
+    """Return settings that a file holds; a ValueError says what is wrong with them."""
+    try:
+        return Settings(**content)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"settings: {error}") from None
+
+
+def _array(arrays: dict[str, Any], name: str) -> Any:
+    if name not in arrays:
+        raise ValueError(f"it has no array {name}")
+    return arrays[name]

@@ -151,8 +151,9 @@ def spread_of_theta(model: PathEnsemble, paths: Paths, std: np.ndarray) -> np.nd
     Returns:
         √(std² - ρ² σ² / v_f), (n, T, 3) [MPa].
     """
-    flow = model.bank.features(paths.inputs, paths.strain).plastic_strain
-    delta = model.model_error * model.scatter.std(paths.inputs, flow)
+    features = model.bank.features(paths.inputs, paths.strain)
+    sigma = model.scatter.std(paths.inputs, features.plastic_strain, features.utilisation)
+    delta = model.model_error * sigma
     found: np.ndarray = np.sqrt(std**2 - delta**2 / paths.inputs[:, 0, None, None])
     return found
 

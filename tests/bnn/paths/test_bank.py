@@ -34,6 +34,7 @@ def test_a_point_without_fluctuation_has_the_deviatoric_stress_of_the_matrix():
         fluctuation=1e-12,
         yield_spread=1e-12,
         hardening_spread=1e-12,
+        first_yield=1.0,
     )
     X, strain = cells(2)
     stress = alike.features(X, strain).points[:, :, :2]
@@ -45,6 +46,61 @@ def test_a_point_without_fluctuation_has_the_deviatoric_stress_of_the_matrix():
     np.testing.assert_allclose(found.points[:, :, 0, 2], found.mean_fields[..., 2], atol=1e-6)
 
 
+EXCHANGED = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+FLIPPED = np.diag([1.0, 1.0, -1.0])
+
+
+@pytest.mark.parametrize("image", [EXCHANGED, FLIPPED, FLIPPED @ EXCHANGED], ids=str)
+def test_a_mirrored_path_has_the_mirrored_stress_of_every_feature_but_the_linear_ones(image):
+    """The linear ones too, and so every member: a cell of random fibres prefers no axis."""
+    X, strain = cells(3)
+    found = BANK.features(X, strain)
+    mirrored = BANK.features(X, strain @ image)
+    np.testing.assert_allclose(mirrored.points, found.points @ image, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(mirrored.mean_fields, found.mean_fields @ image, atol=1e-9)
+
+
+@pytest.mark.parametrize("first_yield", [1.0, 1.3])
+def test_no_point_yields_before_the_mean_fields_in_any_direction(first_yield):
+    """Along rays: a point is elastic while its stress is in proportion to the strain."""
+    bank = PointBank(MEAN_FIELDS, BOUNDS, n_points=30, first_yield=first_yield)
+    X, _ = cells(40)
+    rays = np.random.default_rng(1).standard_normal((40, 1, 3))
+    grid = np.linspace(0.0, 0.02, 401)[1:, None]
+    found = bank.features(X, rays / np.linalg.norm(rays, axis=2, keepdims=True) * grid)
+    last = np.argmax(found.plastic_strain > 0.0, axis=1)  # the first step that flows
+    assert (last > 0).all()
+    for i in range(40):
+        allowed = int(first_yield * last[i]) - 1
+        psi = found.points[i, :allowed] / grid[:allowed, None]
+        np.testing.assert_allclose(psi, np.broadcast_to(psi[:1], psi.shape), rtol=1e-9, atol=1e-6)
+
+
+def test_the_prior_shrinks_the_stiffness_that_the_weights_give_together_and_nothing_else():
+    """Elastic stress by draws of weights, with independent ones and with those of the prior."""
+    bank = PointBank(MEAN_FIELDS, BOUNDS, n_points=30)
+    X, _ = cells(4)
+    small = 1e-6 * np.random.default_rng(1).standard_normal((4, 1, 3))
+    psi = bank.features(X, small).points[:, 0, :30]
+    M = bank.mixing[:30, :30]
+    np.testing.assert_allclose(M, M.T, atol=1e-12)
+    np.testing.assert_allclose(np.sort(np.linalg.eigvalsh(M)), [0.2] * 3 + [1.0] * 27, atol=1e-9)
+    np.testing.assert_allclose(np.einsum("rs,nsj->nrj", M, psi), 0.2 * psi, rtol=1e-9)
+    np.testing.assert_array_equal(bank.mixing[30:], np.eye(33)[30:])
+
+
+def test_the_utilisation_is_that_of_the_matrix_and_one_once_it_has_flowed():
+    """In proportion to an elastic strain, and zero at rest."""
+    X, _ = cells(1)
+    shear = np.array([0.0, 1e-4, 2e-4, -2e-4, 0.0, 0.05, 0.0])[None, :, None] * [0.0, 0.0, 1.0]
+    (found,) = BANK.features(X, shear).utilisation
+    assert found[0] == found[4] == 0.0
+    assert found[5] == found[6] == 1.0
+    # q = √3 · 2 μ A_xy ε_xy with μ = E / 2.6
+    expected = np.sqrt(3.0) * 2.0 * 1e5 / 2.6 * MEAN_FIELDS(X)[0, 0, 2, 2] * 1e-4 / 400.0
+    np.testing.assert_allclose(found[1:4], expected * np.array([1.0, 2.0, 2.0]), rtol=1e-9)
+
+
 def test_a_bank_depends_on_its_seed_alone():
     X, strain = cells(2)
     again = PointBank(MEAN_FIELDS, BOUNDS, n_points=6).features(X, strain).points
@@ -52,6 +108,17 @@ def test_a_bank_depends_on_its_seed_alone():
     other = PointBank(MEAN_FIELDS, BOUNDS, n_points=6, seed=1).features(X, strain).points
     assert (again[:, :, :6] != other[:, :, :6]).any()
     assert (again[:, :, 6:] == other[:, :, 6:]).all()
+
+
+def test_inputs_of_equal_bounds_are_fixed():
+    """A bank of one matrix: both bounds of b_m and of c_m are equal."""
+    bounds = np.where([False, False, True, True], BOUNDS[:1], BOUNDS)
+    bank = PointBank(MEAN_FIELDS, bounds, n_points=2)
+    X = np.array([[0.3, 400.0, *bounds[0, 2:]]])
+    np.testing.assert_allclose(bank.factors(X)[0, 3:], 0.0)
+    np.testing.assert_allclose(bank.factors(X)[0, :3] / 0.3, [1.0, 0.25 / 0.175 - 1.0, 0.0])
+    with pytest.raises(ValueError, match=r"X\[0, 2\] = 401: both bounds of b_m_MPa are 300"):
+        bank.factors(X * [1.0, 1.0, 401.0 / 300.0, 1.0])
 
 
 def test_the_history_of_a_path_matters():
@@ -71,7 +138,9 @@ def test_what_a_bank_cannot_use_is_refused():
         PointBank(MEAN_FIELDS, BOUNDS, n_points=0)
     with pytest.raises(ValueError, match="fluctuation"):
         PointBank(MEAN_FIELDS, BOUNDS, fluctuation=-1.0)
-    with pytest.raises(ValueError, match="bounds"):
+    with pytest.raises(ValueError, match=r"first_yield = 0\.9: must be at least 1"):
+        PointBank(MEAN_FIELDS, BOUNDS, first_yield=0.9)
+    with pytest.raises(ValueError, match=r"bounds of vf = 0\.4, 0\.05: the lower bound must not"):
         PointBank(MEAN_FIELDS, BOUNDS[::-1])
     wrong = PointBank(lambda _: np.eye(3), BOUNDS)
     with pytest.raises(ValueError, match=r"concentration returns \(3, 3\): must be \(2, 2, 3, 3\)"):

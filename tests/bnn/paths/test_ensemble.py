@@ -7,9 +7,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from bnn.paths import PathEnsemble, PathScatter, PointBank, fit_scatter
-from bnn.paths.ensemble import _design, _learnt_steps
+from bnn.paths.ensemble import MEDIANS, _design, _learnt_steps
 from bnn.paths.scatter import travelled, whitened
-from fe_data import load_paths, random_walk, strain_concentration
+from fe_data import random_walk, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
 BOUNDS = np.array(list(INPUT_BOUNDS.values())).T
@@ -22,15 +22,17 @@ def cells(n, seed=0):
     return rng.uniform(*BOUNDS, (n, 4)), np.array([random_walk(rng) for _ in range(n)])
 
 
-def draw(X, strain, seed, tau=0.8, lam=0.15):
+def draw(X, strain, seed, tau=MEDIANS[0], lam=MEDIANS[1]):
     """Stress of a draw from the prior, with model error and scatter of independent steps."""
     rng = np.random.default_rng(seed)
     features = BANK.features(X, strain)
-    deviations = np.tile(tau / np.sqrt(BANK.n_features) * np.array([1, *4 * [lam]]), 10)
+    n = BANK.n_features
+    deviations = np.tile(tau / np.sqrt(n) * np.array([1, *4 * [lam]]), n)
     theta = deviations * rng.standard_normal(BANK.n_weights)
+    theta = (BANK.mixing @ theta.reshape(n, 5)).reshape(-1)
     Psi = _design(features.points, BANK.factors(X))
     mean = features.mean_fields + (Psi @ theta).reshape(strain.shape)
-    return mean, SCATTER.std(X, features.plastic_strain)
+    return mean, SCATTER.std(X, features.plastic_strain, features.utilisation)
 
 
 def correlated(strain, rng):
@@ -72,15 +74,17 @@ def test_the_closed_form_is_that_of_a_gaussian_process():
     model = PathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, strain, stress)
     new, path = cells(1, seed=9)
     tau, lam = model.hyperparameters_
-    D = np.tile(tau / np.sqrt(10) * np.array([1, *4 * [lam]]), 10) ** 2
+    n_features = BANK.n_features
+    of_one = tau**2 / n_features * np.diag([1.0, *4 * [lam**2]])
+    D = np.kron(BANK.mixing @ BANK.mixing, of_one)
     steps = _learnt_steps(100)
     features = BANK.features(X, strain)
     Psi = _design(features.points[:, steps], BANK.factors(X))
     new_features = BANK.features(new, path)
     new_Psi = _design(new_features.points, BANK.factors(new))
     # Covariance of δ + ε: σ_s σ_t exp(-|l_s - l_t| / L) of a component of a path
-    sigma = SCATTER.std(X, features.plastic_strain) * np.sqrt(1.0 + 1.3**2 / X[:, :1, None])
-    sigma = sigma[:, steps]
+    sigma = SCATTER.std(X, features.plastic_strain, features.utilisation)
+    sigma = sigma[:, steps] * np.sqrt(1.0 + model.model_error**2 / X[:, :1, None])
     lengths = travelled(strain)[:, steps]
     n, T, _ = sigma.shape
     noise = np.zeros((n, T, 3, n, T, 3))
@@ -88,12 +92,14 @@ def test_the_closed_form_is_that_of_a_gaussian_process():
         C = np.exp(-abs(lengths[i][:, None] - lengths[i]) / SCATTER.length)
         for j in range(3):
             noise[i, :, j, i, :, j] = np.outer(sigma[i, :, j], sigma[i, :, j]) * C
-    K = (Psi * D) @ Psi.T + noise.reshape(3 * n * T, -1)
-    gain = np.linalg.solve(K, (Psi * D) @ new_Psi.T).T
+    K = Psi @ D @ Psi.T + noise.reshape(3 * n * T, -1)
+    gain = np.linalg.solve(K, Psi @ D @ new_Psi.T).T
     residual = (stress - features.mean_fields)[:, steps].reshape(-1)
     expected = new_features.mean_fields.reshape(-1) + gain @ residual
-    variance = np.square(new_Psi) @ D - np.einsum("ij,ji->i", gain, (Psi * D) @ new_Psi.T)
-    of_error = SCATTER.std(new, new_features.plastic_strain) * 1.3 / np.sqrt(new[0, 0])
+    prior = np.einsum("ij,jk,ik->i", new_Psi, D, new_Psi)
+    variance = prior - np.einsum("ij,ji->i", gain, Psi @ D @ new_Psi.T)
+    of_error = SCATTER.std(new, new_features.plastic_strain, new_features.utilisation)
+    of_error *= model.model_error / np.sqrt(new[0, 0])
     mean, std = model.predict(new, path, return_std=True)
     np.testing.assert_allclose(mean.reshape(-1), expected, rtol=1e-6, atol=1e-4)
     total = variance + np.square(of_error).reshape(-1)
@@ -109,7 +115,8 @@ def test_bands_cover_draws_of_the_prior_as_often_as_they_say():
         X, strain = cells(9, seed)
         rng = np.random.default_rng(seed)
         mean, sigma = draw(X, strain, seed)
-        truth = mean + 1.3 / np.sqrt(X[:, :1, None]) * sigma * correlated(strain, rng)
+        delta = PathEnsemble.model_error / np.sqrt(X[:, :1, None]) * sigma
+        truth = mean + delta * correlated(strain, rng)
         cell = truth + sigma * correlated(strain, rng)
         model = PathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
         model.fit(X[:4], strain[:4], cell[:4])
@@ -159,40 +166,77 @@ def test_the_scatter_of_replicates_is_found():
     """Its dependence on the volume fraction, from cells whose scatter is known."""
     X, strain = cells(20)
     rng = np.random.default_rng(5)
-    p = BANK.features(X, strain).plastic_strain
-    sigma = SCATTER.std(X, p)
+    features = BANK.features(X, strain)
+    state = features.plastic_strain, features.utilisation
+    sigma = SCATTER.std(X, *state)
     noise = np.stack([correlated(strain, rng) for _ in range(6)], axis=1)
     found = fit_scatter(BANK, X, strain, 100.0 + sigma[:, None] * noise)
-    assert np.median(abs(np.log(found.std(X, p) / sigma))) < 0.2
+    assert np.median(abs(np.log(found.std(X, *state) / sigma))) < 0.2
     assert found.coefficients[:, 1] == pytest.approx(3.0, abs=0.6)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [5, 100])
-def test_members_gain_energy_from_few_closed_cycles(n):
-    """Weights may be negative, so that nothing forbids it; by 20 members under 60 cycles."""
-    walks, repeated = load_paths("walks"), load_paths("repeated_walks")
-    bank = PointBank(partial(strain_concentration, softening=0.1), BOUNDS)
-    scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
-    model = PathEnsemble(bank, scatter, n_members=20, random_state=0)
-    model.fit(walks.inputs[:n], walks.strain[:n], walks.stress[:n, 0])
-    rng = np.random.default_rng(5)
-    X = rng.uniform(*BOUNDS, (60, 4))
-    ends = rng.standard_normal((60, 3))
-    ends[:, :2] -= 0.8 * ends[:, :2].mean(axis=1, keepdims=True)
-    ends *= rng.uniform(0.002, 0.03, (60, 1)) / np.linalg.norm(ends, axis=1, keepdims=True)
-    t = np.interp(np.arange(1, 101), [0, 20, 60, 100], [0.0, 1.0, -1.0, 1.0])
-    strain = t[None, :, None] * ends[:, None]
-    stress = model.predict_members(X, strain)
-    # From the first time at an end to the second
-    increments = np.diff(strain, axis=1) * [1.0, 1.0, 2.0]
-    means = (stress[:, :, 1:] + stress[:, :, :-1]) / 2.0
-    work = (means * increments)[:, :, 19:].sum(axis=(2, 3))
-    # An elastic cycle has none, up to rounding.
-    scale = abs(stress).max(axis=(2, 3)) * abs(strain).max()
-    share = (work < -1e-9 * scale).mean()
-    print(f"{n} walks: {100 * share:.2f} % of {work.size} closed cycles gain energy")
-    assert share < 0.03
+def test_the_band_is_zero_at_rest_and_grows_in_proportion_to_an_elastic_strain():
+    X, strain = cells(4)
+    stress, _ = draw(X, strain, 3)
+    model = PathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, strain, stress)
+    small = np.array([0.0, 1e-5, 2e-5, 0.0])[None, :, None] * np.array([1.0, -0.4, 0.5])
+    for total in (False, True):
+        small_paths = np.repeat(small, 4, axis=0)
+        _, std = model.predict(X, small_paths, return_std=True, total=total)
+        assert (std[:, [0, 3]] == 0.0).all()
+        np.testing.assert_allclose(std[:, 2], 2.0 * std[:, 1], rtol=1e-9)
+        assert (std[:, 1] > 0.0).all()
+
+
+def test_a_path_that_begins_with_rest_teaches_as_much_as_without():
+    X, strain = cells(4)
+    stress, _ = draw(X, strain, 3)
+    # 25 steps are learnt from, with rest before every one of them
+    waits = np.zeros((4, 1, 3))
+    models = [
+        PathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, path, found)
+        for path, found in (
+            (strain[:, 3::4], stress[:, 3::4]),
+            (np.hstack([waits, strain[:, 3::4]]), np.hstack([waits, stress[:, 3::4]])),
+        )
+    ]
+    one, other = (model.predict(X, strain, return_std=True) for model in models)
+    np.testing.assert_allclose(other[0], one[0], atol=1e-4 * one[1].max())
+    np.testing.assert_allclose(other[1], one[1], rtol=1e-4)
+
+
+def test_mirrored_paths_have_mirrored_predictions():
+    """x and y exchanged, by the mean, the band and every member."""
+    X, strain = cells(5)
+    stress, _ = draw(X, strain, 3)
+    model = PathEnsemble(BANK, SCATTER, n_members=3, random_state=0).fit(X, strain, stress)
+    exchanged = strain[..., [1, 0, 2]]
+    mean, std = model.predict(X, strain, return_std=True)
+    other = model.predict(X, exchanged)
+    np.testing.assert_allclose(other[..., [1, 0, 2]], mean, atol=1e-8 * std.max())
+    members = model.predict_members(X, exchanged)[..., [1, 0, 2]]
+    np.testing.assert_allclose(members, model.predict_members(X, strain), atol=1e-8 * std.max())
+
+
+def test_strains_in_percent_and_odd_flags_are_refused():
+    X, strain = cells(4)
+    strain *= 0.02 / abs(strain).max()
+    stress, _ = draw(X, strain, 3)
+    model = PathEnsemble(BANK, SCATTER, n_members=2, random_state=0).fit(X, strain, stress)
+    assert model.largest_strain_ == abs(strain).max()
+    with pytest.raises(ValueError, match=r"10 times the largest .* Divide by 100 if .* percent"):
+        model.predict(X, 10.1 * strain)
+    with pytest.raises(ValueError, match="Divide by 100 if the strains are in percent"):
+        model.predict_members(X, 100.0 * strain)
+    with pytest.raises(ValueError, match="Divide by 100 if the strains are in percent"):
+        PathEnsemble(BANK, SCATTER).fit(X, 100.0 * strain, stress)
+    for name in ("return_std", "total"):
+        with pytest.raises(ValueError, match=f"{name} = 'no': must be True or False"):
+            model.predict(X, strain, **{name: "no"})
+    with pytest.raises(ValueError, match="X has shape"):
+        model.cell_weights(X[0])
+    with pytest.raises(ValueError, match=r"vf = 1\.5: must be in"):
+        model.cell_weights(X * [0.0, 1.0, 1.0, 1.0] + [1.5, 0.0, 0.0, 0.0])
 
 
 def test_wrong_input_is_refused():
@@ -212,7 +256,11 @@ def test_wrong_input_is_refused():
     with pytest.raises(ValueError, match="coefficients"):
         PathScatter(np.eye(3))
     with pytest.raises(ValueError, match="plastic_strain has shape"):
-        SCATTER.std(X, strain)
+        SCATTER.std(X, strain, strain)
+    with pytest.raises(ValueError, match="utilisation has shape"):
+        SCATTER.std(X, strain[..., 0], strain[:, 1:, 0])
+    with pytest.raises(ValueError, match="all paths stay at rest"):
+        fit_scatter(BANK, X, 0.0 * strain, np.stack([stress, stress], axis=1))
     for wrong in ({"n_members": 0}, {"model_error": -1.0}, {"bank": 1}, {"scatter": None}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             PathEnsemble(**({"bank": BANK, "scatter": SCATTER} | wrong))

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from bnn.paths import Phases, PointNetwork, stress_of_phases
+from bnn.paths import (
+    PathEnsemble,
+    PathScatter,
+    Phases,
+    PointBank,
+    PointNetwork,
+    fit_scatter,
+    stress_of_phases,
+)
 from bnn.paths.network import cell_stress
 from fe_data import load_paths, mean_field, random_walk, strain_concentration
 
@@ -100,6 +108,58 @@ def test_wrong_arrays_are_named():
             PointNetwork(wrong)
     with pytest.raises(ValueError, match="nu_m"):
         Phases(nu_m=0.5)
+    for wrong in ("voce", None, 3):
+        with pytest.raises(ValueError, match=f"hardening = {wrong!r}: the points have only"):
+            Phases(hardening=wrong)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        (0, 1.5, r"vf = 1\.5: must be in \[0, 1\)"),
+        (0, 1.0, "vf = 1: must be"),
+        (0, -0.1, "vf = -0.1: must be"),
+        (1, -400.0, "E_f_GPa = -400: must be above 0"),
+        (1, 0.0, "E_f_GPa = 0: must be above 0"),
+        (2, -400.0, "b_m_MPa = -400: must be at least 0"),
+        (3, 0.0, "c_m = 0: must be above 0 and at most 1"),
+        (3, 1.01, r"c_m = 1\.01: must be above 0 and at most 1"),
+    ],
+)
+def test_inputs_that_mechanics_does_not_allow_are_named_at_every_door(column, value, words):
+    X, walk = _cells(2)
+    A = strain_concentration(X)
+    X[1, column] = value
+    bounds = BOUNDS.copy()
+    bounds[:, column] = value
+    bank = PointBank(strain_concentration, BOUNDS, n_points=2)
+    scatter = PathScatter(np.zeros((3, 4)))
+    for door in (
+        lambda: NETWORK.stress(NETWORK.initial_weights(1, random_state=0), X, walk),
+        lambda: stress_of_phases(A, X, walk, Phases()),
+        lambda: bank.features(X, walk),
+        lambda: PathEnsemble(bank, scatter).fit(X, walk, walk),
+        lambda: fit_scatter(bank, X, walk, np.stack([walk, walk], axis=1)),
+        lambda: scatter.std(X, np.zeros((2, 1)), np.ones((2, 1))),
+        lambda: PointBank(strain_concentration, bounds),
+        lambda: PointNetwork(bounds),
+    ):
+        with pytest.raises(ValueError, match=words):
+            door()
+
+
+def test_strains_beyond_small_ones_are_refused_with_the_probable_factor():
+    X, walk = _cells(2)
+    with pytest.raises(ValueError, match=r"must be at most 0\.5, .* Divide by 100 if .* percent"):
+        stress_of_phases(strain_concentration(X), X, 100.0 * walk, Phases())
+
+
+def test_a_network_whose_input_has_one_value_does_not_depend_on_its_scale():
+    X, walk = _cells(2)
+    X[:, 2:] = BOUNDS[0, 2:]
+    fixed = np.array([BOUNDS[0], [*BOUNDS[1, :2], *BOUNDS[0, 2:]]])
+    network = PointNetwork(fixed, n_matrix=2, n_fibre=1, hidden=2)
+    assert np.isfinite(network.stress(network.initial_weights(1, random_state=0), X, walk)).all()
 
 
 def test_points_about_mean_fields_follow_simulated_walks():

@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bnn.paths import Phases
 from fe_data import (
+    HardeningTable,
     Loading,
     Paths,
     Settings,
@@ -24,7 +26,7 @@ from fe_data.dataset.design import retry_seed
 from fe_data.dataset.record import encode
 from fe_data.dataset.storage import record_path
 from fe_data.paths.__main__ import largest_difference, main
-from fe_data.paths.design import PATH_SETS
+from fe_data.paths.design import PATH_SETS, SHIPPED_SETTINGS
 from fe_data.paths.tables import SHIPPED
 from tests.fe_data.analytic_cell import AnalyticCell
 
@@ -34,6 +36,7 @@ RAMP = Loading((0.01, None, None))
 SMALL = Paths(
     [[0.3, 400.0, 400.0, 0.4]] * 2, np.ones((2, 5, 3)), np.arange(90.0).reshape(2, 3, 5, 3)
 )
+ARRAYS = {name: getattr(SMALL, name) for name in ("inputs", "strain", "stress")}
 
 
 def make(folder, loading=RAMP, design=DESIGN, **cell):
@@ -139,6 +142,57 @@ def test_a_file_keeps_inputs_to_the_last_bit_and_the_rest_to_seven_digits(tmp_pa
     assert (load_paths(str(tmp_path / "some.npz")).stress == again.stress).all()
 
 
+TABLE = HardeningTable(plastic_strain=(0.0, 0.1), stress=(300.0, 500.0))
+
+
+@pytest.mark.parametrize("hardening", ["power", "voce", TABLE], ids=str)
+def test_paths_keep_the_settings_that_they_were_simulated_with(tmp_path, hardening):
+    """From the folder to a file and back, and so the phases for which a surrogate is made."""
+    settings = Settings(increments=4, nu_f=0.2, hardening=hardening)
+    inputs = DESIGN.inputs.copy()
+    if hardening is TABLE:
+        inputs[:, 2:] = 0.0, 1.0
+    elif hardening == "voce":
+        inputs[:, 3] = 0.02
+    design = replace(DESIGN, inputs=inputs)
+    folder = tmp_path / "folder"
+    generate(design, settings, folder, loading=RAMP, simulator=AnalyticCell(), silent=True)
+    paths = collect_paths(folder)
+    assert paths.settings == settings
+    save_paths(paths, tmp_path / "some.npz")
+    again = load_paths(tmp_path / "some.npz")
+    assert again.settings == settings
+    phases = {"E_m_GPa": 100.0, "nu_m": 0.3, "nu_f": 0.2, "hardening": hardening}
+    assert again.phases == phases | {"a_MPa": settings.a_MPa}
+    if hardening == "power":
+        assert Phases(**again.phases) == Phases(nu_f=0.2)
+    else:
+        with pytest.raises(
+            ValueError, match=r"hardening = .*: the points have only the law a \+ b"
+        ):
+            Phases(**again.phases)
+
+
+def test_paths_of_unknown_settings_have_no_phases(tmp_path):
+    assert load_paths("walks").settings == SHIPPED_SETTINGS
+    np.savez(tmp_path / "old.npz", **ARRAYS)  # as files were before
+    old = load_paths(tmp_path / "old.npz")
+    assert old.settings is None
+    with pytest.raises(ValueError, match="the settings of the simulations are not known"):
+        old.phases  # noqa: B018
+    with pytest.raises(TypeError, match="settings = 3 must be of type Settings"):
+        replace(SMALL, settings=3)
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "3", '{"E_m": 3}', '{"E_m_GPa": -3}', "[" * 100_000, '{"E_m_GPa": NaN}']
+)
+def test_settings_that_are_none_are_refused_in_a_file(tmp_path, text):
+    np.savez(tmp_path / "wrong.npz", **ARRAYS, settings=np.array(text))
+    with pytest.raises(TableError, match=r"wrong\.npz holds no set of paths"):
+        load_paths(tmp_path / "wrong.npz")
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -155,7 +209,7 @@ def test_a_file_keeps_inputs_to_the_last_bit_and_the_rest_to_seven_digits(tmp_pa
 def test_arrays_that_are_no_paths_are_refused_also_in_a_file(tmp_path, wrong, message):
     with pytest.raises(ValueError, match=message):
         replace(SMALL, **wrong)
-    np.savez(tmp_path / "wrong.npz", **vars(SMALL) | wrong)
+    np.savez(tmp_path / "wrong.npz", **ARRAYS | wrong)
     with pytest.raises(TableError, match=rf"wrong\.npz holds no set of paths: {message}"):
         load_paths(tmp_path / "wrong.npz")
 

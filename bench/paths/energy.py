@@ -1,0 +1,113 @@
+"""Share of laws that gain energy in closed cycles, by amplitude: python -m bench.paths.energy.
+
+A real material never does. Sixty RVEs with inputs drawn between the bounds follow proportional
+cycles in random directions: from rest to one end, to the opposite end, and back. From the first
+time at the end to the second the cycle is closed, and the work that the mean and each member do in
+it must not be negative. The second table has cycles about a strain of 0.02, to which the RVE was
+loaded before.
+"""
+
+import argparse
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from bench.paths import data
+from bench.paths.estimators import fitted
+from bench.paths.study import drawn
+from bnn.paths import PathEnsemble
+from figures.report.summary import markdown
+
+AMPLITUDES = (0.001, 0.0015, 0.002, 0.003, 0.004, 0.006, 0.01, 0.02)  # |E| at the end of a cycle
+CELLS = 60
+PRELOAD = 0.02  # |E| of the strain about which the second table has its cycles
+SIZES = (5, 20, 100)
+_ROUNDING = 1e-9  # of the largest stress times the largest strain
+_LEGS = (20, 40, 40)  # increments to the end, to its opposite, and back
+_BEFORE = 20  # increments to the strain about which cycles go
+
+
+def main() -> None:
+    """Print the shares of cycles that gain energy."""
+    parser = argparse.ArgumentParser("python -m bench.paths.energy", description=__doc__)
+    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="training walks")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    sets = data.load()
+    models = {n: fitted(drawn(sets.walks, n, 0), sets.repeated_walks, 0) for n in given.sizes}
+    for preload, words in ((0.0, "Cycles about rest"), (PRELOAD, f"About a strain of {PRELOAD:g}")):
+        print(f"{words}: share of laws that gain energy\n")
+        print(table(models, AMPLITUDES, preload), "\n", flush=True)
+
+
+def table(models: dict[int, PathEnsemble], amplitudes: Sequence[float], preload: float) -> str:
+    """A row for the means and one for the members of each number of walks, by amplitude."""
+    body: list[list[str]] = []
+    for n, model in models.items():
+        rows = [["means", str(n)], ["members", str(n)]]
+        for amplitude in amplitudes:
+            for row, share in zip(rows, gaining(model, amplitude, preload), strict=True):
+                row.append(f"{100 * share:.2g} %")
+        body += rows
+    return markdown(["laws", "walks", *map(str, amplitudes)], body)
+
+
+def gaining(
+    model: PathEnsemble,
+    amplitude: float,
+    preload: float = 0.0,
+    *,
+    cells: int = CELLS,
+    seed: int = 5,
+) -> tuple[float, float]:
+    """Share of the means, and of the members, that gain energy in closed cycles.
+
+    Args:
+        model: Fitted.
+        amplitude: Norm of the strain xx, yy, xy between the middle and an end of a cycle.
+        preload: Norm of the strain about which the cycles go; zero is rest.
+        cells: Number of RVEs.
+        seed: Of inputs and directions.
+
+    Returns:
+        Both shares.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(*model.bank.bounds, (cells, 4))
+    ends, middles = (_directions(cells, rng) for _ in range(2))
+    strain, first = cycles(amplitude * ends, preload * middles)
+    mean = gains(model.predict(X, strain)[None], strain, first)
+    members = gains(model.predict_members(X, strain), strain, first)
+    return float(mean.mean()), float(members.mean())
+
+
+def cycles(ends: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, int]:
+    """Cycles of strain about middles (n, 3) with ends (n, 3), and the step of their first end."""
+    before = _BEFORE if middles.any() else 0
+    at = np.cumsum([0, *_LEGS])
+    times = np.interp(np.arange(1, at[-1] + 1), at, [0.0, 1.0, -1.0, 1.0])
+    cycle = middles[:, None] + times[None, :, None] * ends[:, None]
+    lead = np.arange(1, before + 1)[None, :, None] / max(before, 1) * middles[:, None]
+    return np.concatenate([lead, cycle], axis=1), before + _LEGS[0] - 1
+
+
+def gains(stress: np.ndarray, strain: np.ndarray, first: int) -> np.ndarray:
+    """Whether closed cycles of stress (K, n, T, 3) give energy, from a first step on, (K, n)."""
+    increments = np.diff(strain[:, first:], axis=1) * [1.0, 1.0, 2.0]
+    means = (stress[:, :, first + 1 :] + stress[:, :, first:-1]) / 2.0
+    work = (means * increments).sum(axis=(2, 3))
+    # An elastic cycle does none, up to rounding.
+    scale = np.abs(stress).max(axis=(2, 3)) * np.abs(strain).max()
+    return np.asarray(work < -_ROUNDING * scale)
+
+
+def _directions(cells: int, rng: np.random.Generator) -> np.ndarray:
+    """Unit strains xx, yy, xy (n, 3), whose dilatation is a fifth of what chance would give."""
+    found = rng.standard_normal((cells, 3))
+    found[:, :2] -= 0.8 * found[:, :2].mean(axis=1, keepdims=True)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+if __name__ == "__main__":
+    main()
