@@ -74,7 +74,8 @@ class MaterialPoint(Short):
         The answer depends only on the strains that were accepted. Trials change nothing.
 
         Args:
-            strain: Mean strain tensor (3,) xx, yy, xy at the end of the step.
+            strain: Mean strain tensor (3,) xx, yy, xy at the end of the step; xy is half the
+                engineering shear strain.
 
         Returns:
             Mean stress (3,) xx, yy, xy [MPa], and its derivative (3, 3) by the strains xx, yy and
