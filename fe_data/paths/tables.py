@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fe_data.arrays import Floats, Short, keep_copies, numbers
 from fe_data.files.csv_rows import TableError
@@ -130,7 +131,7 @@ def save_paths(paths: Paths, path: Path) -> None:
     path = Path(path)
     if path.suffix != ".npz":
         raise ValueError(f"path = {str(path)!r:.200} must end in .npz")
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "inputs": paths.inputs,
         "strain": paths.strain.astype(np.float32),
         "stress": paths.stress.astype(np.float32),
@@ -174,7 +175,8 @@ def load_paths(source: str | Path) -> Paths:
         arrays = read_arrays(data, most_unpacked(len(data)))
         if _SETTINGS in arrays:
             settings = settings_from(json.loads(str(arrays[_SETTINGS])))
-        return Paths(*(_array(arrays, name) for name in _ARRAYS), settings=settings)
+        inputs, strain, stress = (_array(arrays, name) for name in _ARRAYS)
+        return Paths(inputs, strain, stress, settings)
     except FileNotFoundError:
         sets = ", ".join(sorted(file.stem for file in SHIPPED.glob("*.npz")))
         what = f"{str(source)!r:.200} is neither a file nor a set that comes with the package"
