@@ -67,7 +67,8 @@ def likely_prior(prior: Any, noise: Noise | StudentNoise, X: Array, y: Array) ->
     if prior is not None:
         return prior
     rows = _rows(X)
-    return fit_prior(X[rows], y[rows], noise)
+    # One component has a covariance matrix of all data.
+    return fit_prior(X[rows], y[rows], noise, n_data=len(X))
 
 
 def _rows(X: Array) -> Ints:

@@ -48,6 +48,7 @@ WIDTH = 1.15
 OF_HYPERPRIOR = 0.25
 UNLIKELY = 1e-9  # probability beyond which no point is drawn
 FEWEST = 16  # components of an average over hyper-parameters
+MEMORY = 1.25e8  # numbers in the covariance matrices of all components and outputs, 1 GB
 N_CHECK_POINTS = 64  # where mean and variance are compared
 AROUND = 1.25  # width of the box in which an average is kept, relative to that of the data
 NEGLIGIBLE = 1e-5  # weight of a point that is left out, relative to the largest
@@ -369,6 +370,10 @@ def representatives(
     # A moment may be zero at a place: the mean of data that contradict each other without noise.
     sizes = np.sqrt(rows**2 @ weights)
     rows /= np.where(sizes > 0.0, sizes, 1.0)[:, None]
+    if most == 1:
+        # The one whose moments are nearest to the averages.
+        away = np.sum((rows - (rows @ weights)[:, None]) ** 2, axis=0)
+        return seen[[np.argmin(away)]], np.ones(1)
     # Averages of the moments along their principal directions, and the sum of the weights.
     directions = np.linalg.svd((rows - (rows @ weights)[:, None]) * np.sqrt(weights))[0]
     few = np.vstack([np.ones(len(seen)), directions[:, : most - 1].T @ rows])
@@ -378,6 +383,12 @@ def representatives(
     # Where there are no more points, the others have weights of zero.
     kept = np.where(np.arange(most) < len(found), shares[chosen], 0.0)
     return seen[chosen], kept / kept.sum()
+
+
+def most_components(most: int, n_data: int, n_outputs: int) -> int:
+    """Return how many of `most` components have covariance matrices within MEMORY, at least one."""
+    # Each component has a matrix (N, N) for each output.
+    return int(np.clip(MEMORY / (n_outputs * n_data**2), 1, most))
 
 
 def moments_of(kernel: sk.Kernel, X: Array, solved: tuple[Array, Array], places: Array) -> Array:

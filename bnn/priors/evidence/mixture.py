@@ -33,7 +33,7 @@ from bnn.priors.evidence.laplace import (
 )
 from bnn.priors.evidence.trend import varying_inputs
 from bnn.priors.gaussian_process import GaussianProcessPrior
-from bnn.priors.hyperparameters import threads_for
+from bnn.priors.hyperparameters import most_components, threads_for
 from bnn.priors.kernels import RBF, Matern32, Matern52
 from bnn.priors.means import LinearMean
 from bnn.priors.mixture import MixturePrior
@@ -59,7 +59,6 @@ TAIL_ROUNDS = 4
 TAIL_STEPS = 8
 TAIL_SEARCH = 12
 COMPONENTS = 16  # most components of the prior
-MEMORY = 1.25e8  # numbers in the covariance matrices of all components
 STAGES = 3  # of the progress of an output, after its families: noise, families again, components
 
 
@@ -121,7 +120,8 @@ def fit_mixture(
         random_state: Seed of draws and starts, and of the data that are chosen.
 
     Returns:
-        The prior, with 16 components, fewer from 2,800 data on, and the noise: standard deviations
+        The prior, with 16 components, or as many as have covariance matrices of 1 GB together,
+        which are fewer from 2,800 data of one output on, and the noise: standard deviations
         (n_out,), a HeteroscedasticNoise or a StudentNoise.
 
     Raises:
@@ -156,7 +156,7 @@ def fit_mixture(
     u = (inputs - low) / width
     standard = StandardBasis(X[rows], ())
     basis = standard.values[:, varying]
-    most = int(np.clip(MEMORY / len(X) ** 2, 1, COMPONENTS))
+    most = most_components(COMPONENTS, *y.shape)
     noises = []
     kernels = []
     posteriors = []

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, as_data, check_kind, check_option
+from bnn._validation import Array, as_data, check_count, check_kind, check_option
 from bnn.noise import Noise, StudentNoise, checked_tails, covariance_at
 from bnn.noise.given import without_zeros
 from bnn.noise.student import bound
@@ -27,6 +27,7 @@ from bnn.priors.hyperparameters import (
     left_out,
     maximise,
     moments_of,
+    most_components,
     representatives,
     search_bar,
     threads_for,
@@ -55,6 +56,7 @@ def fit_prior(
     coefficient_variance: float | None = None,
     restarts: int = 8,
     random_state: int | None = 0,
+    n_data: int | None = None,
 ) -> MixturePrior | GaussianProcessPrior:
     """Estimate a Gaussian process prior with a linear mean and an RBF kernel for each output.
 
@@ -68,11 +70,12 @@ def fit_prior(
 
     Few data leave the variance k0_j and the length scales L_ji uncertain, and their values of
     largest evidence are overconfident. The default is an average: a mixture over 4 (n_in + 1)
-    values of (k0_j, L_ji), at least 16. They are chosen from an importance sample of 512 from their
-    posterior under a log-normal hyperprior, so that means and variances of f are those of all 512.
-    Their weights are divided by their evidence: conditioning the mixture on the data, as
-    `ExactPosterior` does, multiplies them by it. To compare priors by `log_evidence`, take those of
-    "maximum": such a mixture has seen the data, and its own evidence means nothing.
+    values of (k0_j, L_ji), at least 16, or as many as memory allows, see n_data. They are chosen
+    from an importance sample of 512 from their posterior under a log-normal hyperprior, so that
+    means and variances of f are those of all 512. Their weights are divided by their evidence:
+    conditioning the mixture on the data, as `ExactPosterior` does, multiplies them by it. To
+    compare priors by `log_evidence`, take those of "maximum": such a mixture has seen the data, and
+    its own evidence means nothing.
 
     Args:
         X: (N, n_in). An input that does not vary is left out: its length scale is infinite.
@@ -93,6 +96,9 @@ def fit_prior(
         restarts: Number of searches from random starts, each the best of 16 points, in addition to
             one from a default start.
         random_state: Seed of these starts.
+        n_data: Number of data that the prior will be given, where X are some of them; None takes N.
+            With n_data² n_out numbers in the covariances of a component, the components of an
+            average are so few that all these numbers take at most 1 GB, or one.
 
     Returns:
         A MixturePrior, or a GaussianProcessPrior for "maximum", with a kernel of all inputs for
@@ -129,9 +135,12 @@ def fit_prior(
     known = covariance_at(kept, inputs)
     if isinstance(kept, StudentNoise):
         known = _likely_tails(found, kept, inputs, values, random_state)
+    if n_data is not None:
+        check_count("n_data", n_data, len(inputs))
     more = 2 if estimate == "average" else 0
     with search_bar("prior", values.shape[1], restarts, more) as bar:
-        return _prior_given(*found, known, estimate, restarts, random_state, bar.update)
+        of_data = (n_data or len(inputs)) if estimate == "average" else None
+        return _prior_given(*found, known, of_data, restarts, random_state, bar.update)
 
 
 def _likely_tails(
@@ -165,7 +174,7 @@ def _likely_tails(
             bar.update()
         for known in starts:
             for _ in range(TAIL_ROUNDS):
-                prior = _prior_given(*found, known, "maximum", 0, seed, bar.update)
+                prior = _prior_given(*found, known, None, 0, seed, bar.update)
                 tails, known, factors = factors_of(prior, noise, X, y, known, TAIL_STEPS)
             assert isinstance(prior, GaussianProcessPrior)
             evidences = ProcessPosterior(prior, known, X, y).log_evidences
@@ -182,25 +191,29 @@ def _prior_given(
     trends: list[sk.Kernel | None],
     centre: Any,
     known: Array,
-    estimate: str,
+    n_data: int | None,
     restarts: int,
     seed: int | None,
     step: Callable[[], object],
 ) -> MixturePrior | GaussianProcessPrior:
-    """Return the prior of detrended data (N, n_out) for known covariances of the noise."""
+    """Return the prior of detrended data (N, n_out) for known covariances of the noise.
+
+    It is an average that is small enough for n_data, or the one of largest density for None.
+    """
     variances = np.einsum("...jj->j...", known)
     kernels: list[list[sk.Kernel]] = []
     shares: list[Array] = []
     with threads_for(len(X)):
         for column, trend, variance in zip(columns.T, trends, variances, strict=True):
-            density = density_of(X, column, trend, variance, hyperprior=estimate == "average")
+            density = density_of(X, column, trend, variance, hyperprior=n_data is not None)
             best = maximise(density, restarts, seed, step)
             points = best[None]
             weights = np.ones(1)
-            if estimate == "average":
+            if n_data is not None:
                 sample, logs, _ = importance_sample(density, best, seed)
                 step()
                 most = max(4 * len(best), FEWEST)
+                most = most_components(most, n_data, columns.shape[1])
                 moments = partial(_moments, density, trend, sample)
                 # A low-fidelity model may have no values beyond the data.
                 around = 1.0 if isinstance(centre, ModelMean) else AROUND
@@ -217,7 +230,7 @@ def _prior_given(
             shares.append(weights)
     # Component s has kernel s of each output.
     priors = [GaussianProcessPrior(centre, each, len(each)) for each in zip(*kernels, strict=True)]
-    if len(priors) == 1:
+    if n_data is None:
         return priors[0]
     return MixturePrior(priors, np.column_stack(shares))
 

@@ -8,7 +8,13 @@ from scipy.special import softmax
 
 from bnn import RBF, ExactPosterior, GaussianProcessPrior
 from bnn.priors.evidence import fit_noise, fit_prior
-from bnn.priors.hyperparameters import density_of, linear_trend, maximise
+from bnn.priors.hyperparameters import (
+    density_of,
+    linear_trend,
+    maximise,
+    most_components,
+    representatives,
+)
 
 PLAIN = {"mean_features": (), "intercept": False}
 
@@ -118,3 +124,26 @@ def test_time_of_evidence_and_of_predictions():
     print(f"evidence {evidence:.2f} s, 2,000 points {predictions:.1f} s")
     assert evidence < 5.0
     assert predictions < 10.0
+
+
+def test_components_take_a_gigabyte_at_most_up_to_the_permitted_rows():
+    for n_data in (1000, 3000, 5000, 10_000):
+        for n_outputs in (1, 2, 5):
+            found = most_components(28, n_data, n_outputs)
+            assert 1 <= found <= 28
+            assert found == 1 or 8 * found * n_outputs * n_data**2 <= 1e9
+    assert most_components(28, 2000, 1) == 28
+
+
+def test_a_single_representative_is_near_the_average():
+    """Of settings with means -1, 0.1 and 1 of equal weight the one in the middle."""
+    levels = np.array([-1.0, 0.1, 1.0])
+
+    def moments(s, places):
+        mean = np.full(len(places), levels[s])
+        return np.concatenate([mean, mean**2 + 0.5])
+
+    X = np.linspace(0.0, 1.0, 5)[:, None]
+    chosen, weights = representatives(X, moments, np.log(np.full(3, 1.0 / 3.0)), 1)
+    assert levels[chosen].tolist() == [0.1]
+    assert weights.tolist() == [1.0]

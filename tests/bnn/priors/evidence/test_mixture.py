@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import bnn
+from bnn.estimators import by_evidence
+from bnn.priors import hyperparameters
 from bnn.priors.evidence import fit_mixture, mixture
 from bnn.priors.evidence.families import Family
 from bnn.priors.evidence.laplace import some_rows
@@ -208,10 +210,16 @@ def test_units_are_no_rounding_errors():
 
 
 @FEW
-def test_many_data_have_few_components(monkeypatch):
-    monkeypatch.setattr(mixture, "MEMORY", 3.0 * 30**2)
+@pytest.mark.parametrize("noise", [None, "constant", "by_input"])
+def test_many_data_have_few_components(noise, monkeypatch):
+    """As many as fit into memory with all data, though the search has but some of these."""
+    monkeypatch.setattr(hyperparameters, "MEMORY", 3.0 * 30**2)
+    monkeypatch.setattr(by_evidence, "ROWS", 20)
     X = np.random.default_rng(0).uniform(size=(30, 1))
-    assert len(fit_mixture(X, np.sin(6.0 * X[:, 0]))[0].components) == 3
+    y = np.sin(6.0 * X[:, 0])
+    for outputs, expected in ((y, 3), (np.column_stack([y, y**2, y**3]), 1)):
+        model = bnn.ExactPosterior(noise=noise).fit(X, outputs)
+        assert len(model.prior_.components) == expected
 
 
 @pytest.mark.parametrize(
