@@ -68,6 +68,7 @@ VALUES = {
     "mean": Y + 0.1,
     "model": EXACT,
     "n": 2,
+    "n_data": 20,
     "n_features": 2,
     "n_inputs": 2,
     "n_members": 3,
