@@ -6,12 +6,14 @@ from typing import Any, NoReturn
 
 try:
     from fe_data.cli.main import main
+    from fe_data.progress import open_streams
 except ImportError as error:
     sys.exit(f"fe_data: {error}: pip install '.[fe]' in the checkout adds what commands need")
 
 
 def run(**options: Any) -> NoReturn:
     """End this process with a command; Ctrl-C ends the command once, further ones do nothing."""
+    open_streams()
     signal.signal(signal.SIGINT, _interrupt_once)
     sys.exit(main(**options))
 

@@ -183,7 +183,9 @@ def rve(
 @app.command()
 def compare(
     path: Dataset,
-    reference: Annotated[Path, Argument(metavar="REFERENCE.csv", help="table to compare with")],
+    reference: Annotated[
+        Path, Argument(parser=options.path, metavar="REFERENCE.csv", help="table to compare with")
+    ],
     tolerance: Annotated[
         float | None,
         Number(
@@ -239,7 +241,12 @@ def statistics(
 @app.command()
 def curves(
     path: Annotated[
-        Path, Argument(metavar="DIR", help="dataset folder, folder of `rve`, or shipped table")
+        Path,
+        Argument(
+            parser=options.path,
+            metavar="DIR",
+            help="dataset folder, folder of `rve`, or shipped table",
+        ),
     ],
     out: Annotated[
         Path, File(metavar="FILE", help=".csv, or .parquet, which needs pandas with pyarrow")
@@ -266,7 +273,9 @@ def curves(
 
 
 @app.command()
-def verify(folder: Annotated[Path, Argument(metavar="DIR", help="dataset folder")]) -> int:
+def verify(
+    folder: Annotated[Path, Argument(parser=options.path, metavar="DIR", help="dataset folder")],
+) -> int:
     """Check every record of a dataset folder. Its tables are checked against the records."""
     problems, counts = fe_data.verify(folder)
     print(*problems[:MAX_LINES], sep="\n", end="\n" if problems else "")
@@ -280,8 +289,12 @@ def verify(folder: Annotated[Path, Argument(metavar="DIR", help="dataset folder"
 
 @app.command()
 def import_authors(
-    source: Annotated[Path, Argument(metavar="PATH", help="a .pkl file, or a folder of them")],
-    out: Annotated[Path, Argument(metavar="OUT", help="folder for the CSV tables")],
+    source: Annotated[
+        Path, Argument(parser=options.path, metavar="PATH", help="a .pkl file, or a folder of them")
+    ],
+    out: Annotated[
+        Path, Argument(parser=options.path, metavar="OUT", help="folder for the CSV tables")
+    ],
 ) -> int:
     """Convert published .pkl tables to the CSV tables that notebooks read. Nothing is executed."""
     from fe_data.published.import_authors import import_tables

@@ -57,6 +57,8 @@ def parser(kind: Callable[[str], T], name: str) -> Callable[[str], T]:
 
 def path(text: str) -> Path:
     """A path. A text that begins with two dashes is an option whose path was forgotten."""
+    if not text:
+        raise typer.BadParameter("the path is empty: '.' is the current folder")
     if text.startswith("--"):
         raise typer.BadParameter(f"a path is missing before {text}")
     return Path(text)

@@ -19,7 +19,7 @@ from fe_data.files.csv_rows import TableError, read_rows
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
 from fe_data.files.writing import require_own, write_atomic
 from fe_data.progress import shown
-from fe_data.settings import require_kind
+from fe_data.settings import require_kind, require_path
 
 RESULT = "result.json"  # of a folder that `rve` wrote
 MAX_RESULT = 200_000_000  # bytes
@@ -193,8 +193,7 @@ def save_curves(curves: Curves, path: Path) -> None:
         ['index,increment,strain_xx,stress_xx_MPa', '0,0,0.0,0.0']
     """
     require_kind("curves", curves, Curves)
-    require_kind("path", path, str, Path)
-    path = Path(path)
+    path = require_path("path", path)
     if path.suffix == ".csv":
         beginning = BEGINNING
         lines = [",".join(curves._columns), *(",".join(map(repr, row)) for row in curves._rows())]
@@ -245,7 +244,7 @@ def load_curves(path: Path) -> Curves:
         >>> len(load_curves("fe_data/datasets/train_beta.csv").histories)
         50
     """
-    require_kind("path", path, str, Path)
+    path = require_path("path", path)
     if is_one_cell(path):
         return _of_one_cell(Path(path, RESULT))
     path = table_file(path)

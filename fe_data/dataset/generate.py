@@ -17,8 +17,15 @@ from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
 from fe_data.geometry.microstructure import require_packable
 from fe_data.loading import Loading
+from fe_data.progress import open_streams
 from fe_data.schema import INPUT_NAMES
-from fe_data.settings import Settings, require_integer, require_kind, require_parameters
+from fe_data.settings import (
+    Settings,
+    require_integer,
+    require_kind,
+    require_parameters,
+    require_path,
+)
 from fe_data.sparse.solver import chosen_solver
 
 MAX_JOBS = 4096
@@ -143,14 +150,14 @@ def generate(
         >>> bool((table.inputs == design.inputs).all())
         True
     """
+    open_streams()
     require_kind("design", design, Design)
     require_kind("settings", settings, Settings)
-    require_kind("folder", folder, str, Path)
+    folder = require_path("folder", folder)
     require_kind("dask", dask, str, NoneType)
     require_kind("anisotropy", anisotropy, bool)
     require_kind("retry_failed", retry_failed, bool)
     require_kind("silent", silent, bool)
-    folder = Path(folder)
     shard = _checked_shard(shard)
     jobs = require_integer("jobs", jobs, 1, MAX_JOBS)
     if loading is not None:

@@ -27,7 +27,7 @@ from fe_data.schema import (
     outputs_among,
     required_outputs,
 )
-from fe_data.settings import Inputs, checked_inputs, require_kind
+from fe_data.settings import Inputs, checked_inputs, require_kind, require_path
 
 Numbers = NDArray[np.int64]
 TABLE = "dataset.csv"  # the table of a dataset folder
@@ -285,8 +285,7 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
 
 def table_file(path: Path) -> Path:
     """The file of a table, also for a dataset folder that contains it."""
-    require_kind("path", path, str, Path)
-    path = Path(path)
+    path = require_path("path", path)
     if not path.is_dir():
         return path
     if not (path / TABLE).exists():

@@ -16,7 +16,7 @@ from fe_data.dataset.design import digest_inputs, retry_seed, seed_of
 from fe_data.files.reading import UnusualFile, read_file
 from fe_data.progress import shown
 from fe_data.schema import INPUT_NAMES
-from fe_data.settings import require_kind
+from fe_data.settings import require_path
 
 MAX_ROW = 10_000  # bytes of a sample in a table, reasons of failures included
 
@@ -38,8 +38,7 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
         >>> problems
         ['... is not a dataset folder: it has no config.json']
     """
-    require_kind("folder", folder, str, Path)
-    folder = Path(folder)
+    folder = require_path("folder", folder)
     try:
         config = storage.load_config(folder)
     except ValueError as error:

@@ -15,7 +15,7 @@ from fe_data.mechanics.elements import Elements, strain_at_points
 from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import LoadStep, RVESolution
 from fe_data.progress import shown
-from fe_data.settings import require_kind
+from fe_data.settings import require_kind, require_path
 
 ENDING = ".xdmf"
 BEGINNING = rb".*<Xdmf Version=.3\.0.>\s*<Domain>\s*<Grid Name=.cell. GridType=.Collection."
@@ -51,8 +51,7 @@ def save_fields(rve: RVESolution, path: Path) -> None:
         ['cell.bin', 'cell.xdmf']
     """
     require_kind("rve", rve, RVESolution)
-    require_kind("path", path, str, Path)
-    path = Path(path)
+    path = require_path("path", path)
     if path.suffix != ENDING:
         raise ValueError(f"path = {str(path)!r:.200} must end in {ENDING}")
     require_own(path, BEGINNING)

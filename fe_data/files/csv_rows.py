@@ -17,7 +17,7 @@ import numpy as np
 from fe_data.arrays import Floats
 from fe_data.files.reading import UnusualFile, most_unpacked, naming, open_stream, read_file
 from fe_data.progress import shown
-from fe_data.settings import require_integer, require_kind
+from fe_data.settings import require_integer, require_path
 
 Row = dict[str, str]
 MAX_PROBLEMS = 20  # listed in one message; the rest is counted
@@ -87,8 +87,7 @@ def read_rows(
     Raises:
         TableError: If the file cannot be read, has no rows, or its columns are not as required.
     """
-    require_kind("path", path, str, Path)
-    path = Path(path)
+    path = require_path("path", path)
     row = None
     try:
         with _opened(path) as file:

@@ -16,6 +16,7 @@ settings of JIT  get_parameters (0.5)      get_options          =               
 import contextlib
 import fcntl
 import logging
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,7 +30,11 @@ from fe_data.arrays import Floats, Ints, Short
 from fe_data.geometry.mesh import Mesh
 
 # Importing dolfinx turns all warnings of the process into lines of a log (ffcx): taken back below.
+# It also reads the words of the command line, which it cannot where one is no text in the locale,
+# such as a path with an accent in a locale of ASCII.
 _show_warning = warnings.showwarning
+_words = sys.argv
+sys.argv = [""]
 try:
     import basix
     import dolfinx
@@ -39,6 +44,8 @@ try:
     from mpi4py import MPI
 except ImportError as error:
     raise ImportError(f"{error}: setup.sh adds dolfinx, from conda-forge or apt") from None
+finally:
+    sys.argv = _words
 
 if warnings.showwarning is not _show_warning:
     logging.captureWarnings(False)
@@ -129,7 +136,7 @@ def _compilation() -> Iterator[None]:
     with (cache / ".lock").open("ab") as lock, warnings.catch_warnings():
         with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(lock, fcntl.LOCK_EX)
-        before = set(cache.glob("*.c"))
+        before = set(cache.glob("*.c*"))
         logged = logging.root.manager.disable
         logging.disable(max(logged, logging.INFO))  # the lines of the C compiler
         # The form compiler of dolfinx 0.5 calls what NumPy 1.25 deprecated, and closes no files.
@@ -138,12 +145,21 @@ def _compilation() -> Iterator[None]:
         try:
             yield
         except BaseException:
-            for source in set(cache.glob("*.c")) - before:
-                if not source.with_suffix(".c.cached").exists():
-                    source.unlink(missing_ok=True)
+            _remove_unfinished(set(cache.glob("*.c*")) - before)
             raise
         finally:
             logging.disable(logged)
+
+
+def _remove_unfinished(files: set[Path]) -> None:
+    """Delete a source without its mark that it is compiled, and a mark without its source."""
+    marks = {file for file in files if file.suffix == ".cached"}
+    sources = {file for file in files if file.suffix == ".c"}
+    finished = sources & {mark.with_suffix("") for mark in marks}
+    for file in sources - finished | {
+        mark for mark in marks if mark.with_suffix("") not in finished
+    }:
+        file.unlink(missing_ok=True)
 
 
 @_compilation()

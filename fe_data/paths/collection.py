@@ -15,7 +15,7 @@ from fe_data.files.reading import read_file
 from fe_data.paths.tables import Paths, settings_from
 from fe_data.progress import shown
 from fe_data.schema import INPUT_NAMES
-from fe_data.settings import require_kind
+from fe_data.settings import require_path
 
 _IN_PLANE = [0, 1, 3]  # xx, yy and xy among the components xx, yy, zz, xy of a record
 
@@ -47,8 +47,7 @@ def collect_paths(folder: Path) -> Paths:
         ...     collect_paths(folder).stress.shape
         (1, 2, 3, 3)
     """
-    require_kind("folder", folder, str, Path)
-    folder = Path(folder)
+    folder = require_path("folder", folder)
     try:
         config = load_config(folder)
         settings = settings_from(config["settings"])

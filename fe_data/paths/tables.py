@@ -16,7 +16,7 @@ from fe_data.files.writing import write_atomic
 from fe_data.loading import AXES
 from fe_data.paths.design import PATH_SETS, SHIPPED_SETTINGS
 from fe_data.schema import INPUT_NAMES
-from fe_data.settings import Settings, checked_inputs, require_kind
+from fe_data.settings import Settings, checked_inputs, require_kind, require_path
 
 SHIPPED = Path(__file__).parents[1] / "datasets" / "paths"
 MAX_FILE = 500_000_000  # bytes
@@ -127,8 +127,7 @@ def save_paths(paths: Paths, path: Path) -> None:
         True
     """
     require_kind("paths", paths, Paths)
-    require_kind("path", path, str, Path)
-    path = Path(path)
+    path = require_path("path", path)
     if path.suffix != ".npz":
         raise ValueError(f"path = {str(path)!r:.200} must end in .npz")
     arrays: dict[str, NDArray[Any]] = {
@@ -164,8 +163,7 @@ def load_paths(source: str | Path) -> Paths:
         >>> walks.mean_stress.shape  # of 500 inputs, xx, yy, xy after each of 100 increments
         (500, 100, 3)
     """
-    require_kind("source", source, str, Path)
-    path = Path(source)
+    path = require_path("source", source)
     settings = None
     if isinstance(source, str) and source in PATH_SETS:
         path = SHIPPED / f"{source}.npz"

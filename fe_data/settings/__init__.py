@@ -7,6 +7,7 @@ from fe_data.settings.checks import (
     require_between,
     require_integer,
     require_kind,
+    require_path,
 )
 from fe_data.settings.hardening import HardeningTable
 from fe_data.settings.simulation import Inputs, Settings, require_c, require_parameters
@@ -23,4 +24,5 @@ __all__ = [
     "require_integer",
     "require_kind",
     "require_parameters",
+    "require_path",
 ]

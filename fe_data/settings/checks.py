@@ -1,6 +1,7 @@
 """Refusals of what a user gives: each names the field, the value and what is allowed."""
 
 import operator
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +43,14 @@ def require_kind(name: str, value: object, *kinds: type) -> None:
     if not isinstance(value, kinds):
         allowed = " or ".join(kind.__name__ for kind in kinds)
         raise TypeError(f"{name} = {value!r:.60} must be of type {allowed}")
+
+
+def require_path(name: str, value: object) -> Path:
+    """The value as a path; an empty text, which Python takes for the current folder, is refused."""
+    require_kind(name, value, str, Path)
+    if value == "":
+        raise ValueError(f"{name} = '' is empty: '.' is the current folder")
+    return Path(value)  # type: ignore[arg-type]
 
 
 def in_percent(strain: float, largest: float) -> str:

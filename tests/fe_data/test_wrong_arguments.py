@@ -249,3 +249,24 @@ def test_truth_values_imaginary_parts_durations_and_masks_are_no_numbers(name, a
     for wrong in (true, true.tolist(), imaginary, imaginary.tolist(), hidden, duration):
         with pytest.raises((ValueError, TypeError), match=rf"\b{argument}\b"):
             function(**valid | {argument: wrong})
+
+
+WITH_PATHS = [
+    ("generate", "folder"),
+    ("save_curves", "path"),
+    ("save_paths", "path"),
+    ("save_fields", "path"),
+    ("load_table", "path"),
+    ("load_paths", "source"),
+    ("collect_paths", "folder"),
+]
+
+
+@pytest.mark.parametrize(("name", "argument"), WITH_PATHS)
+def test_an_empty_path_is_not_the_current_folder(name, argument, tmp_path, monkeypatch):
+    _, valid = CALLS[name](tmp_path)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(ValueError, match=f"{argument} = '' is empty"):
+        getattr(fe_data, name)(**valid | {argument: ""})
+    assert not list(Path().iterdir())

@@ -147,6 +147,8 @@ BAD_COMMANDS = [
     ("generate --out {}", "give either a design ("),
     ("generate noise --inputs x.csv --out {}", "give either a design ("),
     ("generate beta --out {}", "name = 'beta' is no design"),
+    ("generate noise --out=", "'--out': the path is empty: '.' is the current folder"),
+    ("rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --out=", "'--out': the path is empty"),
     ("generate --out --jobs 2 noise", "'--out': a path is missing before --jobs"),
     (f"{GENERATE} --dask tcp://x --jobs 2", "--jobs counts local processes"),
     ("generate --inputs missing.csv --out {}", "No such file or directory: missing.csv"),
@@ -199,6 +201,27 @@ def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys):
         assert message.replace("{}", str(tmp_path)) in err, command
         assert err.count("\n") == 1, command
         assert contents(tmp_path) == before, command
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_lose_no_sample(tmp_path, closed):
+    command = [sys.executable, "-m", "tests.fe_data.analytic_cell", "generate", "train_uniform"]
+    command += ["--out", str(tmp_path), "--increments", "4", "--jobs", "2", "--count", "4"]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *command], cwd=ROOT, check=False
+    )
+    assert done.returncode == 0
+    assert len(load_table(tmp_path)) == 4
+
+
+def test_words_that_are_no_text_in_the_locale_do_not_reach_dolfinx():
+    """In a locale of ASCII a letter with an accent is no text, and dolfinx reads all words."""
+    ascii_alone = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    code = "import sys, fe_data.geometry.domain; assert sys.argv[1:] == ['f\\udcc3\\udcb6lder']"
+    command = [sys.executable, "-c", code, "földer".encode()]
+    assert (
+        subprocess.run(command, cwd=ROOT, env=os.environ | ascii_alone, check=False).returncode == 0
+    )
 
 
 def start(folder):

@@ -95,3 +95,20 @@ def test_warnings_stay_warnings():
         "assert warnings.showwarning is shown",
     ]
     subprocess.run([sys.executable, "-c", "; ".join(program)], check=True)
+
+
+def test_a_compilation_that_fails_late_leaves_no_mark_that_it_is_done(cache):
+    """In a locale of ASCII the mark was there before its text could not be written."""
+    (cache / "old.c").touch()
+    (cache / "old.c.cached").touch()
+
+    @domain._compilation()
+    def fail():
+        for name in ("done.c", "done.c.cached", "marked.c.cached", "source.c"):
+            (cache / name).touch()
+        "\udcc3".encode()
+
+    with pytest.raises(UnicodeEncodeError):
+        fail()
+    left = sorted(path.name for path in cache.iterdir() if path.suffix in (".c", ".cached"))
+    assert left == ["done.c", "done.c.cached", "old.c", "old.c.cached"]
