@@ -3,15 +3,16 @@
 import re
 from collections.abc import Iterable
 
-# Keywords of C23 and C++20, and names that compilers define or call in every program.
+# Keywords of C23 and C++26, and names that compilers define or call in every program.
 KEYWORDS = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await co_return
-co_yield compl concept const const_cast consteval constexpr constinit continue decltype default
-delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline
-int linux long main mutable namespace new noexcept not not_eq nullptr operator or or_eq private
-protected public register reinterpret_cast requires restrict return short signed sizeof static
-static_assert static_cast std struct switch template this thread_local throw true try typedef typeid
-typename typeof typeof_unqual union unix unsigned using virtual void volatile while xor xor_eq
+co_yield compl concept const const_cast consteval constexpr constinit continue contract_assert
+countof decltype default delete do double dynamic_cast else enum explicit export extern false float
+for friend goto if import inline int linux long main module mutable namespace new noexcept not
+not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
+restrict return short signed sizeof static static_assert static_cast std struct switch synchronized
+template this thread_local throw true try typedef typeid typename typeof typeof_unqual union unix
+unreachable unsigned using virtual void volatile while xor xor_eq
 """
 # Functions of math.h and complex.h in C23, Unix and gcc, which exist for each floating-point type.
 MATHEMATICS = """
@@ -56,15 +57,59 @@ tmpfile tmpnam toascii tolower toupper towctrans towlower towupper uint ulong un
 vfprintf vfscanf vfwprintf vfwscanf vprintf vscanf vsnprintf vsprintf vsscanf vswprintf vswscanf
 vwprintf vwscanf wcrtomb wctob wctomb wctrans wctype wprintf wscanf
 """
+# Functions and variables of POSIX.1-2008, which every program on Unix is linked with.
+POSIX = """
+a64l accept access alarm alphasort asctime_r bind catclose catgets catopen cfgetispeed cfgetospeed
+cfsetispeed cfsetospeed chdir chmod chown close closedir closelog confstr connect creat ctermid
+ctime_r daylight dirfd dirname dlclose dlerror dlopen dlsym dprintf drand48 dup dup2 dup3 duplocale
+endgrent endhostent endnetent endprotoent endpwent endservent endutxent environ erand48 faccessat
+fchdir fchmod fchmodat fchown fchownat fcntl fdatasync fdopen fdopendir fexecve fileno flockfile
+fmemopen fmtmsg fnmatch fpathconf freeaddrinfo freelocale fseeko fstat fstatat fstatvfs fsync ftello
+ftok ftruncate ftrylockfile ftw funlockfile futimens gai_strerror getaddrinfo getc_unlocked
+getchar_unlocked getcwd getdate getdate_err getdelim getegid geteuid getgid getgrent getgrgid
+getgrgid_r getgrnam getgrnam_r getgroups gethostbyaddr gethostbyname gethostent gethostid
+gethostname getitimer getline getlogin getlogin_r getnameinfo getnetbyaddr getnetbyname getnetent
+getopt getpeername getpgid getpgrp getpid getppid getpriority getprotobyname getprotobynumber
+getprotoent getpwent getpwnam getpwnam_r getpwuid getpwuid_r getrlimit getrusage gets getservbyname
+getservbyport getservent getsid getsockname getsockopt getsubopt gettimeofday getuid getutxent
+getutxid getutxline glob globfree grantpt hcreate hdestroy hsearch htonl htons iconv iconv_close
+iconv_open if_freenameindex if_indextoname if_nameindex if_nametoindex in6addr_any in6addr_loopback
+inet_lnaof inet_makeaddr inet_netof inet_network inet_ntoa inet_ntop inet_pton initstate insque
+isalnum_l isalpha_l isatty isblank_l iscntrl_l isdigit_l isgraph_l islower_l isprint_l ispunct_l
+isspace_l isupper_l iswalnum_l iswalpha_l iswblank_l iswcntrl_l iswctype_l iswdigit_l iswgraph_l
+iswlower_l iswprint_l iswpunct_l iswspace_l iswupper_l iswxdigit_l isxdigit_l jrand48 kill killpg
+l64a lchown lcong48 lfind link linkat listen lockf lrand48 lsearch lseek lstat mbsnrtowcs mkdir
+mkdirat mkdtemp mkfifo mkfifoat mknod mknodat mkstemp mlock mlockall mmap mprotect mrand48 msgctl
+msgget msgrcv msgsnd msync munlock munlockall munmap nanosleep newlocale nftw nice nl_langinfo
+nl_langinfo_l nrand48 ntohl ntohs open open_memstream open_wmemstream openat opendir openlog optarg
+opterr optind optopt pathconf pause pclose pipe pipe2 poll popen pread pselect psiginfo psignal
+ptsname putenv pututxline pwrite rand_r random re_syntax_options read readdir readdir_r readlink
+readlinkat readv realpath recv recvfrom recvmsg regerror regexec regfree remque renameat rewinddir
+rmdir scandir seed48 seekdir select semctl semget semop send sendmsg sendto setegid setenv seteuid
+setgid setgrent sethostent setitimer setlogmask setnetent setpgid setpgrp setpriority setprotoent
+setpwent setregid setreuid setrlimit setservent setsid setsockopt setstate setuid setutxent shmat
+shmctl shmdt shmget shutdown sigaction sigaddset sigaltstack sigdelset sigemptyset sigfillset
+sighold sigignore siginterrupt sigismember siglongjmp sigpause sigpending sigprocmask sigqueue
+sigrelse sigset sigsuspend sigtimedwait sigwait sigwaitinfo sleep sockatmark socket socketpair
+srand48 srandom stat statvfs strcasecmp_l strcoll_l strerror_l strerror_r strfmon_l strftime_l
+strncasecmp_l strptime strsignal strtok_r strxfrm_l swab symlink symlinkat sync sysconf syslog
+tcdrain tcflow tcflush tcgetattr tcgetpgrp tcgetsid tcsendbreak tcsetattr tcsetpgrp tdelete telldir
+tempnam tfind times timezone tolower_l toupper_l towctrans_l towlower_l towupper_l truncate tsearch
+ttyname ttyname_r twalk tzname tzset ulimit umask uname unlink unlinkat unlockpt unsetenv uselocale
+utime utimensat utimes vdprintf wait waitid waitpid wcpcpy wcpncpy wctrans_l wctype_l wcwidth
+wordexp wordfree write writev
+"""
 TYPES = "f", "l", "f16", "f32", "f32x", "f64", "f64x", "f128", "d32", "d64", "d128"
-WORDS = {*KEYWORDS.split(), *LIBRARY.split()}
+WORDS = {*KEYWORDS.split(), *LIBRARY.split(), *POSIX.split()}
 WORDS |= {word + kind for word in MATHEMATICS.split() for kind in ("", *TYPES)}
 # Macros of math.h and stdlib.h, further functions of math.h, and patterns reserved by C and POSIX.
 FAMILIES = re.compile(
     r"(EXIT|FP|HUGE_VAL|M|MATH|SNAN)_\w*|HUGE_VAL[FL]?|INFINITY|MAXFLOAT|NAN|SNAN(F|L|F[0-9]+X?)?"
     r"|NULL|EOF|BUFSIZ|[A-Z]+_(MAX|MIN|BIT|WIDTH|EPSILON|DIG|EVAL_METHOD|RADIX|ROUNDS)"
     r"|f(32|64)x?(add|div|fma|mul|sqrt|sub)f(32|64|128)x?|lgammaf[0-9]+x?_r"
-    r"|(atomic|cnd|mtx|thrd|tss)_\w*|wcs[a-z]\w*|wmem\w*|\w+_t"
+    r"|(atomic|ckd|cnd|memory_order|mtx|stdc|thrd|tss|va)_\w*|wcs[a-z]\w*|wmem\w*|\w+_t"
+    r"|(strto|strfrom)d(32|64|128)|U?INT[0-9]+_C|U?INTMAX_C|(PRI|SCN)[a-zX]\w*|SIG_?[A-Z]\w*"
+    r"|(aio|clock|lio|mq|posix|pthread|sched|sem|shm|timer)_\w*"
 )
 
 
