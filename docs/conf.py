@@ -76,6 +76,7 @@ def complete(app, name, source):
         source[0] += sections()
     if name == "docs/playground":
         data = (ROOT / "docs" / "playground" / "surrogate.json").read_text(encoding="utf-8")
+        data = data.replace("<", r"\u003c")  # no text in it can end the element
         scripts = "".join(f'<script src="../_static/{each}.js"></script>' for each in SCRIPTS)
         source[0] += (
             f'\n<script type="application/json" id="surrogate">{data}</script>\n{scripts}\n'

@@ -11,7 +11,7 @@ parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--paths", type=int, default=100, help="simulated walks to learn from")
 parser.add_argument("--members", type=int, default=20, help="members of the surrogate")
 parser.add_argument("--steps", type=int, default=5, help="steps to each of the three ends")
-parser.add_argument("--no-fe2", action="store_true", help="leave out FE², which takes minutes")
+parser.add_argument("--no-fe2", action="store_true", help="leave out FE2, which takes minutes")
 parser.add_argument("--out", type=Path, default=Path("cyclic_plate.png"), help="picture")
 options = parser.parse_args()
 

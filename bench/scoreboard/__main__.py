@@ -23,6 +23,8 @@ PAGES = [
 
 def main() -> None:
     """Run what is not done yet, then write the tables and the picture."""
+    for stream in (sys.stdout, sys.stderr):  # "±" is printed in any locale, as \xb1 where need be
+        stream.reconfigure(errors="backslashreplace")
     parser = _parser()
     given = parser.parse_args()
     if given.splits < 1:

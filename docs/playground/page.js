@@ -4,7 +4,7 @@
 document.addEventListener("DOMContentLoaded", () => {
   const root = document.getElementById("playground");
   if (!root) return;
-  const model = JSON.parse(document.getElementById("surrogate").textContent);
+  const model = surrogate.parse(document.getElementById("surrogate").textContent);
   const NAMES = Object.keys(model.ensembles);
   const SHOWN = 5; // nearest cells
   const query = (selector) => root.querySelector(selector);

@@ -2,6 +2,15 @@
 // Networks and a Gaussian process in plain JavaScript, as `bnn` computes them in Python.
 
 const surrogate = (() => {
+  const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+  const escaped = (value) =>
+    typeof value === "string" ? value.replace(/[&<>"']/g, (each) => ENTITIES[each]) : value;
+
+  /** The networks of a JSON text, whose words and symbols the page puts into its HTML. */
+  function parse(text) {
+    return JSON.parse(text, (_, value) => escaped(value));
+  }
+
   /** Single-precision numbers of a base64 text. */
   function numbers(text) {
     const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
@@ -122,7 +131,7 @@ const surrogate = (() => {
     return { mean, std };
   }
 
-  return { predict, outside, nearest, posterior };
+  return { parse, predict, outside, nearest, posterior };
 })();
 
 if (typeof module !== "undefined") module.exports = surrogate; // for the tests, in node

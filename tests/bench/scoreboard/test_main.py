@@ -1,9 +1,12 @@
 import json
+import os
+import subprocess
 import sys
 
 import pytest
 
 from bench.scoreboard.__main__ import main
+from figures.pipeline.paths import ROOT
 
 
 @pytest.fixture
@@ -51,6 +54,14 @@ def test_what_does_not_exist_is_refused_before_anything_runs(call, capsys, words
     with pytest.raises(SystemExit, match="2"):
         call(*words)
     assert message in capsys.readouterr().err
+
+
+def test_help_is_printed_in_any_locale():
+    ascii_only = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    command = [sys.executable, "-m", "bench.scoreboard", "--help"]
+    ended = subprocess.run(command, env=os.environ | ascii_only, cwd=ROOT, capture_output=True)
+    assert ended.returncode == 0
+    assert rb"Problems \xd7 estimators" in ended.stdout
 
 
 def test_own_sets_are_kept_from_the_guides(monkeypatch, folder, capsys):
