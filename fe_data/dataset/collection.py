@@ -16,7 +16,7 @@ from fe_data.dataset import record
 from fe_data.dataset.record import DamagedRecord
 from fe_data.dataset.storage import FAILURES, PROVENANCE, TABLE, record_path
 from fe_data.dataset.table import PATH_COLUMNS, STATUSES, format_row, table_columns
-from fe_data.dataset.worker import UNEXPECTED
+from fe_data.dataset.worker import DIED, UNEXPECTED
 from fe_data.errors import FitError
 from fe_data.files.reading import UnusualFile, read_file
 from fe_data.schema import (
@@ -92,9 +92,10 @@ def is_done(folder: Path, index: int, config_digest: str, retry_failed: bool = F
     # The cause of an unexpected error may be the machine and not the sample.
     if any(reason.startswith(UNEXPECTED) for reason in reasons):
         return False
-    # A sample whose curve cannot be fitted keeps its other outputs, which older records lack.
-    lost = any(reason.startswith(FitError.__name__) for reason in reasons)
-    return header["status"] != "failed" or not (retry_failed or lost)
+    # So may that of dead workers. A sample whose curve cannot be fitted keeps its other outputs,
+    # which older records lack.
+    again = any(reason.startswith((DIED, FitError.__name__)) for reason in reasons)
+    return header["status"] != "failed" or not (retry_failed or again)
 
 
 def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Collection:

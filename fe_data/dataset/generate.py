@@ -110,7 +110,8 @@ def generate(
         design: Inputs and seeds of all samples.
         settings: Settings of every simulation.
         folder: Dataset folder, made when missing; samples that are there already are kept, but for
-            those that failed by an unexpected error, whose cause may have been the machine.
+            those that failed by an unexpected error or the death of their worker, whose cause may
+            have been the machine.
         loading: A path for all samples, or paths that the samples take in turn; None is the
             loading of the paper. With paths, records hold the averaged curves and the path, and the
             table has the number of the path instead of effective properties.
@@ -294,7 +295,12 @@ class _Run:
                     self._run_tasks(run, [worker.Task(sample, tuple(failed))])
                     return
             seed = worker.attempt_seed(sample, attempt)
-            failed.append(worker.Attempt(seed, "the worker process died"))
+            failed.append(worker.Attempt(seed, worker.DIED))
+        try:
+            for _ in run(self.job.require_working, [None]):
+                pass
+        except WorkerDied:
+            raise worker.unusable(worker.DIED) from None
         self._save(*worker.encode_result(self.job, sample, failed, None, 0.0))
 
     def _save(self, index: int, data: bytes) -> None:

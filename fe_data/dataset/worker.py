@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 MAX_ATTEMPTS = 2
 UNEXPECTED = "unexpected "  # begins the reason of an error that no rule of the simulation expects
+DIED = "the worker process died"  # the reason of a sample that takes its process down
 # An RVE that can be simulated in a tenth of a second wherever anything can
 _KNOWN_INPUTS = Inputs(vf=0.2, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
 _KNOWN_SETTINGS = Settings(n_fibres=1, resolution=2.0, increments=10)
 # Threads of one Dask worker share a process, and neither gmsh nor PETSc can run twice in one.
-_one_sample_at_a_time = threading.Lock()
+_one_sample_at_a_time = threading.RLock()
 # Inputs, seed or given fibres, settings and, on a path, loading
 Simulator = Callable[..., "RVEResult"]
 
@@ -87,9 +88,21 @@ class Job:
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{place.name}, line {place.lineno}"
             text = f"{UNEXPECTED}{type(error).__name__} in {where}: {error}"
-        if simulator in (_finite_element_cell, cell_with_anisotropy):
-            _require_working(simulator)
+        self.require_working()
         return None, " ".join(text.split())[:500]
+
+    def require_working(self, _: object = None) -> None:
+        """Raise an OSError, which is of the machine, if a known RVE cannot be simulated either."""
+        simulator = self.simulator or _finite_element_cell
+        if simulator not in (_finite_element_cell, cell_with_anisotropy):
+            return
+        try:
+            with _one_sample_at_a_time:
+                simulator(_KNOWN_INPUTS, 0, _KNOWN_SETTINGS)
+        except (OSError, MemoryError, ImportError):
+            raise
+        except Exception as error:
+            raise unusable(f"{type(error).__name__}: {error}") from error
 
 
 def _finite_element_cell(
@@ -120,15 +133,9 @@ def cell_with_anisotropy(
     return dataclasses.replace(result, effective=result.effective | further)
 
 
-def _require_working(simulator: Simulator) -> None:
-    """Blame the machine for a failure if it cannot simulate a known RVE either."""
-    try:
-        simulator(_KNOWN_INPUTS, 0, _KNOWN_SETTINGS)
-    except (OSError, MemoryError, ImportError):
-        raise
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise OSError(f"no RVE can be simulated on this machine ({reason:.300})") from error
+def unusable(reason: str) -> OSError:
+    """The error of a machine whose solver does not work."""
+    return OSError(f"no RVE can be simulated on this machine ({reason:.300})")
 
 
 def attempts_at(sample: Sample) -> int:

@@ -1,5 +1,6 @@
 """A dataset is a function of its design, settings and seed, whatever happens while it is made."""
 
+import contextlib
 import dataclasses
 import errno
 import hashlib
@@ -22,9 +23,11 @@ from fe_data.__main__ import main
 from fe_data.dataset import executors, generate, record, storage
 from fe_data.dataset.curves import load_curves
 from fe_data.dataset.design import Design, digest_inputs, named_design, retry_seed
+from fe_data.dataset.executors import WorkerDied
 from fe_data.dataset.generate import Interrupted, Stopped
 from fe_data.dataset.table import load_table
 from fe_data.dataset.verify import verify
+from fe_data.dataset.worker import Task
 from fe_data.errors import FitError, MeshError
 from fe_data.mechanics import rve
 from fe_data.settings import Settings
@@ -292,6 +295,36 @@ def test_a_solver_that_does_not_work_ends_the_run_and_records_nothing(
     assert not list((tmp_path / storage.RECORDS).rglob("*.npz"))
     summary = generate.generate(design, COARSE, tmp_path, **choices)
     assert summary.counts == {"ok": 2, "retried": 0, "failed": 0}
+
+
+@pytest.mark.parametrize("all_die", [True, False])
+def test_dead_workers_are_blamed_on_the_machine_where_a_known_rve_kills_them_too(
+    tmp_path, monkeypatch, all_die
+):
+    """As on a processor that lacks an instruction, or with too little memory for any RVE."""
+
+    @contextlib.contextmanager
+    def dying(_):
+        def run(function, tasks):
+            for task in tasks:
+                if all_die or isinstance(task, Task):
+                    raise WorkerDied([task])
+                yield function(task)
+
+        yield run
+
+    design = named_design("train_beta", 3, count=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(executors, "local_workers", dying)
+        if all_die:
+            with pytest.raises(Stopped, match=r"on this machine \(the worker process died\)"):
+                generate.generate(design, COARSE, tmp_path, silent=True)
+            assert not list((tmp_path / storage.RECORDS).rglob("*.npz"))
+        else:
+            summary = generate.generate(design, COARSE, tmp_path, silent=True)
+            assert summary.counts["failed"] == 2
+    again = generate.generate(design, COARSE, tmp_path, silent=True)
+    assert (again.simulated, again.counts["ok"]) == (2, 2)
 
 
 @pytest.mark.usefixtures("in_this_process")
