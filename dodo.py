@@ -58,6 +58,7 @@ except (ValueError, FileNotFoundError) as error:
 OUT = ROOT / "figures" / RUN
 DOIT_CONFIG = {
     "reporter": actions.Reporter,
+    "check_file_uptodate": actions.Contents,
     "num_process": min(AT_ONCE, JOBS),
     "par_type": "thread",
 }

@@ -117,10 +117,7 @@ class ExactPosterior(PredictiveRegressor):
             raise ValueError(f"prior = {prior!r:.60}: {needed}")
         if prior is not None and n_outputs != prior.n_outputs:
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
-        if len(X) > MOST_ROWS:
-            needed = f"must be at most {MOST_ROWS} for an exact posterior, which costs O(N³)"
-            instead = "take some of them, or networks, as AnchoredEnsemble does"
-            raise ValueError(f"X has {len(X)} rows: {needed}; {instead}")
+        _check_rows("X", X)
         warn_of_constant(X)
         prior, noise = likely_model(prior, self.noise_ if keep_prior else self.noise, X, y)
         kept: Covariance | StudentNoise
@@ -169,6 +166,7 @@ class ExactPosterior(PredictiveRegressor):
         if not isinstance(self.prior_, Prior):
             raise ValueError(f"prior_ is a {type(self.prior_).__name__}")
         X = as_points("X_", self.X_)
+        _check_rows("X_", X)  # a small file may hold many equal rows
         y = as_columns("y_", as_finite("y_", self.y_), len(X))
         if self.y_ndim_ not in (1, 2) or y.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y_ has {y.shape[1]} outputs and y_ndim_ is {self.y_ndim_!r}")
@@ -297,3 +295,11 @@ def _contradiction(X: Array, y: Array, nugget: float) -> str:
     first, second = sorted(order[found[0] : found[0] + 2])
     rows = f"; rows {first} and {second} have equal inputs, but {y[first]:.6g} and {y[second]:.6g}"
     return f"{rows}: they contradict each other without noise, give its size or noise=None"
+
+
+def _check_rows(name: str, X: Array) -> None:
+    """Raise ValueError if there are too many rows for their covariance matrix."""
+    if len(X) > MOST_ROWS:
+        needed = f"must be at most {MOST_ROWS} for an exact posterior, which costs O(N³)"
+        instead = "take some of them, or networks, as AnchoredEnsemble does"
+        raise ValueError(f"{name} has {len(X)} rows: {needed}; {instead}")

@@ -107,6 +107,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises:
         FileNotFoundError: If there is no file.
         ValueError: If the file is damaged, foreign or of another version.
+        MemoryError: If the model needs more memory than there is.
 
     Examples:
         >>> import bnn
@@ -145,6 +146,9 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise ValueError(f"unknown array {min(arrays.keys() - used)!r}")
     except DAMAGE as error:
         raise ValueError(_damaged(path, error)) from None
+    except MemoryError as error:
+        what = f"{path}: the model needs more memory than there is"
+        raise MemoryError(f"{what} ({_shortened(error)})") from None
     return model
 
 

@@ -9,12 +9,13 @@ import time
 from pathlib import Path
 from typing import TextIO
 
-from doit.dependency import SqliteDB
+from doit.dependency import FileChangedChecker, SqliteDB
 from doit.exceptions import TaskFailed
 from doit.reporter import ConsoleReporter
 
 from fe_data.dataset.executors import THREAD_VARIABLES
 from figures.pipeline.paths import ROOT
+from figures.pipeline.provenance import file_digest
 
 STATE = ROOT / ".doit"  # what doit remembers of its tasks, and the lock of a run
 
@@ -111,6 +112,22 @@ class DurableState(SqliteDB):
             row = (task_id, self.codec.encode(self._cache[task_id]))
             self._conn.execute("insert or replace into doit values (?, ?)", row)
             self._conn.commit()
+
+
+class Contents(FileChangedChecker):
+    """Compares the contents of files, whatever their times say.
+
+    doit's own checker takes a file of the same time as unchanged, which `cp -p`, `rsync -a` and
+    archives with fixed dates make wrong.
+    """
+
+    def check_modified(self, file_path, file_stat, state):  # noqa: ARG002, doit's signature
+        """Whether a file has another content than before."""
+        return state != file_digest(Path(file_path))
+
+    def get_state(self, dep, current_state):  # noqa: ARG002, doit's signature
+        """What is remembered of a file."""
+        return file_digest(Path(dep))
 
 
 def run_program(arguments: list[str]) -> TaskFailed | None:

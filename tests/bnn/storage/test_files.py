@@ -292,6 +292,24 @@ def test_arrays_that_do_not_fit_are_refused_by_name(saved, drop, arrays, message
         load(saved)
 
 
+def test_a_small_file_cannot_ask_for_the_covariance_of_many_rows(tmp_path):
+    """A file of 0.6 MB could ask for 12 GB: the rows take little, and their covariance does not."""
+    path = tmp_path / "saved.npz"
+    ONE.fit(X.to_numpy(), Y).save(path)
+    rewrite(path, [], **{f"fitted.{name}": np.zeros((40_000, 1)) for name in ("X_", "y_")})
+    assert path.stat().st_size < 1e6
+    with limited(), pytest.raises(ValueError, match="X_ has 40000 rows: must be at most 10000"):
+        load(path)
+
+
+def test_a_model_that_needs_too_much_memory_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "saved.npz"
+    ONE.fit(X.to_numpy(), Y).save(path)
+    monkeypatch.setattr(ExactPosterior, "_condition", lambda *_: bytearray(2**60))
+    with pytest.raises(MemoryError, match=r"saved\.npz: the model needs more memory than there is"):
+        load(path)
+
+
 def test_foreign_and_missing_files_are_refused(tmp_path):
     """An .npz of something else, a pickle, no file."""
     np.savez(tmp_path / "other.npz", a=np.zeros(3))

@@ -1,11 +1,15 @@
 """One run at a time works in a checkout that can be written; interruptions end programs."""
 
+import os
+import runpy
 import subprocess
 import sys
 import threading
 import time
 
 import pytest
+from doit.cmd_base import ModuleTaskLoader
+from doit.doit_cmd import DoitMain
 
 from figures.pipeline import actions as pipeline
 from figures.pipeline.actions import Interruption, make_state, wait_for_turn
@@ -55,3 +59,23 @@ def test_a_program_that_ignores_an_interruption_is_killed(monkeypatch, patience,
     for _ in range(2):
         assert "interrupted" in pipeline.run_program(deaf).get_msg()
     assert time.monotonic() - begun < 30
+
+
+def test_a_file_that_changes_and_keeps_time_and_size_makes_its_task_run_again(tmp_path):
+    """As `cp -p`, `rsync -a` and archives with fixed dates leave it."""
+    table = tmp_path / "table.csv"
+    checker = runpy.run_path(str(ROOT / "dodo.py"))["DOIT_CONFIG"].get("check_file_uptodate", "md5")
+    ran = []
+
+    def make(content):
+        table.write_text(content, encoding="utf-8")
+        os.utime(table, (0, 0))
+        names = {
+            "DOIT_CONFIG": {"dep_file": str(tmp_path / "state"), "check_file_uptodate": checker},
+            "task_read": lambda: {"actions": [lambda: ran.append(content)], "file_dep": [table]},
+        }
+        assert DoitMain(ModuleTaskLoader(names), config_filenames=()).run(["run"]) == 0
+
+    for content in ("vf\n0.2\n", "vf\n0.2\n", "vf\n0.3\n", "vf\n0.3\n"):
+        make(content)
+    assert ran == ["vf\n0.2\n", "vf\n0.3\n"]
