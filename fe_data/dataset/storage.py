@@ -14,6 +14,7 @@ import fcntl
 import hashlib
 import json
 import math
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -171,6 +172,20 @@ def remove_leftovers(folder: Path, indices: Iterable[int]) -> None:
     for path in (folder / RECORDS).glob("*/.*.tmp"):
         if path.name[1:].rsplit(".", 2)[0] in ours:
             path.unlink(missing_ok=True)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a dataset folder; a ValueError, before anything is removed, names any other file."""
+    own = [folder / name for name in (CONFIG, TABLE, FAILURES, PROVENANCE)]
+    own += [*folder.glob(".lock*"), *folder.glob(".*.tmp")]
+    # Records of `record_path`, and what a killed process left of one.
+    own += (folder / RECORDS).glob("[0-9]*/*.npz")
+    own += (folder / RECORDS).glob("[0-9]*/.*.tmp")
+    files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+    for path in files:
+        if path not in own:
+            raise ValueError(f"{path} is no file of a dataset: move it away, or remove {folder}")
+    shutil.rmtree(folder)
 
 
 def _refuse_overlap(folder: Path, shard: tuple[int, int]) -> None:

@@ -4,7 +4,6 @@ python -m figures.pipeline.simulation OUT train_beta=24 replicates=2x4 --seed 1 
 """
 
 import argparse
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,19 +11,30 @@ from pathlib import Path
 import fe_data
 from fe_data.cli.commands import INTERRUPTED
 from fe_data.cli.main import main as run_command
+from fe_data.dataset import storage
 from fe_data.dataset.executors import local_workers
+from fe_data.files.writing import write_atomic
 from figures.pipeline.dependencies import simulation_sources
 from figures.pipeline.provenance import config_digest, file_digest
 
 
 def keep_own_samples(folder: Path, arguments: list[str]) -> None:
-    """Remove a dataset folder of other arguments or source files; a file beside it tells them."""
+    """Remove a dataset folder of other arguments or source files; a file beside it tells them.
+
+    A folder without this file is not of `make`, and a ValueError says so; a folder with files that
+    are not of a dataset stays as well.
+    """
     key = config_digest([arguments, *map(file_digest, simulation_sources())])
     mark = folder.with_suffix(".key")
-    if folder.exists() and not (mark.is_file() and mark.read_text(encoding="utf-8") == key):
-        shutil.rmtree(folder)
+    if folder.exists():
+        if not mark.is_file():
+            what = f"{folder} is not of an earlier make, which leaves {mark.name} beside it"
+            raise ValueError(f"{what}: move it away")
+        if mark.read_text(encoding="utf-8") == key:
+            return
+        storage.remove_folder(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    mark.write_text(key, encoding="utf-8")
+    write_atomic(mark, key.encode(), b"[0-9a-f]{64}$")
 
 
 def solve_tiny_cell(seed: int) -> None:
@@ -79,6 +89,9 @@ def main(arguments: list[str] | None = None) -> int:
         return simulate(given.out, dict(given.designs), given.seed, given.jobs)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

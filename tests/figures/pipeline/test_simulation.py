@@ -16,7 +16,7 @@ def commands(monkeypatch):
         folder.mkdir(exist_ok=True)
         given = arguments[1 : arguments.index("--out")]
         run.append((given, sorted(path.name for path in folder.iterdir())))
-        (folder / "sample").touch()
+        (folder / "dataset.csv").touch()
         return 1 if "noise" in arguments else 0
 
     monkeypatch.setattr(simulation, "run_command", command)
@@ -38,4 +38,29 @@ def test_samples_of_the_same_arguments_and_sources_alone_are_kept(tmp_path, comm
     for text, count in (("x = 1", 3), ("x = 1", 3), ("x = 1", 4), ("x = 2", 4)):
         source.write_text(text, encoding="utf-8")
         simulate(tmp_path / "data", {"train_beta": [count]}, seed=0, jobs=1)
-    assert [kept for _, kept in commands] == [[], ["sample"], [], []]
+    assert [kept for _, kept in commands] == [[], ["dataset.csv"], [], []]
+
+
+def test_a_folder_that_make_did_not_write_stays(tmp_path, commands, capsys):
+    table = tmp_path / "train_beta" / "dataset.csv"
+    table.parent.mkdir()
+    table.write_text("mine")
+    assert main([str(tmp_path), "train_beta=3", "--seed", "0", "--jobs", "1"]) == 1
+    assert "train_beta is not of an earlier make, which leaves train_beta.key" in (
+        capsys.readouterr().err
+    )
+    assert table.read_text() == "mine"
+    assert not commands
+
+
+@pytest.mark.usefixtures("commands")
+def test_a_file_of_a_user_among_samples_stays(tmp_path, capsys):
+    sizes = [str(tmp_path), "--seed", "0", "--jobs", "1"]
+    assert main([*sizes, "train_beta=3"]) == 0
+    mine = tmp_path / "train_beta" / "records" / "notes.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    assert main([*sizes, "train_beta=4"]) == 1
+    assert f"{mine} is no file of a dataset: move it away" in capsys.readouterr().err
+    assert mine.read_text() == "mine"
+    assert (tmp_path / "train_beta" / "dataset.csv").is_file()
