@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from bench.pixel_cell import ELEMENTS, PixelCell
 from fe_data import Curves, Design, HardeningTable, Inputs, Loading, Settings, generate, load_curves
+from fe_data.files.writing import save_picture
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.mechanics.load_stepping import EquilibriumPath, solve_load_steps
 from fe_data.mechanics.rve import RVESolution, solve_rve
@@ -176,7 +177,7 @@ def main(folder: Path | None) -> None:
     found = {name: simulate("30 discs", name, ARRANGEMENTS, SETTINGS) for name in LOADINGS}
     for loading, ours in found.items():
         report("30 discs", loading, differences(ours, loading, folder))
-    draw(folder, found).savefig(PICTURE, dpi=150)
+    save_picture(draw(folder, found), PICTURE, dpi=150)
     print(f"wrote {PICTURE}")
     for name, count, increments, changes in OTHERS:
         for loading in LOADINGS:

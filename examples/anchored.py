@@ -17,6 +17,7 @@ from scipy import stats
 
 import bnn
 import fe_data
+from bnn.storage.writing import save_picture
 from fe_data.mechanics.plots import draw_mises
 
 LOW = 0.06  # volume fractions of the fibres
@@ -73,4 +74,4 @@ drawn = prior.sample(grid, 20, random_state=0)[..., 0]
 lines = panels[2].plot(grid, drawn.T, color="0.6", lw=0.5, zorder=0)
 panels[1].legend(frameon=False, loc="upper left")
 panels[2].legend(lines[:1], ["Halpin and Tsai, 0.2 < ζ < 2.2"], frameon=False, loc="upper left")
-figure.savefig(options.out, dpi=130)
+save_picture(figure, options.out, dpi=130)

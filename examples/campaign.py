@@ -20,6 +20,7 @@ from string import Template
 import numpy as np
 
 import bnn
+from bnn.storage.writing import save_picture
 
 INPUTS = {"length": (0.5, 2.0), "height": (20.0, 60.0), "modulus": (70.0, 210.0)}
 OUTPUTS = ["deflection [mm]", "stress [MPa]"]
@@ -50,4 +51,4 @@ while len(campaign.X) < options.runs and len(X := campaign.ask()):
 mean, std = campaign.fit().predict(bounds.mean(axis=1)[None], return_std=True)
 for name, m, s in zip(OUTPUTS, mean[0], std[0], strict=True):
     print(f"in the middle: {name} {np.exp(m):.4g}, within a factor of {np.exp(2 * s):.3f}")
-bnn.plots.plot_rounds(campaign.rounds, [*INPUTS]).savefig(options.out)
+save_picture(bnn.plots.plot_rounds(campaign.rounds, [*INPUTS]), options.out)

@@ -14,6 +14,7 @@ options = parser.parse_args()
 # After the options: --help does not wait for these.
 import bnn
 import fe_data
+from bnn.storage.writing import save_picture
 
 design = fe_data.named_design("train_uniform", count=options.cells)
 settings = fe_data.Settings(n_fibres=options.fibres)
@@ -37,4 +38,4 @@ mean, std = model.predict([[0.3, 400.0, 400.0, 0.4]], return_std=True, total=Tru
 for name, m, s in zip(names, mean[0], std[0], strict=True):
     print(f"a new cell: {name} {m:.1f} ± {2 * s:.1f}")
 labels = {"input_names": ["vf [-]", "E_f [GPa]", "b_m [MPa]", "c_m [-]"], "output_names": names}
-bnn.plots.plot_slices(model, X, y, **labels).savefig(options.out)
+save_picture(bnn.plots.plot_slices(model, X, y, **labels), options.out)

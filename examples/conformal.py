@@ -15,6 +15,7 @@ import pandas as pd
 from mapie.regression import CrossConformalRegressor
 
 import bnn
+from bnn.storage.writing import save_picture
 
 LEVEL = 0.9
 train, test = (
@@ -44,4 +45,4 @@ for axes, (name, (low, high)) in zip(panels, found.items(), strict=True):
     axes.scatter(places, (truth - mean)[order], s=12, c=np.where(inside, "k", "C1")[order])
     axes.set(title=name, xlabel="cells that are not learnt, by predicted modulus")
 panels[0].set_ylabel("modulus less the prediction [GPa]")
-figure.savefig(options.out)
+save_picture(figure, options.out)

@@ -24,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bnn
+from bnn.storage.writing import save_picture
 
 cells = pd.read_csv("fe_data/datasets/train_uniform.csv")[: options.rows]
 X = cells[["vf", "E_f_GPa", "b_m_MPa", "c_m"]].to_numpy()
@@ -52,4 +53,4 @@ for place, values in enumerate(errors.values()):
     axes.plot(values.mean(), place, "|", color="C1", ms=25, mew=3)
 axes.set_yticks(range(len(errors)), errors)
 axes.set(xlabel="RMSE of E_eff [GPa], each fold and the mean", ylim=(-0.5, len(errors) - 0.5))
-figure.savefig(options.out)
+save_picture(figure, options.out)

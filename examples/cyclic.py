@@ -16,6 +16,7 @@ options = parser.parse_args()
 import matplotlib.pyplot as plt
 
 import fe_data
+from fe_data.files.writing import save_picture
 from fe_data.mechanics.plots import draw_mises
 
 tension = (options.strain, None, None)  # xx; the lateral strain and the shear are free
@@ -36,4 +37,4 @@ panels[0].plot(strain, stress)
 panels[0].set(xlabel="mean strain xx [%]", ylabel="mean stress xx [MPa]")
 panels[0].grid(lw=0.3)
 draw_mises(panels[1], cell)
-figure.savefig(options.out)
+save_picture(figure, options.out)

@@ -26,6 +26,7 @@ from scipy.sparse.linalg import spsolve
 
 import bnn
 from bnn.paths import PathEnsemble, PointBank, fit_scatter
+from bnn.storage.writing import save_picture
 from fe_data import Inputs, MaterialPoint, Settings, load_paths, strain_concentration
 from fe_data.geometry import domain
 from fe_data.loading import advance
@@ -186,4 +187,4 @@ if not options.no_fe2:
 ax.set(xlabel="mean strain of the plate [%]", ylabel="force on a grip [MPa times the height]")
 figure.legend(loc="outside lower center", ncols=2)
 ax.grid(lw=0.3)
-figure.savefig(options.out)
+save_picture(figure, options.out)

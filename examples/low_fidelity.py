@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import stats
 
 import bnn
+from bnn.storage.writing import save_picture
 
 
 def halpin_tsai(X, zeta):
@@ -50,4 +51,4 @@ for name, each in known.items():
     inside = bnn.metrics.coverage(truth, mean, std, noise=0.5)
     print(f"{name:17} RMSE {error:.2f} GPa, inside 95 % {inside:.2f}")
 names = {"input_names": ["vf [-]", "E_f [GPa]"], "output_names": ["E_eff [GPa]"]}
-bnn.plots.plot_slices(model, X_new, truth, at=(0.3, 400.0), **names).savefig(options.out)
+save_picture(bnn.plots.plot_slices(model, X_new, truth, at=(0.3, 400.0), **names), options.out)

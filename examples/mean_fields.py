@@ -15,6 +15,7 @@ from scipy import special, stats
 
 import bnn
 import fe_data
+from bnn.storage.writing import save_picture
 
 INPUTS = ["vf", "E_f_GPa", "b_m_MPa", "c_m"]
 RANGES = {
@@ -70,4 +71,4 @@ for name, (m, s) in found.items():
     error = bnn.metrics.rmse(truth, m)
     inside = bnn.metrics.coverage(truth, m, s, noise=of_means)
     print(f"{name:11} RMSE {error:.3f}, inside 95 % {inside:.2f}")
-bnn.plots.plot_parity(truth, mean, np.sqrt(variance), [*RANGES]).savefig(options.out)
+save_picture(bnn.plots.plot_parity(truth, mean, np.sqrt(variance), [*RANGES]), options.out)

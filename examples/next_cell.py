@@ -16,7 +16,8 @@ import pandas as pd
 
 import bnn
 import fe_data
-from fe_data.dataset.record import write_atomic
+from bnn.storage.writing import save_picture
+from fe_data.files.writing import write_atomic
 from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, required_outputs
 
 INPUTS = list(INPUT_NAMES)
@@ -29,9 +30,9 @@ noise = bnn.HeteroscedasticNoise.from_replicates(cells.inputs, cells.outputs, ce
 noise = replace(noise, correlation=None)  # without it the fits are much faster
 
 
-def write(table, path):
-    """Write a table in one step, so that a killed process leaves no part of it."""
-    write_atomic(path, table.to_csv(index=False).encode())
+def write(table, path, beginning):
+    """Write a table in one step, in place of a file that begins in the same way."""
+    write_atomic(path, table.to_csv(index=False).encode(), beginning)
 
 
 options.data.mkdir(parents=True, exist_ok=True)
@@ -47,7 +48,7 @@ while campaign.round <= options.rounds:
     number = campaign.round
     folder = options.data / f"{number:02}"
     folder.mkdir(exist_ok=True)
-    write(pd.DataFrame(X, columns=INPUTS), folder / "design.csv")
+    write(pd.DataFrame(X, columns=INPUTS), folder / "design.csv", ",".join(INPUTS).encode())
     # As python -m fe_data generate --inputs design.csv --out . --seed NUMBER in the folder does.
     design = fe_data.design_from_file(folder / "design.csv", seed=number)
     fe_data.generate(design, settings, folder, jobs=options.jobs)  # goes on where it stopped
@@ -58,5 +59,7 @@ tables = [options.data / f"{k:02}" / "dataset.csv" for k in range(len(campaign.r
 found = [
     pd.read_csv(path, float_precision="round_trip").assign(round=k) for k, path in enumerate(tables)
 ]
-write(pd.concat(found).assign(std_after=campaign.deviations), options.data / "history.csv")
-bnn.plots.plot_rounds(campaign.rounds, INPUTS).savefig(options.out)
+write(
+    pd.concat(found).assign(std_after=campaign.deviations), options.data / "history.csv", b"index,"
+)
+save_picture(bnn.plots.plot_rounds(campaign.rounds, INPUTS), options.out)

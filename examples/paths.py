@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from bnn.paths import PathEnsemble, Phases, PointBank, fit_scatter
+from bnn.storage.writing import save_picture
 from fe_data import load_paths, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
@@ -50,4 +51,4 @@ for ax, (name, title) in zip(panels, titles.items(), strict=True):
     ax.plot(shear, mean[0, :, 2], "C0--", label="predicted, mean and 95 % band")
     ax.set(title=title, xlabel="engineering shear strain [%]", ylabel="shear stress [MPa]")
 figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-figure.savefig(options.out)
+save_picture(figure, options.out)

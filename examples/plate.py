@@ -24,6 +24,7 @@ from scipy.sparse.linalg import spsolve
 
 import bnn
 from bnn.noise import replicate_covariance
+from bnn.storage.writing import save_picture
 from fe_data.geometry import domain
 
 INPUTS = ["vf", "E_f_GPa"]
@@ -102,4 +103,4 @@ std = np.std(lifts, axis=0, ddof=1)
 axes[2].fill_between(x[edge], mean - 2.0 * std, mean + 2.0 * std, alpha=0.4)
 axes[2].plot(x[edge], mean)
 axes[2].set(title="the top edge moves down", xlabel="x / height", ylabel="1000 × lift / height")
-figure.savefig(options.out)
+save_picture(figure, options.out)

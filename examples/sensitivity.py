@@ -12,6 +12,7 @@ options = parser.parse_args()
 import pandas as pd
 
 import bnn
+from bnn.storage.writing import save_picture
 
 INPUTS = {
     "vf": (0.05, 0.40),
@@ -27,4 +28,4 @@ found = bnn.sensitivity(model, [*INPUTS.values()], options.points)
 for name, alone, whole in zip(OUTPUTS, found.first, found.total, strict=True):
     shares = [f"{i} {a:.2f} ({t:.2f})" for i, a, t in zip(INPUTS, alone, whole, strict=True)]
     print(f"{name}: alone (with interactions) {', '.join(shares)}")
-bnn.plots.plot_sensitivity(found, [*INPUTS], OUTPUTS).savefig(options.out)
+save_picture(bnn.plots.plot_sensitivity(found, [*INPUTS], OUTPUTS), options.out)

@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 
 import bnn
+from bnn.storage.writing import save_picture
 
 try:
     train = pd.read_csv(options.train)[: options.rows]
@@ -56,7 +57,7 @@ inside = bnn.metrics.coverage(truth, mean, std, per_output=True)
 print(sizes)
 for name, error, share in zip(options.outputs, errors, inside, strict=True):
     print(f"{name:10} RMSE {error:.3f} of the scatter, inside 95 % {share:.2f}")
-bnn.plots.plot_parity(truth, mean, std, options.outputs).savefig(options.out)
+save_picture(bnn.plots.plot_parity(truth, mean, std, options.outputs), options.out)
 
 model.save(options.out.with_suffix(".npz"))
 again = bnn.load(options.out.with_suffix(".npz")).predict(test[options.inputs])

@@ -12,8 +12,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from scipy.stats import t
 
+from fe_data.files.writing import write_atomic
+
 LARGER_IS_BETTER = ("elppd",)  # of the scores, every other one is better when smaller
 CONFIDENCE = 0.95  # of intervals, and that a comparison has the sign that is reported
+BEGINNING = rb'\{\n "'  # of a metrics file
 NEGLIGIBLE = 0.1  # part of a number below which a difference from it counts as none
 
 
@@ -141,12 +144,15 @@ def all_hold(answers: Iterable[bool | None]) -> bool | None:
 def write_json(path: Path, content: Mapping[str, Any], scatter: str = "std") -> None:
     """Write a metrics file; ValueError names the first value that is not finite.
 
+    Earlier metrics are replaced; any other file raises a FileExistsError.
+
     An interval is written as its mean, its values and a measure of their scatter, "std" or
     "half_width"; a field that is None by default is left out when it is None.
     """
     plain = _plain(content, path.name, scatter)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(plain, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    text = json.dumps(plain, indent=1, allow_nan=False) + "\n"
+    write_atomic(path, text.encode(), BEGINNING)
 
 
 def _plain(content: Any, place: str, scatter: str) -> Any:

@@ -1,5 +1,6 @@
 """The look of all figures, and how they are written."""
 
+import io
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,8 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from PIL import Image
 
+from fe_data.files.writing import PICTURE, write_atomic
+
 STYLE = Path(__file__).with_name("paper.mplstyle")
 Drawn = TypeVar("Drawn", Figure, SubFigure)
+BEGINNING = PICTURE + rb"|\x89PNG.{20}[\x01-\x08]\x03"  # also of PNGs with a palette
 WIDTH = 11.0  # of a figure [in]; a single panel has half of it
 
 
@@ -19,17 +23,22 @@ WIDTH = 11.0  # of a figure [in]; a single panel has half of it
 def save(figure: Figure, path: Path, colours: int | None = None) -> None:
     """Write a figure whose panels all show something; equal figures give equal files.
 
-    With so many `colours` at most a PNG of lines takes a third of the space.
+    With so many `colours` at most a PNG of lines takes a third of the space. A file that
+    is neither a picture by matplotlib nor a PNG with a palette stays: FileExistsError.
     """
     shown = [axes for axes in figure.axes if axes.axison]
     empty = [number for number, axes in enumerate(shown, start=1) if not shows_something(axes)]
     if empty or not shown:
         raise ValueError(f"{path.name}: panel {empty[0] if empty else 1} shows nothing")
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    kind = path.suffix[1:]
+    content = io.BytesIO()
+    figure.savefig(content, format=kind, metadata={"Date": None} if kind == "svg" else None)
     if colours is not None:
-        with Image.open(path) as picture:
+        with Image.open(content) as picture:
             reduced = picture.convert("RGB").quantize(colours, dither=Image.Dither.NONE)
-        reduced.save(path, optimize=True)
+        content = io.BytesIO()
+        reduced.save(content, kind, optimize=True)
+    write_atomic(path, content.getvalue(), BEGINNING)
 
 
 def band(

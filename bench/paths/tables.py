@@ -9,6 +9,7 @@ from bench.paths.data import TRUTHS
 from bench.paths.picture import picture
 from bench.paths.study import TRUTH, Row
 from bench.paths.summary import LABELS, MEAN_FIELDS, OURS, RIVALS, TITLES, Mean, Summary
+from fe_data.files.writing import write_atomic
 from figures.report.summary import markdown, with_blocks
 from figures.style import save
 
@@ -24,7 +25,7 @@ def publish(rows: Sequence[Row], page: Path) -> None:
     if not summary.cases():
         return
     text = page.read_text(encoding="utf-8")
-    page.write_text(with_blocks(text, blocks(summary)), encoding="utf-8")
+    write_atomic(page, with_blocks(text, blocks(summary)).encode(), None)
     save(picture(summary), page.with_name("paths.png"))
 
 

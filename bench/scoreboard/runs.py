@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from bench.scoreboard.problems import Problem, Split, is_composite
 from bench.scoreboard.registry import FIELDS, LIBRARIES, Peer
 from bench.scoreboard.scores import scores
 from bnn.storage.reading import is_number, parse_json, read_text
+from fe_data.files.writing import write_atomic
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import processor
 
@@ -42,7 +44,8 @@ def environment(library: str, folder: Path) -> Path:
     made = home / "made.txt"
     python = home / "bin" / "python"
     if not made.is_file() or made.read_text(encoding="utf-8") != wanted.read_text(encoding="utf-8"):
-        venv = [sys.executable, "-m", "venv", "--clear", home]
+        _empty(home, made)
+        venv = [sys.executable, "-m", "venv", home]
         pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps", "-r", wanted]
         for command in (venv, pip):
             ended = subprocess.run(
@@ -50,8 +53,23 @@ def environment(library: str, folder: Path) -> Path:
             )
             if ended.returncode:
                 raise OSError(f"no environment: {ended.stderr.strip()[-150:]}")
-        shutil.copy(wanted, made)
+        write_atomic(made, wanted.read_bytes(), None)
     return python
+
+
+def _empty(home: Path, mark: Path) -> None:
+    """Remove what an environment holds but its mark, which is made; an OSError without one."""
+    home.mkdir(parents=True, exist_ok=True)
+    if any(home.iterdir()) and not mark.is_file():
+        raise OSError(
+            f"{home} was not made by the scoreboard: move it away, or give another --envs"
+        )
+    mark.touch()
+    for path in home.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path != mark:
+            path.unlink()
 
 
 class Worker:
@@ -63,6 +81,7 @@ class Worker:
         self.limit = limit
         self.python = Path(sys.executable) if peer.ours else environment(peer.library, folder)
         self.process: subprocess.Popen | None = None
+        self.exchange = TemporaryDirectory()  # of training sets and predictions
 
     def start(self) -> subprocess.Popen:
         """A new process."""
@@ -81,8 +100,8 @@ class Worker:
 
     def ask(self, split: Split) -> dict[str, Any]:
         """The scores on a split; an OSError or ValueError says what went wrong."""
-        asked = self.folder / f"{self.peer.name}.asked.npz"
-        found = self.folder / f"{self.peer.name}.npz"
+        asked = Path(self.exchange.name) / "asked.npz"
+        found = Path(self.exchange.name) / "found.npz"
         more = split.fields() if self.peer.knows == FIELDS else {}
         np.savez(asked, **split.given, **more, y_test=split.y_test)
         if self.process is None or self.process.poll() is not None:
@@ -136,10 +155,8 @@ class Results:
                 remedy = "name a file in another folder, --results FILE, and join the lines"
                 raise OSError(f"another run writes beside {self.path}: {remedy}") from None
             self.by_key = {_key(row): row for row in read(self.path)}
-            part = self.path.with_name(f"{self.path.name}.part")
             lines = "".join(json.dumps(row) + "\n" for row in self.rows)
-            part.write_text(lines, encoding="utf-8")
-            part.replace(self.path)
+            write_atomic(self.path, lines.encode(), None)  # read has seen that it holds results
             yield
         finally:
             os.close(folder)
@@ -281,10 +298,11 @@ def _run_all(
     except OSError as error:  # the next run tries again
         print(f"{peer.name} is left out, {error}", flush=True)
         return
-    for problem, i in open_:
-        if not results.done(problem, peer, i, limit):  # one before it was too slow
-            run(worker, problem, i, results)
-    worker.end()
+    with worker.exchange:
+        for problem, i in open_:
+            if not results.done(problem, peer, i, limit):  # one before it was too slow
+                run(worker, problem, i, results)
+        worker.end()
 
 
 def run(worker: Worker, problem: Problem, number: int, results: Results) -> None:

@@ -14,6 +14,7 @@ from bench.scoreboard.picture import picture, rows_of_panels
 from bench.scoreboard.problems import CASES, FRESH, is_composite
 from bench.scoreboard.public import HOLDOUT
 from bench.scoreboard.registry import CELLS, EQUAL_NOISE, OURS, PEERS, Peer
+from fe_data.files.writing import write_atomic
 from figures.knowledge.findings import in_words
 from figures.report.summary import markdown, with_blocks
 from figures.style import save
@@ -442,6 +443,6 @@ def publish(rows: Sequence[dict[str, Any]], pages: Sequence[Path]) -> None:
     for page in pages:
         text = page.read_text(encoding="utf-8")
         here = {name: of(board) for name, of in BLOCKS.items() if f"<!-- {name} -->\n" in text}
-        page.write_text(with_blocks(text, here), encoding="utf-8")
+        write_atomic(page, with_blocks(text, here).encode(), None)  # it has places for tables
     if pages and rows_of_panels(board):
         save(picture(board), pages[0].with_name("scoreboard.png"))

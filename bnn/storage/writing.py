@@ -11,15 +11,23 @@ import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 HEAD = 4096  # bytes that are read to recognise a file
+# Of a PNG, SVG and PDF by matplotlib.
+PICTURE = rb"\x89PNG.{0,300}Matplotlib|<\?xml.{0,2000}Matplotlib|%PDF-1\.\d\n%\xac\xdc \xab\xba"
 
 
 def write_atomic(path: Path, data: bytes, beginning: bytes | None) -> None:
     """Write a file as `replacing` does."""
     with replacing(path, beginning) as file:
         file.write(data)
+
+
+def save_picture(figure: Any, path: Path, **options: Any) -> None:
+    """Write a figure of matplotlib; a file in its place that matplotlib did not draw stays."""
+    with replacing(path, PICTURE) as file:
+        figure.savefig(file, format=path.suffix[1:] or None, **options)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from PIL import Image
 
+from fe_data.files.writing import replacing, write_atomic
+
 ROOT = Path(__file__).parents[2]
 KEPT = Path(__file__).parent
 NAMES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
@@ -24,8 +26,9 @@ def keep(name: str) -> None:
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
         small = Image.open(picture).convert("RGB")
         small.thumbnail((WIDEST, WIDEST))
-        small.quantize(128).save(KEPT / f"{name}.png", optimize=True)
-        (KEPT / f"{name}.txt").write_text(done.stdout, encoding="utf-8")
+        with replacing(KEPT / f"{name}.png", None) as file:
+            small.quantize(128).save(file, "png", optimize=True)
+        write_atomic(KEPT / f"{name}.txt", done.stdout.encode(), None)
 
 
 if __name__ == "__main__":

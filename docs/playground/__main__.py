@@ -14,6 +14,7 @@ import numpy as np
 import bnn
 import fe_data
 from bnn.noise import replicate_covariance
+from fe_data.files.writing import write_atomic
 from fe_data.schema import INPUT_BOUNDS, INPUTS, output
 
 ROOT = Path(__file__).parents[2]
@@ -145,5 +146,5 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     text = json.dumps(document(), ensure_ascii=False, separators=(",", ":"))
-    options.out.write_text(text + "\n", encoding="utf-8")
+    write_atomic(options.out, f"{text}\n".encode(), b'\\{"inputs"')
     print(f"{options.out}: {len(text.encode()) / 1000:.0f} kB")

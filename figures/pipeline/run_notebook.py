@@ -13,6 +13,7 @@ import yaml
 from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 
+from fe_data.files.writing import write_atomic
 from figures.pipeline.paths import NOTEBOOKS, ROOT, pictures
 
 
@@ -69,7 +70,7 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
         cause = f"{error.ename}: {error.evalue} (details in {unfinished})"
         raise NotebookError(f"cell {error.exec_count} of {path.stem} failed: {cause}") from None
     page, _ = HTMLExporter(embed_images=True).from_filename(str(unfinished))
-    executed.with_suffix(".html").write_text(page, encoding="utf-8")
+    write_atomic(executed.with_suffix(".html"), page.encode(), None)
     unfinished.replace(executed)
     later = pictures(metrics)
     for picture in earlier:

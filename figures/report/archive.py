@@ -25,6 +25,7 @@ from rocrate.model.computerlanguage import ComputerLanguage
 from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
+from fe_data.files.writing import replacing
 from figures.pipeline.paths import ROOT, picture_path, tables_below
 from figures.pipeline.provenance import file_digest
 from figures.report.summary import RUNS
@@ -167,8 +168,11 @@ def main(out: Path = ROOT / "dist") -> None:
         (folder / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
         out.mkdir(parents=True, exist_ok=True)
         path = out.resolve() / f"{folder.name}.tar.gz"
+        packed = Path(temporary) / path.name
         time = f"--mtime=@{seconds}"
-        output(*TAR, time, "--directory", temporary, "--file", path, folder.name)
+        output(*TAR, time, "--directory", temporary, "--file", packed, folder.name)
+        with packed.open("rb") as source, replacing(path, b"\x1f\x8b") as target:
+            shutil.copyfileobj(source, target)
     print(f"{path}: {len(files) + 1} files, {path.stat().st_size / 1e6:.1f} MB")
 
 

@@ -18,6 +18,7 @@ import yaml
 from bnn import TrainingSettings
 from fe_data import settings
 from fe_data.dataset import design
+from fe_data.files.writing import write_atomic
 from fe_data.mechanics import properties
 from figures import claims
 from figures.example_1d import ensembles
@@ -113,7 +114,7 @@ def main() -> None:
         return
     TARGET.parent.mkdir(exist_ok=True)
     try:
-        TARGET.write_bytes(compiled())
+        write_atomic(TARGET, compiled(), b"%PDF-")
     except ValueError as error:  # a finding that the metrics do not bear out
         sys.exit(f"error: {error}")
     print(f"{TARGET.relative_to(ROOT)} is written")

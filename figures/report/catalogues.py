@@ -21,6 +21,7 @@ from typing import Any
 import typer
 import yaml
 
+from fe_data.files.writing import write_atomic
 from fe_data.schema import DIMENSIONLESS, required_outputs
 from fe_data.statistics.replicates import StatisticsColumns
 from figures.pipeline.paths import REFERENCE, ROOT, SHIPPED_TABLES
@@ -198,7 +199,7 @@ def main(write: bool = False) -> None:
     """Check what catalogues read, or bring it up to date."""
     for path, text in texts().items():
         if write:
-            path.write_text(text, encoding="utf-8")
+            write_atomic(path, text.encode(), None)
         elif not path.is_file() or path.read_text(encoding="utf-8") != text:
             remedy = "python -m figures.report.catalogues --write"
             sys.exit(f"error: {path.relative_to(ROOT)} is out of date: {remedy}")

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument
 
+from fe_data.files.writing import write_atomic
 from figures.pipeline.paths import (
     MEDIA_TYPES,
     NOTEBOOKS,
@@ -28,6 +29,8 @@ from figures.report.comparison import Comparison, Metrics, compare, read
 from figures.report.dots import beside_paper, of_finding
 from figures.report.findings import found_on, load_records
 from figures.report.words import ENVIRONMENT
+
+BEGINNING = rb'<!DOCTYPE html>\n.{0,500}<link rel="icon" href="data:,">\n<style>'  # of a page
 
 
 def render(profile: Profile, out_dir: Path) -> dict[str, str]:
@@ -143,8 +146,11 @@ def main(profile: str, out_dir: Annotated[Path | None, Argument()] = None) -> No
         pages = render(chosen, out_dir)
     except ValueError as error:
         sys.exit(f"error: {error}")
-    for name, text in reversed(pages.items()):  # the one that leads to all others last
-        (out_dir / name).write_text(text, encoding="utf-8")
+    try:
+        for name, text in reversed(pages.items()):  # the one that leads to all others last
+            write_atomic(out_dir / name, text.encode(), BEGINNING)
+    except OSError as error:
+        sys.exit(f"error: {error}")
     print(f"open {out_dir / 'index.html'}")
 
 

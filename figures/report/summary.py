@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from fe_data.files.writing import write_atomic
 from figures.beyond.methods import LABELS
 from figures.claims import Table, load_published
 from figures.knowledge.findings import in_words
@@ -163,7 +164,7 @@ def main(write: bool = False) -> None:
     for path, parts in current.items():
         text = path.read_text(encoding="utf-8")
         if write:
-            path.write_text(with_blocks(text, parts), encoding="utf-8")
+            write_atomic(path, with_blocks(text, parts).encode(), None)
         elif with_blocks(text, parts) != text:
             remedy = "python -m figures.report.summary --write"
             sys.exit(f"error: {path.relative_to(ROOT)} is out of date: {remedy}")

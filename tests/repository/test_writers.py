@@ -2,8 +2,10 @@
 
 import functools
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import bnn
 import fe_data
@@ -11,7 +13,10 @@ import prior_study.study
 from bnn.paths import PathEnsemble, PathScatter, PointBank
 from fe_data import Inputs, Settings, solve_rve
 from fe_data.cli import rve_folder
+from fe_data.files.writing import save_picture
 from fe_data.statistics.replicates import save_statistics
+from figures import style
+from figures.scores import write_json
 from tests.limits import full_disk, killed_at_each_step
 
 X = np.linspace(-1.0, 1.0, 12)[:, None]
@@ -59,6 +64,20 @@ def parquet(path):
     fe_data.save_curves(fe_data.load_curves("fe_data/datasets/test_uniform.csv"), path)
 
 
+@functools.cache
+def figure():
+    drawn = Figure()
+    drawn.subplots().plot(X, Y)
+    return drawn
+
+
+def picture(path):
+    plain = {"metadata": {"CreationDate": None}} if path.suffix == ".pdf" else {}
+    plain = {"metadata": {"Date": None}} if path.suffix == ".svg" else plain
+    with plt.rc_context({"svg.hashsalt": "0"}):
+        save_picture(figure(), path, **plain)
+
+
 def study(path):
     config = prior_study.study.StudyConfig(priors=("A",))
     prior_study.study.save(prior_study.study.Study(config, {}), path)
@@ -77,6 +96,12 @@ WRITERS = {
     "curves.csv": lambda path: fe_data.save_curves(
         fe_data.load_curves("fe_data/datasets/test_uniform.csv"), path
     ),
+    "picture.png": picture,
+    "picture.svg": picture,
+    "picture.pdf": picture,
+    "figure.svg": lambda path: style.save(figure(), path),
+    "figure.png": lambda path: style.save(figure(), path, colours=128),
+    "metrics.json": lambda path: write_json(path, {"title": "a title", "rows": [0.5] * 200}),
     "paths.npz": lambda path: fe_data.save_paths(fe_data.load_paths("truth_tension"), path),
     "statistics.csv": lambda path: save_statistics(
         fe_data.load_statistics("fe_data/datasets/truth.csv"), path
@@ -119,7 +144,7 @@ def test_a_file_of_a_user_stays(written, link):
     path, write = written
     path.unlink()
     mine = path.with_name("mine") if link else path
-    mine.write_text("index,seed,group,vf\nmy own numbers")
+    mine.write_text("index,seed,group,vf\nmy own numbers", encoding="utf-8")
     if link:
         path.symlink_to(mine)
     before = contents(path.parent)

@@ -155,9 +155,9 @@ def test_a_dangling_link_is_replaced(writing, tmp_path):
 
 def test_a_file_of_a_user_beside_it_stays(writing, path):
     beside = path.with_name("file.part")
-    beside.write_text("mine")
+    beside.write_text("mine", encoding="utf-8")
     writing.write_atomic(path, NEW, None)
-    assert beside.read_text() == "mine"
+    assert beside.read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.parametrize("name", ["x" * 255, "é" * 127, "𝛴" * 63])

@@ -1,5 +1,6 @@
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -218,3 +219,47 @@ def test_a_library_that_cannot_be_installed_is_left_out_and_not_recorded(
 
 def test_estimators_of_the_composite_alone_do_not_run_on_other_sets(study):
     assert study("Mean", public=False) == {}
+
+
+@pytest.fixture
+def pinned(tmp_path, monkeypatch):
+    """A library with pinned packages, whose environment is made without pip."""
+
+    def run(command, **_):
+        (tmp_path / "envs" / "fake" / "pyvenv.cfg").touch()
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(runs, "LIBRARIES", tmp_path)
+    monkeypatch.setattr(runs.subprocess, "run", run)
+    wanted = tmp_path / "fake.txt"
+    wanted.write_text("fake==1\n")
+    return wanted
+
+
+def test_an_environment_is_made_anew_when_its_packages_change(pinned, tmp_path):
+    home = tmp_path / "envs" / "fake"
+    assert runs.environment("fake", home.parent) == home / "bin" / "python"
+    for text, kept in (("fake==1\n", True), ("fake==2\n", False)):
+        pinned.write_text(text)
+        (home / "lib" / "old").mkdir(parents=True, exist_ok=True)
+        runs.environment("fake", home.parent)
+        assert (home / "lib" / "old").exists() == kept
+    assert (home / "made.txt").read_text() == "fake==2\n"
+
+
+@pytest.mark.usefixtures("pinned")
+def test_a_folder_of_a_user_among_environments_stays(tmp_path):
+    mine = tmp_path / "envs" / "fake" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    with pytest.raises(OSError, match="fake was not made by the scoreboard: move it away"):
+        runs.environment("fake", tmp_path / "envs")
+    assert mine.read_text() == "mine"
+    assert [*mine.parent.iterdir()] == [mine]
+
+
+def test_predictions_replace_no_file_beside_the_environments(study, tmp_path):
+    mine = tmp_path / "fake.Mean.npz"
+    mine.write_text("mine")
+    study("Mean")
+    assert mine.read_text() == "mine"
