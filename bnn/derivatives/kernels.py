@@ -67,9 +67,11 @@ def kernel_gradient(kernel: sk.Kernel, a: Array, b: Array) -> tuple[Array, Array
     if isinstance(kernel, sk.WhiteKernel):
         return np.zeros(away.shape[:-1]), np.zeros(away.shape)
     if type(kernel) is kernels.Linear:
-        slope = np.asarray(kernel.variance) * (b - np.asarray(kernel.origin))
-        values = np.sum((a - np.asarray(kernel.origin)) * slope, axis=-1) + kernel.offset
-        return values, np.broadcast_to(slope, away.shape)
+        slope = np.asarray(kernel.variance) * kernel.away(b)
+        values = np.sum(kernel.away(a) * slope, axis=-1) + kernel.offset
+        # The functions are constant beyond their reach.
+        inside = np.abs(a - np.asarray(kernel.origin)) <= np.asarray(kernel.reach)
+        return values, slope * inside * np.ones(away.shape)
     if type(kernel) is kernels.Periodic:
         return _periodic(kernel, away)
     if type(kernel) is Warped:

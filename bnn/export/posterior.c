@@ -69,14 +69,21 @@ static void coordinates(int warps, const double *x, double *z, double *slopes)
     }
 }
 
+/* z_c less the origin of the linear functions, which are constant beyond their reach. */
+static double from_origin(const double *linear, int c, const double *z)
+{
+    double reach = linear[1 + 2 * N_IN + c];
+    return clipped(z[c] - linear[1 + N_IN + c], -reach, reach);
+}
+
 /* Entry i of process p at z: its covariance with datum i, or a function of the linear basis. Also
    the derivatives of the stationary terms by half of their r^2. */
 static double entry(int p, int i, const double *z, double *slopes)
 {
-    const double *linear = LINEAR_OF(p), *deviation = linear + 1, *origin = deviation + N_IN;
+    const double *linear = LINEAR_OF(p);
     double sum = 0.0;
     if (i >= N)
-        return i == N ? linear[0] : deviation[i - N - 1] * (z[i - N - 1] - origin[i - N - 1]);
+        return i == N ? linear[0] : linear[i - N] * from_origin(linear, i - N - 1, z);
     for (int t = 0; t < TERMS; t++) {
         const double *kernel = STATIONARY[PARTS[p][t]], *inverse = kernel + 3;
         double q = 0.0;
@@ -94,8 +101,11 @@ static double entry(int p, int i, const double *z, double *slopes)
 static double derivative(int p, int i, const double *z, const double *slopes, int c)
 {
     double sum = 0.0;
-    if (i >= N)
-        return c == i - N - 1 ? LINEAR_OF(p)[1 + c] : 0.0;
+    if (i >= N) {
+        const double *linear = LINEAR_OF(p);
+        int inside = fabs(z[c] - linear[1 + N_IN + c]) <= linear[1 + 2 * N_IN + c];
+        return c == i - N - 1 && inside ? linear[1 + c] : 0.0;
+    }
     for (int t = 0; t < TERMS; t++) {
         double inverse = STATIONARY[PARTS[p][t]][3 + c];
         sum += slopes[t] * (z[c] - places[WARPS_OF(p)][i][c]) * inverse * inverse;

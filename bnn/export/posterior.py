@@ -25,7 +25,7 @@ class _Rows(NamedTuple):
     """Rows of the tables for one kernel."""
 
     stationary: list[Row]  # kind, k0, α, 1 / L... of each part
-    linear: Row  # √offset, √k0..., o...
+    linear: Row  # √offset, √k0..., o..., reach...
     warps: tuple[Row, ...]  # low, width, λ, C... of each input
 
 
@@ -135,17 +135,18 @@ def _kernel_rows(kernel: sk.Kernel, features: list[int], n_in: int) -> _Rows:
             row[3 + seen] = 1.0 / np.asarray(part.lengthscale)
             stationary.append(tuple(row.tolist()))
         elif type(part) is kernels.Linear and linear is None:
-            row = np.zeros(1 + 2 * n_in)
+            row = np.zeros(1 + 3 * n_in)
             row[0] = np.sqrt(part.offset)
             row[1 + seen] = np.sqrt(part.variance)
             row[1 + n_in + seen] = part.origin
+            row[1 + 2 * n_in + seen] = part.reach
             linear = tuple(row.tolist())
         else:
             known = ", ".join(NAMES)
             needed = f"one of {known}, a Linear, or a sum of any of these with at most one Linear"
             whole = "which may stand in a Warped as a whole"
             raise ValueError(f"the kernel {kernel} of the prior: must be {needed}, {whole}")
-    return _Rows(stationary, linear or (0.0,) * (1 + 2 * n_in), _warp_rows(kernel, seen, n_in))
+    return _Rows(stationary, linear or (0.0,) * (1 + 3 * n_in), _warp_rows(kernel, seen, n_in))
 
 
 def _summands(kernel: sk.Kernel) -> list[sk.Kernel]:

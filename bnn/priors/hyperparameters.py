@@ -50,6 +50,7 @@ UNLIKELY = 1e-9  # probability beyond which no point is drawn
 FEWEST = 16  # components of an average over hyper-parameters
 MEMORY = 1.25e8  # numbers in the covariance matrices of all components and outputs, 1 GB
 N_CHECK_POINTS = 64  # where mean and variance are compared
+BEYOND = 2.0  # ranges beyond the data, within which a trend goes on
 AROUND = 1.25  # width of the box in which an average is kept, relative to that of the data
 NEGLIGIBLE = 1e-5  # weight of a point that is left out, relative to the largest
 
@@ -182,9 +183,12 @@ def linear_trend(
     offset = WIDE**2 * spread if variance is None else variance
     slopes = np.zeros(X.shape[1])
     slopes[chosen] = offset / X.var(axis=0)[chosen] if variance is None else variance
-    if not intercept:
-        return Linear(tuple(slopes))
-    return Linear(tuple(slopes), offset, tuple(X.mean(axis=0)) if variance is None else 0.0)
+    offset = offset if intercept else 0.0
+    if variance is not None:
+        return Linear(tuple(slopes), offset)
+    origin = X.mean(axis=0) if intercept else np.zeros(X.shape[1])
+    reach = np.abs(X - origin).max(axis=0) + BEYOND * search_widths(X)
+    return Linear(tuple(slopes), offset, tuple(origin), tuple(reach))
 
 
 def density_of(

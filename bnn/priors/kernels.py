@@ -325,6 +325,8 @@ class Linear(Kernel):
         variance: k0 of the slopes, one number or one for each (used) input; 0 leaves it out.
         offset: Variance of the value at the origin.
         origin: o, one number or one for each (used) input.
+        reach: Largest size of x_i - o_i, one number or one for each (used) input: beyond that
+            distance from the origin the functions are constant.
 
     Examples:
         >>> import bnn
@@ -338,8 +340,11 @@ class Linear(Kernel):
     variance: float | tuple[float, ...] = 1.0
     offset: float = 0.0
     origin: float | tuple[float, ...] = 0.0
+    reach: float | tuple[float, ...] = np.inf
 
     def __post_init__(self) -> None:
+        _check_positive("reach", self.reach, most=np.inf)
+        self.reach = _comparable(self.reach)
         for name, most in (("variance", 1), ("offset", 0), ("origin", 1)):
             array = as_finite(name, getattr(self, name), sys.float_info.max)
             if array.ndim > most or not array.size:
@@ -354,9 +359,22 @@ class Linear(Kernel):
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         variance = _per_input("variance", self.variance, A)
-        origin = _per_input("origin", self.origin, A)
+        _per_input("origin", self.origin, A)
+        _per_input("reach", self.reach, A)
         # k = (x - o)ᵀ diag(k0) (x' - o) + offset
-        return ((A - origin) * variance) @ (B - origin).T + self.offset
+        return (self.away(A) * variance) @ self.away(B).T + self.offset
+
+    def away(self, X: Array) -> Array:
+        """Return x - o, no larger than the reach.
+
+        Args:
+            X: Points, (..., n_in).
+
+        Returns:
+            (..., n_in).
+        """
+        reach = np.asarray(self.reach)
+        return np.clip(X - np.asarray(self.origin), -reach, reach)
 
     def diag(self, X: Array) -> Array:
         """Return the diagonal of k(X, X).
@@ -369,7 +387,7 @@ class Linear(Kernel):
         """
         X = seen_points("X", X)
         # k(x, x) = Σ_i k0_i (x_i - o_i)² + offset
-        away = (X - _per_input("origin", self.origin, X)) ** 2
+        away = self.away(X) ** 2
         variance = _per_input("variance", self.variance, X)
         return np.asarray(np.sum(variance * away, axis=1) + self.offset)
 

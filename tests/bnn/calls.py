@@ -142,7 +142,12 @@ OWN = {
         "y": RNG.standard_normal((16, 2)),
         "groups": np.arange(8).repeat(2),
     },
-    "Linear": {"variance": np.ones(2), "offset": np.array(0.5), "origin": np.array([0.1, 0.2])},
+    "Linear": {
+        "variance": np.ones(2),
+        "offset": np.array(0.5),
+        "origin": np.array([0.1, 0.2]),
+        "reach": np.array([0.6, 0.7]),
+    },
     "Warped": {
         "kernel": bnn.RBF(),
         "low": np.zeros(2),

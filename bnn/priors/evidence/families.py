@@ -5,7 +5,8 @@ is a sum of stationary parts and a linear trend,
 
     k(x, x') = Σ_p k0_p φ_p(|(z - z') / L_p|) + 12 v (z - ½)·(z' - ½) + o²,
 
-of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero.
+of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero. Some
+ranges beyond the data the trend is constant, see `bnn.Linear`.
 """
 
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints
 from bnn.priors.conditioning import least_variance, log_diagonal
+from bnn.priors.hyperparameters import BEYOND
 from bnn.priors.kernels import RBF, Linear, Matern12, Matern32, Matern52, Stationary
 from bnn.priors.warping import Warped, warped
 
@@ -186,7 +188,12 @@ class FamilyDensity:
             part = kind(variance, tuple((np.exp(eta[L]) * scale).tolist()))
             total = part if total is None else total + part
         slopes = UNIFORM * self._trend(eta) * spread / scale**2
-        linear = Linear(tuple(slopes.tolist()), OFFSET**2 * spread, tuple(origin.tolist()))
+        # Half of the range of z over the data, which are within [0, 1], and ranges beyond it
+        turn = np.eye(len(width)) + self.mixing_matrix(eta)
+        ends = np.stack([np.minimum(turn, 0.0).sum(axis=0), np.maximum(turn, 0.0).sum(axis=0)])
+        reach = (1.0 + 2.0 * BEYOND) * np.abs(ends - 0.5).max(axis=0) * scale
+        points = (tuple(each.tolist()) for each in (origin, reach))
+        linear = Linear(tuple(slopes.tolist()), OFFSET**2 * spread, *points)
         total = total + linear
         if plain:
             return total

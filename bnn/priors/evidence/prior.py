@@ -65,8 +65,9 @@ def fit_prior(
         c_j + θ_j·x + GP(0, k0_j exp(-½ Σ_i (x_i - x'_i)² / L_ji²)).
 
     The constant c_j and the coefficients θ_j have Gaussian priors and are integrated out, so that
-    they are part of the kernel. With a low-fidelity model m the term ρ_j m_j(x) is added, and its
-    factor ρ_j ~ N(1, 1) is integrated out too.
+    they are part of the kernel. Two ranges beyond the data the trend becomes constant, unless
+    `coefficient_variance` is given. With a low-fidelity model m the term ρ_j m_j(x) is added, and
+    its factor ρ_j ~ N(1, 1) is integrated out too.
 
     Few data leave the variance k0_j and the length scales L_ji uncertain, and their values of
     largest evidence are overconfident. The default is an average: a mixture over 4 (n_in + 1)

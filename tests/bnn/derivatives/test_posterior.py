@@ -22,6 +22,7 @@ KERNELS = {
     "RationalQuadratic": bnn.RationalQuadratic(1.5, L, 0.7),
     "Periodic": bnn.Periodic(1.5, 0.9, 300.0),
     "sum": bnn.RBF(1.5, L) + bnn.Linear((1.0, 0.01), 2.0, (0.1, 300.0)),
+    "ending": bnn.RBF(1.5, L) + bnn.Linear((1.0, 0.01), 2.0, (0.1, 300.0), (0.5, 70.0)),
     "product": bnn.RBF(1.5, L) * bnn.Linear((1.0, 1e-4), 1.0, (0.0, 300.0)),
     "constant": sk.ConstantKernel(2.0) * bnn.Matern52(1.0, L) + sk.WhiteKernel(0.1),
 }

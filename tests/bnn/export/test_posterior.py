@@ -24,6 +24,7 @@ Y = np.column_stack([np.sin(3.0 * X[:, 0]), 1000.0 + X[:, 1] * X[:, 0]])
 NEW = RNG.uniform([-1.5, 150.0], [1.5, 450.0], (3, 2))
 MEAN = bnn.LinearMean([[0.5, 0.01], [100.0, 0.0]], [0.0, 1000.0])
 WIDE = bnn.Linear((150.0, 0.015), 50.0, (0.1, 300.0))
+ENDING = bnn.Linear((1.5, 0.01), 2.0, (0.1, 300.0), (0.7, 60.0))
 STATIONARY = [
     bnn.RBF(1.5, (0.8, 90.0)),
     bnn.Matern12(1.5, (0.8, 90.0)),
@@ -81,8 +82,13 @@ def covariance(kernel, a, b):
     if isinstance(kernel, bnn.Warped):
         return covariance(kernel.kernel, coordinates(kernel, a), coordinates(kernel, b))
     if isinstance(kernel, bnn.Linear):
-        terms = zip(kernel.variance, kernel.origin, a, b, strict=True)
-        return kernel.offset + sum(v * (p - o) * (q - o) for v, o, p, q in terms)
+        reach = np.broadcast_to(kernel.reach, 2).tolist()
+        near = [
+            [max(-r, min(p - o, r)) for p, o, r in zip(x, kernel.origin, reach, strict=True)]
+            for x in (a, b)
+        ]
+        terms = zip(kernel.variance, *near, strict=True)
+        return kernel.offset + sum(v * p * q for v, p, q in terms)
     away = zip(a, b, kernel.lengthscale, strict=True)
     r = mpmath.sqrt(sum(((p - q) / mpmath.mpf(L)) ** 2 for p, q, L in away))
     return kernel.variance * PHI[type(kernel)](r, mpmath.mpf(getattr(kernel, "alpha", 1)))
@@ -135,7 +141,7 @@ def agrees_with_the_textbook(found, components, shares, noise, points=NEW):
                     assert np.all(np.abs(gradients[i, j] - exact) < 1e-12 * scale)
 
 
-@pytest.mark.parametrize("kernel", [*STATIONARY, WIDE], ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize("kernel", [*STATIONARY, WIDE, ENDING], ids=lambda k: type(k).__name__)
 def test_every_kernel_is_that_of_the_textbook_and_of_python(compiled, kernel):
     prior = bnn.GaussianProcessPrior(MEAN, [kernel, 1e4 * kernel], 2)
     model = bnn.ExactPosterior(prior, noise=[0.3, 20.0]).fit(X, Y)

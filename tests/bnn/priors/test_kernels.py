@@ -41,6 +41,7 @@ def test_kernels_are_those_of_scikit_learn(ours, theirs):
         RBF(2.0, (0.5, 1.0)),
         Periodic(0.3),
         Linear((0.5, 2.0), 0.1, (1.0, -1.0)),
+        Linear((0.5, 2.0), 0.1, (1.0, -1.0), (0.5, 1.5)),
         Linear(2.0),
         Multiple(lambda X: X**2, 1, 3.0),
         2.0 * RBF() + sk.ConstantKernel(0.5) * Linear(),
@@ -68,6 +69,8 @@ def test_the_diagonal_is_that_of_the_matrix(kernel):
         (lambda: Linear((0.0, 0.0)), "not all 0"),
         (lambda: Linear((1.0, 1.0))(np.eye(3)), "variance has 2 entries: must be one, or 3"),
         (lambda: Linear(origin=np.nan), "origin = nan: must be finite"),
+        (lambda: Linear(reach=0.0), "reach = 0.0: must be > 0"),
+        (lambda: Linear(reach=(1.0, 2.0))(X1, X1), "reach has 2 entries: must be one, or 1"),
         (lambda: Linear(origin=(1.0, 2.0))(X1, X1), "origin has 2 entries: must be one, or 1"),
     ],
 )
@@ -178,3 +181,15 @@ def test_kernels_mix_with_those_of_scikit_learn():
     assert regressor.kernel_.k1 != theirs
     assert (ours + theirs).is_stationary()
     assert not Linear().is_stationary()
+
+
+def test_linear_functions_are_constant_beyond_their_reach():
+    """Those of points at the edge, and those without an end within it."""
+    ending = Linear((0.5, 2.0), 0.1, (1.0, -1.0), (0.5, 3.0))
+    free = Linear((0.5, 2.0), 0.1, (1.0, -1.0))
+    inside = np.array([[1.4, 1.0], [0.6, -3.9]])
+    np.testing.assert_array_equal(ending(inside), free(inside))
+    far = np.array([[1e9, 1.0], [0.6, -1e9]])
+    edge = np.array([[1.5, 1.0], [0.6, -4.0]])
+    np.testing.assert_allclose(ending(far, inside), free(edge, inside), rtol=1e-14)
+    np.testing.assert_allclose(ending.diag(far), free.diag(edge), rtol=1e-14)

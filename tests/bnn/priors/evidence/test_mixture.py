@@ -259,3 +259,25 @@ def test_the_ensemble_in_function_space_takes_the_same_prior():
     kept = bnn.noise.checked_noise(noise, 1, 1)
     expected = bnn.noise.covariance_at(kept, X)
     np.testing.assert_array_equal(bnn.noise.covariance_at(model.noise_, X), expected)
+
+
+@FEW
+@pytest.mark.parametrize("noise", [None, "constant"])
+@pytest.mark.parametrize("width", [1e-2, 1e-3])
+def test_an_input_that_hardly_varied_does_not_take_the_mean_away(noise, width):
+    """Hundreds of its ranges away, means are a few deviations of y, and intervals hold f."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (40, 2)) * [1.0, width]
+    new = rng.uniform(-1.0, 1.0, (200, 2))
+
+    def function(points):
+        return np.sin(3.0 * points[:, 0]) + 0.5 * points[:, 1]
+
+    y = function(X) + 0.05 * rng.standard_normal(40)
+    mean, std = bnn.ExactPosterior(noise=noise).fit(X, y).predict(new, return_std=True)
+    print(f"width {width}: largest mean {np.abs(mean).max() / y.std():.1f} deviations of y")
+    assert np.abs(mean).max() < 5.0 * y.std()
+    assert std.max() < 10.0 * y.std()
+    assert np.mean(np.abs(mean - function(new)) < 1.96 * std) > 0.9
+    far = np.array([[0.0, 1e6], [0.0, 1e9]])
+    np.testing.assert_allclose(*bnn.ExactPosterior(noise=noise).fit(X, y).predict(far), rtol=1e-9)
