@@ -374,7 +374,7 @@ class Linear(Kernel):
             (..., n_in).
         """
         reach = np.asarray(self.reach)
-        return np.clip(X - np.asarray(self.origin), -reach, reach)
+        return np.asarray(np.clip(X - np.asarray(self.origin), -reach, reach))
 
     def diag(self, X: Array) -> Array:
         """Return the diagonal of k(X, X).
