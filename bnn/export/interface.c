@@ -24,12 +24,12 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
+#if TOTAL
 static double clipped(double value, double low, double high)
 {
     return value < low ? low : value > high ? high : value;
 }
 
-#if TOTAL
 /* Adds the noise, of variance exp(2 l(z)), where l is linear in z and its squares, and z is the point
    next to x within the bounds of the noise. */
 static void add_noise(const double *x, struct part at, double std[][OUTPUTS])

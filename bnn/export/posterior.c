@@ -72,8 +72,8 @@ static void coordinates(int warps, const double *x, double *z, double *slopes)
 /* z_c less the origin of the linear functions, which are constant beyond their reach. */
 static double from_origin(const double *linear, int c, const double *z)
 {
-    double reach = linear[1 + 2 * N_IN + c];
-    return clipped(z[c] - linear[1 + N_IN + c], -reach, reach);
+    double reach = linear[1 + 2 * N_IN + c], away = z[c] - linear[1 + N_IN + c];
+    return away < -reach ? -reach : away > reach ? reach : away;
 }
 
 /* Entry i of process p at z: its covariance with datum i, or a function of the linear basis. Also
