@@ -140,9 +140,18 @@ docs: environment
 	@$(PYTHON) -m sphinx --quiet --fresh-env --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/docs
 	@echo 'build/docs/index.html is written'
 
+# In data what was simulated goes: dataset folders, keys beside them, campaigns. Other files stay.
 # git knows which results are committed; a copy without it keeps those that a repository has.
 clean:
-	rm -rf data build dist .doit figures/full*/*.html figures/full*/notebooks figures/full-authors/*.svg figures/full-authors/*.png
+	rm -rf build dist .doit figures/full*/*.html figures/full*/notebooks figures/full-authors/*.svg figures/full-authors/*.png
+	@if [ -d data ]; then \
+	  find data -name config.json -exec grep -q '"inputs_sha256"' {} \; -print0 | sort -z | while IFS= read -r -d '' file; do \
+	    folder=$$(dirname "$$file"); rm -rf "$$folder.key" "$$folder"/records "$$folder"/.lock*; \
+	    for name in dataset.csv failures.csv provenance.json design.csv config.json; do rm -f "$$folder/$$name"; done; done; \
+	  find data -name campaign.json -exec grep -q '"format": "bnn campaign"' {} \; -print0 | sort -z | while IFS= read -r -d '' file; do \
+	    folder=$$(dirname "$$file"); rm -f "$$file" "$$folder/.campaign.json.lock" "$$folder/history.csv"; done; \
+	  rm -f data/loop.png; find data -type d -empty -delete; \
+	  if [ -d data ]; then echo 'data is kept: it holds files that no command of this project wrote'; fi; fi
 	@if git ls-files --error-unmatch Makefile >/dev/null 2>&1; then git clean -fdXq figures; else \
 	  for folder in figures/*/; do case $$folder in */full/|*/full-authors/) ;; \
 	    *) [ -e "$$folder/__init__.py" ] || rm -rf "$$folder" ;; esac; done; fi
