@@ -79,6 +79,14 @@ begin() { # an unfinished environment is thrown away, a stale virtual one is upd
   fi
 }
 
+# A user's own .venv stays: one of setup.sh is named in the stamp, unfinished, or has its path file.
+require_own_venv() {
+  [ ! -e "$venv" ] || [ -e "$unfinished" ] ||
+    compgen -G "$venv/lib/python*/site-packages/composite-bnn.pth" >/dev/null ||
+    { [ -f "$stamp" ] && [ "$(sed -n 2p "$stamp")" = "$(sed -n 3p "$stamp")/$venv/bin/python" ]; } ||
+    die "$PWD/$venv was not made by setup.sh: move it away, or activate an environment with dolfinx"
+}
+
 # pip in $1 with the requirements of pyproject.toml; further arguments go to pip.
 install_requirements() {
   local python=$1
@@ -172,6 +180,7 @@ use_active() { # $1: interpreter
 # -- conda, mamba, micromamba ---------------------------------------------------------------
 
 use_conda() { # $1: program
+  require_own_venv
   say "making $venv with $1 from environment.yml (some minutes)"
   begin
   rm -rf "$venv"
@@ -210,6 +219,7 @@ make_venv() {
 
 use_apt() {
   local missing python=$PWD/$venv/bin/python wheels=$venv/wheels
+  require_own_venv
   begin
   missing=$(missing_packages)
   if [ -n "$missing" ]; then

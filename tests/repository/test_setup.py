@@ -123,6 +123,27 @@ def test_a_checkout_that_moves_keeps_a_virtual_environment(conda, made_by_conda)
     assert len(calls(moved)) == (2 if made_by_conda else 1)
 
 
+def test_an_environment_of_a_user_stays(conda):
+    mine = conda / ".venv" / "bin" / "python"
+    mine.parent.mkdir(parents=True)
+    program(mine, INTERPRETER + "# mine\n")
+    done = setup(conda)
+    assert done.returncode == 1
+    assert f"{conda}/.venv was not made by setup.sh: move it away" in done.stderr
+    assert mine.read_text(encoding="utf-8").endswith("# mine\n")
+    assert not (conda / "calls").exists()
+    mine.parent.parent.rename(conda / "elsewhere")
+    assert setup(conda).returncode == 0
+
+
+def test_an_environment_of_setup_is_known_without_its_stamp(conda):
+    packages = conda / ".venv" / "lib" / "python3.11" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "composite-bnn.pth").touch()
+    assert setup(conda).returncode == 0
+    assert not packages.exists()
+
+
 def test_an_interrupted_setup_leaves_nothing_that_counts_and_the_next_one_finishes(conda):
     process = subprocess.Popen(
         ["./setup.sh"],
