@@ -10,6 +10,7 @@ import numpy as np
 
 from fe_data.arrays import Floats, Ints, Short, pair_keys
 from fe_data.errors import MeshError
+from fe_data.geometry.microstructure import Microstructure, periodic_distances
 from fe_data.geometry.outline import GROWTH, MATRIX, Outline
 
 try:
@@ -17,6 +18,7 @@ try:
 except ImportError as error:
     raise ImportError(f"{error}: pip install '.[fe]' in the checkout adds gmsh") from None
 
+_NARROW = 1e-6  # gap between fibres that all resolutions mesh
 _TRIANGLE = 2  # gmsh's number of this kind of element
 _FRONTAL_DELAUNAY = 6  # gmsh's number of this algorithm
 _IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
@@ -49,13 +51,29 @@ def generate_mesh(outline: Outline) -> Mesh:
     >>> mesh.triangles.shape[1]
     6
     """
-    points, triangles, material = _fill(outline)
-    points, triangles = _quadratic(points, triangles, outline)
-    smallest = smallest_jacobian(points[triangles])
-    if smallest <= 0:
-        raise MeshError(f"an element of the mesh is inverted: smallest Jacobian {smallest:.3g}")
-    points, image_of = _match_edges(points)
+    try:
+        points, triangles, material = _fill(outline)
+        points, triangles = _quadratic(points, triangles, outline)
+        smallest = smallest_jacobian(points[triangles])
+        if smallest <= 0:
+            raise MeshError(f"an element of the mesh is inverted: smallest Jacobian {smallest:.3g}")
+        points, image_of = _match_edges(points)
+    except MeshError as error:
+        raise MeshError(f"{error}{_narrow_gap(outline.micro)}") from error.__cause__
     return Mesh(points, triangles, material, image_of)
+
+
+def _narrow_gap(micro: Microstructure) -> str:
+    """What a message says of two fibres that nearly touch; nothing where none do."""
+    gaps = periodic_distances(micro.centres, micro.centres) - micro.radii[:, None] - micro.radii
+    np.fill_diagonal(gaps, np.inf)
+    if gaps.min(initial=np.inf) > _NARROW:
+        return ""
+    i, j = np.unravel_index(gaps.argmin(), gaps.shape)
+    return (
+        f"; the gap between fibres {i} and {j} is {gaps[i, j]:.3g} sides of the square wide, and "
+        f"those below {_NARROW:g} may be too narrow to mesh: move the fibres apart"
+    )
 
 
 def _closed_loops(segments: dict[int, tuple[int, int]]) -> list[list[int]]:

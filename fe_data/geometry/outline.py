@@ -18,6 +18,7 @@ _SMALLEST_OUTLINE = 8  # least number of segments around a fibre
 _DEFAULT_SIZE = 0.127  # element size at the fibres, in mean fibre distances 1 / sqrt(n)
 _COARSEST = 0.35  # largest element size, in mean fibre distances
 GROWTH = 0.6  # growth of the element size per unit distance from the nearest fibre
+_THINNEST = 1e-6  # gap that still has smaller elements, in radii
 _LIGAMENT = 1.1  # largest element size at a ligament, in widths of the ligament
 
 
@@ -106,17 +107,40 @@ class Outline:
         size = self.sizes[fibre]
         r = radii[fibre]
         angles = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
+        angles = self._with_contacts(fibre, angles)
         x = centres[fibre] + r * np.column_stack([np.cos(angles), np.sin(angles)])
         near = periodic_distances(centres[[fibre]], centres)[0] < r + radii + size
         distance = periodic_distances(x, centres[near])
         itself = np.count_nonzero(near[:fibre])  # its column
         distance[:, itself] = 1.0 if len(centres) > 1 else np.inf
-        gap = np.maximum((distance - radii[near]).min(axis=1), 1e-3 * r)
-        # A thin gap has smaller elements, down to an eighth; a fibre has a least number of them.
-        sizes = np.minimum(size, np.maximum(gap * _LIGAMENT, size / 8))
+        gap = np.maximum((distance - radii[near]).min(axis=1), _THINNEST * r)
+        # A thin gap has smaller elements, down to an eighth. Where fibres nearly touch they are
+        # smaller still: with h = √(r gap / 2) the sagitta of an arc, h²/8r, is gap/16. A sagitta
+        # above gap/4 would invert the element beside it.
+        smallest = np.minimum(size / 8, np.sqrt(r * gap / 2))
+        sizes = np.minimum(size, np.maximum(gap * _LIGAMENT, smallest))
+        # A fibre has a least number of elements.
         sizes = np.minimum(sizes, 2 * math.pi * r / _SMALLEST_OUTLINE)
         cuts = _equidistribute(angles, sizes / r)
         return np.column_stack([cuts[:-1], cuts[1:]])
+
+    def _with_contacts(self, fibre: int, angles: Floats) -> Floats:
+        """Angles (k,), and more of them where another fibre nearly touches this one."""
+        r = self.micro.radii[fibre]
+        apart = self.micro.centres - self.micro.centres[fibre]
+        apart -= np.round(apart)
+        gaps = np.hypot(*apart.T) - r - self.micro.radii
+        gaps[fibre] = np.inf
+        more = []
+        for other in np.flatnonzero(r * gaps / 2 < (self.sizes[fibre] / 8) ** 2):
+            # The gap has doubled at √(r gap) from its narrowest point.
+            width = math.sqrt(max(gaps[other], _THINNEST * r) / r)
+            middle = math.atan2(apart[other, 1], apart[other, 0])
+            steps = width * np.array([0.0, *(0.25 * 1.25 ** np.arange(40))])
+            around = middle + np.concatenate([-steps, steps[1:]])
+            more.append(angles[0] + (around - angles[0]) % (2 * math.pi))
+        inside = [new[(angles[0] < new) & (new < angles[-1])] for new in more]
+        return np.asarray(np.unique(np.concatenate([angles, *inside])))
 
     def _cut_edges(self, crossings: tuple[list[float], list[float]]) -> Floats:
         """Segments (k, 2, 2) of the edges, counter-clockwise; those of opposite edges match."""

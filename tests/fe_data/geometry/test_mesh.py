@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fe_data import Inputs, Settings, solve_rve
 from fe_data.errors import MeshError
 from fe_data.geometry import mesh
 from fe_data.geometry.mesh import generate_mesh, smallest_jacobian
@@ -104,3 +105,38 @@ def test_pieces_of_matrix_that_fibres_cut_off_are_meshed():
     micro = Microstructure(np.array([[0.15, 0.15], [0.6, 0.6]]), 0.2)
     d = discretise(generate_mesh(Outline(micro, 6)))
     assert d.matrix.weights.sum() == pytest.approx(1 - 2 * np.pi * 0.2**2, rel=1e-10)
+
+
+@pytest.mark.parametrize("resolution", [None, 3.0, 8.0])
+@pytest.mark.parametrize("gap", [1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6])
+def test_fibres_that_nearly_touch_are_meshed(gap, resolution):
+    """Of equal radii, of different ones, and across an edge of the square."""
+    for first, second in ((0.2, 0.2), (0.2, 0.1)):
+        x = 0.9 + first + second + gap
+        micro = Microstructure([[0.9, 0.47], [x % 1.0, 0.47]], [first, second])
+        mesh = generate_mesh(Outline(micro, resolution))
+        assert smallest_jacobian(mesh.points[mesh.triangles]) > 0
+
+
+def test_three_fibres_that_nearly_touch_each_other_are_meshed():
+    d = 0.3 + 1e-5
+    centres = [[0.2, 0.3], [0.2 + d, 0.3], [0.2 + d / 2, 0.3 + d * np.sqrt(0.75)]]
+    mesh = generate_mesh(Outline(Microstructure(centres, 0.15), 3.0))
+    assert smallest_jacobian(mesh.points[mesh.triangles]) > 0
+
+
+def test_a_gap_that_is_too_narrow_is_named():
+    for gap in (1e-8, 1e-9):
+        micro = Microstructure([[0.3, 0.9], [0.3, 0.47], [0.7 + gap, 0.47]], [0.1, 0.2, 0.2])
+        with pytest.raises(MeshError, match=f"gap between fibres 1 and 2 is {gap:.0e} sides of"):
+            generate_mesh(Outline(micro, 3.0))
+
+
+def test_stiffness_does_not_jump_where_fibres_come_near():
+    moduli = []
+    for gap in (1e-4, 1e-6):
+        micro = Microstructure([[0.3, 0.47], [0.6 + gap, 0.47]], [0.2, 0.1])
+        inputs = Inputs(micro.volume_fraction, 400.0, 400.0, 0.4)
+        rve = solve_rve(inputs, micro, Settings(resolution=6.0, increments=10), silent=True)
+        moduli.append(rve.effective.E_eff_GPa)
+    assert moduli[0] == pytest.approx(moduli[1], rel=3e-4)
