@@ -27,14 +27,13 @@ from fe_data.schema import (
     outputs_among,
     required_outputs,
 )
-from fe_data.settings import Inputs, checked_inputs, require_kind, require_path
+from fe_data.settings import checked_inputs, require_allowed, require_kind, require_path
 
 Numbers = NDArray[np.int64]
 TABLE = "dataset.csv"  # the table of a dataset folder
 PATH_COLUMNS = ("index", "seed", "group", *INPUT_NAMES, "path", "status")  # of a dataset of paths
 # A sample without any outputs is "failed", one without those of the fitted power law "unfitted".
 STATUSES = ("ok", "retried", "unfitted", "failed")
-_VALID_INPUTS = Inputs(vf=0.2, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
 
 
 @dataclass(frozen=True, repr=False)
@@ -363,5 +362,5 @@ def _nothing(status: str, name: str, text: str) -> None:
 def parse_input(name: str, text: str) -> float:
     """The value of an input, within its range."""
     value = parse_float(name, text)
-    replace(_VALID_INPUTS, **{name: value})  # refuses what is out of range
+    require_allowed(np.array([value]), [name])
     return value

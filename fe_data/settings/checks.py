@@ -1,6 +1,7 @@
 """Refusals of what a user gives: each names the field, the value and what is allowed."""
 
 import operator
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -60,12 +61,13 @@ def in_percent(strain: float, largest: float) -> str:
     return ""
 
 
-def require_allowed(inputs: Floats) -> None:
-    """Refuse inputs (..., n_in) of which one is NaN or not allowed by the schema."""
-    for quantity, values in zip(INPUTS, np.moveaxis(inputs, -1, 0), strict=True):
+def require_allowed(inputs: Floats, names: Sequence[str] = INPUT_NAMES) -> None:
+    """Refuse inputs (..., len(names)) of which one is NaN or not allowed by the schema."""
+    for name, values in zip(names, np.moveaxis(inputs, -1, 0), strict=True):
+        quantity = INPUTS[INPUT_NAMES.index(name)]
         wrong = values[~quantity.allows(values)]
         if wrong.size:
-            text = f"{quantity.name} = {wrong[0].item()!r} is out of range"
+            text = f"{name} = {wrong[0].item()!r} is out of range"
             raise ValueError(f"{text}: allowed is {quantity.allowed_text}")
 
 
