@@ -194,7 +194,7 @@ def linear_trend(
 def density_of(
     X: Array,
     y: Array,
-    trend: sk.Kernel | None,
+    trend: Callable[[Array, Array], Array] | None,
     variance: ArrayLike | None,
     hyperprior: bool,
     basis: Array | None = None,

@@ -31,7 +31,7 @@ from bnn.priors.evidence.laplace import (
     some_rows,
     updated,
 )
-from bnn.priors.evidence.trend import varying_inputs
+from bnn.priors.evidence.trend import sorted_inputs, varying_inputs
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.hyperparameters import most_components, threads_for
 from bnn.priors.kernels import RBF, Matern32, Matern52
@@ -41,7 +41,6 @@ from bnn.priors.precision_factors import factors_of
 from bnn.training.execution import progress_bar, titled
 
 SEARCHED = 1500  # most data in a search; of more, as many are chosen at random
-DIGITS = 9  # of what inputs are sorted by, beyond which units and sums round
 RARE = 10  # further data in a search, of an input or output that is constant in those chosen
 # Up to so many data all families have a trend, which is overconfident in the gaps of more data;
 # families of plain inputs are tried too, and each search has several starts.
@@ -149,7 +148,7 @@ def fit_mixture(
     rows = _searched_rows(X, y, random_state)
     means = y[rows].mean(axis=0)
     spreads = y[rows].var(axis=0)
-    varying = _sorted_inputs(X[rows], (y[rows] - means) / np.sqrt(spreads), varying_inputs(X))
+    varying = sorted_inputs(X[rows], y[rows] - means, varying_inputs(X))
     inputs = X[rows][:, varying]
     low = inputs.min(axis=0)
     width = np.ptp(inputs, axis=0)
@@ -184,21 +183,6 @@ def fit_mixture(
     if len(rows) < len(X):
         prior = _given_all(prior, joint, posteriors, X, y)
     return prior, joint
-
-
-def _sorted_inputs(X: Array, y: Array, chosen: Ints) -> Ints:
-    """Return the chosen inputs in an order that does not depend on the one in which they stand.
-
-    Random numbers go to inputs by this order, so that inputs may change places.
-
-    Args:
-        X: (N, n_in).
-        y: Outputs less their means, in units of their standard deviations, (N, n_out).
-        chosen: Numbers of inputs that vary.
-    """
-    u = (X[:, chosen] - X[:, chosen].min(axis=0)) / np.ptp(X[:, chosen], axis=0)
-    keys = np.vstack([np.abs(y.T @ u), np.abs(y.T @ u**2), u.mean(axis=0)]) / len(X)
-    return np.asarray(chosen[np.lexsort(np.round(keys[::-1], DIGITS))])
 
 
 def _searched_rows(X: Array, y: Array, seed: int | None) -> Ints:

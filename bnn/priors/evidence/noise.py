@@ -15,7 +15,7 @@ from bnn._validation import Array, as_data, check_integers, check_positive
 from bnn.noise import HeteroscedasticNoise
 from bnn.noise.heteroscedastic import StandardBasis
 from bnn.priors.evidence.prior import fit_prior
-from bnn.priors.evidence.trend import detrended
+from bnn.priors.evidence.trend import Sorted, detrended
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.hyperparameters import (
     density_of,
@@ -92,8 +92,12 @@ def _averaged_noise(
     Returns:
         E β of the slopes, (p,), E σ_i² at the data, (N,), and the log evidence up to a constant.
     """
-    own = basis if deviation else basis[:, :0]
-    density = density_of(X, y, trend, None, True, own, deviation or 1.0)
+    ordered = Sorted(X, y[:, None])
+    n_in = X.shape[1]
+    squares = basis[:, n_in:]
+    own = np.hstack([ordered.values(basis[:, :n_in]), squares]) if deviation else basis[:, :0]
+    fixed = ordered.kernel(trend)
+    density = density_of(ordered.X, y, fixed, None, True, own, deviation or 1.0)
     best = maximise(density, restarts, seed, step)
     points, logs, evidence = importance_sample(density, best, seed)
     step()
@@ -101,7 +105,9 @@ def _averaged_noise(
     weights = np.exp(logs)
     variances = weights @ [density.variances(eta) for eta in points]
     slopes = np.zeros(basis.shape[1])
-    slopes[: own.shape[1]] = weights @ points[:, X.shape[1] + 2 :]
+    if deviation:
+        slopes = weights @ points[:, n_in + 2 :]
+        slopes[:n_in] = ordered.back(slopes[:n_in])
     return slopes, np.asarray(variances), evidence
 
 

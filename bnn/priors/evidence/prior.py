@@ -16,7 +16,7 @@ from bnn.noise import Noise, StudentNoise, checked_tails, covariance_at
 from bnn.noise.given import without_zeros
 from bnn.noise.student import bound
 from bnn.priors.conditioning import ProcessPosterior
-from bnn.priors.evidence.trend import detrended
+from bnn.priors.evidence.trend import Sorted, detrended
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.hyperparameters import (
     AROUND,
@@ -201,12 +201,15 @@ def _prior_given(
 
     It is an average that is small enough for n_data, or the one of largest density for None.
     """
+    ordered = Sorted(X, columns)
     variances = np.einsum("...jj->j...", known)
     kernels: list[list[sk.Kernel]] = []
     shares: list[Array] = []
     with threads_for(len(X)):
         for column, trend, variance in zip(columns.T, trends, variances, strict=True):
-            density = density_of(X, column, trend, variance, hyperprior=n_data is not None)
+            fixed = ordered.kernel(trend)
+            averaged = n_data is not None
+            density = density_of(ordered.X, column, fixed, variance, hyperprior=averaged)
             best = maximise(density, restarts, seed, step)
             points = best[None]
             weights = np.ones(1)
@@ -215,16 +218,20 @@ def _prior_given(
                 step()
                 most = max(4 * len(best), FEWEST)
                 most = most_components(most, n_data, columns.shape[1])
-                moments = partial(_moments, density, trend, sample)
+                moments = partial(_moments, density, trend, sample, ordered)
                 # A low-fidelity model may have no values beyond the data.
                 around = 1.0 if isinstance(centre, ModelMean) else AROUND
-                chosen, posterior = representatives(X, moments, logs, most, around)
+                chosen, posterior = representatives(ordered.X, moments, logs, most, around)
                 points = sample[chosen]
                 # Conditioning on the data multiplies the weights by p(y | η).
                 evidences = [density.log_evidence(eta) for eta in points]
                 weights = softmax(np.log(np.maximum(posterior, TINY)) - evidences)
                 step()
-            own: list[sk.Kernel] = [RBF(float(k0), left_out(X, L)) for k0, *L in np.exp(points)]
+            found = np.exp(points)
+            lengths = [left_out(X, each) for each in ordered.back(found[:, 1:])]
+            own: list[sk.Kernel] = [
+                RBF(float(k0), L) for k0, L in zip(found[:, 0], lengths, strict=True)
+            ]
             if trend is not None:
                 own = [rbf + trend for rbf in own]
             kernels.append(own)
@@ -237,14 +244,20 @@ def _prior_given(
 
 
 def _moments(
-    density: HyperparameterDensity, trend: sk.Kernel | None, points: Array, s: int, places: Array
+    density: HyperparameterDensity,
+    trend: sk.Kernel | None,
+    points: Array,
+    ordered: Sorted,
+    s: int,
+    places: Array,
 ) -> Array:
     """Return the means of f and of f² at places (n, n_in), given points[s] and the data, (2 n,)."""
     k0, *L = np.exp(points[s])
-    kernel: sk.Kernel = RBF(float(k0), tuple(L))
+    kernel: sk.Kernel = RBF(float(k0), tuple(ordered.back(np.array(L))))
     if trend is not None:
         kernel = kernel + trend
-    return moments_of(kernel, density.X, density.solved(points[s]), places)
+    X, places = (ordered.back(each) for each in (density.X, places))
+    return moments_of(kernel, X, density.solved(points[s]), places)
 
 
 def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:

@@ -21,6 +21,7 @@ from bnn.priors.hyperparameters import linear_trend
 from bnn.priors.kernels import Multiple
 from bnn.priors.means import LinearMean, ModelMean
 
+DIGITS = 9  # of what inputs are sorted by, beyond which units and sums round
 FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
 
 
@@ -73,3 +74,48 @@ def varying_inputs(X: Array) -> Ints:
     if not varying.size:
         raise ValueError("X: no input varies, so that no prior can be estimated: give one")
     return varying
+
+
+def sorted_inputs(X: Array, y: Array, chosen: Ints) -> Ints:
+    """Return numbers of inputs in an order that does not depend on the one in which they stand.
+
+    Random numbers go to inputs by this order, so that inputs may change places.
+
+    Args:
+        X: (N, n_in).
+        y: Outputs less their means, (N, n_out).
+        chosen: Numbers of the inputs, which vary.
+    """
+    u = (X[:, chosen] - X[:, chosen].min(axis=0)) / np.ptp(X[:, chosen], axis=0)
+    scaled = y / np.sqrt(np.mean(y**2, axis=0))
+    by_outputs = [np.linalg.norm(scaled.T @ each, axis=0) for each in (u, u**2)]
+    keys = np.vstack([*by_outputs, u.mean(axis=0)]) / np.array([[len(X)], [len(X)], [1]])
+    return np.asarray(chosen[np.lexsort(np.round(keys[::-1], DIGITS))])
+
+
+class Sorted:
+    """Inputs in the order of `sorted_inputs`, those that do not vary last.
+
+    Attributes:
+        X: Sorted inputs, (N, n_in).
+    """
+
+    def __init__(self, X: Array, y: Array) -> None:
+        varying = sorted_inputs(X, y, varying_inputs(X))
+        self._order = np.append(varying, np.setdiff1d(np.arange(X.shape[1]), varying))
+        self._back = np.argsort(self._order)
+        self.X = X[:, self._order]
+
+    def values(self, by_input: Array) -> Array:
+        """Return values by input, (..., n_in), in the order of the sorted inputs."""
+        return by_input[..., self._order]
+
+    def back(self, by_input: Array) -> Array:
+        """Return values by sorted input, (..., n_in), in the order that was given."""
+        return by_input[..., self._back]
+
+    def kernel(self, given: sk.Kernel | None) -> Callable[[Array, Array], Array] | None:
+        """Return a kernel of inputs in the order that was given as a function of sorted ones."""
+        if given is None:
+            return None
+        return lambda A, B: np.asarray(given(self.back(A), self.back(B)))

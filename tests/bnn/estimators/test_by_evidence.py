@@ -169,17 +169,18 @@ def test_what_is_given_needs_no_scale_of_the_data():
 
 
 @pytest.mark.usefixtures("few_draws")
-def test_the_order_of_the_inputs_does_not_count():
+@pytest.mark.parametrize("noise", [None, "constant", "by_input"])
+def test_the_order_of_the_inputs_does_not_count(noise):
     """Nor does that of the rows: the same posterior to rounding, on a grid too."""
     rng = np.random.default_rng(3)
     grid = np.stack(np.meshgrid(*[np.linspace(0.0, 1.0, 5)] * 3), axis=-1).reshape(-1, 3)
     for points in (rng.uniform(size=(30, 3)), grid[::4]):
         y = np.sin(3.0 * points[:, 0]) + points[:, 1] * points[:, 2] ** 2
         y += 0.05 * rng.standard_normal(len(y))
-        mean, std = bnn.ExactPosterior().fit(points, y).predict(points, return_std=True)
+        mean, std = bnn.ExactPosterior(noise=noise).fit(points, y).predict(points, return_std=True)
         for turned in ([2, 0, 1], [1, 0, 2]):
             rows = rng.permutation(len(y))
-            model = bnn.ExactPosterior().fit(points[rows][:, turned], y[rows])
+            model = bnn.ExactPosterior(noise=noise).fit(points[rows][:, turned], y[rows])
             found = model.predict(points[:, turned], return_std=True)
             assert np.max(np.abs(found[0] - mean) / std) < 1e-3
             np.testing.assert_allclose(found[1], std, rtol=1e-3)
