@@ -4,23 +4,24 @@ With the features ψ of a bank of points (bnn.paths.bank), the stress of a cell 
 
     y(t) = S₀(t) + v_f Σ_r θ_r(x) ψ_r(t) + δ(t) + ε(t)
     θ_0 ~ N(0, M² τ²/R),    θ_m ~ N(0, λ² M² τ²/R),
-    ε ~ scatter of the arrangements, σ(t),      δ ~ what the bank cannot say, σ(t) ρ / √v_f.
+    ε ~ scatter of the arrangements, σ(t),  δ ~ what the bank cannot say, σ(t) ρ / √(v_f u(t)).
 
-θ = M u with independent u, and M is the identity but for weights that change the elastic stiffness
+θ = M w with independent w, and M is the identity but for weights that change the elastic stiffness
 (bnn.paths.bank). Both δ and ε are Ornstein–Uhlenbeck processes of the strain travelled, independent
-between components. The standard deviation of δ falls more slowly with v_f than the scatter of
-cells, as measured on training paths. τ and λ maximise the evidence times log-normal priors. Given
-them the posterior of θ is a Gaussian, N(m, C). A member is θ = M u with the minimum u of the
-anchored objective
+between components. The standard deviation of δ falls more slowly with v_f, and with the utilisation
+u of an elastic matrix (bnn.paths.scatter), than the scatter of cells, as measured on training
+paths. τ and λ maximise the evidence times log-normal priors. Given them the posterior of θ is a
+Gaussian, N(m, C). A member is θ = M w with the minimum w of the anchored objective
 
-    |L⁻¹ (y + e_k - S₀ - Ψ M u)|² + |D^(-1/2) (u - u_k)|²
+    |L⁻¹ (y + e_k - S₀ - Ψ M w)|² + |D^(-1/2) (w - w_k)|²
 
-with perturbations e_k of the data and an anchor u_k from the prior N(0, D): a draw from the
+with perturbations e_k of the data and an anchor w_k from the prior N(0, D): a draw from the
 posterior, exactly, as the model is linear in θ (Pearce et al., AISTATS 2020).
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -51,8 +52,10 @@ MEDIANS = (4.0, 0.05)
 SPREAD = 0.3
 _STEPS = 25  # of each path that are learnt from: closer ones say the same
 _OF_SOLVER = 0.01  # MPa, least deviation of data: at rest nothing scatters but what solvers leave
+_LEAST = 1e-12  # utilisation above zero
 _ELSEWHERE = -1e6  # strain travelled that is far from every other
 _CHUNK = 50  # paths whose features are in memory at a time
+_MISFIT = 3.0  # mean square of whitened residuals: 1 is expected, shipped walks leave 0.5 to 1.9
 _FAR = 10.0  # times the largest strain of training: probably percent
 
 
@@ -119,6 +122,9 @@ class PathEnsemble(Short):
     ) -> PathEnsemble:
         """Learn from simulated paths.
 
+        A `UserWarning` says that the bank cannot follow the paths: another hardening law, other
+        phases or other units are likely.
+
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
             strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
@@ -146,6 +152,7 @@ class PathEnsemble(Short):
         self.hyperparameters_ = _most_likely(gram, projected, n_features)
         deviations = _prior_deviations(n_features, *self.hyperparameters_)
         mean, root = _posterior(gram, projected, deviations)
+        _warn_of_misfit(y - W @ mean)
         self.mean_ = self._weights(mean)
         self.root_ = self._weights(root.T).T
         self.members_ = self._weights(self._anchored(W, y, gram, deviations))
@@ -243,13 +250,14 @@ class PathEnsemble(Short):
             states.append([features.plastic_strain[:, steps], features.utilisation[:, steps]])
         flow, utilisation = np.concatenate(states, axis=1)
         sigma = self.scatter.std(X, flow, utilisation)
+        std = np.sqrt(self._variance(X, sigma, utilisation, 1.0 / arrangements))
         # A step at rest, where nothing scatters, says nothing of the steps beside it.
         lengths = np.where(utilisation > 0.0, travelled(strain)[:, steps], _ELSEWHERE)
         return _Data(
             residual=np.concatenate(residuals),
             points=np.concatenate(points),
             factors=self.bank.factors(X),
-            std=np.maximum(sigma, _OF_SOLVER) * np.sqrt(self._shares(X, 1.0 / arrangements)),
+            std=np.maximum(std, _OF_SOLVER),
             lengths=lengths,
         )
 
@@ -257,30 +265,33 @@ class PathEnsemble(Short):
         features = self.bank.features(X, strain)
         factors = self.bank.factors(X)
         Psi = _design(features.points, factors)
-        # Var f = Ψ C Ψᵀ + ρ² σ² / v_f
+        # Var f = Ψ C Ψᵀ + ρ² σ² / (v_f u)
         mean = features.mean_fields + (Psi @ self.mean_).reshape(strain.shape)
         of_theta = np.square(Psi @ self.root_).sum(axis=1).reshape(strain.shape)
         sigma = self.scatter.std(X, features.plastic_strain, features.utilisation)
-        return mean, np.sqrt(of_theta + self._shares(X, float(total)) * sigma**2)
+        others = self._variance(X, sigma, features.utilisation, float(total))
+        return mean, np.sqrt(of_theta + others)
 
-    def _weights(self, u: Array) -> Array:
-        """θ = M u, (..., d)."""
-        mixed: Array = np.einsum("rs,...sm->...rm", self.bank.mixing, _by_feature(u))
-        return mixed.reshape(u.shape)
+    def _weights(self, w: Array) -> Array:
+        """θ = M w, (..., d)."""
+        mixed: Array = np.einsum("rs,...sm->...rm", self.bank.mixing, _by_feature(w))
+        return mixed.reshape(w.shape)
 
-    def _shares(self, X: Array, of_scatter: float) -> Array:
-        """Variance of δ and of some of ε over σ², (n, 1, 1)."""
-        shares: Array = self.model_error**2 / X[:, 0, None, None] + of_scatter
-        return shares
+    def _variance(self, X: Array, sigma: Array, utilisation: Array, of_scatter: float) -> Array:
+        """Variance of δ and of some of ε, (n, T, 3) [MPa²]."""
+        # At rest σ² / u is zero, as σ has the factor u.
+        slower = X[:, 0, None, None] * np.maximum(utilisation, _LEAST)[..., None]
+        variance: Array = sigma**2 * (self.model_error**2 / slower + of_scatter)
+        return variance
 
     def _anchored(self, W: Array, y: Array, gram: Array, deviations: Array) -> Array:
-        """Minima u of the anchored objectives, (K, d), with anchors and perturbations drawn."""
+        """Minima w of the anchored objectives, (K, d), with anchors and perturbations drawn."""
         seeds = seed_sequence(self.random_state)
         anchors = generator(spawn(seeds, Purpose.ANCHORS)).standard_normal(
             (self.n_members, len(deviations))
         )
         noise = generator(spawn(seeds, Purpose.RESAMPLING))
-        # In units of the prior, w = D^(-1/2) u:   (I + D½ Wᵀ W D½) w = w_k + D½ Wᵀ (y + e_k)
+        # In units of the prior, z = D^(-1/2) w:   (I + D½ Wᵀ W D½) z = z_k + D½ Wᵀ (y + e_k)
         V = W * deviations
         factor = cho_factor(_precision(gram, deviations), lower=True)
         members = []
@@ -288,6 +299,17 @@ class PathEnsemble(Short):
             perturbed = y + noise.standard_normal(len(y))
             members.append(deviations * cho_solve(factor, anchors[k] + V.T @ perturbed))
         return np.array(members)
+
+
+def _warn_of_misfit(residuals: Array) -> None:
+    """Warn of whitened residuals that are too large for scatter and model error."""
+    misfit = np.mean(np.square(residuals))
+    if misfit > _MISFIT:
+        warnings.warn(
+            f"the mean square of the residuals is {misfit:.3g} times what scatter and model error "
+            "explain: were the paths simulated with the phases and the hardening law of the bank?",
+            stacklevel=3,
+        )
 
 
 def _learnt_steps(n_steps: int) -> slice:
@@ -311,7 +333,7 @@ def _by_feature(theta: Array) -> Array:
 
 
 def _prior_deviations(n_features: int, tau: float, lam: float) -> Array:
-    """D½, the prior standard deviations of u in the order of Ψ's columns."""
+    """D½, the prior standard deviations of w in the order of Ψ's columns."""
     of_one = tau / np.sqrt(n_features) * np.array([1.0] + len(INPUTS) * [lam])
     return np.tile(of_one, n_features)
 
@@ -324,13 +346,13 @@ def _whitened_design(data: _Data, L: float) -> tuple[Array, Array]:
 
 
 def _precision(gram: Array, deviations: Array) -> Array:
-    """A = I + D½ Wᵀ W D½, the posterior precision of u in units of the prior."""
+    """A = I + D½ Wᵀ W D½, the posterior precision of w in units of the prior."""
     A: Array = np.eye(len(deviations)) + deviations[:, None] * gram * deviations
     return A
 
 
 def _posterior(gram: Array, projected: Array, deviations: Array) -> tuple[Array, Array]:
-    """Mean of u and root of its covariance, from Wᵀ W, Wᵀ y and D½."""
+    """Mean of w and root of its covariance, from Wᵀ W, Wᵀ y and D½."""
     # C = D½ A⁻¹ D½ with A = L Lᵀ,   root = D½ L⁻ᵀ
     L = np.linalg.cholesky(_precision(gram, deviations))
     inverse = solve_triangular(L, np.eye(len(L)), lower=True)

@@ -149,12 +149,12 @@ def spread_of_theta(model: PathEnsemble, paths: Paths, std: np.ndarray) -> np.nd
         std: (n, T, 3) that the model predicts for them [MPa].
 
     Returns:
-        √(std² - ρ² σ² / v_f), (n, T, 3) [MPa].
+        √(std² - ρ² σ² / (v_f u)), (n, T, 3) [MPa].
     """
     features = model.bank.features(paths.inputs, paths.strain)
     sigma = model.scatter.std(paths.inputs, features.plastic_strain, features.utilisation)
-    delta = model.model_error * sigma
-    found: np.ndarray = np.sqrt(std**2 - delta**2 / paths.inputs[:, 0, None, None])
+    slower = paths.inputs[:, 0, None, None] * features.utilisation[..., None]
+    found: np.ndarray = np.sqrt(std**2 - (model.model_error * sigma) ** 2 / slower)
     return found
 
 
