@@ -67,7 +67,7 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make article    what was reproduced and what was found, on six pages, build/article.pdf
 #: make archive    one file for a repository of data: sources, results, site, article, locks, checksums
 #: make python     print the interpreter in use
-#: make clean      remove what was computed, keep the environment
+#: make clean      remove what was computed, and the path file from an active environment; keep .venv
 help:
 	@sed -n 's/^#: //p' Makefile 2>/dev/null || true # a reader that ends early, as head does
 
@@ -143,6 +143,7 @@ docs: environment
 # In data what was simulated goes: dataset folders, keys beside them, campaigns. Other files stay.
 # git knows which results are committed; a copy without it keeps those that a repository has.
 clean:
+	@[ ! -f .environment ] || ./setup.sh --leave
 	rm -rf build dist .doit figures/full*/*.html figures/full*/notebooks figures/full-authors/*.svg figures/full-authors/*.png
 	@if [ -d data ]; then \
 	  find data -name config.json -exec grep -q '"inputs_sha256"' {} \; -print0 | sort -z | while IFS= read -r -d '' file; do \

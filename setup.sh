@@ -4,14 +4,20 @@
 #   ./setup.sh            make or refresh the environment
 #   ./setup.sh --python   the same, then print the interpreter in use, relative to the checkout
 #                         where its path has a space
+#   ./setup.sh --leave    forget the environment; remove the path file from one that was active
 #   ./setup.sh --help     print this
 #
 # Tried in this order: an active environment that imports dolfinx; conda, mamba or micromamba
 # (environment.yml); Debian's or Ubuntu's apt with a virtual environment (constraints.txt).
+# pip installs files there whose hashes are in hashes.txt, but for PyTorch (see fetch below).
 # .environment holds a hash of what the environment was made from, the interpreter and the checkout.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 exec 3>&1 1>&2 # stdout is for the interpreter alone
+case $PWD in *$'\n'*)
+  echo "setup: the path of the checkout has a line break, which .environment cannot hold: rename the folder"
+  exit 1 ;;
+esac
 
 stamp=.environment
 venv=.venv
@@ -42,7 +48,7 @@ digest() {
 
 # The dependency lists of pyproject.toml count, its linter settings do not.
 recipe_hash() {
-  { cat setup.sh environment.yml constraints.txt
+  { cat setup.sh environment.yml constraints.txt hashes.txt
     awk '/^(requires-python|dependencies) =/,/^\]|^requires/; /^\[project.optional/,/^$/' pyproject.toml
   } | digest
 }
@@ -58,17 +64,30 @@ is_current() {
   [ -x "$python" ]
 }
 
+# A path file serves as editable install: no build step. Python reads it in the encoding of the
+# locale: as escaped bytes in a line of code, any checkout path will do in any locale.
+path_file='import os, pathlib, sysconfig
+target = pathlib.Path(sysconfig.get_path("purelib"), "composite-bnn.pth")
+text = f"import os, sys; sys.path.append(os.fsdecode({os.getcwdb()!r}))\n"
+'
+
 finish() { # $1: interpreter
   "$1" -c 'import dolfinx, gmsh, torch' || die "the new environment cannot import dolfinx, gmsh and torch (see above)"
-  # A path file serves as editable install: no build step. Python reads it in the encoding of the
-  # locale: as escaped bytes in a line of code, any checkout path will do in any locale.
-  "$1" -c 'import os, pathlib, sysconfig
-target = pathlib.Path(sysconfig.get_path("purelib"), "composite-bnn.pth")
-target.write_text(f"import os, sys; sys.path.append(os.fsdecode({os.getcwdb()!r}))\n")'
+  "$1" -c "${path_file}target.write_text(text)"
   printf '%s\n' "$(recipe_hash)" "$1" "$PWD" >"$stamp.tmp"
   rm -f "$unfinished"
   mv "$stamp.tmp" "$stamp"
   say "ready after $SECONDS s: $1"
+}
+
+leave() { # the path file of another checkout stays
+  local python
+  python=$(sed -n 2p "$stamp" 2>/dev/null) || return 0
+  case $python in "$PWD/$venv"/*) return ;; esac
+  "$python" -c "${path_file}if target.is_file() and target.read_text() == text:
+    target.unlink()
+    print(f'setup: removed {target}; packages that setup added to this environment stay in it')" || true
+  rm -f "$stamp"
 }
 
 begin() { # an unfinished environment is thrown away, a stale virtual one is updated in place
@@ -87,17 +106,32 @@ require_own_venv() {
     die "$PWD/$venv was not made by setup.sh: move it away, or activate an environment with dolfinx"
 }
 
-# pip in $1 with the requirements of pyproject.toml; further arguments go to pip.
-install_requirements() {
-  local python=$1
-  shift
-  "$python" - <<'PY' >"$venv/requirements.txt"
+pip_in() { # $1: interpreter; further arguments go to pip
+  "$1" -m pip "${@:2}" --quiet --disable-pip-version-check
+}
+
+# Fetches the pinned packages. pip refuses a file whose hash is not in hashes.txt. PyTorch alone has
+# no hash there: its builds for processors, which an index may have in place of the one of PyPI, are
+# other files of the same version. What it requires is replaced where its hash is a wrong one.
+# NumPy and SciPy are not pinned for every Python, and then have no hash either.
+fetch() { # $1: interpreter, $2: folder
+  local hashed=$venv/hashed.txt
+  awk 'NR == FNR { hashes[$1] = substr($0, length($1) + 1); next }
+    { pin = $0; sub(/;.*/, "", pin) } pin in hashes { print $0 hashes[pin] }' \
+    hashes.txt constraints.txt >"$hashed"
+  pip_in "$1" download --dest "$2" --constraint constraints.txt torch numpy scipy
+  pip_in "$1" download --dest "$2" --no-deps --require-hashes --requirement "$hashed"
+}
+
+# Installs the requirements of pyproject.toml from a folder of fetched files.
+install_requirements() { # $1: interpreter, $2: folder
+  "$1" - <<'PY' >"$venv/requirements.txt"
 import tomllib
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
 print(*sum(project["optional-dependencies"].values(), project["dependencies"]), sep="\n")
 PY
-  "$python" -m pip "$@" --quiet --disable-pip-version-check --constraint constraints.txt \
+  pip_in "$1" install --no-index --no-compile --find-links "$2" --constraint constraints.txt \
     --requirement "$venv/requirements.txt"
 }
 
@@ -175,6 +209,7 @@ use_active() { # $1: interpreter
         --requirement /dev/stdin >>"$log" 2>&1 || give_up "pip could not install the Python packages"
   fi
   finish "$1"
+  say "wrote composite-bnn.pth into it, which 'make clean' removes"
 }
 
 # -- conda, mamba, micromamba ---------------------------------------------------------------
@@ -232,7 +267,7 @@ use_apt() {
   fi
   make_venv
   say "fetching Python packages"
-  install_requirements "$python" download --dest "$wheels" >>"$log" 2>&1 &
+  fetch "$python" "$wheels" >>"$log" 2>&1 &
   download=$!
   if [ -n "$missing" ]; then
     say "installing dolfinx with apt meanwhile (about a minute)"
@@ -241,7 +276,7 @@ use_apt() {
   wait "$download" || give_up "pip could not fetch the Python packages"
   download=
   say "installing Python packages into $venv"
-  install_requirements "$python" install --no-index --no-compile --find-links "$wheels" >>"$log" 2>&1 ||
+  install_requirements "$python" "$wheels" >>"$log" 2>&1 ||
     give_up "pip could not install the Python packages"
   rm -rf "$wheels"
   finish "$python"
@@ -260,8 +295,9 @@ trap 'say "interrupted; run it again to finish"; exit 130' INT TERM
 
 case ${1-} in
   '' | --python) ;;
+  --leave) leave; exit ;;
   --help) sed -n '2,/^set /s/^# \{0,1\}//p' setup.sh >&3; exit ;;
-  *) die "unknown option '$1': --python and --help exist" ;;
+  *) die "unknown option '$1': --python, --leave and --help exist" ;;
 esac
 if have flock; then
   exec 9>.setup.lock

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-RECIPE = ("setup.sh", "environment.yml", "pyproject.toml", "constraints.txt")
+RECIPE = ("setup.sh", "environment.yml", "pyproject.toml", "constraints.txt", "hashes.txt")
 PROGRAMS = (
     "bash dirname awk cat cut sha256sum sed rm mv mkdir touch cp sleep pwd tail mktemp grep env"
 )
@@ -187,6 +187,37 @@ def test_packages_are_imported_from_a_checkout_of_any_name_in_any_locale(conda, 
     assert done.returncode == 0, done.stderr
     command = [str(checkout / done.stdout.removesuffix("\n")), "-c", "import ours"]
     subprocess.run(command, cwd="/", env=locale, check=True)
+
+
+def test_a_line_break_in_the_path_of_the_checkout_is_refused(conda):
+    checkout = conda.rename(conda.with_name("two\nlines"))
+    done = setup(checkout)
+    assert done.returncode == 1
+    assert "the path of the checkout has a line break" in done.stderr
+    assert not (checkout / ".environment").exists()
+
+
+@pytest.mark.parametrize("kind", ["own", "another checkout's"])
+def test_what_is_left_in_an_active_environment_is_removed(sandbox, bare_python, kind):
+    path = f"{bare_python.parent}{os.pathsep}{sandbox.parent / 'programs'}"
+    (packages,) = bare_python.parents[1].glob("lib/python*/site-packages")
+    (packages / "composite-bnn.pth").write_text("another\n")
+    lines = ["", str(bare_python), str(sandbox)]
+    (sandbox / ".environment").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if kind == "own":
+        text = f"import os, sys; sys.path.append(os.fsdecode({os.fsencode(sandbox)!r}))\n"
+        (packages / "composite-bnn.pth").write_text(text)
+    done = setup(sandbox, "--leave", PATH=path)
+    assert done.returncode == 0, done.stderr
+    assert (packages / "composite-bnn.pth").exists() == (kind != "own")
+    assert (f"removed {packages / 'composite-bnn.pth'}" in done.stderr) == (kind == "own")
+    assert not (sandbox / ".environment").exists()
+
+
+def test_an_environment_of_the_checkout_stays_when_it_is_left(conda):
+    setup(conda)
+    assert setup(conda, "--leave").returncode == 0
+    assert (conda / ".environment").exists()
 
 
 def test_without_conda_and_apt_one_sentence_says_what_to_do(sandbox):
