@@ -31,6 +31,7 @@ KEY = ("problem", "peer", "split")
 BEGINNING = '{"problem": "'  # of each line of results
 MOST_BYTES = 10**8  # of a file of results
 MOST_LETTERS = 1000  # of a text in it
+HASHES = ROOT / "hashes.txt"
 
 
 class LateError(ValueError):
@@ -45,9 +46,15 @@ def environment(library: str, folder: Path) -> Path:
     python = home / "bin" / "python"
     if not made.is_file() or made.read_text(encoding="utf-8") != wanted.read_text(encoding="utf-8"):
         _empty(home, made)
+        checked, unchecked = requirements(wanted.read_text(encoding="utf-8").split())
+        hashed = home / "hashed.txt"
         venv = [sys.executable, "-m", "venv", home]
-        pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps", "-r", wanted]
-        for command in (venv, pip):
+        pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]
+        commands = [venv, [*pip, "--require-hashes", "-r", hashed]]
+        if unchecked:
+            commands.append([*pip, *unchecked])
+        write_atomic(hashed, "\n".join(checked).encode(), None)
+        for command in commands:
             ended = subprocess.run(
                 list(map(str, command)), capture_output=True, encoding="utf-8", errors="replace"
             )
@@ -55,6 +62,13 @@ def environment(library: str, folder: Path) -> Path:
                 raise OSError(f"no environment: {ended.stderr.strip()[-150:]}")
         write_atomic(made, wanted.read_bytes(), None)
     return python
+
+
+def requirements(pins: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Pins with the hashes of their files, which pip checks, and pins that have none: PyTorch."""
+    lines = HASHES.read_text(encoding="utf-8").splitlines()
+    hashes = {line.partition(" ")[0]: line for line in lines}
+    return [hashes[pin] for pin in pins if pin in hashes], [p for p in pins if p not in hashes]
 
 
 def _empty(home: Path, mark: Path) -> None:
