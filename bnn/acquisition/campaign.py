@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -40,6 +39,7 @@ from bnn.acquisition.choice import choose
 from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.scaling import BoundsScaler
 from bnn.storage.locking import locked
+from bnn.storage.reading import as_path
 from bnn.storage.writing import write_atomic
 
 
@@ -96,8 +96,7 @@ class Campaign:
         options: Mapping[str, Any] | None = None,
         random_state: int = 0,
     ) -> None:
-        check_kind("path", path, str, os.PathLike)
-        self.path = Path(path)
+        self.path = as_path(path)
         self._box = box_of(bounds)
         check_count("batch", batch, 1)
         check_count("candidates", candidates, 1)
@@ -141,7 +140,7 @@ class Campaign:
             FileNotFoundError: If there is no file.
             ValueError: If the file is no campaign.
         """
-        return cls(path, _pairs(read_campaign(Path(path)).box), model, **options)
+        return cls(path, _pairs(read_campaign(as_path(path)).box), model, **options)
 
     @property
     def round(self) -> int:

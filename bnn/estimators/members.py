@@ -74,6 +74,12 @@ class Networks:
     def __post_init__(self) -> None:
         for field in fields(self):
             object.__setattr__(self, field.name, own_copy(getattr(self, field.name)))
+        check_kind("architecture", self.architecture, MLP)
+        for name in ("inputs", "targets", "losses", "epochs", "numbers"):
+            check_kind(name, getattr(self, name), np.ndarray)
+            check_real(**{name: getattr(self, name)})
+        for name in ("input_scaler", "output_scaler"):
+            check_kind(name, getattr(self, name), BoundsScaler)
         n_in = self.architecture.n_inputs
         n_out = self.architecture.n_outputs
         for name in ("weights", "start"):
@@ -174,6 +180,8 @@ class Members(Networks):
             raise ValueError(f"noise_covariance has shape {noise.shape}: must be {shape}")
         if not isinstance(noise, np.ndarray):
             checked_noise(noise, self.architecture.n_inputs, n_out)
+        check_kind("penalties", self.penalties, np.ndarray)
+        check_kind("bounds", self.bounds, np.ndarray, type(None))
         if self.bounds is not None and self.bounds.shape not in {(2, 1), (2, n_out)}:
             raise ValueError(f"bounds have shape {self.bounds.shape}: must be (2, {n_out})")
         if self.anchors is not None:

@@ -2,7 +2,6 @@
 
 import os
 from importlib.resources import files
-from pathlib import Path
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +14,7 @@ from bnn.export.noise import log_noise
 from bnn.export.posterior import posterior_tables
 from bnn.export.tables import filled
 from bnn.noise.heteroscedastic import LARGEST_LOG
+from bnn.storage.reading import as_path
 from bnn.storage.writing import write_atomic
 
 BEGINNING = rb"/\* Mean and standard deviation \("
@@ -107,4 +107,4 @@ def to_c(
                 fewer = f"members = {room}"
         given = f"the file would have {len(text)} bytes, more than max_bytes = {max_bytes}"
         raise ValueError(f"{given}: take {fewer} or a larger max_bytes")
-    write_atomic(Path(path), text.encode("ascii"), BEGINNING)
+    write_atomic(as_path(path), text.encode("ascii"), BEGINNING)

@@ -3,7 +3,6 @@
 import importlib
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from bnn.export.noise import log_noise
 from bnn.networks.activations import SLOPE
 from bnn.networks.mlp import MLP
 from bnn.noise.heteroscedastic import LARGEST_LOG
+from bnn.storage.reading import as_path
 from bnn.storage.writing import write_atomic
 
 # a = φ(z) in double precision. The slope is a constant of the graph, since the attributes of
@@ -137,7 +137,7 @@ def to_onnx(
         if name in used
     )
     onnx.checker.check_model(graph)
-    write_atomic(Path(path), graph.SerializeToString(), BEGINNING)
+    write_atomic(as_path(path), graph.SerializeToString(), BEGINNING)
 
 
 def _import_onnx() -> Any:

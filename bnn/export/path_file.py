@@ -2,7 +2,6 @@
 
 import os
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +13,7 @@ from bnn.export.tables import Table, filled
 from bnn.paths import PathEnsemble
 from bnn.paths.bank import ELASTIC, IMAGES, stiffness_basis
 from bnn.paths.network import INPUTS, moduli
+from bnn.storage.reading import as_path
 from bnn.storage.writing import write_atomic
 
 BEGINNING = rb"/\* Stress of a cell along any path of strain"
@@ -91,7 +91,7 @@ def path_to_c(
     if len(text) > max_bytes:
         given = f"the file would have {len(text)} bytes, more than max_bytes = {max_bytes}"
         raise ValueError(f"{given}: take fewer members, a smaller bank or a larger max_bytes")
-    write_atomic(Path(path), text.encode("ascii"), BEGINNING)
+    write_atomic(as_path(path), text.encode("ascii"), BEGINNING)
 
 
 def _cell(X: ArrayLike, bounds: Array) -> Array:

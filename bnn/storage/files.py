@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+from bnn.storage.reading import as_path
 from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored
 from bnn.storage.version import __version__
 from bnn.storage.writing import write_atomic
@@ -60,7 +61,7 @@ class StoredModel:
         arrays: Arrays = {}
         content = plain(self, arrays)
         header = {"format": FORMAT, "version": VERSION, "packages": packages, "model": content}
-        path = Path(path)
+        path = as_path(path)
         if not path.parent.is_dir():
             raise FileNotFoundError(f"{path.parent}: no such folder")
         # In memory first: an archive that a full disk cuts off would complain when it is collected.
@@ -123,7 +124,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         >>> bool(np.array_equal(again.predict(X), model.predict(X)))
         True
     """
-    header, arrays = _read(Path(path))
+    header, arrays = _read(as_path(path))
     content = header.get("model")
     models = sorted(name for name, kind in KINDS.items() if issubclass(kind.type, StoredModel))
     name = next(iter(content), None) if isinstance(content, dict) else content

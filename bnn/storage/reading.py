@@ -9,6 +9,13 @@ from typing import Any, NoReturn
 MOST_DIGITS = 18  # of an integer, so that it has a NumPy type
 
 
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file; ValueError unless it is a text or a path."""
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"path = {path!r:.60}: must be a text or a Path")
+    return Path(path)
+
+
 def read_json(path: str | os.PathLike[str], most: int) -> Any:
     """Read a JSON file.
 
@@ -28,7 +35,7 @@ def read_json(path: str | os.PathLike[str], most: int) -> Any:
 
 def read_text(path: str | os.PathLike[str], most: int) -> str:
     """Read a text file in UTF-8, with the same arguments and errors as `read_json`."""
-    path = Path(path)
+    path = as_path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
     if not path.is_file():  # a device may have no end, and opening a pipe waits for its writer

@@ -133,7 +133,7 @@ def test_costs_are_a_function_of_the_inputs_and_a_first_round_can_be_given(file)
         (lambda c: made(c.path, random_state=-1), "random_state = -1"),
         (lambda c: bnn.Campaign(c.path, BOUNDS, []), r"model = \[\]: must be None or an estimator"),
         (lambda c: bnn.Campaign(c.path, BOUNDS, bnn.ExactPosterior), "model = .*: must be None or"),
-        (lambda _: bnn.Campaign(3, BOUNDS), "path = 3: must be a str"),
+        (lambda _: bnn.Campaign(3, BOUNDS), "path = 3: must be a text or a Path"),
     ],
 )
 def test_a_wrong_argument_is_named(file, call, message):
