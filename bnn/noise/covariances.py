@@ -10,7 +10,16 @@ from numpy.typing import ArrayLike
 from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 
-from bnn._validation import LARGEST, Array, Floats, Ints, as_array, as_columns, check_readable
+from bnn._validation import (
+    LARGEST,
+    Array,
+    Floats,
+    Ints,
+    as_array,
+    as_columns,
+    as_finite,
+    check_readable,
+)
 
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
 NOMINAL = 0.95  # of the joint region of the outputs, by which an estimate is judged
@@ -136,7 +145,9 @@ def replicate_covariance(y: Floats, groups: ArrayLike) -> Array:
         >>> bnn.noise.replicate_covariance(y, groups=[0, 0, 1, 1, 2, 2])
         array([[2.]])
     """
-    within, _, counts = deviations(as_columns("y", y, len(y)), groups)
+    values = as_finite("y", y)
+    rows = as_columns("y", values, len(np.atleast_1d(values)))
+    within, _, counts = deviations(rows, groups)
     freedom = len(within) - len(counts)
     covariance = noise_covariance(within.T @ within / freedom, within.shape[1])
     # eᵀ Σ⁻¹ e (ν - d + 1) / (ν d) of new noise e has the distribution F(d, ν - d + 1).

@@ -57,6 +57,8 @@ ALSO = {
     "coefficients": "bounds|correlation|squares",
     "X": "points|inputs",
     "n_outputs": "noise",
+    "y": "groups|noise",
+    "groups": "y",
     "max_bytes": "members",
 }
 

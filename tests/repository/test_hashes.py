@@ -4,6 +4,7 @@ That command, with the program `uv` on the PATH, asks the package index for the 
 of every pinned version, and writes them into hashes.txt again.
 """
 
+import argparse
 import re
 import subprocess
 import sys
@@ -86,4 +87,5 @@ def test_pip_refuses_a_file_with_another_hash(tmp_path):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     HASHES.write_text(HEAD + "".join(line_of(pin) + "\n" for pin in pinned()), encoding="utf-8")

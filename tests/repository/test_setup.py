@@ -201,12 +201,12 @@ def test_a_line_break_in_the_path_of_the_checkout_is_refused(conda):
 def test_what_is_left_in_an_active_environment_is_removed(sandbox, bare_python, kind):
     path = f"{bare_python.parent}{os.pathsep}{sandbox.parent / 'programs'}"
     (packages,) = bare_python.parents[1].glob("lib/python*/site-packages")
-    (packages / "composite-bnn.pth").write_text("another\n")
+    (packages / "composite-bnn.pth").write_text("another\n", encoding="utf-8")
     lines = ["", str(bare_python), str(sandbox)]
     (sandbox / ".environment").write_text("\n".join(lines) + "\n", encoding="utf-8")
     if kind == "own":
         text = f"import os, sys; sys.path.append(os.fsdecode({os.fsencode(sandbox)!r}))\n"
-        (packages / "composite-bnn.pth").write_text(text)
+        (packages / "composite-bnn.pth").write_text(text, encoding="utf-8")
     done = setup(sandbox, "--leave", PATH=path)
     assert done.returncode == 0, done.stderr
     assert (packages / "composite-bnn.pth").exists() == (kind != "own")
