@@ -51,6 +51,9 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
     """Execute a notebook from the repository root; NotebookError holds the error of a cell."""
     values = parameters(path, given)
     executed = ROOT / values["out_dir"] / "notebooks" / path.name
+    if executed.resolve() == path.resolve():
+        what = f"out_dir = {values['out_dir']!r}: the executed notebook would replace its source"
+        raise NotebookError(f"{what}, give another folder")
     unfinished = executed.parent / "unfinished" / path.name  # which is written cell by cell
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     metrics = ROOT / values["out_dir"] / f"{path.stem}.json"
