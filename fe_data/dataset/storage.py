@@ -100,7 +100,8 @@ def open_folder(folder: Path, config: dict[str, Any]) -> None:
     """Make a dataset folder, or accept one that holds samples of the same configuration."""
     folder.mkdir(parents=True, exist_ok=True)
     # The files are looked for first, because another shard may write the configuration later.
-    files = [name for name in (CONFIG, TABLE, FAILURES, PROVENANCE) if (folder / name).exists()]
+    names = (CONFIG, TABLE, FAILURES, PROVENANCE, RECORDS)
+    files = [name for name in names if (folder / name).exists()]
     try:
         present = load_config(folder)
     except ValueError:

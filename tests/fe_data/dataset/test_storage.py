@@ -112,7 +112,17 @@ def test_a_pipe_in_the_place_of_a_lock_is_refused(tmp_path):
         make(tmp_path, shard=(1, 2))
 
 
+def test_records_of_no_dataset_stay(tmp_path):
+    mine = storage.record_path(tmp_path, 3)
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    with pytest.raises(ValueError, match="holds records, which is not of a dataset folder"):
+        make(tmp_path)
+    assert mine.read_text() == "mine"
+
+
 def test_leftovers_of_a_killed_run_are_removed(tmp_path, monkeypatch):
+    storage.open_folder(tmp_path, storage.configuration(DESIGN, SETTINGS))  # as any run begins
     path = storage.record_path(tmp_path, 3)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", lambda *_: None)
