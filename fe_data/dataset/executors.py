@@ -62,7 +62,8 @@ def local_workers(jobs: int) -> Iterator[Runner]:
     def run(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
         """Give results as they come; an error, or an interrupt, kills the workers."""
         # Python's own helper process unblocks signals when it starts: it must not do so later.
-        resource_tracker.ensure_running()
+        with _quiet_helper():
+            resource_tracker.ensure_running()
         with interrupts_blocked(), _quiet_helper():
             executor = process_pool(jobs)
         running: dict[Future[Any], Any] = {}
@@ -220,7 +221,7 @@ def interrupts_blocked() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet_helper() -> Iterator[None]:
-    """Let joblib's helper process, if it starts now, clean up a killed run without comments."""
+    """Let a helper process, of joblib or Python, that starts now clean up without comments."""
     before = os.environ.get("PYTHONWARNINGS")
     os.environ["PYTHONWARNINGS"] = ",".join(
         filter(None, [before, "ignore:resource_tracker:UserWarning"])

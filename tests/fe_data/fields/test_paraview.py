@@ -1,5 +1,7 @@
 """Fields over load steps: what the file for ParaView holds, read without ParaView."""
 
+import re
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -128,3 +130,20 @@ def test_a_file_of_another_ending_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError):
         save_fields(rve, tmp_path / "none" / "cell.xdmf")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_guide_reads_the_fields_with_numpy(tmp_path, monkeypatch, capsys):
+    guide = Path(__file__).parents[3] / "docs" / "fe_data.md"
+    blocks = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.S)
+    (code,) = (block for block in blocks if "fields.bin" in block)
+    rve = solve_rve(INPUTS, 0, SMALL, keep_steps=True)
+    monkeypatch.chdir(tmp_path)
+    save_fields(rve, Path("fields.xdmf"))
+    exec(compile(code, str(guide), "exec"), {})
+    said = [line.rsplit(" ", 1) for line in capsys.readouterr().out.splitlines()]
+    largest = {name.split()[0]: float(value) for name, value in said}
+    assert largest["material"] == 1
+    elements = rve.discretisation.matrix
+    weights = elements.weights / elements.weights.sum(axis=1, keepdims=True)
+    plastic = (weights * rve.fields.plastic_strain).sum(axis=1)  # means over elements
+    assert largest["plastic_strain"] == pytest.approx(plastic.max(), rel=1e-6)
