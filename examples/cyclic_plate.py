@@ -56,7 +56,7 @@ class Surrogate:
 
     def __init__(self, member):
         self.member = member
-        self.state = np.zeros(4 * (1 + bank.n_points))
+        self.state = np.zeros(4 * bank.n_histories)  # cell_STATE
         self.next = self.state.copy()
         self.path = []
 

@@ -145,6 +145,11 @@ class PointBank(Short):
         object.__setattr__(self, "bounds", checked_bounds(self.bounds))
 
     @property
+    def n_histories(self) -> int:
+        """Points with a history: that of mean fields and four images of each, 1 + 4 R."""
+        return 1 + len(IMAGES) * self.n_points
+
+    @property
     def n_features(self) -> int:
         """Features of a cell, R + 3."""
         return self.n_points + ELASTIC

@@ -101,6 +101,7 @@ def agree(found, wanted, tolerance=1e-9):
 def test_stress_is_that_of_the_members_and_of_the_mean_in_python(compiled, model, X):
     cell = compiled(model, X)
     assert cell.members == 4
+    assert len(cell.rest) == 4 * model.bank.n_histories
     for seed in (0, 1):
         strain = walk(100, seed=seed)
         members = model.predict_members([X], strain[None])[:, 0]
