@@ -8,7 +8,8 @@ from bnn._seeding import generator
 from bnn._validation import Array, Ints, check_option
 from bnn.noise import Noise, StudentNoise
 from bnn.noise.given import without_zeros
-from bnn.priors.evidence import fit_heteroscedastic_noise, fit_mixture, fit_noise, fit_prior
+from bnn.priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
+from bnn.priors.evidence.mixture import found_mixture
 
 ROWS = 200  # most data in the evidence, whose cost is O(N³) for each step of the search
 GAUSSIAN = ("constant", "by_input")
@@ -17,8 +18,10 @@ KINDS = (*GAUSSIAN, "student")
 
 def likely_model(
     prior: Any, noise: Noise | StudentNoise | str | None, X: Array, y: Array
-) -> tuple[Any, Noise | StudentNoise]:
-    """Return prior and noise; where neither is given, those that `evidence.fit_mixture` returns.
+) -> tuple[Any, Noise | StudentNoise, Array | None]:
+    """Return prior, noise and the precision factors of the data, (N,), where these are found.
+
+    Where neither prior nor noise is given, they are those that `evidence.fit_mixture` returns.
 
     Args:
         prior: Prior that is given, or None.
@@ -27,11 +30,11 @@ def likely_model(
         y: (N, n_out).
     """
     if prior is None and noise is None:
-        return fit_mixture(X, y)
+        return found_mixture(X, y)
     found = likely_tails(noise, X, y)
     if not isinstance(found, StudentNoise):
         found = without_zeros(found, y)
-    return likely_prior(prior, found, X, y), found
+    return likely_prior(prior, found, X, y), found, None
 
 
 def likely_noise(noise: Noise | str | None, X: Array, y: Array) -> Noise:

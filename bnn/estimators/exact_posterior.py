@@ -20,11 +20,11 @@ from bnn.derivatives.posterior import moment_gradients
 from bnn.estimators.by_evidence import likely_model
 from bnn.estimators.regressor import PredictiveRegressor, warn_of_constant
 from bnn.noise import Covariance, Noise, StudentNoise, checked_tails, covariance_at, noise_of_data
-from bnn.noise.student import bound, nodes, scaled
-from bnn.priors.conditioning import NuggetWarning, ProcessPosterior, resolved
+from bnn.noise.student import bound, given_factors, nodes, scaled
+from bnn.priors.conditioning import NuggetWarning, resolved
 from bnn.priors.gaussian_process import MOST_ROWS
-from bnn.priors.mixture import MixturePosterior, MixturePrior
-from bnn.priors.precision_factors import Prior, factors_of
+from bnn.priors.mixture import MixturePosterior, MixturePrior, Prior, conditioned
+from bnn.priors.precision_factors import factors_of
 from bnn.storage import storable
 from bnn.storage.values import NotStored
 from bnn.training.execution import counted
@@ -89,6 +89,7 @@ class ExactPosterior(PredictiveRegressor):
     fitted_attributes: ClassVar = (
         "prior_",
         "noise_",
+        "factors_",
         "X_",
         "y_",
         "y_ndim_",
@@ -119,32 +120,53 @@ class ExactPosterior(PredictiveRegressor):
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
         _check_rows("X", X)
         warn_of_constant(X)
-        prior, noise = likely_model(prior, self.noise_ if keep_prior else self.noise, X, y)
+        given = self.noise_ if keep_prior else self.noise
+        prior, noise, factors = likely_model(prior, given, X, y)
         kept: Covariance | StudentNoise
         if isinstance(noise, StudentNoise):
             kept = checked_tails(noise, X.shape[1], n_outputs)
         else:
             kept = noise_of_data(noise, X, y)
-        self._condition(prior, kept, X, y)
+        if isinstance(kept, StudentNoise) and factors is None:
+            kept, factors = self._tails(prior, kept, X, y, keep_prior)
+        self._condition(prior, kept, np.ones(len(X)) if factors is None else factors, X, y)
         for j in np.flatnonzero(self.nugget_)[:1]:
             size = f"the data of output {j} are taken with a nugget of {self.nugget_[j]:.3g}"
             message = f"noise: less than double precision resolves beside the prior, {size}"
             message += _contradiction(X, y[:, j], self.nugget_[j])
             warnings.warn(message, NuggetWarning, stacklevel=3)
 
+    def _tails(
+        self, prior: Prior, noise: StudentNoise, X: Array, y: Array, keep_prior: bool
+    ) -> tuple[StudentNoise, Array]:
+        """Return the noise with ν, and the precision factors of the data."""
+        kept = None
+        if keep_prior:
+            # Rows of the last fit keep the factors that they had.
+            last = zip(np.hstack([self.X_, self.y_]), self.factors_, strict=True)
+            known = {row.tobytes(): factor for row, factor in last}
+            kept = np.array([known.get(row.tobytes(), np.nan) for row in np.hstack([X, y])])
+        start = covariance_at(noise, X)
+        title = "precision factors"
+        found, _, factors = factors_of(prior, noise, X, y, start, title=title, kept=kept)
+        return found, factors
+
     def _condition(
-        self, prior: Prior, noise: Covariance | StudentNoise, X: Array, y: Array
+        self,
+        prior: Prior,
+        noise: Covariance | StudentNoise,
+        factors: Array,
+        X: Array,
+        y: Array,
     ) -> None:
         known = covariance_at(noise, X)
-        self.factors_ = np.ones(len(X))
         self.nugget_ = np.zeros(y.shape[1])
         self._beyond = 0.0
         if isinstance(noise, StudentNoise):
             # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
-            found = factors_of(prior, noise, X, y, known, title="precision factors")
-            noise, known, self.factors_ = found
+            known = given_factors(noise, known, factors)
             # The bound is log p(y) >= log p(y | noise known) + beyond.
-            self._beyond = bound(noise.degrees, self.factors_, y.shape[1])
+            self._beyond = bound(noise.degrees, factors, y.shape[1])
         else:
             components = prior.components if isinstance(prior, MixturePrior) else [prior]
             given = np.einsum("...jj->...j", known)
@@ -153,13 +175,10 @@ class ExactPosterior(PredictiveRegressor):
             self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))
         self.prior_ = prior
         self.noise_ = noise
+        self.factors_ = factors
         self.X_ = X
         self.y_ = y
-        self.posterior_: ProcessPosterior | MixturePosterior
-        if isinstance(prior, MixturePrior):
-            self.posterior_ = MixturePosterior(prior, known, X, y)
-        else:
-            self.posterior_ = ProcessPosterior(prior, known, X, y)
+        self.posterior_ = conditioned(prior, known, X, y)
 
     def check_restored(self) -> None:
         """Condition the restored prior on the restored data, which have to fit each other."""
@@ -171,8 +190,13 @@ class ExactPosterior(PredictiveRegressor):
         if self.y_ndim_ not in (1, 2) or y.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y_ has {y.shape[1]} outputs and y_ndim_ is {self.y_ndim_!r}")
         self.n_features_in_ = X.shape[1]
+        factors = as_finite("factors_", self.factors_)
+        if factors.shape != (len(X),):
+            raise ValueError(f"factors_ has shape {factors.shape}: must be ({len(X)},)")
+        for i in np.flatnonzero(factors <= 0.0)[:1]:
+            raise ValueError(f"factors_ = {factors[i]} of row {i}: must be > 0")
         noise = checked_tails(self.noise_, X.shape[1], y.shape[1])
-        self._condition(self.prior_, noise, X, y)
+        self._condition(self.prior_, noise, factors, X, y)
 
     def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
         """Return the joint posterior of f at all points.

@@ -74,6 +74,17 @@ def scaled(noise: StudentNoise, covariances: Array) -> Array:
     return np.asarray((1.0 - 2.0 / noise.degrees) * covariances)
 
 
+def given_factors(noise: StudentNoise, covariances: Array, factors: Array) -> Array:
+    """Return the covariances (1 - 2/ν) Σ_i / E λ_i of rows, (n, n_out, n_out).
+
+    Args:
+        noise: Noise with ν.
+        covariances: Σ, (n_out, n_out), or Σ_i, (n, n_out, n_out).
+        factors: E λ_i, (n,).
+    """
+    return scaled(noise, covariances) / factors[:, None, None]
+
+
 def likely_freedom(squares: Array, n_out: int) -> float:
     """Return the ν of largest likelihood for rows of squares s = E (y-f)ᵀ Σ⁻¹ (y-f), (n,)."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -235,3 +236,14 @@ class MixturePosterior(Short):
         terms = [given.log_density(X, y, noise) for given in self._counted("densities")]
         terms = [each + own[: each.shape[-1]] for each, own in zip(terms, weights, strict=True)]
         return np.asarray(logsumexp(terms, axis=0))
+
+
+Prior: TypeAlias = GaussianProcessPrior | MixturePrior
+Posterior: TypeAlias = ProcessPosterior | MixturePosterior
+
+
+def conditioned(prior: Prior, noise: Array, X: Array, y: Array) -> Posterior:
+    """Return a prior given data y (N, n_out) at X (N, n_in), whose noise is known."""
+    if isinstance(prior, MixturePrior):
+        return MixturePosterior(prior, noise, X, y)
+    return ProcessPosterior(prior, noise, X, y)

@@ -148,6 +148,10 @@ class FamilyDensity:
         basis = None if self.basis is None else self.basis[rows]
         return type(self)(self.family, self.u[rows], self.y[rows], basis, self.relative[rows])
 
+    def under(self, variances: Array) -> Self:
+        """Return the density under known variances of the noise, (N,); η ends before the noise."""
+        return type(self)(self.family, self.u, self.y, None, variances)
+
     def start_from(self, other: "FamilyDensity", eta: Array) -> Array:
         """Return the η of this family, shared parameters copied from `other`."""
         start = self.centre.copy()

@@ -8,7 +8,7 @@ found; and draws of their hyper-parameters become the components of a mixture.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from bnn._seeding import generator
 from bnn._validation import Array, Ints, as_data, check_flags, check_outputs_vary, varies
 from bnn.noise import Noise, StudentNoise, checked_tails, covariance_at
 from bnn.noise.heteroscedastic import StandardBasis
-from bnn.noise.student import bound, likely_freedom, precision_factors
+from bnn.noise.student import given_factors
 from bnn.priors.conditioning import ProcessPosterior, resolved
 from bnn.priors.evidence.families import Family, FamilyDensity
 from bnn.priors.evidence.laplace import (
@@ -30,6 +30,13 @@ from bnn.priors.evidence.laplace import (
     prior_weights,
     some_rows,
     updated,
+)
+from bnn.priors.evidence.tails import (
+    ODDS,
+    TAIL_STEPS,
+    OutputNoise,
+    averaged_tails,
+    student_noise,
 )
 from bnn.priors.evidence.trend import sorted_inputs, varying_inputs
 from bnn.priors.gaussian_process import GaussianProcessPrior
@@ -50,36 +57,9 @@ MIXED_FROM = 10  # a matrix that mixes inputs is tried with so many data for eac
 STARTS = 8  # points drawn from the hyperprior; the best of them is a start
 REFIT_STEPS = 20  # of the second search of a family, under the noise that was found
 LIKELY = 7.0  # families are averaged whose log evidence is by less than this below the largest
-ODDS = 10.0  # prior odds of constant noise to noise by input, and of Gaussian noise to heavy tails
 NEGLIGIBLE = 0.05  # noise by input is left out if it is less probable than this
-# Heavy tails: noise and hyper-parameters are estimated in turn, in so many rounds, with so many
-# steps of the noise and of a search in each.
-TAIL_ROUNDS = 4
-TAIL_STEPS = 8
-TAIL_SEARCH = 12
 COMPONENTS = 16  # most components of the prior
 STAGES = 3  # of the progress of an output, after its families: noise, families again, components
-
-
-@dataclass
-class _OutputNoise:
-    """Noise of one output, in units of the standard deviation of that output.
-
-    Its standard deviation is σ_i = exp(level + β·b_i) at datum i, where b_i are the inputs less
-    their means, in units of their standard deviations.
-
-    Attributes:
-        level: Mean of log σ_i over the data.
-        slopes: β, (p,); zeros for constant noise.
-        variances: Variances at the data, (N,): σ_i², or (1 - 2/ν) σ_i² / E λ_i for Student's t,
-            which is Gaussian noise once the precision factors λ_i are known.
-        freedom: ν of Student's t; None for Gaussian noise.
-    """
-
-    level: float
-    slopes: Array
-    variances: Array
-    freedom: float | None = None
 
 
 def fit_mixture(
@@ -139,6 +119,13 @@ def fit_mixture(
         >>> len(prior.components)
         16
     """
+    return found_mixture(X, y, tails, random_state)[:2]
+
+
+def found_mixture(
+    X: ArrayLike, y: ArrayLike, tails: bool = True, random_state: int | None = 0
+) -> tuple[MixturePrior, Noise | StudentNoise, Array | None]:
+    """Return what `fit_mixture` does, and E λ_i of the data under a StudentNoise, (N,), or None."""
     check_flags(tails=tails)
     X, y = as_data(X, y)
     if len(X) < 2:
@@ -167,6 +154,8 @@ def fit_mixture(
             heavy = bool(tails) and n_out == 1
             fits, noise = _fit_output(u, column, basis, heavy, random_state, bar.update)
             draws, *posterior = components(fits, most, random_state)
+            if noise.factors is not None:
+                draws, posterior[1], noise = averaged_tails(draws, posterior[0], noise)
             noises.append(noise)
             kernels.append([each.kernel(eta, low, width, float(spread)) for each, eta in draws])
             posteriors.append(posterior)
@@ -180,9 +169,12 @@ def fit_mixture(
     ]
     prior = MixturePrior(priors, np.column_stack([prior_weights(*each) for each in posteriors]))
     joint = _in_units(noises, spreads, standard, varying)
+    factors = noises[0].factors
     if len(rows) < len(X):
-        prior = _given_all(prior, joint, posteriors, X, y)
-    return prior, joint
+        if factors is not None:
+            factors = _factors_of_all(prior, joint, factors, rows, X, y)
+        prior = _given_all(prior, joint, factors, posteriors, X, y)
+    return prior, joint, factors
 
 
 def _searched_rows(X: Array, y: Array, seed: int | None) -> Ints:
@@ -199,9 +191,27 @@ def _searched_rows(X: Array, y: Array, seed: int | None) -> Ints:
     return np.asarray(np.unique(np.concatenate(added)))
 
 
+def _factors_of_all(
+    prior: MixturePrior,
+    noise: Noise | StudentNoise,
+    factors: Array,
+    rows: Ints,
+    X: Array,
+    y: Array,
+) -> Array:
+    """Return E λ_i of all data, (N,), from those of the data with the numbers `rows`."""
+    kept = checked_tails(noise, X.shape[1], y.shape[1])
+    assert isinstance(kept, StudentNoise)
+    kept_factors = np.full(len(X), np.nan)
+    kept_factors[rows] = factors
+    known = covariance_at(kept, X)
+    return factors_of(prior, kept, X, y, known, TAIL_STEPS, kept=kept_factors)[2]
+
+
 def _given_all(
     prior: MixturePrior,
     noise: Noise | StudentNoise,
+    factors: Array | None,
     posteriors: Sequence[Sequence[Array]],
     X: Array,
     y: Array,
@@ -211,6 +221,7 @@ def _given_all(
     Args:
         prior: The prior.
         noise: The noise.
+        factors: E λ_i of all data under a StudentNoise, (N,).
         posteriors: For each output the posterior weights of the components given some of the data,
             (S,), and the log evidence of these data under each component, (S,).
         X: All inputs, (N, n_in).
@@ -218,8 +229,8 @@ def _given_all(
     """
     kept = checked_tails(noise, X.shape[1], y.shape[1])
     known = covariance_at(kept, X)
-    if isinstance(kept, StudentNoise):
-        known = factors_of(prior, kept, X, y, known, TAIL_STEPS)[1]
+    if isinstance(kept, StudentNoise) and factors is not None:
+        known = given_factors(kept, known, factors)
     known = resolved(known, prior.components, X) * np.eye(y.shape[1])
     each = [ProcessPosterior(one, known, X, y).log_evidences for one in prior.components]
     weights = [
@@ -236,7 +247,7 @@ def _fit_output(
     tails: bool,
     seed: int | None,
     step: Callable[[], object],
-) -> tuple[list[FamilyFit], _OutputNoise]:
+) -> tuple[list[FamilyFit], OutputNoise]:
     """Return the likely families of one output under the noise that is found, and this noise.
 
     Args:
@@ -250,7 +261,7 @@ def _fit_output(
     families = _likely(_fit_families(u, y, seed, step))
     best, noise = _gaussian_noise(families, basis, seed)
     if tails:
-        best, noise = _student_noise(best, noise)
+        best, noise = student_noise(best, noise)
     step()
     others = [fit for fit in families if fit.density.family != best.density.family]
     again = []
@@ -303,7 +314,7 @@ def _likely(fits: list[FamilyFit]) -> list[FamilyFit]:
 
 def _gaussian_noise(
     families: list[FamilyFit], basis: Array, seed: int | None
-) -> tuple[FamilyFit, _OutputNoise]:
+) -> tuple[FamilyFit, OutputNoise]:
     """Return the more probable fit and the noise, averaged over constant noise and noise by input.
 
     Constant noise is averaged over all families; noise by input is that of the best family alone.
@@ -323,7 +334,7 @@ def _gaussian_noise(
         slopes = share * sloped_slopes
     # log σ_i = level + β·b_i, where b_i have a mean of zero
     level = 0.5 * float(np.log(variances).mean())
-    noise = _OutputNoise(level, slopes, np.exp(2.0 * (level + basis @ slopes)))
+    noise = OutputNoise(level, slopes, np.exp(2.0 * (level + basis @ slopes)))
     return sloped if share > 0.5 else best, noise
 
 
@@ -337,43 +348,8 @@ def _average_noise(fits: list[FamilyFit], seed: int | None) -> tuple[Array, Arra
     return np.asarray(weights @ variances), np.asarray(weights @ slopes)
 
 
-def _student_noise(fit: FamilyFit, noise: _OutputNoise) -> tuple[FamilyFit, _OutputNoise]:
-    """Return a fit and its noise with heavy tails where these are likelier, else as they are."""
-    heavy, freedom, log_bound = _with_tails(fit)
-    # The curvatures of both are alike, so that densities are compared instead of evidences.
-    if not log_bound > fit.density.value(fit.eta) + np.log(ODDS):
-        return fit, noise
-    density = heavy.density
-    level = 0.5 * float(heavy.eta[density.noise][0])
-    found = heavy.eta[density.slopes]
-    slopes = found if found.size else np.zeros_like(noise.slopes)
-    return heavy, _OutputNoise(level, slopes, density.variances(heavy.eta), freedom)
-
-
-def _with_tails(fit: FamilyFit) -> tuple[FamilyFit, float, float]:
-    """Return a family under Student's t, with ν, and the lower bound of its log density.
-
-    Given precision factors λ_i the noise is Gaussian, with variances (1 - 2/ν) σ_i² / λ_i.
-    Their expectations, ν and the hyper-parameters are estimated in turn.
-    """
-    density = fit.density
-    eta = fit.eta
-    for turn in range(TAIL_ROUNDS):
-        if turn:
-            eta = most_probable(density, [eta], TAIL_SEARCH)
-        for _ in range(TAIL_STEPS):
-            # s_i = E (y_i - f_i)² / σ_i²
-            squares = density.squares(eta) * density.relative / density.variances(eta)
-            freedom = likely_freedom(squares, 1)
-            factors = precision_factors(freedom, squares, 1)
-            scale = (1.0 - 2.0 / freedom) / factors
-            density = FamilyDensity(density.family, density.u, density.y, density.basis, scale)
-    log_bound = density.value(eta) + bound(freedom, factors, 1)
-    return replace(fit, density=density, eta=eta), freedom, log_bound
-
-
 def _in_units(
-    noises: Sequence[_OutputNoise], spreads: Array, standard: StandardBasis, varying: Ints
+    noises: Sequence[OutputNoise], spreads: Array, standard: StandardBasis, varying: Ints
 ) -> Noise | StudentNoise:
     """Return the noise of all outputs in the units of the data, for outputs of given variances."""
     # log σ = level + ½ log var y

@@ -284,7 +284,7 @@ def test_what_does_not_fit_is_refused(call, message):
 def test_the_updates_of_the_factors_are_shown_on_a_terminal_up_to_the_last(
     components, capsys, monkeypatch
 ):
-    """At most 200 of them, for a mixture four times and ten under each of its components.
+    """At most 200 of them, for a mixture twice and ten under each of its components.
 
     Fewer are needed, and the rest is done at once.
     """
@@ -293,7 +293,7 @@ def test_the_updates_of_the_factors_are_shown_on_a_terminal_up_to_the_last(
     mixture = bnn.MixturePrior(processes, np.full(components, 1.0 / components))
     prior = processes[0] if components == 1 else mixture
     bnn.ExactPosterior(prior, noise=StudentNoise(0.1)).fit(X, Y)
-    total = 200 if components == 1 else 800 + 10 * components
+    total = 200 if components == 1 else 400 + 10 * components
     printed = capsys.readouterr().err
     shown = re.findall(rf"precision factors: +\d+%[^\r]*?(\d+)/{total} ", printed)
     numbers = [int(number) for number in shown]

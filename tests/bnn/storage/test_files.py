@@ -17,7 +17,8 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn import AnchoredEnsemble, ExactPosterior, FunctionAnchoredEnsemble, VanillaEnsemble, load
-from bnn.storage.values import NotStored
+from bnn.storage import StoredModel
+from bnn.storage.values import KINDS, NotStored
 from tests.bnn.small import small
 from tests.damage import FUZZ, damaged, outcome
 from tests.limits import UNUSUAL, limited
@@ -27,6 +28,7 @@ X = pd.DataFrame({"length [m]": 5.0 + np.linspace(-1.0, 1.0, 9)})
 X_TEST = pd.DataFrame({"length [m]": 5.0 + np.linspace(-2.0, 2.0, 7)})
 Y = np.sin(3.0 * X.to_numpy()[:, 0])
 TWO = np.column_stack([Y, -Y])
+SPOILT = Y + 3.0 * (np.arange(9) == 4)  # with an outlier
 VALUES = np.random.default_rng(0).standard_normal((30, 1)) * X.to_numpy()[:, 0]
 MATRIX = np.array([[0.1, 0.05], [0.05, 0.2]])
 BOUNDS = {"scaling__inputs": Bounds(4.0, 6.0), "scaling__outputs": [(-3.0, 3.0), (-5.0, 5.0)]}
@@ -59,7 +61,12 @@ SAVED = {
     "exact": (ExactPosterior(PROCESS, noise=[0.1, 0.2]), TWO),
     "exact, kernels of others": (ExactPosterior(FOREIGN, noise=MATRIX), TWO),
     "exact, noise by input": (ExactPosterior(PROCESS, noise=BY_INPUT), TWO),
-    "exact, heavy tails": (ExactPosterior(noise="student"), Y),
+    "exact, nothing set": (ExactPosterior(), Y),
+    "exact, heavy tails": (ExactPosterior(noise="student"), SPOILT),
+    "exact, heavy tails of two outputs": (
+        ExactPosterior(noise="student"),
+        np.column_stack([SPOILT, Y**2]),
+    ),
     "components": (bnn.ComponentRegressor(ExactPosterior(noise=0.01), COMPONENTS), TWO),
     "components, networks": (bnn.ComponentRegressor(small(VanillaEnsemble), COMPONENTS), TWO),
 }
@@ -68,6 +75,10 @@ SAVED = {
 def answers(model):
     """All that a model says at X_TEST."""
     found = [*model.predict(X_TEST, return_std=True, total=True)]
+    found += [*model.predict(X_TEST, return_std=True), *model.predict(X_TEST, return_cov=True)]
+    drawn = model.estimator_ if isinstance(model, bnn.ComponentRegressor) else model
+    seeded = {"random_state": 1} if isinstance(drawn, ExactPosterior) else {}
+    found.append(model.sample(X_TEST, **seeded))
     found += [
         getattr(model, name)() for name in ("penalty", "log_evidence") if hasattr(model, name)
     ]
@@ -88,6 +99,22 @@ def test_what_is_saved_comes_back(name, tmp_path):
         loaded.predict(X_TEST.rename(columns={"length [m]": "height"}))
     if not isinstance(model, bnn.ComponentRegressor):  # its unfitted estimator is in no file
         np.testing.assert_equal(answers(loaded.fit(X, y + 0.1)), answers(model.fit(X, y + 0.1)))
+
+
+def test_each_estimator_is_saved_above():
+    models = {kind.type for kind in KINDS.values() if issubclass(kind.type, StoredModel)}
+    assert {type(model) for model, _ in SAVED.values()} == models
+
+
+@pytest.mark.parametrize("name", [name for name in SAVED if "exact" in name])
+def test_the_same_data_and_the_prior_that_was_kept_give_the_same_model(name, tmp_path):
+    """To the last bit, of the model and of the one that was loaded."""
+    model, y = SAVED[name]
+    model = clone(model).fit(X, y)
+    expected = answers(model)
+    model.save(tmp_path / "model.npz")
+    for each in (model, load(tmp_path / "model.npz")):
+        np.testing.assert_equal(answers(each.fit(X, y, keep_prior=True)), expected)
 
 
 def test_a_lost_prior_is_never_replaced_in_silence(small_anchored, line_data, tmp_path):
@@ -144,6 +171,8 @@ def test_what_no_file_can_hold_is_refused(tmp_path):
         ({"y_": np.zeros((8, 1))}, r"y_ has shape \(8, 1\)"),
         ({"y_ndim_": 3}, "y_ndim_ is 3"),
         ({"noise_": -np.eye(1)}, "positive definite"),
+        ({"factors_": np.ones(8)}, r"factors_ has shape \(8,\): must be \(9,\)"),
+        ({"factors_": np.arange(9.0)}, "factors_ = 0.0 of row 0: must be > 0"),
         ({"estimator_": ONE.fit(X.to_numpy(), Y)}, "estimator_ predicts"),
     ],
 )
@@ -360,7 +389,7 @@ def test_only_a_regular_file_is_read(tmp_path, kind):
     ("version", "packages", "message"),
     [
         (99, {"bnn": "0.9.1"}, "by bnn 0.9.1 in format version 99, bnn .* version .*: update bnn"),
-        (4, {}, "by another bnn in format version 4, .*: save the model again"),
+        (6, {}, "by another bnn in format version 6, .*: save the model again"),
         ("x", None, "by another bnn in format version x"),
     ],
 )
