@@ -75,7 +75,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             y: Outputs, (N,) or (N, n_out).
             keep_prior: Whether to keep the prior and the noise of the last fit, as for further data
                 (beside those of that fit, which are given again): nothing is searched then, and
-                an ensemble starts from the networks that are pre-trained already.
+                an ensemble starts from the networks that are pre-trained already. Under heavy tails
+                the rows of that fit keep their precision factors.
 
         Returns:
             self.

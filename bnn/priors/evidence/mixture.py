@@ -90,7 +90,10 @@ def fit_mixture(
     The noise of an output is averaged over constant noise and noise whose logarithm is linear in
     the inputs, by their evidence. For a single output the noise has heavy tails where these are
     likelier. Constant noise is ten times as probable a priori as noise by input, and Gaussian noise
-    ten times as probable as heavy tails.
+    ten times as probable as heavy tails. The precision factors of the data, see `StudentNoise`, are
+    then found under all components together, with their posterior weights: an `ExactPosterior` with
+    nothing set takes these factors. With this prior and noise given, it finds factors anew, under
+    weights by the evidence, and fewer components may count.
 
     Args:
         X: (N, n_in); inputs that vary by no more than rounding are left out of the kernel.

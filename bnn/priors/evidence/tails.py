@@ -12,7 +12,7 @@ import numpy as np
 
 from bnn._validation import Array
 from bnn.noise.student import bound, likely_freedom, precision_factors
-from bnn.priors.evidence.families import FamilyDensity
+from bnn.priors.evidence.families import LIMITS, FamilyDensity
 from bnn.priors.evidence.laplace import Draw, FamilyFit, most_probable
 
 ODDS = 10.0  # prior odds of constant noise to noise by input, and of Gaussian noise to heavy tails
@@ -115,6 +115,7 @@ def averaged_tails(
     variances = noise.variances
     own = variances * factors / (1.0 - 2.0 / freedom)  # σ_i²
     level = noise.level
+    least = min(LIMITS["noise"][0], own.min())  # of the searches, for data without noise
     for _ in range(AVERAGED_STEPS):
         # s_i = Σ_s w_s E[(y_i - f_i)² | s] / σ_i²
         given = [(density.under(variances), eta) for density, eta in draws]
@@ -124,6 +125,7 @@ def averaged_tails(
         factors = precision_factors(freedom, squares, 1)
         # The bound is largest for the scale c (1 - 2/ν) σ_i², with c (1 - 2/ν) = mean of λ_i s_i.
         growth = float(np.mean(factors * squares)) / (1.0 - 2.0 / freedom)
+        growth = max(growth, least / own.min())
         own = growth * own
         level += 0.5 * np.log(growth)
         last = variances
