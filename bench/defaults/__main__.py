@@ -1,9 +1,12 @@
-"""What the defaults leave out, judged on public sets: python -m bench.defaults parts --data FOLDER.
+"""What the defaults leave out or have, judged: python -m bench.defaults parts --data FOLDER.
 
 - parts: an additive or an arc-cosine part beside the largest family of `evidence.fit_mixture`;
 - logarithm: `bnn.ExactPosterior()` of log y in place of y;
 - points: `bnn.FunctionAnchoredEnsemble` with nothing set, and with the test inputs as measurement
-  points, in place of the exact posterior with the same prior.
+  points, in place of the exact posterior with the same prior;
+- settings: `bnn.ExactPosterior()` less itself without settings of `evidence.fit_mixture`, and less
+  a plain Gaussian process, see `bench/defaults/settings.py`; problems are also composite/... and
+  functions chosen/..., seen/... and judge/....
 
 Printed are the scores with it less those without it, as means over the splits with two standard
 errors. docs/scoreboard.md describes the folder, and says what came of it.
@@ -16,7 +19,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-NAMES = ("parts", "logarithm", "points")
+NAMES = ("parts", "logarithm", "points", "settings")
 
 
 def main() -> None:
@@ -36,15 +39,23 @@ def main() -> None:
     if given.splits < 1:
         parser.error(f"--splits {given.splits}: must be 1 or more")
     # Not above, since --help does not wait for large libraries.
+    from bench.defaults.functions import problems as functions
+    from bench.defaults.settings import settings
     from bench.defaults.studies import logarithm, parts, points, positive_rows
     from bench.scoreboard import problems, public
 
-    studies = {"parts": parts, "logarithm": partial(logarithm, given.data), "points": points}
+    studies = {
+        "parts": parts,
+        "logarithm": partial(logarithm, given.data),
+        "points": points,
+        "settings": settings,
+    }
     study = studies[given.study]
     try:
-        chosen = problems.beginning(
-            public.problems(given.data), given.problems, "problem of --problems"
-        )
+        every = public.problems(given.data)
+        if given.study == "settings":
+            every = [*functions(), *problems.composite(), *every]
+        chosen = problems.beginning(every, given.problems, "problem of --problems")
         if given.study == "logarithm":
             for problem in chosen:
                 positive_rows(given.data, problem)

@@ -29,6 +29,7 @@ VARIANCES = (1.0, 0.1)
 LENGTHSCALES = (1.0, 0.5)
 VARIANCE_DEVIATION = 2.0
 LENGTHSCALE_DEVIATION = 1.5
+SPARSE_DEVIATION = 2.5  # of length scales where there are few data for each input
 TREND = 10.0  # median of v, one for slopes of one standard deviation of y by one of an input
 TREND_DEVIATION = 2.0
 NOISE = np.exp(-4.0)  # median of the variance of the noise, relative to that of the output
@@ -82,12 +83,18 @@ class Family:
             to the mean: right for few data, and overconfident beyond many.
         warped: Whether each input has a warp λ_i.
         mixed: Whether inputs are mixed by a matrix C.
+        sparse: Whether the hyperprior of the length scales is that of few data for each of n
+            inputs: with medians √n times as large, since distances grow with √n, and a larger
+            deviation, since some of many inputs do not matter.
+
+    Source: Hvarfner, Hellsten & Nardi (2024), ICML 41, for medians that grow with √n.
     """
 
     kinds: tuple[type[Stationary], ...]
     trend: bool = False
     warped: bool = False
     mixed: bool = False
+    sparse: bool = False
 
 
 class FamilyDensity:
@@ -127,9 +134,11 @@ class FamilyDensity:
 
         ends = {name: (np.log(low), np.log(high)) for name, (low, high) in LIMITS.items()}
         self.parts = []
+        growth = np.sqrt(n) if family.sparse else 1.0
+        deviation = SPARSE_DEVIATION if family.sparse else LENGTHSCALE_DEVIATION
         for p in range(len(family.kinds)):
             k0 = add(1, np.log(VARIANCES[p]), VARIANCE_DEVIATION, ends["variance"])
-            L = add(n, np.log(LENGTHSCALES[p]), LENGTHSCALE_DEVIATION, ends["lengthscale"])
+            L = add(n, np.log(growth * LENGTHSCALES[p]), deviation, ends["lengthscale"])
             self.parts.append((k0, L))
         self.trend = add(1 if family.trend else 0, np.log(TREND), TREND_DEVIATION, ends["trend"])
         self.warps = add(n if family.warped else 0, 0.0, WARP_DEVIATION, (-WARPS, WARPS))

@@ -31,6 +31,7 @@ DRAWS = (32, 256)  # fewest and most draws from a posterior, for any N
 EFFECTIVE = 8.0
 LEAST_POWER = 1e-3
 POWERS = 30
+RELIABLE = 8.0  # effective number of draws whose evidence is taken instead of Laplace's
 Draw: TypeAlias = tuple[FamilyDensity, Array]  # the density of a family, and its η
 
 
@@ -102,6 +103,9 @@ def some_rows(n: int, most: int, seed: int | None) -> Ints:
 def posterior_draws(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[Draw], Array]:
     """Draw hyper-parameters from the posteriors of several families, weighted by their evidence.
 
+    The evidence of a family is that of its draws, if RELIABLE of them count, and otherwise that of
+    Laplace's approximation, which understates families of many hyper-parameters.
+
     Returns:
         The draws of all families, and the logarithms of their weights, which sum to one.
     """
@@ -109,10 +113,12 @@ def posterior_draws(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[D
     log_weights = []
     for fit in fits:
         n = _number_of_draws(len(fit.density.y))
-        points, logs, _ = importance_sample(fit.density, fit.eta, seed, fit.hessian, n)
+        points, logs, evidence = importance_sample(fit.density, fit.eta, seed, fit.hessian, n)
+        if effective(logs) < RELIABLE:
+            evidence = fit.log_evidence
         draws.extend((fit.density, eta) for eta in points)
         # log w = τ log p(η | y, family) / q(η) + log p(y | family)
-        log_weights.append(tempered(logs) + fit.log_evidence)
+        log_weights.append(tempered(logs) + evidence)
     joined = np.concatenate(log_weights)
     return draws, joined - logsumexp(joined)
 
@@ -121,6 +127,11 @@ def _number_of_draws(n_data: int) -> int:
     """Return the number of draws from a posterior, fewer where each takes longer."""
     # A power of two, as the sequences of Sobol have.
     return int(2 ** int(np.log2(np.clip(WORK / n_data**2, *DRAWS))))
+
+
+def effective(logs: Array) -> float:
+    """Return the effective number of draws, 1 / Σ w², of logarithms of weights that sum to one."""
+    return float(np.exp(-logsumexp(2.0 * logs)))
 
 
 def tempered(logs: Array) -> Array:
@@ -140,7 +151,7 @@ def tempered(logs: Array) -> Array:
     for power in np.geomspace(1.0, LEAST_POWER, POWERS):
         # w_s^τ / Σ_r w_r^τ, of an effective number 1 / Σ w²
         powered = power * logs - logsumexp(power * logs)
-        if np.exp(-logsumexp(2.0 * powered)) >= EFFECTIVE:
+        if effective(powered) >= EFFECTIVE:
             break
     return np.asarray(powered)
 

@@ -49,12 +49,18 @@ from bnn.training.execution import progress_bar, titled
 
 SEARCHED = 1500  # most data in a search; of more, as many are chosen at random
 RARE = 10  # further data in a search, of an input or output that is constant in those chosen
-# Up to so many data all families have a trend, which is overconfident in the gaps of more data;
-# families of plain inputs are tried too, and each search has several starts.
+# Up to so many data families of plain inputs are tried first, and each search has several starts.
+# Families have a trend then, which is overconfident in the gaps of more data.
 FEW = 300
-PLAIN = (Family((RBF,), trend=True), Family((Matern32,), trend=True))
+# With fewer data for each input the slopes of a trend often cost more than they explain, so that
+# one family alone has it.
+PER_INPUT = 10
 MIXED_FROM = 10  # a matrix that mixes inputs is tried with so many data for each of its entries
 STARTS = 8  # points drawn from the hyperprior; the best of them is a start
+# Further starts for the first family where there are few data for each input, since searches end in
+# many places then: draws from the hyperprior with a share of its width.
+SPARSE_STARTS = 4
+NEAR = 0.5
 REFIT_STEPS = 20  # of the second search of a family, under the noise that was found
 LIKELY = 7.0  # families are averaged whose log evidence is by less than this below the largest
 NEGLIGIBLE = 0.05  # noise by input is left out if it is less probable than this
@@ -72,15 +78,20 @@ def fit_mixture(
     - up to 300 data, an RBF of the inputs as they are, and a Matérn kernel of ν = 3/2;
     - a Matérn kernel of ν = 5/2 of warped inputs, see `Warped`;
     - the sum of this kernel and a rougher one of ν = 3/2;
-    - from 10 n_in² data on, this sum for inputs that are warped and mixed.
+    - from 10 n_in² data on, this sum for inputs that are warped and mixed;
+    - above 300 data, an RBF of the inputs as they are.
 
-    Up to 300 data each family also has a linear trend, whose slopes have an unknown variance.
+    From 10 n_in data up to 300 each family also has a linear trend, whose slopes have an unknown
+    variance. With fewer data slopes often cost more than they explain: an RBF with a trend is tried
+    beside families without one. The hyperprior of length scales is wider then, and its medians
+    grow with √n_in.
 
     Families are averaged if their evidence, by Laplace's approximation, is at least e⁻⁷ times the
-    largest. Hyper-parameters are drawn from the posteriors of these families, with weights that are
-    tempered until eight draws count, and a few draws become the components of the mixture. Given
-    the data, it has the means and variances of f that all draws together have. As for `fit_prior`,
-    the weights of the mixture are posterior weights divided by the evidence of each component.
+    largest. The evidence of their draws then weights them. Hyper-parameters are drawn from the
+    posteriors of these families, with weights that are tempered until eight draws count, and a few
+    draws become the components of the mixture. Given the data, it has the means and variances of f
+    that all draws together have. As for `fit_prior`, the weights of the mixture are posterior
+    weights divided by the evidence of each component.
 
     Of more than 1,500 data, 1,500 are chosen at random for the searches and draws, and up to ten
     more for each input or output that varies in the others alone. The evidence of all data then
@@ -111,7 +122,8 @@ def fit_mixture(
 
     Source: Rasmussen & Williams (2006), equations 5.9 and 5.10; Laplace's approximation after
     MacKay (1992), Neural Computation 4; families as in Duvenaud (2014), Automatic model
-    construction with Gaussian processes.
+    construction with Gaussian processes; medians of length scales after Hvarfner, Hellsten & Nardi
+    (2024), Vanilla Bayesian optimization performs great in high dimensions.
 
     Examples:
         >>> import bnn
@@ -278,12 +290,19 @@ def _fit_output(
 def families_for(n_data: int, n_inputs: int) -> list[Family]:
     """Return the families that are tried, in the order of their searches."""
     few = n_data <= FEW
-    families = [*PLAIN] if few else []
-    families.append(Family((Matern52,), few, warped=True))
-    families.append(Family((Matern52, Matern32), few, warped=True))
+    sparse = few and n_data < PER_INPUT * n_inputs
+    smooth = Family((RBF,))
+    families = [smooth, Family((Matern32,))] if few else []
+    families.append(Family((Matern52,), warped=True))
+    families.append(Family((Matern52, Matern32), warped=True))
     if n_inputs > 1 and n_data >= MIXED_FROM * n_inputs**2:
         families.append(replace(families[-1], mixed=True))
-    return families
+    if not few:
+        families.append(smooth)
+    found = [replace(each, trend=few and not sparse, sparse=sparse) for each in families]
+    if sparse:
+        found.insert(1, replace(found[0], trend=True))
+    return found
 
 
 def _fit_families(
@@ -296,17 +315,20 @@ def _fit_families(
         density = FamilyDensity(family, u, y, constant, np.ones(len(u)))
         starts = [density.start_from(last.density, last.eta) for last in fits[-1:]]
         if not starts or len(u) <= FEW:
-            starts += _further_starts(density, seed)
+            near = SPARSE_STARTS if family.sparse and not starts else 0
+            starts += _further_starts(density, near, seed)
         fits.append(approximated(density, most_probable(density, starts), seed))
         step()
     return fits
 
 
-def _further_starts(density: FamilyDensity, seed: int | None) -> list[Array]:
-    """Return the hyperprior's median, and the best of a few draws from the hyperprior."""
+def _further_starts(density: FamilyDensity, near: int, seed: int | None) -> list[Array]:
+    """Return the hyperprior's median, the best of STARTS draws, and some of these, nearer by."""
     drawn = generator(seed).standard_normal((STARTS, len(density.centre)))
-    points = np.clip(density.centre + drawn * density.precision**-0.5, *density.limits.T)
-    return [density.centre, max(points, key=density.value)]
+    away = drawn * density.precision**-0.5
+    points = np.clip(density.centre + away, *density.limits.T)
+    further = density.centre + NEAR * away[:near]
+    return [density.centre, max(points, key=density.value), *further]
 
 
 def _likely(fits: list[FamilyFit]) -> list[FamilyFit]:

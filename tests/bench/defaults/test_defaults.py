@@ -10,9 +10,12 @@ from scipy import stats
 
 import bnn
 from bench.defaults.__main__ import main
+from bench.defaults.functions import problems as functions
 from bench.defaults.parts import PARTS
+from bench.defaults.settings import SETTINGS, settings, without
 from bench.defaults.studies import logarithm, parts, points
 from bench.scoreboard import public
+from bnn.priors.evidence import laplace, mixture
 
 
 @pytest.fixture(scope="module")
@@ -143,3 +146,38 @@ def test_wrong_words_are_refused_before_anything_runs(folder, words, message, mo
     with pytest.raises(SystemExit, match="2"):
         main()
     assert message in capsys.readouterr().err
+
+
+def test_settings_are_taken_back_and_put_in_again():
+    """The families of before; afterwards those of now."""
+    now = [mixture.families_for(*shape) for shape in ((20, 8), (400, 3))]
+    with without(SETTINGS):
+        few, many = (mixture.families_for(*shape) for shape in ((20, 8), (400, 3)))
+        assert np.inf == laplace.RELIABLE
+    assert all(family.trend and not family.sparse for family in few)
+    assert all(family.warped for family in many)
+    assert [mixture.families_for(*shape) for shape in ((20, 8), (400, 3))] == now
+
+
+def test_functions_have_their_deviation_and_their_own_points():
+    for each in functions():
+        split = each.split(0)
+        assert split.given["f_test"].std() == pytest.approx(1.0, abs=0.15), each.name
+        assert split.digest != each.split(1).digest
+        away = np.std(split.y_test - split.given["f_test"])
+        assert 0.005 < away < 0.12
+
+
+def test_the_default_is_compared_with_a_plain_process():
+    """Of three inputs and 30 data, to which two of the settings do nothing."""
+    three = {each.name: each for each in functions()}["chosen/three-30"]
+    found = settings(three, 0)
+    assert list(found) == [
+        "with sparse",
+        "with smooth",
+        "with evidence",
+        "with all",
+        "beside a plain process",
+    ]
+    assert found["with sparse"]["RMSE"] == found["with smooth"]["RMSE"] == 0.0
+    assert abs(found["beside a plain process"]["RMSE"]) < 0.03

@@ -12,7 +12,7 @@ U = RNG.uniform(size=(25, 3))
 Y = RNG.standard_normal(25)
 FAMILIES = [
     Family((bnn.RBF,), trend=True),
-    Family((bnn.Matern32,)),
+    Family((bnn.Matern32,), sparse=True),
     Family((bnn.Matern52, bnn.Matern32), warped=True),
     Family((bnn.Matern32, bnn.Matern12), trend=True, warped=True, mixed=True),
 ]
@@ -91,3 +91,16 @@ def test_a_larger_family_begins_where_the_smaller_one_ended():
     eta = small.centre + 0.3
     start = large.start_from(small, eta)
     assert large.log_evidence(start) == pytest.approx(small.log_evidence(eta), abs=0.01)
+
+
+@pytest.mark.parametrize("n_inputs", [1, 4, 16])
+def test_length_scales_of_few_data_keep_pace_with_distances(n_inputs):
+    """At their medians the squared distance of two random points is 1/6 for any number of inputs.
+
+    E (u - u')² = 1/6 of one uniform input.
+    """
+    u = np.random.default_rng(0).uniform(size=(8000, n_inputs))
+    made = FamilyDensity(Family((bnn.RBF,), sparse=True), u[:30], u[:30, 0], None, np.ones(30))
+    scales = np.exp(made.centre[made.parts[0][1]])
+    squares = np.sum(((u[::2] - u[1::2]) / scales) ** 2, axis=1)
+    assert squares.mean() == pytest.approx(1.0 / 6.0, rel=0.05)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process import GaussianProcessRegressor, kernels
 
 import bnn
 from bnn.estimators import by_evidence
@@ -42,6 +43,60 @@ def test_a_turned_wave_is_mixed():
     X = rng.uniform(size=(120, 2))
     y = np.sin(9.0 * (X[:, 0] + X[:, 1])) + 0.05 * rng.standard_normal(120)
     assert best_family(X, y).mixed
+
+
+@pytest.mark.parametrize(
+    ("n_data", "n_inputs", "trends", "sparse"),
+    [(39, 4, 1, True), (40, 4, 4, False), (300, 6, 4, False), (301, 31, 0, False)],
+)
+def test_trends_and_hyperpriors_follow_the_number_of_data(n_data, n_inputs, trends, sparse):
+    found = mixture.families_for(n_data, n_inputs)
+    assert sum(family.trend for family in found) == trends
+    assert all(family.sparse == sparse for family in found)
+    assert len(set(found)) == len(found)
+
+
+def errors(function, n_in, n, noise, seed):
+    """RMSE of the default, and of scikit-learn's process with a length scale for each input."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, n_in))
+    new = rng.uniform(size=(500, n_in))
+    y = function(X) + noise * rng.standard_normal(n)
+    rbf = kernels.RBF(np.ones(n_in), (1e-2, 1e3))
+    kernel = kernels.ConstantKernel(1.0, (1e-3, 1e4)) * rbf + kernels.WhiteKernel(1e-2)
+    plain = GaussianProcessRegressor(
+        kernel, normalize_y=True, n_restarts_optimizer=2, random_state=0
+    )
+    found = [
+        np.std(model.fit(X, y).predict(new) - function(new))
+        for model in (bnn.ExactPosterior(), plain)
+    ]
+    print(f"RMSE {found[0]:.4f}, of a plain process {found[1]:.4f}")
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_few_data_of_many_inputs_tell_which_of_them_matter():
+    """Three of twelve inputs: on average as accurate as the plain process, within 0.01."""
+
+    def function(u):
+        return np.sin(3.0 * u[:, 0]) + 2.0 * u[:, 1] ** 2 + np.cos(4.0 * u[:, 2] * u[:, 0])
+
+    found = np.mean([errors(function, 12, 60, 0.04, seed) for seed in range(3)], axis=0)
+    assert found[0] < found[1] + 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_smooth_function_of_many_data_has_a_smooth_family():
+    """As accurate as the plain process, whose kernel is right, within a tenth."""
+
+    def function(u):
+        return np.sin(3.0 * u[:, 0]) + np.cos(4.0 * u[:, 1]) + u[:, 2] * u[:, 0]
+
+    default, plain = errors(function, 3, 400, 0.08, 0)
+    assert default < 1.1 * plain
 
 
 @pytest.mark.slow
