@@ -89,7 +89,8 @@ class HeteroscedasticNoise(Short):
         pair: Any = self.bounds
         given = as_finite("bounds", pair)
         if given.shape != shape or not np.all(given[0] <= given[1]):
-            needed = f"must be (low, high) of {shape[1]} inputs, as coefficients, low at most high"
+            needed = f"must be (low, high) of {shape[1]} inputs, as coefficients and squares are"
+            needed += ", low at most high"
             raise ValueError(f"bounds = {self.bounds!r:.60}: {needed}")
         object.__setattr__(self, "bounds", tuple(given))
 

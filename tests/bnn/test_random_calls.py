@@ -21,7 +21,7 @@ WRONG = [*WRONG_OF_ANY, stats.norm, bnn.RBF(), bnn.RBF, TENSOR, TENSOR.clone().r
 ALSO = {
     "X": "y|[Aa]rray|inputs?|data|features|coefficients",
     "y": "X|[Aa]rray|outputs?|data|noise",
-    "coefficients": "bounds|correlation|squares|noise",
+    "coefficients": "correlation|squares|noise",
     "function": "realisation of the prior|prior|mean|argument",
     "high": "bounds",
     "low": "bounds",
