@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bnn
+from bnn.priors.evidence import mixture
 from bnn.priors.evidence.mixture import found_mixture
 from bnn.priors.mixture import MixturePosterior
 
@@ -87,6 +88,18 @@ def test_further_data_leave_the_outliers_what_they_are():
     assert 0.1 < model.factors_[30] < 2.0
     assert np.all(np.abs(model.predict(new) - mean) < std)
     assert set(np.flatnonzero(model.factors_ < 0.1)) == set(rows)
+
+
+def test_outliers_among_data_that_were_not_searched_are_found(monkeypatch):
+    """Of 150 data 60 are searched; 12 of all are outliers."""
+    monkeypatch.setattr(mixture, "SEARCHED", 60)
+    X, y, new, f, rows = spoilt(150, 1, 0.08, 0)
+    model = bnn.ExactPosterior().fit(X, y)
+    assert set(np.flatnonzero(model.factors_ < 0.1)) == set(rows)
+    held, error, count = judged(model, new, f)
+    assert held > 0.9
+    assert error < 0.05
+    assert count > 4.0
 
 
 @pytest.mark.coverage
