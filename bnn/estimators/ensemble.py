@@ -105,8 +105,8 @@ class EnsembleRegressor(PredictiveRegressor):
         check_device(self.device)
 
     def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
-        warn_of_constant(X)
         self.members_ = self._trained(X, y, keep_prior)
+        warn_of_constant(X)
 
     @abstractmethod
     def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:

@@ -119,9 +119,9 @@ class ExactPosterior(PredictiveRegressor):
         if prior is not None and n_outputs != prior.n_outputs:
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
         _check_rows("X", X)
-        warn_of_constant(X)
         given = self.noise_ if keep_prior else self.noise
         prior, noise, factors = likely_model(prior, given, X, y)
+        warn_of_constant(X)
         kept: Covariance | StudentNoise
         if isinstance(noise, StudentNoise):
             kept = checked_tails(noise, X.shape[1], n_outputs)
