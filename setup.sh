@@ -110,27 +110,27 @@ pip_in() { # $1: interpreter; further arguments go to pip
   "$1" -m pip "${@:2}" --quiet --disable-pip-version-check
 }
 
-# Fetches the pinned packages. pip refuses a file whose hash is not in hashes.txt. PyTorch alone has
-# no hash there: its builds for processors, which an index may have in place of the one of PyPI, are
-# other files of the same version. What it requires is replaced where its hash is a wrong one.
-# NumPy and SciPy are not pinned for every Python, and then have no hash either.
+# Fetches what pyproject.toml requires, then every pinned package whose hash is in hashes.txt: pip
+# keeps a file with this hash, and replaces or refuses any other. PyTorch has no hash there, since
+# its builds for processors, which an index may have in place of the one of PyPI, are other files of
+# the same version. Packages without a pin for this Python have no hash either.
 fetch() { # $1: interpreter, $2: folder
   local hashed=$venv/hashed.txt
-  awk 'NR == FNR { hashes[$1] = substr($0, length($1) + 1); next }
-    { pin = $0; sub(/;.*/, "", pin) } pin in hashes { print $0 hashes[pin] }' \
-    hashes.txt constraints.txt >"$hashed"
-  pip_in "$1" download --dest "$2" --constraint constraints.txt torch numpy scipy
-  pip_in "$1" download --dest "$2" --no-deps --require-hashes --requirement "$hashed"
-}
-
-# Installs the requirements of pyproject.toml from a folder of fetched files.
-install_requirements() { # $1: interpreter, $2: folder
   "$1" - <<'PY' >"$venv/requirements.txt"
 import tomllib
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
 print(*sum(project["optional-dependencies"].values(), project["dependencies"]), sep="\n")
 PY
+  awk 'NR == FNR { hashes[$1] = substr($0, length($1) + 1); next }
+    { pin = $0; sub(/;.*/, "", pin) } pin in hashes { print $0 hashes[pin] }' \
+    hashes.txt constraints.txt >"$hashed"
+  pip_in "$1" download --dest "$2" --constraint constraints.txt --requirement "$venv/requirements.txt"
+  pip_in "$1" download --dest "$2" --no-deps --require-hashes --requirement "$hashed"
+}
+
+# Installs the requirements from the folder where their files were fetched.
+install_requirements() { # $1: interpreter, $2: folder
   pip_in "$1" install --no-index --no-compile --find-links "$2" --constraint constraints.txt \
     --requirement "$venv/requirements.txt"
 }
