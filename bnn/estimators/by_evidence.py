@@ -10,6 +10,7 @@ from bnn.noise import Noise, StudentNoise
 from bnn.noise.given import without_zeros
 from bnn.priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
 from bnn.priors.evidence.mixture import found_mixture
+from bnn.priors.evidence.prior import found_tails
 
 ROWS = 200  # most data in the evidence, whose cost is O(N³) for each step of the search
 GAUSSIAN = ("constant", "by_input")
@@ -22,6 +23,7 @@ def likely_model(
     """Return prior, noise and the precision factors of the data, (N,), where these are found.
 
     Where neither prior nor noise is given, they are those that `evidence.fit_mixture` returns.
+    Factors of rows that were not searched are NaN.
 
     Args:
         prior: Prior that is given, or None.
@@ -31,10 +33,22 @@ def likely_model(
     """
     if prior is None and noise is None:
         return found_mixture(X, y)
+    if prior is None and isinstance(noise, str) and noise == "student":
+        return _found_tails(X, y)
     found = likely_tails(noise, X, y)
     if not isinstance(found, StudentNoise):
         found = without_zeros(found, y)
     return likely_prior(prior, found, X, y), found, None
+
+
+def _found_tails(X: Array, y: Array) -> tuple[Any, StudentNoise, Array]:
+    """Return prior, noise with heavy tails and factors of the data, as `likely_model` does."""
+    rows = _rows(X)
+    deviations = fit_noise(X[rows], y[rows])
+    prior, noise, found = found_tails(X[rows], y[rows], deviations, len(X))
+    factors = np.full(len(X), np.nan)
+    factors[rows] = found
+    return prior, noise, factors
 
 
 def likely_noise(noise: Noise | str | None, X: Array, y: Array) -> Noise:

@@ -127,8 +127,9 @@ class ExactPosterior(PredictiveRegressor):
             kept = checked_tails(noise, X.shape[1], n_outputs)
         else:
             kept = noise_of_data(noise, X, y)
-        if isinstance(kept, StudentNoise) and factors is None:
-            kept, factors = self._tails(prior, kept, X, y, keep_prior)
+        if isinstance(kept, StudentNoise):
+            known = self._factors_kept(X, y) if keep_prior else factors
+            kept, factors = _tails(prior, kept, X, y, known)
         self._condition(prior, kept, np.ones(len(X)) if factors is None else factors, X, y)
         for j in np.flatnonzero(self.nugget_)[:1]:
             size = f"the data of output {j} are taken with a nugget of {self.nugget_[j]:.3g}"
@@ -136,20 +137,11 @@ class ExactPosterior(PredictiveRegressor):
             message += _contradiction(X, y[:, j], self.nugget_[j])
             warnings.warn(message, NuggetWarning, stacklevel=3)
 
-    def _tails(
-        self, prior: Prior, noise: StudentNoise, X: Array, y: Array, keep_prior: bool
-    ) -> tuple[StudentNoise, Array]:
-        """Return the noise with ν, and the precision factors of the data."""
-        kept = None
-        if keep_prior:
-            # Rows of the last fit keep the factors that they had.
-            last = zip(np.hstack([self.X_, self.y_]), self.factors_, strict=True)
-            known = {row.tobytes(): factor for row, factor in last}
-            kept = np.array([known.get(row.tobytes(), np.nan) for row in np.hstack([X, y])])
-        start = covariance_at(noise, X)
-        title = "precision factors"
-        found, _, factors = factors_of(prior, noise, X, y, start, title=title, kept=kept)
-        return found, factors
+    def _factors_kept(self, X: Array, y: Array) -> Array:
+        """Return E λ_i, (N,), of rows that the last fit had, NaN of others."""
+        last = zip(np.hstack([self.X_, self.y_]), self.factors_, strict=True)
+        known = {row.tobytes(): factor for row, factor in last}
+        return np.array([known.get(row.tobytes(), np.nan) for row in np.hstack([X, y])])
 
     def _condition(
         self,
@@ -319,6 +311,18 @@ def _contradiction(X: Array, y: Array, nugget: float) -> str:
     first, second = sorted(order[found[0] : found[0] + 2])
     rows = f"; rows {first} and {second} have equal inputs, but {y[first]:.6g} and {y[second]:.6g}"
     return f"{rows}: they contradict each other without noise, give its size or noise=None"
+
+
+def _tails(
+    prior: Prior, noise: StudentNoise, X: Array, y: Array, known: Array | None
+) -> tuple[StudentNoise, Array]:
+    """Return the noise with ν, and E λ_i, (N,), of which some are known and the others NaN."""
+    if known is not None and not np.isnan(known).any():
+        return noise, known
+    start = covariance_at(noise, X)
+    title = "precision factors"
+    found, _, factors = factors_of(prior, noise, X, y, start, title=title, kept=known)
+    return found, factors
 
 
 def _check_rows(name: str, X: Array) -> None:

@@ -28,7 +28,8 @@ class StudentNoise(Short):
     `ExactPosterior`, `evidence.fit_prior` and `metrics.elppd` take it; training by least squares
     cannot. The posterior of `ExactPosterior` is variational, q(f) Π_i q(λ_i): for a known prior and
     30 data its standard deviations of f are 13 % (ν = 5) to 21 % (ν = 2.5) too small, and its 95 %
-    intervals hold 82 to 89 % of f.
+    intervals hold 82 to 89 % of f. With noise="student" factors, ν and level are found under all
+    components of the average together, whose weights stay.
 
     Attributes:
         noise: Standard deviations, Σ_noise or a HeteroscedasticNoise: the covariance of the noise.

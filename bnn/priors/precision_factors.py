@@ -96,7 +96,8 @@ def _updated(
     if stays.any():
         known = given_factors(noise, own, factors)
     for left in range(iterations, 0, -1):
-        squares = _expected_squares(conditioned(prior, known, X, y), X, y, precision)
+        scatter = expected_scatter(conditioned(prior, known, X, y), X, y)
+        squares = np.einsum("nij,nji->n", precision, scatter)  # E (y - f)ᵀ Σ⁻¹ (y - f)
         if noise.freedom is None:
             found = replace(noise, freedom=likely_freedom(squares, d))
         last = factors
@@ -116,10 +117,9 @@ def _bound(prior: Prior, found: Found, X: Array, y: Array) -> float:
     return float(np.sum(evidences)) + bound(noise.degrees, factors, y.shape[1])
 
 
-def _expected_squares(given: Posterior, X: Array, y: Array, precision: Array) -> Array:
-    """Return E (y - f)ᵀ Σ⁻¹ (y - f) of the data under a posterior of f, (N,)."""
+def expected_scatter(given: Posterior, X: Array, y: Array) -> Array:
+    """Return E (y - f) (y - f)ᵀ of the data under a posterior of f, (N, n_out, n_out)."""
     spread = [given.covariances(X[part]) for part in given.batches(len(X))]
     away = y - given.mean(X)
     # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S
-    scatter = away[:, :, None] * away[:, None, :] + np.concatenate(spread)
-    return np.asarray(np.einsum("nij,nji->n", precision, scatter))
+    return np.asarray(away[:, :, None] * away[:, None, :] + np.concatenate(spread))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,11 +17,14 @@ from bnn.noise import Noise, StudentNoise, checked_tails, covariance_at
 from bnn.noise.given import without_zeros
 from bnn.noise.student import bound
 from bnn.priors.conditioning import ProcessPosterior
+from bnn.priors.evidence.laplace import prior_weights
+from bnn.priors.evidence.tails import averaged_factors
 from bnn.priors.evidence.trend import Sorted, detrended
 from bnn.priors.gaussian_process import GaussianProcessPrior
 from bnn.priors.hyperparameters import (
     AROUND,
     FEWEST,
+    NOISES,
     HyperparameterDensity,
     density_of,
     importance_sample,
@@ -34,13 +38,15 @@ from bnn.priors.hyperparameters import (
 )
 from bnn.priors.kernels import RBF
 from bnn.priors.means import ModelMean
-from bnn.priors.mixture import TINY, MixturePrior
-from bnn.priors.precision_factors import factors_of
+from bnn.priors.mixture import TINY, MixturePosterior, MixturePrior
+from bnn.priors.precision_factors import Found, expected_scatter, factors_of
 from bnn.training.execution import progress_bar, titled
 
 # Prior and noise are estimated in turn, in so many rounds with so many steps of the noise in each.
 TAIL_ROUNDS = 5  # of a StudentNoise
 TAIL_STEPS = 10
+TAIL_SEARCHES = 2  # of prior and noise, each from the level of the noise of the last one
+RESTARTS = 8
 TAIL_LENGTHS = (1.0, 0.3)  # length scales of smooth priors, relative to the range of the input
 
 
@@ -54,7 +60,7 @@ def fit_prior(
     mean_features: Sequence[int] | None = None,
     intercept: bool = True,
     coefficient_variance: float | None = None,
-    restarts: int = 8,
+    restarts: int = RESTARTS,
     random_state: int | None = 0,
     n_data: int | None = None,
 ) -> MixturePrior | GaussianProcessPrior:
@@ -135,7 +141,7 @@ def fit_prior(
     kept = checked_tails(noise, inputs.shape[1], values.shape[1])
     known = covariance_at(kept, inputs)
     if isinstance(kept, StudentNoise):
-        known = _likely_tails(found, kept, inputs, values, random_state)
+        known = _likely_tails(found, kept, inputs, values, random_state)[1]
     if n_data is not None:
         check_count("n_data", n_data, len(inputs))
     more = 2 if estimate == "average" else 0
@@ -144,14 +150,74 @@ def fit_prior(
         return _prior_given(*found, known, of_data, restarts, random_state, bar.update)
 
 
+def found_tails(
+    X: Array, y: Array, deviations: Array, n_data: int
+) -> tuple[MixturePrior, StudentNoise, Array]:
+    """Return the average of `fit_prior` under heavy tails, their noise, and E λ_i of the data.
+
+    The precision factors, ν and the level of the noise of each output are found under the whole
+    average, see `averaged_factors`. The search starts from the level of Gaussian noise, which has
+    the outliers in it and hides some of them. A second search starts from the level that was found.
+
+    Args:
+        X: (N, n_in).
+        y: (N, n_out).
+        deviations: Standard deviations of Gaussian noise, (n_out,).
+        n_data: As in `fit_prior`.
+
+    Returns:
+        The prior, the noise with its ν, and E λ_i, (N,).
+    """
+    parts = detrended(X, y)
+    noise = StudentNoise(deviations)
+    for _ in range(TAIL_SEARCHES):
+        start = checked_tails(replace(noise, freedom=None), X.shape[1], y.shape[1])
+        assert isinstance(start, StudentNoise)
+        found = _likely_tails(parts, start, X, y, 0)
+        with search_bar("prior", y.shape[1], RESTARTS, 2) as bar:
+            average = _prior_given(*parts, found[1], n_data, RESTARTS, 0, bar.update)
+        assert isinstance(average, MixturePrior)
+        with threads_for(len(X)):
+            prior, noise, factors = _averaged(average, found, X, y)
+    return prior, noise, factors
+
+
+def _averaged(
+    prior: MixturePrior, found: Found, X: Array, y: Array
+) -> tuple[MixturePrior, StudentNoise, Array]:
+    """Return a mixture, its noise and E λ_i under all components, whose posterior weights stay."""
+    tails, known, factors = found
+    weights = MixturePosterior(prior, known, X, y).shares
+
+    def given(variances: Array) -> list[ProcessPosterior]:
+        noise = variances[:, :, None] * np.eye(y.shape[1])
+        return [ProcessPosterior(each, noise, X, y) for each in prior.components]
+
+    def expected(variances: Array) -> Array:
+        # E (y - f)² = Σ_s w_s E[(y - f)² | s]
+        posteriors = zip(weights, given(variances), strict=True)
+        terms = [w * np.einsum("njj->nj", expected_scatter(each, X, y)) for w, each in posteriors]
+        return np.asarray(np.sum(terms, axis=0))
+
+    own = np.diagonal(covariance_at(tails, X)) * np.ones((len(X), 1))  # σ_j²
+    least = NOISES[0] * y.var(axis=0)
+    start = tails.degrees, factors
+    growth, freedom, factors = averaged_factors(expected, own, start, least)
+    variances = (1.0 - 2.0 / freedom) * growth * own / factors[:, None]
+    evidences = np.array([each.log_evidences for each in given(variances)])
+    shares = [prior_weights(*each) for each in zip(weights.T, evidences.T, strict=True)]
+    noise = StudentNoise(np.sqrt(growth * own[0]), freedom)
+    return replace(prior, weights=np.column_stack(shares)), noise, factors
+
+
 def _likely_tails(
     found: tuple[Array, Array, list[sk.Kernel | None], Any],
     noise: StudentNoise,
     X: Array,
     y: Array,
     seed: int | None,
-) -> Array:
-    """Return the covariances (1 - 2/ν) Σ_i / E λ_i of the noise at the data, (N, n_out, n_out).
+) -> Found:
+    """Return the noise with ν, its covariances at the data given factors E λ_i, and these.
 
     Precision factors and a prior of largest evidence are estimated in turn. A flexible prior bends
     to an outlier, and then finds nothing in it, so there are several starts: no outliers, and
@@ -160,8 +226,7 @@ def _likely_tails(
     own = covariance_at(noise, X) * np.ones((len(X), 1, 1))
     _, columns, trends, centre = found
     starts = [own]
-    best = own
-    largest = -np.inf
+    ends: list[tuple[float, Found]] = []
     smooth_starts = len(TAIL_LENGTHS)
     steps = smooth_starts + (1 + smooth_starts) * TAIL_ROUNDS * y.shape[1]
     with progress_bar(steps, titled("heavy tails", None), "step") as bar:
@@ -180,10 +245,8 @@ def _likely_tails(
             assert isinstance(prior, GaussianProcessPrior)
             evidences = ProcessPosterior(prior, known, X, y).log_evidences
             value = evidences.sum() + bound(tails.degrees, factors, y.shape[1])
-            if value > largest:
-                best = known
-                largest = value
-    return best
+            ends.append((value, (tails, known, factors)))
+    return max(ends, key=lambda end: end[0])[1]
 
 
 def _prior_given(

@@ -5,7 +5,7 @@ Given its precision factor λ_i, the noise of datum i is Gaussian with the varia
 q(f) Π_i q(λ_i), so that f has the posterior under the noise of the expected factors E λ_i.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -93,12 +93,7 @@ def _with_tails(fit: FamilyFit) -> tuple[FamilyFit, float, float]:
 def averaged_tails(
     draws: Sequence[Draw], weights: Array, noise: OutputNoise
 ) -> tuple[list[Draw], Array, OutputNoise]:
-    """Find the precision factors under all components, whose posterior weights stay.
-
-    Factors of one fit would prefer the components that resemble it: good data to which that fit
-    does not come near count as outliers, and all components that do come near lose their weights.
-    q(λ_i) takes the mean of (y_i - f_i)² over all components instead. ν and the level of the noise
-    are estimated with them, so that no step lowers the bound of log p(y) for these weights.
+    """Find the precision factors of one output under all its components, see `averaged_factors`.
 
     Args:
         draws: The components.
@@ -110,28 +105,61 @@ def averaged_tails(
     """
     assert noise.freedom is not None
     assert noise.factors is not None
-    freedom = noise.freedom
-    factors = noise.factors
-    variances = noise.variances
-    own = variances * factors / (1.0 - 2.0 / freedom)  # σ_i²
-    level = noise.level
-    least = min(LIMITS["noise"][0], own.min())  # of the searches, for data without noise
-    for _ in range(AVERAGED_STEPS):
-        # s_i = Σ_s w_s E[(y_i - f_i)² | s] / σ_i²
-        given = [(density.under(variances), eta) for density, eta in draws]
+    own = noise.variances * noise.factors / (1.0 - 2.0 / noise.freedom)  # σ_i²
+
+    def expected(variances: Array) -> Array:
+        # E (y_i - f_i)² = Σ_s w_s E[(y_i - f_i)² | s]
+        given = [(density.under(variances[:, 0]), eta) for density, eta in draws]
         terms = [w * each.squares(eta) for w, (each, eta) in zip(weights, given, strict=True) if w]
-        squares = np.sum(terms, axis=0) / own
-        freedom = likely_freedom(squares, 1)
-        factors = precision_factors(freedom, squares, 1)
-        # The bound is largest for the scale c (1 - 2/ν) σ_i², with c (1 - 2/ν) = mean of λ_i s_i.
-        growth = float(np.mean(factors * squares)) / (1.0 - 2.0 / freedom)
-        growth = max(growth, least / own.min())
-        own = growth * own
-        level += 0.5 * np.log(growth)
-        last = variances
-        variances = (1.0 - 2.0 / freedom) * own / factors
-        if np.abs(np.log(variances / last)).max() < AVERAGED_TOLERANCE:
-            break
+        return np.asarray(np.sum(terms, axis=0))[:, None]
+
+    start = noise.freedom, noise.factors
+    least = np.array([LIMITS["noise"][0]])  # of the searches
+    growth, freedom, factors = averaged_factors(expected, own[:, None], start, least)
+    level = noise.level + 0.5 * float(np.log(growth[0]))
+    variances = (1.0 - 2.0 / freedom) * growth[0] * own / factors
     given = [(density.under(variances), eta) for density, eta in draws]
     evidences = np.array([density.log_evidence(eta) for density, eta in given])
     return given, evidences, OutputNoise(level, noise.slopes, variances, freedom, factors)
+
+
+def averaged_factors(
+    expected: Callable[[Array], Array], own: Array, start: tuple[float, Array], least: Array
+) -> tuple[Array, float, Array]:
+    """Find the precision factors under all components, whose posterior weights stay.
+
+    Factors of one fit would prefer the components that resemble it: good data to which that fit
+    does not come near count as outliers, and all components that do come near lose their weights.
+    q(λ_i) takes the mean of (y_i - f_i)² over all components instead. ν and the level of the noise
+    are estimated with them, so that no step lowers the bound of log p(y) for these weights.
+
+    Args:
+        expected: Given the variances of the noise at the data, (N, n_out), E (y - f)² of the data
+            under all components, (N, n_out).
+        own: σ_ij² of the noise, from whose level the steps start, (N, n_out).
+        start: ν and E λ_i, (N,), from which the steps start.
+        least: Smallest variance of each output, (n_out,), for data without noise; the smallest
+            of `own`, if that is smaller.
+
+    Returns:
+        The factor of the variances σ² of each output, (n_out,), ν and E λ_i, (N,).
+    """
+    freedom, factors = start
+    n_out = own.shape[1]
+    smallest = own.min(axis=0)
+    lowest = np.minimum(1.0, least / smallest)
+    growth = np.ones(n_out)
+    variances = (1.0 - 2.0 / freedom) * own / factors[:, None]
+    for _ in range(AVERAGED_STEPS):
+        squares = expected(variances) / (growth * own)
+        total = squares.sum(axis=1)  # s_i = Σ_j E (y_ij - f_ij)² / σ_ij²
+        freedom = likely_freedom(total, n_out)
+        factors = precision_factors(freedom, total, n_out)
+        # The bound is largest for the scale c (1 - 2/ν) σ², with c (1 - 2/ν) = mean of λ_i s_ij.
+        step = np.mean(factors[:, None] * squares, axis=0) / (1.0 - 2.0 / freedom)
+        growth = np.maximum(step * growth, lowest)
+        last = variances
+        variances = (1.0 - 2.0 / freedom) * growth * own / factors[:, None]
+        if np.abs(np.log(variances / last)).max() < AVERAGED_TOLERANCE:
+            break
+    return growth, freedom, factors
