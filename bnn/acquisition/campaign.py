@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -54,7 +55,7 @@ class Campaign:
     They are asked for the same runs, and the results of a run can be told once.
 
     Args:
-        path: The file; if it is there, the campaign in it goes on.
+        path: The file, or a link to it; if it is there, the campaign in it goes on.
         bounds: (low, high) of each input, (n_in, 2).
         model: Estimator that `choose` takes, which the file does not hold; None takes
             ExactPosterior().
@@ -96,7 +97,8 @@ class Campaign:
         options: Mapping[str, Any] | None = None,
         random_state: int = 0,
     ) -> None:
-        self.path = as_path(path)
+        # A link and its file must have one lock, and writing would put a new file for the link.
+        self.path = Path(os.path.realpath(as_path(path)))
         self._box = box_of(bounds)
         check_count("batch", batch, 1)
         check_count("candidates", candidates, 1)

@@ -238,6 +238,20 @@ def test_scripts_that_share_a_file_lose_no_results(file):
     assert bnn.Campaign.load(file).round == 2
 
 
+def test_scripts_that_use_a_file_and_a_link_to_it_lose_no_results(file, tmp_path):
+    link = tmp_path / "other" / "link.json"
+    link.parent.mkdir()
+    link.symlink_to(file)
+    first, second = made(link), made(file)
+    X = first.ask()
+    first.tell(X[:2], simulate(X[:2]))
+    second.tell(X[2:], simulate(X[2:]))
+    assert link.is_symlink()
+    for path in (file, link):
+        np.testing.assert_array_equal(bnn.Campaign.load(path).y, simulate(X))
+    assert [path.name for path in link.parent.iterdir()] == ["link.json"]  # one lock for both
+
+
 def test_threads_that_tell_at_once_lose_no_results(file):
     X = made(file, start=40).ask()
 
