@@ -21,6 +21,7 @@ from bnn._validation import (
     as_points,
     check_option,
     own_copy,
+    varies,
 )
 from bnn.storage import register, storable
 
@@ -77,7 +78,7 @@ class BoundsScaler(Short):
         """Take the range of the data as bounds.
 
         Args:
-            values: (N, n). A constant column c gets c ± |c| / 2, or ± 1 where it is zero.
+            values: (N, n). A column that is c but for rounding gets c ± |c| / 2, or ± 1 for c = 0.
 
         Returns:
             The scaler.
@@ -88,7 +89,7 @@ class BoundsScaler(Short):
         values = as_points("values", values)
         low = values.min(axis=0)
         high = values.max(axis=0)
-        room = np.where(low < high, 0.0, np.where(low == 0.0, 1.0, 0.5 * np.abs(low)))
+        room = np.where(varies(values), 0.0, np.where(low == 0.0, 1.0, 0.5 * np.abs(low)))
         return cls(low - room, high + room)
 
     @property

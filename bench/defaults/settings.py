@@ -56,7 +56,7 @@ def settings(problem: Problem, number: int) -> dict[str, dict[str, float]]:
 def without(names: tuple[str, ...]) -> Iterator[None]:
     """Put the settings back to what was there before."""
     tried = mixture.families_for
-    smooth = Family((mixture.RBF,))
+    smooth = Family((mixture.RBF,), most=mixture.SMOOTH)
 
     def families_for(n_data: int, n_inputs: int) -> list[Family]:
         found = tried(n_data, n_inputs)

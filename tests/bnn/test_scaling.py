@@ -40,6 +40,14 @@ def test_what_cannot_be_read_is_refused_by_name(bounds, message):
         scaler_of("output_bounds", bounds, None, 3)
 
 
+def test_a_column_that_is_constant_to_rounding_is_constant():
+    values = np.array([[0.3], [0.1 + 0.2]])
+    assert values[0] != values[1]
+    scaler = BoundsScaler.fit(values)
+    np.testing.assert_allclose(scaler.transform(values), 0.0, atol=1e-12)
+    np.testing.assert_allclose(scaler.transform([[0.45]]), 1.0, atol=1e-12)
+
+
 def test_a_constant_column_has_room_around_it():
     """Without leaving the sign of what may be a modulus or a length."""
     scaler = BoundsScaler.fit(np.column_stack([np.full(4, 200.0), np.zeros(4), np.arange(4.0)]))

@@ -86,6 +86,9 @@ class Family:
         sparse: Whether the hyperprior of the length scales is that of few data for each of n
             inputs: with medians √n times as large, since distances grow with √n, and a larger
             deviation, since some of many inputs do not matter.
+        most: Largest share of the family in an average over families. Data leave open what is in
+            a gap between them: a family that the evidence prefers may be wrong there, and with
+            less than the whole weight it leaves the others their say.
 
     Source: Hvarfner, Hellsten & Nardi (2024), ICML 41, for medians that grow with √n.
     """
@@ -95,6 +98,7 @@ class Family:
     warped: bool = False
     mixed: bool = False
     sparse: bool = False
+    most: float = 1.0
 
 
 class FamilyDensity:

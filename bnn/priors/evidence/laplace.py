@@ -119,8 +119,28 @@ def posterior_draws(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[D
         draws.extend((fit.density, eta) for eta in points)
         # log w = τ log p(η | y, family) / q(η) + log p(y | family)
         log_weights.append(tempered(logs) + evidence)
-    joined = np.concatenate(log_weights)
+    joined = np.concatenate(limited(fits, log_weights))
     return draws, joined - logsumexp(joined)
+
+
+def limited(fits: Sequence[FamilyFit], log_weights: Sequence[Array]) -> list[Array]:
+    """Lower the weights of each family to its largest share, see `Family.most`.
+
+    Args:
+        fits: The families, at least one of which has no limit.
+        log_weights: For each family the logarithms of the weights of its draws, (S,).
+
+    Returns:
+        The logarithms, whose weights sum to the largest share at most.
+    """
+    most = np.array([fit.density.family.most for fit in fits])
+    totals = np.array([logsumexp(each) for each in log_weights])
+    free = logsumexp(totals[most == 1.0])  # of the families without a limit
+    lowered = totals.copy()
+    # w / (w + w_free) <= most
+    odds = most[most < 1.0] / (1.0 - most[most < 1.0])
+    lowered[most < 1.0] = np.minimum(totals[most < 1.0], free + np.log(odds))
+    return [each + shift for each, shift in zip(log_weights, lowered - totals, strict=True)]
 
 
 def _number_of_draws(n_data: int) -> int:

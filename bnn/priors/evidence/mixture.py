@@ -55,6 +55,9 @@ FEW = 300
 # With fewer data for each input the slopes of a trend often cost more than they explain, so that
 # one family alone has it.
 PER_INPUT = 10
+# Largest share of the RBF of more data. It is more accurate on smooth functions, and far too
+# confident in a gap that hides a kink.
+SMOOTH = 0.5
 MIXED_FROM = 10  # a matrix that mixes inputs is tried with so many data for each of its entries
 STARTS = 8  # points drawn from the hyperprior; the best of them is a start
 # Further starts for the first family where there are few data for each input, since searches end in
@@ -291,14 +294,13 @@ def families_for(n_data: int, n_inputs: int) -> list[Family]:
     """Return the families that are tried, in the order of their searches."""
     few = n_data <= FEW
     sparse = few and n_data < PER_INPUT * n_inputs
-    smooth = Family((RBF,))
-    families = [smooth, Family((Matern32,))] if few else []
+    families = [Family((RBF,)), Family((Matern32,))] if few else []
     families.append(Family((Matern52,), warped=True))
     families.append(Family((Matern52, Matern32), warped=True))
     if n_inputs > 1 and n_data >= MIXED_FROM * n_inputs**2:
         families.append(replace(families[-1], mixed=True))
     if not few:
-        families.append(smooth)
+        families.append(Family((RBF,), most=SMOOTH))
     found = [replace(each, trend=few and not sparse, sparse=sparse) for each in families]
     if sparse:
         found.insert(1, replace(found[0], trend=True))
@@ -332,8 +334,11 @@ def _further_starts(density: FamilyDensity, near: int, seed: int | None) -> list
 
 
 def _likely(fits: list[FamilyFit]) -> list[FamilyFit]:
-    """Return the families whose evidence is large enough to be averaged."""
-    largest = max(fit.log_evidence for fit in fits)
+    """Return the families whose evidence is large enough to be averaged.
+
+    A family whose share is limited does not rule out another one.
+    """
+    largest = max(fit.log_evidence for fit in fits if fit.density.family.most == 1.0)
     return [fit for fit in fits if fit.log_evidence > largest - LIKELY]
 
 

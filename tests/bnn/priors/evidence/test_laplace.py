@@ -59,6 +59,22 @@ def test_families_of_many_hyperparameters_have_their_weight():
     assert np.diff(own) == pytest.approx(np.diff(exact), abs=0.7)
 
 
+def test_a_family_with_a_largest_share_has_no_more_whatever_the_evidence_is():
+    """A smooth function, for which the evidence prefers the RBF by many nats."""
+    u = np.linspace(0.0, 1.0, 40)[:, None]
+    y = np.sin(3.0 * u[:, 0])
+    y = (y - y.mean()) / y.std() + 1e-3 * np.random.default_rng(0).standard_normal(40)
+    fits = []
+    for family in (Family((bnn.Matern32,)), Family((bnn.RBF,), most=0.25)):
+        density = FamilyDensity(family, u, y, np.zeros((40, 0)), np.ones(40))
+        fits.append(approximated(density, most_probable(density, [density.centre]), 0))
+    assert fits[1].log_evidence > fits[0].log_evidence + 5.0
+    draws, logs = posterior_draws(fits, 0)
+    share = np.exp(logs[[density is fits[1].density for density, _ in draws]]).sum()
+    assert share == pytest.approx(0.25)
+    assert np.exp(logs).sum() == pytest.approx(1.0)
+
+
 def test_weights_are_tempered_until_several_count():
     """Weights to the power τ; those that are enough stay as they are."""
     alike = np.log(np.full(20, 0.05))
