@@ -23,6 +23,7 @@ from bnn.noise import Covariance, Noise, StudentNoise, checked_tails, covariance
 from bnn.noise.student import bound, given_factors, nodes, scaled
 from bnn.priors.conditioning import NuggetWarning, resolved
 from bnn.priors.gaussian_process import MOST_ROWS
+from bnn.priors.hyperparameters import most_components
 from bnn.priors.mixture import MixturePosterior, MixturePrior, Prior, conditioned
 from bnn.priors.precision_factors import factors_of
 from bnn.storage import storable
@@ -151,6 +152,7 @@ class ExactPosterior(PredictiveRegressor):
         X: Array,
         y: Array,
     ) -> None:
+        _check_matrices(prior, len(X))
         known = covariance_at(noise, X)
         self.nugget_ = np.zeros(y.shape[1])
         self._beyond = 0.0
@@ -331,3 +333,13 @@ def _check_rows(name: str, X: Array) -> None:
         needed = f"must be at most {MOST_ROWS} for an exact posterior, which costs O(N³)"
         instead = "take some of them, or networks, as AnchoredEnsemble does"
         raise ValueError(f"{name} has {len(X)} rows: {needed}; {instead}")
+
+
+def _check_matrices(prior: Prior, n_data: int) -> None:
+    """Raise ValueError if a mixture has more components than memory is given to, for its data."""
+    size = len(prior.components) if isinstance(prior, MixturePrior) else 1
+    most = most_components(size, n_data, prior.n_outputs)
+    if size > most:
+        what = f"a mixture of {size} components for {n_data} data of {prior.n_outputs} output(s)"
+        needed = f"must have at most {most}, whose covariance matrices take up to 1 GB together"
+        raise ValueError(f"prior: {what}: {needed}; take fewer components or fewer data")

@@ -17,6 +17,7 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn import AnchoredEnsemble, ExactPosterior, FunctionAnchoredEnsemble, VanillaEnsemble, load
+from bnn.priors import hyperparameters
 from bnn.storage import StoredModel
 from bnn.storage.values import KINDS, NotStored
 from tests.bnn.small import small
@@ -329,6 +330,33 @@ def test_a_small_file_cannot_ask_for_the_covariance_of_many_rows(tmp_path):
     assert path.stat().st_size < 1e6
     with limited(), pytest.raises(ValueError, match="X_ has 40000 rows: must be at most 10000"):
         load(path)
+
+
+def test_a_small_file_cannot_ask_for_many_covariances_of_permitted_rows(tmp_path):
+    """16 components of 10,000 rows would take 13 GB; one component for so many rows is loaded."""
+    path = tmp_path / "saved.npz"
+    ExactPosterior().fit(X.to_numpy(), Y).save(path)
+    arrays = {f"fitted.{name}": np.zeros((10_000, 1)) for name in ("X_", "y_")}
+    rewrite(path, [], **arrays, **{"fitted.factors_": np.ones(10_000)})
+    assert path.stat().st_size < 1e6
+    message = r"16 components for 10000 data of 1 output.* at most 1, .* 1 GB"
+    with limited(), pytest.raises(ValueError, match=message):
+        load(path)
+
+
+def test_what_fit_makes_of_many_rows_for_its_memory_is_loaded(tmp_path, monkeypatch):
+    """A single component takes what memory its rows need, and of more there are as many as fit."""
+    path = tmp_path / "saved.npz"
+    mixture = bnn.MixturePrior([bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))] * 3, [1 / 3] * 3)
+    for matrices, outputs in ((0.5, Y), (3.0, Y), (0.5, TWO)):
+        monkeypatch.setattr(hyperparameters, "MEMORY", matrices * len(X) ** 2)
+        model = ExactPosterior(noise="constant").fit(X.to_numpy(), outputs)
+        model.save(path)
+        expected = model.predict(X_TEST.to_numpy())
+        np.testing.assert_array_equal(load(path).predict(X_TEST.to_numpy()), expected)
+    monkeypatch.setattr(hyperparameters, "MEMORY", 2.0 * len(X) ** 2)
+    with pytest.raises(ValueError, match=r"3 components for 9 data of 1 output.* at most 2, "):
+        ExactPosterior(mixture, noise=0.1).fit(X.to_numpy(), Y)
 
 
 def test_a_model_that_needs_too_much_memory_is_named(tmp_path, monkeypatch):
