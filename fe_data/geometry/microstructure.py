@@ -91,10 +91,11 @@ class Microstructure(Short):
             what = f"are one fibre listed twice, at ({x:g}, {y:g}) and ({u:g}, {v:g})"
             raise ValueError(f"{pair} {what}: give each fibre once, without its periodic images")
         apart = f"centres {distance[i, j]:.6g} apart, radii {radii[i]:.6g} and {radii[j]:.6g}"
-        if np.hypot(*(given[i] - given[j])) < radii[i] + radii[j]:
+        # The image of fibre j that is nearest to fibre i, which is fibre j itself without a shift.
+        shift = np.round(given[i] - given[j])
+        if not shift.any():
             raise ValueError(f"{pair} overlap: {apart}")
-        shift = np.round(self.centres[i] - self.centres[j])
-        x, y = self.centres[j] + shift
+        x, y = given[j] + shift
         raise ValueError(
             f"{pair} overlap across the edge of the periodic square, where fibre {j} comes back "
             f"at ({x:g}, {y:g}): {apart}"

@@ -40,6 +40,10 @@ UNJAMMED = {
         ),
         ([[0.1, 0.95], [1.2, 1.1]], 0.1, r"0 and 1 overlap across .*: centres 0.180278 apart"),
         ([[0.3, 0.3], [0.7, 0.7], [0.45, 0.3]], 0.1, "fibres 0 and 2 overlap: centres 0.15 apart"),
+        # Fibres that touch overlap by rounding, and no edge lies between them.
+        ([[0.2, 0.3], [0.4, 0.3]], [0.1, 0.1], r"fibres 0 and 1 overlap: centres 0\.2 apart"),
+        ([[1.2, 0.3], [1.4, 0.3]], [0.1, 0.1], r"fibres 0 and 1 overlap: centres 0\.2 apart"),
+        ([[0.1, 0.3], [0.9, 0.3]], [0.1, 0.1], r"0 and 1 overlap across .* at \(-0\.1, 0\.3\): "),
         ([[0.0, 0.4], [0.5, 0.5], [1.0, 0.4]], 0.1, r"fibres 0 and 2 are one .* and \(1, 0.4\)"),
         # A square of 10 micrometres, whose fibres have v_f = 0.0045 and not 0.28.
         ([[0.3, 0.4], [5.1, 5.2], [9.7, 2.1]], 0.2, r"\[1\] = \(5.1, 5.2\) .* is then about 9.4"),
