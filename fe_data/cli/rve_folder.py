@@ -10,7 +10,8 @@ import numpy as np
 
 from fe_data.dataset import record
 from fe_data.dataset.curves import MAX_RESULT, RESULT
-from fe_data.fields.paraview import replacing_fields
+from fe_data.fields.paraview import replacing_fields, require_own_fields
+from fe_data.files import writing
 from fe_data.files.reading import read_file
 from fe_data.files.writing import replacing, require_own, write_atomic
 from fe_data.geometry.microstructure import Microstructure, require_packable
@@ -30,7 +31,7 @@ from fe_data.settings import (
 from fe_data.sparse.solver import chosen_solver
 
 PICTURE = "rve.png"
-FIELDS = ("fields.xdmf", "fields.bin", "fields.h5")  # the last of older versions
+FIELDS = ("fields.xdmf", "fields.bin")
 
 
 def run_rve(
@@ -77,11 +78,12 @@ def _write(rve: RVESolution, summary: dict[str, Any], heading: str, out: Path, x
     from fe_data.mechanics.plots import plot_rve
 
     fields = replacing_fields(rve, out / FIELDS[0]) if xdmf else contextlib.nullcontext()
-    with fields, replacing(out / PICTURE, None) as picture:
+    with fields, replacing(out / PICTURE, writing.PICTURE) as picture:
         plot_rve(rve, heading).savefig(picture, format="png", dpi=150)
         picture.flush()
         write_atomic(out / RESULT, (json.dumps(summary, indent=1) + "\n").encode(), None)
-        for name in FIELDS[2:] if xdmf else FIELDS:
+        # The description goes last: numbers without one would not be known as those of `rve`.
+        for name in () if xdmf else reversed(FIELDS):
             (out / name).unlink(missing_ok=True)
 
 
@@ -101,11 +103,17 @@ def _checked_seed(
 def _require_own_folder(out: Path) -> None:
     """Make the folder, and see that all files to be replaced are of an earlier run."""
     out.mkdir(parents=True, exist_ok=True)
-    present = [name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
+    present = [out / name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
     if present and not _is_own(out / RESULT):
-        raise ValueError(f"{out / present[0]} is not of an earlier `rve`: give another --out")
-    for name in (RESULT, PICTURE, *FIELDS):
-        require_own(out / name, None)
+        raise ValueError(f"{present[0]} is not of an earlier `rve`: give another --out")
+    require_own(out / RESULT, None)
+    try:
+        require_own(out / PICTURE, writing.PICTURE)
+        require_own_fields(out / FIELDS[0])
+    except FileExistsError as error:
+        raise ValueError(
+            f"{error.filename} is not of an earlier `rve`: give another --out"
+        ) from None
 
 
 def _summary(

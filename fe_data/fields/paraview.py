@@ -54,11 +54,15 @@ def save_fields(rve: RVESolution, path: Path) -> None:
     path = require_path("path", path)
     if path.suffix != ENDING:
         raise ValueError(f"path = {str(path)!r:.200} must end in {ENDING}")
-    require_own(path, BEGINNING)
-    if not path.exists():  # then numbers in the other place are not of earlier fields
-        require_own(path.with_suffix(".bin"), NEVER)
+    require_own_fields(path)
     with replacing_fields(rve, path):
         pass
+
+
+def require_own_fields(path: Path) -> None:
+    """See that fields may be written, as `require_own` does; numbers are known by their XDMF."""
+    require_own(path, BEGINNING)
+    require_own(path.with_suffix(".bin"), None if path.exists() else NEVER)
 
 
 @contextlib.contextmanager

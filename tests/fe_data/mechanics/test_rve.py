@@ -29,6 +29,10 @@ CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fib
 INPUTS = Inputs(0.25, 400.0, 400.0, 0.4)
 SMALL = Settings(n_fibres=5, increments=30)
 EARLIER = {"inputs": {}, "seed": 0, "settings": {}, "history": {}}  # a result of `rve`
+DESCRIPTION = """<?xml version='1.0' encoding='utf-8'?>
+<Xdmf Version="3.0">
+  <Domain>
+    <Grid Name="cell" GridType="Collection" CollectionType="Temporal">"""
 
 
 # The code generator of dolfinx 0.5, which runs once a machine, uses a name that NumPy 1.25
@@ -55,11 +59,13 @@ def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
 def test_another_loading_has_averages_but_no_properties(tmp_path, capsys):
     options = ["--loading", "free,free:30,0.01", "--increments", "10"]
     (tmp_path / "result.json").write_text(json.dumps(EARLIER))
-    for name in ("fields.xdmf", "fields.bin", "fields.h5"):
-        (tmp_path / name).write_text("of a run before")
+    (tmp_path / "fields.xdmf").write_text(DESCRIPTION)
+    for name in ("fields.bin", "fields.h5"):
+        (tmp_path / name).write_text("numbers")
     assert main(["rve", *CELL, "--out", str(tmp_path), *options]) == 0
     assert ": mean stress xx " in capsys.readouterr().out
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["result.json", "rve.png"]
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["fields.h5", "result.json", "rve.png"]  # `rve` writes no fields.h5
     result = json.loads((tmp_path / "result.json").read_text())
     stress = np.array(result["history"]["stress"][-1])
     assert stress[:2] == pytest.approx([0.0, 30.0], abs=0.1)
@@ -142,12 +148,24 @@ def test_compilation_counts_in_no_other_stage(monkeypatch):
     assert again.result().info["seconds_compilation"] == 0.0
 
 
-@pytest.mark.parametrize("name", ["result.json", "fields.h5"])
+@pytest.mark.parametrize("name", ["result.json", "rve.png", "fields.xdmf", "fields.bin"])
 def test_a_file_that_rve_did_not_write_stays(tmp_path, capsys, name):
     (tmp_path / name).write_text('{"mine": 1}')
     assert main(["rve", *CELL, "--out", str(tmp_path)]) == 2
     assert f"{name} is not of an earlier `rve`: give another --out" in capsys.readouterr().err
     assert (tmp_path / name).read_text() == '{"mine": 1}'
+
+
+@pytest.mark.parametrize("name", ["rve.png", "fields.xdmf", "fields.bin"])
+def test_a_file_of_a_user_beside_an_earlier_result_stays(tmp_path, capsys, monkeypatch, name):
+    """The result alone does not tell who wrote the other files; no cell is solved in vain."""
+    monkeypatch.setattr(rve_folder, "solve_rve", None)
+    (tmp_path / "result.json").write_text(json.dumps(EARLIER))
+    (tmp_path / name).write_bytes(b"mine")
+    assert main(["rve", *CELL, "--out", str(tmp_path)]) == 2
+    assert f"{name} is not of an earlier `rve`: give another --out" in capsys.readouterr().err
+    assert (tmp_path / name).read_bytes() == b"mine"
+    assert json.loads((tmp_path / "result.json").read_text()) == EARLIER
 
 
 def test_a_run_that_fails_leaves_the_earlier_result(tmp_path, monkeypatch):
