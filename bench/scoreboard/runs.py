@@ -32,6 +32,7 @@ BEGINNING = '{"problem": "'  # of each line of results
 MOST_BYTES = 10**8  # of a file of results
 MOST_LETTERS = 1000  # of a text in it
 HASHES = ROOT / "hashes.txt"
+MADE = "# made by the scoreboard, which empties this folder when these packages change\n"
 
 
 class LateError(ValueError):
@@ -44,9 +45,10 @@ def environment(library: str, folder: Path) -> Path:
     home = folder / library
     made = home / "made.txt"
     python = home / "bin" / "python"
-    if not made.is_file() or made.read_text(encoding="utf-8") != wanted.read_text(encoding="utf-8"):
+    pins = wanted.read_text(encoding="utf-8")
+    if _made_from(made) != pins:
         _empty(home, made)
-        checked, unchecked = requirements(wanted.read_text(encoding="utf-8").split())
+        checked, unchecked = requirements(pins.split())
         hashed = home / "hashed.txt"
         venv = [sys.executable, "-m", "venv", home]
         pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]
@@ -60,7 +62,7 @@ def environment(library: str, folder: Path) -> Path:
             )
             if ended.returncode:
                 raise OSError(f"no environment: {ended.stderr.strip()[-150:]}")
-        write_atomic(made, wanted.read_bytes(), None)
+        write_atomic(made, (MADE + pins).encode(), MADE.encode())
     return python
 
 
@@ -71,14 +73,23 @@ def requirements(pins: Sequence[str]) -> tuple[list[str], list[str]]:
     return [hashes[pin] for pin in pins if pin in hashes], [p for p in pins if p not in hashes]
 
 
+def _made_from(mark: Path) -> str | None:
+    """The pins in the mark of an environment, None unless the scoreboard wrote the mark."""
+    try:
+        text = read_text(mark, MOST_BYTES)
+    except (OSError, ValueError):  # missing, or no text
+        return None
+    return text.removeprefix(MADE) if text.startswith(MADE) else None
+
+
 def _empty(home: Path, mark: Path) -> None:
     """Remove what an environment holds but its mark, which is made; an OSError without one."""
     home.mkdir(parents=True, exist_ok=True)
-    if any(home.iterdir()) and not mark.is_file():
+    if any(home.iterdir()) and _made_from(mark) is None:
         raise OSError(
             f"{home} was not made by the scoreboard: move it away, or give another --envs"
         )
-    mark.touch()
+    write_atomic(mark, MADE.encode(), MADE.encode())  # a making that is killed leaves it
     for path in home.iterdir():
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

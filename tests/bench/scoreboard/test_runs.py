@@ -244,17 +244,38 @@ def test_an_environment_is_made_anew_when_its_packages_change(pinned, tmp_path):
         (home / "lib" / "old").mkdir(parents=True, exist_ok=True)
         runs.environment("fake", home.parent)
         assert (home / "lib" / "old").exists() == kept
-    assert (home / "made.txt").read_text() == "fake==2\n"
+    assert (home / "made.txt").read_text().endswith("\nfake==2\n")
 
 
 @pytest.mark.usefixtures("pinned")
-def test_a_folder_of_a_user_among_environments_stays(tmp_path):
-    mine = tmp_path / "envs" / "fake" / "mine.txt"
+def test_an_environment_whose_making_was_killed_is_made_anew(tmp_path, monkeypatch):
+    home = tmp_path / "envs" / "fake"
+    run = runs.subprocess.run
+
+    def killed(command, **given):
+        run(command, **given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs.subprocess, "run", killed)
+        with pytest.raises(KeyboardInterrupt):
+            runs.environment("fake", home.parent)
+    assert (home / "pyvenv.cfg").is_file()
+    (home / "half").touch()
+    runs.environment("fake", home.parent)
+    assert not (home / "half").exists()
+
+
+@pytest.mark.usefixtures("pinned")
+@pytest.mark.parametrize("name", ["mine.txt", "made.txt"])
+@pytest.mark.parametrize("content", [b"", b"mine", b"fake==0\n", b"\xff"])
+def test_a_folder_of_a_user_among_environments_stays(tmp_path, name, content):
+    mine = tmp_path / "envs" / "fake" / name
     mine.parent.mkdir(parents=True)
-    mine.write_text("mine")
+    mine.write_bytes(content)
     with pytest.raises(OSError, match="fake was not made by the scoreboard: move it away"):
         runs.environment("fake", tmp_path / "envs")
-    assert mine.read_text() == "mine"
+    assert mine.read_bytes() == content
     assert [*mine.parent.iterdir()] == [mine]
 
 
