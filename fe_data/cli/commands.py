@@ -221,17 +221,22 @@ def statistics(
     out: Annotated[Path, File(metavar="FILE", help="CSV file with one row for each input")],
 ) -> int:
     """Reduce the cells of each input to their mean and scatter. Each input needs two cells."""
+    from fe_data.dataset.table import unfitted_inputs
     from fe_data.statistics.replicates import save_statistics
 
     options.require_other(out, path)
     cells = fe_data.load_table(path)
     reduced = fe_data.replicate_statistics(cells)
     lost = {*map(tuple, fe_data.load_inputs(path)[0])} - {*map(tuple, reduced.X)}
-    if lost:
-        raise ValueError(f"{path}: all cells with the inputs {min(lost)} failed or lack outputs")
+    unfitted = lost & unfitted_inputs(path)
+    if failed_inputs := lost - unfitted:
+        raise ValueError(f"{path}: all cells with the inputs {min(failed_inputs)} failed")
     save_statistics(reduced, out)
     inputs = several(len(reduced.X), "input", "inputs")
     print(f"wrote {out}: {inputs}, {len(cells)} cells")
+    if unfitted:
+        what = f"{several(len(unfitted), 'input is', 'inputs are')} left out of {out}"
+        say(f"{what}: no cell of theirs has {' and '.join(fitted_outputs())}", INCOMPLETE)
     if failed := len(cells.failed):
         what = f"{several(failed, 'cell', 'cells')} of {path} failed"
         return say(f"{what}: left out, see count", INCOMPLETE)

@@ -348,6 +348,26 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
     return np.array(points, float), np.array(groups, np.int64)
 
 
+def unfitted_inputs(path: Path) -> set[tuple[float, ...]]:
+    """Different inputs of the samples without b_eff and c_eff of a CSV file that can be read."""
+    rows = (row for _, row in read_rows(path, INPUT_NAMES, ("status",)))
+    unfitted = (row for row in rows if row.get("status") == "unfitted")
+    return {tuple(parse_input(name, row[name]) for name in INPUT_NAMES) for row in unfitted}
+
+
+def require_samples(table: Table) -> None:
+    """Refuse a table without samples, with the reason why its rows are left out."""
+    if len(table):
+        return
+    if unfitted := len(table.unfitted):
+        lacking = " and ".join(fitted_outputs())
+        raise ValueError(
+            f"no row of the dataset has all outputs: {unfitted} of {table.n_rows} lack {lacking} "
+            "(status unfitted)"
+        )
+    raise ValueError("the dataset has no sample with outputs")
+
+
 def _status(name: str, text: str) -> str:
     if text not in STATUSES:
         raise ValueError(f"{name} = {text!r} is unknown: allowed are {', '.join(STATUSES)}")

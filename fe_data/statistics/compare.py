@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from fe_data.arrays import Floats, Short, keep_copies
-from fe_data.dataset.table import Table
+from fe_data.dataset.table import Table, require_samples
 from fe_data.schema import INPUT_BOUNDS, output
 from fe_data.settings import require_kind
 from fe_data.statistics.replicates import Statistics, replicate_statistics
@@ -72,8 +72,7 @@ class Comparison(Short):
 
 def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[int]]:
     """Largest difference of two tables, and the index of every row that exceeds the tolerance."""
-    if not len(ours):
-        raise ValueError("the dataset has no sample with outputs")
+    require_samples(ours)
     ours, reference = _of_common_outputs(ours, reference)
     same_shape = ours.inputs.shape == reference.inputs.shape
     if not same_shape or not np.allclose(ours.inputs, reference.inputs, rtol=1e-12, atol=0):
@@ -98,7 +97,7 @@ def compare(ours: Table, reference: Table) -> Comparison:
         Differences of each output, and the pairs.
 
     Raises:
-        ValueError: If a table has no sample with outputs.
+        ValueError: If a table has no sample with all outputs.
 
     Examples:
         >>> from fe_data import compare, load_table

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats, Short, keep_copies
-from fe_data.dataset.table import Table, load_table
+from fe_data.dataset.table import Table, load_table, require_samples
 from fe_data.files.csv_rows import TableError, read_numbers
 from fe_data.files.writing import replacing
 from fe_data.schema import INPUT_NAMES, output, required_outputs
@@ -99,7 +99,7 @@ def replicate_statistics(table: Table) -> Statistics:
         One entry for each different input, in the order of its first cell.
 
     Raises:
-        ValueError: If no cell of the table has outputs.
+        ValueError: If no cell of the table has all outputs.
 
     Examples:
         >>> from fe_data import load_table, replicate_statistics
@@ -108,8 +108,7 @@ def replicate_statistics(table: Table) -> Statistics:
         ((20, 5), 15)
     """
     require_kind("table", table, Table)
-    if len(table) == 0:
-        raise ValueError("the dataset has no sample with outputs")
+    require_samples(table)
     _, first, which = np.unique(table.inputs, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     members = [table.outputs[which.ravel() == number] for number in order]

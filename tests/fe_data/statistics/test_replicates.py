@@ -101,6 +101,52 @@ def test_the_command_counts_failed_cells_and_says_so(tmp_path, capsys):
     assert main(["statistics", str(tmp_path), "--out", str(tmp_path / "s.csv")]) == 0
 
 
+def write_unfitted(path, table, rows):
+    """A table of cells, those of the given rows without b_eff and c_eff."""
+    write(path, table)
+    lines = [line.split(",") for line in path.read_text().splitlines()]
+    for row in rows:
+        line = dict(zip(lines[0], lines[1 + row], strict=True))
+        line |= {"b_eff_MPa": "", "c_eff": "", "status": "unfitted"}
+        lines[1 + row] = list(line.values())
+    path.write_text("\n".join(map(",".join, lines)) + "\n")
+
+
+@pytest.mark.filterwarnings("default:.* of the rows lack:UserWarning")
+def test_inputs_without_a_fit_are_left_out_and_counted(tmp_path, capsys):
+    """The other inputs have the statistics that they have without them."""
+    table = cells()
+    without = np.isin(table.group, [1, 4])
+    write_unfitted(tmp_path / "t.csv", table, np.flatnonzero(without))
+    assert main(["statistics", str(tmp_path / "t.csv"), "--out", str(tmp_path / "s.csv")]) == 1
+    out, err = capsys.readouterr()
+    assert "4 inputs, 28 cells" in out
+    assert err.count("2 inputs are left out") == 1
+    assert "has b_eff_MPa and c_eff" in err
+    found = load_statistics(tmp_path / "s.csv")
+    expected = replicate_statistics(table)
+    kept = ~np.isin(expected.group, [1, 4])
+    assert found.group.tolist() == expected.group[kept].tolist()
+    np.testing.assert_allclose(found.mean, expected.mean[kept], rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("default:.* of the rows lack:UserWarning")
+def test_a_table_without_any_fit_says_so(tmp_path, capsys):
+    """Its rows have outputs, though not all."""
+    path = str(tmp_path / "t.csv")
+    write_unfitted(tmp_path / "t.csv", cells(), range(42))
+    commands = (
+        ["statistics", path, "--out", str(tmp_path / "s.csv")],
+        ["compare", path, path],
+        ["compare", path, path, "--tolerance", "1e-6"],
+    )
+    for command in commands:
+        assert main(command) == 2
+        err = capsys.readouterr().err
+        assert "no row of the dataset has all outputs: 42 of 42 lack b_eff_MPa and c_eff" in err
+        assert "no sample with outputs" not in err
+
+
 @pytest.mark.parametrize(
     ("left", "message"), [(0, "all cells with the inputs"), (1, "its scatter needs 2")]
 )
