@@ -338,8 +338,9 @@ def _check_rows(name: str, X: Array) -> None:
 def _check_matrices(prior: Prior, n_data: int) -> None:
     """Raise ValueError if a mixture has more components than memory is given to, for its data."""
     size = len(prior.components) if isinstance(prior, MixturePrior) else 1
-    most = most_components(size, n_data, prior.n_outputs)
+    # Twice the memory of a mixture that is found, so that there is room for further data.
+    most = most_components(size, n_data, prior.n_outputs, room=2.0)
     if size > most:
         what = f"a mixture of {size} components for {n_data} data of {prior.n_outputs} output(s)"
-        needed = f"must have at most {most}, whose covariance matrices take up to 1 GB together"
-        raise ValueError(f"prior: {what}: {needed}; take fewer components or fewer data")
+        needed = f"must have at most {most}, whose covariance matrices take up to 2 GB together"
+        raise ValueError(f"prior: {what}: {needed}; take fewer of them or fewer data")

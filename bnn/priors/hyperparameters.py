@@ -389,10 +389,10 @@ def representatives(
     return seen[chosen], kept / kept.sum()
 
 
-def most_components(most: int, n_data: int, n_outputs: int) -> int:
-    """Return how many of `most` components have covariance matrices within MEMORY, at least one."""
+def most_components(most: int, n_data: int, n_outputs: int, room: float = 1.0) -> int:
+    """Return how many of `most` components have matrices within `room` MEMORY, at least one."""
     # Each component has a matrix (N, N) for each output.
-    return int(np.clip(MEMORY / (n_outputs * n_data**2), 1, most))
+    return int(np.clip(room * MEMORY / (n_outputs * n_data**2), 1, most))
 
 
 def moments_of(kernel: sk.Kernel, X: Array, solved: tuple[Array, Array], places: Array) -> Array:

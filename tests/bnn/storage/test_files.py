@@ -339,7 +339,7 @@ def test_a_small_file_cannot_ask_for_many_covariances_of_permitted_rows(tmp_path
     arrays = {f"fitted.{name}": np.zeros((10_000, 1)) for name in ("X_", "y_")}
     rewrite(path, [], **arrays, **{"fitted.factors_": np.ones(10_000)})
     assert path.stat().st_size < 1e6
-    message = r"16 components for 10000 data of 1 output.* at most 1, .* 1 GB"
+    message = r"16 components for 10000 data of 1 output.* at most 2, .* 2 GB"
     with limited(), pytest.raises(ValueError, match=message):
         load(path)
 
@@ -354,9 +354,21 @@ def test_what_fit_makes_of_many_rows_for_its_memory_is_loaded(tmp_path, monkeypa
         model.save(path)
         expected = model.predict(X_TEST.to_numpy())
         np.testing.assert_array_equal(load(path).predict(X_TEST.to_numpy()), expected)
-    monkeypatch.setattr(hyperparameters, "MEMORY", 2.0 * len(X) ** 2)
+    monkeypatch.setattr(hyperparameters, "MEMORY", 1.0 * len(X) ** 2)
     with pytest.raises(ValueError, match=r"3 components for 9 data of 1 output.* at most 2, "):
         ExactPosterior(mixture, noise=0.1).fit(X.to_numpy(), Y)
+
+
+def test_a_mixture_that_just_fits_takes_further_rows(tmp_path, monkeypatch):
+    """There is room for more than the rows that decided how many components there are."""
+    path = tmp_path / "saved.npz"
+    inputs = X.to_numpy()
+    monkeypatch.setattr(hyperparameters, "MEMORY", 3.0 * len(X) ** 2)
+    model = ExactPosterior(noise="constant").fit(inputs, Y)
+    assert len(model.prior_.components) == 3
+    further = np.vstack([inputs, inputs[:2] + 0.01])
+    model.fit(further, np.append(Y, Y[:2]), keep_prior=True).save(path)
+    np.testing.assert_array_equal(load(path).predict(inputs), model.predict(inputs))
 
 
 def test_a_model_that_needs_too_much_memory_is_named(tmp_path, monkeypatch):
