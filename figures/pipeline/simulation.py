@@ -18,11 +18,12 @@ from figures.pipeline.dependencies import simulation_sources
 from figures.pipeline.provenance import config_digest, file_digest
 
 
-def keep_own_samples(folder: Path, arguments: list[str]) -> None:
+def keep_own_samples(folder: Path, arguments: list[str], digest: str) -> None:
     """Remove a dataset folder of other arguments or source files; a file beside it tells them.
 
-    A folder without this file is not of `make`, and a ValueError says so; a folder with files that
-    are not of a dataset stays as well.
+    The file also tells the digest of the configuration, since it may outlive its folder. A folder
+    without this file, or of another configuration, is not of `make`, and a ValueError says so; a
+    folder with files that are not of a dataset stays as well.
     """
     key = config_digest([arguments, *map(file_digest, simulation_sources())])
     mark = folder.with_suffix(".key")
@@ -30,11 +31,14 @@ def keep_own_samples(folder: Path, arguments: list[str]) -> None:
         if not mark.is_file():
             what = f"{folder} is not of an earlier make, which leaves {mark.name} beside it"
             raise ValueError(f"{what}: move it away")
-        if mark.read_text(encoding="utf-8") == key:
+        earlier, _, left = mark.read_text(encoding="utf-8").partition(" ")
+        if earlier == key:
             return
+        if storage.load_config(folder)["digest"] != left:
+            raise ValueError(f"{folder} is not the dataset that make left here: move it away")
         storage.remove_folder(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(mark, key.encode(), b"[0-9a-f]{64}$")
+    write_atomic(mark, f"{key} {digest}".encode(), b"[0-9a-f]{64}( [0-9a-f]{64})?$")
 
 
 def solve_tiny_cell(seed: int) -> None:
@@ -61,7 +65,10 @@ def simulate(out: Path, designs: Mapping[str, Sequence[int]], seed: int, jobs: i
     for design, (count, *arrangements) in designs.items():
         arguments = [design, "--count", str(count), "--seed", str(seed)]
         arguments += [f"--microstructures={repeats}" for repeats in arrangements]
-        keep_own_samples(out / design, arguments)
+        sizes = dict(zip(("count", "microstructures"), (count, *arrangements), strict=False))
+        planned = fe_data.named_design(design, seed, **sizes)
+        digest = storage.configuration(planned, fe_data.Settings())["digest"]
+        keep_own_samples(out / design, arguments, digest)
         command = ["generate", *arguments, "--out", str(out / design), "--jobs", str(jobs)]
         code = run_command(command)
         if code:

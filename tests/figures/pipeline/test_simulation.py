@@ -1,9 +1,20 @@
 """Designs are simulated one after the other; samples of other arguments or sources go."""
 
+import json
+
 import pytest
 
+import fe_data
+from fe_data.dataset.storage import configuration
 from figures.pipeline import simulation
 from figures.pipeline.simulation import main, simulate
+
+
+def made_by(given):
+    """The configuration that `generate` writes for these arguments."""
+    numbers = dict(zip(given[1::2], map(int, given[2::2]), strict=False))
+    design = fe_data.named_design(given[0], numbers["--seed"], count=numbers["--count"])
+    return configuration(design, fe_data.Settings())
 
 
 @pytest.fixture
@@ -17,6 +28,7 @@ def commands(monkeypatch):
         given = arguments[1 : arguments.index("--out")]
         run.append((given, sorted(path.name for path in folder.iterdir())))
         (folder / "dataset.csv").touch()
+        (folder / "config.json").write_text(json.dumps(made_by(given)))
         return 1 if "noise" in arguments else 0
 
     monkeypatch.setattr(simulation, "run_command", command)
@@ -38,7 +50,21 @@ def test_samples_of_the_same_arguments_and_sources_alone_are_kept(tmp_path, comm
     for text, count in (("x = 1", 3), ("x = 1", 3), ("x = 1", 4), ("x = 2", 4)):
         source.write_text(text, encoding="utf-8")
         simulate(tmp_path / "data", {"train_beta": [count]}, seed=0, jobs=1)
-    assert [kept for _, kept in commands] == [[], ["dataset.csv"], [], []]
+    assert [kept for _, kept in commands] == [[], ["config.json", "dataset.csv"], [], []]
+
+
+@pytest.mark.usefixtures("commands")
+def test_a_dataset_of_a_user_in_the_place_of_a_removed_one_stays(tmp_path, capsys):
+    sizes = [str(tmp_path), "--seed", "0", "--jobs", "1"]
+    assert main([*sizes, "train_beta=3"]) == 0
+    folder = tmp_path / "train_beta"
+    (folder / "dataset.csv").write_text("mine")
+    mine = made_by(["train_beta", "--count", "9", "--seed", "5"])
+    (folder / "config.json").write_text(json.dumps(mine))
+    assert main([*sizes, "train_beta=4"]) == 1
+    assert "train_beta is not the dataset that make left" in capsys.readouterr().err
+    assert (folder / "dataset.csv").read_text() == "mine"
+    assert json.loads((folder / "config.json").read_text()) == mine
 
 
 def test_a_folder_that_make_did_not_write_stays(tmp_path, commands, capsys):
