@@ -4,6 +4,7 @@ import json
 
 import nbformat
 import pytest
+from matplotlib.figure import Figure
 
 from figures.pipeline.paths import NOTEBOOKS
 from figures.pipeline.run_notebook import NotebookError, execute, find_notebook, main, parameters
@@ -69,8 +70,9 @@ def test_an_executed_notebook_is_a_page_and_removes_pictures_that_it_no_longer_d
     folder.mkdir()
     path = notebook(tmp_path / "n.ipynb", f"out_dir = {str(folder)!r}\nseed = 1", DRAWING)
     kept = [tmp_path / "precious.svg", folder / "notes.txt", folder / "mine.svg"]
-    for each in (*kept, folder / "old.svg", folder / "new.svg"):
+    for each in (*kept, folder / "old.svg"):
         each.write_text("of the run before")
+    Figure().savefig(folder / "new.svg")
     named = json.dumps({"figures": {"old.svg": "", "new.svg": ""}})
     (folder / "n.json").write_text(named)
     execute(path, {"seed": 3})
