@@ -41,8 +41,8 @@ static void add_noise(const double *x, struct part at, double std[][OUTPUTS])
             double z = clipped(x[i], NOISE_LOW[i], NOISE_HIGH[i]);
             l += z * (LOG_NOISE[1 + i][j] + z * LOG_NOISE[1 + N_IN + i][j]);
         }
-        int constant = fabs(l) > LARGEST_LOG;
-        l = clipped(l, -LARGEST_LOG, LARGEST_LOG);
+        int constant = l > LARGEST_LOG;
+        l = constant ? LARGEST_LOG : l;
         double variance = exp(2.0 * l), total = sqrt(std[0][o] * std[0][o] + variance);
         for (int c = 0; c < at.inputs; c++) {
             int i = at.first_input + c;

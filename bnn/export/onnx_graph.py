@@ -52,7 +52,7 @@ TOTAL = """x_raised = Max(x, noise_low)  x_clipped = Min(x_raised, noise_high)
     x_squared = Mul(x_clipped, x_clipped)
     l_1 = MatMul(x_clipped, log_slopes)  l_2 = MatMul(x_squared, log_squares)
     l_3 = Add(l_1, l_2)  l_4 = Add(l_3, log_level)
-    l_raised = Max(l_4, log_least)  l = Min(l_raised, log_largest)
+    l = Min(l_4, log_largest)
     l_twice = Add(l, l)  of_noise = Exp(l_twice)  all = Add(variance, of_noise)  std = Sqrt(all)"""
 
 
@@ -119,7 +119,7 @@ def to_onnx(
         level, slopes, squares = np.split(coefficients, [1, 1 + net.n_inputs])
         constants |= {"log_level": level, "log_slopes": slopes, "log_squares": squares}
         constants |= {"noise_low": limits[0], "noise_high": limits[1]}
-        constants |= {"log_least": np.array(-LARGEST_LOG), "log_largest": np.array(LARGEST_LOG)}
+        constants["log_largest"] = np.array(LARGEST_LOG)
     layers, parameters = _layers(net, weights)
     constants |= parameters
     text = GRAPH.format(

@@ -72,7 +72,7 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
             basis = torch.cat([z, z[..., list(noise.squares)] ** 2], dim=-1)
             coefficients = _double(noise.coefficients)
             logs = coefficients[0] + basis @ coefficients[1:]
-            scale = torch.exp(logs.clamp(-LARGEST_LOG, LARGEST_LOG))
+            scale = torch.exp(logs.clamp(max=LARGEST_LOG))
             covariance = scale.unsqueeze(-1) * _double(noise.correlation) * scale.unsqueeze(-2)
         else:
             covariance = _double(noise)

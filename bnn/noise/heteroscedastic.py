@@ -34,7 +34,7 @@ from bnn.storage import storable
 # coefficient of an output.
 BOOTSTRAP = 20
 ENOUGH = 10
-LARGEST_LOG = 0.5 * float(np.log(LARGEST))  # of a standard deviation, in size
+LARGEST_LOG = 0.5 * float(np.log(LARGEST))  # of a standard deviation
 
 
 @storable
@@ -119,7 +119,7 @@ class HeteroscedasticNoise(Short):
             ValueError: If X has another number of inputs.
         """
         # Σ(x) = D(x) R D(x)
-        scale = np.exp(np.clip(self._logs(X), -LARGEST_LOG, LARGEST_LOG))
+        scale = np.exp(np.minimum(self._logs(X), LARGEST_LOG))
         return np.asarray(scale[:, :, None] * scale[:, None, :] * self.correlation)
 
     def log_slopes(self, X: ArrayLike) -> Array:
@@ -134,7 +134,7 @@ class HeteroscedasticNoise(Short):
         Raises:
             ValueError: If X has another number of inputs.
         """
-        grows = np.abs(self._logs(X)) <= LARGEST_LOG
+        grows = self._logs(X) <= LARGEST_LOG
         X = as_points("X", X)
         n_in = self.n_inputs
         slopes = np.tile(self.coefficients[1 : 1 + n_in].T, (len(X), 1, 1))
