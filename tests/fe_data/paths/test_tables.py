@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bnn.paths import Phases
 from fe_data import (
     HardeningTable,
     Loading,
@@ -148,6 +147,7 @@ TABLE = HardeningTable(plastic_strain=(0.0, 0.1), stress=(300.0, 500.0))
 @pytest.mark.parametrize("hardening", ["power", "voce", TABLE], ids=str)
 def test_paths_keep_the_settings_that_they_were_simulated_with(tmp_path, hardening):
     """From the folder to a file and back, and so the phases for which a surrogate is made."""
+    Phases = pytest.importorskip("bnn.paths").Phases  # fe_data is tested without bnn as well
     settings = Settings(increments=4, nu_f=0.2, hardening=hardening)
     inputs = DESIGN.inputs.copy()
     if hardening is TABLE:
