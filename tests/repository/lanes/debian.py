@@ -35,7 +35,14 @@ from tests.repository.lanes.common import (
 
 SUITES = ("trixie", "sid")
 # The files that a run copies, and whose change is a reason to run again.
-TESTED = ("fe_data", "tests/fe_data", "tests/repository/lanes", "pyproject.toml", "constraints.txt")
+TESTED = (
+    "fe_data",
+    "tests/fe_data",
+    "tests/repository/lanes",
+    "pyproject.toml",
+    "constraints.txt",
+    "docs/fe_data.md",  # of which a test runs an example
+)
 PASSED_ON = re.compile(
     "PIP_.*|(https?|no|all)_proxy|SSL_CERT_FILE|(REQUESTS_CA|CURL_CA)_BUNDLE|HYPOTHESIS_.*", re.I
 )
