@@ -48,7 +48,7 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make why        what the gain of anchoring rests on: equal choices, epochs, prior, start, added to that page
 #: make beyond     the comparison with other methods, at the size of the paper, added to that page
 #: make knowledge  mean fields as prior, noise by input, judged by the truth, over draws, added to that page
-#: make next       what cells are worth that bnn.choose asks for, judged by the truth, added to that page
+#: make next       what cells are worth that bnn.select_runs asks for, judged by the truth, added to that page
 #: make bands      stress on any path of strain, with bands, learnt from walks and judged on other paths, added to that page
 #: make test       run the tests (ARGS="-k mesh" to choose)
 #: make test-dolfinx  the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)

@@ -5,29 +5,30 @@ from types import ModuleType
 
 from bnn import export, interop, noise, paths
 from bnn.acquisition.campaign import Campaign
-from bnn.acquisition.choice import choose
-from bnn.estimators.anchoring import AnchoredEnsemble, Anchoring, anchor
-from bnn.estimators.components import ComponentRegressor, PrincipalComponents
-from bnn.estimators.exact_posterior import ExactPosterior
-from bnn.estimators.function_anchoring import (
+from bnn.acquisition.choice import select_runs
+from bnn.components import PCARegressor, PrincipalComponents
+from bnn.ensembles.anchoring import AnchoredEnsemble, Anchoring, train_anchored
+from bnn.ensembles.function_anchoring import (
     FunctionAnchoredEnsemble,
     FunctionAnchoring,
-    anchor_functions,
+    train_function_anchored,
 )
-from bnn.estimators.members import Members
-from bnn.estimators.pretraining import Pretrained, Pretraining, PriorRangeWarning, pretrain
-from bnn.estimators.regressor import ConstantInputWarning
-from bnn.estimators.vanilla import VanillaEnsemble, train_vanilla
+from bnn.ensembles.members import Members
+from bnn.ensembles.pretraining import Pretrained, Pretraining, PriorRangeWarning, pretrain
+from bnn.ensembles.vanilla import VanillaEnsemble, train_vanilla
+from bnn.ensembles.weight_priors import (
+    FactorisedGaussian,
+    FactorisedGeneralisedNormal,
+    IsotropicGaussian,
+    LowRankGaussian,
+    ProbabilisticPCA,
+)
 from bnn.evaluation import metrics
 from bnn.evaluation.prior_check import PriorCheck, check_prior
 from bnn.evaluation.sensitivity import Sensitivity, sensitivity
-from bnn.networks.architecture import Architecture
-from bnn.networks.mlp import MLP
-from bnn.noise import HeteroscedasticNoise, NoiseWarning, StudentNoise
-from bnn.priors import evidence
-from bnn.priors.conditioning import NuggetWarning
-from bnn.priors.gaussian_process import FunctionPrior, GaussianProcessPrior
-from bnn.priors.kernels import (
+from bnn.gp import evidence
+from bnn.gp.conditioning import NuggetWarning
+from bnn.gp.kernels import (
     RBF,
     Kernel,
     Linear,
@@ -38,30 +39,29 @@ from bnn.priors.kernels import (
     RationalQuadratic,
     Stationary,
 )
-from bnn.priors.means import LinearMean, RandomMean
-from bnn.priors.mixture import MixturePrior
+from bnn.gp.means import LinearMean, RandomMean
+from bnn.gp.mixture import MixturePrior
+from bnn.gp.process import FunctionPrior, GaussianProcessPrior
+from bnn.gp.regressor import GPRegressor
+from bnn.gp.warping import Warped
+from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
+from bnn.noise import HeteroscedasticNoise, NoiseWarning, StudentNoise
 from bnn.priors.samplers import SamplerPrior, TablePrior
-from bnn.priors.warping import Warped
+from bnn.regressor import ConstantInputWarning
 from bnn.scaling import BoundsScaler, BoundsWarning, Scaling
 from bnn.storage import load
 from bnn.storage.version import __version__
 from bnn.training.loop import DivergenceError, DivergenceWarning
 from bnn.training.settings import Convergence, TrainingSettings
-from bnn.weight_priors import (
-    FactorisedGaussian,
-    FactorisedGeneralisedNormal,
-    IsotropicGaussian,
-    LowRankGaussian,
-    ProbabilisticPCA,
-)
 
 __all__ = [  # noqa: RUF022
     # estimators
-    "ExactPosterior",
+    "GPRegressor",
     "FunctionAnchoredEnsemble",
     "AnchoredEnsemble",
     "VanillaEnsemble",
-    "ComponentRegressor",
+    "PCARegressor",
     "PrincipalComponents",
     "load",
     # what estimators are built from
@@ -101,8 +101,8 @@ __all__ = [  # noqa: RUF022
     "StudentNoise",
     # the algorithms as functions, and what they return
     "pretrain",
-    "anchor",
-    "anchor_functions",
+    "train_anchored",
+    "train_function_anchored",
     "train_vanilla",
     "Pretrained",
     "Members",
@@ -115,7 +115,7 @@ __all__ = [  # noqa: RUF022
     "FactorisedGeneralisedNormal",
     "IsotropicGaussian",
     # what is done with a fitted estimator
-    "choose",
+    "select_runs",
     "Campaign",
     "sensitivity",
     "Sensitivity",

@@ -48,7 +48,7 @@ given = {"noise": 0.5, "n_members": K, "network": smooth, "scaling": bounds, "ra
 anchored = bnn.FunctionAnchoredEnsemble(
     prior,
     pretraining=bnn.Pretraining(K, training=bnn.TrainingSettings(epochs=500)),
-    anchoring=bnn.FunctionAnchoring(points=20),
+    anchoring=bnn.FunctionAnchoring(n_points=20),
     **given,
 )
 anchored.pretrain(np.linspace(LOW, HIGH, 100)[:, None])
@@ -60,14 +60,14 @@ draw_mises(panels[0], cells[-1])
 panels[0].set_title(f"one cell, {HIGH:.0%} fibres")
 grid = np.linspace(LOW, HIGH, 100)[:, None]
 for axes, (name, model) in zip(panels[1:], models.items(), strict=True):
-    mean, std = model.fit(X[few], y[few]).predict(grid, return_std=True, total=True)
+    mean, std = model.fit(X[few], y[few]).predict(grid, return_std=True, include_noise=True)
     axes.fill_between(grid[:, 0], mean - 2 * std, mean + 2 * std, alpha=0.25, lw=0)
     axes.plot(grid, mean, label="mean ± 2 std")
     axes.plot(X[few], y[few], "ko", ms=4, label="cells learnt from")
     axes.plot(X[~few], y[~few], "kx", ms=5, label="cells not seen")
     axes.set(title=name, xlabel="volume fraction of the fibres", ylabel="effective modulus [GPa]")
     axes.set_ylim(100, 180)
-    m, s = model.predict(X[~few], return_std=True, total=True)
+    m, s = model.predict(X[~few], return_std=True, include_noise=True)
     inside = np.mean(abs(m - y[~few]) < 2 * s)
     print(f"{name}: RMSE {bnn.metrics.rmse(y[~few], m):.1f} GPa, {inside:.0%} within ± 2 std")
 drawn = prior.sample(grid, 20, random_state=0)[..., 0]

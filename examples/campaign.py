@@ -41,9 +41,9 @@ def costs(X):
     return X[:, 0]
 
 
-asked = {"costs": costs, "limits": (None, np.log(LARGEST)), "least_gain": 0.02}
+asked = {"costs": costs, "output_bounds": (None, np.log(LARGEST)), "min_gain": 0.02}
 bounds = np.array([*INPUTS.values()])
-campaign = bnn.Campaign(options.data, bounds, start=8, batch=4, options=asked)
+campaign = bnn.Campaign(options.data, bounds, n_initial=8, batch_size=4, select_options=asked)
 while len(campaign.X) < options.runs and len(X := campaign.ask()):
     for x in X:  # each result is in the file before the next run starts
         campaign.tell([x], [simulate(x)])

@@ -33,8 +33,8 @@ def mean_field(X):
 known = {"mean": mean_field, "mean_features": ()}
 # The scatter from one arrangement to the next, which grows with the volume fraction.
 noise = bnn.evidence.fit_heteroscedastic_noise(X, y, **known)
-model = bnn.ExactPosterior(bnn.evidence.fit_prior(X, y, noise, **known), noise=noise).fit(X, y)
-mean, std = model.predict([[0.3, 400.0, 400.0, 0.4]], return_std=True, total=True)
+model = bnn.GPRegressor(bnn.evidence.fit_prior(X, y, noise, **known), noise=noise).fit(X, y)
+mean, std = model.predict([[0.3, 400.0, 400.0, 0.4]], return_std=True, include_noise=True)
 for name, m, s in zip(names, mean[0], std[0], strict=True):
     print(f"a new cell: {name} {m:.1f} ± {2 * s:.1f}")
 labels = {"input_names": ["vf [-]", "E_f [GPa]", "b_m [MPa]", "c_m [-]"], "output_names": names}

@@ -24,10 +24,10 @@ train, test = (
 )
 X = train[: options.cells, :2]
 y = train[: options.cells, 2]
-model = bnn.ExactPosterior().fit(X, y)
-mean, std = model.predict(test[:, :2], return_std=True, total=True)
+model = bnn.GPRegressor().fit(X, y)
+mean, std = model.predict(test[:, :2], return_std=True, include_noise=True)
 # Each of ten folds is left out once, and prior and noise are found anew from the others.
-folds = CrossConformalRegressor(bnn.ExactPosterior(), confidence_level=LEVEL, cv=10, random_state=0)
+folds = CrossConformalRegressor(bnn.GPRegressor(), confidence_level=LEVEL, cv=10, random_state=0)
 _, intervals = folds.fit_conformalize(X, y).predict_interval(test[:, :2])
 found = {
     "posterior": (mean - 1.645 * std, mean + 1.645 * std),

@@ -32,8 +32,8 @@ y = cells["E_eff_GPa"].to_numpy()
 kernel = ConstantKernel() * RBF(np.ones(X.shape[1]), (1e-2, 1e3)) + WhiteKernel(1e-2, (1e-8, 1.0))
 process = GaussianProcessRegressor(kernel, n_restarts_optimizer=3, random_state=0)
 models = {
-    "bnn, nothing set": bnn.ExactPosterior(),
-    "bnn, noise by input": bnn.ExactPosterior(noise="by_input"),
+    "bnn, nothing set": bnn.GPRegressor(),
+    "bnn, noise by input": bnn.GPRegressor(noise="heteroscedastic"),
     "scikit-learn": TransformedTargetRegressor(
         make_pipeline(StandardScaler(), process), transformer=StandardScaler()
     ),

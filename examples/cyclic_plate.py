@@ -25,7 +25,7 @@ from mpi4py import MPI
 from scipy.sparse.linalg import spsolve
 
 import bnn
-from bnn.paths import PathEnsemble, PointBank, fit_scatter
+from bnn.paths import MaterialPointBasis, StrainPathEnsemble, fit_scatter
 from bnn.storage.writing import save_picture
 from fe_data import Inputs, MaterialPoint, Settings, load_paths, strain_concentration
 from fe_data.geometry import domain
@@ -38,9 +38,9 @@ AMPLITUDE = 0.01  # mean strain of the plate
 walks = load_paths("walks")
 repeated = load_paths("repeated_walks")
 bounds = np.transpose(list(INPUT_BOUNDS.values()))
-bank = PointBank(partial(strain_concentration, softening=0.1), bounds)
+bank = MaterialPointBasis(partial(strain_concentration, softening=0.1), bounds)
 scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
-model = PathEnsemble(bank, scatter, n_members=options.members, random_state=0)
+model = StrainPathEnsemble(bank, scatter, n_members=options.members, random_state=0)
 n = options.paths
 model.fit(walks.inputs[:n], walks.strain[:n], walks.stress[:n, 0])
 with tempfile.TemporaryDirectory() as folder:

@@ -44,7 +44,7 @@ model.pretrain(points).fit(X, y)  # pre-trained where predictions will be asked 
 known = {"zeta uncertain": model}
 for name, mean in {"zeta 1, corrected": lambda X: halpin_tsai(X, 1.0), "without": None}.items():
     smooth = bnn.evidence.fit_prior(X, y, 0.5, mean=mean)
-    known[name] = bnn.ExactPosterior(smooth, noise=0.5).fit(X, y)
+    known[name] = bnn.GPRegressor(smooth, noise=0.5).fit(X, y)
 for name, each in known.items():
     mean, std = each.predict(X_new, return_std=True)
     error = bnn.metrics.rmse(truth, mean)

@@ -39,9 +39,9 @@ options.data.mkdir(parents=True, exist_ok=True)
 campaign = bnn.Campaign(  # goes on where it stopped
     options.data / "campaign.json",
     [*INPUT_BOUNDS.values()],
-    bnn.ExactPosterior(noise=noise),
-    start=fe_data.named_design("replicates", count=options.start, microstructures=1).inputs,
-    batch=options.batch,
+    bnn.GPRegressor(noise=noise),
+    n_initial=fe_data.named_design("replicates", count=options.start, microstructures=1).inputs,
+    batch_size=options.batch,
 )
 while campaign.round <= options.rounds:
     X = campaign.ask()

@@ -13,7 +13,7 @@ options = parser.parse_args()
 import matplotlib.pyplot as plt
 import numpy as np
 
-from bnn.paths import PathEnsemble, Phases, PointBank, fit_scatter
+from bnn.paths import MaterialPointBasis, PhaseProperties, StrainPathEnsemble, fit_scatter
 from bnn.storage.writing import save_picture
 from fe_data import load_paths, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
@@ -24,9 +24,11 @@ n = options.paths
 
 # The prior: points of the matrix about mean fields, here with a softened matrix.
 bounds = np.transpose(list(INPUT_BOUNDS.values()))
-bank = PointBank(partial(strain_concentration, softening=0.1), bounds, Phases(**walks.phases))
+bank = MaterialPointBasis(
+    partial(strain_concentration, softening=0.1), bounds, PhaseProperties(**walks.phases)
+)
 scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
-model = PathEnsemble(bank, scatter, random_state=0)
+model = StrainPathEnsemble(bank, scatter, random_state=0)
 model.fit(walks.inputs[:n], walks.strain[:n], walks.stress[:n, 0])
 
 figure, panels = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")

@@ -41,7 +41,7 @@ model = bnn.FunctionAnchoredEnsemble(
     n_members=K,
     network=bnn.Architecture((10, 10), "silu"),
     pretraining=bnn.Pretraining(K, training=bnn.TrainingSettings(epochs=500)),
-    anchoring=bnn.FunctionAnchoring(points=60),
+    anchoring=bnn.FunctionAnchoring(n_points=60),
     random_state=0,
 )
 model.pretrain(rng.uniform((0.1, 200.0), (0.4, 600.0), (60, 2))).fit(X, y)

@@ -22,7 +22,7 @@ INPUTS = {
 }
 OUTPUTS = ["b_eff_MPa", "c_eff", "E_eff_GPa"]
 table = pd.read_csv("fe_data/datasets/train_uniform.csv")[:50]
-model = bnn.ExactPosterior().fit(table[[*INPUTS]], table[OUTPUTS])
+model = bnn.GPRegressor().fit(table[[*INPUTS]], table[OUTPUTS])
 print(model.summary())
 found = bnn.sensitivity(model, [*INPUTS.values()], options.points)
 for name, alone, whole in zip(OUTPUTS, found.first, found.total, strict=True):

@@ -10,7 +10,7 @@ parser.add_argument("--test", type=Path, help="CSV file; by default every fifth 
 parser.add_argument("--inputs", nargs="+", help="columns; by default all that are no outputs")
 parser.add_argument("--outputs", nargs="+", help="columns; by default the last of --train")
 parser.add_argument(
-    "--noise", help="constant, by_input or student; by default what the data speak for"
+    "--noise", help="constant, heteroscedastic or student_t; by default what the data speak for"
 )
 parser.add_argument("--rows", type=int, help="of the training table; all by default")
 parser.add_argument("--out", type=Path, default=Path("table.png"), help="picture, model beside it")
@@ -46,12 +46,12 @@ if min(len(train), len(test)) < 2:
 
 # Prior and noise are found by the evidence of the data, in their own units.
 try:
-    model = bnn.ExactPosterior(noise=options.noise)
+    model = bnn.GPRegressor(noise=options.noise)
     model.fit(train[options.inputs], train[options.outputs])
 except ValueError as error:
     parser.error(str(error))
 truth = test[options.outputs].to_numpy()
-mean, std = model.predict(test[options.inputs], return_std=True, total=True)
+mean, std = model.predict(test[options.inputs], return_std=True, include_noise=True)
 errors = bnn.metrics.rmse(truth, mean, per_output=True) / truth.std(axis=0)
 inside = bnn.metrics.coverage(truth, mean, std, per_output=True)
 print(sizes)

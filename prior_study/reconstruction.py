@@ -6,8 +6,8 @@ import numpy as np
 from scipy.stats import norm
 
 from bnn import MLP
-from bnn.priors.gaussian_process import covariance_root
-from bnn.weight_priors import WEIGHT_PRIORS
+from bnn.ensembles.weight_priors import WEIGHT_PRIORS
+from bnn.gp.process import covariance_root
 from prior_study.config import HIDDEN, StudyConfig
 
 ARCHITECTURE = MLP((1, *HIDDEN, 1))

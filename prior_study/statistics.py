@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnn import MLP, LowRankGaussian
-from bnn.weight_priors.statistics import layer_statistics
+from bnn.ensembles.weight_priors.statistics import layer_statistics
 
 BOOTSTRAPS = 400
 HISTOGRAM_BINS = 60

@@ -26,8 +26,8 @@ def few_draws(monkeypatch):
 
     A search then takes a third of the time.
     """
-    monkeypatch.setattr("bnn.priors.hyperparameters.DRAWS", 64)
-    monkeypatch.setattr("bnn.priors.evidence.laplace.DRAWS", (32, 32))
+    monkeypatch.setattr("bnn.gp.hyperparameters.DRAWS", 64)
+    monkeypatch.setattr("bnn.gp.evidence.laplace.DRAWS", (32, 32))
 
 
 @pytest.fixture(scope="session")

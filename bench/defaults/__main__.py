@@ -1,10 +1,10 @@
 """What the defaults leave out or have, judged: python -m bench.defaults parts --data FOLDER.
 
-- parts: an additive or an arc-cosine part beside the largest family of `evidence.fit_mixture`;
-- logarithm: `bnn.ExactPosterior()` of log y in place of y;
+- parts: an additive or an arc-cosine part beside the largest family of `evidence.fit_kernel_average`;
+- logarithm: `bnn.GPRegressor()` of log y in place of y;
 - points: `bnn.FunctionAnchoredEnsemble` with nothing set, and with the test inputs as measurement
   points, in place of the exact posterior with the same prior;
-- settings: `bnn.ExactPosterior()` less itself without settings of `evidence.fit_mixture`, and less
+- settings: `bnn.GPRegressor()` less itself without settings of `evidence.fit_kernel_average`, and less
   a plain Gaussian process, see `bench/defaults/settings.py`; problems are also composite/... and
   functions chosen/..., seen/... and judge/....
 

@@ -1,4 +1,4 @@
-"""A family of kernels of `evidence.fit_mixture` with one part more."""
+"""A family of kernels of `evidence.fit_kernel_average` with one part more."""
 
 from dataclasses import dataclass, replace
 
@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 import bnn
-from bnn.priors.conditioning import least_variance
-from bnn.priors.evidence import families
-from bnn.priors.evidence.families import Family, FamilyDensity
-from bnn.priors.warping import straightened
+from bnn.gp.conditioning import least_variance
+from bnn.gp.evidence import families
+from bnn.gp.evidence.families import Family, FamilyDensity
+from bnn.gp.warping import straightened
 
 PARTS = ("additive", "arc-cosine")
 VARIANCE = 0.1  # median of the variance of a part, as that of the rougher Matérn kernel

@@ -1,4 +1,4 @@
-"""Settings of `evidence.fit_mixture`, each against the one that was there before.
+"""Settings of `evidence.fit_kernel_average`, each against the one that was there before.
 
 - sparse: with fewer than ten data for each input a linear trend in one family alone, a wider
   hyperprior of length scales whose medians grow with √n_in, and more starts of searches;
@@ -28,8 +28,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 import bnn
 from bench.scoreboard.problems import Problem, Split
 from bnn import metrics
-from bnn.priors.evidence import laplace, mixture
-from bnn.priors.evidence.families import Family
+from bnn.gp.evidence import laplace, mixture
+from bnn.gp.evidence.families import Family
 
 SETTINGS = ("sparse", "smooth", "evidence")
 MANY = 300  # data above which the plain process has one search instead of five
@@ -80,9 +80,9 @@ def _scored(split: Split, names: tuple[str, ...]) -> dict[str, float]:
     given = split.given
     with without(names):
         start = time.process_time()
-        model = bnn.ExactPosterior().fit(given["X"], given["y"])
+        model = bnn.GPRegressor().fit(given["X"], given["y"])
         seconds = time.process_time() - start
-    mean, std = model.predict(given["X_test"], return_std=True, total=True)
+    mean, std = model.predict(given["X_test"], return_std=True, include_noise=True)
     return _scores(split, mean, std, seconds)
 
 

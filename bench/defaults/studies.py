@@ -9,10 +9,10 @@ from bench.defaults.parts import PARTS, ExtendedDensity
 from bench.scoreboard import public
 from bench.scoreboard.problems import Problem, Split
 from bench.scoreboard.scores import scores
+from bnn.gp.evidence.families import FamilyDensity
+from bnn.gp.evidence.laplace import approximated, most_probable
+from bnn.gp.evidence.mixture import families_for
 from bnn.noise import covariance_at, noise_of_data
-from bnn.priors.evidence.families import FamilyDensity
-from bnn.priors.evidence.laplace import approximated, most_probable
-from bnn.priors.evidence.mixture import families_for
 
 Found = dict[str, dict[str, float]]  # of each alternative what it changes, by name
 STEPS = 100  # of each of the two searches for the hyper-parameters of a family
@@ -21,13 +21,13 @@ STEPS = 100  # of each of the two searches for the hyper-parameters of a family
 def parts(problem: Problem, number: int) -> Found:
     """Return what a part changes beside the largest family, at most probable hyper-parameters.
 
-    The noise is that of `evidence.fit_mixture` for all of them, which takes it from its own
+    The noise is that of `evidence.fit_kernel_average` for all of them, which takes it from its own
     families: a part that would explain some of it cannot. The log evidence is Laplace's.
     """
     split = problem.split(number)
     X = split.given["X"]
     y = split.given["y"]
-    noise = bnn.evidence.fit_mixture(X, y, tails=False)[1]
+    noise = bnn.evidence.fit_kernel_average(X, y, tails=False)[1]
     variances = np.ravel(covariance_at(noise_of_data(noise, X, y), X))
     relative = np.broadcast_to(variances, len(X)).copy()
     low = X.min(axis=0)
@@ -44,8 +44,10 @@ def parts(problem: Problem, number: int) -> Found:
     for part, density in densities.items():
         fit = base.refitted(density, 0, STEPS)
         kernel = density.kernel(fit.eta, low, width, 1.0)
-        model = bnn.ExactPosterior(bnn.GaussianProcessPrior(0.0, kernel), noise=noise)
-        predicted = model.fit(X, y).predict(split.given["X_test"], return_std=True, total=True)
+        model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, kernel), noise=noise)
+        predicted = model.fit(X, y).predict(
+            split.given["X_test"], return_std=True, include_noise=True
+        )
         found[part] = {"log evidence": fit.log_evidence} | _scores(split, *predicted)
     return {part: _less(found[part], found[""]) for part in PARTS}
 
@@ -80,13 +82,13 @@ def logarithm(folder: Path, problem: Problem, number: int) -> Found:
     X_test = rows[tested, :-1]
     y_test = rows[tested, -1]
 
-    as_it_is = bnn.ExactPosterior().fit(X, y)
+    as_it_is = bnn.GPRegressor().fit(X, y)
     found = {
         "log-likelihood": as_it_is.elppd(X_test, y_test) / len(y_test),
         "RMSE": bnn.metrics.rmse(y_test, as_it_is.predict(X_test)),
     }
-    model = bnn.ExactPosterior().fit(X, np.log(y))
-    mean, std = model.predict(X_test, return_std=True, total=True)
+    model = bnn.GPRegressor().fit(X, np.log(y))
+    mean, std = model.predict(X_test, return_std=True, include_noise=True)
     # p(y) = p(log y) / y, and E y = exp(m + s² / 2) of a log-normal y.
     of_logarithm = {
         "log-likelihood": (model.elppd(X_test, np.log(y_test)) - np.log(y_test).sum())
@@ -105,20 +107,20 @@ def points(problem: Problem, number: int) -> Found:
     """
     split = problem.split(number)
     X, y, X_test = (split.given[name] for name in ("X", "y", "X_test"))
-    prior, noise = bnn.evidence.fit_mixture(X, y, tails=False)
-    exact = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
+    prior, noise = bnn.evidence.fit_kernel_average(X, y, tails=False)
+    exact = bnn.GPRegressor(prior, noise=noise).fit(X, y)
     box = bnn.FunctionAnchoredEnsemble(prior, noise=noise, random_state=0)
     asked = bnn.FunctionAnchoredEnsemble(
         prior,
         noise=noise,
-        anchoring=bnn.FunctionAnchoring(points=len(X_test)),
+        anchoring=bnn.FunctionAnchoring(n_points=len(X_test)),
         random_state=0,
     )
     asked.pretrain(np.vstack([X, X_test]))
-    base = _scores(split, *exact.predict(X_test, return_std=True, total=True))
+    base = _scores(split, *exact.predict(X_test, return_std=True, include_noise=True))
     found = {}
     for name, model in {"points of the box": box, "points that are asked for": asked}.items():
-        predicted = model.fit(X, y).predict(X_test, return_std=True, total=True)
+        predicted = model.fit(X, y).predict(X_test, return_std=True, include_noise=True)
         found[name] = _less(_scores(split, *predicted), base)
     return found
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bnn.paths import PointBank
+from bnn.paths import MaterialPointBasis
 from fe_data import load_paths, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
@@ -48,9 +48,9 @@ def concentration(X: np.ndarray) -> np.ndarray:
     return strain_concentration(X, softening=SOFTENING)
 
 
-def default_bank() -> PointBank:
-    """The bank of `PathEnsemble` with nothing set."""
-    return PointBank(concentration, BOUNDS)
+def default_bank() -> MaterialPointBasis:
+    """The bank of `StrainPathEnsemble` with nothing set."""
+    return MaterialPointBasis(concentration, BOUNDS)
 
 
 def _load(name: str) -> Paths:

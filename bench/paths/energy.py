@@ -16,7 +16,7 @@ import torch
 from bench.paths import data
 from bench.paths.estimators import fitted
 from bench.paths.study import drawn
-from bnn.paths import PathEnsemble
+from bnn.paths import StrainPathEnsemble
 from figures.report.summary import markdown
 
 AMPLITUDES = (0.001, 0.0015, 0.002, 0.003, 0.004, 0.006, 0.01, 0.02)  # |E| at the end of a cycle
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def table(
-    models: dict[int, PathEnsemble], amplitudes: Sequence[float], preload: float
+    models: dict[int, StrainPathEnsemble], amplitudes: Sequence[float], preload: float
 ) -> tuple[str, float]:
     """Shares of means and of members for each number of walks, by amplitude; the largest gain."""
     body: list[list[str]] = []
@@ -59,7 +59,7 @@ def table(
 
 
 def cycled(
-    model: PathEnsemble,
+    model: StrainPathEnsemble,
     amplitude: float,
     preload: float = 0.0,
     *,

@@ -9,7 +9,7 @@ import numpy as np
 from bench.paths.data import Paths, concentration, default_bank
 from bench.paths.material_points import PointEnsemble
 from bench.paths.recurrent import RecurrentEnsemble
-from bnn.paths import PathEnsemble, fit_scatter, stress_of_phases
+from bnn.paths import StrainPathEnsemble, fit_scatter, mean_field_stress
 from bnn.paths.network import PHASES
 
 
@@ -49,20 +49,20 @@ class Estimator:
     sizes: tuple[int, ...] = (5, 20, 50, 100, 500)
 
 
-def fitted(walks: Paths, repeated_walks: Paths, seed: int) -> PathEnsemble:
-    """`PathEnsemble` with nothing set, which has learnt from walks."""
+def fitted(walks: Paths, repeated_walks: Paths, seed: int) -> StrainPathEnsemble:
+    """`StrainPathEnsemble` with nothing set, which has learnt from walks."""
     bank = default_bank()
-    model = PathEnsemble(bank, fit_scatter(bank, *repeated_walks), random_state=seed)
+    model = StrainPathEnsemble(bank, fit_scatter(bank, *repeated_walks), random_state=seed)
     return model.fit(walks.inputs, walks.strain, walks.mean_stress)
 
 
 def fit_ours(training: Training) -> Predict:
-    """`PathEnsemble` with nothing set."""
+    """`StrainPathEnsemble` with nothing set."""
     model = fitted(*training)
 
     def predict(X: np.ndarray, strain: np.ndarray) -> Predicted:
         mean, std = model.predict(X, strain, return_std=True)
-        _, total = model.predict(X, strain, return_std=True, total=True)
+        _, total = model.predict(X, strain, return_std=True, include_noise=True)
         return Predicted(mean, std, total)
 
     return predict
@@ -70,7 +70,7 @@ def fit_ours(training: Training) -> Predict:
 
 def fit_mean_fields(_: Training) -> Predict:
     """The mean fields about which ours learns."""
-    return lambda X, strain: Predicted(stress_of_phases(concentration(X), X, strain, PHASES))
+    return lambda X, strain: Predicted(mean_field_stress(concentration(X), X, strain, PHASES))
 
 
 def fit_recurrent(training: Training) -> Predict:
@@ -101,7 +101,7 @@ def _with_one_band(model: RecurrentEnsemble | PointEnsemble, walks: Paths) -> Pr
 
 
 ESTIMATORS = (
-    Estimator("ours", "`PathEnsemble`", fit_ours),
+    Estimator("ours", "`StrainPathEnsemble`", fit_ours),
     Estimator("mean_fields", "mean fields alone", fit_mean_fields, sizes=()),
     Estimator("gru", "5 recurrent networks", fit_recurrent),
     Estimator("gru_long", "5 recurrent networks, twice as long", fit_longer, sizes=(100, 500)),

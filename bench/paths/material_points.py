@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bench.paths.data import BOUNDS
 from bench.paths.recurrent import VALIDATION, minibatches
-from bnn.paths import PointNetwork
+from bnn.paths import PhysicallyRecurrentNetwork
 from bnn.paths.network import Localisation, cell_stress
 
 
@@ -27,13 +27,15 @@ class PointEnsemble:
     updates: float = 60.0  # over the root of the number of paths
     batch: int = 10
     rate: float = 2e-2
-    spread: float = 0.1  # of the initial weights, over those of `PointNetwork.initial_weights`
+    spread: float = (
+        0.1  # of the initial weights, over those of `PhysicallyRecurrentNetwork.initial_weights`
+    )
     every: int = 20  # updates between two validations
 
     def fit(self, X: np.ndarray, strain: np.ndarray, stress: np.ndarray) -> "PointEnsemble":
         """Learn from inputs (n, 4), paths (n, T, 3) and stresses (n, T, 3) [MPa]."""
         rng = np.random.default_rng(self.random_state)
-        self._network = PointNetwork(BOUNDS)
+        self._network = PhysicallyRecurrentNetwork(BOUNDS)
         self._std = stress.std(axis=(0, 1))
         orders = np.array([rng.permutation(len(X)) for _ in range(self.members)])
         held = max(round(VALIDATION * len(X)), 1)

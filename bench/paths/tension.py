@@ -1,6 +1,6 @@
 """Stress in tension by walks and by curves: python -m bench.paths.tension.
 
-`PathEnsemble` learns from walks, and has never seen a monotone test. A surrogate of curves, an
+`StrainPathEnsemble` learns from walks, and has never seen a monotone test. A surrogate of curves, an
 exact posterior of their principal components, learns from that test alone and knows no other path.
 Both are judged by the mean stress xx of `truth_tension`, at the 50 strains of the shipped curves.
 """
@@ -12,7 +12,7 @@ import torch
 
 import bnn
 from bench.paths import data
-from bnn.paths import PathEnsemble, fit_scatter
+from bnn.paths import StrainPathEnsemble, fit_scatter
 from fe_data import load_curves, load_table
 from figures.pipeline.paths import ROOT
 
@@ -36,12 +36,12 @@ def main() -> None:
     scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
     for n in SIZES:
         walks = sets.walks
-        paths = PathEnsemble(bank, scatter, n_members=1, random_state=0)
+        paths = StrainPathEnsemble(bank, scatter, n_members=1, random_state=0)
         paths.fit(walks.inputs[:n], walks.strain[:n], walks.stress[:n, 0])
         mean, std = paths.predict(truth.inputs, truth.strain, return_std=True)
         _report("walks", n, mean[:, 1::2, 0], std[:, 1::2, 0], stress, of_mean)
         # Curves are positive and scatter by fractions of themselves.
-        model = bnn.ComponentRegressor(bnn.ExactPosterior())
+        model = bnn.PCARegressor(bnn.GPRegressor())
         model.fit(load_table(TABLE).inputs[:n], np.log(curves.stress[:n]))
         logs, spread = model.predict(truth.inputs, return_std=True)
         of_curves = np.exp(logs)

@@ -36,8 +36,8 @@ from bnn.acquisition.campaign_file import (
     outside,
     read_campaign,
 )
-from bnn.acquisition.choice import choose
-from bnn.estimators.exact_posterior import ExactPosterior
+from bnn.acquisition.choice import select_runs
+from bnn.gp.regressor import GPRegressor
 from bnn.scaling import BoundsScaler
 from bnn.storage.locking import locked
 from bnn.storage.reading import as_path
@@ -47,7 +47,7 @@ from bnn.storage.writing import write_atomic
 class Campaign:
     """Rounds of runs of a simulator, each where the model of all earlier runs learns most.
 
-    The first round is a Latin hypercube, or inputs that are given. Each later one is what `choose`
+    The first round is a Latin hypercube, or inputs that are given. Each later one is what `select_runs`
     takes from a Latin hypercube of candidates, by the model that is fitted to all results. The
     campaign is kept in one JSON file, which `ask` and `tell` replace in one step. A script that is
     killed and started again goes on: `ask` returns the inputs again that have no results yet.
@@ -57,12 +57,12 @@ class Campaign:
     Args:
         path: The file, or a link to it; if it is there, the campaign in it goes on.
         bounds: (low, high) of each input, (n_in, 2).
-        model: Estimator that `choose` takes, which the file does not hold; None takes
-            ExactPosterior().
-        start: Number of runs in the first round, or their inputs, (n, n_in).
-        batch: Number of runs in each later round.
+        model: Estimator that `select_runs` takes, which the file does not hold; None takes
+            GPRegressor().
+        n_initial: Number of runs in the first round, or their inputs, (n, n_in).
+        batch_size: Number of runs in each later round.
         candidates: Number of candidates in each later round.
-        options: Arguments of `choose`, such as limits, output_weights and least_gain; costs is a
+        select_options: Arguments of `select_runs`, such as limits, output_weights and min_gain; costs is a
             function of the inputs here, (n, n_in) → (n,).
         random_state: Seed of the hypercubes, an integer.
 
@@ -73,10 +73,10 @@ class Campaign:
         >>> import bnn
         >>> import tempfile
         >>> from pathlib import Path
-        >>> model = bnn.ExactPosterior(bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5)), noise=0.01)
+        >>> model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5)), noise=0.01)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     file = Path(folder, "campaign.json")
-        ...     campaign = bnn.Campaign(file, [(-1.0, 1.0)], model, start=4, batch=2)
+        ...     campaign = bnn.Campaign(file, [(-1.0, 1.0)], model, n_initial=4, batch_size=2)
         ...     while campaign.round < 3:
         ...         X = campaign.ask()
         ...         campaign.tell(X, X[:, 0] ** 2)
@@ -91,33 +91,33 @@ class Campaign:
         bounds: ArrayLike,
         model: Any = None,
         *,
-        start: int | ArrayLike = 10,
-        batch: int = 5,
+        n_initial: int | ArrayLike = 10,
+        batch_size: int = 5,
         candidates: int = 500,
-        options: Mapping[str, Any] | None = None,
+        select_options: Mapping[str, Any] | None = None,
         random_state: int = 0,
     ) -> None:
         # A link and its file must have one lock, and writing would put a new file for the link.
         self.path = Path(os.path.realpath(as_path(path)))
         self._box = box_of(bounds)
-        check_count("batch", batch, 1)
+        check_count("batch_size", batch_size, 1)
         check_count("candidates", candidates, 1)
         check_integer("random_state", random_state, 0)
-        check_kind("options", {} if options is None else options, Mapping)
-        self.model = ExactPosterior() if model is None else model
+        check_kind("select_options", {} if select_options is None else select_options, Mapping)
+        self.model = GPRegressor() if model is None else model
         is_estimator = hasattr(self.model, "fit") and hasattr(self.model, "get_params")
         if not is_estimator or isinstance(self.model, type):
             raise ValueError(f"model = {short(model)}: must be None or an estimator")
-        self.batch = batch
+        self.batch_size = batch_size
         self.candidates = candidates
-        self.options = dict(options or {})
+        self.select_options = dict(select_options or {})
         self.random_state = random_state
         self._runs: list[Run] = []
         self._stopped = False
         if not self.path.exists():
             with locked(self.path):
                 if not self.path.exists():  # another script may have begun it meanwhile
-                    self._begin(start)
+                    self._begin(n_initial)
         self._read()
 
     def __repr__(self) -> str:
@@ -152,7 +152,7 @@ class Campaign:
 
     @property
     def stopped(self) -> bool:
-        """Whether no more runs are asked for: after `stop`, or if none is worth `least_gain`."""
+        """Whether no more runs are asked for: after `stop`, or if none is worth `min_gain`."""
         return self._stopped
 
     @property
@@ -220,11 +220,11 @@ class Campaign:
         """Choose the runs of a new round, none if no run is worth it."""
         # Each round has candidates of its own, the same in a script that is started again.
         drawn = self._hypercube(self.candidates, len(self._runs))
-        options = dict(self.options)
+        options = dict(self.select_options)
         costs = options.get("costs")
         if callable(costs):
             options["costs"] = costs(drawn)
-        rows, variances = choose(self.fit(), drawn, self.batch, **options)
+        rows, variances = select_runs(self.fit(), drawn, self.batch_size, **options)
         deviations = np.sqrt(np.maximum(variances[1:], 0.0)).tolist()
         pairs = zip(drawn[rows].tolist(), deviations, strict=True)
         number = self.round
@@ -256,7 +256,7 @@ class Campaign:
             self._read()
             self._write(self._runs, stopped=True)
 
-    def _begin(self, start: int | ArrayLike) -> None:
+    def _begin(self, n_initial: int | ArrayLike) -> None:
         """Ask for the first round."""
         if isinstance(start, int | np.integer):
             check_count("start", start, 1)

@@ -20,10 +20,10 @@ from bnn._validation import (
     check_fraction,
     is_row,
 )
-from bnn.estimators.ensemble import EnsembleRegressor
-from bnn.estimators.exact_posterior import ExactPosterior
+from bnn.ensembles.ensemble import EnsembleRegressor
+from bnn.gp.conditioning import JointColumns, output_vectors
+from bnn.gp.regressor import GPRegressor
 from bnn.noise import Covariance, StudentNoise, covariance_at
-from bnn.priors.conditioning import JointColumns, output_vectors
 from bnn.scaling import BoundsScaler
 from bnn.training.execution import progress_bar, titled
 
@@ -33,8 +33,8 @@ POINTS = 64  # points of the default region
 NEGLIGIBLE = 1e-12  # share of an output whose weight is zero
 
 
-def choose(
-    model: ExactPosterior | EnsembleRegressor,
+def select_runs(
+    model: GPRegressor | EnsembleRegressor,
     candidates: ArrayLike,
     n: int,
     *,
@@ -44,9 +44,9 @@ def choose(
     output_ranges: ArrayLike | None = None,
     output_weights: ArrayLike | None = None,
     costs: ArrayLike | None = None,
-    limits: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
-    probability: float = 0.9,
-    least_gain: float = 0.0,
+    output_bounds: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
+    min_feasibility: float = 0.9,
+    min_gain: float = 0.0,
     random_state: RandomState = 0,
 ) -> tuple[Ints, Array]:
     """Choose the runs that are expected to reduce the predictive variance in a region most.
@@ -59,7 +59,7 @@ def choose(
     it is the variance of the best linear prediction, an upper bound of the expected variance.
 
     Args:
-        model: A fitted ExactPosterior, or a fitted ensemble of at least 200 members.
+        model: A fitted GPRegressor, or a fitted ensemble of at least 200 members.
         candidates: Inputs to choose from, (m, n_in).
         n: Number of runs to choose.
         region: Inputs where predictions are wanted, (r, n_in); None takes a Latin hypercube of 64
@@ -67,20 +67,20 @@ def choose(
         pending: Inputs of runs that have no results yet, (p, n_in); they count as done.
         replicates: Whether a candidate may be chosen again, which helps where noise is large.
         output_ranges: Ranges of the outputs, (n_out,). None takes those of the data for an
-            ExactPosterior, and those of scaling.outputs for an ensemble.
+            GPRegressor, and those of scaling.outputs for an ensemble.
         output_weights: Weights of the outputs in the average, (n_out,); None weighs all alike.
         costs: Cost of each candidate in any unit, (m,); None: all cost the same.
-        limits: (low, high) of f, each None, a number or (n_out,). Candidates where f lies within
+        output_bounds: (low, high) of f, each None, a number or (n_out,). Candidates where f lies within
             them with less than the probability are not chosen.
-        probability: That f(x) lies within the limits: of normal distributions with the moments of
+        min_feasibility: Probability that f(x) lies within the limits: of normal distributions with the moments of
             the prediction, independent between outputs.
-        least_gain: Share of the variance with the data and pending runs. The choice ends before
+        min_gain: Share of the variance with the data and pending runs. The choice ends before
             the first run that reduces the variance by less.
         random_state: Seed of the default region.
 
     Returns:
         Indices of the chosen candidates in the order of choice, (n,) or fewer where the expected
-        gain falls below `least_gain`; and the mean variance over the region, one number more: with
+        gain falls below `min_gain`; and the mean variance over the region, one number more: with
         the data and pending runs, then after each chosen run.
 
     Raises:
@@ -95,25 +95,25 @@ def choose(
         >>> import numpy as np
         >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
         >>> y = np.sin(3.0 * X[:, 0])
-        >>> model = bnn.ExactPosterior(noise=0.05).fit(X[:6], y[:6])
-        >>> chosen, variances = bnn.choose(model, X, 2)
+        >>> model = bnn.GPRegressor(noise=0.05).fit(X[:6], y[:6])
+        >>> chosen, variances = bnn.select_runs(model, X, 2)
         >>> len(chosen), bool(variances[2] < variances[0])
         (2, True)
-        >>> len(bnn.choose(model, X, 12, least_gain=0.1)[0]) < 12
+        >>> len(bnn.select_runs(model, X, 12, min_gain=0.1)[0]) < 12
         True
     """
     check_flags(replicates=replicates)
     check_count("n", n, 1)
-    check_fraction(probability=probability, least_gain=least_gain)
-    if not isinstance(model, ExactPosterior | EnsembleRegressor):
-        needed = "an ExactPosterior or an ensemble, not what wraps it: they have covariances"
+    check_fraction(probability=probability, min_gain=min_gain)
+    if not isinstance(model, GPRegressor | EnsembleRegressor):
+        needed = "an GPRegressor or an ensemble, not what wraps it: they have covariances"
         raise TypeError(f"model = {model!r:.60}: must be {needed}")
     asked = model.checked_inputs(candidates, "candidates")
     prices = _positive("costs", costs, len(asked), "candidates")
-    admissible = _admissible(model, candidates, limits, probability)
+    admissible = _admissible(model, candidates, output_bounds, min_feasibility)
     most = np.count_nonzero(admissible)
     if most == 0 and len(asked):
-        raise ValueError("limits: no candidate is within them with that probability")
+        raise ValueError("output_bounds: no candidate is within them with that probability")
     if most == 0 or (n > most and not replicates):
         within = "" if most == len(asked) else " within the limits"
         raise ValueError(f"n = {n}: must be at most {most}, the number of candidates{within}")
@@ -135,7 +135,7 @@ def choose(
     results = spread[: len(runs)] + covariance_at(noise, runs)
     greedy = _Greedy(columns, results, len(wanted), scales)
     expected = [greedy.run(row) for row in range(len(asked), len(runs))]
-    least = least_gain * (before - sum(expected))
+    least = min_gain * (before - sum(expected))
     chosen, reductions = _best_runs(greedy, n, prices, admissible, replicates, least)
     variances = before - np.cumsum([0.0, *expected, *reductions])
     return np.array(chosen, dtype=int), variances[len(waiting) :]
@@ -209,40 +209,40 @@ def _shares(weights: ArrayLike, n_outputs: int) -> Array:
 
 
 def _admissible(
-    model: ExactPosterior | EnsembleRegressor,
+    model: GPRegressor | EnsembleRegressor,
     candidates: ArrayLike,
-    limits: tuple[ArrayLike | None, ArrayLike | None],
-    probability: float,
+    output_bounds: tuple[ArrayLike | None, ArrayLike | None],
+    min_feasibility: float,
 ) -> Flags:
     """Return at which candidates f lies within the limits with a probability, (n,)."""
-    if not is_row(limits) or len(limits) != 2:
-        raise ValueError(f"limits = {limits!r:.60}: must be (low, high)")
-    if all(limit is None for limit in limits):
+    if not is_row(output_bounds) or len(output_bounds) != 2:
+        raise ValueError(f"output_bounds = {output_bounds!r:.60}: must be (low, high)")
+    if all(limit is None for limit in output_bounds):
         return np.ones(np.shape(candidates)[0], dtype=bool)
     moments = model.predict(candidates, return_std=True)
     mean, std = (part.reshape(len(part), -1) for part in moments)
     sides = []
-    for limit, none in zip(limits, (-np.inf, np.inf), strict=True):
-        values = as_array("limits", none if limit is None else limit)
+    for limit, none in zip(output_bounds, (-np.inf, np.inf), strict=True):
+        values = as_array("output_bounds", none if limit is None else limit)
         if values.shape not in {(), mean.shape[1:]} or np.isnan(values).any():
             raise ValueError(
-                f"limits = {limits!r:.60}: each must be a number or ({mean.shape[1]},)"
+                f"output_bounds = {output_bounds!r:.60}: each must be a number or ({mean.shape[1]},)"
             )
         sides.append(values)
     low, high = sides
     if not np.all(low < high):
-        raise ValueError(f"limits = {limits!r:.60}: low must be below high")
+        raise ValueError(f"output_bounds = {output_bounds!r:.60}: low must be below high")
     # P(low < f < high) = Π_j Φ((high_j - m_j) / s_j) - Φ((low_j - m_j) / s_j)
     std = np.maximum(std, np.sqrt(np.finfo(float).tiny))
     inside = norm.cdf((high - mean) / std) - norm.cdf((low - mean) / std)
-    return np.asarray(inside.prod(axis=1) >= probability)
+    return np.asarray(inside.prod(axis=1) >= min_feasibility)
 
 
 def _joint(
-    model: ExactPosterior | EnsembleRegressor, X: Array
+    model: GPRegressor | EnsembleRegressor, X: Array
 ) -> tuple[JointColumns, Array, Covariance | StudentNoise]:
     """Return the covariances of f at X, half ranges of the outputs, and the noise."""
-    if isinstance(model, ExactPosterior):
+    if isinstance(model, GPRegressor):
         half_ranges = BoundsScaler.fit(model.y_).half_range
         return model.posterior_.joint_columns(X), half_ranges, model.noise_
     members = model.fitted_members()

@@ -72,7 +72,7 @@ def plot_1d(
         >>> import numpy as np
         >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
         >>> y = np.sin(3.0 * X[:, 0])
-        >>> model = bnn.ExactPosterior(noise=0.05).fit(X, y)
+        >>> model = bnn.GPRegressor(noise=0.05).fit(X, y)
         >>> samples = model.sample(X, n_samples=20, random_state=0)
         >>> axes = bnn.plots.plot_1d(X, samples, data=(X, y))
         >>> len(axes.lines) > 0
@@ -172,7 +172,7 @@ def plot_slices(
         >>> import numpy as np
         >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
         >>> y = np.sin(3.0 * X[:, 0])
-        >>> model = bnn.ExactPosterior(noise=0.05).fit(X, y)
+        >>> model = bnn.GPRegressor(noise=0.05).fit(X, y)
         >>> len(bnn.plots.plot_slices(model, X, y).axes)
         1
     """
@@ -351,7 +351,7 @@ def plot_sensitivity(
         >>> import bnn
         >>> import numpy as np
         >>> X = np.random.default_rng(0).uniform(0.0, 1.0, (20, 2))
-        >>> model = bnn.ExactPosterior(noise=0.01).fit(X, X[:, 0] * X[:, 1])
+        >>> model = bnn.GPRegressor(noise=0.01).fit(X, X[:, 0] * X[:, 1])
         >>> found = bnn.sensitivity(model, [(0.0, 1.0)] * 2, n=64)
         >>> len(bnn.plots.plot_sensitivity(found, ["a", "b"], ["y"]).axes)
         2

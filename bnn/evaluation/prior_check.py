@@ -11,9 +11,9 @@ from scipy.stats import chi2
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
 from bnn._text import Short
 from bnn._validation import Array, as_data, check_count
+from bnn.gp.means import RandomMean
+from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import Noise, checked_noise, covariance_at
-from bnn.priors.gaussian_process import GaussianProcessPrior
-from bnn.priors.means import RandomMean
 from bnn.priors.samplers import FunctionalPrior, TablePrior, draw_realisations
 from bnn.training.execution import progress_bar, titled
 

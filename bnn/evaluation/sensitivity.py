@@ -40,7 +40,7 @@ class Sensitivity(Short):
         >>> import bnn
         >>> import numpy as np
         >>> X = np.random.default_rng(0).uniform(0.0, 1.0, (40, 2))
-        >>> model = bnn.ExactPosterior(noise=0.01).fit(X, X[:, 0] * X[:, 1] + X[:, 0])
+        >>> model = bnn.GPRegressor(noise=0.01).fit(X, X[:, 0] * X[:, 1] + X[:, 0])
         >>> print(bnn.sensitivity(model, [(0.0, 1.0)] * 2))
         Share of the variance that an input explains alone (with its interactions)
                      y0
@@ -105,7 +105,7 @@ def sensitivity(
         >>> import bnn
         >>> import numpy as np
         >>> X = np.random.default_rng(0).uniform(0.0, 1.0, (40, 2))
-        >>> model = bnn.ExactPosterior(noise=0.01).fit(X, 2.0 * X[:, 0] + X[:, 1])
+        >>> model = bnn.GPRegressor(noise=0.01).fit(X, 2.0 * X[:, 0] + X[:, 1])
         >>> bnn.sensitivity(model, [(0.0, 1.0)] * 2, random_state=0).first.round(2)
         array([[0.8, 0.2]])
     """

@@ -6,13 +6,13 @@ from importlib.resources import files
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._validation import check_flags, check_integer
-from bnn.estimators.ensemble import EnsembleRegressor
-from bnn.estimators.exact_posterior import ExactPosterior
+from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.export.ensemble import chosen_weights, ensemble_tables
 from bnn.export.names import check_identifier
 from bnn.export.noise import log_noise
 from bnn.export.posterior import posterior_tables
 from bnn.export.tables import filled
+from bnn.gp.regressor import GPRegressor
 from bnn.noise.heteroscedastic import LARGEST_LOG
 from bnn.storage.reading import as_path
 from bnn.storage.writing import write_atomic
@@ -21,12 +21,12 @@ BEGINNING = rb"/\* Mean and standard deviation \("
 
 
 def to_c(
-    model: ExactPosterior | EnsembleRegressor,
+    model: GPRegressor | EnsembleRegressor,
     path: str | os.PathLike[str],
     *,
     name: str = "surrogate",
     members: int | None = None,
-    total: bool = False,
+    include_noise: bool = False,
     max_bytes: int = 100_000,
 ) -> None:
     """Write mean and standard deviation of a fitted estimator as one C99 file.
@@ -35,20 +35,20 @@ def to_c(
     once. NAME then gives mean, standard deviation and their gradients by the inputs at any number
     of points, in the units of the data. For an ensemble NAME_members gives the values of each
     network. Threads may call them at the same time, and a call takes less than 64 kB of stack. A
-    weight takes five bytes. For an ExactPosterior the file holds the data, and NAME_init factorises
+    weight takes five bytes. For an GPRegressor the file holds the data, and NAME_init factorises
     its matrices.
 
     Args:
-        model: A fitted ensemble, or a fitted ExactPosterior under uncorrelated noise. The prior of
-            an ExactPosterior is a GaussianProcessPrior or a MixturePrior, such as
-            `bnn.evidence.fit_mixture` returns. Its mean is a number or a LinearMean. Its kernels
+        model: A fitted ensemble, or a fitted GPRegressor under uncorrelated noise. The prior of
+            an GPRegressor is a GaussianProcessPrior or a MixturePrior, such as
+            `bnn.evidence.fit_kernel_average` returns. Its mean is a number or a LinearMean. Its kernels
             are RBF, Matern12, Matern32, Matern52, RationalQuadratic or Linear, sums of these with
             at most one Linear, or a Warped with such a kernel.
         path: Of the file.
         name: Name of the function, with which the names of the others begin. Names that C, C++,
             their libraries or the file itself use are refused.
         members: Number of networks, the first ones of the ensemble; None takes all.
-        total: Whether the standard deviation includes the noise; else it is epistemic.
+        include_noise: Whether the standard deviation includes the noise; else it is epistemic.
         max_bytes: Largest size of the file.
 
     Raises:
@@ -64,22 +64,22 @@ def to_c(
         >>> y = np.sin(3.0 * X[:, 0])
         >>> import tempfile
         >>> from pathlib import Path
-        >>> model = bnn.ExactPosterior(noise=0.05).fit(X, y)
+        >>> model = bnn.GPRegressor(noise=0.05).fit(X, y)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     bnn.export.to_c(model, Path(folder, "surrogate.c"))
         ...     "surrogate_init" in Path(folder, "surrogate.c").read_text()
         True
     """
-    if not isinstance(model, ExactPosterior | EnsembleRegressor):
+    if not isinstance(model, GPRegressor | EnsembleRegressor):
         given = f"model is an instance of {type(model).__name__}"
-        raise TypeError(f"{given}: must be an ExactPosterior or an ensemble, not what wraps it")
+        raise TypeError(f"{given}: must be an GPRegressor or an ensemble, not what wraps it")
     check_identifier(name)
     check_integer("max_bytes", max_bytes, 1)
-    check_flags(total=total)
+    check_flags(include_noise=include_noise)
     check_is_fitted(model)
-    if isinstance(model, ExactPosterior):
+    if isinstance(model, GPRegressor):
         if members is not None:
-            raise ValueError(f"members = {members!r}: an ExactPosterior has none")
+            raise ValueError(f"members = {members!r}: an GPRegressor has none")
         kind = "posterior.c"
         tables = posterior_tables(model)
         fewer = "fewer data"
@@ -89,14 +89,14 @@ def to_c(
         tables = ensemble_tables(found, weights)
         fewer = "smaller networks"
         each = 5 * weights.shape[1] + 8  # bytes per member
-    tables["TOTAL"] = 1 if total else 0
-    if total:
+    tables["TOTAL"] = 1 if include_noise else 0
+    if include_noise:
         tables["LOG_NOISE"], limits = log_noise(model.noise_, model.n_features_in_)
         tables["NOISE_LOW"], tables["NOISE_HIGH"] = limits
         tables["LARGEST_LOG"] = LARGEST_LOG
     sources = files("bnn.export")
     interface = sources.joinpath("interface.c").read_text(encoding="ascii")
-    interface = interface.replace("UNCERTAINTY", "with the noise" if total else "epistemic")
+    interface = interface.replace("UNCERTAINTY", "with the noise" if include_noise else "epistemic")
     estimator = sources.joinpath(kind).read_text(encoding="ascii")
     text = filled(interface + estimator, name, tables)
     if len(text) > max_bytes:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from bnn._validation import Array, check_integer
-from bnn.estimators.ensemble import EnsembleRegressor
-from bnn.estimators.members import Members
+from bnn.ensembles.ensemble import EnsembleRegressor
+from bnn.ensembles.members import Members
 from bnn.export.stack import part_that_fits
 from bnn.export.tables import Table
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bnn._validation import Array, check_flags
-from bnn.estimators.ensemble import EnsembleRegressor
-from bnn.estimators.exact_posterior import ExactPosterior
+from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.export.ensemble import chosen_weights, clipped_to
 from bnn.export.noise import log_noise
+from bnn.gp.regressor import GPRegressor
 from bnn.networks.activations import SLOPE
 from bnn.networks.mlp import MLP
 from bnn.noise.heteroscedastic import LARGEST_LOG
@@ -61,7 +61,7 @@ def to_onnx(
     path: str | os.PathLike[str],
     *,
     members: int | None = None,
-    total: bool = False,
+    include_noise: bool = False,
 ) -> None:
     """Write mean and standard deviation of a fitted ensemble as an ONNX model.
 
@@ -72,10 +72,10 @@ def to_onnx(
         model: A fitted ensemble, of any activation but "gelu".
         path: Of the file.
         members: Number of networks, the first ones of the ensemble; None takes all.
-        total: Whether the standard deviation includes the noise; else it is epistemic.
+        include_noise: Whether the standard deviation includes the noise; else it is epistemic.
 
     Raises:
-        TypeError: If the model is no ensemble; an ExactPosterior goes to C alone, see `to_c`.
+        TypeError: If the model is no ensemble; an GPRegressor goes to C alone, see `to_c`.
         ValueError: If there are not as many members, or the runtime has no such activation.
         ImportError: If the package onnx is missing.
         FileExistsError: If a file that this function did not write is in this place.
@@ -90,10 +90,10 @@ def to_onnx(
         >>> bnn.export.to_onnx(model, "surrogate.onnx")  # doctest: +SKIP
     """
     if not isinstance(model, EnsembleRegressor):
-        other = ", or be written by to_c" if isinstance(model, ExactPosterior) else ""
+        other = ", or be written by to_c" if isinstance(model, GPRegressor) else ""
         given = f"model is an instance of {type(model).__name__}"
         raise TypeError(f"{given}: must be an ensemble{other}")
-    check_flags(total=total)
+    check_flags(include_noise=include_noise)
     check_is_fitted(model)
     found, weights = chosen_weights(model, members)
     net = found.architecture
@@ -114,7 +114,7 @@ def to_onnx(
         "freedom": np.array(len(weights) - 1.0),
         "members": np.array([0]),
     }
-    if total:
+    if include_noise:
         coefficients, limits = log_noise(model.noise_, net.n_inputs)
         level, slopes, squares = np.split(coefficients, [1, 1 + net.n_inputs])
         constants |= {"log_level": level, "log_slopes": slopes, "log_squares": squares}
@@ -127,7 +127,7 @@ def to_onnx(
         n_out=net.n_outputs,
         layers="\n    ".join(layers),
         last=len(layers),
-        noise=TOTAL if total else EPISTEMIC,
+        noise=TOTAL if include_noise else EPISTEMIC,
     )
     graph = importlib.import_module("onnx.parser").parse_model(text)
     used = set(re.findall(r"\w+", text))

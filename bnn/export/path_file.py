@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from bnn._validation import Array, as_finite, check_integer
 from bnn.export.names import check_identifier
 from bnn.export.tables import Table, filled
-from bnn.paths import PathEnsemble
+from bnn.paths import StrainPathEnsemble
 from bnn.paths.bank import ELASTIC, IMAGES, stiffness_basis
 from bnn.paths.network import INPUTS, moduli
 from bnn.storage.reading import as_path
@@ -20,7 +20,7 @@ BEGINNING = rb"/\* Stress of a cell along any path of strain"
 
 
 def path_to_c(
-    model: PathEnsemble,
+    model: StrainPathEnsemble,
     path: str | os.PathLike[str],
     X: ArrayLike,
     *,
@@ -55,15 +55,15 @@ def path_to_c(
     Examples:
         >>> import numpy as np
         >>> import bnn
-        >>> from bnn.paths import PathEnsemble, PathScatter, PointBank
+        >>> from bnn.paths import StrainPathEnsemble, PathScatter, MaterialPointBasis
         >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
-        >>> bank = PointBank(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
+        >>> bank = MaterialPointBasis(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
         >>> rng = np.random.default_rng(0)
         >>> X = rng.uniform(bounds[0] + 0.1, bounds[1], (4, 4))
         >>> strain = np.cumsum(rng.normal(0.0, 0.001, (4, 30, 3)), axis=1)
         >>> stress = bank.features(X, strain).mean_fields + 1.0
         >>> scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
-        >>> model = PathEnsemble(bank, scatter, n_members=5, random_state=0).fit(X, strain, stress)
+        >>> model = StrainPathEnsemble(bank, scatter, n_members=5, random_state=0).fit(X, strain, stress)
         >>> import tempfile
         >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -71,13 +71,13 @@ def path_to_c(
         ...     "int cell(int member" in Path(folder, "cell.c").read_text()
         True
     """
-    if not isinstance(model, PathEnsemble):
+    if not isinstance(model, StrainPathEnsemble):
         given = f"model is an instance of {type(model).__name__}"
-        raise TypeError(f"{given}: must be a bnn.paths.PathEnsemble")
+        raise TypeError(f"{given}: must be a bnn.paths.StrainPathEnsemble")
     check_identifier(name)
     check_integer("max_bytes", max_bytes, 1)
     if model.hyperparameters_ is None:
-        raise NotFittedError("this PathEnsemble is not fitted: call fit first")
+        raise NotFittedError("this StrainPathEnsemble is not fitted: call fit first")
     K = len(model.members_)
     if members is not None:
         check_integer("members", members, 1)
@@ -105,13 +105,13 @@ def _cell(X: ArrayLike, bounds: Array) -> Array:
     return inputs[None]
 
 
-def _weights(model: PathEnsemble, inputs: Array, members: int | None) -> Array:
+def _weights(model: StrainPathEnsemble, inputs: Array, members: int | None) -> Array:
     """Weights v_f θ(x) of the posterior mean and of the members, (1 + K, R + 3)."""
     of_mean = model.mean_.reshape(model.bank.n_features, -1) @ model.bank.factors(inputs)[0]
     return np.vstack([of_mean, model.cell_weights(inputs)[:members, 0]])
 
 
-def _tables(model: PathEnsemble, inputs: Array, weights: Array) -> dict[str, Table]:
+def _tables(model: StrainPathEnsemble, inputs: Array, weights: Array) -> dict[str, Table]:
     """Return the constants of path.c by name."""
     bank = model.bank
     A = bank.concentrations(inputs)

@@ -6,15 +6,15 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints
-from bnn.estimators.exact_posterior import ExactPosterior
 from bnn.export.stack import part_that_fits
 from bnn.export.tables import Table
+from bnn.gp import kernels
+from bnn.gp.conditioning import ProcessPosterior
+from bnn.gp.means import LinearMean
+from bnn.gp.process import GaussianProcessPrior
+from bnn.gp.regressor import GPRegressor
+from bnn.gp.warping import Warped, straightened
 from bnn.noise.covariances import is_diagonal
-from bnn.priors import kernels
-from bnn.priors.conditioning import ProcessPosterior
-from bnn.priors.gaussian_process import GaussianProcessPrior
-from bnn.priors.means import LinearMean
-from bnn.priors.warping import Warped, straightened
 
 Row: TypeAlias = tuple[float, ...]
 NAMES = "RBF", "Matern12", "Matern32", "Matern52", "RationalQuadratic"
@@ -29,7 +29,7 @@ class _Rows(NamedTuple):
     warps: tuple[Row, ...]  # low, width, λ, C... of each input
 
 
-def posterior_tables(model: ExactPosterior) -> dict[str, Table]:
+def posterior_tables(model: GPRegressor) -> dict[str, Table]:
     """Return the constants of posterior.c by name: data, noise and kernels of each component."""
     given = model.posterior_
     X = model.X_

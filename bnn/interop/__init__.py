@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from bnn.estimators.ensemble import EnsembleRegressor
+from bnn.ensembles.ensemble import EnsembleRegressor
 
 __all__ = ["botorch_model"]
 
@@ -16,7 +16,7 @@ def botorch_model(model: EnsembleRegressor) -> Any:
     epistemic. Acquisition functions that condition on results to come, such as
     qNegIntegratedPosteriorVariance, find `fantasize` and `condition_on_observations`: the members
     are moved as an ensemble Kalman filter does, so that their covariance C becomes
-    C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .), as for `bnn.choose`. `subset_output` takes some of the
+    C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .), as for `bnn.select_runs`. `subset_output` takes some of the
     outputs. Needs the extra `botorch`.
 
     Args:

@@ -10,7 +10,7 @@ from gpytorch.distributions import MultitaskMultivariateNormal
 from torch import Tensor
 
 from bnn.acquisition.choice import FEWEST_MEMBERS
-from bnn.estimators.members import Members
+from bnn.ensembles.members import Members
 from bnn.noise import HeteroscedasticNoise
 from bnn.noise.heteroscedastic import LARGEST_LOG
 

@@ -40,7 +40,7 @@ def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:
                [0.  , 0.01]])
     """
     if isinstance(noise, StudentNoise):
-        raise ValueError("noise: StudentNoise is taken by ExactPosterior and fit_prior alone")
+        raise ValueError("noise: StudentNoise is taken by GPRegressor and fit_prior alone")
     if not isinstance(noise, HeteroscedasticNoise):
         return noise_covariance(noise, n_outputs)
     sizes = noise.n_inputs, noise.coefficients.shape[1]

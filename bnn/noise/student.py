@@ -25,15 +25,15 @@ class StudentNoise(Short):
 
     Given its precision factor λ, noise is Gaussian with the covariance (1 - 2/ν) Σ(x) / λ, where
     λ ~ Gamma(ν/2, ν/2) is one number for all outputs of a row: an outlier is a row.
-    `ExactPosterior`, `evidence.fit_prior` and `metrics.elppd` take it; training by least squares
-    cannot. The posterior of `ExactPosterior` is variational, q(f) Π_i q(λ_i): for a known prior and
+    `GPRegressor`, `evidence.fit_prior` and `metrics.elppd` take it; training by least squares
+    cannot. The posterior of `GPRegressor` is variational, q(f) Π_i q(λ_i): for a known prior and
     30 data its standard deviations of f are 13 % (ν = 5) to 21 % (ν = 2.5) too small, and its 95 %
-    intervals hold 82 to 89 % of f. With noise="student" factors, ν and level are found under all
+    intervals hold 82 to 89 % of f. With noise="student_t" factors, ν and level are found under all
     components of the average together, whose weights stay.
 
     Attributes:
         noise: Standard deviations, Σ_noise or a HeteroscedasticNoise: the covariance of the noise.
-        freedom: ν > 2; infinity is Gaussian noise. None: `ExactPosterior` estimates it.
+        freedom: ν > 2; infinity is Gaussian noise. None: `GPRegressor` estimates it.
 
     Source: Lange, Little & Taylor (1989), Journal of the American Statistical Association 84.
 
@@ -43,7 +43,7 @@ class StudentNoise(Short):
         >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
         >>> y = np.sin(3.0 * X[:, 0])
         >>> y[3] = 9.0  # an outlier
-        >>> model = bnn.ExactPosterior(noise=bnn.StudentNoise(0.1, freedom=3.0)).fit(X, y)
+        >>> model = bnn.GPRegressor(noise=bnn.StudentNoise(0.1, freedom=3.0)).fit(X, y)
         >>> int(model.factors_.argmin())
         3
     """

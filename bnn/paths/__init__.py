@@ -1,16 +1,16 @@
 """Surrogates of cells along any path of strain, of material points about mean fields."""
 
-from bnn.paths.bank import PointBank
-from bnn.paths.ensemble import PathEnsemble
-from bnn.paths.network import Phases, PointNetwork, stress_of_phases
+from bnn.paths.bank import MaterialPointBasis
+from bnn.paths.ensemble import StrainPathEnsemble
+from bnn.paths.network import PhaseProperties, PhysicallyRecurrentNetwork, mean_field_stress
 from bnn.paths.scatter import PathScatter, fit_scatter
 
 __all__ = [
-    "PathEnsemble",
+    "StrainPathEnsemble",
     "PathScatter",
-    "Phases",
-    "PointBank",
-    "PointNetwork",
+    "PhaseProperties",
+    "MaterialPointBasis",
+    "PhysicallyRecurrentNetwork",
     "fit_scatter",
-    "stress_of_phases",
+    "mean_field_stress",
 ]

@@ -50,7 +50,7 @@ from bnn.paths.network import (
     ENGINEERING,
     INPUTS,
     PHASES,
-    Phases,
+    PhaseProperties,
     checked_bounds,
     checked_paths,
     moduli,
@@ -92,7 +92,7 @@ class Points(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class PointBank(Short):
+class MaterialPointBasis(Short):
     """A bank of points of the matrix about mean fields.
 
     Attributes:
@@ -114,10 +114,10 @@ class PointBank(Short):
 
     Examples:
         >>> import numpy as np
-        >>> from bnn.paths import PointBank
+        >>> from bnn.paths import MaterialPointBasis
         >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
         >>> alike = lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1))
-        >>> bank = PointBank(alike, bounds, n_points=10)
+        >>> bank = MaterialPointBasis(alike, bounds, n_points=10)
         >>> strain = np.linspace(0.0, 0.02, 21)[1:, None] * [1.0, -0.5, 0.0]
         >>> bank.features([[0.3, 400.0, 400.0, 0.4]], strain[None]).points.shape
         (1, 20, 13, 3)
@@ -125,7 +125,7 @@ class PointBank(Short):
 
     concentration: Concentration
     bounds: Array
-    phases: Phases = PHASES
+    phases: PhaseProperties = PHASES
     n_points: int = 50
     fluctuation: float = 0.6
     yield_spread: float = 0.3

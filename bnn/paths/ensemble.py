@@ -41,7 +41,7 @@ from bnn._validation import (
     check_kind,
     check_not_negative,
 )
-from bnn.paths.bank import PointBank
+from bnn.paths.bank import MaterialPointBasis
 from bnn.paths.network import INPUTS, check_strain, checked_inputs, checked_paths
 from bnn.paths.scatter import PathScatter, travelled, whitened
 
@@ -70,7 +70,7 @@ class _Data(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class PathEnsemble(Short):
+class StrainPathEnsemble(Short):
     """Surrogate of the stress of cells on any path of strain, with bands.
 
     Args:
@@ -89,21 +89,21 @@ class PathEnsemble(Short):
 
     Examples:
         >>> import numpy as np
-        >>> from bnn.paths import PathEnsemble, PathScatter, PointBank
+        >>> from bnn.paths import StrainPathEnsemble, PathScatter, MaterialPointBasis
         >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
-        >>> bank = PointBank(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
+        >>> bank = MaterialPointBasis(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
         >>> rng = np.random.default_rng(0)
         >>> X = rng.uniform(bounds[0] + 0.1, bounds[1], (4, 4))
         >>> strain = np.cumsum(rng.normal(0.0, 0.001, (4, 30, 3)), axis=1)
         >>> stress = bank.features(X, strain).mean_fields + 1.0
         >>> scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
-        >>> model = PathEnsemble(bank, scatter, n_members=5, random_state=0).fit(X, strain, stress)
+        >>> model = StrainPathEnsemble(bank, scatter, n_members=5, random_state=0).fit(X, strain, stress)
         >>> mean, std = model.predict(X, strain, return_std=True)
         >>> mean.shape, model.predict_members(X, strain).shape
         ((4, 30, 3), (5, 4, 30, 3))
     """
 
-    bank: PointBank
+    bank: MaterialPointBasis
     scatter: PathScatter
     model_error: float = 1.3
     n_members: int = 50
@@ -112,14 +112,14 @@ class PathEnsemble(Short):
 
     def __post_init__(self) -> None:
         """Raise ValueError if an argument is not admissible."""
-        check_kind("bank", self.bank, PointBank)
+        check_kind("bank", self.bank, MaterialPointBasis)
         check_kind("scatter", self.scatter, PathScatter)
         check_not_negative(model_error=self.model_error)
         check_count("n_members", self.n_members, 1)
 
     def fit(
         self, X: ArrayLike, strain: ArrayLike, stress: ArrayLike, *, arrangements: int = 1
-    ) -> PathEnsemble:
+    ) -> StrainPathEnsemble:
         """Learn from simulated paths.
 
         A `UserWarning` says that the bank cannot follow the paths: another hardening law, other
@@ -159,7 +159,7 @@ class PathEnsemble(Short):
         return self
 
     def predict(
-        self, X: ArrayLike, strain: ArrayLike, return_std: bool = False, total: bool = False
+        self, X: ArrayLike, strain: ArrayLike, return_std: bool = False, include_noise: bool = False
     ) -> Array | tuple[Array, Array]:
         """Mean stress of cells over their arrangements, which many members have as their mean.
 
@@ -167,7 +167,7 @@ class PathEnsemble(Short):
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
             strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
             return_std: Whether to return standard deviations too, of θ and δ together.
-            total: Whether these are those of a single cell, with the scatter ε.
+            include_noise: Whether these are those of a single cell, with the scatter ε.
 
         Returns:
             Mean (n, T, 3) [MPa], and standard deviation (n, T, 3) on request.
@@ -177,7 +177,7 @@ class PathEnsemble(Short):
                 strain is more than ten times the largest of training.
             NotFittedError: Before `fit`.
         """
-        check_flags(return_std=return_std, total=total)
+        check_flags(return_std=return_std, include_noise=include_noise)
         X, strain = self._checked(X, strain)
         means = []
         deviations = []
@@ -231,7 +231,7 @@ class PathEnsemble(Short):
 
     def _checked(self, X: ArrayLike, strain: ArrayLike) -> tuple[Array, Array]:
         if self.hyperparameters_ is None:
-            raise NotFittedError("this PathEnsemble is not fitted: call fit first")
+            raise NotFittedError("this StrainPathEnsemble is not fitted: call fit first")
         X, strain = checked_paths(X, strain)
         words = f"{_FAR:g} times the largest strain of training"
         check_strain(strain, _FAR * self.largest_strain_, words)
@@ -261,7 +261,7 @@ class PathEnsemble(Short):
             lengths=lengths,
         )
 
-    def _predict(self, X: Array, strain: Array, total: bool) -> tuple[Array, Array]:
+    def _predict(self, X: Array, strain: Array, include_noise: bool) -> tuple[Array, Array]:
         features = self.bank.features(X, strain)
         factors = self.bank.factors(X)
         Psi = _design(features.points, factors)

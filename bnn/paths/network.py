@@ -57,10 +57,10 @@ _SPREAD = 0.3  # of the entries of A where the outputs of the network are one
 
 @storable
 @dataclass(frozen=True, repr=False)
-class Phases(Short):
+class PhaseProperties(Short):
     """What all cells have in common: elasticity, initial yield stress and the law of hardening.
 
-    `Phases(**paths.phases)` takes them from the settings of simulated paths of `fe_data`.
+    `PhaseProperties(**paths.phases)` takes them from the settings of simulated paths of `fe_data`.
 
     Attributes:
         E_m_GPa: Young's modulus of the matrix [GPa].
@@ -73,9 +73,9 @@ class Phases(Short):
         ValueError: If a number is not positive, a ratio is not below 1/2, or the law is another.
 
     Examples:
-        >>> from bnn.paths import Phases
-        >>> Phases(a_MPa=300.0)
-        Phases(E_m_GPa=100.0, nu_m=0.3, nu_f=0.25, a_MPa=300.0, hardening='power')
+        >>> from bnn.paths import PhaseProperties
+        >>> PhaseProperties(a_MPa=300.0)
+        PhaseProperties(E_m_GPa=100.0, nu_m=0.3, nu_f=0.25, a_MPa=300.0, hardening='power')
     """
 
     E_m_GPa: float = 100.0
@@ -95,7 +95,7 @@ class Phases(Short):
                 raise ValueError(f"{name} = {getattr(self, name)!r}: must be below 0.5")
 
 
-PHASES = Phases()  # those of the paper
+PHASES = PhaseProperties()  # those of the paper
 
 
 class Localisation(NamedTuple):
@@ -108,7 +108,7 @@ class Localisation(NamedTuple):
 
 @storable
 @dataclass(frozen=True, repr=False)
-class PointNetwork(Short):
+class PhysicallyRecurrentNetwork(Short):
     """K networks of material points as one weight matrix (K, d).
 
     Attributes:
@@ -123,8 +123,8 @@ class PointNetwork(Short):
 
     Examples:
         >>> import numpy as np
-        >>> from bnn.paths import PointNetwork
-        >>> network = PointNetwork(np.array([[0.0, 200.0, 300.0, 0.3], [0.4, 600.0, 500.0, 0.5]]))
+        >>> from bnn.paths import PhysicallyRecurrentNetwork
+        >>> network = PhysicallyRecurrentNetwork(np.array([[0.0, 200.0, 300.0, 0.3], [0.4, 600.0, 500.0, 0.5]]))
         >>> weights = network.initial_weights(2, random_state=0)
         >>> strain = np.linspace(0.0, 0.02, 21)[1:, None] * [1.0, -0.5, 0.0]
         >>> network.stress(weights, [[0.3, 400.0, 400.0, 0.4]], strain[None]).shape
@@ -132,7 +132,7 @@ class PointNetwork(Short):
     """
 
     bounds: Array
-    phases: Phases = PHASES
+    phases: PhaseProperties = PHASES
     n_matrix: int = 12
     n_fibre: int = 2
     hidden: int = 16
@@ -217,8 +217,8 @@ class PointNetwork(Short):
             return cell_stress(points, inputs, torch.as_tensor(strain), self.phases).numpy()
 
 
-def stress_of_phases(
-    concentration: ArrayLike, X: ArrayLike, strain: ArrayLike, phases: Phases
+def mean_field_stress(
+    concentration: ArrayLike, X: ArrayLike, strain: ArrayLike, phases: PhaseProperties
 ) -> Array:
     """Stress of cells along their paths, from one point in the matrix and one in the fibres.
 
@@ -237,10 +237,10 @@ def stress_of_phases(
 
     Examples:
         >>> import numpy as np
-        >>> from bnn.paths import Phases, stress_of_phases
+        >>> from bnn.paths import PhaseProperties, mean_field_stress
         >>> alike = np.tile(np.eye(3), (1, 2, 1, 1))  # all points strain as the cell does
         >>> pull = np.array([[[0.001, 0.0, 0.0]]])
-        >>> print(stress_of_phases(alike, [[0.3, 400.0, 400.0, 0.4]], pull, Phases()).round(0))
+        >>> print(mean_field_stress(alike, [[0.3, 400.0, 400.0, 0.4]], pull, PhaseProperties()).round(0))
         [[[238.  88.   0.]]]
     """
     X, strain = checked_paths(X, strain)
@@ -380,7 +380,7 @@ def consistent(A: Tensor, logits: Tensor, vf: Tensor, n_fibre: int) -> Localisat
     return Localisation(A, weights, n_fibre)
 
 
-def cell_stress(points: Localisation, X: Tensor, strain: Tensor, phases: Phases) -> Tensor:
+def cell_stress(points: Localisation, X: Tensor, strain: Tensor, phases: PhaseProperties) -> Tensor:
     """Stress (K, N, T, 3) [MPa] of cells with inputs X (N, 4) along paths `strain` (N, T, 3)."""
     A, weights, n_fibre = points
     members, cells, n_points = weights.shape

@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bnn._text import Short
 from bnn._validation import Array, as_finite, check_positive
-from bnn.paths.bank import PointBank
+from bnn.paths.bank import MaterialPointBasis
 from bnn.paths.network import checked_inputs, checked_paths
 from bnn.storage import storable
 
@@ -72,7 +72,7 @@ class PathScatter(Short):
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
-            plastic_strain: (n, T) p of the matrix in mean fields, from `PointBank.features`.
+            plastic_strain: (n, T) p of the matrix in mean fields, from `MaterialPointBasis.features`.
             utilisation: (n, T) u of the matrix in mean fields, from there too.
 
         Returns:
@@ -93,7 +93,12 @@ class PathScatter(Short):
 
 
 def fit_scatter(
-    bank: PointBank, X: ArrayLike, strain: ArrayLike, stress: ArrayLike, *, length: float = 0.03
+    bank: MaterialPointBasis,
+    X: ArrayLike,
+    strain: ArrayLike,
+    stress: ArrayLike,
+    *,
+    length: float = 0.03,
 ) -> PathScatter:
     """Learn the scatter from cells that were simulated with several arrangements.
 
@@ -112,10 +117,10 @@ def fit_scatter(
 
     Examples:
         >>> import numpy as np
-        >>> from bnn.paths import PointBank, fit_scatter
+        >>> from bnn.paths import MaterialPointBasis, fit_scatter
         >>> rng = np.random.default_rng(0)
         >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
-        >>> bank = PointBank(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=2)
+        >>> bank = MaterialPointBasis(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=2)
         >>> X = rng.uniform(bounds[0] + 0.1, bounds[1], (6, 4))
         >>> strain = rng.normal(0.0, 0.01, (6, 5, 3))
         >>> stress = rng.normal(0.0, 2.0, (6, 9, 5, 3))

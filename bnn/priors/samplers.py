@@ -24,7 +24,7 @@ from bnn._validation import (
     check_positive,
     own_copy,
 )
-from bnn.priors.gaussian_process import FunctionPrior
+from bnn.gp.process import FunctionPrior
 from bnn.storage import storable
 from bnn.training.execution import counted
 

@@ -117,7 +117,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         >>> y = np.sin(3.0 * X[:, 0])
         >>> import tempfile
         >>> from pathlib import Path
-        >>> model = bnn.ExactPosterior(noise=0.05).fit(X, y)
+        >>> model = bnn.GPRegressor(noise=0.05).fit(X, y)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model.save(Path(folder, "model.npz"))
         ...     again = bnn.load(Path(folder, "model.npz"))

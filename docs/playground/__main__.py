@@ -62,7 +62,7 @@ def train() -> tuple[dict[str, bnn.Members], bnn.PrincipalComponents, np.ndarray
     anchored = bnn.FunctionAnchoredEnsemble(
         prior,
         pretraining=bnn.Pretraining(MEMBERS, training=EPOCHS),
-        anchoring=bnn.FunctionAnchoring(points=60),
+        anchoring=bnn.FunctionAnchoring(n_points=60),
         **common,
     )
     low, high = np.transpose([*INPUT_BOUNDS.values()])

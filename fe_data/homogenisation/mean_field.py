@@ -71,7 +71,7 @@ def mean_field(
 
     Args:
         inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.
-        settings: Phases, load and increments; mesh and arrangement play no role.
+        settings: PhaseProperties, load and increments; mesh and arrangement play no role.
         reference: Reference medium in [0, 1], 0 the matrix and 1 the composite itself; like the two
             others broadcast against (...).
         hardening: Factor on b_m, in [0.001, 1000].
@@ -131,7 +131,7 @@ def strain_concentration(
 
     Args:
         inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.
-        settings: Phases; None takes the defaults.
+        settings: PhaseProperties; None takes the defaults.
         reference: Reference medium in [0, 1], see `mean_field`; broadcasts against (...).
         softening: Secant shear modulus of the matrix over its elastic one, in [0.001, 1]; 1 is an
             elastic cell, and in a plastic one the fibres strain less.

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from bnn import GaussianProcessPrior
+from bnn.gp.evidence import lengthscales
 from bnn.noise import replicate_covariance
-from bnn.priors.evidence import lengthscales
 from fe_data.schema import INPUT_NAMES
 from figures.materials.problem import FEATURES, OUTPUT_NAMES, OUTPUT_SCALING, load_designs
 from figures.pipeline.paths import REPLICATES

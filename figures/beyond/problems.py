@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bnn import ExactPosterior, GaussianProcessPrior, MixturePrior
+from bnn import GaussianProcessPrior, GPRegressor, MixturePrior
+from bnn.gp.evidence import fit_prior
 from bnn.noise import noise_covariance
-from bnn.priors.evidence import fit_prior
 from figures.beyond.priors import MEANS
 from figures.beyond.scores import Distance, Row, exact_scores, scores
 from figures.beyond.weights import Data
@@ -62,14 +62,14 @@ class Problem(Data):
         return self.priors[self.mean]
 
     @cached_property
-    def posteriors(self) -> dict[str, ExactPosterior]:
+    def posteriors(self) -> dict[str, GPRegressor]:
         """Exact posteriors under all priors, without the bounds of the paper's."""
         average = self.by_evidence(self.mean, "average")
         priors = {"exact": self.paper, "exact_evidence": self.evidence, "exact_average": average}
         return {name: self._posterior(prior) for name, prior in priors.items()}
 
-    def _posterior(self, prior: GaussianProcessPrior | MixturePrior) -> ExactPosterior:
-        return ExactPosterior(prior, noise=self.noise).fit(self.X, self.y)
+    def _posterior(self, prior: GaussianProcessPrior | MixturePrior) -> GPRegressor:
+        return GPRegressor(prior, noise=self.noise).fit(self.X, self.y)
 
     @cached_property
     def moments(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -5,7 +5,7 @@ from typing import Generic
 
 import numpy as np
 
-from bnn import ExactPosterior
+from bnn import GPRegressor
 from bnn.evaluation.metrics import coverage, crps_gaussian, elppd, miscalibration_area, rmse
 from bnn.noise import covariance_at
 from figures.materials.problem import OUTPUT_SCALING
@@ -65,7 +65,7 @@ def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> Row[
     return _scores(observed, mean, std, noise, elppd(observed, samples, noise))
 
 
-def exact_scores(posterior: ExactPosterior, X: np.ndarray, observed: np.ndarray) -> Row[float]:
+def exact_scores(posterior: GPRegressor, X: np.ndarray, observed: np.ndarray) -> Row[float]:
     """The same scores of an exact posterior, in closed form, as of infinitely many members."""
     mean, std = posterior.predict(X, return_std=True)
     density = posterior.elppd(X, observed)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import bnn
-from bnn.estimators.members import data_gradient
+from bnn.ensembles.members import data_gradient
 from bnn.priors.samplers import FunctionalPrior
 from figures.pipeline.settings import Beyond
 from figures.pipeline.training import PRIOR_RANGE, UNSCALED
@@ -22,7 +22,7 @@ class Method:
     """One way to train networks to data in weight space."""
 
     label: str  # for tables and pictures
-    regulariser: str = "none"  # of bnn.anchor; "none" for no term at all
+    regulariser: str = "none"  # of bnn.train_anchored; "none" for no term at all
     warm: bool = True  # whether networks start from pre-trained weights, else from random ones
     converged: bool = False  # whether they are trained on, after the published epochs
     optimum: bool = False  # whether Gauss-Newton finds the optimum instead
@@ -95,7 +95,7 @@ def train_weights(
 ) -> bnn.Members:
     """Train the first networks to data; all of them are behind the weight prior."""
     # Methods with equal seeds share resampled data, minibatches and random starts.
-    return bnn.anchor(
+    return bnn.train_anchored(
         networks,
         data.X,
         data.y,
@@ -114,10 +114,10 @@ def train_weights(
 
 def train_functions(networks: bnn.Pretrained, data: Data, points: int, seed: int) -> bnn.Members:
     """Anchor networks in function space at so many points; members need not all arrive."""
-    anchoring = bnn.FunctionAnchoring(points=points)
+    anchoring = bnn.FunctionAnchoring(n_points=points)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return bnn.anchor_functions(
+        return bnn.train_function_anchored(
             networks, data.X, data.y, noise=data.noise, anchoring=anchoring, random_state=seed
         )
 

@@ -58,7 +58,7 @@ def functional_prior(lengthscale: float) -> bnn.GaussianProcessPrior:
 def exact_posterior(lengthscale: float) -> Prediction:
     """The posterior of the Gaussian process itself, which the ensembles approximate."""
     X, y = load_data()
-    posterior = bnn.ExactPosterior(functional_prior(lengthscale), noise=NOISE).fit(X, y)
+    posterior = bnn.GPRegressor(functional_prior(lengthscale), noise=NOISE).fit(X, y)
     mean, covariance = posterior.joint_moments(GRID)
     return Prediction(mean[:, 0], covariance, posterior.predict(X))
 
@@ -113,7 +113,7 @@ def run(settings: Example1D, choice: TrainingChoice, seed: int) -> dict[str, Pre
             ("factorised", "factorised", FACTORISED_EPOCHS, own),
             ("published", "factorised", FACTORISED_EPOCHS, repeated),
         ):
-            members = bnn.anchor(
+            members = bnn.train_anchored(
                 networks,
                 *load_data(),
                 training=training(epochs),

@@ -87,7 +87,7 @@ def about_fitted_fields(
         prior = bnn.evidence.fit_prior(
             train.X, train.y, noise, mean=mean, mean_features=(), estimate="maximum"
         )
-        return bnn.ExactPosterior(prior, noise=noise).fit(train.X, train.y).log_evidence()
+        return bnn.GPRegressor(prior, noise=noise).fit(train.X, train.y).log_evidence()
 
     return about_fields(train, noise, max(fields, key=evidence), estimate)
 
@@ -108,8 +108,8 @@ MODELS = {
     "fields": Knowledge("mean fields, Σ(x)", about_fields, BY_INPUT),
     "fitted": Knowledge("mean fields by evidence, Σ(x)", about_fitted_fields, BY_INPUT),
     "own": Knowledge("mean fields and noise by evidence, no other cells", about_fitted_fields, OWN),
-    "default": Knowledge("ExactPosterior(), nothing set", None, FOUND),
-    "default_by_input": Knowledge('ExactPosterior(noise="by_input")', linear, OWN_BY_INPUT),
+    "default": Knowledge("GPRegressor(), nothing set", None, FOUND),
+    "default_by_input": Knowledge('GPRegressor(noise="heteroscedastic")', linear, OWN_BY_INPUT),
 }
 IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles beside functional anchoring, of notebook 05
 
@@ -160,14 +160,14 @@ def own_noise(known: Knowledge, train: composite.Samples) -> Any:
 
 def posterior(
     known: Knowledge, train: composite.Samples, noise: Any, paper: bnn.GaussianProcessPrior
-) -> bnn.ExactPosterior:
+) -> bnn.GPRegressor:
     """The exact posterior of one training set, which tells OWN kinds of noise, or all."""
     if known.noise == FOUND:
-        return bnn.ExactPosterior().fit(train.X, train.y)
+        return bnn.GPRegressor().fit(train.X, train.y)
     if known.noise in (OWN, OWN_BY_INPUT):
         noise = own_noise(known, train)
     prior = known.fit(train, noise) if known.fit else paper
-    return bnn.ExactPosterior(prior, noise=noise).fit(train.X, train.y)
+    return bnn.GPRegressor(prior, noise=noise).fit(train.X, train.y)
 
 
 def judged(cells: Scores[float], mean: np.ndarray, std: np.ndarray, truth: Truth) -> Judged[float]:
@@ -176,7 +176,7 @@ def judged(cells: Scores[float], mean: np.ndarray, std: np.ndarray, truth: Truth
     return Judged(**of_cells, **truth.scores(mean, std))
 
 
-def judge(model: bnn.ExactPosterior, test: composite.Samples, truth: Truth) -> Judged[float]:
+def judge(model: bnn.GPRegressor, test: composite.Samples, truth: Truth) -> Judged[float]:
     """Scores of an exact posterior."""
     mean, std = model.predict(truth.X, return_std=True)
     return judged(exact_scores(model, test.X, test.y), mean, std, truth)

@@ -118,7 +118,9 @@ def train(
     samples = {"prior": pretrained.sample(test_set.X)[: settings.n_members]}
     for name, train_set in cases.items():
         data = train_set.X, train_set.y
-        anchored = bnn.anchor(pretrained, *data, anchoring=bnn.Anchoring(weight_prior), **common)
+        anchored = bnn.train_anchored(
+            pretrained, *data, anchoring=bnn.Anchoring(weight_prior), **common
+        )
         samples[f"{name}_anchored"] = anchored.sample(test_set.X)
         if name == TRAINING_CASE:  # the paper trains vanilla ensembles on this one only
             vanilla = bnn.train_vanilla(

@@ -1,1 +1,1 @@
-"""What cells that `bnn.choose` asks for are worth on the composite, in notebook 07."""
+"""What cells that `bnn.select_runs` asks for are worth on the composite, in notebook 07."""

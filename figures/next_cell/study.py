@@ -61,14 +61,14 @@ class Study:
     estimate: Estimate = "average"  # of priors by evidence
     prior: Any = None  # of every posterior; None: by the evidence of its own cells
 
-    def posterior(self, cells: Samples) -> bnn.ExactPosterior:
+    def posterior(self, cells: Samples) -> bnn.GPRegressor:
         """The posterior given cells."""
         prior = self.prior or bnn.evidence.fit_prior(
             cells.X, cells.y, self.noise, estimate=self.estimate
         )
-        return bnn.ExactPosterior(prior, noise=self.noise).fit(cells.X, cells.y)
+        return bnn.GPRegressor(prior, noise=self.noise).fit(cells.X, cells.y)
 
-    def errors(self, model: bnn.ExactPosterior) -> Errors[float]:
+    def errors(self, model: bnn.GPRegressor) -> Errors[float]:
         """How far a posterior is from the truth, and how far it takes itself to be."""
         mean, std = model.predict(self.truth.X, return_std=True)
         misses = mean - self.truth.mean[:, EFFECTIVE]
@@ -84,10 +84,10 @@ class Study:
             rows.append(int(distances.argmin()))
         return self.pool[np.array(rows)]
 
-    def independent(self, model: bnn.ExactPosterior, given: Samples) -> bnn.ExactPosterior:
+    def independent(self, model: bnn.GPRegressor, given: Samples) -> bnn.GPRegressor:
         """The same posterior as if the noise of different outputs were independent."""
         noise = replace(self.noise, correlation=None)
-        return bnn.ExactPosterior(model.prior_, noise=noise).fit(given.X, given.y)
+        return bnn.GPRegressor(model.prior_, noise=noise).fit(given.X, given.y)
 
     def grown(
         self, cells: Samples, more: int, goal: str, seed: int
@@ -111,7 +111,7 @@ class Study:
                 break
             candidates = candidates[~_among(candidates, given)]  # a second run would tell nothing
             model = self.independent(model, given)
-            rows, _ = bnn.choose(
+            rows, _ = bnn.select_runs(
                 model,
                 candidates.X,
                 self.batch,
@@ -127,7 +127,7 @@ def _among(cells: Samples, others: Samples) -> np.ndarray:
     return np.all(cells.X[:, None] == others.X, axis=2).any(axis=1)
 
 
-def _worst_tenth(model: bnn.ExactPosterior, points: np.ndarray) -> np.ndarray:
+def _worst_tenth(model: bnn.GPRegressor, points: np.ndarray) -> np.ndarray:
     """The tenth of points where the variance over all outputs is largest."""
     _, std = model.predict(points, return_std=True)
     return points[np.argsort(np.sum(std**2, axis=1))[-(len(points) // 10) :]]

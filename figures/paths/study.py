@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 
-from bnn.paths import PathEnsemble, PathScatter, PointBank
+from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
 from fe_data import Paths, load_paths
 from fe_data.schema import INPUT_BOUNDS
 from figures.pipeline.paths import SHIPPED_TABLES
@@ -55,7 +55,7 @@ class Members:
 class Study:
     """What is learnt from, and the sets that judge."""
 
-    bank: PointBank
+    bank: MaterialPointBasis
     scatter: PathScatter
     walks: Paths
     truths: Mapping[str, Paths]
@@ -70,9 +70,9 @@ class Study:
         rows = slice(count * number, count * (number + 1))
         return Paths(self.walks.inputs[rows], self.walks.strain[rows], self.walks.stress[rows])
 
-    def posterior(self, learnt: Paths, seed: int) -> PathEnsemble:
+    def posterior(self, learnt: Paths, seed: int) -> StrainPathEnsemble:
         """The posterior given paths of one arrangement each."""
-        model = PathEnsemble(self.bank, self.scatter, random_state=seed)
+        model = StrainPathEnsemble(self.bank, self.scatter, random_state=seed)
         return model.fit(learnt.inputs, learnt.strain, learnt.mean_stress)
 
     def error(self, name: str, stress: np.ndarray) -> float:
@@ -88,13 +88,15 @@ class Study:
             for name, truth in self.truths.items()
         }
 
-    def errors(self, model: PathEnsemble) -> dict[str, Errors[float]]:
+    def errors(self, model: StrainPathEnsemble) -> dict[str, Errors[float]]:
         """How well a posterior does, by set."""
         found = {}
         for name, truth in self.truths.items():
             kept = components(name)
             mean, std = model.predict(truth.inputs, truth.strain, return_std=True)
-            _, total = model.predict(truth.inputs, truth.strain, return_std=True, total=True)
+            _, total = model.predict(
+                truth.inputs, truth.strain, return_std=True, include_noise=True
+            )
             of_mean = np.abs(mean - truth.mean_stress) <= HALF_WIDTH * with_error(std, truth)
             of_cells = np.abs(mean[:, None] - truth.stress) <= HALF_WIDTH * total[:, None]
             found[name] = Errors(
@@ -104,7 +106,7 @@ class Study:
             )
         return found
 
-    def members(self, model: PathEnsemble, name: str) -> Members:
+    def members(self, model: StrainPathEnsemble, name: str) -> Members:
         """Members on a set beside the closed form."""
         truth = self.truths[name]
         kept = components(name)
@@ -140,7 +142,7 @@ def with_error(std: np.ndarray, truth: Paths) -> np.ndarray:
     return found
 
 
-def spread_of_theta(model: PathEnsemble, paths: Paths, std: np.ndarray) -> np.ndarray:
+def spread_of_theta(model: StrainPathEnsemble, paths: Paths, std: np.ndarray) -> np.ndarray:
     """Standard deviation of a prediction without the model error δ, which members leave out.
 
     Args:
@@ -162,7 +164,7 @@ def _rms(values: np.ndarray) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def load_study(bank: PointBank, scatter: PathScatter, truth_cells: int) -> Study:
+def load_study(bank: MaterialPointBasis, scatter: PathScatter, truth_cells: int) -> Study:
     """The study on the sets that come with the package, with so many cells of each that judges."""
     truths = {}
     for name in LABELS:

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 import bnn
+from bnn.ensembles.weight_priors.low_rank import principal_directions
 from bnn.priors.samplers import truncated_normal_hypercube
-from bnn.weight_priors.low_rank import principal_directions
 from figures.pipeline.settings import Ensembles, TrainingChoice
 
 # The data of both examples are scaled already, and the prior's points reach twice as far (Alg. 3).

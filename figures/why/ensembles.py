@@ -145,7 +145,7 @@ class Trainer:
         **anchoring: Any,
     ) -> bnn.Members:
         """Pre-trained networks, trained to data from where they are (Algorithm 2)."""
-        return bnn.anchor(
+        return bnn.train_anchored(
             networks,
             train.X,
             train.y,

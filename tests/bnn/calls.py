@@ -12,13 +12,13 @@ from scipy import stats
 
 import bnn
 from bnn import metrics
-from bnn.estimators.ensemble import EnsembleRegressor
-from bnn.estimators.members import Networks, data_gradient
-from bnn.estimators.regressor import PredictiveRegressor
+from bnn.ensembles.ensemble import EnsembleRegressor
+from bnn.ensembles.members import Networks, data_gradient
+from bnn.ensembles.weight_priors import WeightPrior
+from bnn.ensembles.weight_priors.statistics import layer_statistics
 from bnn.priors.samplers import truncated_normal_hypercube
+from bnn.regressor import PredictiveRegressor
 from bnn.training.loop import train
-from bnn.weight_priors import WeightPrior
-from bnn.weight_priors.statistics import layer_statistics
 from tests.bnn.small import small
 from tests.wrong_arguments import arguments
 
@@ -33,7 +33,7 @@ D = NETWORK.n_weights
 WEIGHTS = RNG.standard_normal((4, D)).astype(np.float32)
 TABLE = RNG.standard_normal((3, 8, 2))
 PRIOR = bnn.GaussianProcessPrior(n_outputs=2)
-EXACT = bnn.ExactPosterior(PRIOR, noise=0.1).fit(X, Y)
+EXACT = bnn.GPRegressor(PRIOR, noise=0.1).fit(X, Y)
 COMPONENTS = bnn.PrincipalComponents(np.zeros(2), np.eye(2), np.eye(2))
 UNIT = bnn.BoundsScaler(-np.ones(2), np.ones(2))
 DENSITY = bnn.IsotropicGaussian(1.0, D)
@@ -55,15 +55,15 @@ VALUES = {
     "correlation": np.eye(2),
     "covariance": np.eye(2),
     "directions": np.eye(D)[:, :3],
-    "estimator": bnn.ExactPosterior(PRIOR, noise=0.1),
+    "estimator": bnn.GPRegressor(PRIOR, noise=0.1),
     "features": (0, 1),
     "freedom": 4.0,
     "function": lambda X, *_, **__: X,
     "groups": np.arange(8),
     "high": np.array([1.0, 2.0]),
-    "least_gain": 0.01,
+    "min_gain": 0.01,
     "lengthscale": np.array([1.0, 2.0]),
-    "limits": (None, np.array([50.0, 60.0])),
+    "output_bounds": (None, np.array([50.0, 60.0])),
     "low": np.array([0.0, 1.0]),
     "mean": Y + 0.1,
     "model": EXACT,
@@ -111,10 +111,10 @@ VALUES = {
 ZERO = np.zeros(D)
 ONES = np.ones(D)
 FORM = {"intercept": True, "coefficient_variance": 1.0, "mean_features": (0,)}
-FUNCTIONS = bnn.FunctionAnchoring(5, 0.01, iterations=1, realisations=20)
+FUNCTIONS = bnn.FunctionAnchoring(5, 0.01, max_iter=1, n_realisations=20)
 OWN = {
     "FunctionAnchoredEnsemble": {"anchoring": FUNCTIONS},
-    "anchor_functions": {"anchoring": FUNCTIONS},
+    "train_function_anchored": {"anchoring": FUNCTIONS},
     "PrincipalComponents": {"mean": np.zeros(2), "vectors": np.eye(2), "residual": np.eye(2)},
     "GaussianProcessPrior": {"mean": 0.0, "kernel": bnn.RBF(), "bounds": (-1.0, 1.0)},
     "MixturePrior": {
@@ -129,7 +129,7 @@ OWN = {
     "evidence.fit_prior": {"mean": None},
     "evidence.fit_noise": {"mean": lambda X: X, **FORM},
     "evidence.fit_heteroscedastic_noise": FORM,
-    "evidence.fit_mixture": {"tails": False},
+    "evidence.fit_kernel_average": {"tails": False},
     "evidence.lengthscales": {"prior": bnn.GaussianProcessPrior()},
     "Scaling": {"inputs": (-1.0, 1.0)},
     "HeteroscedasticNoise": {
@@ -312,7 +312,10 @@ def answers(made):
     if isinstance(made, PredictiveRegressor):
         drawn = {"n_samples": 2, "random_state": 0}
         options = {} if isinstance(made, EnsembleRegressor) else drawn
-        return [*made.predict(NEW, return_cov=True, total=True), made.sample(NEW, **options)]
+        return [
+            *made.predict(NEW, return_cov=True, include_noise=True),
+            made.sample(NEW, **options),
+        ]
     if isinstance(made, bnn.FunctionPrior):
         return [made.sample(X, 3, 0), made.sample(X[:4], 3, 0)]
     if isinstance(made, WeightPrior):

@@ -11,7 +11,7 @@ from sklearn.gaussian_process import kernels as sk
 import bnn
 from bnn import GaussianProcessPrior, metrics
 from bnn.evaluation.plots import plot_1d
-from bnn.priors.evidence import fit_prior
+from bnn.gp.evidence import fit_prior
 from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
@@ -38,7 +38,7 @@ def fit(X=X, y=Y, *, prior=None, **changed):
 
 
 def exact(prior, X=X, y=Y, noise=0.1):
-    return bnn.ExactPosterior(prior, noise=noise).fit(X, y)
+    return bnn.GPRegressor(prior, noise=noise).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def exact(prior, X=X, y=Y, noise=0.1):
         (lambda: fit(scaling__inputs=5), r"inputs has shape \(\): must be None, 'data'"),
         (lambda: fit(scaling__inputs=(0, [1, 1])), "inputs = .*: must be numbers"),
         (lambda: fit(noise=0.0), "noise = 0.0: standard deviations must be > 0"),
-        (lambda: fit(noise="a"), "noise = 'a': must be one of constant, by_input"),
+        (lambda: fit(noise="a"), "noise = 'a': must be one of constant, heteroscedastic"),
         (lambda: fit(noise=[0.1, 0.2]), "noise has 2 entries: must be one, or 1"),
         (lambda: fit(y=TWO, noise=SKEW), "eigenvalue -1, must be positive"),
         (lambda: fit(y=TWO, noise=SKEW[:1]), r"noise has shape \(1, 2\)"),
@@ -93,7 +93,10 @@ def exact(prior, X=X, y=Y, noise=0.1):
         (lambda: metrics.rmse(MASKED, X), "y has masked entries"),
         (lambda: fit_prior(X, WITH_NAN, 0.1), r"y\[2\] = nan: must be finite"),
         (lambda: fit_prior(X[:0], Y[:0], 0.1), r"X has shape \(0, 3\): must be \(n, n_in\)"),
-        (lambda: bnn.anchor(3, X, Y, noise=0.1), "pretrained = 3: must be from bnn.pretrain"),
+        (
+            lambda: bnn.train_anchored(3, X, Y, noise=0.1),
+            "pretrained = 3: must be from bnn.pretrain",
+        ),
         (lambda: bnn.RBF(lengthscale="a"), "lengthscale = 'a': must be numbers"),
         (lambda: bnn.SamplerPrior(3), "function = 3: must be callable"),
         (lambda: bnn.SamplerPrior(sk.RBF()), "function = RBF.*: must be callable, and no kernel"),
@@ -133,15 +136,15 @@ def test_a_wrong_argument_is_named(call, message):
 @pytest.mark.parametrize("noise", [-1.0, 0.0, np.nan, 1e-300, [0.1, 0.2]])
 @pytest.mark.parametrize("kind", [bnn.AnchoredEnsemble, bnn.FunctionAnchoredEnsemble])
 def test_wrong_noise_is_refused_before_pretraining(kind, noise, monkeypatch):
-    monkeypatch.setattr("bnn.estimators.pretraining.train", None)
+    monkeypatch.setattr("bnn.ensembles.pretraining.train", None)
     with pytest.raises(ValueError, match="noise"):
         small(kind, noise=noise).fit(X, Y)
 
 
 MODELS = {
-    "by evidence": bnn.ExactPosterior(),
-    "constant noise": bnn.ExactPosterior(noise="constant"),
-    "heavy tails": bnn.ExactPosterior(noise="student"),
+    "by evidence": bnn.GPRegressor(),
+    "constant noise": bnn.GPRegressor(noise="constant"),
+    "heavy tails": bnn.GPRegressor(noise="student_t"),
     "networks": small(bnn.AnchoredEnsemble),
 }
 

@@ -53,8 +53,8 @@ CASES = {name: call for name, call in CALLS.items() if inspect.isclass(call.func
         lambda slopes: bnn.SamplerPrior(lambda X, slopes: X * slopes, {"slopes": slopes}),
         {"slopes": np.ones(2)},
     ),
-    "ExactPosterior of tensors": Call(
-        bnn.ExactPosterior,
+    "GPRegressor of tensors": Call(
+        bnn.GPRegressor,
         {"X": torch.as_tensor(X), "y": torch.as_tensor(Y), "noise": torch.as_tensor(NOISE)},
     ),
     "evidence.fit_prior": CALLS["evidence.fit_prior"],

@@ -48,7 +48,7 @@ def test_help_shows_signatures_that_can_be_read():
     """Types by their names: NumPy's ArrayLike written out has 250 characters."""
     public = [getattr(bnn, name) for name in bnn.__all__]
     public += [call.function for call in CALLS.values()]
-    public += [bnn.ExactPosterior.fit, bnn.ExactPosterior.predict, bnn.metrics.rmse]
+    public += [bnn.GPRegressor.fit, bnn.GPRegressor.predict, bnn.metrics.rmse]
     for function in public:
         if inspect.isfunction(function) or hasattr(function, "__dataclass_fields__"):
             text = str(inspect.signature(function))

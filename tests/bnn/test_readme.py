@@ -60,7 +60,7 @@ def test_networks_are_near_the_posterior_at_inputs_that_are_given(function, rati
     names = {"bnn": bnn, "np": np, "X": X[~beyond], "y": y[~beyond], "X_new": X[beyond]}
     exec(compile(code, "docs/bnn.md", "exec"), names)
     data = names["X"], names["y"]
-    exact = bnn.ExactPosterior(names["prior"], noise=names["noise"]).fit(*data)
+    exact = bnn.GPRegressor(names["prior"], noise=names["noise"]).fit(*data)
     mean, std = exact.predict(X[beyond], return_std=True)
     box = bnn.FunctionAnchoredEnsemble(names["prior"], noise=names["noise"], random_state=0)
     near, far = (

@@ -20,7 +20,7 @@ def parts(value):
 def asked(path, bounds, model, start, batch, candidates, options, random_state):
     """What a new campaign asks for first; a path that is no name of a file says so itself."""
     given = {"batch": batch, "candidates": candidates, "options": options}
-    made = bnn.Campaign(path, bounds, model, start=start, random_state=random_state, **given)
+    made = bnn.Campaign(path, bounds, model, n_initial=start, random_state=random_state, **given)
     return made.ask()
 
 

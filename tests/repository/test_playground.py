@@ -76,7 +76,7 @@ def check_answer(answer):
         bnn.LinearMean([PRIOR["slope"]]), bnn.RBF(PRIOR["variance"], PRIOR["lengthscale"])
     )
     x, y = np.transpose(POINTS)
-    exact = bnn.ExactPosterior(prior, noise=PRIOR["noise"]).fit(x[:, None], y)
+    exact = bnn.GPRegressor(prior, noise=PRIOR["noise"]).fit(x[:, None], y)
     mean, std = exact.predict(GRID[:, None], return_std=True)
     assert np.abs(np.subtract(answer["exact"]["mean"], mean)).max() < 1e-6
     assert np.abs(np.subtract(answer["exact"]["std"], std)).max() < 1e-6

@@ -8,7 +8,7 @@ import pytest
 
 import bnn
 import fe_data
-from bnn.priors.conditioning import Conditioning
+from bnn.gp.conditioning import Conditioning
 from fe_data.geometry.mesh import Mesh
 from tests.bnn.calls import CALLS
 from tests.bnn.test_kept_arrays import CASES
@@ -20,7 +20,7 @@ PROCESSES = [bnn.GaussianProcessPrior(0.0, [kernel + bnn.Linear()] * 5, 5) for k
 MANY = {
     "MixturePrior": bnn.MixturePrior(PROCESSES, np.full(20, 0.05)),
     "GaussianProcessPrior": bnn.GaussianProcessPrior(bnn.LinearMean(LARGE), KERNELS, 20),
-    "ExactPosterior": bnn.ExactPosterior(PROCESSES[0], noise=np.eye(5)),
+    "GPRegressor": bnn.GPRegressor(PROCESSES[0], noise=np.eye(5)),
     "AnchoredEnsemble": bnn.AnchoredEnsemble(
         PROCESSES[0], anchoring=bnn.Anchoring(anchors=LARGE, start=LARGE)
     ),
@@ -119,7 +119,7 @@ def test_a_text_says_what_the_fields_are():
     assert repr(bnn.BoundsScaler([0.0, 200.0], [1.0, 600.0])) == (
         "BoundsScaler(low=array (2,) in [0, 200], high=array (2,) in [1, 600])"
     )
-    assert repr(bnn.ExactPosterior(noise="by_input")) == "ExactPosterior(noise='by_input')"
+    assert repr(bnn.GPRegressor(noise="heteroscedastic")) == "GPRegressor(noise='heteroscedastic')"
     assert repr(MANY["MixturePrior"]).startswith("MixturePrior(components=20 GaussianProcessPriors")
     assert repr(fe_data.Inputs(0.3, 400.0, 400.0, 0.4)) == (
         "Inputs(vf=0.3, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)"

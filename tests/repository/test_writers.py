@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import bnn
 import fe_data
 import prior_study.study
-from bnn.paths import PathEnsemble, PathScatter, PointBank
+from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
 from fe_data import Inputs, Settings, solve_rve
 from fe_data.cli import rve_folder
 from fe_data.files.writing import save_picture
@@ -27,7 +27,7 @@ COARSE = Settings(n_fibres=1, resolution=2.0, increments=10)
 
 @functools.cache
 def posterior():
-    return bnn.ExactPosterior(noise=0.05).fit(X, Y)
+    return bnn.GPRegressor(noise=0.05).fit(X, Y)
 
 
 @functools.cache
@@ -39,13 +39,13 @@ def ensemble():
 @functools.cache
 def path_ensemble():
     bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
-    bank = PointBank(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
+    bank = MaterialPointBasis(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
     rng = np.random.default_rng(0)
     inputs = rng.uniform(bounds[0] + 0.1, bounds[1], (4, 4))
     strain = np.cumsum(rng.normal(0.0, 0.001, (4, 30, 3)), axis=1)
     stress = bank.features(inputs, strain).mean_fields + 1.0
     scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
-    model = PathEnsemble(bank, scatter, n_members=5, random_state=0)
+    model = StrainPathEnsemble(bank, scatter, n_members=5, random_state=0)
     return model.fit(inputs, strain, stress)
 
 
@@ -87,7 +87,7 @@ WRITERS = {
     "model.npz": lambda path: posterior().save(path),
     "ensemble.npz": lambda path: ensemble().save(path),
     "posterior.c": lambda path: bnn.export.to_c(posterior(), path),
-    "ensemble.c": lambda path: bnn.export.to_c(ensemble(), path, total=True),
+    "ensemble.c": lambda path: bnn.export.to_c(ensemble(), path, include_noise=True),
     "path.c": lambda path: bnn.export.path_to_c(path_ensemble(), path, [0.3, 400.0, 400.0, 0.4]),
     "model.onnx": to_onnx,
     "study.npz": study,

@@ -13,15 +13,15 @@ class Estimator:
 
     def predict(self, X):
         """Return mean and standard deviation of single rows at X, (n, n_out) each."""
-        return self.model.predict(X, return_std=True, total=True)
+        return self.model.predict(X, return_std=True, include_noise=True)
 
 
 class Default(Estimator):
-    """bnn, ExactPosterior, nothing set."""
+    """bnn, GPRegressor, nothing set."""
 
     def fit(self, given):
         """Find prior and noise by the evidence of the data."""
-        self.model = bnn.ExactPosterior().fit(given.X, given.y)
+        self.model = bnn.GPRegressor().fit(given.X, given.y)
 
     def elppd(self, X, y):
         """Return the log predictive density of y, summed over the rows."""
@@ -29,19 +29,19 @@ class Default(Estimator):
 
 
 class ExactConstant(Default):
-    """bnn, ExactPosterior, constant noise by evidence."""
+    """bnn, GPRegressor, constant noise by evidence."""
 
     def fit(self, given):
         """Find the prior, and one noise for all inputs, by evidence."""
-        self.model = bnn.ExactPosterior(noise="constant").fit(given.X, given.y)
+        self.model = bnn.GPRegressor(noise="constant").fit(given.X, given.y)
 
 
 class ExactByInput(Default):
-    """bnn, ExactPosterior, noise by input by evidence."""
+    """bnn, GPRegressor, noise by input by evidence."""
 
     def fit(self, given):
         """Find the prior, and noise that depends on the inputs, by evidence."""
-        self.model = bnn.ExactPosterior(noise="by_input").fit(given.X, given.y)
+        self.model = bnn.GPRegressor(noise="heteroscedastic").fit(given.X, given.y)
 
 
 class FunctionAnchored(Estimator):
@@ -53,12 +53,12 @@ class FunctionAnchored(Estimator):
 
 
 class ExactPaper(Default):
-    """bnn, ExactPosterior."""
+    """bnn, GPRegressor."""
 
     def fit(self, given):
         """Find the prior by evidence, given the paper's noise."""
         prior = evidence.fit_prior(given.X, given.y, noise_std())
-        self.model = bnn.ExactPosterior(prior, noise=noise_std()).fit(given.X, given.y)
+        self.model = bnn.GPRegressor(prior, noise=noise_std()).fit(given.X, given.y)
 
 
 class Anchored(Estimator):
@@ -81,7 +81,7 @@ class Vanilla(Estimator):
 
 
 class ExactReplicates(Default):
-    """bnn, ExactPosterior, noise by input from replicates, which are training cells as well."""
+    """bnn, GPRegressor, noise by input from replicates, which are training cells as well."""
 
     def fit(self, given):
         """Find noise by the scatter of cells with equal inputs, then the prior by evidence."""
@@ -90,14 +90,14 @@ class ExactReplicates(Default):
         X = np.vstack([given.X, given.X_repeated])
         y = np.vstack([given.y, given.y_repeated])
         prior = evidence.fit_prior(X, y, noise)
-        self.model = bnn.ExactPosterior(prior, noise=noise).fit(X, y)
+        self.model = bnn.GPRegressor(prior, noise=noise).fit(X, y)
 
 
 class ExactFields(Default):
-    """bnn, ExactPosterior about mean fields by evidence, noise by input by evidence."""
+    """bnn, GPRegressor about mean fields by evidence, noise by input by evidence."""
 
     def fit(self, given):
         """Find noise by input, then mean fields with a prior about them, by evidence."""
         noise = evidence.fit_heteroscedastic_noise(given.X, given.y)
         prior = about_fitted_fields(Samples(given.X, given.y), noise)
-        self.model = bnn.ExactPosterior(prior, noise=noise).fit(given.X, given.y)
+        self.model = bnn.GPRegressor(prior, noise=noise).fit(given.X, given.y)

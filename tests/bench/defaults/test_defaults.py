@@ -15,7 +15,7 @@ from bench.defaults.parts import PARTS
 from bench.defaults.settings import SETTINGS, settings, without
 from bench.defaults.studies import logarithm, parts, points
 from bench.scoreboard import public
-from bnn.priors.evidence import laplace, mixture
+from bnn.gp.evidence import laplace, mixture
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +65,8 @@ class Normal:
         self.mean, self.std = y.mean(), 0.5 * y.std()
         return self
 
-    def predict(self, X, return_std=False, total=False):
-        assert total or not return_std, "a density of y has its noise"
+    def predict(self, X, return_std=False, include_noise=False):
+        assert include_noise or not return_std, "a density of y has its noise"
         mean = np.full(len(X), self.mean)
         return (mean, np.full(len(X), self.std)) if return_std else mean
 
@@ -75,7 +75,7 @@ class Normal:
 
 
 def test_scores_of_the_logarithm_are_those_of_a_log_normal_density(folder, monkeypatch):
-    monkeypatch.setattr(bnn, "ExactPosterior", Normal)
+    monkeypatch.setattr(bnn, "GPRegressor", Normal)
     found = logarithm(folder, problem(folder, "exponential/standard"), 0)["log y"]
     y = np.loadtxt(folder / "exponential" / "data.csv", delimiter=",", skiprows=1)[:, -1]
     train, test = y[20:], y[:20]
@@ -97,7 +97,7 @@ def test_a_set_without_logarithm_is_refused(folder):
 
 def test_networks_have_the_prior_and_the_points_that_are_said(folder, monkeypatch):
     fitted = []
-    for kind in (bnn.ExactPosterior, bnn.FunctionAnchoredEnsemble):
+    for kind in (bnn.GPRegressor, bnn.FunctionAnchoredEnsemble):
         monkeypatch.setattr(kind, "fit", partialmethod(noted, fitted, kind.fit))
     sums = problem(folder, "sum/standard")
     found = points(sums, 0)

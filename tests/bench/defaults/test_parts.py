@@ -4,8 +4,8 @@ from scipy.optimize import approx_fprime
 
 import bnn
 from bench.defaults.parts import PARTS, VARIANCE, ArcCosine, ExtendedDensity
-from bnn.priors.evidence.families import Family, FamilyDensity
-from bnn.priors.evidence.laplace import approximated, most_probable
+from bnn.gp.evidence.families import Family, FamilyDensity
+from bnn.gp.evidence.laplace import approximated, most_probable
 
 LARGEST = Family((bnn.Matern52, bnn.Matern32), trend=True, warped=True, mixed=True)
 UNIT = (np.zeros(2), np.ones(2), 1.0)

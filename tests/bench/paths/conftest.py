@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from bench.paths.data import BOUNDS, TRUTHS, Paths, Sets, concentration
-from bnn.paths import Phases, stress_of_phases
+from bnn.paths import PhaseProperties, mean_field_stress
 
 
 def made(rng, n, arrangements):
@@ -10,7 +10,7 @@ def made(rng, n, arrangements):
     low, high = BOUNDS
     X = low + (0.2 + 0.6 * rng.random((n, 4))) * (high - low)
     strain = np.cumsum(rng.normal(0.0, 0.002, (n, 20, 3)), axis=1)
-    mean = 1.1 * stress_of_phases(concentration(X), X, strain, Phases())
+    mean = 1.1 * mean_field_stress(concentration(X), X, strain, PhaseProperties())
     return Paths(X, strain, mean[:, None] + rng.normal(0.0, 3.0, (n, arrangements, 20, 3)))
 
 

@@ -1,4 +1,4 @@
-"""Energy of closed cycles: of laws for which it is known, and of what `PathEnsemble` learns."""
+"""Energy of closed cycles: of laws for which it is known, and of what `StrainPathEnsemble` learns."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from bench.paths import data
 from bench.paths.energy import AMPLITUDES, PRELOAD, cycled, cycles, gains
 from bench.paths.estimators import fitted
 from bench.paths.study import drawn
-from bnn.paths import PointBank
+from bnn.paths import MaterialPointBasis
 
 ENDS = np.array([[0.003, -0.001, 0.002], [0.0, 0.0, 0.004]])
 ABOUT = np.array([[0.02, 0.0, 0.0], [0.0, 0.01, 0.01]])
@@ -38,7 +38,7 @@ def test_mean_fields_which_are_plasticity_never_gain(preload):
     rng = np.random.default_rng(0)
     X = rng.uniform(*data.BOUNDS, (30, 4))
     ends, middles = rng.standard_normal((2, 30, 3))
-    bank = PointBank(data.concentration, data.BOUNDS, n_points=1)
+    bank = MaterialPointBasis(data.concentration, data.BOUNDS, n_points=1)
     for amplitude in AMPLITUDES:
         strain, first = cycles(0.5 * amplitude * ends, 0.5 * preload * middles)
         assert (gains(bank.features(X, strain).mean_fields[None], strain, first) == 0.0).all()

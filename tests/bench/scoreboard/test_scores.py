@@ -14,10 +14,10 @@ def test_scores_of_the_composite_are_those_of_the_exact_posterior():
     X = rng.uniform(-1, 1, (20, 4))
     y = rng.normal(size=(20, 5))
     noise = np.linspace(0.1, 0.5, 5)
-    model = bnn.ExactPosterior(bnn.GaussianProcessPrior(n_outputs=5), noise=noise).fit(X, y)
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(n_outputs=5), noise=noise).fit(X, y)
     X = rng.uniform(-1, 1, (8, 4))
     y = rng.normal(size=(8, 5))
-    mean, std = model.predict(X, return_std=True, total=True)
+    mean, std = model.predict(X, return_std=True, include_noise=True)
     split = Split({}, y, 1.0, LOG_UNITS, "")
     # Of several outputs a density of its own does not count.
     row = scores(split, {"mean": mean, "std": std, "fit": 1.0, "predict": 2.0, "elppd": 9.0})

@@ -14,7 +14,7 @@ from bnn.acquisition import campaign_file
 
 BOUNDS = [[0.0, 2.0], [-1.0, 1.0]]
 PRIOR = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, (0.8, 0.8)), 2)
-MODEL = bnn.ExactPosterior(PRIOR, noise=0.05)
+MODEL = bnn.GPRegressor(PRIOR, noise=0.05)
 
 
 def simulate(X):
@@ -22,7 +22,7 @@ def simulate(X):
 
 
 def made(path, **options):
-    return bnn.Campaign(path, BOUNDS, MODEL, **{"start": 5, "batch": 3} | options)
+    return bnn.Campaign(path, BOUNDS, MODEL, **{"n_initial": 5, "batch_size": 3} | options)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_each_round_is_what_choose_takes_from_a_hypercube(file):
     assert campaign.round == 1
     model = MODEL.fit(first, simulate(first))
     candidates = campaign._hypercube(500, 5)
-    rows, variances = bnn.choose(model, candidates, 3)
+    rows, variances = bnn.select_runs(model, candidates, 3)
     np.testing.assert_array_equal(second, candidates[rows])
     np.testing.assert_array_equal(campaign.deviations[5:], np.sqrt(variances[1:]))
     assert np.isnan(campaign.deviations[:5]).all()
@@ -60,7 +60,7 @@ def test_one_that_is_loaded_after_every_step_asks_for_the_same(tmp_path):
         np.testing.assert_array_equal(made(pieces).ask()[-1:], x)
         made(pieces).tell(x, simulate(x))
     assert json.loads(pieces.read_text()) == json.loads((tmp_path / "whole.json").read_text())
-    loaded = bnn.Campaign.load(pieces, MODEL, batch=3)
+    loaded = bnn.Campaign.load(pieces, MODEL, batch_size=3)
     np.testing.assert_array_equal(loaded.y, simulate(loaded.X))
     np.testing.assert_array_equal(loaded.ask(), whole.ask())
 
@@ -96,7 +96,7 @@ def test_a_run_that_failed_is_not_asked_for_again_and_no_datum(file):
 
 
 def test_it_stops_where_no_run_is_worth_it_and_when_it_is_told_to(file, tmp_path):
-    campaign = made(file, options={"least_gain": 0.9})
+    campaign = made(file, select_options={"min_gain": 0.9})
     X = campaign.ask()
     campaign.tell(X, simulate(X))
     assert campaign.ask().shape == (0, 2)
@@ -112,7 +112,9 @@ def test_it_stops_where_no_run_is_worth_it_and_when_it_is_told_to(file, tmp_path
 
 def test_costs_are_a_function_of_the_inputs_and_a_first_round_can_be_given(file):
     start = np.random.default_rng(0).uniform(0.0, 1.0, (4, 2))
-    campaign = made(file, start=start, options={"costs": lambda X: np.exp(5.0 * X[:, 0])})
+    campaign = made(
+        file, n_initial=start, select_options={"costs": lambda X: np.exp(5.0 * X[:, 0])}
+    )
     np.testing.assert_array_equal(campaign.ask(), start)
     campaign.tell(start, simulate(start))
     assert np.all(campaign.ask()[:, 0] < 1.0)  # the dear half of the box is left out
@@ -125,14 +127,17 @@ def test_costs_are_a_function_of_the_inputs_and_a_first_round_can_be_given(file)
         (lambda c: c.tell(c.ask(), np.zeros(3)), r"y has shape \(3,\): must be \(5,\)"),
         (lambda c: c.tell(c.ask(), np.full((5, 2), np.inf)), "y: must be finite"),
         (lambda c: c.tell(c.ask(), np.full((5, 2), 1e200)), r"y: .* at most 1e\+100 in size"),
-        (lambda c: made(c.path, batch=0), "batch = 0: must be an integer >= 1"),
+        (lambda c: made(c.path, batch_size=0), "batch = 0: must be an integer >= 1"),
         (lambda c: bnn.Campaign(c.path, [(0.0, 1.0)]), "bounds = .*: the campaign in .* has"),
         (lambda c: bnn.Campaign(c.path.with_name("b"), [0.0, 1.0]), "bounds has shape"),
-        (lambda c: made(c.path.with_name("c"), start=[[1.0]]), "start has 1 inputs: must be 2"),
-        (lambda c: made(c.path.with_name("c"), start=[[5.0, 0.0]]), r"start\[0, 0\] = 5: must be"),
+        (lambda c: made(c.path.with_name("c"), n_initial=[[1.0]]), "start has 1 inputs: must be 2"),
+        (
+            lambda c: made(c.path.with_name("c"), n_initial=[[5.0, 0.0]]),
+            r"start\[0, 0\] = 5: must be",
+        ),
         (lambda c: made(c.path, random_state=-1), "random_state = -1"),
         (lambda c: bnn.Campaign(c.path, BOUNDS, []), r"model = \[\]: must be None or an estimator"),
-        (lambda c: bnn.Campaign(c.path, BOUNDS, bnn.ExactPosterior), "model = .*: must be None or"),
+        (lambda c: bnn.Campaign(c.path, BOUNDS, bnn.GPRegressor), "model = .*: must be None or"),
         (lambda _: bnn.Campaign(3, BOUNDS), "path = 3: must be a text or a Path"),
     ],
 )
@@ -253,7 +258,7 @@ def test_scripts_that_use_a_file_and_a_link_to_it_lose_no_results(file, tmp_path
 
 
 def test_threads_that_tell_at_once_lose_no_results(file):
-    X = made(file, start=40).ask()
+    X = made(file, n_initial=40).ask()
 
     def tell(i):
         made(file).tell(X[i : i + 1], simulate(X[i : i + 1]))

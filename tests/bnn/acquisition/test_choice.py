@@ -28,7 +28,7 @@ def integrated_variance(prior, noise, *runs):
     """Of the posterior, refitted with runs of any result, in units of half the ranges."""
     added = np.concatenate([X, *np.reshape(runs, (-1, 1, 2))])
     y = np.concatenate([Y, RNG.normal(size=(len(runs), 2))])
-    std = bnn.ExactPosterior(prior, noise=noise).fit(added, y).predict(REGION, return_std=True)[1]
+    std = bnn.GPRegressor(prior, noise=noise).fit(added, y).predict(REGION, return_std=True)[1]
     return np.mean(std**2 / [1.0, 25.0])
 
 
@@ -39,8 +39,8 @@ def integrated_variance(prior, noise, *runs):
 def test_as_by_refitting_with_every_candidate(prior, noise, replicates):
     """Each choice, two runs pending, and the variance that it leaves."""
     pending = REGION[:2] + 0.1
-    model = bnn.ExactPosterior(prior, noise=noise).fit(X, Y)
-    chosen, variances = bnn.choose(
+    model = bnn.GPRegressor(prior, noise=noise).fit(X, Y)
+    chosen, variances = bnn.select_runs(
         model, CANDIDATES, 4, pending=pending, replicates=replicates, **GIVEN
     )
     done = list(pending)
@@ -72,12 +72,12 @@ def linear(covariance, noise, runs, region):
 def test_a_mixture_and_an_ensemble_as_the_best_linear_prediction(kind, noise):
     points = np.concatenate([CANDIDATES, REGION])
     if kind == "mixture":
-        model = bnn.ExactPosterior(MIXTURE, noise=noise).fit(X, Y)
+        model = bnn.GPRegressor(MIXTURE, noise=noise).fit(X, Y)
         covariance = model.joint_moments(points)[1]
     else:
         model = small(bnn.VanillaEnsemble, noise=noise, n_members=200).fit(X, Y)
         covariance = np.cov(model.sample(points).swapaxes(1, 2).reshape(200, -1).T)
-    chosen, variances = bnn.choose(model, CANDIDATES, 3, **GIVEN)
+    chosen, variances = bnn.select_runs(model, CANDIDATES, 3, **GIVEN)
     region = len(CANDIDATES) + np.arange(len(REGION))
     for k in range(3):
         after = [linear(covariance, noise, [*chosen[:k], c], region) for c in range(9)]
@@ -87,33 +87,33 @@ def test_a_mixture_and_an_ensemble_as_the_best_linear_prediction(kind, noise):
 
 
 def test_defaults_are_the_ranges_of_the_data_and_a_hypercube_by_the_seed():
-    model = bnn.ExactPosterior(OWN, noise=0.1).fit(X, Y)
-    found = [bnn.choose(model, CANDIDATES, 3, random_state=seed)[1] for seed in (0, 0, 1)]
+    model = bnn.GPRegressor(OWN, noise=0.1).fit(X, Y)
+    found = [bnn.select_runs(model, CANDIDATES, 3, random_state=seed)[1] for seed in (0, 0, 1)]
     np.testing.assert_array_equal(found[0], found[1])
     assert np.all(found[0] != found[2])
     ranges = {"output_ranges": np.ptp(Y, axis=0)}
-    np.testing.assert_array_equal(bnn.choose(model, CANDIDATES, 3, **ranges)[1], found[0])
+    np.testing.assert_array_equal(bnn.select_runs(model, CANDIDATES, 3, **ranges)[1], found[0])
 
 
 def test_tables_with_names_are_taken():
     frame = pd.DataFrame(CANDIDATES, columns=["a", "b"])
-    model = bnn.ExactPosterior(OWN, noise=0.1).fit(pd.DataFrame(X, columns=["a", "b"]), Y)
-    assert len(bnn.choose(model, frame, 2, region=frame, pending=frame[:1])[0]) == 2
+    model = bnn.GPRegressor(OWN, noise=0.1).fit(pd.DataFrame(X, columns=["a", "b"]), Y)
+    assert len(bnn.select_runs(model, frame, 2, region=frame, pending=frame[:1])[0]) == 2
 
 
 def test_weights_of_outputs_and_costs_as_by_refitting():
     """Each choice is the largest reduction of the weighted variance for its cost."""
-    model = bnn.ExactPosterior(OWN, noise=[0.2, 0.4]).fit(X, Y)
+    model = bnn.GPRegressor(OWN, noise=[0.2, 0.4]).fit(X, Y)
     weights = np.array([3.0, 1.0])
     costs = np.linspace(1.0, 4.0, len(CANDIDATES))
     asked = {"output_weights": weights, "costs": costs}
-    chosen, variances = bnn.choose(model, CANDIDATES, 3, **asked, **GIVEN)
+    chosen, variances = bnn.select_runs(model, CANDIDATES, 3, **asked, **GIVEN)
     scale = weights / weights.sum() / [1.0, 25.0]
 
     def variance(runs):
         added = np.concatenate([X, CANDIDATES[runs]])
         y = np.concatenate([Y, np.zeros((len(runs), 2))])
-        again = bnn.ExactPosterior(OWN, noise=[0.2, 0.4]).fit(added, y)
+        again = bnn.GPRegressor(OWN, noise=[0.2, 0.4]).fit(added, y)
         return np.mean(again.predict(REGION, return_std=True)[1] ** 2, axis=0) @ scale
 
     assert variances[0] == pytest.approx(variance([]), rel=1e-8)
@@ -122,52 +122,52 @@ def test_weights_of_outputs_and_costs_as_by_refitting():
         gains[chosen[:k]] = -np.inf
         assert row == np.argmax(gains / costs)
         assert variances[k + 1] == pytest.approx(variance(list(chosen[: k + 1])), rel=1e-8)
-    assert set(chosen) != set(bnn.choose(model, CANDIDATES, 3, **GIVEN)[0])
+    assert set(chosen) != set(bnn.select_runs(model, CANDIDATES, 3, **GIVEN)[0])
 
 
 def test_an_output_of_no_weight_does_not_count():
     """As where the other output is the only one, under diagonal noise."""
-    model = bnn.ExactPosterior(OWN, noise=[0.2, 0.4]).fit(X, Y)
-    alone = bnn.ExactPosterior(bnn.GaussianProcessPrior(0.0, OWN.kernels[1]), noise=0.4)
+    model = bnn.GPRegressor(OWN, noise=[0.2, 0.4]).fit(X, Y)
+    alone = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, OWN.kernels[1]), noise=0.4)
     asked = {"output_weights": [0.0, 2.0], "output_ranges": [2.0, 10.0], "region": REGION}
-    found = bnn.choose(model, CANDIDATES, 4, **asked)
+    found = bnn.select_runs(model, CANDIDATES, 4, **asked)
     alone.fit(X, Y[:, 1])
-    expected = bnn.choose(alone, CANDIDATES, 4, region=REGION, output_ranges=[10.0])
+    expected = bnn.select_runs(alone, CANDIDATES, 4, region=REGION, output_ranges=[10.0])
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-6)
 
 
 def test_candidates_are_within_the_limits_with_the_probability():
     """Against the shares of draws from the posterior within the limits."""
-    model = bnn.ExactPosterior(OWN, noise=0.1).fit(X, Y)
+    model = bnn.GPRegressor(OWN, noise=0.1).fit(X, Y)
     points = np.random.default_rng(1).uniform(-1.0, 1.0, (60, 2))
     limits = (None, np.array([0.8, 6.0]))
-    asked = {"limits": limits, "probability": 0.7}
-    chosen, _ = bnn.choose(model, points, 5, **asked)
+    asked = {"output_bounds": limits, "min_feasibility": 0.7}
+    chosen, _ = bnn.select_runs(model, points, 5, **asked)
     draws = model.sample(points, 20_000, random_state=0)
     probable = np.mean(draws < limits[1], axis=0).prod(axis=1)
     assert np.all(probable[chosen] > 0.69)
     assert probable.min() < 0.3
     most = int(np.sum(probable >= 0.7))
     with pytest.raises(ValueError, match=rf"at most {most}, .* candidates within the limits"):
-        bnn.choose(model, points, most + 1, **asked)
+        bnn.select_runs(model, points, most + 1, **asked)
     with pytest.raises(ValueError, match="no candidate is within them"):
-        bnn.choose(model, points, 1, limits=(None, np.array([-100.0, -100.0])))
+        bnn.select_runs(model, points, 1, output_bounds=(None, np.array([-100.0, -100.0])))
 
 
 def test_the_choice_ends_where_a_run_gains_too_little():
-    model = bnn.ExactPosterior(OWN, noise=0.1).fit(X, Y)
-    chosen, variances = bnn.choose(model, CANDIDATES, 9, **GIVEN)
+    model = bnn.GPRegressor(OWN, noise=0.1).fit(X, Y)
+    chosen, variances = bnn.select_runs(model, CANDIDATES, 9, **GIVEN)
     share = -np.diff(variances) / variances[0]
     for least in (0.02, 0.1, 0.9):
         first = int(np.argmax(share < least))
-        fewer, left = bnn.choose(model, CANDIDATES, 9, least_gain=least, **GIVEN)
+        fewer, left = bnn.select_runs(model, CANDIDATES, 9, min_gain=least, **GIVEN)
         np.testing.assert_array_equal(fewer, chosen[:first])
         np.testing.assert_array_equal(left, variances[: first + 1])
     assert len(fewer) == 0
 
 
-MODEL = bnn.ExactPosterior(SHARED, noise=0.1).fit(X, Y)
+MODEL = bnn.GPRegressor(SHARED, noise=0.1).fit(X, Y)
 FEW = small(bnn.VanillaEnsemble, n_members=199).fit(X, Y)
 
 
@@ -185,23 +185,23 @@ FEW = small(bnn.VanillaEnsemble, n_members=199).fit(X, Y)
         ({"output_weights": [1.0, -1.0]}, "output_weights = .*, >= 0, not all 0"),
         ({"costs": np.zeros(9)}, "costs = .*: must be > 0"),
         ({"costs": [1.0]}, r"costs has shape \(1,\): must be \(9,\)"),
-        ({"limits": (1.0, 0.0)}, "limits = .*: low must be below high"),
-        ({"limits": 3.0}, r"limits = 3.0: must be \(low, high\)"),
-        ({"limits": (None, -100.0)}, "no candidate is within them"),
-        ({"probability": 1.5}, "probability = 1.5: must be in"),
-        ({"least_gain": -0.1}, r"least_gain = -0.1: must be in \[0, 1\)"),
+        ({"output_bounds": (1.0, 0.0)}, "limits = .*: low must be below high"),
+        ({"output_bounds": 3.0}, r"limits = 3.0: must be \(low, high\)"),
+        ({"output_bounds": (None, -100.0)}, "no candidate is within them"),
+        ({"min_feasibility": 1.5}, "probability = 1.5: must be in"),
+        ({"min_gain": -0.1}, r"min_gain = -0.1: must be in \[0, 1\)"),
     ],
 )
 def test_a_wrong_argument_is_named(changed, message):
     with pytest.raises(ValueError, match=message):
-        bnn.choose(**{"model": MODEL, "candidates": CANDIDATES, "n": 2} | changed)
+        bnn.select_runs(**{"model": MODEL, "candidates": CANDIDATES, "n": 2} | changed)
 
 
 def test_a_model_without_covariances_between_points_is_refused():
     with pytest.raises(TypeError, match=r"model = GaussianProcessRegressor.*: must be an Exact"):
-        bnn.choose(GaussianProcessRegressor(), CANDIDATES, 2)
+        bnn.select_runs(GaussianProcessRegressor(), CANDIDATES, 2)
     with pytest.raises(NotFittedError):
-        bnn.choose(bnn.ExactPosterior(), CANDIDATES, 2)
+        bnn.select_runs(bnn.GPRegressor(), CANDIDATES, 2)
 
 
 @pytest.mark.slow
@@ -215,11 +215,11 @@ def test_twenty_of_two_thousand_take_about_a_second(noise, estimate):
     candidates = rng.uniform(-1, 1, (2000, 4))
     y = np.sin(inputs @ rng.normal(size=(4, 5))) + 0.1 * rng.standard_normal((50, 5))
     prior = bnn.evidence.fit_prior(inputs, y, noise, estimate=estimate)
-    model = bnn.ExactPosterior(prior, noise=noise).fit(inputs, y)
+    model = bnn.GPRegressor(prior, noise=noise).fit(inputs, y)
     times = []
     for _ in range(3):
         start = time.process_time()
-        bnn.choose(model, candidates, 20)
+        bnn.select_runs(model, candidates, 20)
         times.append(time.process_time() - start)
     print(f"{min(times):.2f} s")
     assert min(times) < 2.0

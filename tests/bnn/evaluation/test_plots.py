@@ -110,7 +110,7 @@ def test_plot_slices_fades_data_by_their_distance_in_the_other_inputs():
 def test_plot_slices_asks_a_model_of_tables_with_their_columns():
     """No warning of scikit-learn's about feature names, which are the labels."""
     table = pd.DataFrame(X, columns=["a [m]", "b [N]"])
-    model = bnn.ExactPosterior(noise=0.1).fit(table, X[:, 0])
+    model = bnn.GPRegressor(noise=0.1).fit(table, X[:, 0])
     figure = plots.plot_slices(model, table, X[:, 0])
     assert [axes.get_xlabel() for axes in figure.axes] == ["a [m]", "b [N]"]
 

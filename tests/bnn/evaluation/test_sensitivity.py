@@ -50,7 +50,7 @@ def test_a_surrogate_of_forty_runs_and_a_table_has_those_of_its_function():
     """Of a sum, 4/5 and 1/5, in bounds of other units."""
     X = np.random.default_rng(0).uniform([0.0, 100.0], [2.0, 300.0], (40, 2))
     frame = pd.DataFrame(X, columns=["a", "b"])
-    model = bnn.ExactPosterior().fit(frame, X[:, 0] + X[:, 1] / 200.0)
+    model = bnn.GPRegressor().fit(frame, X[:, 0] + X[:, 1] / 200.0)
     found = bnn.sensitivity(model, [(0.0, 2.0), (100.0, 300.0)], n=256)
     np.testing.assert_allclose(found.first, [[0.8, 0.2]], atol=0.02)
     np.testing.assert_allclose(found.total, [[0.8, 0.2]], atol=0.02)
@@ -67,7 +67,7 @@ def test_a_surrogate_of_forty_runs_and_a_table_has_those_of_its_function():
     ("changed", "message"),
     [
         ({"n": 100}, "n = 100: must be a power of two"),
-        ({"model": bnn.ExactPosterior(noise=0.1).fit(np.eye(2), [0.0, 1.0])}, r"must be \(2, 2\)"),
+        ({"model": bnn.GPRegressor(noise=0.1).fit(np.eye(2), [0.0, 1.0])}, r"must be \(2, 2\)"),
         ({"n": 1}, "n = 1: must be an integer >= 2"),
         ({"bounds": [(0.0, 1.0, 2.0)]}, r"bounds has shape \(1, 3\): must be \(1, 2\)"),
         ({"bounds": (0.0, 1.0)}, r"bounds has shape \(2,\): must be \(\d, 2\)"),

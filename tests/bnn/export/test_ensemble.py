@@ -84,12 +84,12 @@ def test_moments_gradients_and_members_are_those_of_python(compiled, activation)
 def test_the_total_deviation_and_its_gradient_are_those_of_python(compiled, noise):
     model = fitted("silu")
     model.members_ = replace(model.members_, noise_covariance=noise)
-    mean, std, by_mean, by_std = call(compiled(model, total=True), NEW, 2)
-    moments = model.predict(NEW, return_std=True, total=True)
+    mean, std, by_mean, by_std = call(compiled(model, include_noise=True), NEW, 2)
+    moments = model.predict(NEW, return_std=True, include_noise=True)
     for ours, theirs in zip((mean, std), moments, strict=True):
         agree(ours, theirs)
     for ours, theirs in zip(
-        (by_mean, by_std), model.predict_gradient(NEW, total=True), strict=True
+        (by_mean, by_std), model.predict_gradient(NEW, include_noise=True), strict=True
     ):
         agree(ours, theirs)
 

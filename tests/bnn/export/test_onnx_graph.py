@@ -32,19 +32,21 @@ def test_the_total_deviation_is_that_of_python(tmp_path, noise):
     runtime = pytest.importorskip("onnxruntime", reason="needs the extra onnx")
     model = fitted("silu")
     model.members_ = replace(model.members_, noise_covariance=noise)
-    to_onnx(model, tmp_path / "model.onnx", total=True)
+    to_onnx(model, tmp_path / "model.onnx", include_noise=True)
     session = runtime.InferenceSession(tmp_path / "model.onnx")
     found = session.run(["mean", "std"], {"x": NEW})
-    for ours, theirs in zip(found, model.predict(NEW, return_std=True, total=True), strict=True):
+    for ours, theirs in zip(
+        found, model.predict(NEW, return_std=True, include_noise=True), strict=True
+    ):
         agree(ours, theirs)
 
 
 def test_what_no_graph_can_hold_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="activation = 'gelu': ONNX Runtime computes leaky_relu"):
         to_onnx(fitted("gelu"), tmp_path / "model.onnx")
-    words = "^model is an instance of ExactPosterior: must be an ensemble, or be written by to_c$"
+    words = "^model is an instance of GPRegressor: must be an ensemble, or be written by to_c$"
     with pytest.raises(TypeError, match=words):
-        to_onnx(bnn.ExactPosterior().fit(np.eye(2), np.arange(2.0)), tmp_path / "model.onnx")
+        to_onnx(bnn.GPRegressor().fit(np.eye(2), np.arange(2.0)), tmp_path / "model.onnx")
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install '.\[onnx\]' in the checkout"):
         to_onnx(fitted("tanh"), tmp_path / "model.onnx")

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
 from bnn.export import path_to_c
-from bnn.paths import PathEnsemble, PathScatter, PointBank
+from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
 from tests.bnn.concentration import concentration
 from tests.bnn.export.conftest import FLAGS
 
@@ -31,11 +31,13 @@ def walk(steps, size=0.001, seed=0):
 
 def fitted(n_points=5, n_members=4):
     """An ensemble that learnt from stress which mean fields do not say."""
-    bank = PointBank(concentration, BOUNDS, n_points=n_points)
+    bank = MaterialPointBasis(concentration, BOUNDS, n_points=n_points)
     X = np.random.default_rng(1).uniform(BOUNDS[0] + 0.1, BOUNDS[1], (6, 4))
     strain = np.stack([walk(30, seed=i) for i in range(6)])
     stress = 1.1 * bank.features(X, strain).mean_fields
-    return PathEnsemble(bank, SCATTER, n_members=n_members, random_state=0).fit(X, strain, stress)
+    return StrainPathEnsemble(bank, SCATTER, n_members=n_members, random_state=0).fit(
+        X, strain, stress
+    )
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +227,7 @@ def test_other_models_and_such_that_are_not_fitted_are_refused(tmp_path, model):
     with pytest.raises(TypeError, match="instance of LinearRegression: must be a bnn"):
         path_to_c(LinearRegression(), tmp_path / "model.c", CELL)
     with pytest.raises(NotFittedError, match="not fitted: call fit first"):
-        path_to_c(PathEnsemble(model.bank, SCATTER), tmp_path / "model.c", CELL)
+        path_to_c(StrainPathEnsemble(model.bank, SCATTER), tmp_path / "model.c", CELL)
 
 
 @pytest.mark.parametrize("name", ["x", "K_", "step", "EXP", "surrogate_members", "a" * 300])
@@ -241,7 +243,7 @@ def test_odd_names_compile_in_c_and_in_cpp(tmp_path, model, name, compiler):
 
 def test_size_and_time_of_a_file_of_the_default_bank(compiled, tmp_path):
     """Print what docs/bnn.md says, and assert the size."""
-    cell = compiled(fitted(n_points=PointBank.n_points, n_members=20))
+    cell = compiled(fitted(n_points=MaterialPointBasis.n_points, n_members=20))
     size = (tmp_path / "model.c").stat().st_size
     strain = walk(1000)
     stress = np.empty(3)

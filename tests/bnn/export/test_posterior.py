@@ -53,7 +53,7 @@ def test_a_kind_of_kernel_without_a_formula_in_c_gives_no_numbers(compiled, monk
     monkeypatch.setattr(posterior, "NAMES", (*posterior.NAMES, "Wendland"))
     monkeypatch.setattr(posterior, "KINDS", [*KINDS, OwnStationary])
     prior = bnn.GaussianProcessPrior(0.0, OwnStationary(1.5, (0.8, 90.0)))
-    library = compiled(bnn.ExactPosterior(prior, noise=0.3).fit(X, Y[:, 0]))
+    library = compiled(bnn.GPRegressor(prior, noise=0.3).fit(X, Y[:, 0]))
     assert library.surrogate_init() != 0
 
 
@@ -144,7 +144,7 @@ def agrees_with_the_textbook(found, components, shares, noise, points=NEW):
 @pytest.mark.parametrize("kernel", [*STATIONARY, WIDE, ENDING], ids=lambda k: type(k).__name__)
 def test_every_kernel_is_that_of_the_textbook_and_of_python(compiled, kernel):
     prior = bnn.GaussianProcessPrior(MEAN, [kernel, 1e4 * kernel], 2)
-    model = bnn.ExactPosterior(prior, noise=[0.3, 20.0]).fit(X, Y)
+    model = bnn.GPRegressor(prior, noise=[0.3, 20.0]).fit(X, Y)
     found = call(compiled(model), NEW, 2)
     for values, wanted in zip(found[:2], model.predict(NEW, return_std=True), strict=True):
         np.testing.assert_allclose(values, wanted, rtol=1e-12 if kernel is not WIDE else 1e-10)
@@ -159,7 +159,7 @@ def test_a_mixture_with_a_wide_trend_is_the_textbook_s_though_python_rounds(comp
     ]
     noise = bnn.HeteroscedasticNoise(np.array([[-1.0, 3.0], [0.2, 0.1], [0.001, 0.0]]))
     mixture = bnn.MixturePrior(priors, [[0.3, 0.6], [0.7, 0.4]])
-    model = bnn.ExactPosterior(mixture, noise=noise).fit(X, Y)
+    model = bnn.GPRegressor(mixture, noise=noise).fit(X, Y)
     found = call(compiled(model), NEW, 2)
     for values, wanted in zip(found[:2], model.predict(NEW, return_std=True), strict=True):
         np.testing.assert_allclose(values, wanted, rtol=1e-8)
@@ -185,7 +185,7 @@ def test_warped_sums_beside_other_kernels_are_the_textbook_s(compiled):
     ]
     priors = [bnn.GaussianProcessPrior(MEAN, kernels, 2) for kernels in components]
     mixture = bnn.MixturePrior(priors, [[0.3, 0.5], [0.3, 0.2], [0.4, 0.3]])
-    model = bnn.ExactPosterior(mixture, noise=[0.3, 20.0]).fit(X, Y)
+    model = bnn.GPRegressor(mixture, noise=[0.3, 20.0]).fit(X, Y)
     points = np.array([[0.3, 310.0], [-1.0, 400.0], [1.0, 200.0], [1.4, 150.0]])
     found = call(compiled(model), points, 2)
     variances = np.tile([0.09, 400.0], (len(X), 1))
@@ -215,20 +215,20 @@ def test_warped_kernels_of_some_inputs_are_those_of_python(compiled, n_in, mixed
     ]
     slopes = 0.05 * rng.normal(size=(n_in + 1, 3))
     noise = bnn.HeteroscedasticNoise(np.vstack([[-1.0, -2.0, -1.0], slopes]))
-    model = bnn.ExactPosterior(bnn.MixturePrior(priors, [0.4, 0.6]), noise=noise).fit(data, y)
+    model = bnn.GPRegressor(bnn.MixturePrior(priors, [0.4, 0.6]), noise=noise).fit(data, y)
     inside = rng.uniform(-1.0, 4.0, (3, n_in + 1))
     points = np.vstack([inside, data.min(axis=0), data.max(axis=0), data[:2] + 5.0, inside - 9.0])
     for total in (False, True):
         name = f"with_total_{total}"
-        found = call(compiled(model, total=total, name=name), points, 3, name)
+        found = call(compiled(model, include_noise=total, name=name), points, 3, name)
         agrees_with_python(found, model, points, total, 1e-9)
 
 
 def agrees_with_python(found, model, points, total, tolerance):
     """Moments and gradients, relative to the largest of each output and input."""
-    moments = model.predict(points, return_std=True, total=total)
+    moments = model.predict(points, return_std=True, include_noise=total)
     for ours, theirs in zip(
-        found, [*moments, *model.predict_gradient(points, total=total)], strict=True
+        found, [*moments, *model.predict_gradient(points, include_noise=total)], strict=True
     ):
         wanted = theirs.reshape(ours.shape)
         scale = np.abs(wanted).max(axis=0)
@@ -237,13 +237,13 @@ def agrees_with_python(found, model, points, total, tolerance):
 
 @pytest.mark.usefixtures("few_draws")
 def test_one_output_with_nothing_set_is_that_of_python(compiled):
-    """Prior and noise by evidence.fit_mixture, the default of ExactPosterior."""
+    """Prior and noise by evidence.fit_kernel_average, the default of GPRegressor."""
     table = fe_data.load_table(ROOT / "fe_data/datasets/train_uniform.csv")
-    model = bnn.ExactPosterior().fit(table.inputs[:30], table.outputs[:30, 0])
+    model = bnn.GPRegressor().fit(table.inputs[:30], table.outputs[:30, 0])
     kernels = [each.kernels[0] for each in model.prior_.components]
     assert any(isinstance(kernel, bnn.Warped) for kernel in kernels)
     points = table.inputs[:50] * 1.1
-    found = call(compiled(model, total=True), points, 1)
+    found = call(compiled(model, include_noise=True), points, 1)
     agrees_with_python(found, model, points, True, 1e-8)
 
 
@@ -252,7 +252,7 @@ def test_one_output_with_nothing_set_is_that_of_python(compiled):
 def test_what_is_found_with_nothing_set_fits(compiled, tmp_path, n_data):
     """Five outputs; a mixture of sums, warped or not, and noise by input."""
     table = fe_data.load_table(ROOT / "fe_data/datasets/train_uniform.csv")
-    model = bnn.ExactPosterior().fit(table.inputs[:n_data], table.outputs[:n_data])
+    model = bnn.GPRegressor().fit(table.inputs[:n_data], table.outputs[:n_data])
     library = compiled(model)
     points = table.inputs[:50] * 1.05
     found = call(library, points, 5)
@@ -280,7 +280,7 @@ def test_the_prior_by_evidence_of_a_hundred_cells_fits(compiled, tmp_path, estim
     y = table.outputs
     noise = 0.05 * y.std(axis=0)
     prior = bnn.evidence.fit_prior(X, y, noise, restarts=0, estimate=estimate)
-    model = bnn.ExactPosterior(prior, noise=bnn.StudentNoise(noise, 5.0)).fit(X, y)
+    model = bnn.GPRegressor(prior, noise=bnn.StudentNoise(noise, 5.0)).fit(X, y)
     library = compiled(model)
     points = X[:50] * 1.05
     found = call(library, points, 5)
@@ -295,7 +295,7 @@ def test_inputs_that_a_kernel_does_not_see_do_not_matter(compiled):
     prior = bnn.GaussianProcessPrior(0.5, kernel, 2, features=[[0], [1]])
     scaled = (X - [0.0, 300.0]) / [1.0, 100.0]
     y = (Y - Y.mean(axis=0)) / Y.std(axis=0)
-    model = bnn.ExactPosterior(prior, noise=0.3).fit(scaled, y)
+    model = bnn.GPRegressor(prior, noise=0.3).fit(scaled, y)
     *moments, slopes, _ = call(compiled(model), scaled + 0.1, 2)
     for values, wanted in zip(moments, model.predict(scaled + 0.1, return_std=True), strict=True):
         np.testing.assert_allclose(values, wanted, rtol=1e-11)
@@ -328,7 +328,7 @@ DERIVED = Derived(BASE.kernel, BASE.low, BASE.width, BASE.warps)
     ],
 )
 def test_what_c_does_not_hold_is_refused_by_its_name(tmp_path, prior, noise, words):
-    model = bnn.ExactPosterior(prior, noise=noise).fit(X, Y)
+    model = bnn.GPRegressor(prior, noise=noise).fit(X, Y)
     with pytest.raises(ValueError, match=words):
         to_c(model, tmp_path / "model.c")
 
@@ -340,11 +340,11 @@ def test_the_total_deviation_and_its_gradient_are_those_of_python(compiled, kind
     noises = {"constant": [0.1, 5.0], "by input": by_input, "within": within}
     noise = noises.get(kind) or bnn.StudentNoise([0.1, 5.0], 4.0)
     prior = bnn.GaussianProcessPrior(MEAN, [bnn.RBF(1.5, (0.8, 90.0)), bnn.Matern52(1e3, 200.0)], 2)
-    model = bnn.ExactPosterior(prior, noise=noise).fit(X, Y)
-    found = call(compiled(model, total=True), NEW, 2)
+    model = bnn.GPRegressor(prior, noise=noise).fit(X, Y)
+    found = call(compiled(model, include_noise=True), NEW, 2)
     wanted = [
-        *model.predict(NEW, return_std=True, total=True),
-        *model.predict_gradient(NEW, total=True),
+        *model.predict(NEW, return_std=True, include_noise=True),
+        *model.predict_gradient(NEW, include_noise=True),
     ]
     for ours, theirs in zip(found, wanted, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max())

@@ -9,7 +9,7 @@ import pytest
 
 import bnn
 from bnn.export import to_c
-from bnn.priors.gaussian_process import default_prior
+from bnn.gp.process import default_prior
 from tests.bnn.export.conftest import call
 from tests.bnn.export.test_ensemble import agree
 from tests.bnn.small import small
@@ -30,7 +30,7 @@ def posterior(n_inputs, n_data, n_outputs):
     X = rng.normal(size=(n_data, n_inputs)).round(1)
     y = rng.normal(size=(n_data, n_outputs)).round(1)
     prior = default_prior(bnn.BoundsScaler.fit(X), bnn.BoundsScaler.fit(y))
-    return bnn.ExactPosterior(prior, noise=0.3).fit(X, y)
+    return bnn.GPRegressor(prior, noise=0.3).fit(X, y)
 
 
 def warped_posterior(n_inputs, n_data, n_outputs):
@@ -46,7 +46,7 @@ def warped_posterior(n_inputs, n_data, n_outputs):
     kernel = bnn.Warped(terms, *sizes, mixing)
     prior = bnn.GaussianProcessPrior(0.0, kernel, n_outputs)
     # Many data say little, so that variances are no small differences of large numbers.
-    return bnn.ExactPosterior(prior, noise=1.0).fit(X, y)
+    return bnn.GPRegressor(prior, noise=1.0).fit(X, y)
 
 
 @pytest.fixture

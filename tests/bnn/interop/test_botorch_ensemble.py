@@ -113,7 +113,7 @@ def test_it_agrees_with_choose_on_the_best_candidate_and_is_optimised_from_there
 
     model = fitted(y=Y[:, 0], noise=0.1)
     candidates = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (40, 2))
-    rows, variances = bnn.choose(model, candidates, 1, region=WANTED, output_ranges=[2.0])
+    rows, variances = bnn.select_runs(model, candidates, 1, region=WANTED, output_ranges=[2.0])
     function = qNegIntegratedPosteriorVariance(botorch_model(model), torch.as_tensor(WANTED))
     values = function(torch.as_tensor(candidates[:, None]))
     assert int(values.argmax()) == rows[0]
@@ -125,8 +125,8 @@ def test_it_agrees_with_choose_on_the_best_candidate_and_is_optimised_from_there
 
 @pytest.mark.slow
 def test_what_has_no_covariances_and_a_missing_library_are_said(varying, monkeypatch):
-    with pytest.raises(TypeError, match=r"model = ExactPosterior.*: must be an ensemble"):
-        botorch_model(bnn.ExactPosterior().fit(X, Y))
+    with pytest.raises(TypeError, match=r"model = GPRegressor.*: must be an ensemble"):
+        botorch_model(bnn.GPRegressor().fit(X, Y))
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "botorch", None)
         patch.setitem(sys.modules, "botorch.models.ensemble", None)

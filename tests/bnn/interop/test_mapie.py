@@ -11,7 +11,7 @@ RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (24, 1))
 Y = np.sin(3.0 * X[:, 0]) + 0.1 * RNG.standard_normal(24)
 NEW = np.linspace(-1.0, 1.0, 7)[:, None]
-EXACT = bnn.ExactPosterior(bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5)), noise=0.1)
+EXACT = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5)), noise=0.1)
 SMALL = small(bnn.VanillaEnsemble)
 
 

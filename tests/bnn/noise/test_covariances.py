@@ -64,7 +64,7 @@ def test_data_that_are_all_noise_are_rarely_said_to_have_less(n):
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize(
     "make",
-    [bnn.VanillaEnsemble, bnn.AnchoredEnsemble, bnn.FunctionAnchoredEnsemble, bnn.ExactPosterior],
+    [bnn.VanillaEnsemble, bnn.AnchoredEnsemble, bnn.FunctionAnchoredEnsemble, bnn.GPRegressor],
 )
 def test_noise_beyond_the_scatter_of_the_data_is_pointed_out(make):
     model = small(make)

@@ -10,10 +10,10 @@ from scipy.stats import chi2, multivariate_normal, norm
 
 import bnn
 from bnn import HeteroscedasticNoise, metrics
-from bnn.estimators.members import data_gradient
+from bnn.ensembles.members import data_gradient
+from bnn.ensembles.weight_priors import IsotropicGaussian
+from bnn.gp.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
 from bnn.noise import replicate_covariance, resample
-from bnn.priors.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
-from bnn.weight_priors import IsotropicGaussian
 from tests.bnn.closed_forms import assert_covariance
 from tests.bnn.small import small
 
@@ -88,16 +88,18 @@ def test_no_slopes_are_the_constant_noise(networks):
     prior = bnn.GaussianProcessPrior(0.0, KERNELS, 2)
     shared = bnn.GaussianProcessPrior(0.0, KERNELS[0], 2)
     priors = prior, bnn.MixturePrior([prior, shared], [0.5, 0.5])
-    loose = bnn.FunctionAnchoring(points=20, tolerance=1e9)
+    loose = bnn.FunctionAnchoring(n_points=20, tol=1e9)
     results = []
     for noise in (SAME, CONSTANT):
-        models = [bnn.ExactPosterior(each, noise=noise).fit(X, Y) for each in priors]
-        found = [model.predict(X_NEW, return_cov=True, total=True)[1] for model in models]
+        models = [bnn.GPRegressor(each, noise=noise).fit(X, Y) for each in priors]
+        found = [model.predict(X_NEW, return_cov=True, include_noise=True)[1] for model in models]
         found += [model.elppd(X_NEW, Y[:5]) for model in models]
         options = {"noise": noise, "random_state": 0}
-        found.append(bnn.anchor_functions(networks, X, Y, anchoring=loose, **options).targets)
+        found.append(
+            bnn.train_function_anchored(networks, X, Y, anchoring=loose, **options).targets
+        )
         newton = bnn.Anchoring("isotropic", optimiser="gauss_newton", resampling="likelihood")
-        found.append(bnn.anchor(networks, X, Y, anchoring=newton, **options).weights)
+        found.append(bnn.train_anchored(networks, X, Y, anchoring=newton, **options).weights)
         results.append(found)
     for ours, constant in zip(*results, strict=True):
         np.testing.assert_allclose(ours, constant, rtol=1e-12, atol=1e-12)
@@ -107,7 +109,7 @@ def test_no_slopes_are_the_constant_noise(networks):
 def test_a_linear_network_arrives_at_weighted_least_squares(networks, optimiser):
     """The optimum of Algorithm 2 for each member, by the normal equations."""
     settings = bnn.TrainingSettings(epochs=6000, batch_size=None, learning_rate=3e-3)
-    members = bnn.anchor(
+    members = bnn.train_anchored(
         networks,
         X,
         Y,
@@ -164,12 +166,12 @@ def test_members_in_function_space_are_conditioned_on_the_noise():
     model = small(bnn.FunctionAnchoredEnsemble, prior, noise=NOISE, **many)
     model.set_params(scaling=bnn.Scaling((-1, 1), (-1, 1))).fit(X, Y)
     targets = model.members_.targets[:, :14]
-    exact = bnn.ExactPosterior(prior, noise=NOISE).fit(X, Y)
+    exact = bnn.GPRegressor(prior, noise=NOISE).fit(X, Y)
     mean, std = exact.predict(X, return_std=True)
     np.testing.assert_allclose(targets.mean(axis=0), mean, atol=1e-5)
     assert np.mean(targets.std(axis=0) / std) == pytest.approx(1.0, abs=0.05)
     _, epistemic = model.predict(X_NEW, return_cov=True)
-    _, total = model.predict(X_NEW, return_cov=True, total=True)
+    _, total = model.predict(X_NEW, return_cov=True, include_noise=True)
     np.testing.assert_allclose(total - epistemic, written_out(NOISE, X_NEW), atol=1e-12)
 
 
@@ -184,7 +186,7 @@ def test_the_search_for_a_prior_knows_the_noise_of_each_point():
 
     def evidence(variance, lengthscale):
         prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(variance, tuple(lengthscale)))
-        return bnn.ExactPosterior(prior, noise=noise).fit(points, y).log_evidence()
+        return bnn.GPRegressor(prior, noise=noise).fit(points, y).log_evidence()
 
     largest = evidence(best.variance, best.lengthscale)
     lengths = np.array(best.lengthscale)
@@ -211,7 +213,7 @@ def test_noise_is_told_without_replicates():
     evidences = []
     for each in (found, fit_noise(points, y, restarts=0)):
         prior = fit_prior(points, y, each, estimate="maximum", restarts=0)
-        evidences.append(bnn.ExactPosterior(prior, noise=each).fit(points, y).log_evidence())
+        evidences.append(bnn.GPRegressor(prior, noise=each).fit(points, y).log_evidence())
     assert evidences[0] > evidences[1] + 20.0
 
 
@@ -224,8 +226,8 @@ def test_few_data_are_not_taken_for_free_of_noise():
     y = f + 0.1 * np.exp(points[:, :1]) * rng.standard_normal(f.shape)
     noise = fit_heteroscedastic_noise(points[:25], y[:25], restarts=0)
     prior = fit_prior(points[:25], y[:25], noise, restarts=0)
-    model = bnn.ExactPosterior(prior, noise=noise).fit(points[:25], y[:25])
-    mean, std = model.predict(points[25:], return_std=True, total=True)
+    model = bnn.GPRegressor(prior, noise=noise).fit(points[:25], y[:25])
+    mean, std = model.predict(points[25:], return_std=True, include_noise=True)
     assert np.mean(np.abs(y[25:] - mean) < 2.0 * std) > 0.78
     assert model.elppd(points[25:], y[25:]) > 0.0
 
@@ -248,7 +250,7 @@ def coverage_of_f(n_in, n, slopes, seed):
     covered = []
     for noise in (fit_heteroscedastic_noise(seen, y, restarts=0), fit_noise(seen, y), true):
         prior = fit_prior(seen, y, noise, restarts=0)
-        model = bnn.ExactPosterior(prior, noise=noise).fit(seen, y)
+        model = bnn.GPRegressor(prior, noise=noise).fit(seen, y)
         mean, std = model.predict(points[n:], return_std=True)
         covered.append(np.mean(np.abs(f[n:] - mean) < 1.96 * std))
     return covered
@@ -285,14 +287,14 @@ def test_far_from_the_data_f_needs_no_noise(n_out):
     vanilla = bnn.VanillaEnsemble(
         noise=noise, n_members=2, network=bnn.Architecture((3,)), training=once
     )
-    exact = bnn.ExactPosterior(prior, noise=noise).fit(X, Y[:, :n_out])
+    exact = bnn.GPRegressor(prior, noise=noise).fit(X, Y[:, :n_out])
     mean, std = exact.predict(far, return_std=True)
     np.testing.assert_allclose(mean, 0.5, atol=1e-12)
     np.testing.assert_allclose(std, np.sqrt(0.7), rtol=1e-9)
     for model in (exact, vanilla.fit(X, Y[:, :n_out])):
         _, covariance = model.predict(far, return_cov=True)
         assert covariance.shape == (14, n_out, n_out)
-        _, total = model.predict(far, return_std=True, total=True)
+        _, total = model.predict(far, return_std=True, include_noise=True)
         assert np.all(np.isfinite(total))
         assert total.max() == pytest.approx(1e50)
 
@@ -311,7 +313,7 @@ def estimates(inputs):
     yield "replicates", HeteroscedasticNoise.from_replicates(repeated, drawn(repeated), groups)
     y = drawn(inputs)
     yield "evidence", fit_heteroscedastic_noise(inputs, y, restarts=0)
-    yield "families", bnn.evidence.fit_mixture(inputs, y, tails=False)[1]
+    yield "families", bnn.evidence.fit_kernel_average(inputs, y, tails=False)[1]
 
 
 def test_beyond_the_data_the_noise_is_that_of_their_nearest_edge():
@@ -402,7 +404,7 @@ def test_scores_take_the_noise_at_each_point():
         (lambda: NOISE(X[:, :1]), "X has 1 inputs: the noise has 2"),
         (lambda: replace(NOISE, bounds=([0, 1], [1, 0])), "low at most high"),
         (lambda: replace(NOISE, bounds=([0], [1])), "bounds = .* of 2 inputs"),
-        (lambda: bnn.ExactPosterior(noise=NOISE).fit(X, Y[:, 0]), "noise of 2 inputs"),
+        (lambda: bnn.GPRegressor(noise=NOISE).fit(X, Y[:, 0]), "noise of 2 inputs"),
         (lambda: bnn.VanillaEnsemble(noise=NOISE).fit(X[:, :1], Y), "must be of 1 inputs and 2"),
         (lambda: HeteroscedasticNoise.from_replicates(X, Y, np.zeros(14)), "equal in a group"),
         (

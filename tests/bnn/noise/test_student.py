@@ -38,11 +38,11 @@ def test_regression_with_gross_outliers_is_that_of_largest_t_likelihood():
 
     best = minimize(lost, [0.0, 0.0], method="BFGS").x
     prior = bnn.GaussianProcessPrior(0.0, bnn.Linear((1e4,), 1e4))
-    heavy = bnn.ExactPosterior(prior, noise=noise).fit(points, y)
+    heavy = bnn.GPRegressor(prior, noise=noise).fit(points, y)
     found, std = heavy.predict([[0.0], [1.0]], return_std=True)
     np.testing.assert_allclose(found, [best[0], best.sum()], atol=0.05 * std.min())
     np.testing.assert_allclose(found, [1.0, 3.0], atol=3.0 * std.max())
-    gaussian = bnn.ExactPosterior(prior, noise=0.2).fit(points, y)
+    gaussian = bnn.GPRegressor(prior, noise=0.2).fit(points, y)
     assert gaussian.predict([[0.0]])[0] > 1.0 + 10.0 * std[0]
     assert set(np.argsort(heavy.factors_)[:10]) == set(np.flatnonzero(y - 2 * points[:, 0] > 2.5))
 
@@ -52,7 +52,7 @@ def test_posterior_and_bound_of_a_constant_beside_quadrature():
     """12 data of which one is far away: moments, evidence and predictive density by SciPy."""
     y = np.append(np.random.default_rng(1).normal(0.5, 0.3, 11), 4.0)
     prior = bnn.GaussianProcessPrior(0.0, CONSTANT)
-    model = bnn.ExactPosterior(prior, noise=StudentNoise(0.5, 4.0)).fit(np.zeros((12, 1)), y)
+    model = bnn.GPRegressor(prior, noise=StudentNoise(0.5, 4.0)).fit(np.zeros((12, 1)), y)
     scale = 0.5 / np.sqrt(2.0)
 
     def density(a):
@@ -80,7 +80,7 @@ def test_posterior_and_bound_of_a_constant_beside_quadrature():
 def test_the_predictive_density_is_joint_over_the_outputs(noise):
     """By Gauss-Hermite quadrature over f of both outputs."""
     prior = bnn.GaussianProcessPrior(0.0, KERNELS, 2)
-    model = bnn.ExactPosterior(prior, noise=StudentNoise(noise, 3.5)).fit(X, Y)
+    model = bnn.GPRegressor(prior, noise=StudentNoise(noise, 3.5)).fit(X, Y)
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     grid = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
     logs = np.log(np.outer(weights, weights).ravel() / (2 * np.pi))
@@ -93,7 +93,7 @@ def test_the_predictive_density_is_joint_over_the_outputs(noise):
         each = multivariate_t(np.zeros(2), S * 1.5 / 3.5, df=3.5).logpdf(y - f)
         expected += logsumexp(logs + each)
     assert model.elppd(X_NEW, truth) == pytest.approx(expected, abs=1e-3)
-    total = model.predict(X_NEW, return_cov=True, total=True)[1]
+    total = model.predict(X_NEW, return_cov=True, include_noise=True)[1]
     np.testing.assert_allclose(total - covariance, covariances, atol=1e-12)
 
 
@@ -107,10 +107,10 @@ def test_where_the_function_is_known_the_bound_is_the_likelihood_and_its_best_fr
         scale = FULL * (1.0 - 2.0 / freedom)
         return multivariate_t([0, 0], scale, df=freedom).logpdf(y).sum()
 
-    model = bnn.ExactPosterior(prior, noise=StudentNoise(FULL, 5.0)).fit(points, y)
+    model = bnn.GPRegressor(prior, noise=StudentNoise(FULL, 5.0)).fit(points, y)
     assert model.log_evidence() == pytest.approx(likelihood(5.0), abs=1e-4)
     best = minimize_scalar(lambda v: -likelihood(v), bounds=(2.01, 50.0), method="bounded").x
-    model = bnn.ExactPosterior(prior, noise=StudentNoise(FULL)).fit(points, y)
+    model = bnn.GPRegressor(prior, noise=StudentNoise(FULL)).fit(points, y)
     assert model.noise_.freedom == pytest.approx(best, rel=0.05)
 
 
@@ -121,16 +121,14 @@ def test_many_degrees_of_freedom_are_gaussian_noise_and_a_mixture_of_one_is_it(n
     results = []
     for prior in (process, mixture):
         for each in (noise, StudentNoise(noise, np.inf), StudentNoise(noise, 1e6)):
-            model = bnn.ExactPosterior(prior, noise=each).fit(X, Y)
-            moments = model.predict(X_NEW, return_cov=True, total=True)
+            model = bnn.GPRegressor(prior, noise=each).fit(X, Y)
+            moments = model.predict(X_NEW, return_cov=True, include_noise=True)
             results.append([*moments, model.elppd(X_NEW, Y[:5]), model.log_evidence()])
             for found, expected in zip(results[-1], results[0], strict=True):
                 np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
         for found, expected in zip(results[-2], results[-3], strict=True):
             np.testing.assert_array_equal(found, expected)
-    heavy = [
-        bnn.ExactPosterior(prior, noise=StudentNoise(noise, 4.0)) for prior in (process, mixture)
-    ]
+    heavy = [bnn.GPRegressor(prior, noise=StudentNoise(noise, 4.0)) for prior in (process, mixture)]
     for found, expected in zip(
         *(model.fit(X, Y).predict(X_NEW, True) for model in heavy), strict=True
     ):
@@ -150,7 +148,7 @@ def test_a_prior_is_found_beside_outliers():
 
     def error(noise, values, rows):
         prior = bnn.evidence.fit_prior(points[rows], values[rows], noise, restarts=0)
-        model = bnn.ExactPosterior(prior, noise=noise).fit(points[rows], values[rows])
+        model = bnn.GPRegressor(prior, noise=noise).fit(points[rows], values[rows])
         return metrics.rmse(truth, model.predict(points)), model
 
     without, _ = error(0.05, y, good)
@@ -182,11 +180,11 @@ def test_the_prior_does_not_bend_to_outliers(outliers, seed):
     evidence = []
     for rows in (np.arange(30), good):
         prior = bnn.evidence.fit_prior(points[rows], y[rows], noise, restarts=0, estimate="maximum")
-        model = bnn.ExactPosterior(prior, noise=noise).fit(points, y)
+        model = bnn.GPRegressor(prior, noise=noise).fit(points, y)
         evidence.append(model.log_evidence())
     assert evidence[0] > evidence[1] - 2.0
     average = bnn.evidence.fit_prior(points, y, noise, restarts=0)
-    found = bnn.ExactPosterior(average, noise=noise).fit(points, y)
+    found = bnn.GPRegressor(average, noise=noise).fit(points, y)
     assert found.factors_[outliers].max() < 0.05
     assert metrics.rmse(f, found.predict(points)) < 0.1
 
@@ -202,7 +200,7 @@ def test_the_average_does_not_bend_to_three_outliers(seed):
     y[outliers] += 3.0 * (np.array([1.0, 1.0, -1.0]) if seed == 102 else rng.choice([-1, 1], 3))
     noise = StudentNoise(0.1)
     average = bnn.evidence.fit_prior(points, y, noise, restarts=0)
-    found = bnn.ExactPosterior(average, noise=noise).fit(points, y)
+    found = bnn.GPRegressor(average, noise=noise).fit(points, y)
     assert found.factors_[outliers].max() < 0.01
     assert metrics.rmse(f, found.predict(points)) < 0.1
 
@@ -222,7 +220,7 @@ def test_the_posterior_is_as_much_too_narrow_as_is_said():
             scale = 0.2**2 * (1.0 - 2.0 / freedom)
             f = L @ rng.standard_normal(30)
             y = f + np.sqrt(scale) * rng.standard_t(freedom, 30)
-            model = bnn.ExactPosterior(prior, noise=StudentNoise(0.2, freedom)).fit(points, y)
+            model = bnn.GPRegressor(prior, noise=StudentNoise(0.2, freedom)).fit(points, y)
             factors = model.factors_
             means = []
             spreads = []
@@ -269,7 +267,7 @@ def test_ensembles_are_scored_by_the_density_of_students_t():
         (lambda: StudentNoise(np.nan), "noise = nan: standard deviations must be > 0"),
         (lambda: StudentNoise([0.1, np.inf]), "noise = .*: standard deviations must be > 0"),
         (lambda: StudentNoise(-FULL), "noise: the covariance has eigenvalue -"),
-        (lambda: bnn.ExactPosterior(noise=StudentNoise(-1.0)).fit(X, Y[:, 0]), "must be > 0"),
+        (lambda: bnn.GPRegressor(noise=StudentNoise(-1.0)).fit(X, Y[:, 0]), "must be > 0"),
         (lambda: bnn.VanillaEnsemble(noise=StudentNoise(0.1)).fit(X, Y), "StudentNoise is taken"),
         (lambda: metrics.elppd(Y, Y[None], StudentNoise(FULL)), "freedom = None: must be a number"),
         (lambda: metrics.elppd_gaussian(Y, Y, Y, StudentNoise(FULL, 3.0)), "noise = StudentNoise"),
@@ -292,7 +290,7 @@ def test_the_updates_of_the_factors_are_shown_on_a_terminal_up_to_the_last(
     processes = [bnn.GaussianProcessPrior(0.0, KERNELS, 2)] * components
     mixture = bnn.MixturePrior(processes, np.full(components, 1.0 / components))
     prior = processes[0] if components == 1 else mixture
-    bnn.ExactPosterior(prior, noise=StudentNoise(0.1)).fit(X, Y)
+    bnn.GPRegressor(prior, noise=StudentNoise(0.1)).fit(X, Y)
     total = 200 if components == 1 else 400 + 10 * components
     printed = capsys.readouterr().err
     shown = re.findall(rf"precision factors: +\d+%[^\r]*?(\d+)/{total} ", printed)

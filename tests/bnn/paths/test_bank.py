@@ -5,13 +5,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bnn.paths import Phases, PointBank, stress_of_phases
+from bnn.paths import MaterialPointBasis, PhaseProperties, mean_field_stress
 from fe_data import random_walk, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
 BOUNDS = np.array(list(INPUT_BOUNDS.values())).T
 MEAN_FIELDS = partial(strain_concentration, softening=0.1)
-BANK = PointBank(MEAN_FIELDS, BOUNDS, n_points=6)
+BANK = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=6)
 
 
 def cells(n, seed=0):
@@ -21,13 +21,13 @@ def cells(n, seed=0):
 
 def test_the_base_is_the_stress_of_mean_fields():
     X, strain = cells(3)
-    expected = stress_of_phases(MEAN_FIELDS(X), X, strain, Phases())
+    expected = mean_field_stress(MEAN_FIELDS(X), X, strain, PhaseProperties())
     np.testing.assert_allclose(BANK.features(X, strain).mean_fields, expected, atol=1e-8)
 
 
 def test_a_point_without_fluctuation_has_the_deviatoric_stress_of_the_matrix():
     """With fibres that strain as the cell does, and without any in the sum, all is the matrix."""
-    alike = PointBank(
+    alike = MaterialPointBasis(
         lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)),
         BOUNDS,
         n_points=2,
@@ -63,7 +63,7 @@ def test_a_mirrored_path_has_the_mirrored_stress_of_every_feature_but_the_linear
 @pytest.mark.parametrize("first_yield", [1.0, 1.3])
 def test_no_point_yields_before_the_mean_fields_in_any_direction(first_yield):
     """Along rays: a point is elastic while its stress is in proportion to the strain."""
-    bank = PointBank(MEAN_FIELDS, BOUNDS, n_points=30, first_yield=first_yield)
+    bank = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=30, first_yield=first_yield)
     X, _ = cells(40)
     rays = np.random.default_rng(1).standard_normal((40, 1, 3))
     grid = np.linspace(0.0, 0.02, 401)[1:, None]
@@ -78,7 +78,7 @@ def test_no_point_yields_before_the_mean_fields_in_any_direction(first_yield):
 
 def test_the_prior_shrinks_the_stiffness_that_the_weights_give_together_and_nothing_else():
     """Elastic stress by draws of weights, with independent ones and with those of the prior."""
-    bank = PointBank(MEAN_FIELDS, BOUNDS, n_points=30)
+    bank = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=30)
     X, _ = cells(4)
     small = 1e-6 * np.random.default_rng(1).standard_normal((4, 1, 3))
     psi = bank.features(X, small).points[:, 0, :30]
@@ -103,9 +103,9 @@ def test_the_utilisation_is_that_of_the_matrix_and_one_once_it_has_flowed():
 
 def test_a_bank_depends_on_its_seed_alone():
     X, strain = cells(2)
-    again = PointBank(MEAN_FIELDS, BOUNDS, n_points=6).features(X, strain).points
+    again = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=6).features(X, strain).points
     assert (again == BANK.features(X, strain).points).all()
-    other = PointBank(MEAN_FIELDS, BOUNDS, n_points=6, seed=1).features(X, strain).points
+    other = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=6, seed=1).features(X, strain).points
     assert (again[:, :, :6] != other[:, :, :6]).any()
     assert (again[:, :, 6:] == other[:, :, 6:]).all()
 
@@ -113,7 +113,7 @@ def test_a_bank_depends_on_its_seed_alone():
 def test_inputs_of_equal_bounds_are_fixed():
     """A bank of one matrix: both bounds of b_m and of c_m are equal."""
     bounds = np.where([False, False, True, True], BOUNDS[:1], BOUNDS)
-    bank = PointBank(MEAN_FIELDS, bounds, n_points=2)
+    bank = MaterialPointBasis(MEAN_FIELDS, bounds, n_points=2)
     X = np.array([[0.3, 400.0, *bounds[0, 2:]]])
     np.testing.assert_allclose(bank.factors(X)[0, 3:], 0.0)
     np.testing.assert_allclose(bank.factors(X)[0, :3] / 0.3, [1.0, 0.25 / 0.175 - 1.0, 0.0])
@@ -133,16 +133,16 @@ def test_the_history_of_a_path_matters():
 def test_what_a_bank_cannot_use_is_refused():
     X, strain = cells(2)
     with pytest.raises(ValueError, match="concentration = 3: must be a function"):
-        PointBank(3, BOUNDS)
+        MaterialPointBasis(3, BOUNDS)
     with pytest.raises(ValueError, match="n_points"):
-        PointBank(MEAN_FIELDS, BOUNDS, n_points=0)
+        MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=0)
     with pytest.raises(ValueError, match="fluctuation"):
-        PointBank(MEAN_FIELDS, BOUNDS, fluctuation=-1.0)
+        MaterialPointBasis(MEAN_FIELDS, BOUNDS, fluctuation=-1.0)
     with pytest.raises(ValueError, match=r"first_yield = 0\.9: must be at least 1"):
-        PointBank(MEAN_FIELDS, BOUNDS, first_yield=0.9)
+        MaterialPointBasis(MEAN_FIELDS, BOUNDS, first_yield=0.9)
     with pytest.raises(ValueError, match=r"bounds of vf = 0\.4, 0\.05: the lower bound must not"):
-        PointBank(MEAN_FIELDS, BOUNDS[::-1])
-    wrong = PointBank(lambda _: np.eye(3), BOUNDS)
+        MaterialPointBasis(MEAN_FIELDS, BOUNDS[::-1])
+    wrong = MaterialPointBasis(lambda _: np.eye(3), BOUNDS)
     with pytest.raises(ValueError, match=r"concentration returns \(3, 3\): must be \(2, 2, 3, 3\)"):
         wrong.features(X, strain)
     with pytest.raises(ValueError, match="strain has shape"):

@@ -8,14 +8,20 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from bnn.paths import PathEnsemble, PathScatter, Phases, PointBank, fit_scatter
+from bnn.paths import (
+    MaterialPointBasis,
+    PathScatter,
+    PhaseProperties,
+    StrainPathEnsemble,
+    fit_scatter,
+)
 from bnn.paths.ensemble import MEDIANS, _design, _learnt_steps
 from bnn.paths.scatter import travelled, whitened
 from fe_data import random_walk, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
 BOUNDS = np.array(list(INPUT_BOUNDS.values())).T
-BANK = PointBank(partial(strain_concentration, softening=0.1), BOUNDS, n_points=4)
+BANK = MaterialPointBasis(partial(strain_concentration, softening=0.1), BOUNDS, n_points=4)
 SCATTER = PathScatter(np.tile([8.0, 3.0, 0.0, 0.3], (3, 1)))
 
 
@@ -66,7 +72,7 @@ def test_members_are_draws_of_the_posterior():
     """Mean and covariance of 2,000 anchored members against the closed form."""
     X, strain = cells(6)
     stress, *_ = draw(X, strain, 3)
-    model = PathEnsemble(BANK, SCATTER, n_members=2000, random_state=0).fit(X, strain, stress)
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=2000, random_state=0).fit(X, strain, stress)
     covariance = model.root_ @ model.root_.T
     deviations = np.sqrt(np.diag(covariance))
     distance = (model.members_.mean(axis=0) - model.mean_) / deviations
@@ -79,7 +85,7 @@ def test_the_closed_form_is_that_of_a_gaussian_process():
     """By the covariance of the data, which the weights are not asked for."""
     X, strain = cells(2)
     stress, *_ = draw(X, strain, 3)
-    model = PathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, strain, stress)
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, strain, stress)
     new, path = cells(1, seed=9)
     tau, lam = model.hyperparameters_
     n_features = BANK.n_features
@@ -125,11 +131,11 @@ def test_bands_cover_draws_of_the_prior_as_often_as_they_say():
         mean, sigma, delta = draw(X, strain, seed)
         truth = mean + delta * correlated(strain, rng)
         cell = truth + sigma * correlated(strain, rng)
-        model = PathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
+        model = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
         model.fit(X[:4], strain[:4], cell[:4])
         found, std = model.predict(X[4:], strain[4:], return_std=True)
         hits.append(abs(found - truth[4:]) < 1.96 * std)
-        _, total = model.predict(X[4:], strain[4:], return_std=True, total=True)
+        _, total = model.predict(X[4:], strain[4:], return_std=True, include_noise=True)
         of_cells.append(abs(found - cell[4:]) < 1.96 * total)
     assert np.mean(hits) == pytest.approx(0.95, abs=0.025)
     assert np.mean(of_cells) == pytest.approx(0.95, abs=0.025)
@@ -138,7 +144,7 @@ def test_bands_cover_draws_of_the_prior_as_often_as_they_say():
 def test_members_spread_as_the_posterior_of_the_weights_says():
     X, strain = cells(5)
     stress, *_ = draw(X, strain, 3)
-    model = PathEnsemble(BANK, SCATTER, model_error=0.0, n_members=400, random_state=1)
+    model = StrainPathEnsemble(BANK, SCATTER, model_error=0.0, n_members=400, random_state=1)
     model.fit(X, strain, stress)
     mean, std = model.predict(X, strain, return_std=True)
     members = model.predict_members(X, strain)
@@ -151,7 +157,7 @@ def test_more_arrangements_teach_more():
     stress, *_ = draw(X, strain, 3)
     stds = []
     for arrangements in (1, 20):
-        model = PathEnsemble(BANK, SCATTER, n_members=1, model_error=0.1, random_state=0)
+        model = StrainPathEnsemble(BANK, SCATTER, n_members=1, model_error=0.1, random_state=0)
         model.fit(X, strain, stress, arrangements=arrangements)
         stds.append(model.predict(X, strain, return_std=True)[1].mean())
     assert stds[1] < 0.7 * stds[0]
@@ -160,7 +166,7 @@ def test_more_arrangements_teach_more():
 def test_chunks_of_paths_do_not_matter(monkeypatch):
     X, strain = cells(5)
     stress, *_ = draw(X, strain, 3)
-    model = PathEnsemble(BANK, SCATTER, n_members=2, random_state=0).fit(X, strain, stress)
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=2, random_state=0).fit(X, strain, stress)
     whole = model.predict_members(X, strain), *model.predict(X, strain, return_std=True)
     monkeypatch.setattr("bnn.paths.ensemble._CHUNK", 2)
     model.fit(X, strain, stress)
@@ -185,11 +191,11 @@ def test_the_scatter_of_replicates_is_found():
 def test_the_band_is_zero_at_rest_and_grows_with_an_elastic_strain():
     X, strain = cells(4)
     stress, *_ = draw(X, strain, 3)
-    model = PathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, strain, stress)
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, strain, stress)
     small = np.array([0.0, 1e-5, 2e-5, 0.0])[None, :, None] * np.array([1.0, -0.4, 0.5])
     for total in (False, True):
         small_paths = np.repeat(small, 4, axis=0)
-        _, std = model.predict(X, small_paths, return_std=True, total=total)
+        _, std = model.predict(X, small_paths, return_std=True, include_noise=total)
         assert (std[:, [0, 3]] == 0.0).all()
         # The variances of θ and ε grow with its square, that of δ in proportion.
         growth = std[:, 2] / std[:, 1]
@@ -202,7 +208,7 @@ def test_a_path_that_begins_with_rest_teaches_as_much_as_without():
     stress, *_ = draw(X, strain, 3)
     waits = np.zeros((4, 1, 3))
     models = [
-        PathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, path, found)
+        StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, path, found)
         for path, found in (
             (strain, stress),
             (np.hstack([waits, strain]), np.hstack([waits, stress])),
@@ -217,7 +223,7 @@ def test_mirrored_paths_have_mirrored_predictions():
     """x and y exchanged, by the mean, the band and every member."""
     X, strain = cells(5)
     stress, *_ = draw(X, strain, 3)
-    model = PathEnsemble(BANK, SCATTER, n_members=3, random_state=0).fit(X, strain, stress)
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=3, random_state=0).fit(X, strain, stress)
     exchanged = strain[..., [1, 0, 2]]
     mean, std = model.predict(X, strain, return_std=True)
     other = model.predict(X, exchanged)
@@ -229,8 +235,8 @@ def test_mirrored_paths_have_mirrored_predictions():
 def test_paths_of_another_matrix_than_that_of_the_bank_are_warned_of():
     """Yield stresses of 250 instead of 400 MPa."""
     X, strain = cells(6)
-    other = replace(BANK, phases=Phases(a_MPa=250.0)).features(X, strain).mean_fields
-    model = PathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
+    other = replace(BANK, phases=PhaseProperties(a_MPa=250.0)).features(X, strain).mean_fields
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
     with pytest.warns(UserWarning, match="phases and the hardening law of the bank"):
         model.fit(X, strain, other)
     with warnings.catch_warnings():
@@ -242,15 +248,15 @@ def test_strains_in_percent_and_odd_flags_are_refused():
     X, strain = cells(4)
     strain *= 0.02 / abs(strain).max()
     stress, *_ = draw(X, strain, 3)
-    model = PathEnsemble(BANK, SCATTER, n_members=2, random_state=0).fit(X, strain, stress)
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=2, random_state=0).fit(X, strain, stress)
     assert model.largest_strain_ == abs(strain).max()
     with pytest.raises(ValueError, match=r"10 times the largest .* Divide by 100 if .* percent"):
         model.predict(X, 10.1 * strain)
     with pytest.raises(ValueError, match="Divide by 100 if the strains are in percent"):
         model.predict_members(X, 100.0 * strain)
     with pytest.raises(ValueError, match="Divide by 100 if the strains are in percent"):
-        PathEnsemble(BANK, SCATTER).fit(X, 100.0 * strain, stress)
-    for name in ("return_std", "total"):
+        StrainPathEnsemble(BANK, SCATTER).fit(X, 100.0 * strain, stress)
+    for name in ("return_std", "include_noise"):
         with pytest.raises(ValueError, match=f"{name} = 'no': must be True or False"):
             model.predict(X, strain, **{name: "no"})
     with pytest.raises(ValueError, match="X has shape"):
@@ -262,7 +268,7 @@ def test_strains_in_percent_and_odd_flags_are_refused():
 def test_wrong_input_is_refused():
     X, strain = cells(3)
     stress = np.zeros_like(strain)
-    model = PathEnsemble(BANK, SCATTER, n_members=1)
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=1)
     with pytest.raises(NotFittedError, match="call fit first"):
         model.predict(X, strain)
     with pytest.raises(ValueError, match="stress has shape"):
@@ -283,4 +289,4 @@ def test_wrong_input_is_refused():
         fit_scatter(BANK, X, 0.0 * strain, np.stack([stress, stress], axis=1))
     for wrong in ({"n_members": 0}, {"model_error": -1.0}, {"bank": 1}, {"scatter": None}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            PathEnsemble(**({"bank": BANK, "scatter": SCATTER} | wrong))
+            StrainPathEnsemble(**({"bank": BANK, "scatter": SCATTER} | wrong))

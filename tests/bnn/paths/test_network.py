@@ -5,19 +5,19 @@ import pytest
 import torch
 
 from bnn.paths import (
-    PathEnsemble,
+    MaterialPointBasis,
     PathScatter,
-    Phases,
-    PointBank,
-    PointNetwork,
+    PhaseProperties,
+    PhysicallyRecurrentNetwork,
+    StrainPathEnsemble,
     fit_scatter,
-    stress_of_phases,
+    mean_field_stress,
 )
 from bnn.paths.network import cell_stress
 from fe_data import load_paths, mean_field, random_walk, strain_concentration
 
 BOUNDS = np.array([[0.05, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.55]])
-NETWORK = PointNetwork(BOUNDS, n_matrix=4, n_fibre=2, hidden=3)
+NETWORK = PhysicallyRecurrentNetwork(BOUNDS, n_matrix=4, n_fibre=2, hidden=3)
 
 
 def _cells(n, seed=0):
@@ -83,7 +83,7 @@ def test_elastic_cells_about_mean_fields_are_a_little_softer_than_these():
     """Mean strains of the phases leave out the energy of the fluctuations about them."""
     X, _ = _cells(8)
     pull = np.tile([1e-5, 0.0, 0.0], (8, 1, 1))
-    C11 = stress_of_phases(strain_concentration(X), X, pull, Phases())[:, 0, 0] / 1e-5
+    C11 = mean_field_stress(strain_concentration(X), X, pull, PhaseProperties())[:, 0, 0] / 1e-5
     E, nu = mean_field(X, outputs=["E_eff_GPa", "nu_eff"]).T
     exact = 1e3 * E * (1 - nu) / ((1 + nu) * (1 - 2 * nu))
     assert (exact > C11).all()
@@ -102,15 +102,15 @@ def test_wrong_arrays_are_named():
         with pytest.raises(ValueError, match=name):
             NETWORK.stress(*arguments)
     with pytest.raises(ValueError, match="concentration has shape"):
-        stress_of_phases(np.eye(3), X, walk, Phases())
+        mean_field_stress(np.eye(3), X, walk, PhaseProperties())
     for wrong in (BOUNDS[::-1], BOUNDS[:, :3], BOUNDS * np.nan):
         with pytest.raises(ValueError, match="bounds"):
-            PointNetwork(wrong)
+            PhysicallyRecurrentNetwork(wrong)
     with pytest.raises(ValueError, match="nu_m"):
-        Phases(nu_m=0.5)
+        PhaseProperties(nu_m=0.5)
     for wrong in ("voce", None, 3):
         with pytest.raises(ValueError, match=f"hardening = {wrong!r}: the points have only"):
-            Phases(hardening=wrong)
+            PhaseProperties(hardening=wrong)
 
 
 @pytest.mark.parametrize(
@@ -132,17 +132,17 @@ def test_inputs_that_mechanics_does_not_allow_are_named_at_every_door(column, va
     X[1, column] = value
     bounds = BOUNDS.copy()
     bounds[:, column] = value
-    bank = PointBank(strain_concentration, BOUNDS, n_points=2)
+    bank = MaterialPointBasis(strain_concentration, BOUNDS, n_points=2)
     scatter = PathScatter(np.zeros((3, 4)))
     for door in (
         lambda: NETWORK.stress(NETWORK.initial_weights(1, random_state=0), X, walk),
-        lambda: stress_of_phases(A, X, walk, Phases()),
+        lambda: mean_field_stress(A, X, walk, PhaseProperties()),
         lambda: bank.features(X, walk),
-        lambda: PathEnsemble(bank, scatter).fit(X, walk, walk),
+        lambda: StrainPathEnsemble(bank, scatter).fit(X, walk, walk),
         lambda: fit_scatter(bank, X, walk, np.stack([walk, walk], axis=1)),
         lambda: scatter.std(X, np.zeros((2, 1)), np.ones((2, 1))),
-        lambda: PointBank(strain_concentration, bounds),
-        lambda: PointNetwork(bounds),
+        lambda: MaterialPointBasis(strain_concentration, bounds),
+        lambda: PhysicallyRecurrentNetwork(bounds),
     ):
         with pytest.raises(ValueError, match=words):
             door()
@@ -151,14 +151,14 @@ def test_inputs_that_mechanics_does_not_allow_are_named_at_every_door(column, va
 def test_strains_beyond_small_ones_are_refused_with_the_probable_factor():
     X, walk = _cells(2)
     with pytest.raises(ValueError, match=r"must be at most 0\.5, .* Divide by 100 if .* percent"):
-        stress_of_phases(strain_concentration(X), X, 100.0 * walk, Phases())
+        mean_field_stress(strain_concentration(X), X, 100.0 * walk, PhaseProperties())
 
 
 def test_a_network_whose_input_has_one_value_does_not_depend_on_its_scale():
     X, walk = _cells(2)
     X[:, 2:] = BOUNDS[0, 2:]
     fixed = np.array([BOUNDS[0], [*BOUNDS[1, :2], *BOUNDS[0, 2:]]])
-    network = PointNetwork(fixed, n_matrix=2, n_fibre=1, hidden=2)
+    network = PhysicallyRecurrentNetwork(fixed, n_matrix=2, n_fibre=1, hidden=2)
     assert np.isfinite(network.stress(network.initial_weights(1, random_state=0), X, walk)).all()
 
 
@@ -166,7 +166,7 @@ def test_points_about_mean_fields_follow_simulated_walks():
     """Without training: within 2 % of the variance of the stress, on walks that chose nothing."""
     truth = load_paths("truth_walks")
     A = strain_concentration(truth.inputs, softening=0.1)
-    found = stress_of_phases(A, truth.inputs, truth.strain, Phases())
+    found = mean_field_stress(A, truth.inputs, truth.strain, PhaseProperties())
     stress = truth.mean_stress
     error = ((found - stress) ** 2).mean((0, 1)) / stress.var((0, 1))
     print(f"mean squared error over the variance, xx, yy, xy: {error.round(4)}")

@@ -16,8 +16,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import kernels as sk
 
 import bnn
-from bnn import AnchoredEnsemble, ExactPosterior, FunctionAnchoredEnsemble, VanillaEnsemble, load
-from bnn.priors import hyperparameters
+from bnn import AnchoredEnsemble, FunctionAnchoredEnsemble, GPRegressor, VanillaEnsemble, load
+from bnn.gp import hyperparameters
 from bnn.storage import StoredModel
 from bnn.storage.values import KINDS, NotStored
 from tests.bnn.small import small
@@ -39,7 +39,7 @@ PROCESS = bnn.GaussianProcessPrior(
     2,
     bounds=(None, [5.0, 6.0]),
 )
-ONE = ExactPosterior(bnn.GaussianProcessPrior(), noise=0.1)
+ONE = GPRegressor(bnn.GaussianProcessPrior(), noise=0.1)
 KERNELS = [0.5 * sk.RBF([0.5]), bnn.Matern52(0.7) * sk.Matern(2.0, nu=1.5)]
 FOREIGN = bnn.GaussianProcessPrior(0.0, KERNELS, 2)
 BY_INPUT = bnn.HeteroscedasticNoise(
@@ -59,26 +59,26 @@ SAVED = {
     "anchored, table": (small(AnchoredEnsemble, TABLE), Y),
     "function space, points of a table": (small(FunctionAnchoredEnsemble, POINTS, **LONGER), Y),
     "function space, table": (small(FunctionAnchoredEnsemble, TABLE), Y),
-    "exact": (ExactPosterior(PROCESS, noise=[0.1, 0.2]), TWO),
-    "exact, kernels of others": (ExactPosterior(FOREIGN, noise=MATRIX), TWO),
-    "exact, noise by input": (ExactPosterior(PROCESS, noise=BY_INPUT), TWO),
-    "exact, nothing set": (ExactPosterior(), Y),
-    "exact, heavy tails": (ExactPosterior(noise="student"), SPOILT),
+    "exact": (GPRegressor(PROCESS, noise=[0.1, 0.2]), TWO),
+    "exact, kernels of others": (GPRegressor(FOREIGN, noise=MATRIX), TWO),
+    "exact, noise by input": (GPRegressor(PROCESS, noise=BY_INPUT), TWO),
+    "exact, nothing set": (GPRegressor(), Y),
+    "exact, heavy tails": (GPRegressor(noise="student_t"), SPOILT),
     "exact, heavy tails of two outputs": (
-        ExactPosterior(noise="student"),
+        GPRegressor(noise="student_t"),
         np.column_stack([SPOILT, Y**2]),
     ),
-    "components": (bnn.ComponentRegressor(ExactPosterior(noise=0.01), COMPONENTS), TWO),
-    "components, networks": (bnn.ComponentRegressor(small(VanillaEnsemble), COMPONENTS), TWO),
+    "components": (bnn.PCARegressor(GPRegressor(noise=0.01), COMPONENTS), TWO),
+    "components, networks": (bnn.PCARegressor(small(VanillaEnsemble), COMPONENTS), TWO),
 }
 
 
 def answers(model):
     """All that a model says at X_TEST."""
-    found = [*model.predict(X_TEST, return_std=True, total=True)]
+    found = [*model.predict(X_TEST, return_std=True, include_noise=True)]
     found += [*model.predict(X_TEST, return_std=True), *model.predict(X_TEST, return_cov=True)]
-    drawn = model.estimator_ if isinstance(model, bnn.ComponentRegressor) else model
-    seeded = {"random_state": 1} if isinstance(drawn, ExactPosterior) else {}
+    drawn = model.estimator_ if isinstance(model, bnn.PCARegressor) else model
+    seeded = {"random_state": 1} if isinstance(drawn, GPRegressor) else {}
     found.append(model.sample(X_TEST, **seeded))
     found += [
         getattr(model, name)() for name in ("penalty", "log_evidence") if hasattr(model, name)
@@ -98,7 +98,7 @@ def test_what_is_saved_comes_back(name, tmp_path):
     np.testing.assert_equal(answers(loaded), answers(model))
     with pytest.raises(ValueError, match="feature names should match"):
         loaded.predict(X_TEST.rename(columns={"length [m]": "height"}))
-    if not isinstance(model, bnn.ComponentRegressor):  # its unfitted estimator is in no file
+    if not isinstance(model, bnn.PCARegressor):  # its unfitted estimator is in no file
         np.testing.assert_equal(answers(loaded.fit(X, y + 0.1)), answers(model.fit(X, y + 0.1)))
 
 
@@ -141,7 +141,7 @@ def test_what_was_fitted_is_stored_not_what_was_set_afterwards(tmp_path):
     ensemble = small(AnchoredEnsemble).fit(X, Y)
     ensemble.set_params(network__activation="tanh", anchoring__regulariser="none")
     assert ensemble.penalty().all()
-    exact = ExactPosterior(noise=0.1).fit(X, Y).set_params(noise=0.3)
+    exact = GPRegressor(noise=0.1).fit(X, Y).set_params(noise=0.3)
     for model in (ensemble, exact):
         model.save(tmp_path / "a.npz")
         loaded = load(tmp_path / "a.npz")
@@ -152,15 +152,15 @@ def test_what_was_fitted_is_stored_not_what_was_set_afterwards(tmp_path):
 
 def test_what_no_file_can_hold_is_refused(tmp_path):
     """A mean that is a function, a low-fidelity model, and an estimator before fit."""
-    for model in (ExactPosterior(), VanillaEnsemble(), AnchoredEnsemble()):
+    for model in (GPRegressor(), VanillaEnsemble(), AnchoredEnsemble()):
         with pytest.raises(NotFittedError):
             model.save(tmp_path / "exact.npz")
     prior = bnn.GaussianProcessPrior(lambda X: X[:, 0])
     with pytest.raises(TypeError, match=r"fitted.prior_.mean: a function cannot be stored"):
-        ExactPosterior(prior).fit(X, Y).save(tmp_path / "exact.npz")
+        GPRegressor(prior).fit(X, Y).save(tmp_path / "exact.npz")
     prior = bnn.evidence.fit_prior(X, Y, 0.1, mean=lambda X: X[:, 0], restarts=0)
     with pytest.raises(TypeError, match="mean: a ModelMean cannot be stored"):
-        ExactPosterior(prior).fit(X, Y).save(tmp_path / "exact.npz")
+        GPRegressor(prior).fit(X, Y).save(tmp_path / "exact.npz")
     assert not list(tmp_path.iterdir())
 
 
@@ -179,7 +179,7 @@ def test_what_no_file_can_hold_is_refused(tmp_path):
 )
 def test_attributes_that_do_not_fit_each_other_are_refused(changed, message, tmp_path):
     if "estimator_" in changed:
-        model = bnn.ComponentRegressor(ExactPosterior()).fit(X, TWO)
+        model = bnn.PCARegressor(GPRegressor()).fit(X, TWO)
     else:
         model = clone(ONE).fit(X, Y)
     for name, value in changed.items():
@@ -335,7 +335,7 @@ def test_a_small_file_cannot_ask_for_the_covariance_of_many_rows(tmp_path):
 def test_a_small_file_cannot_ask_for_many_covariances_of_permitted_rows(tmp_path):
     """16 components of 10,000 rows would take 13 GB; one component for so many rows is loaded."""
     path = tmp_path / "saved.npz"
-    ExactPosterior().fit(X.to_numpy(), Y).save(path)
+    GPRegressor().fit(X.to_numpy(), Y).save(path)
     arrays = {f"fitted.{name}": np.zeros((10_000, 1)) for name in ("X_", "y_")}
     rewrite(path, [], **arrays, **{"fitted.factors_": np.ones(10_000)})
     assert path.stat().st_size < 1e6
@@ -350,13 +350,13 @@ def test_what_fit_makes_of_many_rows_for_its_memory_is_loaded(tmp_path, monkeypa
     mixture = bnn.MixturePrior([bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))] * 3, [1 / 3] * 3)
     for matrices, outputs in ((0.5, Y), (3.0, Y), (0.5, TWO)):
         monkeypatch.setattr(hyperparameters, "MEMORY", matrices * len(X) ** 2)
-        model = ExactPosterior(noise="constant").fit(X.to_numpy(), outputs)
+        model = GPRegressor(noise="constant").fit(X.to_numpy(), outputs)
         model.save(path)
         expected = model.predict(X_TEST.to_numpy())
         np.testing.assert_array_equal(load(path).predict(X_TEST.to_numpy()), expected)
     monkeypatch.setattr(hyperparameters, "MEMORY", 1.0 * len(X) ** 2)
     with pytest.raises(ValueError, match=r"3 components for 9 data of 1 output.* at most 2, "):
-        ExactPosterior(mixture, noise=0.1).fit(X.to_numpy(), Y)
+        GPRegressor(mixture, noise=0.1).fit(X.to_numpy(), Y)
 
 
 def test_a_mixture_that_just_fits_takes_further_rows(tmp_path, monkeypatch):
@@ -364,7 +364,7 @@ def test_a_mixture_that_just_fits_takes_further_rows(tmp_path, monkeypatch):
     path = tmp_path / "saved.npz"
     inputs = X.to_numpy()
     monkeypatch.setattr(hyperparameters, "MEMORY", 3.0 * len(X) ** 2)
-    model = ExactPosterior(noise="constant").fit(inputs, Y)
+    model = GPRegressor(noise="constant").fit(inputs, Y)
     assert len(model.prior_.components) == 3
     further = np.vstack([inputs, inputs[:2] + 0.01])
     model.fit(further, np.append(Y, Y[:2]), keep_prior=True).save(path)
@@ -374,7 +374,7 @@ def test_a_mixture_that_just_fits_takes_further_rows(tmp_path, monkeypatch):
 def test_a_model_that_needs_too_much_memory_is_named(tmp_path, monkeypatch):
     path = tmp_path / "saved.npz"
     ONE.fit(X.to_numpy(), Y).save(path)
-    monkeypatch.setattr(ExactPosterior, "_condition", lambda *_: bytearray(2**60))
+    monkeypatch.setattr(GPRegressor, "_condition", lambda *_: bytearray(2**60))
     with pytest.raises(MemoryError, match=r"saved\.npz: the model needs more memory than there is"):
         load(path)
 

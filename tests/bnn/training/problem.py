@@ -4,8 +4,8 @@ import numpy as np
 
 from bnn import MLP
 from bnn._seeding import member_seeds, seed_sequence
+from bnn.ensembles.weight_priors import LowRankGaussian
 from bnn.training.members import Objective
-from bnn.weight_priors import LowRankGaussian
 
 ARCHITECTURE = MLP((2, 20, 20, 3))
 K = 35

@@ -147,7 +147,9 @@ TABLE = HardeningTable(plastic_strain=(0.0, 0.1), stress=(300.0, 500.0))
 @pytest.mark.parametrize("hardening", ["power", "voce", TABLE], ids=str)
 def test_paths_keep_the_settings_that_they_were_simulated_with(tmp_path, hardening):
     """From the folder to a file and back, and so the phases for which a surrogate is made."""
-    Phases = pytest.importorskip("bnn.paths").Phases  # fe_data is tested without bnn as well
+    PhaseProperties = pytest.importorskip(
+        "bnn.paths"
+    ).PhaseProperties  # fe_data is tested without bnn as well
     settings = Settings(increments=4, nu_f=0.2, hardening=hardening)
     inputs = DESIGN.inputs.copy()
     if hardening is TABLE:
@@ -165,12 +167,12 @@ def test_paths_keep_the_settings_that_they_were_simulated_with(tmp_path, hardeni
     phases = {"E_m_GPa": 100.0, "nu_m": 0.3, "nu_f": 0.2, "hardening": hardening}
     assert again.phases == phases | {"a_MPa": settings.a_MPa}
     if hardening == "power":
-        assert Phases(**again.phases) == Phases(nu_f=0.2)
+        assert PhaseProperties(**again.phases) == PhaseProperties(nu_f=0.2)
     else:
         with pytest.raises(
             ValueError, match=r"hardening = .*: the points have only the law a \+ b"
         ):
-            Phases(**again.phases)
+            PhaseProperties(**again.phases)
 
 
 def test_paths_of_unknown_settings_have_no_phases(tmp_path):

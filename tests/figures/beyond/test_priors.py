@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fe_data
-from bnn import ExactPosterior, HeteroscedasticNoise
+from bnn import GPRegressor, HeteroscedasticNoise
 from bnn.noise import replicate_covariance
 from fe_data.dataset.table import load_table
 from figures.beyond.priors import correlation, relevance, replicate_noise, subset_counts
@@ -63,7 +63,7 @@ def test_noise_of_replicates(problem, tables):
     assert table[0, 4] > 0.5  # b and p_σ
     densities = []
     for noise in (np.diag(np.diag(covariance)), covariance):
-        posterior = ExactPosterior(problem.paper, noise=noise).fit(problem.X, problem.y)
+        posterior = GPRegressor(problem.paper, noise=noise).fit(problem.X, problem.y)
         densities.append(exact_scores(posterior, problem.test.X, problem.test.y).elppd)
     assert densities[1] > densities[0] + 10
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bnn import RBF, ExactPosterior, GaussianProcessPrior
+from bnn import RBF, GaussianProcessPrior, GPRegressor
 from figures.beyond.scores import SCORES, Distance, exact_scores, scores
 from figures.materials.problem import noise_std
 from figures.materials.surrogate import Prediction
@@ -25,7 +25,7 @@ def test_many_draws_score_as_the_closed_form():
     """4000 draws of an exact posterior, near the data: a mixture comes close to the Gaussian."""
     X = RNG.uniform(-1, 1, (12, 4))
     prior = GaussianProcessPrior(0.0, RBF(0.2, 0.8), n_outputs=5)
-    exact = ExactPosterior(prior, noise=NOISE).fit(X, 0.5 * RNG.standard_normal((12, 5)))
+    exact = GPRegressor(prior, noise=NOISE).fit(X, 0.5 * RNG.standard_normal((12, 5)))
     y = exact.sample(X[:8], 1, 5)[0] + NOISE * RNG.standard_normal((8, 5))
     limit = exact_scores(exact, X[:8], y)
     found = scores(exact.sample(X[:8], 4000, 1), y, NOISE)

@@ -54,7 +54,7 @@ def test_the_first_draw_is_the_shipped_tables_and_smaller_sets_are_its_first_cel
 def test_far_from_all_cells_predictions_are_those_of_the_mean_of_the_prior(kinds):
     origin = np.zeros((1, 4))
     prior = bnn.GaussianProcessPrior(mean_fields, bnn.RBF(0.01, 0.1), n_outputs=5)
-    model = bnn.ExactPosterior(prior, noise=kinds[MODELS["fields"].noise])
+    model = bnn.GPRegressor(prior, noise=kinds[MODELS["fields"].noise])
     far = np.full((3, 4), 0.9)
     found = model.fit(origin, mean_fields(origin)).predict(far)
     np.testing.assert_allclose(found, mean_fields(far), atol=1e-6)
@@ -79,7 +79,7 @@ def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draw
 def test_recommended_estimators_are_those_that_a_user_writes(draws, name, noise):
     train = training_sets(draws[0], COUNTS)["ind10"]
     ours = posterior(MODELS[name], train, None, None).predict(draws[0].test.X)
-    theirs = bnn.ExactPosterior(noise=noise).fit(train.X, train.y).predict(draws[0].test.X)
+    theirs = bnn.GPRegressor(noise=noise).fit(train.X, train.y).predict(draws[0].test.X)
     np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-8)
 
 

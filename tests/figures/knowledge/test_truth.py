@@ -90,7 +90,7 @@ def test_noise_by_input_covers_the_truth_as_that_of_repeated_runs(case):
         row = []
         for noise in (evidence.fit_heteroscedastic_noise(train.X, train.y), known):
             prior = evidence.fit_prior(train.X, train.y, noise, restarts=1)
-            model = bnn.ExactPosterior(prior, noise=noise).fit(train.X, train.y)
+            model = bnn.GPRegressor(prior, noise=noise).fit(train.X, train.y)
             found = truth.scores(*model.predict(truth.X, return_std=True))
             row.append(found["truth_coverage"])
         covered.append(row)
@@ -100,7 +100,7 @@ def test_noise_by_input_covers_the_truth_as_that_of_repeated_runs(case):
 
 
 CONSTANT = ("ind10", "ind25", "ind50", "ind100", "outd")
-KINDS = {"constant": CONSTANT, "student": ("ind25", "outd")}  # the others in several minutes more
+KINDS = {"constant": CONSTANT, "student_t": ("ind25", "outd")}  # the others in several minutes more
 
 
 @pytest.mark.coverage
@@ -114,7 +114,7 @@ def test_how_kinds_of_noise_cover_the_truth(noise, case):
     covered = []
     for draw in load_draws(SHIPPED_TABLES, profile):
         train = training_sets(draw, profile.knowledge.counts)[case]
-        model = bnn.ExactPosterior(noise=noise).fit(train.X, train.y)
+        model = bnn.GPRegressor(noise=noise).fit(train.X, train.y)
         found = truth.scores(*model.predict(truth.X, return_std=True))
         covered.append(found["truth_coverage"])
     error = np.std(covered, ddof=1) / np.sqrt(len(covered))

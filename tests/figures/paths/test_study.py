@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bnn.paths import PathEnsemble, PathScatter, PointBank
+from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
 from fe_data import Paths, random_walk
 from figures.paths.study import (
     BOUNDS,
@@ -43,7 +43,7 @@ def cells(n, arrangements, seed, bank):
 
 @pytest.fixture(scope="module")
 def study():
-    bank = PointBank(alike, BOUNDS, n_points=4)
+    bank = MaterialPointBasis(alike, BOUNDS, n_points=4)
     log_variance = 2.0 * np.log(SCATTER)
     scatter = PathScatter(np.tile([log_variance, 0.0, 0.0, 0.0], (3, 1)))
     truths = {name: cells(4, 6, seed, bank) for seed, name in enumerate(LABELS)}
@@ -61,9 +61,9 @@ def test_errors_and_coverages_are_those_of_the_prediction(study):
     means = {truth.inputs[0, 0]: truth.mean_stress for truth in study.truths.values()}
 
     def model(std):
-        def predict(X, strain, *, return_std, total=False):
+        def predict(X, strain, *, return_std, include_noise=False):
             assert return_std
-            return means[X[0, 0]] + off, np.full(strain.shape, 100.0 if total else std)
+            return means[X[0, 0]] + off, np.full(strain.shape, 100.0 if include_noise else std)
 
         return SimpleNamespace(predict=predict)
 
@@ -91,7 +91,7 @@ def test_what_is_learnt_removes_most_of_the_error_of_mean_fields(study):
 
 def test_members_scatter_as_theta_alone_does(study):
     walks = study.walks
-    model = PathEnsemble(study.bank, study.scatter, n_members=4000, random_state=0)
+    model = StrainPathEnsemble(study.bank, study.scatter, n_members=4000, random_state=0)
     model.fit(walks.inputs, walks.strain, walks.stress[:, 0])
     found = study.members(model, "truth_walks")
     assert found.spread == pytest.approx(1.0, abs=0.05)

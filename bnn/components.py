@@ -1,0 +1,255 @@
+"""Regression of many outputs, such as the points of a curve, by their principal components."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+
+from bnn._text import Short
+from bnn._validation import (
+    LARGEST,
+    Array,
+    Floats,
+    as_finite,
+    as_points,
+    check_fraction,
+    check_kind,
+    check_positive,
+)
+from bnn.regressor import PredictiveRegressor
+from bnn.storage import storable
+
+FOLDS = 50  # most parts into which the rows are split for cross-validation
+SHAPELESS = 1e-9  # share of the rest's covariance that is a multiple of I, so that it has a shape
+
+
+@storable
+@dataclass(frozen=True, eq=False, repr=False)
+class PrincipalComponents(Short):
+    """Principal components of many outputs: y = mean + Vᵀ z + rest, with few scores z.
+
+    Attributes:
+        mean: (n_out,).
+        vectors: V, (n_scores, n_out), with orthonormal rows.
+        residual: Covariance of the rest, (n_out, n_out), in outputs that the components have not
+            seen.
+
+    Source: Bishop (2006), section 12.1; for outputs of simulations Higdon et al. (2008), Journal
+    of the American Statistical Association 103.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> curves = np.outer([1.0, 2.0, 4.0], [0.0, 1.0, 2.0, 3.0])
+        >>> components = bnn.PrincipalComponents.fit(curves)
+        >>> components.transform(curves).shape
+        (3, 1)
+        >>> bool(np.allclose(components.inverse_transform(components.transform(curves)), curves))
+        True
+    """
+
+    mean: Floats
+    vectors: Floats
+    residual: Floats
+
+    def __post_init__(self) -> None:
+        for name, largest in (("mean", LARGEST), ("vectors", LARGEST), ("residual", LARGEST**2)):
+            object.__setattr__(self, name, as_finite(name, getattr(self, name), largest))
+        n_out = self.mean.size
+        V = as_points("vectors", self.vectors)
+        if self.mean.ndim != 1 or V.shape[1] != n_out or self.residual.shape != (n_out, n_out):
+            shapes = f"{self.mean.shape}, {V.shape} and {self.residual.shape}"
+            needed = "(n_out,), (n_scores, n_out) and (n_out, n_out)"
+            raise ValueError(f"mean, vectors and residual have shapes {shapes}: must be {needed}")
+        if not np.allclose(V @ V.T, np.eye(len(V))):
+            raise ValueError("vectors: must have orthonormal rows")
+
+    @classmethod
+    def fit(cls, y: ArrayLike, explained: float = 0.9999) -> Self:
+        """Find the fewest components that explain a share of the variance.
+
+        Args:
+            y: Outputs, (N, n_out), in one unit, since all count alike.
+            explained: Share of the variance, in (0, 1).
+
+        Returns:
+            The components, largest variance first. The covariance of the rest is found by
+            cross-validation: a row, or a fiftieth of more than 50 rows, is left out at a time, and
+            as many components are found from the other rows.
+
+        Raises:
+            ValueError: If y has another shape or does not vary.
+        """
+        check_fraction(explained=explained)
+        check_positive(explained=explained)
+        y = as_finite("y", y)
+        if y.ndim != 2 or not np.any(y != y[:1]):
+            needed = "(N, n_out), with rows that differ"
+            raise ValueError(f"y has shape {y.shape}: must be {needed}")
+        found = PCA(explained, svd_solver="full").fit(y)
+        return cls(found.mean_, found.components_, _held_out_covariance(y, found.components_))
+
+    def transform(self, y: ArrayLike) -> Array:
+        """Return the scores.
+
+        Args:
+            y: Outputs, (..., n_out).
+
+        Returns:
+            z = V (y - mean), (..., n_scores).
+
+        Raises:
+            ValueError: If y has another number of outputs.
+        """
+        values = as_finite("y", y)
+        if values.shape[-1:] != self.mean.shape:
+            raise ValueError(f"y has shape {values.shape}: must be (..., {len(self.mean)})")
+        return np.asarray((values - self.mean) @ self.vectors.T)
+
+    def inverse_transform(self, scores: Floats) -> Array:
+        """Return the outputs of scores.
+
+        Args:
+            scores: z, (..., n_scores).
+
+        Returns:
+            mean + Vᵀ z, (..., n_out).
+
+        Raises:
+            ValueError: If there is another number of scores.
+        """
+        values = as_finite("scores", scores)
+        if values.shape[-1:] != self.vectors.shape[:1]:
+            raise ValueError(f"scores has shape {values.shape}: must be (..., {len(self.vectors)})")
+        return np.asarray(values @ self.vectors + self.mean)
+
+
+def _held_out_covariance(y: Array, vectors: Array) -> Array:
+    """Return the covariance of the rest across the vectors V, (n_out, n_out)."""
+    n_scores, n_out = vectors.shape
+    if n_scores == n_out:
+        return np.zeros((n_out, n_out))
+    rest = _held_out_rest(y, n_scores)
+    # The rest of a row is across the vectors of the others. What lies across V has its shape, and
+    # the size is that of all of it; where nothing is left across V, it has no direction.
+    across = np.eye(n_out) - vectors.T @ vectors
+    size = np.square(rest).sum()
+    shape = across @ (rest.T @ rest + SHAPELESS * size / n_out * np.eye(n_out)) @ across
+    scale = np.trace(shape)
+    return np.asarray(shape * (size / len(y) / scale) if scale > 0.0 else shape)
+
+
+def _held_out_rest(y: Array, n_scores: int) -> Array:
+    """Return the cross-validated residuals of n_scores components, (N, n_out)."""
+    fold = np.arange(len(y)) % FOLDS
+    rest = np.empty_like(y)
+    for i in range(min(FOLDS, len(y))):
+        others = y[fold != i]
+        mean = others.mean(axis=0)
+        # N rows vary in N - 1 directions.
+        most = min(n_scores, len(others) - 1)
+        V = np.linalg.svd(others - mean, full_matrices=False)[2][:most]
+        away = y[fold == i] - mean
+        # (I - Vᵀ V) (y - mean)
+        rest[fold == i] = away - away @ V.T @ V
+    return rest
+
+
+@storable
+class PCARegressor(PredictiveRegressor):
+    """Estimator of many outputs, which fits another estimator to their principal components.
+
+    Mean and covariance of the outputs follow from those of the scores. The total uncertainty
+    includes the covariance of the rest.
+
+    Args:
+        estimator: GPRegressor or ensemble. Its prior and its noise are those of the scores, see
+            `PrincipalComponents.transform`.
+        components: PrincipalComponents; None finds them from the outputs in fit.
+
+    Attributes:
+        estimator_: The fitted estimator of the scores.
+        components_: The components.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(0.0, 1.0, 8)[:, None]
+        >>> curves = np.sin(X * np.linspace(0.0, 3.0, 20))
+        >>> model = bnn.PCARegressor(bnn.GPRegressor()).fit(X, curves)
+        >>> model.predict([[0.4]]).shape
+        (1, 20)
+    """
+
+    fitted_attributes: ClassVar = (
+        "estimator_",
+        "components_",
+        "y_ndim_",
+        "feature_names_",
+        "output_names_",
+    )
+
+    def __init__(
+        self, estimator: PredictiveRegressor, components: PrincipalComponents | None = None
+    ) -> None:
+        self.estimator = estimator
+        self.components = components
+
+    def _check_parameters(self) -> None:
+        check_kind("estimator", self.estimator, PredictiveRegressor)
+        if self.components is not None:
+            check_kind("components", self.components, PrincipalComponents)
+
+    def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
+        if not keep_prior:
+            self.components_ = self.components or PrincipalComponents.fit(y)
+            self.estimator_ = clone(self.estimator)
+        self.estimator_.fit(X, self.components_.transform(y), keep_prior=keep_prior)
+
+    def check_restored(self) -> None:
+        """Raise ValueError unless the restored estimator predicts scores of the components."""
+        check_kind("estimator_", self.estimator_, PredictiveRegressor)
+        check_kind("components_", self.components_, PrincipalComponents)
+        self.n_features_in_ = self.estimator_.n_features_in_
+        scores = np.shape(self.estimator_.predict(np.zeros((1, self.n_features_in_))))
+        if scores != (1, len(self.components_.vectors)) or self.y_ndim_ not in (1, 2):
+            raise ValueError(f"estimator_ predicts {scores} and y_ndim_ is {self.y_ndim_!r}")
+
+    def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
+        n_scores, n_out = self.components_.vectors.shape
+        head, *lines = self.estimator_._summary_lines(inputs)
+        rest = np.sqrt(np.trace(self.components_.residual) / n_out)
+        what = f"{n_out} outputs by {n_scores} scores y, which leave a deviation of {rest:.3g}"
+        return [what, f"{type(self.estimator_).__name__} of {head}", *lines]
+
+    def sample(self, X: ArrayLike, **options: Any) -> Array:
+        """Return samples of f: functions that the estimator draws, or those of its members.
+
+        Args:
+            X: (n, n_in).
+            options: Options of the estimator's `sample`, such as n_samples and random_state.
+
+        Returns:
+            Functions at X, (K, n, n_out), epistemic only.
+        """
+        points = self.checked_inputs(X)
+        return self.components_.inverse_transform(self.estimator_.sample(points, **options))
+
+    def _mean(self, X: Array) -> Array:
+        return self.components_.inverse_transform(self.estimator_.predict(X))
+
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
+        mean, scores = self.estimator_._moments(X, joint=True)
+        V = self.components_.vectors
+        # E f = mean + Vᵀ E z and Cov f = Vᵀ S V, with S of z
+        spread = V.T @ scores @ V if joint else np.einsum("ki,nkl,li->ni", V, scores, V)
+        return self.components_.inverse_transform(mean), spread
+
+    def _noise_at(self, X: Array) -> Array:
+        V = self.components_.vectors
+        # Σ_noise = Vᵀ Σ_z V + Cov(rest), with Σ_z of z
+        return np.asarray(V.T @ self.estimator_._noise_at(X) @ V + self.components_.residual)

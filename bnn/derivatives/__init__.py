@@ -1,1 +1,0 @@
-"""Derivatives of predictions by the inputs."""

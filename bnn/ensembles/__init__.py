@@ -1,0 +1,1 @@
+"""Ensembles of networks: pre-trained to a prior, anchored in weights or functions, vanilla."""

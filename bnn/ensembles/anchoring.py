@@ -1,0 +1,299 @@
+"""Anchoring in weight space, Algorithm 2: the function and the scikit-learn estimator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from bnn._seeding import Purpose, RandomState, seed_sequence, spawn
+from bnn._settings import Settings
+from bnn._validation import Array, Floats, check_kind, check_option, own_copy
+from bnn.ensembles.ensemble import PretrainedEnsemble
+from bnn.ensembles.members import Members, Task, check_weights, random_starts, train_to_data
+from bnn.ensembles.pretraining import Pretrained, Pretraining, checked_data
+from bnn.ensembles.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
+from bnn.gp.evidence.unset import likely_noise
+from bnn.networks.architecture import Architecture
+from bnn.noise import RESAMPLINGS, Noise, noise_of_data
+from bnn.scaling import Scaling
+from bnn.storage import storable
+from bnn.training.settings import TrainingSettings
+
+REGULARISERS = (*WEIGHT_PRIORS, "none")
+# Proper Gaussians: with them Gauss-Newton can find the optimum.
+PROPER = [name for name, kind in WEIGHT_PRIORS.items() if issubclass(kind, ProperGaussian)]
+OPTIMISERS = ("adam", "gauss_newton")
+
+
+@storable
+@dataclass(eq=False, repr=False)
+class Anchoring(Settings):
+    """How networks are held near pre-trained ones by a prior over their weights.
+
+    The defaults are the published settings; the others serve comparisons.
+
+    Args:
+        regulariser: Weight prior p0: "low_rank", "probabilistic_pca", "factorised",
+            "generalised_normal" or "isotropic", learnt from the pre-trained networks; a density of
+            bnn.ensembles.weight_priors, used as it is; or "none" to leave the term out.
+        anchors: ω0: "pretrained", "sampled" (drawn from the weight prior), or weights (K, d).
+        start: "anchors", "random" (as in a vanilla ensemble), or weights (K, d).
+        optimiser: "adam", or "gauss_newton", which converges to the optimum and needs the
+            regulariser "probabilistic_pca", "factorised" or "isotropic".
+        resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
+
+    Examples:
+        >>> import bnn
+        >>> bnn.Anchoring("isotropic", resampling="likelihood").anchors
+        'pretrained'
+        >>> model = bnn.AnchoredEnsemble().set_params(anchoring__regulariser="factorised")
+        >>> model.anchoring.regulariser
+        'factorised'
+    """
+
+    regulariser: str | WeightPrior = "low_rank"
+    anchors: str | Floats = "pretrained"
+    start: str | Floats = "anchors"
+    optimiser: str = "adam"
+    resampling: str = "bootstrap"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.regulariser, WeightPrior):
+            check_option("regulariser", self.regulariser, REGULARISERS)
+        check_option("optimiser", self.optimiser, OPTIMISERS)
+        check_option("resampling", self.resampling, RESAMPLINGS)
+        proper = isinstance(self.regulariser, ProperGaussian) or self.regulariser in PROPER
+        if self.optimiser == "gauss_newton" and not proper:
+            raise ValueError(
+                f"regulariser = {self.regulariser!r}: optimiser = 'gauss_newton' needs a proper "
+                f"Gaussian, {', '.join(PROPER)}"
+            )
+        if not isinstance(self.anchors, np.ndarray):
+            check_option("anchors", self.anchors, ("pretrained", "sampled"))
+            if self.anchors == "sampled" and self.regulariser == "none":
+                raise ValueError("anchors = 'sampled': needs a regulariser other than 'none'")
+        if not isinstance(self.start, np.ndarray):
+            check_option("start", self.start, ("anchors", "random"))
+        self.anchors = own_copy(self.anchors)
+        self.start = own_copy(self.start)
+
+
+TRAINING = TrainingSettings(epochs=600)
+ANCHORING = Anchoring()
+
+
+def train_anchored(
+    pretrained: Pretrained,
+    X: Array,
+    y: Array,
+    *,
+    noise: Noise | str | None = None,
+    n_members: int | None = None,
+    training: TrainingSettings = TRAINING,
+    anchoring: Anchoring = ANCHORING,
+    device: str = "cpu",
+    random_state: RandomState = None,
+) -> Members:
+    """Train pre-trained networks to data, each held near its anchor by a prior over the weights.
+
+    Member k minimises, with its own version of the data,
+
+        Σ_i (y_i - f(x_i))ᵀ Σ_noise⁻¹ (y_i - f(x_i)) - 2 log p0(ω - ω0^[k]).
+
+    Args:
+        pretrained: Networks from `pretrain`; a weight prior is learnt from all of them.
+        X: Inputs, (N, n_in).
+        y: Outputs, (N,) or (N, n_out).
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            of the data, "heteroscedastic" a HeteroscedasticNoise.
+        n_members: Number of members, K: the first of the pre-trained networks; None takes all.
+        training: Epochs of Adam, 600 by default, and its other settings.
+        anchoring: Weight prior, anchors, start, optimiser and resampling.
+        device: "cpu" or "cuda".
+        random_state: Seed of the resampled data, shuffles, random starts and sampled anchors.
+
+    Returns:
+        The members.
+
+    Raises:
+        ValueError: If an argument is not admissible, or the data do not fit the networks.
+        DivergenceError: If fewer than two members stayed finite.
+
+    Warns:
+        ConvergenceWarning: If Gauss-Newton did not bring all members to their optimum.
+        BoundsWarning, NoiseWarning, PriorRangeWarning: If data do not fit bounds, noise or prior.
+
+    Source: Algorithm 2 of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> network = bnn.Architecture((8, 8), "silu")
+        >>> settings = bnn.Pretraining(n_networks=4, n_points=20, training=brief)
+        >>> networks = bnn.pretrain(prior, X, network=network, settings=settings, random_state=0)
+        >>> bnn.train_anchored(networks, X, y, noise=0.05, training=brief, random_state=0)
+        Members(4 networks of widths (1, 8, 8, 1))
+    """
+    X, y = checked_data(pretrained, X, y, n_members)
+    check_kind("training", training, TrainingSettings)
+    check_kind("anchoring", anchoring, Anchoring)
+    check_enough(anchoring, len(pretrained.weights))
+    seeds = seed_sequence(random_state)
+    weight_prior = pretrained.weight_prior(anchoring.regulariser)
+    n = min(n_members or len(pretrained.weights), len(pretrained.weights))
+    centres = _anchors(anchoring.anchors, pretrained, weight_prior, n, seeds)
+    first = _start(anchoring.start, pretrained, centres, n, seeds)
+    task = Task(
+        architecture=pretrained.architecture,
+        X=X,
+        y=y,
+        input_scaler=pretrained.input_scaler,
+        output_scaler=pretrained.output_scaler,
+        noise_covariance=noise_of_data(likely_noise(noise, X, y), X, y),
+        resampling=anchoring.resampling,
+        seeds=seeds,
+    )
+    return train_to_data(
+        task,
+        first,
+        training,
+        device,
+        weight_prior=weight_prior,
+        anchors=centres,
+        optimiser=anchoring.optimiser,
+    )
+
+
+def _anchors(
+    anchors: str | Floats,
+    pretrained: Pretrained,
+    weight_prior: WeightPrior | None,
+    n: int,
+    seeds: np.random.SeedSequence,
+) -> Floats:
+    """Return ω0, (K, d)."""
+    if not isinstance(anchors, str):
+        check_weights("anchors", anchors, pretrained.architecture)
+        return anchors
+    if anchors == "sampled" and weight_prior is not None:
+        return weight_prior.sample(n, spawn(seeds, Purpose.ANCHORS)).astype(np.float32)
+    return pretrained.weights[:n]
+
+
+def _start(
+    start: str | Floats,
+    pretrained: Pretrained,
+    centres: Floats,
+    n: int,
+    seeds: np.random.SeedSequence,
+) -> Floats:
+    """Return the weights at which training starts, (K, d)."""
+    if not isinstance(start, str):
+        check_weights("start", start, pretrained.architecture)
+        return start
+    return random_starts(pretrained.architecture, n, seeds) if start == "random" else centres
+
+
+def check_enough(anchoring: Anchoring, n_networks: int) -> None:
+    """Raise ValueError if there are too few networks to learn the weight prior from."""
+    if anchoring.regulariser == "probabilistic_pca" and n_networks < 3:
+        raise ValueError(
+            f"pretraining.n_networks = {n_networks}: regulariser = 'probabilistic_pca' needs 3"
+        )
+
+
+@storable
+@dataclass(eq=False, repr=False, kw_only=True)
+class AnchoredEnsemble(PretrainedEnsemble):
+    """Ensemble pre-trained to a functional prior, whose members are anchored by their weights.
+
+    Each member is held near its pre-trained weights by a prior over the weights, which is learnt
+    from all pre-trained networks; see `bnn.pretrain` and `bnn.train_anchored`. With the defaults, the
+    published settings, members spread wider than the posterior of the prior; those of a
+    `bnn.FunctionAnchoredEnsemble` do not.
+
+    Args:
+        prior: p(g), see bnn.priors. None takes the average over hyper-parameters that
+            `evidence.fit_prior` returns for the data. A bnn.Pretrained is used as it is, and the
+            parameters of pre-training then have no effect.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            of the data, "heteroscedastic" a HeteroscedasticNoise.
+        n_members: Number of members, K: the first of the pre-trained networks.
+        network: Hidden layers, activation and initial weights; None is Architecture().
+        pretraining: Pre-training to the prior; None is Pretraining().
+        training: Training to data; None is TrainingSettings(epochs=600).
+        anchoring: Weight prior, anchors, start, optimiser and resampling; None is Anchoring().
+        scaling: Bounds of inputs and outputs; None is Scaling(), the ranges of the data.
+        device: "cpu" or "cuda".
+        random_state: Seed.
+
+    Attributes:
+        pretrained_: The pre-trained networks, a bnn.Pretrained.
+        members_: The trained networks, a bnn.Members.
+
+    Source: Algorithms 2 and 3 of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> model = bnn.AnchoredEnsemble(
+        ...     prior,
+        ...     noise=0.05,
+        ...     n_members=3,
+        ...     network=bnn.Architecture((8, 8)),
+        ...     pretraining=bnn.Pretraining(4, 20, training=bnn.TrainingSettings(epochs=5)),
+        ...     training=bnn.TrainingSettings(epochs=5),
+        ...     random_state=0,
+        ... )
+        >>> model.fit(X, y).predict(X).shape
+        (12,)
+        >>> model.sample_prior(X).shape
+        (4, 12, 1)
+    """
+
+    noise: Noise | str | None = None
+    n_members: int = 30
+    network: Architecture | None = None
+    pretraining: Pretraining | None = None
+    training: TrainingSettings | None = None
+    anchoring: Anchoring | None = None
+    scaling: Scaling | None = None
+    device: str = "cpu"
+    random_state: RandomState = None
+
+    group_defaults: ClassVar[dict[str, Settings]] = {
+        "network": Architecture(),
+        "pretraining": Pretraining(),
+        "training": TRAINING,
+        "anchoring": ANCHORING,
+        "scaling": Scaling(),
+    }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_enough(self.group("anchoring"), self._most_members)
+
+    def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:
+        pretrained, noise = self._prepared(X, y, keep_prior)
+        return train_anchored(
+            pretrained,
+            X,
+            y,
+            noise=noise,
+            n_members=self.n_members,
+            training=self.group("training"),
+            anchoring=self.group("anchoring"),
+            device=self.device,
+            random_state=self.random_state,
+        )

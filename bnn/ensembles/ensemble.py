@@ -1,0 +1,400 @@
+"""Bases of the ensembles: their parameters, predictions, pre-training and saving."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from bnn._settings import Settings
+from bnn._text import table
+from bnn._validation import (
+    MOST_NETWORKS,
+    Array,
+    as_array,
+    as_points,
+    check_count,
+    check_device,
+    check_kind,
+    check_outputs_vary,
+    own_copy,
+)
+from bnn.ensembles.members import Members
+from bnn.ensembles.pretraining import Pretrained, check_functional_prior, pretrain
+from bnn.gp.evidence.unset import likely_noise, likely_prior
+from bnn.gp.summary import noise_rows, prior_rows
+from bnn.noise import Covariance, Noise, checked_noise, covariance_at
+from bnn.priors.samplers import FunctionalPrior
+from bnn.regressor import PredictiveRegressor, warn_of_constant
+from bnn.scaling import BoundsScaler, Scaling
+from bnn.storage.values import NotStored, kept, same
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class EnsembleRegressor(PredictiveRegressor):
+    """Base of the ensembles, which have the parameters n_members, device and random_state.
+
+    A group of settings that is None stands for the default of the estimator. The entries of a
+    default are nested parameters too.
+    """
+
+    members_: Members | None = field(default=None, init=False)
+
+    fitted_attributes: ClassVar[tuple[str, ...]] = (
+        "members_",
+        "y_ndim_",
+        "feature_names_",
+        "output_names_",
+    )
+    group_defaults: ClassVar[dict[str, Settings]] = {}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether there are members."""
+        return self.members_ is not None
+
+    def group(self, name: str) -> Any:
+        """Return a group of settings, its default where the parameter is None."""
+        given = getattr(self, name)
+        return self.group_defaults[name] if given is None else given
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Args:
+            deep: Whether to return the entries of groups too, as `training__epochs`.
+
+        Returns:
+            The parameters.
+        """
+        parameters: dict[str, Any] = super().get_params(deep)
+        if deep:
+            for name, default in self.group_defaults.items():
+                if getattr(self, name) is None:
+                    entries = default.get_params(deep=True)
+                    parameters |= {f"{name}__{key}": value for key, value in entries.items()}
+        return parameters
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters.
+
+        Args:
+            params: Values by name; `training__epochs` is the entry epochs of the group training.
+
+        Returns:
+            self.
+
+        Raises:
+            ValueError: If there is no such parameter, or an entry of a group is not admissible.
+        """
+        for name, default in self.group_defaults.items():
+            nested = any(key.startswith(f"{name}__") for key in params)
+            if nested and getattr(self, name) is None:
+                setattr(self, name, clone(default))
+        super().set_params(**params)
+        return self
+
+    def _check_parameters(self) -> None:
+        for name, default in self.group_defaults.items():
+            check_kind(name, self.group(name), type(default))
+        check_count("n_members", self.n_members, 2, MOST_NETWORKS)
+        check_device(self.device)
+
+    def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
+        self.members_ = self._trained(X, y, keep_prior)
+        warn_of_constant(X)
+
+    @abstractmethod
+    def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:
+        """Return networks trained to data X (N, n_in) and y (N, n_out)."""
+
+    def sample(self, X: ArrayLike) -> Array:
+        """Return f^[k](X) of every member at X (n, n_in), (K, n, n_out), epistemic only."""
+        return self.fitted_members().sample(self.checked_inputs(X))
+
+    def fitted_members(self) -> Members:
+        """Return the members; NotFittedError where there are none."""
+        check_is_fitted(self)
+        assert self.members_ is not None
+        return self.members_
+
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
+        samples = self.fitted_members().sample(X)
+        mean = samples.mean(axis=0)
+        if not joint:
+            return mean, samples.var(axis=0, ddof=1)
+        centred = samples - mean
+        covariance = np.einsum("kni,knj->nij", centred, centred) / (len(samples) - 1)
+        return mean, covariance
+
+    def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
+        members = self.fitted_members()
+        scaler = members.output_scaler
+        points = members.inputs.reshape(-1, len(inputs))
+        rows = self._prior_rows(inputs, 2.0 * members.input_scaler.half_range)
+        rows += noise_rows(members.noise_covariance, points, 2.0 * scaler.half_range)
+        head = f"{len(members.weights)} networks of widths {members.architecture.widths}"
+        return [head, *table(self._outputs(len(scaler.low)), rows)]
+
+    def _prior_rows(
+        self,
+        inputs: Sequence[str],  # noqa: ARG002
+        ranges: Array,  # noqa: ARG002
+    ) -> list[tuple[str, list[str]]]:
+        """Return the rows of the summary about the prior."""
+        return []
+
+    def _moment_gradients(self, X: Array) -> tuple[Array, Array]:
+        members = self.fitted_members()
+        values = members.sample(X)
+        slopes = members.gradients(X)
+        centred = values - values.mean(axis=0)
+        mean = slopes.mean(axis=0)
+        # ∂/∂x Σ_k (f_k - m)² / (K - 1) = 2 Σ_k (f_k - m) (∂f_k/∂x - ∂m/∂x) / (K - 1)
+        products = np.einsum("knj,knji->nji", centred, slopes - mean)
+        return mean, 2.0 * products / (len(values) - 1)
+
+    def _noise_at(self, X: Array) -> Array:
+        return covariance_at(self.noise_, X)
+
+    @property
+    def noise_(self) -> Covariance:
+        """Noise that members were trained with: Σ_noise (n_out, n_out), or a noise by input."""
+        return self.fitted_members().noise_covariance
+
+    def penalty(self) -> Array:
+        """Return the regularisation term of each member, (K,); zero without a regulariser."""
+        return self.fitted_members().penalties
+
+    def check_restored(self) -> None:
+        """Raise ValueError if restored attributes have wrong types or do not fit each other."""
+        if self.members_ is None:
+            return
+        if not isinstance(self.members_, Members):
+            raise ValueError(f"members_ is a {type(self.members_).__name__}")
+        self.n_features_in_ = self.members_.architecture.n_inputs
+        n_outputs = self.members_.architecture.n_outputs
+        names = self.feature_names_
+        if self.y_ndim_ not in (1, 2) or (self.y_ndim_ == 1 and n_outputs > 1):
+            raise ValueError(f"y_ndim_ = {self.y_ndim_!r} does not fit {n_outputs} outputs")
+        if names is not None and not (
+            len(names) == self.n_features_in_ and all(isinstance(name, str) for name in names)
+        ):
+            raise ValueError(f"feature_names = {names!r} do not name {self.n_features_in_} inputs")
+
+
+# Changing one of these hyper-parameters makes the pre-training run again.
+SHAPING = ("prior", "network", "pretraining", "scaling", "random_state")
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PretrainedEnsemble(EnsembleRegressor):
+    """Base of ensembles whose networks are fitted to realisations of a prior first.
+
+    Subclasses have the parameters of SHAPING, and n_members, noise, anchoring and device.
+    """
+
+    prior: FunctionalPrior | Pretrained | None = field(default=None, kw_only=False)
+    pretrained_: Pretrained | None = field(default=None, init=False)
+    pretrained_with_: dict[str, Any] | None = field(default=None, init=False)
+
+    fitted_attributes: ClassVar[tuple[str, ...]] = (
+        *EnsembleRegressor.fitted_attributes,
+        "pretrained_",
+        "pretrained_with_",
+    )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_functional_prior(self.prior)
+        most = self._most_members
+        if self.n_members > most:
+            given = f"n_members = {self.n_members}"
+            raise ValueError(f"{given}: must be <= pretraining.n_networks = {most}")
+
+    @property
+    def _most_members(self) -> int:
+        if isinstance(self.prior, Pretrained):
+            return len(self.prior.epochs)
+        return int(self.group("pretraining").n_networks)
+
+    @property
+    def prior_(self) -> FunctionalPrior | NotStored:
+        """The functional prior that the networks were pre-trained to."""
+        if self.pretrained_ is None:
+            raise NotFittedError("call pretrain or fit first")
+        return self.pretrained_.prior
+
+    def pretrain(self, X: ArrayLike | None = None, *, n_features: int | None = None) -> Self:
+        """Pre-train the networks to realisations of the prior; discards trained members.
+
+        Later calls of `fit` start from these networks, whatever the data, until a parameter of
+        the pre-training changes. Bounds that are "data" are the ranges of X and of the
+        realisations. A prior that is None is a GaussianProcessPrior() in units of the bounds.
+
+        Without this call `fit` pre-trains by itself, with the ranges of its data, and with the
+        prior by their evidence if the prior is None. It pre-trains again if these change.
+
+        Args:
+            X: Points where the prior is fitted, (M, n_in), see `bnn.pretrain`. A clone of the
+                estimator does not keep them.
+            n_features: Number of inputs, where X is None.
+
+        Returns:
+            self, with the attribute `pretrained_`.
+
+        Raises:
+            ValueError: If a hyper-parameter is not admissible or the prior misbehaves.
+            DivergenceError: If fewer than two members stayed finite.
+        """
+        self._check_parameters()
+        self.members_ = None
+        points = None if X is None else as_array("X", X)
+        scaling = self.group("scaling")
+        self._pretrain(self.prior, points, scaling, n_features=n_features)
+        self.pretrained_with_ = {"X": points, "ranges": {}, "data": None} | self._shaping()
+        return self
+
+    def _pretrain(
+        self,
+        prior: Any,
+        X: ArrayLike | None,
+        scaling: Scaling,
+        *,
+        n_features: int | None,
+        n_outputs: int | None = None,
+    ) -> None:
+        """Run Algorithm 3, unless the prior is networks that are pre-trained already."""
+        if isinstance(prior, Pretrained):
+            self.pretrained_ = prior
+            return
+        self.pretrained_ = pretrain(
+            prior,
+            X,
+            n_features=n_features,
+            n_outputs=n_outputs,
+            network=self.group("network"),
+            settings=self.group("pretraining"),
+            scaling=scaling,
+            nugget=self._nugget,
+            device=self.device,
+            random_state=self.random_state,
+        )
+
+    @property
+    def _nugget(self) -> float | None:
+        """Nugget of the anchoring that follows the pre-training; None if it is not known yet."""
+        return None
+
+    def _shaping(self) -> dict[str, Any]:
+        """Return copies of the hyper-parameters that the pre-trained networks depend on."""
+        pretraining = clone(self.group("pretraining"))
+        pretraining.set_params(training__members_at_once=None, training__progress=None)
+        return {
+            "prior": own_copy(self.prior),
+            "network": clone(self.group("network")),
+            "pretraining": pretraining,
+            "scaling": clone(self.group("scaling")),
+            "random_state": own_copy(self.random_state),
+        }
+
+    def _ranges(self, X: Array, y: Array) -> dict[str, Array]:
+        """Return the ranges of the data, (n, 2), that replace bounds that are "data"."""
+        scaling = self.group("scaling")
+        ranges = {}
+        if same(scaling.inputs, "data"):
+            ranges["inputs"] = _range(X)
+        if same(scaling.outputs, "data"):
+            check_outputs_vary(y)
+            ranges["outputs"] = _range(y)
+        return ranges
+
+    def _prepared(
+        self, X: Array, y: Array, keep_prior: bool
+    ) -> tuple[Pretrained, Noise | Covariance]:
+        """Return the pre-trained networks and the noise, found for the data or kept."""
+        if keep_prior:
+            return self._kept_networks(), self.noise_
+        noise = likely_noise(self.noise, X, y)
+        checked_noise(noise, X.shape[1], y.shape[1])  # before the pre-training, which takes long
+        return self._pretrained_for(X, y, noise), noise
+
+    def _kept_networks(self) -> Pretrained:
+        """Return the networks of the last fit, with the prior given anew where a file lacked it."""
+        found = self.pretrained_
+        assert found is not None
+        lacking = isinstance(found.prior, NotStored) and found.prior.kind
+        if lacking and lacking == type(self.prior).__name__:
+            found = self.pretrained_ = replace(found, prior=own_copy(self.prior))
+        return found
+
+    def _pretrained_for(self, X: Array, y: Array, noise: Noise, prior: Any = None) -> Pretrained:
+        """Return the pre-trained networks, after pre-training where they are missing or stale.
+
+        A prior that the same data chose may be given in place of one that is None.
+        """
+        known = self.pretrained_with_
+        found = self.pretrained_
+        if found is not None and known is not None and not self._stale(found, known, X, y, noise):
+            return found
+        points = None if known is None else known["X"]
+        ranges = {} if points is not None else self._ranges(X, y)
+        scaling = clone(self.group("scaling")).set_params(**ranges)
+        if self.prior is not None or prior is None:
+            prior = likely_prior(self.prior, noise, X, y)
+        self._pretrain(prior, points, scaling, n_features=X.shape[1], n_outputs=y.shape[1])
+        data = (X, y, noise) if self.prior is None else None
+        self.pretrained_with_ = {"X": points, "ranges": ranges, "data": data} | self._shaping()
+        assert self.pretrained_ is not None
+        return self.pretrained_
+
+    def _stale(
+        self, found: Pretrained, known: dict[str, Any], X: Array, y: Array, noise: Noise
+    ) -> bool:
+        if known["ranges"] and not same(known["ranges"], self._ranges(X, y)):
+            return True
+        if known["data"] is not None and not same(known["data"], (X, y, noise)):
+            return True  # the prior was found by the evidence of other data
+        follows = self.prior is None and not found.inputs_given
+        if follows and found.shape != (X.shape[1], y.shape[1]):
+            return True
+        shaping = self._shaping()
+        return not all(same(shaping[name], known[name]) for name in SHAPING)
+
+    def _prior_rows(self, inputs: Sequence[str], ranges: Array) -> list[tuple[str, list[str]]]:
+        return prior_rows(self.prior_, None, inputs, ranges)
+
+    def sample_prior(self, X: ArrayLike) -> Array:
+        """Return f of every pre-trained network at X (n, n_in), (K, n, n_out) float64."""
+        if self.pretrained_ is None:
+            raise NotFittedError("call pretrain or fit first")
+        # A fitted estimator also checks the columns of a data frame.
+        fitted = self.members_ is not None
+        return self.pretrained_.sample(self.checked_inputs(X) if fitted else as_points("X", X))
+
+    def stored_fields(self) -> dict[str, Any]:
+        """Return hyper-parameters and fitted attributes."""
+        stored = super().stored_fields()
+        known = self.pretrained_with_
+        if known is not None:
+            stored["fitted"]["pretrained_with_"] = {n: kept(value) for n, value in known.items()}
+        return stored
+
+    def check_restored(self) -> None:
+        """Raise ValueError if restored attributes have wrong types or do not fit each other."""
+        super().check_restored()
+        if not isinstance(self.pretrained_, Pretrained):
+            raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
+        known = self.pretrained_with_
+        if not isinstance(known, dict) or known.keys() != {"X", "ranges", "data", *SHAPING}:
+            raise ValueError("the parameters of the pre-training are not those there are")
+
+
+def _range(values: Array) -> Array:
+    """Return the range of each column of values (N, n), (n, 2)."""
+    scaler = BoundsScaler.fit(values)
+    return np.stack([scaler.low, scaler.high], axis=1)

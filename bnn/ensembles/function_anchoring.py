@@ -1,0 +1,414 @@
+"""Anchoring in function space: each network follows a draw from the posterior."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import torch
+from scipy.spatial import cKDTree
+from scipy.stats import qmc
+from sklearn.exceptions import ConvergenceWarning
+
+from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
+from bnn._settings import Settings
+from bnn._validation import (
+    Array,
+    Ints,
+    check_count,
+    check_device,
+    check_flags,
+    check_kind,
+    check_positive,
+)
+from bnn.ensembles.ensemble import PretrainedEnsemble
+from bnn.ensembles.members import Members, joined
+from bnn.ensembles.pretraining import Pretrained, Pretraining, checked_data, drawn_prior
+from bnn.gp.conditioning import Conditioning, check_nugget, output_vectors
+from bnn.gp.evidence import fit_kernel_average
+from bnn.gp.evidence.unset import likely_noise
+from bnn.gp.mixture import MixturePosterior, MixturePrior, combination
+from bnn.networks.architecture import Architecture
+from bnn.noise import Covariance, Noise, StudentNoise, covariance_at, noise_of_data, resample
+from bnn.scaling import BoundsScaler, Scaling
+from bnn.storage import storable
+from bnn.training.execution import progress_bar, titled
+from bnn.training.gauss_newton.function_space import Metric, fit_functions
+from bnn.training.gauss_newton.levenberg_marquardt import StoppingRule, late_members
+from bnn.training.settings import TrainingSettings
+
+# The default nugget is a fraction of the standard deviation of the noise, within these bounds. The
+# noise that is found by input is near zero at data that have copies, closer than networks follow.
+_OF_NOISE = 0.5
+_LEAST_NUGGET = 1e-4
+_MOST_NUGGET = 0.01
+_SAME = 1e-6  # distance of points, with inputs scaled to [-1, 1], that count as one
+
+
+@storable
+@dataclass(repr=False)
+class FunctionAnchoring(Settings):
+    """How networks are held near realisations of a functional prior, see `train_function_anchored`.
+
+    Args:
+        n_points: Number of measurement points beside the training inputs. They fill the box of the
+            input bounds as a Latin hypercube. Where `pretrain` was given points, they are drawn
+            from those that are no training inputs, and are all of these if there are fewer.
+        nugget: Standard deviation δ by which a network may miss its target at each point, with
+            outputs scaled to [-1, 1]; below a third of the prior's. None takes half of the noise
+            of each output, at least 1e-4 and at most 0.01.
+        tol: Training of a member ends at this mean squared distance from the posterior
+            realisation. Each direction counts in units of its posterior standard deviation.
+        max_iter: Largest number of Gauss-Newton iterations for each member.
+        n_realisations: Number of realisations that estimate the covariance of a prior without kernel.
+        center: Whether realisations and perturbed data are shifted, so that their averages over
+            the members are the mean of a Gaussian process prior and the data.
+        progress: Whether to show a progress bar; None shows one on a terminal after two
+            seconds, and lines elsewhere after thirty.
+
+    Examples:
+        >>> import bnn
+        >>> bnn.FunctionAnchoring(n_points=50).set_params(tol=0.2).n_points
+        50
+    """
+
+    n_points: int = 200
+    nugget: float | None = None
+    tol: float = 0.1
+    max_iter: int = 100
+    n_realisations: int = 1000
+    center: bool = True
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if a field is out of range."""
+        for name, least in (("n_points", 1), ("max_iter", 1), ("n_realisations", 2)):
+            check_count(name, getattr(self, name), least)
+        nugget = _MOST_NUGGET if self.nugget is None else self.nugget
+        check_positive(nugget=nugget, tol=self.tol)
+        check_flags(center=self.center)
+        if self.progress is not None:
+            check_flags(progress=self.progress)
+
+
+ANCHORING = FunctionAnchoring()
+
+
+def train_function_anchored(
+    pretrained: Pretrained,
+    X: Array,
+    y: Array,
+    *,
+    noise: Noise | str | None = None,
+    n_members: int | None = None,
+    anchoring: FunctionAnchoring = ANCHORING,
+    device: str = "cpu",
+    random_state: RandomState = None,
+) -> Members:
+    """Train pre-trained networks to data, each held near its own prior realisation g.
+
+    Member k minimises, with perturbed data ỹ of its own and at measurement points X* that include
+    the training inputs,
+
+        Σ_i (ỹ_i - f(x_i))ᵀ Σ_noise⁻¹ (ỹ_i - f(x_i)) + (f - g)(X*)ᵀ C⁺ (f - g)(X*)
+
+    with the prior's covariance C. This is, up to a constant, the distance of f to the realisation
+    conditioned on the data, f* (Matheron's rule), measured with the posterior covariance. For a
+    Gaussian process and networks wide enough, the members are draws from the exact posterior. With
+    a MixturePrior each member is allocated to a component, by the posterior weights of these.
+
+    Args:
+        pretrained: Networks from `pretrain`; smooth ("silu") and wide ones follow f* best.
+        X: Inputs, (N, n_in).
+        y: Outputs, (N,) or (N, n_out).
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            of the data, "heteroscedastic" a HeteroscedasticNoise.
+        n_members: Number of members, K: the first of the pre-trained networks; None takes all.
+        anchoring: Measurement points, nugget, and when the training of a member ends.
+        device: "cpu" or "cuda".
+        random_state: Seed of the perturbed data, measurement points and realisations.
+
+    Returns:
+        The members. Their inputs are the measurement points, the training inputs first, their
+        targets are f*, and their penalties are (f - g)(X*)ᵀ (C + δ² I)⁻¹ (f - g)(X*).
+
+    Raises:
+        ValueError: If arguments or data are not admissible, or a file could not store the prior.
+
+    Warns:
+        ConvergenceWarning: If some members do not reach the tolerance within the iterations.
+        BoundsWarning, NoiseWarning, PriorRangeWarning: If data do not fit bounds, noise or prior.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> network = bnn.Architecture((8, 8), "silu")
+        >>> settings = bnn.Pretraining(n_networks=4, n_points=20, training=brief)
+        >>> networks = bnn.pretrain(prior, X, network=network, settings=settings, random_state=0)
+        >>> loose = bnn.FunctionAnchoring(n_points=5, tol=100.0)
+        >>> bnn.train_function_anchored(networks, X, y, noise=0.05, anchoring=loose, random_state=0)
+        Members(4 networks of widths (1, 8, 8, 1))
+    """
+    X, y = checked_data(pretrained, X, y, n_members)
+    check_kind("anchoring", anchoring, FunctionAnchoring)
+    check_device(device)
+    kept = noise_of_data(likely_noise(noise, X, y), X, y)
+    seeds = seed_sequence(random_state)
+    if isinstance(pretrained.prior, MixturePrior):
+        chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
+        return _anchor_to_components(chosen, X, y, kept, anchoring, device, seeds)
+    return _anchor_to_process(pretrained, X, y, kept, n_members, anchoring, device, seeds)
+
+
+def _anchor_to_process(
+    pretrained: Pretrained,
+    X: Array,
+    y: Array,
+    noise: Covariance,
+    n_members: int | None,
+    anchoring: FunctionAnchoring,
+    device: str,
+    seeds: np.random.SeedSequence,
+) -> Members:
+    """Anchor members to realisations of one prior; arguments as those of `train_function_anchored`."""
+    prior = drawn_prior(pretrained)
+    network = pretrained.architecture
+    scaler = pretrained.output_scaler
+    points = np.concatenate([X, _measurement_points(pretrained, X, anchoring.n_points, seeds)])
+    inputs = pretrained.input_scaler.transform(points)
+    anchors = pretrained.weights[:n_members]
+    numbers = pretrained.numbers[:n_members]
+    # Realisations g and their covariance C, of outputs scaled to [-1, 1]
+    g = scaler.transform(prior.at(points, numbers, anchoring.center))
+    seed = spawn(seeds, Purpose.COVARIANCE)
+    C = prior.scaled_covariance(points, scaler, anchoring.n_realisations, seed)
+    covariance = covariance_at(noise, X)
+    nuggets = _nuggets(scaler.transform_covariance(covariance), anchoring.nugget, C)
+    prior_metric = Metric(C, nuggets)
+    targets, S = _posterior_realisations(g, C, X, y, covariance, scaler, anchoring.center, seeds)
+    # Each member minimises (f - f*)ᵀ (S + δ² I)⁻¹ (f - f*).
+    rule = StoppingRule(anchoring.max_iter, loss=anchoring.tol)
+    title = titled("training", anchoring.progress)
+    result = fit_functions(network, anchors, inputs, targets, S, nuggets, rule, device, title)
+    # Penalties (f - g)ᵀ (C + δ² I)⁻¹ (f - g)
+    moved = network.forward(result.weights.astype(float), inputs) - g
+    penalties = prior_metric.squares(torch.as_tensor(output_vectors(moved))).numpy()
+    return Members(
+        architecture=network,
+        start=anchors,
+        weights=result.weights,
+        inputs=points,
+        targets=scaler.inverse_transform(targets),
+        input_scaler=pretrained.input_scaler,
+        output_scaler=scaler,
+        losses=result.losses,
+        epochs=result.epochs,
+        numbers=np.arange(len(anchors)),
+        noise_covariance=noise,
+        anchors=anchors,
+        penalties=penalties,
+        bounds=prior.bounds,
+    )
+
+
+def _posterior_realisations(
+    g: Array,
+    C: Array,
+    X: Array,
+    y: Array,
+    covariance: Array,
+    scaler: BoundsScaler,
+    centred: bool,
+    seeds: np.random.SeedSequence,
+) -> tuple[Array, Array]:
+    """Return f*, (K, n, n_out), of prior realisations g with covariance C, and the blocks of S."""
+    generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(g))
+    # ỹ = y + e with e ~ N(0, Σ_noise), on request with the data as their average
+    _, perturbed = resample(X, y, "likelihood", covariance, generators)
+    if centred:
+        perturbed += y - perturbed.mean(axis=0)
+    posterior = _conditioned(C, scaler, covariance, len(X))
+    # Matheron's rule: f* = g + G (ỹ - g(X))
+    return posterior.apply(g, scaler.transform(perturbed)), posterior.covariance
+
+
+def _conditioned(C: Array, scaler: BoundsScaler, covariance: Array, n_data: int) -> Conditioning:
+    """Condition the prior on the training inputs, which are the first measurement points."""
+    # G = C(., X) (C(X, X) + Σ_noise)⁻¹ and the posterior covariance S = C - G C(X, .)
+    try:
+        return Conditioning.on_first_points(C, scaler.transform_covariance(covariance), n_data)
+    except np.linalg.LinAlgError:
+        least = np.sqrt(np.einsum("...jj->...j", covariance).min())
+        reason = "too small for the prior in double precision"
+        other = "or a kernel of one's own has negative eigenvalues"
+        raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
+
+
+def _nuggets(noise: Array, given: float | None, C: Array) -> Array:
+    """Return δ of each output, (n_out,), for scaled noise (..., n_out, n_out) and the prior's C."""
+    # δ_j = σ_j / 2 between 1e-4 and 0.01, with the smallest σ_j of all data
+    least = np.einsum("...jj->...j", noise).reshape(-1, noise.shape[-1]).min(axis=0)
+    found = np.clip(_OF_NOISE * np.sqrt(least), _LEAST_NUGGET, _MOST_NUGGET)
+    nuggets = found if given is None else np.full_like(found, given)
+    variances = np.diagonal(C, axis1=1, axis2=2).reshape(len(nuggets), -1)
+    check_nugget(nuggets, variances.mean(axis=1))
+    return np.asarray(nuggets)
+
+
+def _anchor_to_components(
+    pretrained: Pretrained,
+    X: Array,
+    y: Array,
+    noise: Covariance,
+    anchoring: FunctionAnchoring,
+    device: str,
+    seeds: np.random.SeedSequence,
+) -> Members:
+    """Anchor each member to a component of a mixture, allocated by their posterior weights."""
+    mixture = pretrained.prior
+    K = len(pretrained.weights)
+    assert isinstance(mixture, MixturePrior)
+    given = MixturePosterior(mixture, covariance_at(noise, X), X, y)
+    numbers = given.allocate(K, spawn(seeds, Purpose.COMPONENTS))
+    # A single member has no average to be shifted, and one progress bar stands for all members.
+    alone = replace(anchoring, center=False, progress=False)
+    parts = []
+    title = titled("training", anchoring.progress)
+    with warnings.catch_warnings(), progress_bar(K, title, "member") as bar:
+        warnings.simplefilter("ignore", ConvergenceWarning)  # one warning below counts them all
+        for k in range(K):
+            one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
+            seed = spawn(seeds, Purpose.COMPONENTS, k)
+            parts.append(_anchor_to_process(one, X, y, noise, None, alone, device, seed))
+            bar.update()
+    late = np.count_nonzero([np.nanmin(part.losses) > anchoring.tol for part in parts])
+    if late:
+        message = late_members(late, K, anchoring.max_iter)
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    return joined(parts)
+
+
+def _measurement_points(
+    pretrained: Pretrained, X: Array, n_points: int, seeds: np.random.SeedSequence
+) -> Array:
+    """Return the measurement points beside the training inputs X, (n, n_in)."""
+    rng = generator(spawn(seeds, Purpose.MEASUREMENT))
+    given = pretrained.inputs
+    if pretrained.inputs_given:
+        others = given[_others(pretrained.input_scaler, X, given)]
+        return np.asarray(others[rng.permutation(len(others))[:n_points]])
+    uniform = qmc.LatinHypercube(given.shape[1], seed=rng).random(n_points)
+    return pretrained.input_scaler.inverse_transform(2.0 * uniform - 1.0)
+
+
+def _others(scaler: BoundsScaler, X: Array, given: Array) -> Ints:
+    """Return the numbers of given points that are no training inputs X, each point once."""
+    points = scaler.transform(given)
+    to_data = cKDTree(scaler.transform(X)).query(points, p=np.inf)[0]
+    # The first of equal points; in their order, so that seeds keep their meaning.
+    first = np.sort(np.unique(np.round(points / _SAME), axis=0, return_index=True)[1])
+    return np.asarray(first[to_data[first] > _SAME])
+
+
+@storable
+@dataclass(eq=False, repr=False, kw_only=True)
+class FunctionAnchoredEnsemble(PretrainedEnsemble):
+    """Ensemble pre-trained to a functional prior, whose members are anchored in function space.
+
+    Each member is held near its own prior realisation and follows that realisation conditioned on
+    perturbed data. For a Gaussian process and networks wide enough the members are draws from the
+    exact posterior; see `bnn.pretrain` and `bnn.train_function_anchored`.
+
+    Args:
+        prior: p(g), see bnn.priors. None takes the average over hyper-parameters that
+            `evidence.fit_prior` returns for the data; where the noise is None too, prior and noise
+            are those of `evidence.fit_kernel_average`, without heavy tails. A bnn.Pretrained is used as it
+            is, and the parameters of pre-training then have no effect.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise. "constant", or None beside a prior: standard deviations by the
+            evidence of the data; "heteroscedastic": a HeteroscedasticNoise.
+        n_members: Number of members, K: the first of the pre-trained networks.
+        network: Hidden layers, activation and initial weights; smooth networks follow the prior's
+            realisations best. None is Architecture((50, 50, 50), "silu").
+        pretraining: Pre-training to the prior; None is Pretraining(n_networks=30) with
+            TrainingSettings(epochs=500).
+        anchoring: Measurement points, nugget, and when the training of a member ends; None is
+            FunctionAnchoring().
+        scaling: Bounds of inputs and outputs; None is Scaling(), the ranges of the data.
+        device: "cpu" or "cuda".
+        random_state: Seed.
+
+    Attributes:
+        pretrained_: The pre-trained networks, a bnn.Pretrained.
+        members_: The trained networks, a bnn.Members.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> model = bnn.FunctionAnchoredEnsemble(
+        ...     prior,
+        ...     noise=0.05,
+        ...     n_members=3,
+        ...     network=bnn.Architecture((20, 20), "silu"),
+        ...     pretraining=bnn.Pretraining(3, 30, training=bnn.TrainingSettings(epochs=50)),
+        ...     anchoring=bnn.FunctionAnchoring(n_points=10, tol=10.0),
+        ...     random_state=0,
+        ... )
+        >>> mean, std = model.fit(X, y).predict(X, return_std=True)
+        >>> mean.shape, std.shape
+        ((12,), (12,))
+    """
+
+    noise: Noise | str | None = None
+    n_members: int = 30
+    network: Architecture | None = None
+    pretraining: Pretraining | None = None
+    anchoring: FunctionAnchoring | None = None
+    scaling: Scaling | None = None
+    device: str = "cpu"
+    random_state: RandomState = None
+
+    group_defaults: ClassVar[dict[str, Settings]] = {
+        "network": Architecture((50, 50, 50), "silu"),
+        "pretraining": Pretraining(n_networks=30, training=TrainingSettings(epochs=500)),
+        "anchoring": ANCHORING,
+        "scaling": Scaling(),
+    }
+
+    @property
+    def _nugget(self) -> float | None:
+        nugget: float | None = self.group("anchoring").nugget
+        return nugget
+
+    def _prepared(
+        self, X: Array, y: Array, keep_prior: bool
+    ) -> tuple[Pretrained, Noise | Covariance]:
+        """Return the pre-trained networks and the noise; where nothing is set, of one average."""
+        if keep_prior or self.prior is not None or self.noise is not None:
+            return super()._prepared(X, y, keep_prior)
+        prior, noise = fit_kernel_average(X, y, tails=False)
+        assert not isinstance(noise, StudentNoise)
+        return self._pretrained_for(X, y, noise, prior), noise
+
+    def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:
+        pretrained, noise = self._prepared(X, y, keep_prior)
+        return train_function_anchored(
+            pretrained,
+            X,
+            y,
+            noise=noise,
+            n_members=self.n_members,
+            anchoring=self.group("anchoring"),
+            device=self.device,
+            random_state=self.random_state,
+        )

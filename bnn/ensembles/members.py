@@ -1,0 +1,399 @@
+"""Trained networks with their data, and the training of members to data."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import torch
+from sklearn.utils import gen_batches
+
+from bnn._seeding import Purpose, member_generators, member_seeds, spawn
+from bnn._validation import (
+    Array,
+    Floats,
+    Ints,
+    as_points,
+    check_device,
+    check_kind,
+    check_option,
+    check_real,
+    own_copy,
+)
+from bnn.ensembles.weight_priors import ProperGaussian, WeightPrior
+from bnn.networks.mlp import MLP
+from bnn.noise import RESAMPLINGS, Covariance, checked_noise, covariance_at, resample
+from bnn.scaling import BoundsScaler
+from bnn.storage import storable
+from bnn.training.execution import counted, titled
+from bnn.training.gauss_newton.jacobian import Linearisation
+from bnn.training.gauss_newton.levenberg_marquardt import StoppingRule
+from bnn.training.gauss_newton.weight_space import fit_weights
+from bnn.training.loop import DivergenceError, DivergenceWarning, train
+from bnn.training.members import Objective
+from bnn.training.settings import TrainingSettings
+
+# Networks and points are evaluated in blocks of fixed size, which bounds the memory.
+MEMBER_BLOCK = 64
+POINT_BLOCK = 2048
+GRADIENT_BLOCK = 256  # points of which all members' gradients are computed at a time
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Networks:
+    """K trained networks, with the data that each of them was trained to.
+
+    Attributes:
+        architecture: Architecture of all networks.
+        start: Where training started, (K, d).
+        weights: ω^[k], (K, d) float32.
+        inputs: Points of the data, (n, n_in), or (K, n, n_in) where they differ.
+        targets: Values there, (K, n, n_out).
+        input_scaler: Maps inputs to what the networks see.
+        output_scaler: Maps outputs to what the networks return.
+        losses: Loss of each of the n networks that were trained, those that diverged included,
+            after each epoch, (epochs, n); NaN after the last epoch of a network.
+        epochs: Number of epochs of each of these, (n,).
+        numbers: Indices of the K networks among the n; the others diverged.
+    """
+
+    architecture: MLP
+    start: Floats
+    weights: Floats
+    inputs: Array
+    targets: Array
+    input_scaler: BoundsScaler
+    output_scaler: BoundsScaler
+    losses: Array
+    epochs: Ints
+    numbers: Ints
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, own_copy(getattr(self, field.name)))
+        check_kind("architecture", self.architecture, MLP)
+        for name in ("inputs", "targets", "losses", "epochs", "numbers"):
+            check_kind(name, getattr(self, name), np.ndarray)
+            check_real(**{name: getattr(self, name)})
+        for name in ("input_scaler", "output_scaler"):
+            check_kind(name, getattr(self, name), BoundsScaler)
+        n_in = self.architecture.n_inputs
+        n_out = self.architecture.n_outputs
+        for name in ("weights", "start"):
+            check_weights(name, getattr(self, name), self.architecture)
+        K = len(self.weights)
+        for name, fits, expected in (
+            ("inputs", self.inputs.ndim in (2, 3) and self.inputs.shape[-1] == n_in, "(n, n_in)"),
+            ("targets", self.targets.shape[::2] == (K, n_out), "(K, n, n_out)"),
+            ("numbers", self.numbers.shape == (K,), "(K,)"),
+        ):
+            if not fits:
+                shape = getattr(self, name).shape
+                raise ValueError(f"{name} has shape {shape}: must be {expected}")
+        if (len(self.input_scaler.low), len(self.output_scaler.low)) != (n_in, n_out):
+            raise ValueError(f"the scalers must be those of {n_in} inputs and {n_out} outputs")
+
+    def __repr__(self) -> str:
+        """Summarise the networks without their weights."""
+        K = len(self.weights)
+        widths = self.architecture.widths
+        return f"{type(self).__name__}({K} networks of widths {widths})"
+
+    @property
+    def diverged(self) -> tuple[int, ...]:
+        """Indices of the networks that diverged, among those that were trained."""
+        return tuple(np.setdiff1d(np.arange(len(self.epochs)), self.numbers).tolist())
+
+    def sample(self, X: Array) -> Array:
+        """Return f^[k](X) of every network at X (n, n_in), (K, n, n_out), in double precision."""
+        n_in = self.architecture.n_inputs
+        X = as_points("X", X)
+        if X.shape[1] != n_in:
+            raise ValueError(f"X has shape {X.shape}: must be (n, {n_in})")
+        X = self.input_scaler.transform(X)
+        values = np.empty((len(self.weights), len(X), self.architecture.n_outputs))
+        for members, points in self._blocks(len(X), POINT_BLOCK, "predictions"):
+            weights = self.weights[members].astype(float)
+            values[members, points] = self.architecture.forward(weights, X[points])
+        return self.output_scaler.inverse_transform(values)
+
+    def _blocks(self, n: int, size: int, title: str) -> Iterator[tuple[slice, slice]]:
+        """Yield blocks of members and of n points, with a bar on a terminal."""
+        members = gen_batches(len(self.weights), MEMBER_BLOCK)
+        blocks = list(itertools.product(members, gen_batches(n, size)))
+        return counted(blocks, title, "part")
+
+    def gradients(self, X: Array) -> Array:
+        """Return ∂f^[k]/∂x of every network at X (n, n_in), (K, n, n_out, n_in)."""
+        net = self.architecture
+        scaled = torch.as_tensor(self.input_scaler.transform(as_points("X", X)))
+        weights = torch.as_tensor(self.weights.astype(float))
+        by_input = np.empty((len(weights), len(X), net.n_outputs, net.n_inputs))
+        for members, points in self._blocks(len(X), GRADIENT_BLOCK, "gradients"):
+            state = Linearisation(net, weights[members], scaled[points])
+            by_input[members, points] = state.input_jacobian().swapaxes(1, 2).numpy()
+        # y = h_out f((x - c) / h_in) + c_out
+        scale = self.output_scaler.half_range[:, None] / self.input_scaler.half_range
+        return np.asarray(by_input * scale)
+
+
+@storable
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Members(Networks):
+    """Networks trained to data: the members of an ensemble.
+
+    Attributes:
+        noise_covariance: Σ_noise, (n_out, n_out), or a HeteroscedasticNoise.
+        anchors: ω0^[k], (K, d); None for members without anchors.
+        penalties: Regularisation term of each member after training, (K,).
+        bounds: (low, high) that predictions are clipped to, (2, 1) or (2, n_out); None clips
+            nothing.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> settings = {"noise": 0.05, "n_members": 3, "training": brief}
+        >>> members = bnn.train_vanilla(X, y, random_state=0, **settings)
+        >>> members.sample(X).shape
+        (3, 12, 1)
+        >>> members.losses.shape
+        (5, 3)
+    """
+
+    noise_covariance: Covariance
+    anchors: Floats | None
+    penalties: Array
+    bounds: Array | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        n_out = self.architecture.n_outputs
+        noise = self.noise_covariance
+        if isinstance(noise, np.ndarray) and noise.shape != (n_out, n_out):
+            shape = f"({n_out}, {n_out})"
+            raise ValueError(f"noise_covariance has shape {noise.shape}: must be {shape}")
+        if not isinstance(noise, np.ndarray):
+            checked_noise(noise, self.architecture.n_inputs, n_out)
+        check_kind("penalties", self.penalties, np.ndarray)
+        check_kind("bounds", self.bounds, np.ndarray, type(None))
+        if self.bounds is not None and self.bounds.shape not in {(2, 1), (2, n_out)}:
+            raise ValueError(f"bounds have shape {self.bounds.shape}: must be (2, {n_out})")
+        if self.anchors is not None:
+            check_weights("anchors", self.anchors, self.architecture)
+
+    def sample(self, X: Array) -> Array:
+        """Evaluate every member.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            f^[k](X), (K, n, n_out), within the bounds of the prior.
+        """
+        values = super().sample(X)
+        return values if self.bounds is None else np.clip(values, *self.bounds)
+
+    def gradients(self, X: Array) -> Array:
+        """Return the gradients of every member; zero where it is at a bound of the prior.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            ∂f^[k]/∂x, (K, n, n_out, n_in).
+        """
+        by_input = super().gradients(X)
+        if self.bounds is None:
+            return by_input
+        values = super().sample(X)
+        inside = (values > self.bounds[0]) & (values < self.bounds[1])
+        return np.where(inside[..., None], by_input, 0.0)
+
+
+def joined(parts: Sequence[Members]) -> Members:
+    """Join members that were trained one by one, each at its own points (n, n_in)."""
+    longest = max(len(part.losses) for part in parts)
+    own = {}
+    for name in ("weights", "targets", "epochs", "start", "anchors", "penalties"):
+        own[name] = np.concatenate([getattr(part, name) for part in parts])
+    losses = np.full((longest, len(parts)), np.nan)
+    for k, part in enumerate(parts):
+        losses[: len(part.losses), [k]] = part.losses
+    own |= {"inputs": np.stack([part.inputs for part in parts]), "losses": losses}
+    return replace(parts[0], numbers=np.arange(len(parts)), **own)
+
+
+def check_weights(name: str, weights: Floats, architecture: MLP) -> None:
+    """Raise ValueError unless weights are (K, d) finite floating-point numbers."""
+    n_weights = architecture.n_weights
+    if not isinstance(weights, np.ndarray):
+        raise ValueError(f"{name} = {weights!r:.60}: must be an array (K, {n_weights})")
+    check_real(**{name: weights})
+    if weights.ndim != 2 or len(weights) == 0 or weights.shape[1] != n_weights:
+        raise ValueError(f"{name} has shape {weights.shape}: must be (K, {n_weights})")
+    if weights.dtype.kind != "f" or not np.isfinite(weights).all():
+        raise ValueError(f"{name} holds values that are not finite numbers")
+
+
+def finite_members(n_members: int, diverged: tuple[int, ...], title: str) -> Ints:
+    """Return the numbers of the members that did not diverge, (K,), and warn about the others."""
+    if diverged:
+        named = ", ".join(map(str, diverged))
+        if n_members - len(diverged) < 2:
+            raise DivergenceError(f"{title}: members {named} of {n_members} diverged")
+        warnings.warn(
+            f"{title}: members {named} of {n_members} diverged and are left out",
+            DivergenceWarning,
+            stacklevel=4,
+        )
+    return np.delete(np.arange(n_members), diverged)
+
+
+# Gauss-Newton ends where a step lowers the objective by less than this fraction. Steps are short in
+# narrow valleys: with 1e-6 some members ended at a gradient half as large as that of the data term.
+OPTIMUM = StoppingRule(iterations=10_000, decrease=1e-9)
+
+
+def random_starts(
+    architecture: MLP, n_members: int, seeds: np.random.SeedSequence, init: str = "glorot"
+) -> Floats:
+    """Return independent random starts, (K, d) float32; start k does not depend on n_members."""
+    generators = member_generators(spawn(seeds, Purpose.START), n_members)
+    return np.concatenate([architecture.initial_weights(1, rng, init) for rng in generators])
+
+
+def perturbed_starts(
+    architecture: MLP, n: int, init: str, scale: float, seeds: np.random.SeedSequence
+) -> Floats:
+    """Return the common start ω_init, perturbed for each of n networks, (n, d) float32."""
+    start = architecture.initial_weights(1, spawn(seeds, Purpose.START), init)
+    generators = member_generators(spawn(seeds, Purpose.PERTURBATION), n)
+    noise = np.stack([rng.standard_normal(start.shape[1]) for rng in generators])
+    return np.asarray((start + scale * noise).astype(np.float32))
+
+
+@dataclass(frozen=True)
+class Task:
+    """What members are trained to: data X (N, n_in) and y (N, n_out), and their resampling."""
+
+    architecture: MLP
+    X: Array
+    y: Array
+    input_scaler: BoundsScaler
+    output_scaler: BoundsScaler
+    noise_covariance: Covariance
+    resampling: str
+    seeds: np.random.SeedSequence
+
+    def resampled(self, n_members: int) -> tuple[Floats, Floats]:
+        """Return the data of each member: inputs ((K,) N, n_in) and targets (K, N, n_out)."""
+        generators = member_generators(spawn(self.seeds, Purpose.RESAMPLING), n_members)
+        covariance = covariance_at(self.noise_covariance, self.X)
+        return resample(self.X, self.y, self.resampling, covariance, generators)
+
+
+def train_to_data(
+    task: Task,
+    start: Floats,
+    training: TrainingSettings,
+    device: str,
+    *,
+    weight_prior: WeightPrior | None = None,
+    anchors: Floats | None = None,
+    optimiser: str = "adam",
+) -> Members:
+    """Train members from weights `start` (K, d) by Adam or, if they have anchors, Gauss-Newton."""
+    check_option("resampling", task.resampling, RESAMPLINGS)
+    check_device(device)
+    K = len(start)
+    mlp = task.architecture
+    title = titled("training", training.progress)
+    inputs, targets = task.resampled(K)
+    X = task.input_scaler.transform(inputs)
+    y = task.output_scaler.transform(targets)
+    noise = task.output_scaler.transform_covariance(covariance_at(task.noise_covariance, inputs))
+    if optimiser == "gauss_newton":
+        assert isinstance(weight_prior, ProperGaussian)
+        assert anchors is not None
+        prior = weight_prior.covariance
+        result = fit_weights(mlp, start, X, y, noise, prior, OPTIMUM, anchors, device, title)
+    else:
+        term = None if weight_prior is None else weight_prior.regulariser()
+        goal = Objective(_precision(noise), term, anchors)
+        seeds = member_seeds(spawn(task.seeds, Purpose.TRAINING), K)
+        result = train(
+            mlp, start, X, y, training, seeds=seeds, objective=goal, device=device, progress=title
+        )
+    numbers = finite_members(K, result.diverged, "training")
+    weights = result.weights[numbers]
+    kept_anchors = None if anchors is None else anchors[numbers]
+    return Members(
+        architecture=mlp,
+        start=start[numbers],
+        weights=weights,
+        inputs=inputs if inputs.ndim == 2 else inputs[numbers],
+        targets=targets[numbers],
+        input_scaler=task.input_scaler,
+        output_scaler=task.output_scaler,
+        losses=result.losses,
+        epochs=result.epochs,
+        numbers=numbers,
+        noise_covariance=task.noise_covariance,
+        anchors=kept_anchors,
+        penalties=_penalties(weight_prior, weights, kept_anchors),
+    )
+
+
+def _penalties(weight_prior: WeightPrior | None, weights: Floats, anchors: Floats | None) -> Array:
+    """Return the penalties of weights (K, d), (K,), which are zero without a prior or anchors."""
+    if weight_prior is None or anchors is None:
+        return np.zeros(len(weights))
+    return weight_prior.penalty(weights, anchors)
+
+
+def _precision(noise: Array) -> Array:
+    """Return Σ_noise⁻¹, which the training loop takes in single precision."""
+    precision = np.linalg.inv(noise)
+    if np.abs(precision).max() > np.finfo(np.float32).max:
+        least = np.sqrt(np.einsum("...jj->...j", noise).min())
+        scale = "half the range of the outputs"
+        raise ValueError(f"noise: {least:.3g} times {scale} is too small for single precision")
+    return precision
+
+
+def data_gradient(members: Members, weights: Floats) -> Array:
+    """Return the gradient of the data term of Algorithms 1 and 2 for each member and its data.
+
+    Args:
+        members: From `train_vanilla` or `train_anchored`.
+        weights: Weights at which the gradient is taken, (K, d).
+
+    Returns:
+        ∂/∂ω Σ_i (y_i - f(x_i))ᵀ Σ_noise⁻¹ (y_i - f(x_i)), (K, d) float64.
+
+    Raises:
+        ValueError: If members or weights are not admissible.
+    """
+    check_kind("members", members, Members)
+    check_weights("weights", weights, members.architecture)
+    K = len(members.weights)
+    if len(weights) != K:
+        raise ValueError(f"weights has {len(weights)} rows: must be {K}, one for each member")
+    inputs = torch.as_tensor(members.input_scaler.transform(members.inputs))
+    state = Linearisation(members.architecture, torch.as_tensor(weights.astype(float)), inputs)
+    residuals = state.values - torch.as_tensor(members.output_scaler.transform(members.targets))
+    noise = covariance_at(members.noise_covariance, members.inputs)
+    precision = torch.as_tensor(np.linalg.inv(members.output_scaler.transform_covariance(noise)))
+    # ∂/∂f Σ_i (y_i - f_i)ᵀ Σ_noise⁻¹ (y_i - f_i) = 2 Σ_noise⁻¹ (f_i - y_i), and by the chain rule
+    # ∂/∂ω = Jᵀ ∂/∂f
+    if precision.ndim == 2:
+        direction = 2.0 * residuals @ precision
+    else:
+        direction = 2.0 * (precision @ residuals[..., None])[..., 0]
+    return np.asarray(state.pull_back(direction.mT.reshape(len(weights), -1)).numpy())

@@ -1,0 +1,405 @@
+"""Pre-training to a functional prior, Algorithm 3 of the paper."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bnn._seeding import Purpose, RandomState, member_seeds, seed_sequence, spawn
+from bnn._settings import Settings
+from bnn._text import short
+from bnn._validation import (
+    MOST_NETWORKS,
+    Array,
+    Floats,
+    as_data,
+    as_finite,
+    check_count,
+    check_device,
+    check_integers,
+    check_kind,
+    check_not_negative,
+    check_option,
+    check_positive,
+    check_ranges,
+)
+from bnn.ensembles.drawn_priors import DrawnPrior
+from bnn.ensembles.members import Networks, finite_members, perturbed_starts
+from bnn.ensembles.weight_priors import WEIGHT_PRIORS, WeightPrior
+from bnn.gp.conditioning import check_nugget
+from bnn.gp.process import default_prior
+from bnn.networks.architecture import Architecture
+from bnn.networks.mlp import MLP
+from bnn.priors.samplers import FunctionalPrior, draw_realisations, truncated_normal_hypercube
+from bnn.scaling import BoundsScaler, Scaling, scaler_of, warn_far
+from bnn.storage import storable
+from bnn.storage.values import NotStored, dataclass_fields, kept
+from bnn.training.execution import titled
+from bnn.training.loop import TrainingResult, train
+from bnn.training.settings import TrainingSettings
+
+
+class PriorRangeWarning(UserWarning):
+    """Most of the data lie where the prior was not fitted."""
+
+
+@storable
+@dataclass(repr=False)
+class Pretraining(Settings):
+    """How networks are fitted to realisations of a functional prior.
+
+    Args:
+        n_networks: Number of networks; the first n_members of them are trained to data.
+        n_points: Number of points M at which the prior is fitted, if no points are given.
+        range_factor: These points lie in the input bounds, widened by this factor; the paper has 2.
+        perturbation: Standard deviation of the perturbation of the common start, for each network.
+        training: Epochs of Adam, its other settings, and early stopping.
+
+    Examples:
+        >>> import bnn
+        >>> settings = bnn.Pretraining(n_networks=20, training=bnn.TrainingSettings(epochs=300))
+        >>> settings.set_params(training__batch_size=None).training.batch_size
+    """
+
+    n_networks: int = 50
+    n_points: int = 500
+    range_factor: float = 1.0
+    perturbation: float = 0.01
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+
+    def __post_init__(self) -> None:
+        check_count("n_networks", self.n_networks, 2, MOST_NETWORKS)
+        check_count("n_points", self.n_points, 2)
+        check_positive(range_factor=self.range_factor)
+        check_not_negative(perturbation=self.perturbation)
+        check_kind("training", self.training, TrainingSettings)
+
+
+NETWORK = Architecture()
+SETTINGS = Pretraining()
+SCALING = Scaling()
+
+
+@storable
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Pretrained(Networks):
+    """Networks fitted to realisations g^[k] of a functional prior, see `pretrain`.
+
+    The targets are the realisations, and the inputs are the points where they were drawn.
+
+    Attributes:
+        prior: The functional prior; NotStored after loading, if no file can hold it.
+        prior_seed: Seed of the realisations.
+        inputs_given: Whether the user gave the inputs. The prior may then exist there only.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> network = bnn.Architecture((8, 8), "silu")
+        >>> settings = bnn.Pretraining(n_networks=4, n_points=20, training=brief)
+        >>> networks = bnn.pretrain(prior, X, network=network, settings=settings, random_state=0)
+        >>> networks.select([0, 2])
+        Pretrained(2 networks of widths (1, 8, 8, 1))
+        >>> networks.weight_prior("low_rank").rank
+        3
+    """
+
+    prior: FunctionalPrior | NotStored
+    prior_seed: np.random.SeedSequence
+    inputs_given: bool
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.prior_seed, np.random.SeedSequence):
+            raise ValueError(f"prior_seed = {self.prior_seed}: must be a SeedSequence")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of inputs and of outputs."""
+        return self.architecture.n_inputs, self.architecture.n_outputs
+
+    def select(self, members: ArrayLike) -> Self:
+        """Take some of the networks.
+
+        Args:
+            members: Indices of the networks to take, (n,).
+
+        Returns:
+            A Pretrained of these networks alone.
+
+        Raises:
+            ValueError: If an index is not that of a network.
+        """
+        check_integers("members", members, 0)
+        places = np.asarray(members)
+        K = len(self.weights)
+        if not places.size or places.max() >= K:
+            raise ValueError(f"members = {members!r:.60}: must be some of 0 to {K - 1}")
+        by_member = ["start", "weights", "targets", "numbers"]
+        if self.inputs.ndim == 3:
+            by_member.append("inputs")
+        return replace(self, **{n: getattr(self, n)[places] for n in by_member})
+
+    def weight_prior(self, regulariser: str | WeightPrior) -> WeightPrior | None:
+        """Learn a prior p0(ω) of the weights from all of the networks.
+
+        Args:
+            regulariser: A name or a density, as for `train_anchored`.
+
+        Returns:
+            The density; None for "none".
+
+        Raises:
+            ValueError: If there is no such regulariser.
+        """
+        if isinstance(regulariser, WeightPrior):
+            return regulariser
+        check_option("regulariser", regulariser, (*WEIGHT_PRIORS, "none"))
+        if regulariser == "none":
+            return None
+        return WEIGHT_PRIORS[regulariser].fit(self.weights, self.architecture)
+
+    def stored_fields(self) -> dict[str, Any]:
+        """Return the fields by name, as a file holds them."""
+        return dataclass_fields(self) | {"prior": kept(self.prior)}
+
+
+def pretrain(
+    prior: FunctionalPrior | None,
+    X: ArrayLike | None = None,
+    *,
+    n_features: int | None = None,
+    n_outputs: int | None = None,
+    network: Architecture = NETWORK,
+    settings: Pretraining = SETTINGS,
+    scaling: Scaling = SCALING,
+    nugget: float | None = None,
+    device: str = "cpu",
+    random_state: RandomState = None,
+) -> Pretrained:
+    """Fit each network to its own realisation of a functional prior.
+
+    Args:
+        prior: p(g), see bnn.priors. None takes GaussianProcessPrior() for n_outputs, in units of
+            the bounds, or in the units of y if the output bounds are "data".
+        X: Points where the prior is fitted, (M, n_in), or (K, M, n_in) if each network has its own.
+            None takes the points of a TablePrior, and for any other prior a Latin hypercube in the
+            input bounds.
+        n_features: Number of inputs; needed if X is None.
+        n_outputs: Number of outputs; None takes that of the prior.
+        network: Hidden layers, activation and initial weights.
+        settings: Number of networks and of points, and how they are trained.
+        scaling: Bounds of inputs and outputs; "data" takes the ranges of X and of the realisations.
+        nugget: Nugget of the FunctionAnchoring that follows, to check that the prior allows it.
+        device: "cpu" or "cuda".
+        random_state: Seed.
+
+    Returns:
+        The pre-trained networks.
+
+    Raises:
+        ValueError: If an argument or a value of the prior is not admissible.
+        DivergenceError: If fewer than two networks stayed finite.
+
+    Source: Algorithm 3 of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> network = bnn.Architecture((8, 8), "silu")
+        >>> settings = bnn.Pretraining(n_networks=4, n_points=20, training=brief)
+        >>> networks = bnn.pretrain(prior, X, network=network, settings=settings, random_state=0)
+        >>> networks.sample(X).shape
+        (4, 12, 1)
+    """
+    check_kind("network", network, Architecture)
+    check_kind("settings", settings, Pretraining)
+    check_kind("scaling", scaling, Scaling)
+    _check_arguments(prior, n_features, n_outputs, nugget, device)
+    seeds = seed_sequence(random_state)
+    given = getattr(prior, "points", None) if X is None else X
+    inputs = _points(given, n_features, settings, scaling, seeds)
+    n_in = inputs.shape[-1]
+    scaler = scaler_of("scaling.inputs", scaling.inputs, inputs, n_in)
+    prior = _given_or_default(prior, scaler, scaling, n_outputs or 1)
+    prior_seed = spawn(seeds, Purpose.PRIOR)
+    realisations = draw_realisations(prior, inputs, settings.n_networks, prior_seed)
+    n_out = realisations.shape[2]
+    _check_shape((n_in, n_out), (n_features or n_in, n_outputs or n_out))
+    output_scaler = scaler_of("scaling.outputs", scaling.outputs, realisations, n_out)
+    targets = output_scaler.transform(realisations)
+    if nugget is not None:
+        check_nugget(np.full(n_out, nugget), targets.var(axis=0).mean(axis=0))
+    mlp = network.mlp(n_in, n_out)
+    start = perturbed_starts(mlp, len(targets), network.init, settings.perturbation, seeds)
+    result = _fit(mlp, start, scaler.transform(inputs), targets, settings.training, seeds, device)
+    numbers = finite_members(len(targets), result.diverged, "pre-training")
+    return Pretrained(
+        architecture=mlp,
+        start=start[numbers],
+        weights=result.weights[numbers],
+        inputs=inputs if inputs.ndim == 2 else inputs[numbers],
+        targets=realisations[numbers],
+        input_scaler=scaler,
+        output_scaler=output_scaler,
+        losses=result.losses,
+        epochs=result.epochs,
+        numbers=numbers,
+        prior=prior,
+        prior_seed=prior_seed,
+        inputs_given=given is not None,
+    )
+
+
+def _fit(
+    mlp: MLP,
+    start: Floats,
+    inputs: Array,
+    targets: Array,
+    training: TrainingSettings,
+    seeds: np.random.SeedSequence,
+    device: str,
+) -> TrainingResult:
+    """Train networks from `start` (K, d) to scaled values of the realisations, (K, M, n_out)."""
+    return train(
+        mlp,
+        start,
+        inputs,
+        targets,
+        training,
+        seeds=member_seeds(spawn(seeds, Purpose.PRETRAINING), len(start)),
+        device=device,
+        progress=titled("pre-training", training.progress),
+    )
+
+
+def _check_arguments(
+    prior: object, n_features: int | None, n_outputs: int | None, nugget: float | None, device: str
+) -> None:
+    """Raise ValueError where an argument of `pretrain` is not admissible."""
+    check_device(device)
+    check_functional_prior(prior)
+    for name, number in (("n_features", n_features), ("n_outputs", n_outputs)):
+        if number is not None:
+            check_count(name, number, 1)
+    if nugget is not None:
+        check_positive(nugget=nugget)
+    if isinstance(prior, NotStored):
+        raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
+
+
+def _given_or_default(
+    prior: FunctionalPrior | None, inputs: BoundsScaler, scaling: Scaling, n_outputs: int
+) -> FunctionalPrior:
+    """Return the prior or, where none is given, GaussianProcessPrior() in units of the bounds."""
+    if prior is not None:
+        return prior
+    # Output bounds "data" follow from realisations of the prior, which then has unit scale.
+    known = None if isinstance(scaling.outputs, str) else scaling.outputs
+    return default_prior(inputs, scaler_of("scaling.outputs", known, None, n_outputs))
+
+
+def _points(
+    given: ArrayLike | None,
+    n_features: int | None,
+    settings: Pretraining,
+    scaling: Scaling,
+    seeds: np.random.SeedSequence,
+) -> Array:
+    """Return the points where the prior is fitted, (M, n_in) or (K, M, n_in).
+
+    Without given points they are those of a Latin hypercube in the input bounds.
+
+    Raises:
+        ValueError: If the points have another shape, or neither they nor n_features are given.
+    """
+    if given is None:
+        if n_features is None:
+            raise ValueError("n_features = None: must be given where X is not")
+        seed = spawn(seeds, Purpose.INPUTS)
+        factor = settings.range_factor
+        scaled = truncated_normal_hypercube(settings.n_points, n_features, seed, factor)
+        bounds = scaler_of("scaling.inputs", scaling.inputs, None, n_features)
+        given = bounds.inverse_transform(scaled)
+    inputs = as_finite("X", given)
+    K = settings.n_networks
+    fits = inputs.ndim == 2 or (inputs.ndim == 3 and len(inputs) == K)
+    if not fits or inputs.shape[-2] < 2 or 0 in inputs.shape:
+        shapes = f"(M >= 2, n_in) or ({K}, M >= 2, n_in)"
+        raise ValueError(f"X has shape {inputs.shape}: must be {shapes}")
+    check_ranges(X=inputs.reshape(-1, inputs.shape[-1]))
+    return inputs
+
+
+def checked_data(
+    pretrained: Pretrained, X: ArrayLike, y: ArrayLike, n_members: int | None
+) -> tuple[Array, Array]:
+    """Return data for pre-trained networks, X (N, n_in) and y (N, n_out), which fit their shape."""
+    if not isinstance(pretrained, Pretrained):
+        raise ValueError(f"pretrained = {pretrained!r:.60}: must be from bnn.pretrain")
+    if n_members is not None:
+        check_count("n_members", n_members, 1, MOST_NETWORKS)
+    X, y = as_data(X, y)
+    _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
+    warn_far("scaling.inputs", pretrained.input_scaler, X)
+    warn_far("scaling.outputs", pretrained.output_scaler, y)
+    points = pretrained.inputs.reshape(-1, X.shape[1])
+    scaler = pretrained.input_scaler
+    if not pretrained.inputs_given:
+        # The points were drawn within the bounds, and few points do not reach these.
+        points = np.vstack([points, scaler.low, scaler.high])
+    low = points.min(axis=0)
+    high = points.max(axis=0)
+    outside = 1.0 - np.mean(np.all((low <= X) & (high >= X), axis=1))
+    if outside > 0.5:
+        points_of = f"the points at which the prior was fitted, {low} to {high}"
+        remedy = "give scaling=Scaling(inputs=...), or pre-train at points of your own"
+        message = f"{outside:.0%} of the data lie outside {points_of}: {remedy}"
+        warnings.warn(message, PriorRangeWarning, stacklevel=6)
+    return X, y
+
+
+def drawn_prior(pretrained: Pretrained) -> DrawnPrior:
+    """Return the prior of a pre-training, whose realisations can be continued to further points.
+
+    Raises:
+        ValueError: If a file did not hold the prior, or each network has its own points.
+    """
+    if pretrained.inputs.ndim == 3:
+        raise ValueError("pretrained: function space needs prior points that all networks share")
+    prior = pretrained.prior
+    if isinstance(prior, NotStored):
+        raise ValueError(
+            f"prior: a {prior.kind} is not stored with a model, pre-train again with it"
+        )
+    n_drawn = len(pretrained.epochs)
+    return DrawnPrior(prior, pretrained.inputs, n_drawn, pretrained.prior_seed)
+
+
+def check_functional_prior(prior: object) -> None:
+    """Raise ValueError unless a prior has a method `sample`, is None, or is a NotStored."""
+    if isinstance(prior, type):
+        raise ValueError(f"prior = {prior.__name__}: must be an object, not its class")
+    if not (prior is None or isinstance(prior, NotStored) or hasattr(prior, "sample")):
+        needed = "must have a method sample, or be networks of bnn.pretrain"
+        raise ValueError(f"prior = {short(prior)}: {needed}")
+
+
+def _check_shape(prior: tuple[int, int], data: tuple[int, int]) -> None:
+    if prior != data:
+        raise ValueError(
+            f"the data have {data[0]} inputs and {data[1]} outputs, the prior has "
+            f"{prior[0]} and {prior[1]}"
+        )

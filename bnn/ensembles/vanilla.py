@@ -1,0 +1,163 @@
+"""Vanilla ensemble, Algorithm 1 of the paper: the function and the scikit-learn estimator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bnn._seeding import RandomState, seed_sequence
+from bnn._settings import Settings
+from bnn._validation import (
+    MOST_NETWORKS,
+    Array,
+    as_data,
+    check_count,
+    check_kind,
+    check_option,
+    check_outputs_vary,
+)
+from bnn.ensembles.ensemble import EnsembleRegressor
+from bnn.ensembles.members import Members, Task, random_starts, train_to_data
+from bnn.gp.evidence.unset import likely_noise
+from bnn.networks.architecture import Architecture
+from bnn.noise import RESAMPLINGS, Noise, noise_of_data
+from bnn.scaling import Scaling, scaler_of, warn_far
+from bnn.storage import storable
+from bnn.training.settings import TrainingSettings
+
+NETWORK = Architecture()
+TRAINING = TrainingSettings(epochs=400)
+SCALING = Scaling()
+
+
+def train_vanilla(
+    X: Array,
+    y: Array,
+    *,
+    noise: Noise | str | None = None,
+    n_members: int = 30,
+    resampling: str = "likelihood",
+    network: Architecture = NETWORK,
+    training: TrainingSettings = TRAINING,
+    scaling: Scaling = SCALING,
+    device: str = "cpu",
+    random_state: RandomState = None,
+) -> Members:
+    """Train networks from independent random starts, each to its own version of the data.
+
+    Args:
+        X: Inputs, (N, n_in).
+        y: Outputs, (N,) or (N, n_out).
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            of the data, "heteroscedastic" a HeteroscedasticNoise.
+        n_members: Number of members, K.
+        resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
+        network: Hidden layers, activation and initial weights.
+        training: Epochs of Adam, 400 by default, and its other settings.
+        scaling: Bounds of inputs and outputs.
+        device: "cpu" or "cuda".
+        random_state: Seed.
+
+    Returns:
+        The members.
+
+    Raises:
+        ValueError: If an argument is not admissible.
+        DivergenceError: If fewer than two members stayed finite.
+
+    Warns:
+        BoundsWarning, NoiseWarning: If data do not fit the bounds or the noise.
+
+    Source: Algorithm 1 of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> brief = bnn.TrainingSettings(epochs=5)
+        >>> network = bnn.Architecture((8, 8))
+        >>> bnn.train_vanilla(X, y, noise=0.05, n_members=3, network=network, training=brief)
+        Members(3 networks of widths (1, 8, 8, 1))
+    """
+    X, y = as_data(X, y)
+    check_count("n_members", n_members, 2, MOST_NETWORKS)
+    check_option("resampling", resampling, RESAMPLINGS)
+    check_kind("network", network, Architecture)
+    check_kind("training", training, TrainingSettings)
+    check_kind("scaling", scaling, Scaling)
+    mlp = network.mlp(X.shape[1], y.shape[1])
+    seeds = seed_sequence(random_state)
+    scaler = scaler_of("scaling.inputs", scaling.inputs, X, X.shape[1])
+    if isinstance(scaling.outputs, str):
+        check_outputs_vary(y)
+    output_scaler = scaler_of("scaling.outputs", scaling.outputs, y, y.shape[1])
+    warn_far("scaling.inputs", scaler, X)
+    warn_far("scaling.outputs", output_scaler, y)
+    kept = noise_of_data(likely_noise(noise, X, y), X, y)
+    task = Task(mlp, X, y, scaler, output_scaler, kept, resampling, seeds)
+    start = random_starts(mlp, n_members, seeds, network.init)
+    return train_to_data(task, start, training, device)
+
+
+@storable
+@dataclass(eq=False, repr=False, kw_only=True)
+class VanillaEnsemble(EnsembleRegressor):
+    """Deep ensemble with resampled data and independent random starts.
+
+    Args:
+        n_members: Number of members, K.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
+            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            of the data, "heteroscedastic" a HeteroscedasticNoise.
+        resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
+        network: Hidden layers, activation and initial weights; None is Architecture().
+        training: Training to data; None is TrainingSettings(epochs=400).
+        scaling: Bounds of inputs and outputs; None is Scaling(), the ranges of the data.
+        device: "cpu" or "cuda".
+        random_state: Seed.
+
+    Attributes:
+        members_: The trained networks, a bnn.Members.
+
+    Source: Algorithm 1 of the paper.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> model = bnn.VanillaEnsemble(n_members=3, noise=0.05, random_state=0)
+        >>> model.set_params(network__hidden=(8, 8), training__epochs=20).fit(X, y).predict(X).shape
+        (12,)
+    """
+
+    n_members: int = 30
+    noise: Noise | str | None = None
+    resampling: str = "likelihood"
+    network: Architecture | None = None
+    training: TrainingSettings | None = None
+    scaling: Scaling | None = None
+    device: str = "cpu"
+    random_state: RandomState = None
+
+    group_defaults: ClassVar[dict[str, Settings]] = {
+        "network": NETWORK,
+        "training": TRAINING,
+        "scaling": SCALING,
+    }
+
+    def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:
+        return train_vanilla(
+            X,
+            y,
+            noise=self.noise_ if keep_prior else self.noise,
+            n_members=self.n_members,
+            resampling=self.resampling,
+            network=self.group("network"),
+            training=self.group("training"),
+            scaling=self.group("scaling"),
+            device=self.device,
+            random_state=self.random_state,
+        )

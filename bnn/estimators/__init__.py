@@ -1,1 +1,0 @@
-"""Estimators with scikit-learn's interface, and the functions underneath them."""

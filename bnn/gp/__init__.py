@@ -1,0 +1,1 @@
+"""Gaussian processes: kernels, conditioning, evidence, and the regressor."""

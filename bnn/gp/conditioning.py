@@ -1,0 +1,402 @@
+"""Gaussian conditioning: posterior moments and realisations of a Gaussian f given noisy data.
+
+With prior mean m and covariance C of f(X), and data ỹ = H f + ε with ε ~ N(0, Σ_noise), where H
+picks the data among the points X, the posterior has
+
+    gain G = C Hᵀ (H C Hᵀ + Σ_noise)⁻¹,   mean m + G (ỹ - H m),   covariance S = C - G H C.
+
+Matheron's rule f* = g + G (ỹ - H g) turns a prior realisation g and perturbed data ỹ into a
+posterior realisation f*. By completing the square, the objective of `train_function_anchored` is
+(f - f*)(X)ᵀ S⁻¹ (f - f*)(X) plus a constant.
+
+Entry j n + i of a vector is point i of output j. Matrices are given by their diagonal blocks,
+(n_out, n, n) for independent outputs and (1, n_out n, n_out n) for dependent ones.
+
+Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self, TypeAlias
+
+import numpy as np
+from scipy.linalg import block_diag, cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg.lapack import dpocon, dpotrf
+from scipy.stats import norm
+from sklearn.utils import gen_batches
+
+from bnn._text import Short
+from bnn._validation import Array, Ints
+from bnn.gp.process import MOST_ROWS, GaussianProcessPrior, covariance_root
+from bnn.noise.covariances import is_diagonal, noise_blocks
+from bnn.training.execution import counted
+
+ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
+# Rounding errors shift the eigenvalues of the covariance of N data by up to about N eps times its
+# largest entry.
+ROUNDING = 4.0 * np.finfo(float).eps
+# Of a prior that varies, in the networks' units, where outputs lie in [-1, 1].
+LEAST_DEVIATION = 1e-10
+
+Source: TypeAlias = tuple[int, tuple[float, ...]]  # number of a kernel, and variances of the noise
+# Means at n points, (n, n_out), covariances between outputs at each, (n, n_out, n_out), and the
+# function that gives the columns of m points, (m,), in the blocks of the covariance of all.
+JointColumns: TypeAlias = tuple[Array, Array, Callable[[Ints], Array]]
+
+
+class NuggetWarning(UserWarning):
+    """The noise is too small, relative to the prior, for double precision."""
+
+
+def log_diagonal(roots: Array) -> Array:
+    """Return log L_ii of factors L, (..., n, n), as (..., n)."""
+    # Of a copy: the last bit of NumPy's logarithm of a strided view depends on where it lies in
+    # memory, and a search would carry that on.
+    return np.asarray(np.log(np.einsum("...jj->...j", roots).copy()))
+
+
+def least_variance(n_data: int, variance: Array | float) -> Array:
+    """Return the smallest variance of noise with which the covariance of data can be factorised.
+
+    Args:
+        n_data: Number of data, N.
+        variance: Largest variance of the prior at the data.
+
+    Returns:
+        Variance of the nugget, ROUNDING N times that of the prior.
+    """
+    return np.asarray(ROUNDING * n_data * variance)
+
+
+def resolved(noise: Array, priors: Sequence[GaussianProcessPrior], X: Array) -> Array:
+    """Add a nugget to noise that is less than double precision resolves.
+
+    Args:
+        noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
+        priors: Priors that are conditioned on the data.
+        X: Training inputs, (N, n_in).
+
+    Returns:
+        The noise as it is, or with the nugget on the diagonal where it is less than that. An output
+        whose noise has no correlations keeps its noise where its covariances can be factorised.
+    """
+    least = least_variance(len(X), np.max([p.variances(X).max(axis=1) for p in priors], axis=0))
+    if is_diagonal(noise):
+        variances = np.einsum("...jj->...j", noise)
+        small = variances < least
+        for j in np.flatnonzero(small.reshape(-1, len(least)).any(axis=0)):
+            covariances = (prior.covariance(X, X, j) for prior in priors)
+            if all(_is_factorised(each, variances[..., j]) for each in covariances):
+                small[..., j] = False
+    else:
+        # The noise is enough where all eigenvalues of Σ_noise - diag(ℓ) are >= 0.
+        small = np.linalg.eigvalsh(noise - np.diag(least))[..., :1] < 0.0
+    nugget = np.where(small, least, 0.0)
+    return np.asarray(noise + nugget[..., None] * np.eye(len(least)))
+
+
+def _is_factorised(prior: Array, variances: Array) -> bool:
+    """Return whether A = K + σ²I is factorised, with eigenvalues above the rounding errors of K."""
+    A = prior + variances * np.eye(len(prior))
+    size = np.abs(A).sum(axis=0).max()
+    root, failed = dpotrf(A, lower=True)
+    # 1 / (|A| |A⁻¹|), in the 1-norm; no eigenvalue is smaller than 1 / |A⁻¹|.
+    condition, _ = dpocon(root, size, uplo="L")
+    errors = len(prior) * np.finfo(float).eps * np.diagonal(prior).max()
+    return not failed and bool(condition * size > errors)
+
+
+def output_vectors(values: Array) -> Array:
+    """Lay values (K, n, n_out) out as vectors, (K, n_out n)."""
+    return np.swapaxes(values, 1, 2).reshape(len(values), -1)
+
+
+def check_nugget(nuggets: Array, variances: Array) -> None:
+    """Refuse a nugget δ above a third of the prior's standard deviation, or below 1e-8 of it."""
+    deviations = np.sqrt(variances)
+    if np.any(nuggets < 1e-8 * deviations):
+        raise ValueError(
+            f"nugget = {nuggets.min():.3g} of the networks, half of the noise where it is None: "
+            "too small for double precision"
+        )
+    j = (deviations / nuggets).argmin()
+    if deviations[j] < LEAST_DEVIATION:
+        raise ValueError(
+            f"the prior does not vary in output {j}: give it a parameter that is uncertain there"
+        )
+    if deviations[j] < 3.0 * nuggets[j]:
+        raise ValueError(
+            f"nugget = {nuggets[j]:.3g}: must be below a third of the prior's standard deviation, "
+            f"{deviations[j]:.2g} for output {j} in the networks' units, see scaling.outputs"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Conditioning(Short):
+    """The affine map from prior realisations to posterior ones at the points X."""
+
+    gains: Array  # G by blocks, (B, m, p), for p data in a block
+    covariance: Array  # S by blocks, (B, m, m)
+
+    @classmethod
+    def on_first_points(cls, prior_blocks: Array, noise: Array, n_data: int) -> Self:
+        """Condition a prior with the blocks of C on the first N = n_data points."""
+        outputs = noise.shape[-1] // len(prior_blocks)  # in each block
+        # H picks the first N points of each output.
+        n = prior_blocks.shape[1] // outputs
+        data = (np.arange(outputs)[:, None] * n + np.arange(n_data)).ravel()
+        cross = prior_blocks[:, :, data]  # C Hᵀ
+        return cls.from_blocks(cross[:, data], noise, cross, prior_blocks)
+
+    @classmethod
+    def from_blocks(cls, data: Array, noise: Array, cross: Array, prior: Array) -> Self:
+        """Condition on data, with the blocks of H C Hᵀ (data), of C Hᵀ (cross) and of C (prior)."""
+        n_outputs = noise.shape[-1]
+        N = data.shape[0] * data.shape[1] // noise.shape[-1]
+        if len(data) != n_outputs or not is_diagonal(noise):
+            # Where the outputs depend on each other, there is one block of all of them.
+            data, cross, prior = (block_diag(*blocks)[None] for blocks in (data, cross, prior))
+        # A = H C Hᵀ + Σ_noise = L Lᵀ
+        noisy = data + noise_blocks(noise, N, len(data))
+        # Gᵀ = A⁻¹ H C, block by block
+        solved = []
+        for block, right in zip(noisy, cross.swapaxes(1, 2), strict=True):
+            solved.append(cho_solve(cho_factor(block), right))
+        gains = np.stack(solved).swapaxes(1, 2)
+        # S = C - G H C
+        return cls(gains, prior - gains @ cross.swapaxes(1, 2))
+
+    def apply(self, realisations: Array, targets: Array) -> Array:
+        """Return f*, (K, n, n_out), of realisations g, data first, and targets ỹ (K, N, n_out)."""
+        # f* = g + G (ỹ - H g)
+        return realisations + self.correction(targets - realisations[:, : targets.shape[1]])
+
+    def correction(self, misfit: Array) -> Array:
+        """Return G v at X, (K, n, n_out), for v (K, N, n_out)."""
+        K, _, n_out = misfit.shape
+        by_block = output_vectors(misfit).reshape(K, len(self.gains), -1)
+        # G v, block by block
+        correction = np.einsum("bmp,kbp->kbm", self.gains, by_block, optimize=True)
+        return np.asarray(correction.reshape(K, n_out, -1).swapaxes(1, 2))
+
+
+class ProcessPosterior(Short):
+    """A Gaussian process prior given data, with factors of N x N matrices where that is possible.
+
+    Diagonal noise leaves the outputs independent: U = I. Where all outputs have the same kernel K,
+    the columns of (y - m) U are independent under any constant noise Σ_noise = U diag(σ²) Uᵀ,
+    because Uᵀ turns I ⊗ K + Σ_noise ⊗ I into the blocks K + σ_c² I. In all other cases the outputs
+    are coupled, also under correlated noise that depends on the input.
+
+    Attributes:
+        prior: The prior.
+        X: Training inputs, (N, n_in).
+        noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
+        axes: U, (n_out, n_out).
+        coupled: Whether the outputs are coupled.
+        solved: α = (K + σ²I)⁻¹ v of each column v of (y - m) U, (N, n_out).
+        log_evidences: log p(v) of each column v of (y - m) U; a single one if coupled.
+    """
+
+    def __init__(self, prior: GaussianProcessPrior, noise: Array, X: Array, y: Array) -> None:
+        prior.check_kernels(X)
+        self.prior = prior
+        self.X = X
+        self.noise = noise
+        self.axes = np.eye(y.shape[1])
+        residual = y - prior.mean_values(X)
+        alike = prior.alike
+        variances = np.einsum("...jj->j...", self.noise)
+        self._diagonal = is_diagonal(self.noise)
+        self.coupled = not self._diagonal and (any(alike) or self.noise.ndim == 3)
+        if not self._diagonal and not self.coupled:
+            # Σ_noise = U diag(σ²) Uᵀ
+            variances, self.axes = np.linalg.eigh(self.noise)
+        # Columns of y U with the sources of their covariance; one column where all are coupled.
+        columns = (residual @ self.axes).T.reshape(1 if self.coupled else y.shape[1], -1)
+        keys = map(tuple, variances.reshape(len(variances), -1).tolist())
+        self._sources = list(zip(alike, keys, strict=True))[: len(columns)]
+        different = counted(list(dict.fromkeys(self._sources)), "conditioning", "output")
+        self._roots = {source: self._root(*source) for source in different}
+        roots = [self._roots[source] for source in self._sources]
+        # α = (K + σ²I)⁻¹ v for each column v of (y - m) U
+        solved = np.array([cho_solve((L, True), v) for L, v in zip(roots, columns, strict=True)])
+        self.solved = solved.reshape(residual.shape[::-1]).T
+        # log p(v) = -½ (vᵀ α + log |K + σ²I| + N log 2π), with log |L Lᵀ| = 2 Σ log L_ii
+        log_determinants = [2.0 * log_diagonal(root).sum() for root in roots]
+        quadratic = np.sum(columns * solved, axis=1)
+        constant = columns.shape[1] * np.log(2.0 * np.pi)
+        self.log_evidences = -0.5 * (quadratic + log_determinants + constant)  # of each column
+
+    def _root(self, output: int, variances: tuple[float, ...]) -> Array:
+        """Return L of K + σ²I = L Lᵀ; there is one variance σ², or one for each datum."""
+        if self.coupled:
+            # L Lᵀ = blockdiag(K_1, .., K_n_out) + noise of all outputs of all data
+            noise = noise_blocks(self.noise, len(self.X), 1)[0]
+            prior = self._prior_covariance(self.X, self.X, 0)
+            return self._cholesky(prior + noise)
+        # In the memory of K, which is symmetric.
+        matrix = np.empty((len(self.X), len(self.X)), order="F")
+        parts = list(gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)))
+        for part in counted(parts, "covariance of the data", "part"):
+            matrix[:, part] = self.prior.covariance(self.X, self.X[part], output)
+        matrix[np.diag_indices(len(self.X))] += variances
+        return self._cholesky(matrix)
+
+    def _cholesky(self, matrix: Array) -> Array:
+        """Return the Cholesky factor of the covariance of the data, in its memory."""
+        try:
+            return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
+        except np.linalg.LinAlgError:
+            least = np.sqrt(np.einsum("...jj->...j", self.noise).min())
+            reason = "too small for the prior in double precision"
+            other = "or a kernel of one's own has negative eigenvalues"
+            raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
+
+    def _prior_covariance(self, A: Array, B: Array, output: int) -> Array:
+        """Return the kernel of a column of y U, or that of all outputs if these are coupled."""
+        if not self.coupled:
+            return self.prior.covariance(A, B, output)
+        return np.asarray(block_diag(*self.prior.covariances(A, B)))
+
+    def batches(self, n: int) -> list[slice]:
+        """Split n points into as many at a time as bounded memory allows."""
+        columns = len(self.axes) ** 2 if self.coupled else 1
+        return list(gen_batches(n, max(ENTRIES // (columns * len(self.X)), 1)))
+
+    def mean(self, X: Array) -> Array:
+        """Return the posterior mean at X (n, n_in), (n, n_out)."""
+        alike = np.array(self.prior.alike)
+        latent = np.empty((len(X), len(self.axes)))
+        for output in np.unique(alike):
+            # E f(X) U = m(X) U + k(X, X_train) α
+            cross = self.prior.covariance(X, self.X, output)
+            latent[:, alike == output] = cross @ self.solved[:, alike == output]
+        return np.asarray(self.prior.mean_values(X) + latent @ self.axes.T)
+
+    def kriging_weights(self, X: Array) -> list[Array]:
+        """Return (K + σ²I)⁻¹ k(X_train, X) of each column of f U at X (n, n_in), (N, n) each."""
+        N = len(self.X)
+        n = len(X)
+        weights = {}
+        for source, root in self._roots.items():
+            # L⁻ᵀ W, with W = L⁻¹ k(X_train, X)
+            W = self._whitened(X, source)
+            weights[source] = solve_triangular(root, W, lower=True, trans=1, check_finite=False)
+        if not self.coupled:
+            return [weights[source] for source in self._sources]
+        joint = weights[self._sources[0]]
+        columns = range(len(self.axes))
+        return [joint[c * N : (c + 1) * N, c * n : (c + 1) * n] for c in columns]
+
+    def covariances(self, X: Array) -> Array:
+        """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
+        whitened = {source: self._whitened(X, source) for source in self._roots}
+        return self._at_points(X, whitened)
+
+    def _whitened(self, X: Array, source: Source) -> Array:
+        """Return W = L⁻¹ k(X_train, X), (N, n), or of all outputs, (n_out N, n_out n)."""
+        root = self._roots[source]
+        if not self.coupled:
+            cross = self.prior.covariance(X, self.X, source[0])
+            return np.asarray(solve_triangular(root, cross.T, lower=True, check_finite=False))
+        N = len(self.X)
+        n = len(X)
+        W = np.zeros((len(root), len(self.axes) * n))
+        for j, cross in enumerate(self.prior.covariances(X, self.X)):
+            # In the columns of output j all is zero above the rows of its data.
+            right = np.zeros((len(root) - j * N, n))
+            right[:N] = cross.T
+            own = root[j * N :, j * N :]
+            W[j * N :, j * n : (j + 1) * n] = solve_triangular(
+                own, right, lower=True, check_finite=False
+            )
+        return W
+
+    def _at_points(self, X: Array, whitened: dict[Source, Array]) -> Array:
+        """Return the covariance between the outputs at each point, (n, n_out, n_out)."""
+        variances = self.prior.variances(X)
+        n_out = len(self.axes)
+        values = [whitened[source] for source in self._sources]
+        if self.coupled:
+            # Cov f(x) = diag k_j(x, x) - W(x)ᵀ W(x)
+            parts = values[0].reshape(-1, n_out, len(X))
+            explained = np.einsum("ajn,akn->njk", parts, parts, optimize=True)
+            return np.asarray(np.eye(n_out) * variances.T[:, None] - explained)
+        # Cov f(x) = U diag(k_c(x, x) - |w_c(x)|²) Uᵀ, of which nothing is left but rounding errors
+        # at data that have next to no noise.
+        left = variances - [np.einsum("an,an->n", each, each) for each in values]
+        left = np.maximum(left, np.finfo(float).eps * variances)
+        return np.asarray(self.axes * left.T[:, None] @ self.axes.T)
+
+    def joint_covariance(self, X: Array) -> Array:
+        """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
+        return self._of_outputs(self._reduced(X))
+
+    def _of_outputs(self, blocks: Array) -> Array:
+        """Return the covariance of all outputs from that of each column of f U."""
+        if self.coupled:
+            return np.asarray(blocks[0])
+        # Cov(f_j(x_i), f_k(x_l)) = Σ_c U_jc S_c,il U_kc
+        joint = np.einsum("jc,cil,kc->jikl", self.axes, blocks, self.axes, optimize=True)
+        return np.asarray(joint.reshape(len(self.axes) * blocks.shape[1], -1))
+
+    def joint_columns(self, X: Array) -> JointColumns:
+        """Prepare columns of the joint covariance at X, of which some are computed at a time."""
+        n_out = len(self.axes)
+        n = len(X)
+        # W = L⁻¹ k(X_train, X): the covariance is K - Wᵀ W.
+        sources = counted(list(self._roots), "covariances", "output")
+        whitened = {source: self._whitened(X, source) for source in sources}
+        starts = n * np.arange(n_out if self.coupled else 1)
+
+        def at(rows: Ints) -> Array:
+            """Return the columns of X[rows], in a block for each output where these are apart."""
+            own = np.add.outer(starts, rows).ravel()
+            found = {}
+            for source, values in whitened.items():
+                # S(X, rows) = k(X, rows) - Wᵀ W(rows)
+                found[source] = self._prior_covariance(X, X[rows], source[0])
+                found[source] -= values.T @ values[:, own]
+            blocks = np.stack([found[source] for source in self._sources])
+            return blocks if self._diagonal else self._of_outputs(blocks)[None]
+
+        return self.mean(X), self._at_points(X, whitened), at
+
+    def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
+        """Draw functions at X, (n_samples, n, n_out)."""
+        size = len(X) * (len(self.axes) if self.coupled else 1)
+        if size > MOST_ROWS:
+            rows = f"their joint covariance has {size} rows, must be at most {MOST_ROWS}"
+            raise ValueError(f"X has {len(X)} points: {rows}; predict has no such limit")
+        scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
+        # f U = E f U + R z, with R Rᵀ = S and z ~ N(0, I)
+        blocks = counted(list(self._reduced(X)), "realisations", "output")
+        roots = [covariance_root(block, scale) for block in blocks]
+        noise = rng.standard_normal((n_samples, len(roots), len(roots[0])))
+        latent = np.stack([noise[:, b] @ root.T for b, root in enumerate(roots)], axis=1)
+        latent = latent.reshape(n_samples, -1, len(X)).swapaxes(1, 2)
+        return np.asarray(self.mean(X) + latent @ self.axes.T)
+
+    def log_density(self, X: Array, y: Array, noise: Array) -> Array:
+        """Return log p(y_i | x_i, data), (..., n, n_out), or (..., n, 1) if coupled."""
+        # The noise, (n_out, n_out), may differ by point, (n, n_out, n_out), and have axes before.
+        covariances = self.covariances(X) + noise
+        residuals = np.broadcast_to(y - self.mean(X), covariances.shape[:-1])
+        if self._diagonal:
+            deviations = np.sqrt(np.einsum("...jj->...j", covariances))
+            return np.asarray(norm.logpdf(residuals, scale=deviations))
+        # -½ (rᵀ Σ⁻¹ r + log |2π Σ|), with Σ = L Lᵀ and log |Σ| = 2 Σ_j log L_jj
+        roots = np.linalg.cholesky(covariances)
+        away = np.linalg.solve(roots, residuals[..., None])[..., 0]
+        logs = log_diagonal(roots) + 0.5 * np.log(2.0 * np.pi)
+        return np.asarray(np.sum(-0.5 * np.square(away) - logs, axis=-1, keepdims=True))
+
+    def _reduced(self, X: Array) -> Array:
+        """Return the posterior covariances of each column of f U."""
+        found = {}
+        for source in counted(list(self._roots), "joint covariance", "output"):
+            # S = K - Wᵀ W
+            W = self._whitened(X, source)
+            found[source] = self._prior_covariance(X, X, source[0]) - W.T @ W
+        return np.stack([found[source] for source in self._sources])

@@ -1,0 +1,331 @@
+"""Families of Gaussian processes, and the density of the hyper-parameters of each.
+
+Inputs are scaled to [0, 1] by the range of the data, and the output to a variance of one. A family
+is a sum of stationary parts and a linear trend,
+
+    k(x, x') = Σ_p k0_p φ_p(|(z - z') / L_p|) + 12 v (z - ½)·(z' - ½) + o²,
+
+of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero. Some
+ranges beyond the data the trend is constant, see `bnn.Linear`.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.spatial.distance import pdist, squareform
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._validation import Array, Ints
+from bnn.gp.conditioning import least_variance, log_diagonal
+from bnn.gp.hyperparameters import BEYOND
+from bnn.gp.kernels import RBF, Linear, Matern12, Matern32, Matern52, Stationary
+from bnn.gp.warping import Warped, warped
+
+# Log-normal hyperpriors: medians and standard deviations of logarithms, of the variance and the
+# length scales of the first part and of a second, rougher one.
+VARIANCES = (1.0, 0.1)
+LENGTHSCALES = (1.0, 0.5)
+VARIANCE_DEVIATION = 2.0
+LENGTHSCALE_DEVIATION = 1.5
+SPARSE_DEVIATION = 2.5  # of length scales where there are few data for each input
+TREND = 10.0  # median of v, one for slopes of one standard deviation of y by one of an input
+TREND_DEVIATION = 2.0
+NOISE = np.exp(-4.0)  # median of the variance of the noise, relative to that of the output
+NOISE_DEVIATION = 2.0
+# Normal hyperpriors around zero.
+WARP_DEVIATION = 1.0
+MIXING_DEVIATION = 0.3
+SLOPE_DEVIATION = 0.25  # of log σ, per standard deviation of an input
+OFFSET = 3.0  # o
+UNIFORM = 12.0  # 1 / variance of a uniform input in [0, 1]
+# Bounds of the search.
+LIMITS = {
+    "variance": (1e-4, 1e3),
+    "lengthscale": (0.02, 50.0),
+    "trend": (1e-6, 1e2),
+    "noise": (1e-8, 1.0),
+}
+WARPS = 6.0
+MIXING = 2.0
+SLOPES = 2.0
+
+
+def profile(kind: type[Stationary], squares: Array) -> tuple[Array, Array]:
+    """Return φ and ∂φ/∂r² of a kind of kernel, at squared distances r²."""
+    if kind is RBF:
+        value = np.exp(-0.5 * squares)
+        return value, -0.5 * value
+    if kind is Matern12:
+        r = np.sqrt(squares)
+        value = np.exp(-r)
+        # The derivative is infinite at r = 0, where x - x', by which it is multiplied, is zero.
+        return value, -0.5 * value / np.maximum(r, np.finfo(float).eps)
+    if kind is Matern32:
+        s = np.sqrt(3.0 * squares)
+        decay = np.exp(-s)
+        return (1.0 + s) * decay, -1.5 * decay
+    if kind is Matern52:
+        s = np.sqrt(5.0 * squares)
+        decay = np.exp(-s)
+        return (1.0 + s + s**2 / 3.0) * decay, -5.0 / 6.0 * (1.0 + s) * decay
+    raise ValueError(f"kind = {kind}: has no profile here")
+
+
+@dataclass(frozen=True)
+class Family:
+    """A form of the kernel.
+
+    Attributes:
+        kinds: Stationary parts.
+        trend: Whether there is a linear trend, v > 0. It goes on where the stationary parts return
+            to the mean: right for few data, and overconfident beyond many.
+        warped: Whether each input has a warp λ_i.
+        mixed: Whether inputs are mixed by a matrix C.
+        sparse: Whether the hyperprior of the length scales is that of few data for each of n
+            inputs: with medians √n times as large, since distances grow with √n, and a larger
+            deviation, since some of many inputs do not matter.
+        most: Largest share of the family in an average over families. Data leave open what is in
+            a gap between them: a family that the evidence prefers may be wrong there, and with
+            less than the whole weight it leaves the others their say.
+
+    Source: Hvarfner, Hellsten & Nardi (2024), ICML 41, for medians that grow with √n.
+    """
+
+    kinds: tuple[type[Stationary], ...]
+    trend: bool = False
+    warped: bool = False
+    mixed: bool = False
+    sparse: bool = False
+    most: float = 1.0
+
+
+class FamilyDensity:
+    """log p(y | X, η) + log p(η) up to a constant that is the same for all families.
+
+    η has for each part log k0 and log L_1 .. L_n, then log v, the warps λ and the entries of C off
+    its diagonal. Where the noise is unknown, log σ² and the slopes β follow: the variance of the
+    noise of datum i is r_i σ² exp(2 β·b_i).
+
+    Args:
+        family: Form of the kernel.
+        u: Inputs scaled to [0, 1], (N, n).
+        y: Output less its mean, in units of its standard deviation, (N,).
+        basis: b, (N, p), with p = 0 for constant noise; None if the noise is known.
+        relative: r, (N,); the variances themselves if the noise is known.
+    """
+
+    def __init__(
+        self, family: Family, u: Array, y: Array, basis: Array | None, relative: Array
+    ) -> None:
+        self.family = family
+        self.u = u
+        self.y = y
+        self.basis = basis
+        self.relative = relative
+        n = u.shape[1]
+        centre: list[float] = []
+        deviations: list[float] = []
+        limits: list[tuple[float, float]] = []
+
+        def add(count: int, median: float, deviation: float, ends: tuple[float, float]) -> slice:
+            begin = len(centre)
+            centre.extend([median] * count)
+            deviations.extend([deviation] * count)
+            limits.extend([ends] * count)
+            return slice(begin, begin + count)
+
+        ends = {name: (np.log(low), np.log(high)) for name, (low, high) in LIMITS.items()}
+        self.parts = []
+        growth = np.sqrt(n) if family.sparse else 1.0
+        deviation = SPARSE_DEVIATION if family.sparse else LENGTHSCALE_DEVIATION
+        for p in range(len(family.kinds)):
+            k0 = add(1, np.log(VARIANCES[p]), VARIANCE_DEVIATION, ends["variance"])
+            L = add(n, np.log(growth * LENGTHSCALES[p]), deviation, ends["lengthscale"])
+            self.parts.append((k0, L))
+        self.trend = add(1 if family.trend else 0, np.log(TREND), TREND_DEVIATION, ends["trend"])
+        self.warps = add(n if family.warped else 0, 0.0, WARP_DEVIATION, (-WARPS, WARPS))
+        many = n * (n - 1) if family.mixed else 0
+        self.mixing = add(many, 0.0, MIXING_DEVIATION, (-MIXING, MIXING))
+        levels = 0 if basis is None else 1
+        slopes = 0 if basis is None else basis.shape[1]
+        self.noise = add(levels, np.log(NOISE), NOISE_DEVIATION, ends["noise"])
+        self.slopes = add(slopes, 0.0, SLOPE_DEVIATION, (-SLOPES, SLOPES))
+        self.centre = np.array(centre)
+        self.precision = np.array(deviations) ** -2.0
+        self.limits = np.array(limits)
+
+    def thinned(self, rows: Ints) -> Self:
+        """Return the density of some of the data."""
+        basis = None if self.basis is None else self.basis[rows]
+        return type(self)(self.family, self.u[rows], self.y[rows], basis, self.relative[rows])
+
+    def under(self, variances: Array) -> Self:
+        """Return the density under known variances of the noise, (N,); η ends before the noise."""
+        return type(self)(self.family, self.u, self.y, None, variances)
+
+    def start_from(self, other: "FamilyDensity", eta: Array) -> Array:
+        """Return the η of this family, shared parameters copied from `other`."""
+        start = self.centre.copy()
+        for (k0, L), (k0_other, L_other) in zip(self.parts, other.parts, strict=False):
+            start[k0] = eta[k0_other]
+            start[L] = eta[L_other]
+        for name in ("trend", "warps", "mixing", "noise", "slopes"):
+            there = eta[getattr(other, name)]
+            here = getattr(self, name)
+            if there.size == start[here].size:
+                start[here] = there
+        return np.clip(start, *self.limits.T)
+
+    def variances(self, eta: Array) -> Array:
+        """Return the variances of the noise of the data, (N,)."""
+        if self.basis is None:
+            return self.relative
+        # r_i σ² exp(2 β·b_i)
+        own = np.exp(eta[self.noise] + 2.0 * self.basis @ eta[self.slopes])
+        return np.asarray(self.relative * own)
+
+    def mixing_matrix(self, eta: Array) -> Array:
+        """Return C, (n, n)."""
+        n = self.u.shape[1]
+        C = np.zeros((n, n))
+        if self.family.mixed:
+            C[~np.eye(n, dtype=bool)] = eta[self.mixing]
+        return C
+
+    def kernel(self, eta: Array, low: Array, width: Array, spread: float) -> sk.Kernel:
+        """Return the kernel for inputs low + width u and an output of variance `spread`."""
+        plain = not (self.family.warped or self.family.mixed)
+        scale = width if plain else np.ones_like(width)
+        origin = low + 0.5 * width if plain else np.full_like(width, 0.5)
+        total: sk.Kernel | None = None
+        for kind, (k0, L) in zip(self.family.kinds, self.parts, strict=True):
+            variance = float(np.exp(eta[k0][0]) * spread)
+            part = kind(variance, tuple((np.exp(eta[L]) * scale).tolist()))
+            total = part if total is None else total + part
+        slopes = UNIFORM * self._trend(eta) * spread / scale**2
+        # Half of the range of z over the data, which are within [0, 1], and ranges beyond it
+        turn = np.eye(len(width)) + self.mixing_matrix(eta)
+        ends = np.stack([np.minimum(turn, 0.0).sum(axis=0), np.maximum(turn, 0.0).sum(axis=0)])
+        reach = (1.0 + 2.0 * BEYOND) * np.abs(ends - 0.5).max(axis=0) * scale
+        points = (tuple(each.tolist()) for each in (origin, reach))
+        linear = Linear(tuple(slopes.tolist()), OFFSET**2 * spread, *points)
+        total = total + linear
+        if plain:
+            return total
+        warps = eta[self.warps] if self.family.warped else np.zeros(len(low))
+        C = self.mixing_matrix(eta) if self.family.mixed else None
+        rows = None if C is None else tuple(map(tuple, C.tolist()))
+        return Warped(total, tuple(low), tuple(width), tuple(warps), rows)
+
+    def __call__(self, eta: Array) -> tuple[float, Array]:
+        """Return the value and its gradient by η."""
+        w, by_warps = self._warped(eta)
+        turn = np.eye(w.shape[1]) + self.mixing_matrix(eta)
+        z = w @ turn
+        root, profiles = self._factorised(eta, z)
+        if root is None:
+            return -np.inf, np.zeros_like(eta)
+        value, solved = self._evidence(root)
+        # ∂ log p(y) / ∂η = ½ tr(M ∂Σ/∂η), with M = α αᵀ - Σ⁻¹
+        inverse = dpotri(root, lower=True, overwrite_c=True)[0]
+        M = np.outer(solved, solved) - inverse
+        # M holds below its diagonal; its pairs p < q are those of pdist.
+        pairs = squareform(np.tril(M, -1) + np.tril(M, -1).T, checks=False)
+        diagonal = np.diag(M).copy()
+        slopes = np.zeros_like(eta)
+        by_z = np.zeros_like(z)
+        for (k0, L), (values, derivatives) in zip(self.parts, profiles, strict=True):
+            # ∂Σ/∂ log k0 = K, and ∂Σ_pq/∂r² = k0 φ'(r²)
+            slopes[k0] = pairs @ values + 0.5 * np.exp(eta[k0]) * diagonal.sum()
+            weighted = squareform(pairs * derivatives)
+            # Σ_q G_pq (z_p - z_q), whose products with z are sums over the squares of differences
+            away = weighted.sum(axis=1)[:, None] * z - weighted @ z
+            squared = np.exp(-2.0 * eta[L])
+            slopes[L] = -2.0 * np.sum(z * away, axis=0) * squared
+            by_z += 2.0 * away * squared
+        centred = z - 0.5
+        full = squareform(pairs)
+        full[np.diag_indices(len(z))] = diagonal
+        if self.family.trend:
+            by_trend = UNIFORM * self._trend(eta) * (full @ centred)
+            slopes[self.trend] = 0.5 * np.sum(centred * by_trend)
+            by_z += by_trend
+        if self.family.mixed:
+            slopes[self.mixing] = (w.T @ by_z)[~np.eye(len(turn), dtype=bool)]
+        if self.family.warped:
+            slopes[self.warps] = np.sum((by_z @ turn.T) * by_warps, axis=0)
+        if self.basis is not None:
+            # ∂Σ/∂ log σ_i² = σ_i² e_i e_iᵀ
+            each = 0.5 * diagonal * self.variances(eta)
+            slopes[self.noise] = each.sum()
+            slopes[self.slopes] = 2.0 * self.basis.T @ each
+        value += float(self.log_prior(eta))
+        return value, slopes - self.precision * (eta - self.centre)
+
+    def value(self, eta: Array) -> float:
+        """Return the value alone, for half the cost."""
+        return self.log_evidence(eta) + float(self.log_prior(eta))
+
+    def log_evidence(self, eta: Array) -> float:
+        """Return log p(y | X, η) up to a constant."""
+        root = self._root(eta)
+        return -np.inf if root is None else self._evidence(root)[0]
+
+    def log_prior(self, eta: Array) -> Array:
+        """Return log p(η) up to a constant, of one η, (m,), or of several, (..., m)."""
+        return np.asarray(-0.5 * (eta - self.centre) ** 2 @ self.precision)
+
+    def solved(self, eta: Array) -> tuple[Array, Array]:
+        """Return L, below its diagonal, and α for η that can be factorised."""
+        root = self._root(eta)
+        assert root is not None
+        return root, self._evidence(root)[1]
+
+    def squares(self, eta: Array) -> Array:
+        """Return E (y - f)² of the data, (N,)."""
+        root, solved = self.solved(eta)
+        noise = self.variances(eta)
+        inverse = np.diag(dpotri(root, lower=True)[0])
+        # y - m = σ² α, and S_ii = σ_i² - σ_i⁴ (Σ⁻¹)_ii
+        return np.asarray((noise * solved) ** 2 + noise - noise**2 * inverse)
+
+    def _warped(self, eta: Array) -> tuple[Array, Array]:
+        if self.family.warped:
+            return warped(self.u, eta[self.warps])
+        return self.u, np.zeros_like(self.u)
+
+    def _trend(self, eta: Array) -> float:
+        """Return v."""
+        return float(np.exp(eta[self.trend])[0]) if self.family.trend else 0.0
+
+    def _root(self, eta: Array) -> Array | None:
+        w = self._warped(eta)[0]
+        return self._factorised(eta, w + w @ self.mixing_matrix(eta))[0]
+
+    def _factorised(self, eta: Array, z: Array) -> tuple[Array | None, list[tuple[Array, Array]]]:
+        """Return L of Σ = L Lᵀ, if it exists, and k0 φ and k0 ∂φ/∂r² of each part by pairs."""
+        profiles = []
+        total = np.zeros(len(z) * (len(z) - 1) // 2)
+        variance = 0.0
+        for kind, (k0, L) in zip(self.family.kinds, self.parts, strict=True):
+            size = float(np.exp(eta[k0][0]))
+            own = profile(kind, pdist(z / np.exp(eta[L]), "sqeuclidean"))
+            profiles.append((size * own[0], size * own[1]))
+            total += profiles[-1][0]
+            variance += size
+        matrix = squareform(total)
+        centred = z - 0.5
+        matrix += UNIFORM * self._trend(eta) * (centred @ centred.T) + OFFSET**2
+        matrix[np.diag_indices(len(z))] += variance
+        least = least_variance(len(z), np.diag(matrix).max())
+        matrix[np.diag_indices(len(z))] += np.maximum(self.variances(eta), least)
+        root, failed = dpotrf(matrix.T, lower=True, clean=False, overwrite_a=True)
+        return None if failed else root, profiles
+
+    def _evidence(self, root: Array) -> tuple[float, Array]:
+        """Return log p(y | X, η) and α = Σ⁻¹ y, with L of Σ = L Lᵀ."""
+        solved = dpotrs(root, self.y, lower=True)[0]
+        # log p(y) = -½ yᵀ α - Σ_i log L_ii + const
+        return float(-0.5 * self.y @ solved - log_diagonal(root).sum()), solved

@@ -1,0 +1,227 @@
+"""Laplace's approximation for families of processes, and draws from the posteriors of several.
+
+The posterior of the hyper-parameters η of a family is close to a normal distribution around their
+most probable values η*. Its precision is H = -∂² log p(y, η) / ∂η² at η*, and so
+
+    log p(y) ≈ log p(y | η*) + log p(η*) - ½ log |H| + ½ log |P|,
+
+with log p(η) = -½ (η - c)ᵀ P (η - c), the hyperprior of precision P without its constant.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
+
+from bnn._seeding import generator
+from bnn._validation import Array, Ints
+from bnn.gp.evidence.families import FamilyDensity
+from bnn.gp.hyperparameters import curvature, importance_sample, moments_of, representatives
+from bnn.gp.mixture import TINY
+
+STEPS = 60  # most steps of a search
+THINNED = 300  # most data from which H is computed
+WORK = 2e7  # draws from a posterior times N²
+DRAWS = (32, 256)  # fewest and most draws from a posterior, for any N
+# Weights of draws are raised to the largest of POWERS powers, from 1 to LEAST_POWER, with which the
+# effective number of draws, 1 / Σ w², is at least EFFECTIVE.
+EFFECTIVE = 8.0
+LEAST_POWER = 1e-3
+POWERS = 30
+RELIABLE = 8.0  # effective number of draws whose evidence is taken instead of Laplace's
+Draw: TypeAlias = tuple[FamilyDensity, Array]  # the density of a family, and its η
+
+
+@dataclass
+class FamilyFit:
+    """A family of processes with the most probable hyper-parameters of one output.
+
+    Attributes:
+        density: log p(y, η) of the family, up to a constant that all families share.
+        eta: η*, where the density is largest.
+        hessian: H, at least the precision of the hyperprior.
+        log_evidence: log p(y) by Laplace's approximation, up to the same constant.
+    """
+
+    density: FamilyDensity
+    eta: Array
+    hessian: Array
+    log_evidence: float
+
+    def refitted(self, density: FamilyDensity, seed: int | None, steps: int = STEPS) -> "FamilyFit":
+        """Return the fit of another density, whose search starts at the η* of this one."""
+        start = density.start_from(self.density, self.eta)
+        return approximated(density, most_probable(density, [start], steps), seed)
+
+
+def most_probable(density: FamilyDensity, starts: Sequence[Array], steps: int = STEPS) -> Array:
+    """Return the η of largest density among those where searches from several starts end."""
+
+    def negative(eta: Array) -> tuple[float, Array]:
+        value, gradient = density(eta)
+        return (-value, -gradient) if np.isfinite(value) else (1e10, np.zeros_like(eta))
+
+    box = density.limits
+    found = [
+        minimize(
+            negative,
+            np.clip(start, *box.T),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=box,
+            options={"maxiter": steps},
+        )
+        for start in starts
+    ]
+    return np.asarray(min(found, key=lambda result: result.fun).x)
+
+
+def approximated(density: FamilyDensity, eta: Array, seed: int | None) -> FamilyFit:
+    """Return Laplace's approximation around the most probable η."""
+    N = len(density.y)
+    rows = some_rows(N, THINNED, seed)
+    P = np.diag(density.precision)
+    # H = P + N/n (H_n - P) with H_n of n of the data; their share is at least zero
+    of_data = curvature(density.thinned(rows), eta) - P
+    values, vectors = np.linalg.eigh(0.5 * (of_data + of_data.T) * (N / len(rows)))
+    H = (vectors * np.maximum(values, 0.0)) @ vectors.T + P
+    # log p(y) = log p(y | η*) + log p(η*) - ½ log |H| + ½ log |P|
+    gained = np.log(density.precision).sum() - np.linalg.slogdet(H)[1]
+    return FamilyFit(density, eta, H, density.value(eta) + 0.5 * float(gained))
+
+
+def some_rows(n: int, most: int, seed: int | None) -> Ints:
+    """Return the numbers of all n rows, or of as many as `most` of them, chosen at random."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(generator(seed).choice(n, most, replace=False))
+
+
+def posterior_draws(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[Draw], Array]:
+    """Draw hyper-parameters from the posteriors of several families, weighted by their evidence.
+
+    The evidence of a family is that of its draws, if RELIABLE of them count, and otherwise that of
+    Laplace's approximation, which understates families of many hyper-parameters.
+
+    Returns:
+        The draws of all families, and the logarithms of their weights, which sum to one.
+    """
+    draws: list[Draw] = []
+    log_weights = []
+    for fit in fits:
+        n = _number_of_draws(len(fit.density.y))
+        points, logs, evidence = importance_sample(fit.density, fit.eta, seed, fit.hessian, n)
+        if effective(logs) < RELIABLE:
+            evidence = fit.log_evidence
+        draws.extend((fit.density, eta) for eta in points)
+        # log w = τ log p(η | y, family) / q(η) + log p(y | family)
+        log_weights.append(tempered(logs) + evidence)
+    joined = np.concatenate(limited(fits, log_weights))
+    return draws, joined - logsumexp(joined)
+
+
+def limited(fits: Sequence[FamilyFit], log_weights: Sequence[Array]) -> list[Array]:
+    """Lower the weights of each family to its largest share, see `Family.most`.
+
+    Args:
+        fits: The families, at least one of which has no limit.
+        log_weights: For each family the logarithms of the weights of its draws, (S,).
+
+    Returns:
+        The logarithms, whose weights sum to the largest share at most.
+    """
+    most = np.array([fit.density.family.most for fit in fits])
+    totals = np.array([logsumexp(each) for each in log_weights])
+    free = logsumexp(totals[most == 1.0])  # of the families without a limit
+    lowered = totals.copy()
+    # w / (w + w_free) <= most
+    odds = most[most < 1.0] / (1.0 - most[most < 1.0])
+    lowered[most < 1.0] = np.minimum(totals[most < 1.0], free + np.log(odds))
+    return [each + shift for each, shift in zip(log_weights, lowered - totals, strict=True)]
+
+
+def _number_of_draws(n_data: int) -> int:
+    """Return the number of draws from a posterior, fewer where each takes longer."""
+    # A power of two, as the sequences of Sobol have.
+    return int(2 ** int(np.log2(np.clip(WORK / n_data**2, *DRAWS))))
+
+
+def effective(logs: Array) -> float:
+    """Return the effective number of draws, 1 / Σ w², of logarithms of weights that sum to one."""
+    return float(np.exp(-logsumexp(2.0 * logs)))
+
+
+def tempered(logs: Array) -> Array:
+    """Raise weights to a power τ <= 1, so that at least EFFECTIVE draws count.
+
+    Draws of many hyper-parameters come from a poor approximation of their posterior. Without the
+    power one draw would then outweigh all others.
+
+    Args:
+        logs: Logarithms of the weights, (S,).
+
+    Returns:
+        Logarithms of the new weights, (S,), which sum to one.
+
+    Source: Koblents & Míguez (2015), Statistics and Computing 25.
+    """
+    for power in np.geomspace(1.0, LEAST_POWER, POWERS):
+        # w_s^τ / Σ_r w_r^τ, of an effective number 1 / Σ w²
+        powered = power * logs - logsumexp(power * logs)
+        if effective(powered) >= EFFECTIVE:
+            break
+    return np.asarray(powered)
+
+
+def components(
+    fits: Sequence[FamilyFit], most: int, seed: int | None
+) -> tuple[list[Draw], Array, Array]:
+    """Return few draws that stand for the posteriors of several families in a MixturePrior.
+
+    Given the data, their mixture has the means and variances of f that all draws together have.
+
+    Returns:
+        The draws, as many as `most`, their posterior weights, (most,), and log p(y | η) of each.
+    """
+    draws, logs = posterior_draws(fits, seed)
+    u = fits[0].density.u
+    origin = np.zeros(u.shape[1])
+    unit = np.ones(u.shape[1])
+
+    def moments(s: int, places: Array) -> Array:
+        density, eta = draws[s]
+        return moments_of(density.kernel(eta, origin, unit, 1.0), u, density.solved(eta), places)
+
+    numbers, posterior = representatives(u, moments, logs, most)
+    chosen = [draws[s] for s in numbers]
+    evidences = [density.log_evidence(eta) for density, eta in chosen]
+    return chosen, posterior, np.array(evidences)
+
+
+def prior_weights(posterior: Array, evidences: Array) -> Array:
+    """Return the weights of components in the prior, (S,), from those given data."""
+    # Conditioning a mixture on y multiplies its weights by p(y | η_s), so π_s ∝ w_s / p(y | η_s).
+    return np.asarray(softmax(np.log(np.maximum(posterior, TINY)) - evidences))
+
+
+def updated(weights: Array, gains: Array) -> Array:
+    """Return the posterior weights of components given further data, tempered like those of draws.
+
+    Args:
+        weights: Posterior weights given the data so far, (S,).
+        gains: Log density of the further data under each component, (S,).
+
+    Returns:
+        w_s g_s^τ / Σ_r w_r g_r^τ, (S,), with the largest power τ <= 1 with which as many count as
+        before, or EFFECTIVE.
+    """
+    least = min(EFFECTIVE, 1.0 / np.sum(weights**2))
+    logs = np.log(np.maximum(weights, TINY))
+    for power in [*np.geomspace(1.0, LEAST_POWER, POWERS), 0.0]:
+        new = softmax(logs + power * gains)
+        if 1.0 / np.sum(new**2) >= least:
+            break
+    return np.asarray(new)

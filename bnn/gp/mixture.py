@@ -1,0 +1,249 @@
+"""Mixtures of Gaussian process priors, such as one with several settings of its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
+from scipy.special import logsumexp, softmax
+
+from bnn._seeding import RandomState, generator, seed_sequence, spawn
+from bnn._text import Short
+from bnn._validation import Array, Ints, as_finite, is_row, own_copy
+from bnn.gp.conditioning import JointColumns, ProcessPosterior
+from bnn.gp.process import FunctionPrior, GaussianProcessPrior
+from bnn.noise.covariances import is_diagonal
+from bnn.storage import storable
+from bnn.storage.values import same
+from bnn.training.execution import counted
+
+TINY = 1e-300  # in place of a weight of zero, which has no logarithm
+COMBINATIONS = 32  # of components, where correlated noise couples the outputs
+
+
+@storable
+@dataclass(frozen=True, repr=False)
+class MixturePrior(FunctionPrior):
+    """A mixture of Gaussian processes: each output is drawn from one of several components.
+
+    The components of the outputs are drawn independently of each other.
+
+    Attributes:
+        components: S priors that differ in nothing but their kernels.
+        weights: Probabilities of the components, (S,), or (S, n_out) where outputs have their own.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> components = [bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, L)) for L in (0.3, 1.0)]
+        >>> prior = bnn.MixturePrior(components, weights=[0.5, 0.5])
+        >>> prior.sample(np.zeros((3, 1)), n_samples=4, random_state=0).shape
+        (4, 3, 1)
+    """
+
+    components: Sequence[GaussianProcessPrior]
+    weights: ArrayLike
+
+    def __post_init__(self) -> None:
+        if not (
+            is_row(self.components)
+            and len(self.components)
+            and all(isinstance(each, GaussianProcessPrior) for each in self.components)
+        ):
+            raise ValueError("components: must be a sequence of GaussianProcessPriors")
+        weights = as_finite("weights", self.weights)
+        object.__setattr__(self, "components", own_copy(self.components))
+        object.__setattr__(self, "weights", own_copy(self.weights))
+        S = len(self.components)
+        n_out = self.components[0].n_outputs
+        if weights.shape not in {(S,), (S, n_out)}:
+            shape = weights.shape
+            raise ValueError(f"weights have shape {shape}: must be ({S},) or ({S}, {n_out})")
+        total = np.sum(weights, axis=0)
+        if np.min(weights) < 0 or not np.allclose(total, 1.0):
+            raise ValueError(f"weights sum to {total}: must be >= 0 and sum to 1")
+        for name in ("mean", "n_outputs", "features", "bounds"):
+            values = [getattr(component, name) for component in self.components]
+            if not all(same(value, values[0]) for value in values):
+                raise ValueError(f"components: must not differ in {name}")
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return self.components[0].n_outputs
+
+    @property
+    def shares(self) -> Array:
+        """The weights for each output, (S, n_out)."""
+        weights = np.asarray(self.weights, dtype=float).reshape(len(self.components), -1)
+        return np.broadcast_to(weights, (len(weights), self.n_outputs))
+
+    def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
+        """Draw realisations; each output of a realisation has a component that is drawn for it."""
+        seeds = seed_sequence(random_state)
+        numbers = allocate_components(self.shares, n_samples, spawn(seeds, 0))
+        return assembled(
+            numbers, lambda s: self.components[s].sample(X, n_samples, spawn(seeds, 1))
+        )
+
+
+def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:
+    """Return the prior whose output j is that of component numbers[j]."""
+    kernels = [mixture.components[s].kernels[j] for j, s in enumerate(numbers)]
+    return replace(mixture.components[0], kernel=kernels)
+
+
+def allocate_components(shares: Array, n: int, random_state: RandomState) -> Ints:
+    """Allocate a component to each of n draws of each output, (n, n_out), by shares (S, n_out)."""
+    rng = generator(random_state)
+    columns = []
+    for share in shares.T:
+        # Systematic sampling: each component gets its share of the draws, rounded up or down.
+        places = (np.arange(n) + rng.uniform()) / n
+        drawn = np.searchsorted(np.cumsum(share)[:-1], places, side="right")
+        columns.append(rng.permutation(drawn))
+    return np.column_stack(columns)
+
+
+def assembled(numbers: Ints, draw: Callable[[int], Array]) -> Array:
+    """Return draws (K, n, n_out); output j of draw k is that of component numbers[k, j]."""
+    values: Array = np.zeros(1)
+    for s in counted(np.unique(numbers).tolist(), "realisations", "component"):
+        values = np.where(numbers[:, None] == s, draw(s), values)
+    return values
+
+
+class MixturePosterior(Short):
+    """A mixture given data: posteriors of components, weighted by prior weights times evidence.
+
+    The outputs of a mixture are independent under diagonal noise. Correlated noise couples their
+    components. Combinations of components are then drawn by the weights of each output alone, and
+    weighted by importance sampling: w ∝ p(y | combination) / Π_j p(y_j | component of output j).
+
+    Attributes:
+        posteriors: Posteriors that are mixed: of the S components or of combinations of them.
+        weights: Their weights for each output, (len(posteriors), n_out).
+        shares: Posterior weights of the components under each output alone, (S, n_out).
+        log_evidences: Log evidence of each output, (n_out,); of all together if correlated.
+    """
+
+    def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
+        own = noise * np.eye(y.shape[1])
+        self._independent = is_diagonal(noise)
+        components = counted(prior.components, "conditioning", "component")
+        self.posteriors = [ProcessPosterior(each, own, X, y) for each in components]
+        alone = np.array([given.log_evidences for given in self.posteriors])
+        # Posterior weights π_s p(y | s) / p(y), and the evidence p(y) = Σ_s π_s p(y | s)
+        logs = alone + np.log(np.maximum(prior.shares, TINY))
+        self.shares = softmax(logs, axis=0)
+        self.log_evidences = logsumexp(logs, axis=0)
+        self.weights = self.shares
+        if not self._independent:
+            self._combinations = allocate_components(self.shares, COMBINATIONS, 0)
+            priors = [combination(prior, row) for row in self._combinations]
+            combinations = counted(priors, "conditioning", "combination")
+            self.posteriors = [ProcessPosterior(each, noise, X, y) for each in combinations]
+            together = np.array([given.log_evidences.sum() for given in self.posteriors])
+            # log w = log p(y | combination) - Σ_j log p(y_j | component of j)
+            chosen = np.take_along_axis(alone, self._combinations, axis=0)
+            beyond = together - chosen.sum(axis=1)
+            self.log_evidences = self.log_evidences.sum() + logsumexp(beyond) - np.log(len(beyond))
+            self.weights = np.tile(softmax(beyond)[:, None], prior.n_outputs)
+
+    def allocate(self, n: int, random_state: RandomState) -> Ints:
+        """Return the components of n draws of the outputs, (n, n_out), by posterior weights."""
+        if self._independent:
+            return allocate_components(self.weights, n, random_state)
+        drawn = allocate_components(self.weights[:, :1], n, random_state)[:, 0]
+        return np.asarray(self._combinations[drawn])
+
+    def batches(self, n: int) -> list[slice]:
+        """Split n points into as many at a time as bounded memory allows."""
+        return self.posteriors[0].batches(n)
+
+    def _counted(self, title: str) -> Iterator[ProcessPosterior]:
+        """Yield the posteriors, with a bar on a terminal."""
+        return counted(self.posteriors, title, "component")
+
+    def mean(self, X: Array) -> Array:
+        """Return the mean at X (n, n_in), (n, n_out)."""
+        # E f = Σ_s w_s m_s
+        pairs = zip(self.weights, self._counted("means"), strict=True)
+        return np.asarray(np.sum([weights * given.mean(X) for weights, given in pairs], axis=0))
+
+    def covariances(self, X: Array) -> Array:
+        """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
+        means = [given.mean(X) for given in self.posteriors]
+        mean = np.einsum("sj,snj->nj", self.weights, means)
+        total = np.zeros(1)
+        # Cov f = Σ_s w_s (S_s + (m_s - m) (m_s - m)ᵀ), with √w_sj √w_sk between outputs j and k
+        posteriors = self._counted("covariances")
+        for weights, own, given in zip(np.sqrt(self.weights), means, posteriors, strict=True):
+            away = weights * (own - mean)
+            total = total + np.outer(weights, weights) * given.covariances(X)
+            total += away[:, :, None] * away[:, None, :]
+        return total * np.eye(mean.shape[1]) if self._independent else total
+
+    def joint_covariance(self, X: Array) -> Array:
+        """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
+        return block_diag(*self.joint_columns(X)[2](np.arange(len(X))))  # type: ignore[no-any-return]
+
+    def joint_columns(self, X: Array) -> JointColumns:
+        """Prepare columns of the joint covariance at X, of which some are computed at a time."""
+        parts = [given.joint_columns(X) for given in self._counted("covariances")]
+        means, spreads, columns = zip(*parts, strict=True)
+        roots = np.sqrt(self.weights)[:, None]  # (S, 1, n_out)
+        mean = np.sum(roots**2 * means, axis=0)
+        away = roots * (means - mean)
+        # Cov f(x) = Σ_s w_s (S_s(x) + (m_s - m)(x) (m_s - m)(x)ᵀ)
+        at_points = np.einsum("snj,snk->njk", away, away, optimize=True)
+        for root, own in zip(roots, spreads, strict=True):
+            at_points += root.T * own * root
+        if self._independent:
+            at_points *= np.eye(len(roots.T))
+
+        def at(rows: Ints) -> Array:
+            """Return the columns of X[rows], in a block for each output where these are apart."""
+            total: Array = np.zeros(1)
+            for root, shift, columns_of in zip(roots, away, columns, strict=True):
+                blocks = columns_of(rows)
+                shape = len(blocks), -1  # by blocks as the columns are
+                # √w_j S √w_k + √w_j (m_s - m)_j √w_k (m_s - m)_k
+                blocks *= np.repeat(root, len(X)).reshape(shape)[:, :, None]
+                blocks *= np.repeat(root, len(rows)).reshape(shape)[:, None]
+                left = shift.T.reshape(shape)
+                right = shift[rows].T.reshape(shape)
+                blocks += left[:, :, None] * right[:, None]
+                total = total + blocks
+            return total
+
+        return mean, at_points, at
+
+    def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
+        """Draw functions at X, (n_samples, n, n_out); a component is drawn for each output."""
+        shares = self.weights if self._independent else self.weights[:, :1]
+        numbers = allocate_components(shares, n_samples, rng)
+        return assembled(numbers, lambda s: self.posteriors[s].sample(X, n_samples, rng))
+
+    def log_density(self, X: Array, y: Array, noise: Array) -> Array:
+        """Return log p(y_i | x_i, data), as that of a ProcessPosterior."""
+        # log Σ_s w_s p_s(y_i | x_i)
+        weights = np.log(np.maximum(self.weights, TINY))
+        terms = [given.log_density(X, y, noise) for given in self._counted("densities")]
+        terms = [each + own[: each.shape[-1]] for each, own in zip(terms, weights, strict=True)]
+        return np.asarray(logsumexp(terms, axis=0))
+
+
+Prior: TypeAlias = GaussianProcessPrior | MixturePrior
+Posterior: TypeAlias = ProcessPosterior | MixturePosterior
+
+
+def conditioned(prior: Prior, noise: Array, X: Array, y: Array) -> Posterior:
+    """Return a prior given data y (N, n_out) at X (N, n_in), whose noise is known."""
+    if isinstance(prior, MixturePrior):
+        return MixturePosterior(prior, noise, X, y)
+    return ProcessPosterior(prior, noise, X, y)

@@ -1,0 +1,59 @@
+"""Derivatives of the moments of exact posteriors by the inputs.
+
+Source: Rasmussen & Williams (2006), section 9.4, for derivatives of Gaussian processes.
+"""
+
+import numpy as np
+
+from bnn._validation import Array
+from bnn.gp.conditioning import ProcessPosterior
+from bnn.gp.gradients import mean_gradient, prior_gradient
+from bnn.gp.mixture import MixturePosterior
+
+
+def moment_gradients(
+    posterior: ProcessPosterior | MixturePosterior, X: Array
+) -> tuple[Array, Array]:
+    """Return the gradients of means and variances of f at points of a batch.
+
+    Args:
+        posterior: Of a Gaussian process or a mixture.
+        X: (n, n_in).
+
+    Returns:
+        ∂m/∂x and ∂v/∂x, (n, n_out, n_in) each.
+    """
+    if isinstance(posterior, ProcessPosterior):
+        return _of_process(posterior, X)
+    # m = Σ_s w_s m_s and v = Σ_s w_s (v_s + (m_s - m)²)
+    weights = posterior.weights[:, None, :, None]
+    means = np.array([each.mean(X) for each in posterior.posteriors])[..., None]
+    pairs = [_of_process(each, X) for each in posterior.posteriors]
+    by_mean = np.array([first for first, _ in pairs])
+    by_variance = np.array([second for _, second in pairs])
+    mean = np.sum(weights * means, axis=0)
+    slope = np.sum(weights * by_mean, axis=0)
+    spread = 2.0 * (means - mean) * (by_mean - slope)
+    return slope, np.sum(weights * (by_variance + spread), axis=0)
+
+
+def _of_process(posterior: ProcessPosterior, X: Array) -> tuple[Array, Array]:
+    """Return ∂m/∂x and ∂v/∂x of a Gaussian process given data, (n, n_out, n_in) each."""
+    prior = posterior.prior
+    n, n_in = X.shape
+    axes = posterior.axes
+    n_out = len(axes)
+    alike = prior.alike
+    # ∂k(x, X_train)/∂x and ∂k(x, x)/∂x = 2 ∂k(x, x')/∂x at x' = x, for each different kernel
+    cross = {j: prior_gradient(prior, j, X[:, None], posterior.X) for j in set(alike)}
+    own = {j: 2.0 * prior_gradient(prior, j, X, X) for j in set(alike)}
+    latent = np.empty((n, n_out, n_in))
+    for c, j in enumerate(alike):
+        # ∂/∂x k(x, X_train) α
+        latent[:, c] = np.einsum("nai,a->ni", cross[j], posterior.solved[:, c])
+    mean = mean_gradient(prior, n_in) + np.einsum("jc,nci->nji", axes, latent)
+    columns = np.empty((n, n_out, n_in))
+    for c, (j, beta) in enumerate(zip(alike, posterior.kriging_weights(X), strict=True)):
+        # ∂/∂x (k(x, x) - kᵀ K⁻¹ k) = ∂k(x, x)/∂x - 2 βᵀ ∂k/∂x, with β = K⁻¹ k
+        columns[:, c] = own[j] - 2.0 * np.einsum("an,nai->ni", beta, cross[j])
+    return mean, np.einsum("jc,nci->nji", axes**2, columns)

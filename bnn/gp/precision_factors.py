@@ -1,0 +1,125 @@
+"""Precision factors of data under noise with heavy tails, given a Gaussian process prior."""
+
+from dataclasses import replace
+from typing import NoReturn
+
+import numpy as np
+from tqdm import tqdm
+
+from bnn._validation import Array
+from bnn.gp.mixture import TINY, Posterior, Prior, conditioned
+from bnn.gp.process import GaussianProcessPrior
+from bnn.noise import StudentNoise, covariance_at
+from bnn.noise.student import bound, given_factors, likely_freedom, precision_factors
+from bnn.training.execution import progress_bar, titled
+
+Found = tuple[StudentNoise, Array, Array]
+ITERATIONS = 200  # updates of the precision factors at most
+TOLERANCE = 1e-4  # change of a precision factor at which the updates end
+ALONE = 10  # updates under each component of a mixture alone
+LEAST_GAIN = 0.1  # of the bound: both starts end alike but for rounding, or far apart
+
+
+def factors_of(
+    prior: Prior,
+    noise: StudentNoise,
+    X: Array,
+    y: Array,
+    known: Array,
+    iterations: int = ITERATIONS,
+    title: str | None = None,
+    kept: Array | None = None,
+) -> Found:
+    """Find the variational precision factors of the data.
+
+    The posterior of f, of the component s of a mixture and of the factors λ is approximated by
+    q(f, s) Π_i q(λ_i). Each update takes the best q(λ) for q(f, s), and then the best q(f, s) for
+    q(λ): the mixture given the data, whose weights are prior weights times the evidence of each
+    component under the noise Σ_i / E λ_i. No update lowers the bound of log p(y).
+
+    Without outliers a mixture may prefer components that bend to them, and then finds none. So
+    there are two starts: the noise that is given, and that under the component which is likeliest
+    with factors of its own. It wins if the bound is larger.
+
+    Args:
+        prior: Prior.
+        noise: Noise, whose degrees of freedom ν may be unknown.
+        X: (N, n_in).
+        y: (N, n_out).
+        known: Covariances of the noise at the data from which the updates start.
+        iterations: Largest number of updates from each start.
+        title: Of a bar on a terminal; None shows nothing.
+        kept: E λ_i of data whose factors stay, as those of an earlier fit, NaN for others, (N,).
+            There is no second start then.
+
+    Returns:
+        The noise with ν, the covariances (1 - 2/ν) Σ_i / E λ_i of the noise at the data,
+        (N, n_out, n_out), and E λ_i, (N,).
+    """
+    shown = None if title is None else titled(title, None)
+    kept = np.full(len(X), np.nan) if kept is None else kept
+    if isinstance(prior, GaussianProcessPrior) or not np.isnan(kept).all():
+        with progress_bar(iterations, shown, "update") as bar:
+            return _updated(prior, noise, X, y, known, iterations, bar, kept)
+    steps = ALONE * len(prior.components) + 2 * iterations
+    with progress_bar(steps, shown, "update") as bar:
+        likely = []
+        for component, shares in zip(prior.components, prior.shares, strict=True):
+            found = _updated(component, noise, X, y, known, ALONE, bar, kept)
+            value = np.log(np.maximum(shares, TINY)).sum() + _bound(component, found, X, y)
+            likely.append((value, found[1]))
+        starts = [known, max(likely, key=lambda each: each[0])[1]]
+        first, other = (
+            _updated(prior, noise, X, y, start, iterations, bar, kept) for start in starts
+        )
+    gain = _bound(prior, other, X, y) - _bound(prior, first, X, y)
+    return other if gain > LEAST_GAIN else first
+
+
+def _updated(
+    prior: Prior,
+    noise: StudentNoise,
+    X: Array,
+    y: Array,
+    known: Array,
+    iterations: int,
+    bar: "tqdm[NoReturn]",
+    kept: Array,
+) -> Found:
+    """Update the factors until they hardly change."""
+    own = covariance_at(noise, X) * np.ones((len(X), 1, 1))
+    precision = np.linalg.inv(own)
+    d = y.shape[1]
+    found = noise
+    stays = ~np.isnan(kept)
+    factors = np.where(stays, kept, 1.0)
+    if stays.any():
+        known = given_factors(noise, own, factors)
+    for left in range(iterations, 0, -1):
+        scatter = expected_scatter(conditioned(prior, known, X, y), X, y)
+        squares = np.einsum("nij,nji->n", precision, scatter)  # E (y - f)ᵀ Σ⁻¹ (y - f)
+        if noise.freedom is None:
+            found = replace(noise, freedom=likely_freedom(squares, d))
+        last = factors
+        factors = np.where(stays, kept, precision_factors(found.degrees, squares, d))
+        known = given_factors(found, own, factors)
+        bar.update()
+        if np.abs(factors - last).max() < TOLERANCE:
+            bar.update(left - 1)  # those that are not needed
+            break
+    return found, known, factors
+
+
+def _bound(prior: Prior, found: Found, X: Array, y: Array) -> float:
+    """Return the lower bound of log p(y)."""
+    noise, known, factors = found
+    evidences = conditioned(prior, known, X, y).log_evidences
+    return float(np.sum(evidences)) + bound(noise.degrees, factors, y.shape[1])
+
+
+def expected_scatter(given: Posterior, X: Array, y: Array) -> Array:
+    """Return E (y - f) (y - f)ᵀ of the data under a posterior of f, (N, n_out, n_out)."""
+    spread = [given.covariances(X[part]) for part in given.batches(len(X))]
+    away = y - given.mean(X)
+    # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S
+    return np.asarray(away[:, :, None] * away[:, None, :] + np.concatenate(spread))

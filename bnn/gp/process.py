@@ -1,0 +1,373 @@
+"""Gaussian process priors: a mean, one kernel for each output, bounds, safe sampling."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg.lapack import dpstrf
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
+from bnn._text import Short
+from bnn._validation import (
+    Array,
+    as_array,
+    as_finite,
+    as_points,
+    check_count,
+    check_function,
+    check_integers,
+    is_row,
+    own_copy,
+    seen_points,
+)
+from bnn.gp.kernels import RBF
+from bnn.gp.means import LinearMean, RandomMean
+from bnn.scaling import BoundsScaler
+from bnn.storage import storable
+from bnn.training.execution import counted
+
+MOST_ROWS = 10_000  # rows of a covariance whose root is computed, which takes minutes
+NEGLIGIBLE = 1e-8  # negative variances by rounding errors, relative to the largest
+CHECKED = 5  # points at which a kernel is checked
+
+
+class FunctionPrior(Short, ABC):
+    """Base of the functional priors, for those of your own: a distribution of functions.
+
+    A subclass implements `_draw(X, n_samples, random_state)`, which `sample` calls once X and
+    n_samples are checked. It returns realisations g^[k](X), (n_samples, n, n_out), in the units of
+    the outputs, at points X (n, n_in) in those of the inputs. The random state is that of `sample`,
+    or of an ensemble, which gives a SeedSequence: `np.random.default_rng(random_state)` takes
+    either. Ensembles ask for the same realisations again at other points, with the same n_samples
+    and random state: draw what makes a function, such as its parameters, before X counts, else
+    they get other functions there, and need more iterations.
+
+    Ensembles, `pretrain` and `check_prior` take such a prior. An `GPRegressor` needs the moments
+    of a Gaussian process, which a prior of realisations does not give.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> class Waves(bnn.FunctionPrior):  # cos(ω x + φ) with uncertain ω and φ
+        ...     def _draw(self, X, n_samples, random_state):
+        ...         rng = np.random.default_rng(random_state)
+        ...         frequency = rng.uniform(1.0, 3.0, (n_samples, 1))
+        ...         phase = rng.uniform(0.0, 2.0 * np.pi, (n_samples, 1))
+        ...         return np.cos(frequency * X[:, 0] + phase)[:, :, None]
+        >>> Waves().sample(np.zeros((5, 1)), n_samples=3, random_state=0).shape
+        (3, 5, 1)
+    """
+
+    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
+        """Draw realisations.
+
+        Args:
+            X: (n, n_in).
+            n_samples: Number of realisations.
+            random_state: Seed.
+
+        Returns:
+            Realisations, (n_samples, n, n_out).
+        """
+        check_count("n_samples", n_samples, 1)
+        return self._draw(as_points("X", X), n_samples, random_state)
+
+    @abstractmethod
+    def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
+        """Draw realisations at points that have been checked, (n_samples, n, n_out)."""
+
+
+@storable
+@dataclass(frozen=True, repr=False)
+class GaussianProcessPrior(FunctionPrior):
+    """Independent Gaussian processes, one for each output.
+
+    Attributes:
+        mean: A number, a function X → (n,) or (n, n_out), a LinearMean or a RandomMean.
+        kernel: Kernel of bnn or scikit-learn for all outputs, or a sequence, one for each output.
+        n_outputs: Number of outputs.
+        features: Numbers of the inputs that the kernel sees, or a list for each output; None: all.
+        bounds: (low, high), each None, a number or (n_out,); realisations are clipped to them.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> prior = bnn.GaussianProcessPrior(mean=1.0, kernel=bnn.RBF(2.0, 0.5), n_outputs=2)
+        >>> prior.sample(np.zeros((3, 1)), n_samples=4, random_state=0).shape
+        (4, 3, 2)
+        >>> prior.covariance(np.zeros((1, 1)), np.zeros((1, 1)))
+        array([[2.]])
+    """
+
+    mean: float | Callable[[Array], ArrayLike] | RandomMean = 0.0
+    kernel: sk.Kernel | Sequence[sk.Kernel] = field(default_factory=RBF)
+    n_outputs: int = 1
+    features: Sequence[int] | Sequence[Sequence[int]] | None = None
+    bounds: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            object.__setattr__(self, item.name, own_copy(getattr(self, item.name)))
+        check_count("n_outputs", self.n_outputs, 1)
+        if isinstance(self.mean, sk.Kernel):
+            raise ValueError(f"mean = {self.mean!r:.60}: is a kernel, give it as kernel=")
+        if callable(self.mean):
+            check_function("mean", self.mean)
+        elif not isinstance(self.mean, RandomMean) and as_finite("mean", self.mean).ndim:
+            raise ValueError(f"mean = {self.mean!r:.60}: must be a number or a function")
+        given = [self.kernel] if isinstance(self.kernel, sk.Kernel) else self.kernel
+        if not (isinstance(given, Sequence) and all(isinstance(k, sk.Kernel) for k in given)):
+            raise ValueError(f"kernel = {self.kernel!r:.60}: must be a kernel, or one per output")
+        if len(self.kernels) != self.n_outputs:
+            raise ValueError(f"kernel has {len(given)} entries: must be {self.n_outputs}")
+        if self.features is not None:
+            if not self._per_output:
+                check_integers("features", self.features, 0)
+            elif len(self.features) != self.n_outputs:
+                given = len(self.features)
+                raise ValueError(f"features has {given} lists: must be {self.n_outputs}")
+            else:
+                for j, chosen in enumerate(self.features):
+                    check_integers(f"features[{j}]", chosen, 0)
+        if not is_row(self.bounds) or len(self.bounds) != 2:
+            raise ValueError(f"bounds = {self.bounds!r:.60}: must be (low, high)")
+        for bound in self.bounds:
+            as_array("bounds", () if bound is None else bound)
+        shapes = {() if bound is None else np.shape(bound) for bound in self.bounds}
+        if not shapes <= {(), (self.n_outputs,)}:
+            raise ValueError(f"bounds = {self.bounds}: one per side, or {self.n_outputs}")
+        low, high = self.limits
+        if not np.all(low < high):
+            raise ValueError(f"bounds = {self.bounds}: low must be below high")
+
+    @property
+    def limits(self) -> Array:
+        """The bounds of each output, (2, n_out), infinite where there are none."""
+        pairs = zip(self.bounds, (-np.inf, np.inf), strict=True)
+        sides = [np.asarray(d if b is None else b, dtype=float) for b, d in pairs]
+        return np.stack([np.broadcast_to(side, self.n_outputs) for side in sides])
+
+    @property
+    def kernels(self) -> list[sk.Kernel]:
+        """The kernel of each output."""
+        one = isinstance(self.kernel, sk.Kernel)
+        return [self.kernel] * self.n_outputs if one else list(self.kernel)
+
+    @property
+    def alike(self) -> list[int]:
+        """For each output, the first one with the same kernel of the same features."""
+        features: Any = self.features if self._per_output else [self.features] * self.n_outputs
+        pairs = [(np.ravel(f).tolist(), k) for f, k in zip(features, self.kernels, strict=True)]
+        return [pairs.index(pair) for pair in pairs]
+
+    @property
+    def _per_output(self) -> bool:
+        return is_row(self.features) and len(self.features) > 0 and is_row(self.features[0])
+
+    def features_of(self, output: int, n_features: int) -> list[int]:
+        """Return the inputs that the kernel of one output sees.
+
+        Args:
+            output: Number of the output.
+            n_features: Number of inputs.
+
+        Returns:
+            Numbers of the inputs.
+
+        Raises:
+            ValueError: If `features` names an input that does not exist.
+        """
+        if self.features is None:
+            return list(range(n_features))
+        features = self.features[output] if self._per_output else self.features
+        chosen = [int(i) for i in np.ravel(features)]
+        if not chosen or min(chosen) < 0 or max(chosen) >= n_features:
+            raise ValueError(f"features = {chosen}: must be among 0 to {n_features - 1}")
+        return chosen
+
+    def covariance(self, A: Array, B: Array, output: int = 0) -> Array:
+        """Evaluate the kernel of one output on its features.
+
+        Args:
+            A: (n, n_in).
+            B: (m, n_in).
+            output: Number of the output.
+
+        Returns:
+            k(A, B), (n, m).
+
+        Raises:
+            ValueError: If points are not finite, or there is no such input or output.
+        """
+        if not (isinstance(output, int | np.integer) and 0 <= output < self.n_outputs):
+            raise ValueError(f"output = {output!r:.60}: must be among 0 to {self.n_outputs - 1}")
+        A = seen_points("A", A)
+        B = seen_points("B", B)
+        if A.shape[1] != B.shape[1]:
+            raise ValueError(f"A has {A.shape[1]} inputs and B {B.shape[1]}: must be equal")
+        chosen = self.features_of(output, A.shape[1])
+        return np.asarray(self.kernels[output](A[:, chosen], B[:, chosen]))
+
+    def check_kernels(self, X: Array) -> None:
+        """Refuse kernels that contradict themselves.
+
+        Args:
+            X: Points, (n, n_in); the first of them are looked at.
+
+        Raises:
+            ValueError: k(X, X) is not symmetric, or `diag(X)` is not its diagonal.
+        """
+        for j, kernel in enumerate(self.kernels):
+            points = X[:CHECKED, self.features_of(j, X.shape[1])]
+            K = np.asarray(kernel(points))
+            diagonal = np.asarray(kernel.diag(points))
+            largest = NEGLIGIBLE * np.abs(K).max()
+            if diagonal.shape != (len(points),):
+                shapes = f"{diagonal.shape}: must be {(len(points),)}"
+                raise ValueError(f"the kernel of output {j}: diag(X) has shape {shapes}")
+            if np.any(np.abs(np.diagonal(K) - diagonal) > largest):
+                raise ValueError(f"the kernel of output {j}: diag(X) is not that of k(X, X)")
+            if np.any(np.abs(K - K.T) > largest):
+                raise ValueError(f"the kernel of output {j}: k(X, X) is not symmetric")
+
+    def variances(self, X: Array) -> Array:
+        """Evaluate the variances of all outputs.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            k(x, x) of each output at each point, (n_out, n).
+        """
+        X = seen_points("X", X)
+        seen = [X[:, self.features_of(j, X.shape[1])] for j in range(self.n_outputs)]
+        return np.stack([k.diag(x) for k, x in zip(self.kernels, seen, strict=True)])
+
+    def covariances(self, A: Array, B: Array) -> Array:
+        """Evaluate the kernels of all outputs.
+
+        Args:
+            A: (n, n_in).
+            B: (m, n_in).
+
+        Returns:
+            k(A, B) of each output, (n_out, n, m).
+        """
+        return np.stack([self.covariance(A, B, j) for j in range(self.n_outputs)])
+
+    def mean_values(self, X: Array, rng: np.random.Generator | None = None) -> Array:
+        """Evaluate the mean.
+
+        Args:
+            X: (n, n_in).
+            rng: Generator that draws the parameters of a random mean.
+
+        Returns:
+            m(X), (n, n_out).
+
+        Raises:
+            ValueError: If the mean returned another shape, or is random and rng is missing.
+        """
+        X = seen_points("X", X)
+        shape = (len(X), self.n_outputs)
+        if isinstance(self.mean, RandomMean):
+            if not isinstance(rng, np.random.Generator):
+                raise ValueError(f"rng = {rng!r:.60}: a random mean has no single value")
+            values = as_array("mean(X, rng)", self.mean.function(X, rng))
+        else:
+            mean = self.mean(X) if callable(self.mean) else np.full(len(X), float(self.mean))
+            values = as_array("mean(X)", mean)
+        values = values[:, None] if values.ndim == 1 else values
+        if values.shape not in {(len(X), 1), shape}:
+            raise ValueError(f"mean returned shape {values.shape}: must be {shape}")
+        return np.broadcast_to(values, shape)
+
+    def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
+        """Draw realisations, of which number k does not depend on n_samples."""
+        seeds = seed_sequence(random_state)
+        values = self.means(X, n_samples, seeds) + self.fluctuations(X, n_samples, seeds)
+        return np.clip(values, *self.limits)
+
+    def fluctuations(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
+        """Draw realisations without mean and bounds.
+
+        Args:
+            X: (n, n_in).
+            n_samples: Number of realisations.
+            seeds: Seed; realisation k does not depend on n_samples.
+
+        Returns:
+            g - m, (n_samples, n, n_out).
+
+        Raises:
+            ValueError: If there are too many points to factorise their covariance.
+        """
+        if len(X) > MOST_ROWS:
+            rows = f"the covariance between them must have at most {MOST_ROWS} rows"
+            raise ValueError(f"X has {len(X)} points: {rows}")
+        self.check_kernels(X)
+        values = np.empty((n_samples, len(X), self.n_outputs))
+        for j in counted(range(self.n_outputs), "realisations", "output"):
+            # g_j = R z, with R Rᵀ = K_j and z ~ N(0, I)
+            noise = generator(spawn(seeds, 1, j)).standard_normal((n_samples, len(X)))
+            values[:, :, j] = noise @ covariance_root(self.covariance(X, X, j)).T
+        return values
+
+    def means(self, X: Array, n_samples: int, seeds: np.random.SeedSequence) -> Array:
+        """Evaluate the mean of every realisation.
+
+        Args:
+            X: (n, n_in).
+            n_samples: Number of realisations.
+            seeds: Seed of a random mean.
+
+        Returns:
+            m, (n_samples, n, n_out) if the mean is random, else (1, n, n_out).
+        """
+        if not isinstance(self.mean, RandomMean):
+            return self.mean_values(X)[None]
+        generators = member_generators(spawn(seeds, 0), n_samples)
+        return np.stack([self.mean_values(X, rng) for rng in generators])
+
+
+def default_prior(inputs: BoundsScaler, outputs: BoundsScaler) -> GaussianProcessPrior:
+    """Return the prior that is GaussianProcessPrior() where both bounds are [-1, 1]."""
+    kernels = [RBF(half**2, inputs.half_range) for half in outputs.half_range]
+    mean = LinearMean(np.zeros((len(kernels), len(inputs.low))), outputs.centre)
+    return GaussianProcessPrior(mean, kernels, len(kernels))
+
+
+def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
+    """Return R with R Rᵀ = K, (n, n), for a semi-definite K, a difference of numbers of a scale.
+
+    Pivoted Cholesky: R = P L, with columns of zeros beyond the rank. It takes a tenth of the time
+    of an eigendecomposition, and has no signs or multiple eigenvalues that depend on the library.
+
+    Raises:
+        ValueError: If K is not finite or has an eigenvalue below zero.
+
+    Source: Lucas (2004), LAPACK Working Note 161.
+    """
+    n = len(covariance)
+    if not np.isfinite(covariance).all():
+        raise ValueError("the covariance has values that are not finite")
+    largest = max(np.abs(covariance).max(), scale)
+    # Pᵀ K P = L Lᵀ + a rest, whose diagonal is below the rounding errors of K.
+    factor, pivots, rank, _ = dpstrf(covariance, tol=n * np.finfo(float).eps * largest, lower=1)
+    order = pivots - 1
+    L = np.tril(factor)
+    L[:, rank:] = 0.0
+    left = order[rank:]
+    rest = covariance[np.ix_(left, left)] - L[rank:] @ L[rank:].T
+    if np.abs(rest).max(initial=0.0) > NEGLIGIBLE * largest:
+        smallest = np.linalg.eigvalsh(covariance)[0]
+        raise ValueError(f"the covariance has eigenvalue {smallest:.3g}: must be >= 0")
+    root = np.empty_like(L)
+    root[order] = L
+    return root

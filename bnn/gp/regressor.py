@@ -1,0 +1,346 @@
+"""The exact posterior of a Gaussian process prior, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted
+
+from bnn._seeding import RandomState, generator
+from bnn._text import table
+from bnn._validation import Array, as_columns, as_finite, as_points, check_count
+from bnn.gp.conditioning import NuggetWarning, resolved
+from bnn.gp.evidence.unset import likely_model
+from bnn.gp.hyperparameters import most_components
+from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior, conditioned
+from bnn.gp.posterior_gradients import moment_gradients
+from bnn.gp.precision_factors import factors_of
+from bnn.gp.process import MOST_ROWS
+from bnn.gp.summary import noise_rows, prior_rows, ranges_of
+from bnn.noise import Covariance, Noise, StudentNoise, checked_tails, covariance_at, noise_of_data
+from bnn.noise.student import bound, given_factors, nodes, scaled
+from bnn.regressor import PredictiveRegressor, warn_of_constant
+from bnn.storage import storable
+from bnn.storage.values import NotStored
+from bnn.training.execution import counted
+
+FAR_APART = 6.0  # of two values of one function, in deviations of the nugget
+GRADIENT_ENTRIES = 2**22  # numbers of the derivatives of a kernel that are computed at a time
+
+
+@storable
+class GPRegressor(PredictiveRegressor):
+    """Exact posterior of a Gaussian process prior given data with Gaussian noise.
+
+    It is the method of choice for up to a few thousand data. An ensemble with the same prior
+    approximates it.
+
+    With N data and diagonal noise the cost is O(N³) for each output, and outputs with equal kernels
+    and noise share one factorisation. Outputs with one kernel cost O(N³) each under constant
+    correlated noise. All other correlated noise costs O((n_out N)³). Bounds of the prior are not
+    part of the posterior. For a MixturePrior it is the mixture of the posteriors of the components.
+
+    Args:
+        prior: GaussianProcessPrior with a mean that is not random, or a MixturePrior of such; the
+            evidence updates the weights of the mixture. None takes the average over
+            hyper-parameters that `evidence.fit_prior` returns for the data; where the noise is None
+            too, prior and noise are those of `evidence.fit_kernel_average`, an average over families.
+        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; a
+            HeteroscedasticNoise; or a StudentNoise. "constant", or None beside a prior, estimates
+            standard deviations by the evidence of the data, "heteroscedastic" a HeteroscedasticNoise,
+            "student_t" a StudentNoise. At most 200 of the data enter the evidence of prior and noise,
+            and at most 1,500 that of an average over families. Under a
+            StudentNoise the posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision
+            factor λ_i for each datum, and 13 to 21 % too narrow, see there. Noise that is less than
+            double precision resolves beside the prior, zero too, gets a nugget, see `nugget_`.
+
+    Attributes:
+        prior_: The prior.
+        noise_: Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
+        factors_: E λ_i of the data, (N,): small for outliers under a StudentNoise, otherwise ones.
+        nugget_: Standard deviation of the nugget of each output, (n_out,): zero where the
+            covariance of the data can be factorised with the noise that is given. Its variance is
+            4 N ε of the prior's largest variance at the data, with the rounding error ε = 2.2e-16,
+            and a NuggetWarning names it.
+        X_: Training inputs, (N, n_in).
+        y_: Training outputs, (N, n_out).
+
+    Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30; for a StudentNoise
+    Tipping & Lawrence (2005), Neurocomputing 69.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> y = np.sin(3.0 * X[:, 0])
+        >>> model = bnn.GPRegressor().fit(X, y)
+        >>> mean, std = model.predict([[0.5]], return_std=True)
+        >>> bool(abs(mean[0] - np.sin(1.5)) < 0.05)
+        True
+        >>> model.sample([[0.5], [0.6]], n_samples=3, random_state=0).shape
+        (3, 2, 1)
+    """
+
+    fitted_attributes: ClassVar = (
+        "prior_",
+        "noise_",
+        "factors_",
+        "X_",
+        "y_",
+        "y_ndim_",
+        "feature_names_",
+        "output_names_",
+    )
+
+    def __init__(
+        self, prior: Prior | None = None, *, noise: Noise | StudentNoise | str | None = None
+    ) -> None:
+        self.prior = prior
+        self.noise = noise
+
+    @property
+    def _fewest(self) -> int:
+        """Least number of data: two where they have to tell the prior or the noise."""
+        return 2 if self.prior is None or self.noise is None or isinstance(self.noise, str) else 1
+
+    def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
+        n_outputs = y.shape[1]
+        prior = self.prior_ if keep_prior else self.prior
+        if isinstance(prior, NotStored):
+            raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
+        if prior is not None and not isinstance(prior, Prior):
+            needed = "must be a GaussianProcessPrior or a mixture"
+            raise ValueError(f"prior = {prior!r:.60}: {needed}")
+        if prior is not None and n_outputs != prior.n_outputs:
+            raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
+        _check_rows("X", X)
+        given = self.noise_ if keep_prior else self.noise
+        prior, noise, factors = likely_model(prior, given, X, y)
+        warn_of_constant(X)
+        kept: Covariance | StudentNoise
+        if isinstance(noise, StudentNoise):
+            kept = checked_tails(noise, X.shape[1], n_outputs)
+        else:
+            kept = noise_of_data(noise, X, y)
+        if isinstance(kept, StudentNoise):
+            known = self._factors_kept(X, y) if keep_prior else factors
+            kept, factors = _tails(prior, kept, X, y, known)
+        self._condition(prior, kept, np.ones(len(X)) if factors is None else factors, X, y)
+        for j in np.flatnonzero(self.nugget_)[:1]:
+            size = f"the data of output {j} are taken with a nugget of {self.nugget_[j]:.3g}"
+            message = f"noise: less than double precision resolves beside the prior, {size}"
+            message += _contradiction(X, y[:, j], self.nugget_[j])
+            warnings.warn(message, NuggetWarning, stacklevel=3)
+
+    def _factors_kept(self, X: Array, y: Array) -> Array:
+        """Return E λ_i, (N,), of rows that the last fit had, NaN of others."""
+        last = zip(np.hstack([self.X_, self.y_]), self.factors_, strict=True)
+        known = {row.tobytes(): factor for row, factor in last}
+        return np.array([known.get(row.tobytes(), np.nan) for row in np.hstack([X, y])])
+
+    def _condition(
+        self,
+        prior: Prior,
+        noise: Covariance | StudentNoise,
+        factors: Array,
+        X: Array,
+        y: Array,
+    ) -> None:
+        _check_matrices(prior, len(X))
+        known = covariance_at(noise, X)
+        self.nugget_ = np.zeros(y.shape[1])
+        self._beyond = 0.0
+        if isinstance(noise, StudentNoise):
+            # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
+            known = given_factors(noise, known, factors)
+            # The bound is log p(y) >= log p(y | noise known) + beyond.
+            self._beyond = bound(noise.degrees, factors, y.shape[1])
+        else:
+            components = prior.components if isinstance(prior, MixturePrior) else [prior]
+            given = np.einsum("...jj->...j", known)
+            known = resolved(known, components, X)
+            added = np.einsum("...jj->...j", known) - given
+            self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))
+        self.prior_ = prior
+        self.noise_ = noise
+        self.factors_ = factors
+        self.X_ = X
+        self.y_ = y
+        self.posterior_ = conditioned(prior, known, X, y)
+
+    def check_restored(self) -> None:
+        """Condition the restored prior on the restored data, which have to fit each other."""
+        if not isinstance(self.prior_, Prior):
+            raise ValueError(f"prior_ is a {type(self.prior_).__name__}")
+        X = as_points("X_", self.X_)
+        _check_rows("X_", X)  # a small file may hold many equal rows
+        y = as_columns("y_", as_finite("y_", self.y_), len(X))
+        if self.y_ndim_ not in (1, 2) or y.shape[1] != self.prior_.n_outputs:
+            raise ValueError(f"y_ has {y.shape[1]} outputs and y_ndim_ is {self.y_ndim_!r}")
+        self.n_features_in_ = X.shape[1]
+        factors = as_finite("factors_", self.factors_)
+        if factors.shape != (len(X),):
+            raise ValueError(f"factors_ has shape {factors.shape}: must be ({len(X)},)")
+        for i in np.flatnonzero(factors <= 0.0)[:1]:
+            raise ValueError(f"factors_ = {factors[i]} of row {i}: must be > 0")
+        noise = checked_tails(self.noise_, X.shape[1], y.shape[1])
+        self._condition(self.prior_, noise, factors, X, y)
+
+    def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Return the joint posterior of f at all points.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            Mean, (n, n_out), and covariance, (n_out n, n_out n); entry j n + i: output j, point i.
+        """
+        points = self.checked_inputs(X)
+        return self.posterior_.mean(points), self.posterior_.joint_covariance(points)
+
+    def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
+        posterior = self.posterior_
+        shares = posterior.shares if isinstance(posterior, MixturePosterior) else None
+        rows = prior_rows(self.prior_, shares, inputs, ranges_of(self.X_))
+        rows += noise_rows(self.noise_, self.X_, ranges_of(self.y_))
+        outputs = self._outputs(self.y_.shape[1])
+        return [f"{len(self.X_)} data", *table(outputs, rows)]
+
+    def _mean(self, X: Array) -> Array:
+        given = self.posterior_
+        return np.concatenate([given.mean(X[part]) for part in self._batches(X, "predictions")])
+
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
+        given = self.posterior_
+        batches = self._batches(X, "predictions")
+        parts = [(given.mean(X[part]), given.covariances(X[part])) for part in batches]
+        mean, spreads = map(np.concatenate, zip(*parts, strict=True))
+        # S(x) = Cov f(x), or its diagonal
+        return mean, spreads if joint else np.einsum("njj->nj", spreads)
+
+    def _batches(self, X: Array, title: str) -> Iterator[slice]:
+        """Yield batches of the points X, with a bar on a terminal."""
+        return counted(self.posterior_.batches(len(X)), title, "part")
+
+    def _moment_gradients(self, X: Array) -> tuple[Array, Array]:
+        # The gradients of a batch have n_in times as many numbers as its covariance has.
+        size = max(GRADIENT_ENTRIES // (X.shape[1] * len(self.X_)), 1)
+        batches = counted(list(gen_batches(len(X), size)), "gradients", "part")
+        parts = [moment_gradients(self.posterior_, X[part]) for part in batches]
+        by_mean, by_variance = zip(*parts, strict=True)
+        return np.concatenate(by_mean), np.concatenate(by_variance)
+
+    def _noise_at(self, X: Array) -> Array:
+        return covariance_at(self.noise_, X)
+
+    def sample(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None) -> Array:
+        """Draw functions from the posterior.
+
+        Args:
+            X: (n, n_in); the covariance between all points is factorised.
+            n_samples: Number of functions, K.
+            random_state: Seed.
+
+        Returns:
+            Functions at X, (K, n, n_out), epistemic only.
+
+        Raises:
+            ValueError: If there are too many points for that.
+        """
+        check_count("n_samples", n_samples, 1)
+        return self.posterior_.sample(self.checked_inputs(X), n_samples, generator(random_state))
+
+    def elppd(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Return the expected log pointwise predictive density, noise included.
+
+        Args:
+            X: (n, n_in).
+            y: Truth, (n,) or (n, n_out).
+
+        Returns:
+            Σ_i log p(y_i | x_i, D), joint over the outputs. With a MixturePrior or a StudentNoise
+            p is the density of the mixture, not of a normal distribution with its moments.
+
+        Raises:
+            ValueError: If y is not finite, or does not fit X or the training data.
+        """
+        points = self.checked_inputs(X)
+        values = as_columns("y", as_finite("y", y), len(points))
+        if values.shape[1] != self.prior_.n_outputs:
+            raise ValueError(f"y has {values.shape[1]} outputs: must be {self.prior_.n_outputs}")
+        batches = self._batches(points, "density")
+        parts = [self._log_density(points[part], values[part]) for part in batches]
+        return float(np.concatenate(parts).sum())
+
+    def _log_density(self, X: Array, y: Array) -> Array:
+        noise = self.noise_
+        covariances = covariance_at(noise, X)
+        if not isinstance(noise, StudentNoise):
+            return self.posterior_.log_density(X, y, covariances)
+        # p(y | x) = ∫ p(λ) p(y | x, noise Ψ / λ) dλ with the scale matrix Ψ = (1 - 2/ν) Σ(x)
+        scale = scaled(noise, covariances) * np.ones((len(X), 1, 1))
+        away = y - self.posterior_.mean(X)
+        # (y - m)ᵀ Ψ⁻¹ (y - m)
+        squares = np.einsum("ni,nij,nj->n", away, np.linalg.inv(scale), away)
+        # log p(y | x) = log Σ_l w_l p(y | x, noise Ψ / λ_l)
+        factors, weights = nodes(noise.degrees, squares, y.shape[1])
+        logs = self.posterior_.log_density(X, y, scale / factors[:, :, None, None]).sum(axis=-1)
+        return np.asarray(logsumexp(logs + weights, axis=0))
+
+    def log_evidence(self) -> float:
+        """Return the log marginal likelihood log p(y | X), which depends on the units of y.
+
+        Under a StudentNoise it is the lower bound of the variational posterior (ELBO).
+        """
+        check_is_fitted(self)
+        return float(np.sum(self.posterior_.log_evidences)) + self._beyond
+
+
+def _contradiction(X: Array, y: Array, nugget: float) -> str:
+    """Name two rows of equal inputs X (N, n_in) whose values y (N,) no such nugget explains."""
+    order = np.lexsort(X.T)
+    equal = np.all(np.diff(X[order], axis=0) == 0.0, axis=1)
+    apart = np.abs(np.diff(y[order])) > FAR_APART * nugget
+    found = np.flatnonzero(equal & apart)
+    if not found.size:
+        return ""
+    first, second = sorted(order[found[0] : found[0] + 2])
+    rows = f"; rows {first} and {second} have equal inputs, but {y[first]:.6g} and {y[second]:.6g}"
+    return f"{rows}: they contradict each other without noise, give its size or noise=None"
+
+
+def _tails(
+    prior: Prior, noise: StudentNoise, X: Array, y: Array, known: Array | None
+) -> tuple[StudentNoise, Array]:
+    """Return the noise with ν, and E λ_i, (N,), of which some are known and the others NaN."""
+    if known is not None and not np.isnan(known).any():
+        return noise, known
+    start = covariance_at(noise, X)
+    title = "precision factors"
+    found, _, factors = factors_of(prior, noise, X, y, start, title=title, kept=known)
+    return found, factors
+
+
+def _check_rows(name: str, X: Array) -> None:
+    """Raise ValueError if there are too many rows for their covariance matrix."""
+    if len(X) > MOST_ROWS:
+        needed = f"must be at most {MOST_ROWS} for an exact posterior, which costs O(N³)"
+        instead = "take some of them, or networks, as AnchoredEnsemble does"
+        raise ValueError(f"{name} has {len(X)} rows: {needed}; {instead}")
+
+
+def _check_matrices(prior: Prior, n_data: int) -> None:
+    """Raise ValueError if a mixture has more components than memory is given to, for its data."""
+    size = len(prior.components) if isinstance(prior, MixturePrior) else 1
+    # Twice the memory of a mixture that is found, so that there is room for further data.
+    most = most_components(size, n_data, prior.n_outputs, room=2.0)
+    if size > most:
+        what = f"a mixture of {size} components for {n_data} data of {prior.n_outputs} output(s)"
+        needed = f"must have at most {most}, whose covariance matrices take up to 2 GB together"
+        raise ValueError(f"prior: {what}: {needed}; take fewer of them or fewer data")

@@ -1,0 +1,122 @@
+"""What a fit has found, as a small table: length scales, weights of components and noise."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._validation import Array
+from bnn.gp.mixture import MixturePrior
+from bnn.gp.process import GaussianProcessPrior
+from bnn.gp.warping import Warped
+from bnn.noise import Covariance, HeteroscedasticNoise, StudentNoise, covariance_at
+from bnn.scaling import BoundsScaler
+
+TINY = 1e-300  # in place of a weight of zero
+
+
+def prior_rows(
+    prior: Any, shares: Array | None, inputs: Sequence[str], ranges: Array
+) -> list[tuple[str, list[str]]]:
+    """Return rows of length scales, relative to the ranges of the inputs, and of the components.
+
+    Args:
+        prior: A functional prior of any kind; those without kernels have no rows.
+        shares: Weights of the components of a mixture, (S, n_out); None for one without data.
+        inputs: Names of the inputs.
+        ranges: Their ranges, (n_in,).
+
+    Returns:
+        Titles and the entries for each output. Length scales of a mixture are geometric means by
+        the weights of its components.
+    """
+    if not isinstance(prior, GaussianProcessPrior | MixturePrior):
+        return []
+    components = [prior] if isinstance(prior, GaussianProcessPrior) else list(prior.components)
+    n_out = prior.n_outputs
+    if isinstance(prior, MixturePrior):
+        weights = np.asarray(prior.shares if shares is None else shares)
+    else:
+        weights = np.ones((1, n_out))
+    sums: dict[tuple[str, int], Array] = {}
+    for own, component in zip(weights, components, strict=True):
+        for j, kernel in enumerate(component.kernels):
+            features = component.features_of(j, len(inputs))
+            for name, lengths in _scales(kernel):
+                scales = np.broadcast_to(lengths, len(features)) / ranges[features]
+                for i, scale in zip(features, scales, strict=True):
+                    # Σ_s w_s and Σ_s w_s log L_s
+                    total = sums.setdefault((name, i), np.zeros((2, n_out)))
+                    total[:, j] += own[j] * np.array([1.0, np.log(scale)])
+    rows = []
+    for (name, i), (weight, logs) in sums.items():
+        means = np.exp(logs / np.maximum(weight, TINY))
+        texts = [f"{L:.3g}" if w > 0.0 else "–" for L, w in zip(means, weight, strict=True)]
+        rows.append((f"length scale / range of {inputs[i]}, {name}", texts))
+    if len(components) > 1:
+        effective = 1.0 / np.sum(weights**2, axis=0)
+        rows.append(("components that count", [f"{n:.1f}" for n in effective]))
+        rows.append(("largest weight", [f"{w:.2g}" for w in weights.max(axis=0)]))
+    return rows
+
+
+def _scales(kernel: sk.Kernel) -> Iterator[tuple[str, Array]]:
+    """Give the names and length scales of the parts of a kernel that have such."""
+    if isinstance(kernel, Warped):
+        # Its length scales are relative to the widths of the inputs.
+        for name, relative in _scales(kernel.kernel):
+            yield name, relative * np.asarray(kernel.width)
+        return
+    seen: dict[str, int] = {}
+    for part in _parts(kernel):
+        lengths = getattr(part, "lengthscale", getattr(part, "length_scale", None))
+        if lengths is not None:
+            kind = type(part).__name__
+            seen[kind] = seen.get(kind, 0) + 1
+            number = f" {seen[kind]}" if seen[kind] > 1 else ""
+            yield kind + number, np.atleast_1d(np.asarray(lengths, dtype=float))
+
+
+def _parts(kernel: sk.Kernel) -> Iterator[sk.Kernel]:
+    """Give the kernels that sums, products and powers are made of."""
+    inner = [getattr(kernel, name) for name in ("k1", "k2", "kernel") if hasattr(kernel, name)]
+    if not inner:
+        yield kernel
+    for part in inner:
+        yield from _parts(part)
+
+
+def noise_rows(
+    noise: Covariance | StudentNoise, X: Array, ranges: Array
+) -> list[tuple[str, list[str]]]:
+    """Return rows of the standard deviation of the noise, in units of y and relative to its range.
+
+    Args:
+        noise: What an estimator keeps as `noise_`.
+        X: Points, (n, n_in), over which noise by input is shown from its least to its largest.
+        ranges: Of the outputs, (n_out,).
+
+    Returns:
+        Titles, of which the first names the form of the noise, and the entries for each output.
+    """
+    variances = np.einsum("...jj->...j", covariance_at(noise, X)) * np.ones((len(X), 1))
+    std = np.sqrt(variances)
+    rows = []
+    forms = {
+        "heavy tails": isinstance(noise, StudentNoise),
+        "by input": isinstance(getattr(noise, "noise", noise), HeteroscedasticNoise),
+    }
+    form = " ".join(name for name, found in forms.items() if found) or "constant"
+    for title, values in ((f"noise, {form}", std), ("noise / range", std / ranges)):
+        pairs = zip(values.min(axis=0), values.max(axis=0), strict=True)
+        texts = [f"{a:.3g}" if a == b else f"{a:.3g} to {b:.3g}" for a, b in pairs]
+        rows.append((title, texts))
+    if isinstance(noise, StudentNoise):
+        rows.append(("degrees of freedom", [f"{noise.degrees:.3g}"] * std.shape[1]))
+    return rows
+
+
+def ranges_of(values: Array) -> Array:
+    """Return the ranges of the columns of data (N, n), (n,)."""
+    return np.asarray(2.0 * BoundsScaler.fit(values).half_range)

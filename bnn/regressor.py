@@ -1,0 +1,335 @@
+"""What the estimators share, exact posterior and ensembles alike: predictions, tags, saving."""
+
+from __future__ import annotations
+
+import inspect
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from bnn._text import described
+from bnn._validation import (
+    Array,
+    as_columns,
+    as_finite,
+    check_flags,
+    check_ranges,
+    check_real,
+    check_resolved,
+    not_a_number,
+    not_finite,
+    varies,
+)
+from bnn.gp.gradients import noise_gradient
+from bnn.storage import StoredModel
+
+
+class ConstantInputWarning(UserWarning):
+    """An input does not vary in the data."""
+
+
+def warn_of_constant(X: Array) -> None:
+    """Warn a caller of `fit` if an input of several data X (N, n_in) does not vary."""
+    constant = np.flatnonzero(~varies(X))
+    if constant.size and len(X) > 1:
+        message = f"input {constant[0]} is constant in the data: nothing is learnt about it"
+        warnings.warn(message, ConstantInputWarning, stacklevel=4)
+
+
+class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+    """Base of the estimators: subclasses return moments of f(x) and the covariance of the noise."""
+
+    y_ndim_: int | None = None  # number of dimensions of y in fit
+    output_names_: tuple[str, ...] | None = None  # those of the columns of y, where it has names
+
+    @property
+    def _fewest(self) -> int:
+        """Least number of data."""
+        return 2
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn that several outputs are supported."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the class and the parameters that are not their defaults."""
+        defaults = inspect.signature(type(self)).parameters
+        given = self.get_params(deep=False)
+        changed = {n: v for n, v in given.items() if not _alike(v, defaults[n].default)}
+        return described(type(self).__name__, changed)
+
+    def fit(self, X: ArrayLike, y: ArrayLike, keep_prior: bool = False) -> Self:
+        """Fit the model to data; an ensemble with a prior pre-trains its networks first, if needed.
+
+        Args:
+            X: Inputs, (N, n_in).
+            y: Outputs, (N,) or (N, n_out).
+            keep_prior: Whether to keep the prior and the noise of the last fit, as for further data
+                (beside those of that fit, which are given again): nothing is searched then, and
+                an ensemble starts from the networks that are pre-trained already. Under heavy tails
+                the rows of that fit keep their precision factors.
+
+        Returns:
+            self.
+
+        Raises:
+            NotFittedError: If a prior is to be kept, and there was no fit.
+            ValueError: If data or parameters are not admissible, or do not fit each other.
+            DivergenceError: If fewer than two networks of an ensemble stayed finite.
+
+        Warns:
+            BoundsWarning, NoiseWarning: If data do not fit the bounds or the noise.
+            ConstantInputWarning: If an input does not vary.
+            NuggetWarning: If an exact posterior has less noise than double precision resolves.
+            PriorRangeWarning: If most data lie where networks were not pre-trained.
+        """
+        check_flags(keep_prior=keep_prior)
+        self._check_parameters()
+        least = self._fewest
+        if keep_prior:
+            check_is_fitted(self)
+            least = 1
+        needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
+        given = {"X": X, "y": y}
+        points, y = self._validated(given, reset=not keep_prior, **needed)
+        outputs = as_columns("y", y, len(points))
+        check_ranges(X=points, y=outputs)
+        check_resolved(**given)
+        start = time.perf_counter()
+        self._fit(points, outputs, keep_prior)
+        self.y_ndim_ = np.ndim(y)
+        self.output_names_ = _names_of(given["y"]) or (self.output_names_ if keep_prior else None)
+        self.fit_seconds_ = time.perf_counter() - start
+        return self
+
+    def summary(self) -> str:
+        """Describe what the fit has found.
+
+        Returns:
+            A small table with a column for each output, under its name where y is a table. Its rows
+            are the length scales of the prior, relative to the range of each input, and the form
+            and the standard deviation of the noise. For a mixture there are also
+            the effective number of components, 1 / Σ w², and the largest weight. The first line
+            says what was fitted and how long it took; a loaded model has no such time.
+
+        Raises:
+            NotFittedError: If the model is not fitted.
+
+        Examples:
+            >>> import bnn
+            >>> import numpy as np
+            >>> X = np.linspace(0.0, 2.0, 12)[:, None]
+            >>> prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+            >>> text = bnn.GPRegressor(prior, noise=0.1).fit(X, X[:, 0]).summary()
+            >>> for line in text.splitlines()[1:]:
+            ...     print(line)
+                                               y0
+            length scale / range of x0, RBF  0.25
+            noise, constant                   0.1
+            noise / range                    0.05
+        """
+        check_is_fitted(self)
+        seconds = getattr(self, "fit_seconds_", None)
+        time_taken = "" if seconds is None else f", fitted in {seconds:.3g} s"
+        lines = self._summary_lines(self.feature_names_ or self._numbered("x", self.n_features_in_))
+        return "\n".join([f"{type(self).__name__} of {lines[0]}{time_taken}", *lines[1:]])
+
+    def _outputs(self, n: int) -> tuple[str, ...]:
+        """Return the names of n outputs, y0, y1, ... where y had none."""
+        names = self.output_names_
+        return tuple(names) if names and len(names) == n else self._numbered("y", n)
+
+    @staticmethod
+    def _numbered(letter: str, n: int) -> tuple[str, ...]:
+        return tuple(f"{letter}{i}" for i in range(n))
+
+    def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
+        """Return what was fitted, and the lines of the table, for names of the inputs."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError if a parameter is not admissible for any data."""
+
+    def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
+        """Fit the model to checked data X (N, n_in) and y (N, n_out)."""
+        raise NotImplementedError
+
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        return_cov: bool = False,
+        include_noise: bool = False,
+    ) -> Any:
+        """Return the predictive mean, and its uncertainty on request.
+
+        Args:
+            X: (n, n_in).
+            return_std: Also return the standard deviation of each output.
+            return_cov: Also return the covariance between the outputs.
+            include_noise: Whether the uncertainty includes Σ_noise; else it is epistemic.
+
+        Returns:
+            Mean, of the shape of y; with return_std the standard deviation, of the same shape;
+            with return_cov the covariance at each point, (n, n_out, n_out).
+
+        Raises:
+            ValueError: If return_std and return_cov are True, or X does not fit the training data.
+
+        Source: Eq. 5 of the paper, for an ensemble.
+        """
+        check_flags(return_std=return_std, return_cov=return_cov, include_noise=include_noise)
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov: must not both be True")
+        points = self.checked_inputs(X)
+        if not return_std and not return_cov:
+            return self._shaped(self._mean(points))
+        mean, spread = self._moments(points, joint=return_cov)
+        if include_noise:
+            noise = self._noise_at(points)
+            spread = spread + (noise if return_cov else np.einsum("...jj->...j", noise))
+        if return_cov:
+            return self._shaped(mean), spread
+        # Rounding may leave a variance below zero.
+        return self._shaped(mean), self._shaped(np.sqrt(np.maximum(spread, 0.0)))
+
+    def predict_gradient(self, X: ArrayLike, include_noise: bool = False) -> tuple[Array, Array]:
+        """Return the gradients of the predictive mean and standard deviation by the inputs.
+
+        Args:
+            X: (n, n_in).
+            include_noise: Whether the standard deviation includes Σ_noise; else it is epistemic.
+
+        Returns:
+            ∂mean/∂x and ∂std/∂x, (n, n_out, n_in) each, or (n, n_in) where y is (N,); zero where
+            the standard deviation is zero.
+
+        Raises:
+            ValueError: If X does not fit the training data, or the gradient of a kernel or a mean
+                is not known: those of scikit-learn other than constants, and functions of the user.
+
+        Examples:
+            >>> import bnn
+            >>> import numpy as np
+            >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+            >>> model = bnn.GPRegressor(noise=0.01).fit(X, np.sin(X[:, 0]))
+            >>> mean, std = model.predict_gradient([[0.0]])
+            >>> mean.round(2), std.shape
+            (array([[1.]]), (1, 1))
+        """
+        check_flags(include_noise=include_noise)
+        points = self.checked_inputs(X)
+        mean, variance = self._moment_gradients(points)
+        spread = self._moments(points, joint=False)[1]
+        if include_noise:
+            spread = spread + np.einsum("...jj->...j", self._noise_at(points))
+            variance = variance + noise_gradient(self.noise_, points)
+        # ∂√v/∂x = ∂v/∂x / 2√v
+        std = np.sqrt(np.maximum(spread, 0.0))[..., None]
+        by_std = np.divide(0.5 * variance, std, out=np.zeros_like(variance), where=std > 0.0)
+        return self._shaped(mean), self._shaped(by_std)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the coefficient of determination R² of the mean, as scikit-learn defines it.
+
+        Args:
+            X: (n, n_in).
+            y: (n,) or (n, n_out).
+            sample_weight: (n,); None weighs all rows alike.
+
+        Returns:
+            R², at most 1.
+
+        Raises:
+            NotFittedError: If the estimator is not fitted.
+            ValueError: If an array has masked entries, or entries that are no real numbers.
+        """
+        check_real(y=y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        return float(super().score(X, y, sample_weight))
+
+    def checked_inputs(self, X: ArrayLike, name: str = "X") -> Array:
+        """Check inputs of a fitted estimator, as `predict` does.
+
+        Args:
+            X: (n, n_in); a data frame has the columns of the training data.
+            name: What messages call it.
+
+        Returns:
+            X as float64.
+
+        Raises:
+            NotFittedError: If the estimator is not fitted.
+            ValueError: If X does not fit the training data.
+        """
+        check_is_fitted(self)
+        return self._validated({name: X}, reset=False)[0]
+
+    def _validated(self, data: Mapping[str, ArrayLike], **options: Any) -> list[Array]:
+        """Return data by name, X or X and y, as arrays checked by scikit-learn."""
+        check_real(**data)
+        names = ", ".join(data)
+        try:
+            checked = validate_data(self, *data.values(), dtype=float, **options)
+        except (OverflowError, RuntimeError, TypeError, ValueError) as error:
+            found: list[str | None] = []
+            if "feature names" not in str(error):
+                # scikit-learn says that there is NaN or text in an array, but not where.
+                found = [_complaint(name, values) for name, values in data.items()]
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(next(filter(None, found), f"{names}: {error}")) from None
+        parts = checked if len(data) > 1 else [checked]
+        given = zip(data.items(), parts, strict=True)
+        return [as_finite(name, part, table=values) for (name, values), part in given]
+
+    def _mean(self, X: Array) -> Array:
+        """Return the means at X (n, n_in), (n, n_out)."""
+        return self._moments(X, joint=False)[0]
+
+    def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
+        """Return means and variances of the outputs (covariances if joint) of f at points X."""
+        raise NotImplementedError
+
+    def _moment_gradients(self, X: Array) -> tuple[Array, Array]:  # noqa: ARG002
+        """Return the gradients of means and variances of f at points X, (n, n_out, n_in) each."""
+        raise ValueError(f"a {type(self).__name__} has no gradients: take those of its estimator_")
+
+    def _noise_at(self, X: Array) -> Array:
+        """Return Σ_noise, (n_out, n_out), or Σ(x) at points X, (n, n_out, n_out)."""
+        raise NotImplementedError
+
+    def _shaped(self, values: Array) -> Array:
+        return values[:, 0] if self.y_ndim_ == 1 else values
+
+
+def _names_of(y: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a data frame or a series; None if there are none."""
+    name = getattr(y, "name", None)
+    names = getattr(y, "columns", None if name is None else [name])
+    return None if names is None else tuple(str(each) for each in names)
+
+
+def _alike(value: object, default: object) -> bool:
+    """Return whether a parameter is its default, which is None, a number or a word."""
+    return value is default or (type(value) is type(default) and value == default)
+
+
+def _complaint(name: str, values: ArrayLike) -> str | None:
+    """Say which entry is no number, or not finite; None if that is not what is wrong."""
+    if hasattr(values, "columns") and not len(values.columns):
+        return f"{name} has no columns"
+    try:
+        array = check_array(
+            values, dtype=float, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0
+        )
+    except (OverflowError, RuntimeError, TypeError, ValueError):
+        return not_a_number(name, values)
+    return not_finite(name, array, values) if array.ndim else None

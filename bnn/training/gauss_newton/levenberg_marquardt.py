@@ -1,0 +1,154 @@
+"""Levenberg-Marquardt for K independent least-squares problems."""
+
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from sklearn.exceptions import ConvergenceWarning
+from torch import Tensor
+
+from bnn._validation import Floats, Ints
+from bnn.training.execution import progress_bar, run_groups
+from bnn.training.loop import TrainingResult
+
+_DAMPING = 1e-2
+_LEAST_DAMPING = 1e-8
+_LARGEST_BEND = 0.75  # bound on 2 |a| s / |v|; Transtrum & Sethna (2012)
+_SHORTEST_STEP = 1e-8  # relative to the largest weight; the networks returned are float32
+_WINDOW = 30  # iterations over which the rate of decrease of a member is measured
+_GROUP_ENTRIES = 4_000_000  # of the matrices of a group of members
+
+
+class Problem(Protocol):
+    """The objectives of some members; weights are (k, d) float64."""
+
+    # Parts s of a step that are tried in turn, the whole step first: a member moves by v s + a s².
+    lengths: Sequence[float]
+
+    def loss(self, weights: Tensor, members: Tensor) -> Tensor:
+        """Return the objective, (k,), of these members at these weights."""
+        ...
+
+    def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
+        """Return damped Gauss-Newton steps v and their bends a, (k, d), for dampings (k,)."""
+        ...
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """When a member counts as fitted."""
+
+    iterations: int  # at most
+    loss: float = -np.inf  # done when the objective is at most this
+    decrease: float = 0.0  # done when a step lowered it by at most this fraction
+
+
+def late_members(late: int, n_members: int, iterations: int) -> str:
+    """Say how many members ended before they converged, and what helps."""
+    members = f"{late} of {n_members} members"
+    return (
+        f"{members} did not arrive within {iterations} Gauss-Newton iterations, and may be far off "
+        "where there are few data: more iterations help, or logarithms of a skewed input, or "
+        "GPRegressor, which has no members"
+    )
+
+
+def minimise(
+    problem: Problem, weights: Tensor, rule: StoppingRule, stop: threading.Event
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Fit k members at once from weights (k, d) float64; Levenberg (1944), Marquardt (1963)."""
+    # Returns the weights, the objective's record (iterations + 1, k), and which members finished.
+    weights = weights.clone()
+    members = torch.arange(len(weights), device=weights.device)
+    record = weights.new_full((rule.iterations + 1, len(weights)), torch.nan)
+    record[0] = problem.loss(weights, members)
+    members = members[record[0] > rule.loss]
+    damping = weights.new_full((len(weights),), _DAMPING)
+    for iteration in range(1, rule.iterations + 1):
+        if len(members) == 0 or stop.is_set():
+            break
+        before = record[iteration - 1, members]
+        step, bend = problem.step(weights[members], members, damping[members])
+        # 2 |a| / |v|
+        relative = 2.0 * bend.norm(dim=1) / step.norm(dim=1)
+        moved = torch.empty_like(step)
+        after = torch.full_like(before, torch.inf)
+        better = torch.zeros_like(members, dtype=torch.bool)
+        whole = better
+        # A shorter step costs much less than another direction.
+        for length in problem.lengths:
+            if better.all():
+                break
+            trusted = (length * relative <= _LARGEST_BEND)[:, None]
+            # v s + a s²
+            along = length * step + length**2 * torch.where(trusted, bend, 0.0)
+            moved[~better] = weights[members[~better]] + along[~better]
+            after[~better] = problem.loss(moved[~better], members[~better])
+            better = after < before
+            whole = better if length == 1.0 else whole
+        # max |v| <= 1e-8 max |ω|
+        short = step.abs().amax(dim=1) <= _SHORTEST_STEP * moved.abs().amax(dim=1)
+        weights[members] = torch.where(better[:, None], moved, weights[members])
+        # After a failed step the damping rises by a factor that no later decrease undoes exactly.
+        factor = torch.where(whole, (after / before).clamp(0.1, 0.5), torch.where(better, 2.0, 4.0))
+        damping[members] = (damping[members] * factor).clamp_min(_LEAST_DAMPING)
+        after = torch.where(better, after, before)
+        record[iteration, members] = after
+        # Where even a step of the smallest length lowers nothing, the weights are at a minimum or
+        # at a corner of the objective.
+        flat = torch.where(whole, before - after <= rule.decrease * before, short)
+        ended = flat | (after <= rule.loss)
+        if rule.loss > -np.inf and iteration >= _WINDOW:
+            # Fits slow down: a member that would not reach rule.loss in the iterations left at the
+            # mean factor per iteration of the last window is given up.
+            pace = (after / record[iteration - _WINDOW, members]) ** (1.0 / _WINDOW)
+            ended |= after * pace ** (rule.iterations - iteration) > rule.loss
+        members = members[~ended]
+    if rule.loss > -np.inf:  # a member at a minimum above rule.loss is not finished
+        return weights, record, record.nan_to_num(torch.inf).amin(dim=0) <= rule.loss
+    finished = torch.ones(len(weights), dtype=torch.bool, device=weights.device)
+    finished[members] = False
+    return weights, record, finished
+
+
+def fit_members(
+    make_problems: Callable[[Ints], Sequence[Problem]],
+    weights: Floats,
+    n_entries: int,  # of the largest matrix of one member
+    rule: StoppingRule,
+    device: str = "cpu",
+    progress: str | None = None,
+) -> TrainingResult:
+    """Fit K members from weights (K, d), group by group, side by side on the cores."""
+    # Each problem of a group starts at the weights that solve the problem before it.
+    place = torch.device(device)
+    size = max(_GROUP_ENTRIES // n_entries, 1)
+    groups = np.array_split(np.arange(len(weights)), -(-len(weights) // size))
+    with progress_bar(len(weights), progress, "member") as bar:
+
+        def run(members: Ints, stop: threading.Event) -> tuple[Tensor, Tensor, Tensor]:
+            """Solve one problem after the other for a group of members."""
+            with torch.no_grad():
+                start = torch.as_tensor(weights[members], dtype=torch.float64, device=place)
+                for problem in make_problems(members):
+                    result = minimise(problem, start, rule, stop)
+                    start = result[0]
+            bar.update(len(members))
+            return result
+
+        workers = torch.get_num_threads() if place.type == "cpu" else 1
+        parts = run_groups(run, groups, workers)
+    networks, records, ended = zip(*parts, strict=True)
+    losses = torch.cat(records, dim=1).cpu().numpy()
+    iterations = np.isfinite(losses).sum(axis=0) - 1
+    finished = torch.cat(ended).cpu().numpy()
+    if not finished.all():
+        message = late_members(np.count_nonzero(~finished), len(weights), rule.iterations)
+        warnings.warn(message, ConvergenceWarning, stacklevel=5)
+    # The losses are the objective at the start and after each iteration, the epochs are iterations.
+    fitted = torch.cat(networks).cpu().numpy().astype(np.float32)
+    return TrainingResult(fitted, losses[: iterations.max() + 1], iterations, ())

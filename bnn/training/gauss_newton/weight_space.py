@@ -1,0 +1,126 @@
+"""Anchored networks at the optimum of Algorithm 2, for proper Gaussian priors of the weights."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bnn._validation import Array, Floats, Ints
+from bnn.networks.mlp import MLP
+from bnn.training.covariance import DiagonalPlusLowRank
+from bnn.training.gauss_newton.jacobian import Linearisation
+from bnn.training.gauss_newton.levenberg_marquardt import StoppingRule, fit_members
+from bnn.training.loop import TrainingResult
+
+
+class WeightFit:
+    """Objective Σ_i (y_i - f(x_i))ᵀ Σ⁻¹ (y_i - f(x_i)) + (ω - ω0)ᵀ P⁻¹ (ω - ω0).
+
+    With u = ω - ω0, r = f - y and damping λ P⁻¹ the Gauss-Newton step is
+    -u' - P Jᵀ (J P Jᵀ + (1 + λ) Σ)⁻¹ (r - J u') with u' = u / (1 + λ): one system in the data.
+    Data are X (N, n_in) or (k, N, n_in) and y (k, N, n_out), the anchors ω0 are (k, d); Σ is
+    (n_out, n_out), or one for each point of each member, (k, N, n_out, n_out).
+    """
+
+    lengths: Sequence[float] = (1.0,)  # fits with shorter steps ended in higher minima
+
+    def __init__(
+        self,
+        architecture: MLP,
+        X: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        prior: DiagonalPlusLowRank[Tensor],
+        anchors: Tensor,
+    ) -> None:
+        self._architecture = architecture
+        self._X = X
+        self._y = y
+        self._prior = prior
+        self._anchors = anchors
+        # P = D + R Rᵀ gives J P Jᵀ = J̃ (I + R̃ R̃ᵀ) J̃ᵀ with J̃ = J D^½ and R̃ = D^-½ R.
+        self._deviations = prior.diagonal.sqrt()
+        self._root = prior.root / self._deviations[:, None]
+        self._precision = torch.linalg.inv(noise)
+        k, n, n_out = y.shape
+        # The covariance of all data of a member; entry j n + i is point i of output j.
+        if noise.ndim == 2:
+            # Σ ⊗ I
+            self._noise = torch.kron(noise, torch.eye(n, dtype=y.dtype, device=y.device))
+        else:
+            blocks = torch.diag_embed(noise.permute(0, 2, 3, 1))  # (k, n_out, n_out, N, N)
+            self._noise = blocks.transpose(2, 3).reshape(k, n_out * n, n_out * n)
+
+    def loss(self, weights: Tensor, members: Tensor) -> Tensor:
+        """Return the objective, (k,)."""
+        # r = f - y, (k, N, n_out)
+        residual = self._architecture.forward(weights, self._inputs(members)) - self._y[members]
+        # Σ_i r_iᵀ Σ⁻¹ r_i
+        if self._precision.ndim == 2:
+            data = torch.einsum("kni,ij,knj->k", residual, self._precision, residual)
+        else:
+            data = torch.einsum("kni,knij,knj->k", residual, self._precision[members], residual)
+        # + (ω - ω0)ᵀ P⁻¹ (ω - ω0)
+        return data + self._prior.quadratic(weights - self._anchors[members])
+
+    def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
+        """Return damped Gauss-Newton steps, (k, d), which are straight."""
+        state = Linearisation(self._architecture, weights, self._inputs(members))
+        # J̃ = J D^½ and J̃ R̃
+        jacobian = state.jacobian().mul_(self._deviations)
+        along = jacobian @ self._root
+        factors = (1.0 + damping)[:, None]
+        noise = self._noise if self._noise.ndim == 2 else self._noise[members]
+        # A = (1 + λ) Σ + J̃ J̃ᵀ + (J̃ R̃) (J̃ R̃)ᵀ = (1 + λ) Σ + J P Jᵀ
+        system = torch.baddbmm(factors[:, :, None] * noise, jacobian, jacobian.mT)
+        system.baddbmm_(along, along.mT)
+        # u' = (ω - ω0) / (1 + λ)
+        back = (weights - self._anchors[members]) / factors
+        residual = (state.values - self._y[members]).mT.flatten(1)
+        # b = r - J u'
+        right = residual - state.push_forward(back)
+        # A = L Lᵀ; a step of NaN is refused, and the damping rises.
+        root, failed = torch.linalg.cholesky_ex(system)
+        root[failed > 0] = torch.nan
+        # A⁻¹ b = L⁻ᵀ L⁻¹ b
+        solution = torch.cholesky_solve(right[:, :, None], root)[:, :, 0]
+        # v = -u' - P Jᵀ A⁻¹ b
+        step = -back - self._prior.multiply(state.pull_back(solution))
+        return step, torch.zeros_like(step)
+
+    def _inputs(self, members: Tensor) -> Tensor:
+        return self._X if self._X.ndim == 2 else self._X[members]
+
+
+def fit_weights(
+    architecture: MLP,
+    start: Floats,
+    X: Floats,  # (N, n_in) or (K, N, n_in)
+    y: Floats,  # (K, N, n_out)
+    noise: Floats,  # (n_out, n_out), or per point, ((K,) N, n_out, n_out)
+    covariance: DiagonalPlusLowRank[Array],
+    rule: StoppingRule,
+    anchors: Floats,
+    device: str = "cpu",
+    progress: str | None = None,
+) -> TrainingResult:
+    """Bring each network from its start (K, d) to the optimum of Algorithm 2's objective."""
+    place = torch.device(device)
+
+    def tensor(values: Floats) -> Tensor:
+        return torch.as_tensor(values, dtype=torch.float64, device=place)
+
+    prior = covariance.to(place)
+    if noise.ndim > 2:
+        noise = np.broadcast_to(noise, (len(y), *noise.shape[-3:]))
+
+    def problem(members: Ints) -> list[WeightFit]:
+        inputs = tensor(X if X.ndim == 2 else X[members])
+        targets = tensor(y[members])
+        centres = tensor(anchors[members])
+        own = tensor(noise if noise.ndim == 2 else noise[members])
+        return [WeightFit(architecture, inputs, targets, own, prior, centres)]
+
+    n_entries = y[0].size * architecture.n_weights
+    return fit_members(problem, start, n_entries, rule, device, progress)

@@ -1,0 +1,64 @@
+"""Covariances that are estimated from realisations."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from bnn import RBF, GaussianProcessPrior, Matern12, TablePrior
+from bnn.ensembles.drawn_priors import prior_covariance, sample_covariance
+from bnn.gp.conditioning import Conditioning
+
+
+def test_sample_covariance_knows_the_units_of_the_outputs():
+    """Shrinking towards one variance for both would blow the small output up by 1e8."""
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((400, 3, 2)) * [1e3, 1e-2]
+    deviations = np.sqrt(np.diag(sample_covariance(values)[0]))
+    np.testing.assert_allclose(deviations, np.repeat([1e3, 1e-2], 3), rtol=0.1)
+
+
+def test_a_table_counts_its_rows_once():
+    """Repeated rows are no new information: as much shrinkage as for the rows themselves."""
+    points = np.linspace(-1.0, 1.0, 12)[:, None]
+    values = GaussianProcessPrior(0.0, RBF(0.5, 0.8)).sample(points, 5, 0)
+    table = TablePrior(points, values, "linear")
+    found = prior_covariance(table, points, 1000, 0)
+    np.testing.assert_allclose(found, sample_covariance(values), rtol=1e-10)
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.01, 0.001])
+def test_a_smooth_prior_is_not_shrunk(noise):
+    """1,000 random lines have two directions: the posterior's spread is the closed form's."""
+    rng = np.random.default_rng(0)
+    features = np.column_stack([np.ones(60), rng.uniform(-1.0, 1.0, 60)])
+    values = rng.standard_normal((1000, 2)) @ features.T
+    C = sample_covariance(values[:, :, None])
+    posterior = Conditioning.on_first_points(C, np.diag([noise**2]), 15)
+    precision = np.eye(2) + features[:15].T @ features[:15] / noise**2
+    exact = np.sqrt(np.diag(features @ np.linalg.solve(precision, features.T)))
+    spread = np.sqrt(np.diag(posterior.covariance[0]))
+    np.testing.assert_allclose(spread, exact, rtol=0.05)
+
+
+def test_held_out_realisations_choose_the_shrinkage():
+    """With fewer realisations than directions, other variances predict fresh ones worse."""
+    prior = GaussianProcessPrior(0.0, Matern12(1.0, 0.3))
+    X = np.linspace(-1.0, 1.0, 60)[:, None]
+    values = prior.sample(X, 30, 0)
+    found = sample_covariance(values)[0]
+    fresh = prior.sample(X, 200, 1)[:, :, 0]
+    mean = values.mean(axis=0)[:, 0]
+    plain = np.cov(values[:, :, 0].T)
+    added = np.diag(found - plain).mean()
+    assert added > 0
+    scores = [
+        multivariate_normal.logpdf(fresh, mean, plain + factor * added * np.eye(60)).mean()
+        for factor in (0.2, 1.0, 5.0)
+    ]
+    assert np.argmax(scores) == 1
+
+
+def test_one_realisation_is_refused():
+    """It has no covariance."""
+    with pytest.raises(ValueError, match="one realisation has no covariance"):
+        sample_covariance(np.ones((1, 3, 1)))

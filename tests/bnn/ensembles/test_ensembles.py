@@ -1,0 +1,232 @@
+"""Ensembles: exact where theory is exact, and honest where something goes wrong."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import bnn
+from bnn import AnchoredEnsemble, SamplerPrior, Scaling, TrainingSettings, VanillaEnsemble
+from bnn.ensembles.anchoring import REGULARISERS
+from bnn.ensembles.members import data_gradient
+from bnn.noise import resample
+from tests.bnn.closed_forms import assert_covariance, assert_moments, linear_gaussian
+from tests.bnn.small import small
+
+X_TEST = np.array([[-1.5], [-0.5], [0.2], [1.0]])
+DESIGN = np.column_stack([X_TEST, np.ones(4)])
+
+
+@pytest.mark.parametrize(
+    ("n_members", "anchors"), [(50, "pretrained"), (800, "pretrained"), (800, "sampled")]
+)
+def test_linear_networks_draw_from_the_closed_form_posterior(n_members, anchors):
+    """One layer, w ~ N((1, 0.5), [[0.5, 0.2], [0.2, 0.3]]): four-sigma bands shrink as K^-1/2."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (6, 1))
+    y = 2.0 * X[:, 0] + 0.3 * rng.standard_normal(6)
+    root = np.linalg.cholesky([[0.5, 0.2], [0.2, 0.3]])
+
+    def line(X, rng):
+        slope, intercept = [1.0, 0.5] + root @ rng.standard_normal(2)
+        return slope * X[:, 0] + intercept
+
+    training = TrainingSettings(batch_size=None, learning_rate=0.02, epochs=1200)
+    ensemble = AnchoredEnsemble(
+        SamplerPrior(line),
+        noise=0.3,
+        n_members=n_members,
+        network=bnn.Architecture(()),
+        pretraining=bnn.Pretraining(n_members, 16, 2.0, perturbation=0.0, training=training),
+        training=training,
+        anchoring=bnn.Anchoring(anchors=anchors, resampling="likelihood"),
+        scaling=Scaling(None, None),
+        random_state=1,
+    ).fit(X, y)
+    prior = ensemble.pretrained_.weight_prior("low_rank")
+    design = np.column_stack([X, np.ones(6)])
+    mean, covariance = linear_gaussian(design, y, 0.3, prior.mean, prior.covariance())
+    samples = ensemble.sample(X_TEST)[:, :, 0]
+    assert_moments(samples, DESIGN @ mean, DESIGN @ covariance @ DESIGN.T, errors=4.0)
+    # The learnt prior itself is within its sampling error of the true one.
+    error = 4 * np.sqrt(np.diag([0.5, 0.3]).sum() / n_members)
+    assert np.abs(prior.mean - [1.0, 0.5]).max() < error
+    moved = np.abs(ensemble.members_.anchors - ensemble.pretrained_.weights).max()
+    assert moved > 0.1 if anchors == "sampled" else moved == 0.0
+
+
+def test_predictive_moments(small_anchored, line_data):
+    """Mean, epistemic and total covariance follow from the samples, with 1 / (K-1)."""
+    ensemble = small_anchored.fit(*line_data)
+    samples = ensemble.sample(X_TEST)
+    mean, std = ensemble.predict(X_TEST, return_std=True)
+    np.testing.assert_allclose(mean, samples[:, :, 0].mean(axis=0))
+    np.testing.assert_allclose(std, samples[:, :, 0].std(axis=0, ddof=1))
+    _, total = ensemble.predict(X_TEST, return_std=True, include_noise=True)
+    np.testing.assert_allclose(total**2, std**2 + 0.1**2)
+    with pytest.raises(ValueError, match="return_std and return_cov"):
+        ensemble.predict(X_TEST, return_std=True, return_cov=True)
+
+
+def test_the_full_noise_covariance_reaches_the_prediction():
+    X = np.linspace(-1.0, 1.0, 12)[:, None]
+    noise = np.array([[0.04, 0.01], [0.01, 0.09]])
+    ensemble = small(VanillaEnsemble, noise=noise).fit(X, np.column_stack([X, -X]))
+    _, epistemic = ensemble.predict(X, return_cov=True)
+    _, total = ensemble.predict(X, return_cov=True, include_noise=True)
+    np.testing.assert_allclose(total - epistemic, np.broadcast_to(noise, (12, 2, 2)), atol=1e-12)
+    np.testing.assert_allclose(epistemic[3], np.cov(ensemble.sample(X)[:, 3].T), atol=1e-12)
+    assert ensemble.predict(X).shape == (12, 2)
+
+
+def test_the_prior_is_kept_away_from_data(small_anchored, line_data):
+    """Pre-training reproduces the prior; data shrink the uncertainty where they are."""
+    ensemble = small_anchored.fit(*line_data)
+    before = ensemble.sample_prior(X_TEST)[:, :, 0].std(axis=0, ddof=1)
+    after = ensemble.predict(X_TEST, return_std=True)[1]
+    assert np.all(after[1:3] < 0.3 * before[1:3])
+    residual = ensemble.sample_prior(ensemble.pretrained_.inputs) - ensemble.pretrained_.targets
+    assert np.sqrt(np.mean(residual**2)) < 0.25 * ensemble.pretrained_.targets.std()
+    assert ensemble.pretrained_.losses[-1].mean() < 0.1 * ensemble.pretrained_.losses[0].mean()
+
+
+@pytest.mark.parametrize("regulariser", REGULARISERS)
+def test_every_regulariser_trains(regulariser, small_anchored, line_data):
+    """Data are fitted, and the reported penalty is the prior's own."""
+    X, y = line_data
+    ensemble = small_anchored.set_params(anchoring__regulariser=regulariser).fit(X, y)
+    assert np.sqrt(np.mean((ensemble.predict(X) - y) ** 2)) < 0.3
+    penalty = ensemble.penalty()
+    assert penalty.shape == (8,)
+    assert np.all(penalty > 0) or regulariser == "none"
+
+
+def test_the_seed_decides_everything(line_data):
+    """Equal seeds give equal networks, other seeds others; members do not depend on K."""
+
+    def weights(n_members, seed):
+        changes = {"n_members": n_members, "random_state": seed, "training__epochs": 20}
+        return small(VanillaEnsemble, **changes).fit(*line_data).members_.weights
+
+    first = weights(4, 3)
+    np.testing.assert_array_equal(first, weights(4, 3))
+    np.testing.assert_allclose(first, weights(20, 3)[:4], atol=1e-5)
+    assert np.abs(first - weights(4, 4)).max() > 0.1
+
+
+def test_bootstrap_repeats_pairs_and_likelihood_adds_noise():
+    X = np.arange(40.0)[:, None]
+    y = np.column_stack([X[:, 0], 2 * X[:, 0]])
+    noise = np.array([[0.04, 0.03], [0.03, 0.09]])
+    generators = [np.random.default_rng(k) for k in range(300)]
+    inputs, targets = resample(X, y, "bootstrap", noise, generators)
+    np.testing.assert_array_equal(targets, inputs * [1.0, 2.0])
+    unique = np.mean([len(np.unique(rows)) for rows in inputs]) / 40
+    assert unique == pytest.approx(1 - (1 - 1 / 40) ** 40, abs=0.02)
+    inputs, targets = resample(X, y, "likelihood", noise, generators)
+    assert inputs.shape == (40, 1)
+    assert_covariance((targets - y).reshape(-1, 2), noise)
+
+
+def test_bootstrapped_members_spread_less_at_data(line_data):
+    """Uncertainty grows away from the data."""
+    ensemble = small(
+        VanillaEnsemble, n_members=10, network__hidden=(20, 20), training__epochs=150
+    ).fit(*line_data)
+    std = ensemble.predict(np.array([[0.0], [3.0]]), return_std=True)[1]
+    assert std[1] > 3 * std[0]
+
+
+def test_diverged_members_are_left_out(line_data):
+    """One prior realisation of 1e30 makes its member infinite: named, and in no average."""
+
+    def sometimes_huge(X, rng):
+        return X[:, 0] * (1e30 if rng.uniform() < 0.15 else 1.0)
+
+    ten = {"n_members": 10, "pretraining__n_networks": 10, "pretraining__n_points": 32}
+    ensemble = small(AnchoredEnsemble, SamplerPrior(sometimes_huge), **ten)
+    with pytest.warns(bnn.DivergenceWarning, match=r"pre-training: members [\d, ]+ of 10 diverged"):
+        ensemble.fit(*line_data)
+    left = 10 - len(ensemble.pretrained_.diverged)
+    assert 1 < left < 10
+    assert len(ensemble.pretrained_.weights) == len(ensemble.members_.weights) == left
+    assert np.isfinite(ensemble.sample(line_data[0])).all()
+    assert ensemble.pretrained_.losses.shape[1] == 10
+
+
+def test_fewer_than_two_members_left_are_no_ensemble(line_data):
+    ensemble = small(VanillaEnsemble, training__learning_rate=1e30)
+    with pytest.raises(bnn.DivergenceError, match="training: members 0, 1, 2 of 3 diverged"):
+        ensemble.fit(*line_data)
+
+
+def test_a_constant_input_is_pointed_out(line_data):
+    """It is no error, since a prior may know about it."""
+    X, y = line_data
+    with pytest.warns(UserWarning, match="input 1 is constant in the data"):
+        small(VanillaEnsemble).fit(np.c_[X, np.ones(len(X))], y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        small(VanillaEnsemble).fit(X, y)
+
+
+def test_before_fitting():
+    """Predicting needs networks; pre-training needs to know its inputs."""
+    for ensemble in (VanillaEnsemble(), AnchoredEnsemble()):
+        with pytest.raises(NotFittedError):
+            ensemble.predict(X_TEST)
+    with pytest.raises(NotFittedError):
+        AnchoredEnsemble().sample_prior(X_TEST)
+    with pytest.raises(ValueError, match="n_features = None: must be given"):
+        AnchoredEnsemble().pretrain()
+    with pytest.raises(ValueError, match=r"X has shape \(1, 1\): must be \(M >= 2, n_in\)"):
+        AnchoredEnsemble().pretrain([[0.0]])
+    with pytest.raises(ValueError, match="inputs = 'data': pretrain has no data"):
+        AnchoredEnsemble().pretrain(n_features=1)
+
+
+def test_bounds_from_data_are_the_range_of_the_data(line_data):
+    """The default is short for the range, for pre-training too, and follows new data."""
+    X, y = line_data
+    prior = SamplerPrior(lambda X, rng: rng.normal() * X[:, 0])
+    named = small(AnchoredEnsemble, prior)
+    given = small(AnchoredEnsemble, prior)
+    given.set_params(scaling=Scaling((X.min(), X.max()), (y.min(), y.max())))
+    np.testing.assert_allclose(named.fit(X, y).predict(X), given.fit(X, y).predict(X))
+    named.fit(10.0 * X, y)
+    np.testing.assert_allclose(named.members_.input_scaler.high, 10.0 * X.max())
+    assert np.abs(named.pretrained_.inputs).max() > 5.0 * np.abs(given.pretrained_.inputs).max()
+
+
+@pytest.mark.parametrize("progress", [False, True])
+def test_progress_bars_can_be_silenced(progress, line_data, capsys):
+    """A bar for each stage on standard error, or nothing at all."""
+    bars = {"training__progress": progress, "pretraining__training__progress": progress}
+    small(AnchoredEnsemble, **bars).fit(*line_data)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert ("pre-training" in printed.err) == progress
+    assert ("training: 100%" in printed.err) == progress
+    assert progress or printed.err == ""
+
+
+def test_the_data_gradient_against_finite_differences():
+    """Of each member's own data, with correlated noise and in the networks' units."""
+    rng = np.random.default_rng(0)
+    noise = np.diag([0.1, 0.2, 0.3]) + 0.03
+    bounds = Scaling(inputs=None, outputs=(-2.0, 3.0))
+    model = small(VanillaEnsemble, noise=noise, network__activation="silu", scaling=bounds)
+    members = model.fit(rng.uniform(-1, 1, (9, 2)), rng.standard_normal((9, 3))).members_
+    targets = members.output_scaler.transform(members.targets)
+    precision = np.linalg.inv(members.output_scaler.transform_covariance(noise))
+
+    def loss(weights):
+        residual = members.architecture.forward(weights, members.inputs) - targets
+        return np.einsum("kni,ij,knj->k", residual, precision, residual)
+
+    weights = members.weights.astype(float)
+    gradient = data_gradient(members, members.weights)
+    for j, step in enumerate(1e-5 * np.eye(weights.shape[1])):
+        slope = (loss(weights + step) - loss(weights - step)) / 2e-5
+        np.testing.assert_allclose(gradient[:, j], slope, rtol=1e-5, atol=1e-4)

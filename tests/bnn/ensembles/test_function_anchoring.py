@@ -1,0 +1,342 @@
+"""Functional anchoring against closed forms and importance weights."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import norm
+from sklearn.exceptions import ConvergenceWarning
+
+import bnn
+from bnn import RBF, FunctionAnchoredEnsemble, GaussianProcessPrior, GPRegressor
+from bnn.networks.mlp import MLP
+from bnn.training.gauss_newton import jacobian
+from bnn.training.gauss_newton.function_space import FunctionFit, Metric
+from bnn.training.gauss_newton.jacobian import Linearisation
+from tests.bnn.closed_forms import assert_covariance, importance_weighted, linear_gaussian
+from tests.bnn.small import small
+
+X_TEST = np.array([[-0.9], [-0.3], [0.2], [0.8]])
+GRID = np.linspace(-1.0, 1.0, 41)[:, None]
+FAR = 10.0  # tolerance that ten leaky units can reach
+SMOOTH = {"network": bnn.Architecture((30, 30), "silu"), "random_state": 0}
+
+
+def linear_ensemble(prior, n, **settings):
+    """One-layer networks f = w x + b, anchored in function space."""
+    training = bnn.TrainingSettings(epochs=600, batch_size=None, learning_rate=0.02)
+    return FunctionAnchoredEnsemble(
+        prior,
+        noise=0.3,
+        n_members=n,
+        network=bnn.Architecture((), "silu"),
+        pretraining=bnn.Pretraining(n, 16, training=training),
+        anchoring=bnn.FunctionAnchoring(n_points=20, **settings),
+        random_state=0,
+    )
+
+
+def few_data():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (6, 1))
+    return X, 0.7 * X[:, 0] + 0.3 * rng.standard_normal(6)
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_linear_network_draws_from_the_exact_posterior(centred):
+    """f = w x, w ~ N(0, 0.5): mean and covariance of 800 members."""
+    (X, y) = few_data()
+    prior = GaussianProcessPrior(0.0, bnn.Linear(0.5))
+    settings = {"nugget": 1e-3, "tol": 1e-4, "center": centred}
+    ensemble = linear_ensemble(prior, 800, **settings).fit(X, y)
+    mean, covariance = GPRegressor(prior, noise=0.3).fit(X, y).joint_moments(X_TEST)
+    samples = ensemble.sample(X_TEST)[:, :, 0]
+    error = (0.1 if centred else 4.0) * np.sqrt(np.diag(covariance) / 800)
+    assert np.all(np.abs(samples.mean(axis=0) - mean[:, 0]) < error)
+    assert_covariance(samples, covariance, errors=4.0)
+
+
+def test_sampler_with_linear_networks():
+    """The same prior as a sampler: its covariance is estimated, so are the posterior's moments."""
+    X, y = few_data()
+    prior = bnn.SamplerPrior(lambda X, rng: np.sqrt(0.5) * rng.standard_normal() * X[:, 0])
+    ensemble = linear_ensemble(prior, 400, n_realisations=4000).fit(X, y)
+    exact = GPRegressor(GaussianProcessPrior(0.0, bnn.Linear(0.5)), noise=0.3).fit(X, y)
+    mean, covariance = exact.joint_moments(X_TEST)
+    samples = ensemble.sample(X_TEST)[:, :, 0]
+    deviations = np.sqrt(np.diag(covariance))
+    # Four standard errors and what 4000 realisations leave unknown of the covariance.
+    assert np.all(np.abs(samples.mean(axis=0) - mean[:, 0]) < 0.25 * deviations)
+    assert np.all(np.abs(samples.std(axis=0) / deviations - 1.0) < 0.15)
+
+
+@pytest.mark.parametrize("noise", [0.1, np.array([[0.01, 0.008], [0.008, 0.02]])])
+def test_wide_networks_sample_the_gp_posterior(noise):
+    """Two outputs, two inputs, also with correlated noise: bands of 40 draws' own scatter."""
+    rng = np.random.default_rng(1)
+    n = 40
+    X = rng.uniform(-1.0, 1.0, (12, 2))
+    y = np.column_stack([np.sin(2.0 * X[:, 0]), X[:, 0] * X[:, 1]])
+    prior = GaussianProcessPrior(bnn.LinearMean([0.5, 0.0]), [RBF(0.5, 0.8), RBF(0.3, 1.0)], 2)
+    ensemble = FunctionAnchoredEnsemble(
+        prior,
+        noise=noise,
+        n_members=n,
+        pretraining=bnn.Pretraining(n, 100, training=bnn.TrainingSettings(epochs=200)),
+        anchoring=bnn.FunctionAnchoring(n_points=60),
+        **SMOOTH,
+    ).fit(X, y)
+    points = rng.uniform(-1.0, 1.0, (40, 2))
+    exact = GPRegressor(prior, noise=noise).fit(X, y)
+    mean, std = exact.predict(points, return_std=True)
+    ours, spread = ensemble.predict(points, return_std=True)
+    assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 1.0 / np.sqrt(n)
+    assert np.mean(spread / std) == pytest.approx(1.0, abs=0.1)
+    assert np.mean(np.abs(spread / std - 1.0)) < 0.15
+
+
+CUBIC = bnn.RandomMean(lambda X, rng: 5.0 * rng.uniform(-1.0, 1.0) * X[:, 0] ** 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mean", "kernel", "low", "y", "apart", "off"),
+    [
+        (CUBIC, RBF(0.1, 0.2), None, [-1.2, 0.2, 0.0, 0.9], 0.25, 0.2),
+        (bnn.LinearMean([1.0]), RBF(0.5, 0.6), -0.3, [-0.35, -0.2, 0.4, 0.6], 0.4, 0.4),
+    ],
+    ids=["random mean", "bounds"],
+)
+def test_priors_without_closed_form_against_importance_weights(mean, kernel, low, y, apart, off):
+    """Prior D of the paper, uniform in its slope, and one with half of its values at the bound.
+
+    60 members, not centred, deviate by 0.1 standard deviations on average. Under bounds moments
+    are approximate, and the bound is exact.
+    """
+    X = np.array([[-0.8], [-0.2], [0.3], [0.7]])
+    prior = GaussianProcessPrior(mean, kernel, bounds=(low, None))
+    exact, std, size = importance_weighted(prior, X, y, 0.3, GRID, 20_000)
+    assert size > 1000
+    ensemble = function_ensemble(prior, 60).fit(X, y)
+    ours, spread = ensemble.predict(GRID, return_std=True)
+    assert np.mean(np.abs(ours - exact[:, 0])) < apart * std.mean()
+    assert np.mean(np.abs(spread / std[:, 0] - 1.0)) < off
+    assert low is None or ensemble.sample(GRID).min() == low
+
+
+def function_ensemble(prior, n, noise=0.3, epochs=200, nugget=None):
+    """Smooth networks of one input, anchored in function space."""
+    return FunctionAnchoredEnsemble(
+        prior,
+        noise=noise,
+        n_members=n,
+        pretraining=bnn.Pretraining(n, 100, training=bnn.TrainingSettings(epochs=epochs)),
+        anchoring=bnn.FunctionAnchoring(n_points=50, nugget=nugget),
+        **SMOOTH,
+    )
+
+
+@pytest.mark.parametrize("interpolation", [None, "linear"])
+def test_table_prior(interpolation):
+    """300 tabulated functions: near the posterior of the Gaussian with their moments."""
+    points = np.linspace(-1.0, 1.0, 60)[:, None]
+    values = GaussianProcessPrior(0.0, RBF(0.5, 0.8)).sample(points, 300, 0)
+    data = [10, 32, 45]
+    y = np.array([0.5, -0.2, 0.3])
+    prior = bnn.TablePrior(points, values, interpolation)
+    ensemble = function_ensemble(prior, 60, noise=0.1, epochs=1000)
+    ours, spread = ensemble.fit(points[data], y).predict(points, return_std=True)
+    mean = values.mean(axis=0)[:, 0]
+    covariance = np.cov(values[:, :, 0].T)
+    exact, left = linear_gaussian(np.eye(60)[data], y, 0.1, mean, covariance)
+    std = np.sqrt(np.diag(left))
+    assert np.mean(np.abs(ours - exact)) < 0.3 * std.mean()
+    assert spread.mean() / std.mean() == pytest.approx(1.0, abs=0.25)
+
+
+def test_a_table_without_interpolation_has_nothing_to_say_between_its_points():
+    """Data elsewhere are refused, before intervals that the table does not bear out."""
+    points = np.linspace(-1.0, 1.0, 9)[:, None]
+    table = bnn.TablePrior(points, np.outer([1.0, 2.0, 3.0], points[:, 0]))
+    between = 0.5 * (points[1:] + points[:-1])
+    for kind in (bnn.AnchoredEnsemble, FunctionAnchoredEnsemble):
+        small(kind, table).fit(points[2:7], points[2:7, 0])
+    small(bnn.AnchoredEnsemble, table).fit(between, between[:, 0])
+    with pytest.raises(
+        ValueError, match=r"differs from the table's points: give TablePrior\(.*lin"
+    ):
+        small(FunctionAnchoredEnsemble, table).fit(between, between[:, 0])
+
+
+@pytest.mark.parametrize("activation", ["silu", "tanh", "leaky_relu", "gelu"])
+def test_linearisation_against_automatic_differentiation(activation, monkeypatch):
+    """J, J Jᵀ of each output, J u and Jᵀ v of two networks with two outputs."""
+    architecture = MLP((3, 5, 4, 2), activation)
+    weights = torch.as_tensor(architecture.initial_weights(2, 0, "he"), dtype=torch.float64)
+    X = torch.as_tensor(np.random.default_rng(0).standard_normal((6, 3)))
+    state = Linearisation(architecture, weights, X)
+    function = {
+        "silu": torch.nn.functional.silu,
+        "tanh": torch.tanh,
+        "gelu": torch.nn.functional.gelu,
+        "leaky_relu": torch.nn.functional.leaky_relu,
+    }[activation]
+
+    def network(row):
+        values = X
+        for i, (kernel, bias) in enumerate(architecture.unpack(row[None])):
+            values = values @ kernel[0] + bias[0]
+            values = function(values) if i < 2 else values
+        return values.T.reshape(-1)
+
+    expected = torch.stack([torch.autograd.functional.jacobian(network, row) for row in weights])
+    torch.testing.assert_close(state.values.mT.reshape(2, -1)[0], network(weights[0]))
+    torch.testing.assert_close(state.jacobian(), expected)
+    outputs = expected.view(2, 2, 6, -1)
+    kernels = outputs @ outputs.mT
+    torch.testing.assert_close(state.tangent_kernels(), kernels)
+    monkeypatch.setattr(jacobian, "_ROWS", 4)
+    torch.testing.assert_close(state.tangent_kernels().tril(), kernels.tril())
+    turn = torch.as_tensor(np.random.default_rng(2).standard_normal(weights.shape))
+    torch.testing.assert_close(state.push_forward(turn), (expected @ turn[:, :, None])[:, :, 0])
+    direction = torch.as_tensor(np.random.default_rng(1).standard_normal((2, 12)))
+    product = (expected.mT @ direction[:, :, None])[:, :, 0]
+    torch.testing.assert_close(state.pull_back(direction), product)
+
+
+def small_fit(blocks, scale):
+    """Two networks of two outputs, in a metric with blocks for each output or one for both."""
+    rng = np.random.default_rng(0)
+    architecture = MLP((3, 4, 2), "silu")
+    roots = torch.as_tensor(rng.standard_normal((blocks, 16 // blocks, 16 // blocks)))
+    nuggets = torch.tensor([1e-6, 2e-6], dtype=torch.float64)
+    metric = Metric(roots @ roots.mT, nuggets)
+    X = torch.as_tensor(rng.standard_normal((8, 3)))
+    weights = torch.as_tensor(architecture.initial_weights(2, 0), dtype=torch.float64)
+    values = architecture.forward(weights, X)
+    targets = values + scale * torch.as_tensor(rng.standard_normal((2, 8, 2)))
+    state = Linearisation(architecture, weights, X)
+    return FunctionFit(architecture, X, targets, metric), metric, state, weights, values - targets
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_step_against_the_dense_system(blocks):
+    """-Jᵀ (J Jᵀ + λ M)⁻¹ e, and e M⁻¹ e, with matrices of both outputs written out."""
+    fit, metric, state, weights, residuals = small_fit(blocks, 1.0)
+    damping = torch.tensor([0.1, 1.0])
+    J = state.jacobian()
+    e = residuals.mT.reshape(2, -1)
+    steps, _ = fit.step(weights, torch.arange(2), damping)
+    full = torch.block_diag(*metric.blocks)
+    kernels = J @ J.mT
+    scales = kernels.diagonal(dim1=1, dim2=2).mean(dim=1) / full.diagonal().mean()
+    systems = kernels + (damping * scales)[:, None, None] * full
+    expected = -(J.mT @ torch.linalg.solve(systems, e[:, :, None]))[:, :, 0]
+    torch.testing.assert_close(steps, expected, rtol=1e-4, atol=1e-6)
+    squares = (e @ torch.linalg.inv(full) * e).sum(dim=1)
+    torch.testing.assert_close(metric.squares(e), squares, rtol=1e-6, atol=0.0)
+
+
+def test_bent_step_follows_the_linear_model():
+    """The second order along the step is taken out: the outputs move as the straight step asks."""
+    fit, _, state, weights, residuals = small_fit(2, 0.005)
+    members = torch.arange(2)
+    errors = []
+    straight, bend = fit.step(weights, members, torch.full((2,), 1e-3))
+    asked = residuals.mT.reshape(2, -1) + state.push_forward(straight)
+    for steps in (straight, straight + bend):
+        moved = fit._architecture.forward(weights + steps, fit._X)
+        errors.append((fit._residuals(moved, members) - asked).norm())
+    assert errors[1] < 0.3 * errors[0]
+
+
+def test_near_deterministic_data():
+    """The nugget follows a noise of 1e-4: spread and mean at the data are the exact ones."""
+    X = np.linspace(-0.9, 0.9, 6)[:, None]
+    prior = GaussianProcessPrior(0.0, RBF(0.5, 0.8))
+    y = prior.sample(X, 1, 5)[0, :, 0]
+    ensemble = function_ensemble(prior, 16, noise=1e-4).fit(X, y)
+    mean, std = GPRegressor(prior, noise=1e-4).fit(X, y).predict(X, return_std=True)
+    ours, spread = ensemble.predict(X, return_std=True)
+    assert np.mean(spread / std) == pytest.approx(1.0, abs=0.25)
+    assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"noise": 1e-9}, "noise = 1e-09: too small for the prior"),
+        ({"nugget": 1e-9}, "nugget = 1e-09 .*: too small for double precision"),
+        ({"nugget": 1e-3, "noise": 1e-9}, "noise = 1e-09: too small for the prior"),
+    ],
+)
+def test_what_double_precision_cannot_resolve_is_refused(settings, message):
+    """No bare error of a factorisation."""
+    X = np.linspace(-1.0, 1.0, 30)[:, None]
+    prior = GaussianProcessPrior(0.0, RBF(0.5, 0.8))
+    with pytest.raises(ValueError, match=message):
+        function_ensemble(prior, 2, epochs=1, **settings).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize(
+    ("nugget", "message"),
+    [
+        (0.6, r"nugget = 0.6: must be below a third .* 0.* for output 0"),
+        (1e-12, "nugget = 1e-12 .*: too small for double precision"),
+    ],
+)
+def test_a_wrong_nugget_is_refused_before_pretraining(nugget, message, given, monkeypatch):
+    """Also where the points of pre-training are given, before there are data."""
+    monkeypatch.setattr("bnn.ensembles.pretraining.train", None)
+    X = np.linspace(-1.0, 1.0, 30)[:, None]
+    ensemble = function_ensemble(GaussianProcessPrior(0.0, RBF(0.5, 0.8)), 4, nugget=nugget)
+    with pytest.raises(ValueError, match=message):
+        ensemble.pretrain(X) if given else ensemble.fit(X, X[:, 0])
+
+
+def test_a_prior_that_does_not_vary_in_an_output_is_refused():
+    """By what is wrong with it, and not by the nugget, which nobody set."""
+    X = np.linspace(-1.0, 1.0, 30)[:, None]
+    drawn = bnn.SamplerPrior(lambda X, a: np.hstack([a + X, X]), {"a": norm(0.0, 1.0)})
+    y = np.hstack([X, X])
+    with pytest.raises(ValueError, match="the prior does not vary in output 1: give it"):
+        function_ensemble(drawn, 4, epochs=1).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::bnn.PriorRangeWarning")
+def test_measurement_points_are_given_points_that_are_no_training_inputs():
+    """Each once, up to rounding; a point may share one of its inputs with the data."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (12, 2))
+    asked = np.column_stack([X[:8, 0], rng.uniform(-1.0, 1.0, 8)])
+    given = np.vstack([X.astype(np.float32), asked, asked])
+    ensemble = function_ensemble(GaussianProcessPrior(0.0, RBF(0.5, 0.8)), 2)
+    inputs = ensemble.pretrain(given).fit(X, X[:, 0]).members_.inputs
+    np.testing.assert_array_equal(inputs[: len(X)], X)
+    others = inputs[len(X) :]
+    np.testing.assert_array_equal(np.sort(others, axis=0), np.sort(asked, axis=0))
+
+
+@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
+def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
+    """Networks chosen from all are anchored to the realisations that they were fitted to."""
+    pretrained = small_anchored.pretrained_
+    loose = bnn.FunctionAnchoring(center=False, n_points=20, tol=FAR)
+    settings = {"noise": 100.0, "anchoring": loose, "random_state": 0}
+    whole = bnn.train_function_anchored(pretrained, *line_data, **settings)
+    part = bnn.train_function_anchored(pretrained.select([0, 1, 5]), *line_data, **settings)
+    np.testing.assert_allclose(part.targets[:2], whole.targets[:2], atol=1e-12)
+    np.testing.assert_allclose(part.weights[:2], whole.weights[:2], atol=1e-6)
+    # Data with much noise leave the realisations alone: the third is number 5 among all.
+    distance = [np.abs(part.targets[2] - whole.targets[k]).mean() for k in (2, 5)]
+    assert distance[1] < 0.2 * distance[0]
+
+
+def test_members_that_do_not_arrive_are_counted():
+    """Four units cannot follow a prior realisation that closely."""
+    prior = GaussianProcessPrior(0.0, RBF(0.2))
+    hard = {"anchoring__iterations": 3, "anchoring__tolerance": 1e-6, "anchoring__points": 30}
+    ensemble = small(FunctionAnchoredEnsemble, prior, **hard)
+    with pytest.warns(ConvergenceWarning, match="3 of 3 members did not arrive within 3"):
+        ensemble.fit(*few_data())
+    assert ensemble.members_.losses.shape == (4, 3)

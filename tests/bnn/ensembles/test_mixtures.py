@@ -1,0 +1,97 @@
+"""Ensembles with a mixture of Gaussian processes as their prior, against its exact posterior."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.linalg import block_diag
+from scipy.special import softmax
+from scipy.stats import multivariate_normal
+from sklearn.exceptions import ConvergenceWarning
+
+import bnn
+from bnn.gp.evidence import fit_prior
+from bnn.storage.values import NotStored
+from tests.bnn.small import small
+
+RNG = np.random.default_rng(1)
+X = RNG.uniform(-1, 1, (8, 1))
+Y = np.sin(3 * X[:, 0]) + 0.1 * RNG.standard_normal(8)
+PROCESSES = [bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, L)) for L in (0.4, 1.0)]
+MIXTURE = bnn.MixturePrior(PROCESSES, [0.5, 0.5])
+DISCREPANCY = fit_prior(X, Y, 0.1, mean=lambda x: 2.0 * x[:, 0] - 1.5 * x[:, 0] ** 3)
+
+
+@pytest.mark.parametrize("prior", [MIXTURE, DISCREPANCY], ids=["processes", "low-fidelity model"])
+def test_members_follow_the_posterior_of_the_mixture(prior, tmp_path):
+    """Within the scatter of twenty draws; the file holds the members but not a model."""
+    points = np.linspace(-1, 1, 9)[:, None]
+    fitted = bnn.FunctionAnchoredEnsemble(
+        prior,
+        noise=0.1,
+        n_members=20,
+        network=bnn.Architecture((30, 30), "silu"),
+        pretraining=bnn.Pretraining(20, 40, training=bnn.TrainingSettings(epochs=100)),
+        anchoring=bnn.FunctionAnchoring(n_points=20),
+        random_state=0,
+    ).fit(X, Y)
+    exact = bnn.GPRegressor(prior, noise=0.1).fit(X, Y)
+    mean, std = exact.predict(points, return_std=True)
+    ours, spread = fitted.predict(points, return_std=True)
+    assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 1.5 / np.sqrt(20)
+    assert np.mean(spread / std) == pytest.approx(1.0, abs=0.2 if prior is MIXTURE else 0.25)
+    assert len(np.unique(fitted.members_.inputs[:, 8:], axis=0)) == 20
+    np.testing.assert_array_equal(fitted.members_.inputs[:, :8], np.tile(X, (20, 1, 1)))
+    fitted.save(tmp_path / "ensemble.npz")
+    loaded = bnn.load(tmp_path / "ensemble.npz")
+    np.testing.assert_array_equal(loaded.predict(points), ours)
+    assert prior is MIXTURE or loaded.prior == NotStored("MixturePrior")
+
+
+def test_members_have_the_components_of_all_outputs_together():
+    """Noise of correlation 0.95: targets at the data, by all pairs of kernels written out."""
+    kernels = [bnn.RBF(1.0, L) for L in (0.15, 0.5, 2.0)]
+    noise = 0.09 * np.array([[1.0, 0.95], [0.95, 1.0]])
+    rng = np.random.default_rng(22)
+    truth = np.column_stack([np.sin(3 * X[:, 0]), 0.5 * X[:, 0]])
+    y = truth + rng.standard_normal((8, 2)) @ np.linalg.cholesky(noise).T
+    logs = []
+    means = []
+    spreads = []
+    for pair in product(kernels, repeat=2):
+        K = block_diag(*[kernel(X, X) for kernel in pair])
+        data = K + np.kron(noise, np.eye(8))
+        logs.append(multivariate_normal.logpdf(y.T.ravel(), cov=data))
+        means.append(K @ np.linalg.solve(data, y.T.ravel()))
+        spreads.append(np.diag(K - K @ np.linalg.solve(data, K)))
+    weights = softmax(logs)
+    mean = weights @ means
+    std = np.sqrt(weights @ (spreads + (means - mean) ** 2))
+    prior = bnn.MixturePrior([bnn.GaussianProcessPrior(0.0, k, 2) for k in kernels], [1 / 3] * 3)
+    brief = bnn.Pretraining(200, 30, training=bnn.TrainingSettings(epochs=1))
+    fitted = bnn.FunctionAnchoredEnsemble(
+        prior,
+        noise=noise,
+        n_members=200,
+        network=bnn.Architecture((3,), "silu"),
+        pretraining=brief,
+        anchoring=bnn.FunctionAnchoring(n_points=1, max_iter=1, tol=1e9),
+        random_state=0,
+    ).fit(X, y)
+    targets = fitted.members_.targets[:, :8].swapaxes(1, 2).reshape(200, -1)
+    error = (targets.mean(axis=0) - mean) / std
+    assert np.sqrt(np.mean(error**2)) < 1.5 / np.sqrt(200)
+
+
+def test_members_that_do_not_arrive_are_counted_once():
+    """All together, although each is trained alone."""
+    hard = {"anchoring__iterations": 2, "anchoring__tolerance": 1e-6, "anchoring__points": 20}
+    with pytest.warns(ConvergenceWarning, match="3 of 3 members did not arrive within 2"):
+        small(bnn.FunctionAnchoredEnsemble, MIXTURE, **hard).fit(X, Y)
+
+
+def test_noise_beyond_the_data_is_said_once():
+    """Not by each member, which is trained alone."""
+    with pytest.warns(bnn.NoiseWarning) as said:
+        small(bnn.FunctionAnchoredEnsemble, MIXTURE, noise=10.0).fit(X, Y)
+    assert len(said) == 1

@@ -1,0 +1,106 @@
+"""Densities of families against the dense formulas, and their gradients by differences."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+import bnn
+from bnn.gp.evidence.families import Family, FamilyDensity, profile
+
+RNG = np.random.default_rng(0)
+U = RNG.uniform(size=(25, 3))
+Y = RNG.standard_normal(25)
+FAMILIES = [
+    Family((bnn.RBF,), trend=True),
+    Family((bnn.Matern32,), sparse=True),
+    Family((bnn.Matern52, bnn.Matern32), warped=True),
+    Family((bnn.Matern32, bnn.Matern12), trend=True, warped=True, mixed=True),
+]
+NOISES = [None, np.zeros((25, 0)), U - 0.5]
+
+
+def density(family, basis):
+    return FamilyDensity(family, U, Y, basis, RNG.uniform(0.1, 0.3, 25))
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
+@pytest.mark.parametrize("basis", NOISES, ids=["known", "constant", "by input"])
+def test_density_and_gradient(family, basis):
+    """The normal density with the kernel as users get it, and central differences."""
+    made = density(family, basis)
+    first = made.centre + 0.2 * RNG.standard_normal(len(made.centre))
+    second = made.centre + 0.2 * RNG.standard_normal(len(made.centre))
+
+    def expected(eta):
+        kernel = made.kernel(eta, np.zeros(3), np.ones(3), 1.0)
+        noise = made.relative
+        if basis is not None:
+            noise = noise * np.exp(eta[made.noise] + 2.0 * basis @ eta[made.slopes])
+        away = (eta - made.centre) * np.sqrt(made.precision)
+        return multivariate_normal.logpdf(Y, cov=kernel(U) + np.diag(noise)) - 0.5 * away @ away
+
+    difference = made(second)[0] - made(first)[0]
+    assert difference == pytest.approx(expected(second) - expected(first), rel=1e-7)
+    assert made.value(first) == pytest.approx(made(first)[0], rel=1e-12)
+    steps = 1e-5 * np.eye(len(first))
+    slopes = [(made.value(first + h) - made.value(first - h)) / 2e-5 for h in steps]
+    # Differences of values of a few hundred have errors relative to the largest slope.
+    largest = np.abs(slopes).max()
+    np.testing.assert_allclose(made(first)[1], slopes, rtol=1e-5, atol=1e-6 * largest)
+
+
+@pytest.mark.parametrize("kind", [bnn.RBF, bnn.Matern12, bnn.Matern32, bnn.Matern52])
+def test_profiles_are_those_of_the_kernels(kind):
+    r = np.linspace(0.1, 3.0, 30)
+    values, slopes = profile(kind, r**2)
+    np.testing.assert_allclose(values, kind()(np.zeros((1, 1)), r[:, None])[0], rtol=1e-12)
+    ends = profile(kind, r**2 + 1e-6)[0] - profile(kind, r**2 - 1e-6)[0]
+    np.testing.assert_allclose(slopes, ends / 2e-6, rtol=1e-6)
+    with pytest.raises(ValueError, match="has no profile here"):
+        profile(bnn.Periodic, r**2)
+
+
+def test_kernels_have_the_units_of_the_data():
+    """Inputs low + width u and an output of variance 4, warped or not."""
+    low = np.array([10.0, -3.0, 0.0])
+    width = np.array([5.0, 100.0, 0.1])
+    for family in FAMILIES:
+        made = density(family, None)
+        eta = made.centre + 0.1
+        near = made.kernel(eta, np.zeros(3), np.ones(3), 1.0)(U)
+        far = made.kernel(eta, low, width, 4.0)(low + width * U)
+        np.testing.assert_allclose(far, 4.0 * near, rtol=1e-8)
+
+
+def test_expected_squares_at_the_data():
+    """(y - m)² + S_ii of the posterior, by its formulas."""
+    made = density(FAMILIES[2], None)
+    eta = made.centre
+    K = made.kernel(eta, np.zeros(3), np.ones(3), 1.0)(U)
+    gain = K @ np.linalg.inv(K + np.diag(made.relative))
+    expected = (Y - gain @ Y) ** 2 + np.diag(K - gain @ K)
+    np.testing.assert_allclose(made.squares(eta), expected, rtol=1e-6)
+
+
+def test_a_larger_family_begins_where_the_smaller_one_ended():
+    """Where the additional part is small and the warps are zero, the densities are alike."""
+    small = density(FAMILIES[1], NOISES[1])
+    large = FamilyDensity(
+        Family((bnn.Matern32,), warped=True, mixed=True), U, Y, NOISES[1], small.relative
+    )
+    eta = small.centre + 0.3
+    start = large.start_from(small, eta)
+    assert large.log_evidence(start) == pytest.approx(small.log_evidence(eta), abs=0.01)
+
+
+@pytest.mark.parametrize("n_inputs", [1, 4, 16])
+def test_length_scales_of_few_data_keep_pace_with_distances(n_inputs):
+    """At their medians the squared distance of two random points is 1/6 for any number of inputs.
+
+    E (u - u')² = 1/6 of one uniform input.
+    """
+    u = np.random.default_rng(0).uniform(size=(8000, n_inputs))
+    made = FamilyDensity(Family((bnn.RBF,), sparse=True), u[:30], u[:30, 0], None, np.ones(30))
+    scales = np.exp(made.centre[made.parts[0][1]])
+    squares = np.sum(((u[::2] - u[1::2]) / scales) ** 2, axis=1)
+    assert squares.mean() == pytest.approx(1.0 / 6.0, rel=0.05)

@@ -1,0 +1,99 @@
+"""Laplace's evidence against an integral, and weights of draws."""
+
+import numpy as np
+import pytest
+
+import bnn
+from bnn.gp.evidence.families import Family, FamilyDensity
+from bnn.gp.evidence.laplace import (
+    approximated,
+    most_probable,
+    posterior_draws,
+    tempered,
+    updated,
+)
+from bnn.gp.hyperparameters import importance_sample
+
+
+def test_laplace_s_evidence_is_the_integral():
+    """One input, an RBF and constant noise: three of four hyper-parameters by a dense grid."""
+    x = np.linspace(0.0, 1.0, 60)[:, None]
+    y = np.sin(6.0 * x[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(60)
+    made = FamilyDensity(Family((bnn.RBF,)), x, y / y.std(), np.zeros((60, 0)), np.ones(60))
+    best = most_probable(made, [made.centre])
+    found = approximated(made, best, 0)
+    rng = np.random.default_rng(0)
+    root = np.linalg.cholesky(1.3 * np.linalg.inv(found.hessian))
+    z = rng.standard_normal((4000, len(best)))
+    points = best + z @ root.T
+    logs = np.array([made.value(eta) for eta in points])
+    weights = logs + 0.5 * np.sum(z**2, axis=1) + np.log(np.diag(root)).sum()
+    integral = np.log(np.mean(np.exp(weights - weights.max()))) + weights.max()
+    integral += 0.5 * np.log(made.precision).sum()
+    assert found.log_evidence == pytest.approx(integral, abs=0.7)
+
+
+def test_families_of_many_hyperparameters_have_their_weight():
+    """Log odds of a family of 28 hyper-parameters and one of 10, beside those of 16,384 draws.
+
+    Laplace's approximation takes 1.2 from them.
+    """
+    rng = np.random.default_rng(1)
+    u = rng.uniform(size=(40, 8))
+    y = np.sin(5.0 * u[:, 0]) * u[:, 1] + 0.05 * rng.standard_normal(40)
+    y = (y - y.mean()) / y.std()
+    fits = []
+    exact = []
+    for family in (Family((bnn.RBF,)), Family((bnn.Matern52, bnn.Matern32), True, True)):
+        density = FamilyDensity(family, u, y, np.zeros((40, 0)), np.ones(40))
+        fit = approximated(density, most_probable(density, [density.centre]), 0)
+        drawn = [importance_sample(density, fit.eta, s, fit.hessian, 2048)[2] for s in range(1, 9)]
+        exact.append(np.logaddexp.reduce(drawn) - np.log(8.0))
+        fits.append(fit)
+    draws, logs = posterior_draws(fits, 0)
+    own = [np.logaddexp.reduce(logs[[d is fit.density for d, _ in draws]]) for fit in fits]
+    by_laplace = fits[1].log_evidence - fits[0].log_evidence
+    print(
+        f"log odds {np.diff(own)[0]:.2f}, Laplace {by_laplace:.2f}, exact {np.diff(exact)[0]:.2f}"
+    )
+    assert np.diff(own) == pytest.approx(np.diff(exact), abs=0.7)
+
+
+def test_a_family_with_a_largest_share_has_no_more_whatever_the_evidence_is():
+    """A smooth function, for which the evidence prefers the RBF by many nats."""
+    u = np.linspace(0.0, 1.0, 40)[:, None]
+    y = np.sin(3.0 * u[:, 0])
+    y = (y - y.mean()) / y.std() + 1e-3 * np.random.default_rng(0).standard_normal(40)
+    fits = []
+    for family in (Family((bnn.Matern32,)), Family((bnn.RBF,), most=0.25)):
+        density = FamilyDensity(family, u, y, np.zeros((40, 0)), np.ones(40))
+        fits.append(approximated(density, most_probable(density, [density.centre]), 0))
+    assert fits[1].log_evidence > fits[0].log_evidence + 5.0
+    draws, logs = posterior_draws(fits, 0)
+    share = np.exp(logs[[density is fits[1].density for density, _ in draws]]).sum()
+    assert share == pytest.approx(0.25)
+    assert np.exp(logs).sum() == pytest.approx(1.0)
+
+
+def test_weights_are_tempered_until_several_count():
+    """Weights to the power τ; those that are enough stay as they are."""
+    alike = np.log(np.full(20, 0.05))
+    np.testing.assert_allclose(tempered(alike), alike)
+    logs = -10.0 * np.arange(20.0)
+    found = tempered(logs)
+    assert 8.0 <= 1.0 / np.sum(np.exp(2.0 * found)) < 12.0
+    assert np.exp(found).sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(np.diff(found), np.diff(found)[0])
+
+
+def test_further_data_update_weights_as_far_as_as_many_count():
+    """Bayes' rule where enough is left; where as many as before would not, a power of it."""
+    weights = np.full(16, 1.0 / 16.0)
+    gains = 0.1 * np.arange(16.0)
+    bayes = weights * np.exp(gains) / np.sum(weights * np.exp(gains))
+    np.testing.assert_allclose(updated(weights, gains), bayes)
+    found = updated(weights, 100.0 * gains)
+    assert 8.0 <= 1.0 / np.sum(found**2) < 10.0
+    assert np.all(np.diff(found) > 0.0)
+    few = np.array([0.5, 0.5, 0.0])
+    np.testing.assert_allclose(updated(few, np.array([0.0, 99.0, 99.0])), few, atol=1e-12)

@@ -1,0 +1,337 @@
+"""The default: which family and noise the evidence takes, gaps, odd tables, and many data."""
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import GaussianProcessRegressor, kernels
+
+import bnn
+from bnn.gp import hyperparameters
+from bnn.gp.evidence import fit_kernel_average, mixture
+from bnn.gp.evidence import unset as by_evidence
+from bnn.gp.evidence.families import Family
+from bnn.gp.evidence.laplace import some_rows
+from bnn.gp.evidence.trend import varying_inputs
+
+FEW = pytest.mark.usefixtures("few_draws")
+
+
+def best_family(X, y):
+    """The family of largest evidence."""
+    u = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    found = mixture._fit_families(u, (y - y.mean()) / y.std(), 0, lambda: None)
+    return max(found, key=lambda each: each.log_evidence).density.family
+
+
+def drawn(kernel, n_in, n, noise, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, n_in))
+    f = bnn.GaussianProcessPrior(0.0, kernel).sample(X, 1, seed)[0, :, 0]
+    return X, f + noise * rng.standard_normal(n)
+
+
+def test_smooth_rough_and_warped_functions_have_families_of_their_own():
+    """Draws of an RBF, of a Matérn 3/2, and a wave over a logarithm."""
+    assert best_family(*drawn(bnn.RBF(1.0, 0.3), 1, 60, 0.01, 0)) == Family((bnn.RBF,), trend=True)
+    assert best_family(*drawn(bnn.Matern32(1.0, 0.5), 1, 80, 0.01, 1)).kinds[-1] is bnn.Matern32
+    X = np.exp(np.random.default_rng(2).uniform(0.0, 5.0, (80, 1)))
+    assert best_family(X, np.sin(3.0 * np.log(X[:, 0]))).warped
+
+
+def test_a_turned_wave_is_mixed():
+    """A function of the sum and of the difference of two inputs."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(120, 2))
+    y = np.sin(9.0 * (X[:, 0] + X[:, 1])) + 0.05 * rng.standard_normal(120)
+    assert best_family(X, y).mixed
+
+
+@pytest.mark.parametrize(
+    ("n_data", "n_inputs", "trends", "sparse"),
+    [(39, 4, 1, True), (40, 4, 4, False), (300, 6, 4, False), (301, 31, 0, False)],
+)
+def test_trends_and_hyperpriors_follow_the_number_of_data(n_data, n_inputs, trends, sparse):
+    found = mixture.families_for(n_data, n_inputs)
+    assert sum(family.trend for family in found) == trends
+    assert all(family.sparse == sparse for family in found)
+    assert len(set(found)) == len(found)
+
+
+def errors(function, n_in, n, noise, seed):
+    """RMSE of the default, and of scikit-learn's process with a length scale for each input."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, n_in))
+    new = rng.uniform(size=(500, n_in))
+    y = function(X) + noise * rng.standard_normal(n)
+    rbf = kernels.RBF(np.ones(n_in), (1e-2, 1e3))
+    kernel = kernels.ConstantKernel(1.0, (1e-3, 1e4)) * rbf + kernels.WhiteKernel(1e-2)
+    plain = GaussianProcessRegressor(
+        kernel, normalize_y=True, n_restarts_optimizer=2, random_state=0
+    )
+    found = [
+        np.std(model.fit(X, y).predict(new) - function(new)) for model in (bnn.GPRegressor(), plain)
+    ]
+    print(f"RMSE {found[0]:.4f}, of a plain process {found[1]:.4f}")
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_few_data_of_many_inputs_tell_which_of_them_matter():
+    """Three of twelve inputs: on average as accurate as the plain process, within 0.01."""
+
+    def function(u):
+        return np.sin(3.0 * u[:, 0]) + 2.0 * u[:, 1] ** 2 + np.cos(4.0 * u[:, 2] * u[:, 0])
+
+    found = np.mean([errors(function, 12, 60, 0.04, seed) for seed in range(3)], axis=0)
+    assert found[0] < found[1] + 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_smooth_function_of_many_data_has_a_smooth_family():
+    """As accurate as the plain process, whose kernel is right, within a tenth."""
+
+    def function(u):
+        return np.sin(3.0 * u[:, 0]) + np.cos(4.0 * u[:, 1]) + u[:, 2] * u[:, 0]
+
+    default, plain = errors(function, 3, 400, 0.08, 0)
+    assert default < 1.1 * plain
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("noise", "kind"),
+    [
+        (lambda x, rng: 0.1 * rng.standard_normal(len(x)), "constant"),
+        (lambda x, rng: 0.02 * np.exp(3.0 * x) * rng.standard_normal(len(x)), "slopes"),
+        (lambda x, rng: 0.05 * rng.standard_t(2.5, len(x)), "tails"),
+    ],
+)
+def test_the_evidence_takes_the_form_of_the_noise(noise, kind):
+    rng = np.random.default_rng(3)
+    x = np.sort(rng.uniform(size=100))
+    y = np.sin(5.0 * x) + noise(x, rng)
+    found = fit_kernel_average(x[:, None], y)[1]
+    if kind == "tails":
+        assert isinstance(found, bnn.StudentNoise)
+        assert found.degrees < 10.0
+        return
+    kept = bnn.noise.checked_noise(found, 1, 1)
+    ends = bnn.noise.covariance_at(kept, np.array([[0.0], [1.0]])) * np.ones((2, 1, 1))
+    low, high = np.sqrt(ends)[:, 0, 0]
+    if kind == "slopes":
+        assert high / low == pytest.approx(np.exp(3.0), rel=0.6)
+    else:
+        # Slopes are averaged with zeros, so that little is left of them.
+        assert high / low == pytest.approx(1.0, abs=0.25)
+        assert low == pytest.approx(0.1, rel=0.3)
+
+
+@pytest.mark.slow
+def test_intervals_hold_functions_across_a_gap():
+    """The middle third of the input is left out, where functions of length scale 0.4 vary."""
+    held = []
+    for seed in range(8):
+        X, y = drawn(bnn.Matern52(1.0, 0.4), 1, 45, 0.05, seed)
+        gap = (X[:, 0] > 1 / 3) & (X[:, 0] < 2 / 3)
+        model = bnn.GPRegressor().fit(X[~gap], y[~gap])
+        mean, std = model.predict(X[gap], return_std=True, include_noise=True)
+        held.append(np.mean(np.abs(y[gap] - mean) < 1.96 * std))
+    print(f"95 % intervals hold {np.mean(held):.2f} in the gap")
+    assert np.mean(held) > 0.88
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bnn.ConstantInputWarning")
+@FEW
+def test_odd_tables_are_taken():
+    """A constant input, one of two values, repeated rows, and an output of three values."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.full(60, 3.0), rng.integers(0, 2, 60), rng.exponential(size=60)])
+    y = np.digitize(X[:, 2] + X[:, 1], (0.5, 1.5)).astype(float)
+    X = np.vstack([X, X[:20]])
+    y = np.append(y, y[:20])
+    model = bnn.GPRegressor().fit(X, y)
+    mean, std = model.predict(X, return_std=True, include_noise=True)
+    assert np.all(np.isfinite(mean))
+    assert np.all(std > 0.0)
+    assert np.mean(np.abs(mean - y) < 1.96 * std) > 0.85
+    moved = X + np.array([1.0, 0.0, 0.0])
+    np.testing.assert_allclose(model.predict(moved), mean)
+
+
+@pytest.mark.slow
+def test_outputs_have_processes_and_noise_of_their_own():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(40, 2))
+    clean = np.column_stack([np.sin(5.0 * X[:, 0]), 1000.0 * X[:, 1]])
+    y = clean + rng.standard_normal((40, 2)) * [0.1, 5.0]
+    model = bnn.GPRegressor().fit(X, y)
+    sizes = np.sqrt(np.einsum("...jj->...j", bnn.noise.covariance_at(model.noise_, X)))
+    np.testing.assert_allclose(np.mean(np.atleast_2d(sizes), axis=0), [0.1, 5.0], rtol=0.4)
+    assert np.mean((model.predict(X) - clean) ** 2, axis=0) == pytest.approx([0, 0], abs=9.0)
+
+
+@FEW
+def test_of_many_data_some_are_searched_and_all_are_conditioned_on(monkeypatch):
+    monkeypatch.setattr(mixture, "SEARCHED", 60)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 1))
+    y = np.sin(6.0 * X[:, 0]) + 0.1 * rng.standard_normal(400)
+    model = bnn.GPRegressor().fit(X, y)
+    assert len(model.X_) == 400
+    _, std = model.predict(np.linspace(0.1, 0.9, 5)[:, None], return_std=True)
+    assert np.all(std < 0.05)
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """Search 60 of 100 data; the numbers of the others."""
+    monkeypatch.setattr(mixture, "SEARCHED", 60)
+    return np.setdiff1d(np.arange(100), some_rows(100, 60, 0))
+
+
+@FEW
+def test_an_input_that_varies_in_few_of_many_data_has_its_effect(searched):
+    """An indicator with an effect of 3, of which the rows chosen at random have none."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(size=100), np.zeros(100)])
+    X[searched[:4], 1] = 1.0
+    y = np.sin(5.0 * X[:, 0]) + 3.0 * X[:, 1] + 0.05 * rng.standard_normal(100)
+    without, with_it = bnn.GPRegressor().fit(X, y).predict(np.array([[0.5, 0.0], [0.5, 1.0]]))
+    assert without == pytest.approx(np.sin(2.5), abs=0.1)
+    assert with_it - without == pytest.approx(3.0, abs=0.5)
+
+
+@pytest.mark.slow
+@FEW
+def test_an_output_that_varies_in_few_of_many_data_is_taken(searched):
+    X = np.random.default_rng(0).uniform(size=(100, 1))
+    y = np.zeros(100)
+    y[searched[:2]] = [1.0, 2.0]
+    mean = bnn.GPRegressor().fit(X, y).predict(X)
+    assert np.all(np.isfinite(mean))
+
+
+def test_all_that_varies_does_so_in_the_searches(searched):
+    """Up to ten rows more for each column; where nothing is rare, the rows chosen at random."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(size=100), np.full(100, 3.0)])
+    y = rng.uniform(size=(100, 1))
+    chosen = some_rows(100, 60, 0)
+    np.testing.assert_array_equal(mixture._searched_rows(X, y, 0), chosen)
+    X[searched[:12], 1] = np.arange(12) + 4.0
+    expected = np.union1d(chosen, searched[2:12])
+    np.testing.assert_array_equal(mixture._searched_rows(X, y, 0), expected)
+
+
+@pytest.mark.slow
+def test_components_that_count_by_some_data_count_by_all(monkeypatch):
+    """The evidence of ten times as many data would leave one of the components."""
+    monkeypatch.setattr(mixture, "SEARCHED", 40)
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(400, 2))
+    y = np.sin(6.0 * X[:, 0] * X[:, 1]) + 0.1 * rng.standard_normal((2, 400))
+    shares = bnn.GPRegressor().fit(X, y.T).posterior_.shares
+    counted = 1.0 / np.sum(shares**2, axis=0)
+    print(f"effective numbers of components {counted.round(1)}")
+    assert np.all(counted > 4.0)
+
+
+@FEW
+def test_rounding_errors_are_no_input():
+    """Noise by input and a column of rounding errors, somewhere else."""
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.uniform(size=100), 1.0 + 2e-16 * rng.integers(0, 3, 100)])
+    y = np.sin(5.0 * X[:, 0]) + 0.02 * np.exp(3.0 * X[:, 0]) * rng.standard_normal(100)
+    assert np.ptp(X[:, 1]) > 0.0
+    with pytest.warns(bnn.ConstantInputWarning, match="input 1 is constant"):
+        model = bnn.GPRegressor().fit(X, y)
+    moved = X + np.array([0.0, 0.5])
+    mean, std = model.predict(moved, return_std=True, include_noise=True)
+    here = model.predict(X, return_std=True, include_noise=True)
+    np.testing.assert_allclose([mean, std], here)
+    assert model.prior_.components[0].features == [0]
+    with pytest.raises(ValueError, match="output 0 is constant"):
+        fit_kernel_average(X, X[:, 1])
+
+
+def test_units_are_no_rounding_errors():
+    """Inputs of nanometres, and dates in seconds."""
+    x = np.linspace(0.0, 1.0, 12)
+    X = np.column_stack([1e-9 * x, 1.7e9 + x])
+    assert varying_inputs(X).tolist() == [0, 1]
+
+
+@FEW
+@pytest.mark.parametrize("noise", [None, "constant", "heteroscedastic"])
+def test_many_data_have_few_components(noise, monkeypatch):
+    """As many as fit into memory with all data, though the search has but some of these."""
+    monkeypatch.setattr(hyperparameters, "MEMORY", 3.0 * 30**2)
+    monkeypatch.setattr(by_evidence, "ROWS", 20)
+    X = np.random.default_rng(0).uniform(size=(30, 1))
+    y = np.sin(6.0 * X[:, 0])
+    for outputs, expected in ((y, 3), (np.column_stack([y, y**2, y**3]), 1)):
+        model = bnn.GPRegressor(noise=noise).fit(X, outputs)
+        assert len(model.prior_.components) == expected
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.ones((5, 2)), np.arange(5.0), "X: no input varies"),
+        (np.arange(5.0)[:, None], np.ones(5), "output 0 is constant"),
+        (np.ones((1, 1)), np.ones(1), "X has 1 rows: must be at least 2"),
+    ],
+)
+def test_tables_that_say_nothing_are_refused(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        fit_kernel_average(X, y)
+
+
+def test_too_many_rows_are_refused_with_an_alternative():
+    X = np.zeros((10_001, 1))
+    with pytest.raises(ValueError, match=r"10001 rows: must be at most 10000 .* AnchoredEnsemble"):
+        bnn.GPRegressor().fit(X, X[:, 0])
+
+
+@FEW
+def test_the_ensemble_in_function_space_takes_the_same_prior():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(12, 1))
+    y = np.sin(5.0 * X[:, 0])
+    model = bnn.FunctionAnchoredEnsemble(
+        n_members=2,
+        network=bnn.Architecture((6,), "silu"),
+        pretraining=bnn.Pretraining(2, 10, training=bnn.TrainingSettings(epochs=2)),
+        anchoring=bnn.FunctionAnchoring(n_points=4, tol=1e9),
+        random_state=0,
+    ).fit(X, y)
+    prior, noise = fit_kernel_average(X, y, tails=False)
+    np.testing.assert_array_equal(model.prior_.weights, prior.weights)
+    assert model.prior_.components[0].kernels == prior.components[0].kernels
+    kept = bnn.noise.checked_noise(noise, 1, 1)
+    expected = bnn.noise.covariance_at(kept, X)
+    np.testing.assert_array_equal(bnn.noise.covariance_at(model.noise_, X), expected)
+
+
+@FEW
+@pytest.mark.parametrize("noise", [None, "constant"])
+@pytest.mark.parametrize("width", [1e-2, 1e-3])
+def test_an_input_that_hardly_varied_does_not_take_the_mean_away(noise, width):
+    """Hundreds of its ranges away, means are a few deviations of y, and intervals hold f."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (40, 2)) * [1.0, width]
+    new = rng.uniform(-1.0, 1.0, (200, 2))
+
+    def function(points):
+        return np.sin(3.0 * points[:, 0]) + 0.5 * points[:, 1]
+
+    y = function(X) + 0.05 * rng.standard_normal(40)
+    mean, std = bnn.GPRegressor(noise=noise).fit(X, y).predict(new, return_std=True)
+    print(f"width {width}: largest mean {np.abs(mean).max() / y.std():.1f} deviations of y")
+    assert np.abs(mean).max() < 5.0 * y.std()
+    assert std.max() < 10.0 * y.std()
+    assert np.mean(np.abs(mean - function(new)) < 1.96 * std) > 0.9
+    far = np.array([[0.0, 1e6], [0.0, 1e9]])
+    np.testing.assert_allclose(*bnn.GPRegressor(noise=noise).fit(X, y).predict(far), rtol=1e-9)

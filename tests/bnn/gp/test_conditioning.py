@@ -1,0 +1,173 @@
+"""Gaussian conditioning against the objective that it minimises, and nearly without noise."""
+
+import warnings
+
+import mpmath
+import numpy as np
+import pytest
+
+import bnn
+from bnn import RBF, GaussianProcessPrior, GPRegressor, NuggetWarning
+from bnn.gp.conditioning import Conditioning, least_variance, resolved
+from bnn.gp.evidence import fit_prior
+
+
+def test_conditioning_minimises_the_printed_objective():
+    """The gradient of both quadratic terms vanishes at f*, and their Hessian is S⁻¹."""
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((10, 10))
+    noise = np.array([[0.3, 0.1], [0.1, 0.2]])
+    C = root @ root.T
+    g = rng.standard_normal((1, 5, 2))
+    targets = rng.standard_normal((1, 3, 2))
+    posterior = Conditioning.on_first_points(C[None], noise, 3)
+    best = posterior.apply(g, targets)[0]
+    misfit = np.zeros((5, 2))
+    misfit[:3] = (best[:3] - targets[0]) @ np.linalg.inv(noise)
+    gradient = misfit.T.ravel() + np.linalg.solve(C, (best - g[0]).T.ravel())
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-9)
+    picked = np.kron(np.eye(2), np.eye(3, 5))
+    hessian = np.linalg.inv(C) + picked.T @ np.kron(np.linalg.inv(noise), np.eye(3)) @ picked
+    np.testing.assert_allclose(posterior.covariance[0] @ hessian, np.eye(10), atol=1e-9)
+
+
+def simulated(n_data, n_inputs, seed):
+    """A smooth function without noise: data, new points, and its values there."""
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(-1, 1, (n_data + 200, n_inputs))
+    slopes = rng.standard_normal((2, n_inputs))
+    f = np.sin(points @ slopes[0]) + 0.3 * (points @ slopes[1]) ** 2
+    return points[:n_data], f[:n_data], points[n_data:], f[n_data:]
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-9, 1e-6, 1e-4])
+@pytest.mark.parametrize(("n_data", "n_inputs"), [(12, 1), (30, 1), (40, 2), (120, 3), (60, 6)])
+@pytest.mark.parametrize("estimate", ["average", "maximum"])
+def test_data_without_noise(n_data, n_inputs, noise, estimate):
+    """All settings of the prior can be factorised; what is added to the noise is said."""
+    X, y, new, truth = simulated(n_data, n_inputs, n_data)
+    given = noise * np.ptp(y)
+    prior = fit_prior(X, y, given, estimate=estimate, restarts=2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = GPRegressor(prior, noise=given).fit(X, y)
+    nugget = model.nugget_[0]
+    assert [each.category for each in caught] == [NuggetWarning] * int(nugget > 0.0)
+    components = prior.components if estimate == "average" else [prior]
+    largest = max(each.variances(X).max() for each in components)
+    unresolved = float(np.sqrt(least_variance(n_data, largest)))
+    assert nugget == 0.0 or nugget == pytest.approx(unresolved)
+    assert nugget < 1e-3 * np.ptp(y)
+    mean, std = model.predict(new, return_std=True)
+    assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 10.0 * max(unresolved, given)
+    print(nugget / np.ptp(y), np.sqrt(np.mean((mean - truth) ** 2)) / np.ptp(y))
+    assert np.all(np.isfinite(std))
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-6])
+def test_noise_is_as_given_where_the_data_can_be_factorised(noise):
+    """White data: no nugget, the exact mean, and densities of the data that are numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (30, 3))
+    y = rng.standard_normal(30)
+    given = noise * np.ptp(y)
+    model = GPRegressor(fit_prior(X, y, given, restarts=2), noise=given).fit(X, y)
+    assert model.nugget_ == 0.0
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-9)
+    kernel = RBF(2.0, 0.5)
+    model = GPRegressor(GaussianProcessPrior(0.0, kernel), noise=given).fit(X, y)
+    assert model.nugget_ == 0.0
+    assert np.isfinite(model.elppd(X, y))
+    assert model.elppd(X, y) > 0.0
+    K = mpmath.matrix(kernel(X).tolist()) + mpmath.eye(30) * mpmath.mpf(given) ** 2
+    new = rng.uniform(-1, 1, (5, 3))
+    exact = mpmath.matrix(kernel(new, X).tolist()) * K**-1 * mpmath.matrix(y.tolist())
+    np.testing.assert_allclose(model.predict(new), [float(m) for m in exact], atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::bnn.NuggetWarning")
+@pytest.mark.parametrize("noise", [0.0, 1e-6])
+@pytest.mark.parametrize("seed", [2, 8, 11])
+def test_repeated_rows_that_disagree(noise, seed):
+    """Data that no function without noise has leave numbers, whatever they are worth."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (12, 1))
+    y = np.sin(3.0 * X[:, 0]) if seed % 2 == 0 else rng.standard_normal(12)
+    X = np.vstack([X, X[:2]])
+    y = np.append(y, y[:2] + 0.5)
+    prior = fit_prior(X, y, noise, restarts=2)
+    model = GPRegressor(prior, noise=noise).fit(X, y)
+    assert np.all(np.isfinite(model.predict(X, return_std=True)))
+
+
+@pytest.mark.coverage
+@pytest.mark.filterwarnings("ignore::bnn.NuggetWarning")
+@pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-6, 1e-4])
+@pytest.mark.parametrize("kind", ["smooth", "white"])
+def test_how_many_sets_need_a_nugget(kind, noise):
+    """Of 24 sets with 10 to 120 data of one to three inputs."""
+    needed = 0
+    for seed in range(24):
+        n_data = (10, 20, 40, 120)[seed // 3 % 4]
+        X, y, *_ = simulated(n_data, 1 + seed % 3, seed)
+        if kind == "white":
+            y = np.random.default_rng(seed).standard_normal(n_data)
+        given = noise * np.ptp(y)
+        prior = fit_prior(X, y, given, restarts=2)
+        needed += GPRegressor(prior, noise=given).fit(X, y).nugget_[0] > 0.0
+    print(f"{kind}, noise {noise:g} of the range: {needed} of 24 sets with a nugget")
+    assert needed <= (16 if kind == "smooth" else 2)
+
+
+def test_the_posterior_with_a_nugget_in_fifty_digits():
+    """Mean and standard deviation, of equidistant data with a kernel of deficient rank."""
+    X = np.linspace(-1.0, 1.0, 14)[:, None]
+    y = np.sin(3.0 * X[:, 0])
+    new = np.linspace(-1.1, 1.1, 9)[:, None]
+    kernel = RBF(2.0, 1.0)
+    with pytest.warns(NuggetWarning, match="output 0 are taken with a nugget of 1.58e-07"):
+        model = GPRegressor(GaussianProcessPrior(0.0, kernel), noise=0.0).fit(X, y)
+    assert model.nugget_**2 == pytest.approx(2.0 * 4 * 14 * np.finfo(float).eps)
+    mpmath.mp.dps = 50
+
+    def exact(A, B):
+        squares = [[(mpmath.mpf(a) - mpmath.mpf(b)) ** 2 for b in B[:, 0]] for a in A[:, 0]]
+        return mpmath.matrix([[2 * mpmath.exp(-s / 2) for s in row] for row in squares])
+
+    data = exact(X, X) + mpmath.eye(14) * mpmath.mpf(model.nugget_[0]) ** 2
+    cross = exact(new, X)
+    inverse = data**-1
+    mean = cross * inverse * mpmath.matrix(y.tolist())
+    spread = exact(new, new) - cross * inverse * cross.T
+    found, std = model.predict(new, return_std=True)
+    deviations = np.sqrt([float(spread[i, i]) for i in range(9)])
+    np.testing.assert_allclose(found, [float(m) for m in mean], atol=1e-6)
+    np.testing.assert_allclose(std, deviations, atol=1e-6)
+
+
+def test_a_nugget_where_the_noise_is_too_small():
+    """For each output and datum alone, or for all outputs if they are correlated."""
+    prior = GaussianProcessPrior(0.0, [RBF(1.0), RBF(1e6)], 2)
+    X = np.linspace(0.0, 1.0, 10)[:, None]
+    least = 40.0 * np.finfo(float).eps * np.array([1.0, 1e6])
+    enough = np.diag([1e-4, 1.0])
+    np.testing.assert_array_equal(resolved(enough, [prior], X), enough)
+    small = np.diag([1e-18, 1.0])
+    np.testing.assert_allclose(resolved(small, [prior], X), small + np.diag([least[0], 0.0]))
+    both = np.stack([enough] + [small] * 9)
+    added = resolved(both, [prior], X) - both
+    np.testing.assert_array_equal(added[0], 0.0)
+    np.testing.assert_allclose(added[1:], np.tile(np.diag([least[0], 0.0]), (9, 1, 1)))
+    alike = np.array([[1.0, 1.0 - 1e-14], [1.0 - 1e-14, 1.0]])
+    np.testing.assert_allclose(resolved(alike, [prior], X), alike + np.diag(least))
+
+
+def test_zero_is_the_rounding_of_the_outputs():
+    """The noise of the estimator is that of numbers with sixteen digits."""
+    X, y, *_ = simulated(12, 1, 0)
+    prior = GaussianProcessPrior(0.0, RBF(1.0, 0.5), 2)
+    model = GPRegressor(prior, noise=[0.0, 0.1]).fit(X, np.column_stack([y, y]))
+    expected = [np.finfo(float).eps * np.abs(y).max(), 0.1]
+    np.testing.assert_allclose(np.sqrt(np.diag(model.noise_)), expected)
+    with pytest.raises(ValueError, match=r"noise = 0\.0: standard deviations must be > 0"):
+        bnn.VanillaEnsemble(noise=0.0).fit(X, y)

@@ -1,0 +1,195 @@
+"""Kernels against closed forms, and their refusals."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as sk
+
+import bnn
+from bnn import RBF, Linear, Matern12, Matern32, Matern52, Periodic, RationalQuadratic
+from bnn.gp.gradients import kernel_gradient
+from bnn.gp.kernels import Multiple
+from tests.bnn.calls import CALLS, DERIVED, OWN, VALUES, X, Y
+
+X1 = np.linspace(-1.0, 1.0, 9)[:, None]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (RBF(0.7, (0.5, 2.0)), sk.RBF((0.5, 2.0))),
+        (Matern12(0.7, (0.5, 2.0)), sk.Matern((0.5, 2.0), nu=0.5)),
+        (Matern32(0.7, (0.5, 2.0)), sk.Matern((0.5, 2.0), nu=1.5)),
+        (Matern52(0.7, (0.5, 2.0)), sk.Matern((0.5, 2.0), nu=2.5)),
+        (RationalQuadratic(0.7, 0.5, alpha=1.5), sk.RationalQuadratic(0.5, 1.5)),
+        (Periodic(0.7, 0.5, period=0.8), sk.ExpSineSquared(0.5, 0.8)),
+        (Linear(0.7, offset=0.7 * 0.3**2), sk.DotProduct(0.3)),
+    ],
+)
+def test_kernels_are_those_of_scikit_learn(ours, theirs):
+    """A periodic one has one input, since ours is a product over the inputs."""
+    n_inputs = 1 if isinstance(ours, Periodic) else 2
+    A, B = np.random.default_rng(0).normal(size=(2, 6, n_inputs))
+    np.testing.assert_allclose(ours(A, B), 0.7 * theirs(A, B), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        RBF(2.0, (0.5, 1.0)),
+        Periodic(0.3),
+        Linear((0.5, 2.0), 0.1, (1.0, -1.0)),
+        Linear((0.5, 2.0), 0.1, (1.0, -1.0), (0.5, 1.5)),
+        Linear(2.0),
+        Multiple(lambda X: X**2, 1, 3.0),
+        2.0 * RBF() + sk.ConstantKernel(0.5) * Linear(),
+    ],
+)
+def test_the_diagonal_is_that_of_the_matrix(kernel):
+    X = np.random.default_rng(0).normal(size=(7, 2))
+    np.testing.assert_allclose(kernel.diag(X), np.diag(kernel(X, X)), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: RBF(-1.0), "variance = -1.0: must be one number > 0"),
+        (lambda: Matern32(1.0, 0.0), "lengthscale = 0.0: must be > 0"),
+        (lambda: Matern32(1.0, 1e-300), "lengthscale = 1e-300: must be at least 1e-100"),
+        (lambda: Periodic(period=1e-300), "period = 1e-300: must be at least 1e-100"),
+        (lambda: RBF(1.0, (1.0, 1.0))(X1, X1), "lengthscale has 2 entries: must be one, or 1"),
+        (lambda: RBF(np.ones(3)), "variance = .*: must be one number > 0"),
+        (lambda: RationalQuadratic(alpha=-1.0), "alpha = -1.0: must be one number > 0"),
+        (lambda: Periodic(period=0.0), "period = 0.0: must be one number > 0"),
+        (lambda: "a" * RBF(), "factor = 'a': must be numbers"),
+        (lambda: np.ones(2) * RBF(), r"factor = \[1. 1.\]: must be one number > 0"),
+        (lambda: Linear(-1.0), r"variance = -1.0, offset = 0.0: must be >= 0, not all 0"),
+        (lambda: Linear((0.0, 0.0)), "not all 0"),
+        (lambda: Linear((1.0, 1.0))(np.eye(3)), "variance has 2 entries: must be one, or 3"),
+        (lambda: Linear(origin=np.nan), "origin = nan: must be finite"),
+        (lambda: Linear(reach=0.0), "reach = 0.0: must be > 0"),
+        (lambda: Linear(reach=(1.0, 2.0))(X1, X1), "reach has 2 entries: must be one, or 1"),
+        (lambda: Linear(origin=(1.0, 2.0))(X1, X1), "origin has 2 entries: must be one, or 1"),
+    ],
+)
+def test_parameters_of_kernels_are_checked(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+PUBLIC = {
+    name: kind
+    for name in bnn.__all__
+    if inspect.isclass(kind := getattr(bnn, name))
+    and issubclass(kind, bnn.Kernel)
+    and name not in DERIVED
+}
+
+
+class Cubic(bnn.Stationary):
+    """Matérn ν = 7/2, which has a cube of the distance."""
+
+    def _correlation(self, r):
+        s = np.sqrt(7.0) * r
+        return (1.0 + s + 0.4 * s**2 + s**3 / 15.0) * np.exp(-s)
+
+
+STATIONARY = [kind for kind in PUBLIC.values() if issubclass(kind, bnn.Stationary)]
+
+
+@pytest.mark.parametrize("kind", [*STATIONARY, Cubic, DERIVED["Stationary"]])
+def test_points_that_are_as_far_apart_as_can_be(kind):
+    """The shortest length scale and the largest inputs: a kernel and a gradient of numbers."""
+    kernel = kind(2.0, 1e-100)
+    X = np.array([[0.0], [1.0], [1e99]])
+    np.testing.assert_allclose(kernel(X)[:, 2][2:], 2.0)
+    assert np.all(np.isfinite(kernel(X)))
+    if kind in STATIONARY:
+        values, slopes = kernel_gradient(kernel, X[:, None], X[None])
+        np.testing.assert_allclose(values, kernel(X))
+        assert np.all(np.isfinite(slopes))
+
+
+def test_parameters_of_public_kernels_have_values_of_their_own():
+    """A default would be all that is called with wrong numbers, overwritten and saved."""
+    for name, kind in PUBLIC.items():
+        given = VALUES.keys() | OWN.get(name, {}).keys()
+        assert inspect.signature(kind).parameters.keys() <= given, name
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_kernel_is_a_covariance_with_a_diagonal_and_a_gradient_and_is_saved(
+    name, tmp_path
+):
+    """Of every kernel that is exported, by the parameters of `calls`; a gradient may be unknown."""
+    kernel = CALLS[name].make()
+    matrix = kernel(X)
+    np.testing.assert_array_equal(matrix, kernel(X, X))
+    np.testing.assert_allclose(matrix, matrix.T, rtol=1e-13)
+    np.testing.assert_allclose(kernel.diag(X), np.diag(matrix), rtol=1e-13)
+    assert np.linalg.eigvalsh(matrix).min() > -1e-12 * matrix.max()
+    np.testing.assert_allclose((2.0 * kernel)(X), 2.0 * matrix, rtol=1e-13)
+    near = X[:1] + 0.1
+    unknown = ""
+    try:
+        values, slopes = kernel_gradient(kernel, near, X)
+    except ValueError as error:
+        unknown = str(error)
+    if unknown:
+        assert unknown == f"the gradient of the kernel {name} is not known"
+    else:
+        np.testing.assert_allclose(values, kernel(near, X)[0], rtol=1e-13)
+        for i, step in enumerate(1e-5 * np.eye(2)):
+            difference = (kernel(near + step, X) - kernel(near - step, X))[0] / 2e-5
+            np.testing.assert_allclose(slopes[:, i], difference, atol=1e-8)
+    prior = bnn.GaussianProcessPrior(0.0, kernel)
+    model = bnn.GPRegressor(prior, noise=0.1).fit(X, Y[:, 0])
+    model.save(tmp_path / "model.bnn")
+    again = bnn.load(tmp_path / "model.bnn")
+    assert again.prior.kernels == [kernel]
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("factor", [2, 0.5, np.float64(3.0)])
+def test_a_number_times_a_kernel_scales_its_variance(factor):
+    """From either side; slopes and offset of a linear kernel; the result is a kernel of ours."""
+    X = np.array([[0.0, 0.3], [1.0, -0.2], [0.5, 2.0]])
+    for kernel in (
+        Matern32(0.7, (0.5, 2.0)),
+        Periodic(1.5, 0.4, 3.0),
+        Linear((1.0, 2.0), 0.3, 0.1),
+    ):
+        for scaled in (factor * kernel, kernel * factor):
+            assert type(scaled) is type(kernel)
+            np.testing.assert_allclose(scaled(X, X), factor * kernel(X, X), rtol=1e-14)
+    total = factor * (RBF() + Linear())
+    np.testing.assert_allclose(total(X), factor * (RBF()(X) + Linear()(X)))
+
+
+def test_kernels_mix_with_those_of_scikit_learn():
+    """Sums and products from either side, and as one kernel of a Gaussian process regressor."""
+    ours = RBF(0.5, 0.3)
+    theirs = sk.RationalQuadratic(0.4, 2.0)
+    expected = ours(X1, X1) * theirs(X1) + Linear(2.0)(X1, X1)
+    for kernel in (ours * theirs + Linear(2.0), Linear(2.0) + theirs * ours):
+        np.testing.assert_allclose(kernel(X1), expected)
+        np.testing.assert_allclose(kernel.diag(X1), np.diag(expected))
+    regressor = GaussianProcessRegressor(theirs + ours).fit(X1, np.sin(3.0 * X1[:, 0]))
+    assert regressor.kernel_.k2 == ours
+    assert regressor.kernel_.k1 != theirs
+    assert (ours + theirs).is_stationary()
+    assert not Linear().is_stationary()
+
+
+def test_linear_functions_are_constant_beyond_their_reach():
+    """Those of points at the edge, and those without an end within it."""
+    ending = Linear((0.5, 2.0), 0.1, (1.0, -1.0), (0.5, 3.0))
+    free = Linear((0.5, 2.0), 0.1, (1.0, -1.0))
+    inside = np.array([[1.4, 1.0], [0.6, -3.9]])
+    np.testing.assert_array_equal(ending(inside), free(inside))
+    far = np.array([[1e9, 1.0], [0.6, -1e9]])
+    edge = np.array([[1.5, 1.0], [0.6, -4.0]])
+    np.testing.assert_allclose(ending(far, inside), free(edge, inside), rtol=1e-14)
+    np.testing.assert_allclose(ending.diag(far), free.diag(edge), rtol=1e-14)

@@ -1,0 +1,134 @@
+"""Mixtures of Gaussian processes against sums written out, and coverage of what they average."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal, norm
+
+from bnn import RBF, GaussianProcessPrior, GPRegressor, LinearMean, MixturePrior
+from bnn.gp.mixture import allocate_components
+
+RNG = np.random.default_rng(0)
+X = np.sort(RNG.uniform(-1, 1, (8, 1)), axis=0)
+X_NEW = np.linspace(-1.2, 1.2, 7)[:, None]
+Y = np.column_stack([np.sin(3 * X[:, 0]), X[:, 0] ** 2]) + 0.1 * RNG.standard_normal((8, 2))
+MEAN = LinearMean([[0.3], [0.0]], [0.0, 0.2])
+SCALES = np.geomspace(0.2, 5.0, 40)
+WEIGHTS = np.column_stack([norm.pdf(np.log(SCALES), c) for c in (0.0, 0.5)])
+MIXTURE = MixturePrior(
+    [GaussianProcessPrior(MEAN, RBF(0.7, L), 2) for L in SCALES], WEIGHTS / WEIGHTS.sum(axis=0)
+)
+
+
+def conditioned(kernels, noise):
+    """Posterior mean and covariance of f(X_NEW), by outputs, and log evidence of one process."""
+    process = GaussianProcessPrior(MEAN, list(kernels), 2)
+    model = GPRegressor(process, noise=noise).fit(X, Y)
+    mean, covariance = model.joint_moments(X_NEW)
+    return mean.T.ravel(), covariance, model.log_evidence()
+
+
+def mixed(weights, means, covariances):
+    """Moments of a mixture, written out."""
+    mean = weights @ means
+    second = np.einsum("s,sij->ij", weights, covariances + means[:, :, None] * means[:, None, :])
+    return mean, second - np.outer(mean, mean)
+
+
+def test_quadrature_over_a_length_scale():
+    """Two outputs with 40 length scales each: sums over the outputs' own weights, to 1e-10."""
+    noise = np.diag([0.01, 0.04])
+    posterior = GPRegressor(MIXTURE, noise=noise).fit(X, Y)
+    found, covariance = posterior.joint_moments(X_NEW)
+    _, std = posterior.predict(X_NEW, return_std=True)
+    y_new = np.cos(X_NEW[:, [0, 0]])
+    density = 0.0
+    evidence = 0.0
+    for j, variance in enumerate([0.01, 0.04]):
+        means = []
+        covariances = []
+        logs = []
+        for L in SCALES:
+            mean, full, _ = conditioned([RBF(0.7, L)] * 2, noise)
+            means.append(mean.reshape(2, -1)[j])
+            covariances.append(full.reshape(2, 7, 2, 7)[j, :, j])
+            data = RBF(0.7, L)(X, X) + variance * np.eye(8)
+            logs.append(multivariate_normal.logpdf((Y - MEAN(X))[:, j], cov=data))
+        means = np.array(means)
+        covariances = np.array(covariances)
+        logs += np.log(MIXTURE.weights[:, j])
+        weights = np.exp(logs - logsumexp(logs))
+        mean, own = mixed(weights, means, covariances)
+        np.testing.assert_allclose(found[:, j], mean, atol=1e-10)
+        np.testing.assert_allclose(covariance.reshape(2, 7, 2, 7)[j, :, j], own, atol=1e-10)
+        np.testing.assert_allclose(std[:, j] ** 2, np.diag(own), atol=1e-10)
+        spreads = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2) + variance)
+        density += np.log(weights @ norm.pdf(y_new[:, j], means, spreads)).sum()
+        evidence += logsumexp(logs)
+    np.testing.assert_array_equal(covariance.reshape(2, 7, 2, 7)[0, :, 1], 0.0)
+    assert posterior.log_evidence() == pytest.approx(evidence, rel=1e-10)
+    assert posterior.elppd(X_NEW, y_new) == pytest.approx(density, rel=1e-10)
+
+
+def test_correlated_noise_couples_the_components():
+    """All 9 pairs of three kernels by brute force: 32 pairs stand for them, near enough."""
+    noise = np.array([[0.09, 0.07], [0.07, 0.09]])
+    kernels = [RBF(0.7, L) for L in (0.3, 0.8, 2.0)]
+    prior = MixturePrior([GaussianProcessPrior(MEAN, k, 2) for k in kernels], [0.5, 0.3, 0.2])
+    posterior = GPRegressor(prior, noise=noise).fit(X, Y)
+    cases = [conditioned(pair, noise) for pair in product(kernels, repeat=2)]
+    means, covariances, logs = (np.array(values) for values in zip(*cases, strict=True))
+    logs = logs + np.log(np.outer([0.5, 0.3, 0.2], [0.5, 0.3, 0.2]).ravel())
+    mean, covariance = mixed(np.exp(logs - logsumexp(logs)), means, covariances)
+    found, spread = posterior.joint_moments(X_NEW)
+    deviations = np.sqrt(np.diag(covariance))
+    assert np.all(np.abs(found.T.ravel() - mean) < 0.05 * deviations)
+    scale = np.outer(deviations, deviations)
+    assert np.all(np.abs(spread - covariance) < 0.05 * scale)
+    assert posterior.log_evidence() == pytest.approx(logsumexp(logs), abs=0.1)
+    draws = posterior.sample(X_NEW, 4000, 0).transpose(0, 2, 1).reshape(4000, -1)
+    assert np.all(np.abs(np.cov(draws.T) - covariance) < 0.15 * scale)
+
+
+def test_draws_have_the_moments_of_the_mixture():
+    """Of the prior and of the posterior, within five standard errors of a Gaussian's."""
+    second = np.einsum("sj,sik->jik", MIXTURE.weights, [RBF(0.7, L)(X_NEW, X_NEW) for L in SCALES])
+    prior = MIXTURE.sample(X_NEW, 2000, 0)
+    posterior = GPRegressor(MIXTURE, noise=[0.1, 0.2]).fit(X, Y)
+    mean, covariance = posterior.joint_moments(X_NEW)
+    of_posterior = covariance.reshape(2, 7, 2, 7)[[0, 1], :, [0, 1]]
+    drawn = posterior.sample(X_NEW, 2000, 0)
+    for draws, centre, expected in ((prior, MEAN(X_NEW), second), (drawn, mean, of_posterior)):
+        for j in range(2):
+            deviations = np.sqrt(np.diag(expected[j]))
+            error = (draws[:, :, j].mean(axis=0) - centre[:, j]) / deviations
+            assert np.abs(error).max() < 5 / np.sqrt(2000)
+            error = (np.cov(draws[:, :, j].T) - expected[j]) / np.outer(deviations, deviations)
+            assert np.abs(error).max() < 7 * np.sqrt(2 / 2000)
+
+
+def test_shares_are_rounded_up_or_down():
+    """Of ten draws, 4.4 are three or four or five; the outputs are shared out independently."""
+    shares = np.array([[0.44, 0.0], [0.0, 0.3], [0.56, 0.7]])
+    numbers = allocate_components(shares, 10, 0)
+    for j in range(2):
+        counts = np.bincount(numbers[:, j], minlength=3)
+        assert np.all(np.abs(counts - 10 * shares[:, j]) < 1)
+    assert len(np.unique(allocate_components(np.full((4, 2), 0.25), 400, 0), axis=0)) == 16
+
+
+@pytest.mark.parametrize(
+    ("weights", "changes", "message"),
+    [
+        ([1.0], {}, r"weights have shape \(1,\): must be \(2,\) or \(2, 2\)"),
+        ([0.6, 0.6], {}, "weights sum to 1.2"),
+        ([1.5, -0.5], {}, "must be >= 0 and sum to 1"),
+        ([0.5, 0.5], {"bounds": (0.0, None)}, "components: must not differ in bounds"),
+    ],
+)
+def test_unfit_mixtures_are_refused(weights, changes, message):
+    components = [GaussianProcessPrior(n_outputs=2), GaussianProcessPrior(n_outputs=2, **changes)]
+    with pytest.raises(ValueError, match=message):
+        MixturePrior(components, weights)

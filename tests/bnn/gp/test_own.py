@@ -1,0 +1,156 @@
+"""Kernels and priors of one's own: the page about them runs, and what it says of them holds."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import kernels as sk
+
+import bnn
+from tests.bnn.calls import OwnKernel, OwnPrior, OwnStationary
+from tests.bnn.small import small
+
+ROOT = Path(bnn.__file__).parents[1]
+PAGE = (ROOT / "docs" / "own_kernel_and_prior.md").read_text(encoding="utf-8")
+CODES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+RNG = np.random.default_rng(0)
+X = RNG.uniform(0.5, 1.5, (12, 1))
+Y = 2.0 * X[:, 0] + 0.1 * RNG.standard_normal(12)
+PROCESS = bnn.GaussianProcessPrior(0.0, OwnKernel())
+BRIEF = pytest.mark.filterwarnings("ignore::UserWarning")  # so brief a training does not arrive
+
+
+def test_the_page_prints_what_stands_there_and_its_prior_agrees_with_the_data(capsys):
+    names = {}
+    exec(compile(CODES[0], "docs/own_kernel_and_prior.md", "exec"), names)
+    (printed,) = re.findall(r"```\n(own: .*?)```", PAGE, re.DOTALL)
+    assert capsys.readouterr().out == printed
+    exec(compile(CODES[1], "docs/own_kernel_and_prior.md", "exec"), names)
+    assert names["p_value"] > 0.05
+    prior = names["prior"]
+    there = prior.sample(np.array([[2.0], [3.0]]), 30, 0)
+    elsewhere = prior.sample(np.array([[5.0], [3.0], [2.0]]), 30, 0)
+    np.testing.assert_array_equal(elsewhere[:, [2, 1]], there)
+
+
+@pytest.mark.slow
+def test_the_networks_of_the_page_know_the_truth(capsys):
+    names = {}
+    for code in CODES:
+        exec(compile(code, "docs/own_kernel_and_prior.md", "exec"), names)
+    assert "networks: " in capsys.readouterr().out
+    truth = 1.0 + 0.8 / 1.5**2
+    assert abs(names["mean"][0] - truth) < 2.0 * names["std"][0] < 0.2
+
+
+def test_a_posterior_with_an_own_kernel_is_that_of_its_closed_form():
+    """Lines through the origin: Bayesian regression of one slope of variance one."""
+    model = bnn.GPRegressor(PROCESS, noise=0.1).fit(X, Y)
+    precision = 1.0 + X[:, 0] @ X[:, 0] / 0.01
+    slope = X[:, 0] @ Y / 0.01 / precision
+    mean, std = model.predict([[3.0]], return_std=True)
+    np.testing.assert_allclose(mean, 3.0 * slope, rtol=1e-8)
+    np.testing.assert_allclose(std, 3.0 / np.sqrt(precision), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [OwnKernel(), OwnStationary(2.0, 0.5), bnn.Linear((1.0,), 2.0)])
+def test_a_number_times_a_kernel_multiplies_all_of_it(kernel):
+    for product in (3.0 * kernel, kernel * np.float64(3.0)):
+        np.testing.assert_allclose(product(X), 3.0 * kernel(X))
+        np.testing.assert_allclose(product.diag(X), 3.0 * kernel.diag(X))
+    with pytest.raises(ValueError, match="factor = -1: must be one number > 0"):
+        _ = -1 * kernel
+
+
+def test_sums_and_products_with_other_kernels_are_kernels():
+    kernel = OwnKernel() * bnn.RBF(1.0, 0.5) + sk.WhiteKernel(0.1) + OwnStationary()
+    expected = np.outer(X, X) * bnn.RBF(1.0, 0.5)(X) + OwnStationary()(X) + 0.1 * np.eye(12)
+    np.testing.assert_allclose(kernel(X), expected)
+    assert OwnStationary(2.0, 0.5) == OwnStationary(2.0, 0.5) != OwnStationary(2.0, 0.6)
+
+
+def test_what_is_not_implemented_is_named():
+    with pytest.raises(TypeError, match="_evaluate"):
+        type("Half", (bnn.Kernel,), {"diag": OwnKernel.diag})()
+    with pytest.raises(TypeError, match="diag"):
+        type("Half", (bnn.Kernel,), {"_evaluate": OwnKernel._evaluate})()
+    with pytest.raises(NotImplementedError, match=r"Half needs a method _correlation\(r\)"):
+        type("Half", (bnn.Stationary,), {})()(X)
+    with pytest.raises(TypeError, match="_draw"):
+        type("Half", (bnn.FunctionPrior,), {})()
+
+
+def lines_with(**methods):
+    """A prior whose kernel is that of lines through the origin, but for some methods."""
+    return bnn.GaussianProcessPrior(0.0, type("Lines", (OwnKernel,), methods)())
+
+
+@pytest.mark.parametrize(
+    ("methods", "message"),
+    [
+        ({"_evaluate": lambda *own: own[1][:, 0]}, r"Lines returned shape \(\d+,\) for k\(A, B\)"),
+        ({"_evaluate": lambda *_: None}, r"Lines returned shape \(\) for k\(A, B\)"),
+        ({"_evaluate": lambda _, A, B: A @ (B**2).T}, r"diag\(X\) is not that of k\(X, X\)"),
+        ({"_evaluate": lambda _, A, B: np.tril(A @ B.T)}, r"k\(X, X\) is not symmetric"),
+        ({"diag": lambda _, X: X**2}, r"output 0: diag\(X\) has shape \(5, 1\): must be \(5,\)"),
+        ({"diag": lambda _, X: 0.1 * X[:, 0] ** 2}, r"diag\(X\) is not that of k\(X, X\)"),
+    ],
+)
+def test_a_kernel_that_contradicts_itself_is_named(methods, message):
+    prior = lines_with(**methods)
+    with pytest.raises(ValueError, match=message):
+        bnn.GPRegressor(prior, noise=0.1).fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        prior.sample(X, 2, 0)
+
+
+def test_where_the_covariance_has_no_root_the_kernel_is_named_beside_the_noise():
+    box = {
+        "_evaluate": lambda _, A, B: 1.0 * (abs(A - B.T) < 0.3),
+        "diag": lambda _, X: X[:, 0] ** 0,
+    }
+    with pytest.raises(ValueError, match="kernel of one's own has negative eigenvalues"):
+        bnn.GPRegressor(lines_with(**box), noise=0.01).fit(X, Y)
+    with pytest.raises(ValueError, match="the covariance has eigenvalue -"):
+        lines_with(**box).sample(X, 2, 0)
+
+
+@BRIEF
+@pytest.mark.parametrize("prior", [OwnPrior(), PROCESS])
+def test_an_ensemble_with_an_own_prior_is_saved_written_as_c_and_differentiated(prior, tmp_path):
+    """But a file does not hold the prior, to train it again."""
+    model = small(bnn.AnchoredEnsemble, prior).fit(X, Y)
+    model.save(tmp_path / "model.npz")
+    loaded = bnn.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    bnn.export.to_c(model, tmp_path / "model.c")
+    assert model.predict_gradient(X)[0].shape == (12, 1)
+    with pytest.raises(ValueError, match=f"a {type(prior).__name__} is not stored"):
+        loaded.pretrain(X)
+
+
+@BRIEF
+def test_a_loaded_ensemble_learns_from_further_data_once_its_prior_is_set_again(tmp_path):
+    model = small(bnn.FunctionAnchoredEnsemble, OwnPrior(), noise=0.1).fit(X[:8], Y[:8])
+    model.save(tmp_path / "model.npz")
+    loaded = bnn.load(tmp_path / "model.npz").set_params(prior=PROCESS)
+    with pytest.raises(ValueError, match="prior: a OwnPrior is not stored"):
+        loaded.fit(X, Y, keep_prior=True)
+    loaded.set_params(prior=OwnPrior()).fit(X, Y, keep_prior=True)
+    expected = model.fit(X, Y, keep_prior=True).predict(X)
+    np.testing.assert_allclose(loaded.predict(X), expected, rtol=1e-6)
+
+
+def test_an_exact_posterior_predicts_and_refuses_what_needs_kernels_that_are_known(tmp_path):
+    model = bnn.GPRegressor(PROCESS, noise=0.1).fit(X, Y)
+    assert len(bnn.select_runs(model, X, 2)[0]) == 2
+    assert "noise" in model.summary()
+    with pytest.raises(TypeError, match="OwnKernel cannot be stored"):
+        model.save(tmp_path / "model.npz")
+    with pytest.raises(ValueError, match="gradient of the kernel OwnKernel is not known"):
+        model.predict_gradient(X)
+    with pytest.raises(ValueError, match=r"the kernel .* of the prior: must be one of RBF"):
+        bnn.export.to_c(model, tmp_path / "model.c")
+    with pytest.raises(ValueError, match="must be a GaussianProcessPrior or a mixture"):
+        bnn.GPRegressor(OwnPrior(), noise=0.1).fit(X, Y)

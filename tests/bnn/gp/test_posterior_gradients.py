@@ -1,0 +1,127 @@
+"""Gradients of means and standard deviations by central differences of `predict`."""
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import kernels as sk
+
+import bnn
+from bnn.gp.gradients import kernel_gradient
+from tests.bnn.small import small
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (12, 2))
+Y = np.column_stack([np.sin(3.0 * X[:, 0]), 1000.0 + X[:, 1] * X[:, 0]])
+NEW = RNG.uniform([-1.5, 150.0], [1.5, 450.0], (7, 2))
+STEP = np.array([1e-4, 1e-2])
+L = (0.8, 90.0)
+KERNELS = {
+    "RBF": bnn.RBF(1.5, L),
+    "Matern12": bnn.Matern12(1.5, L),
+    "Matern32": bnn.Matern32(1.5, L),
+    "Matern52": bnn.Matern52(1.5, L),
+    "RationalQuadratic": bnn.RationalQuadratic(1.5, L, 0.7),
+    "Periodic": bnn.Periodic(1.5, 0.9, 300.0),
+    "sum": bnn.RBF(1.5, L) + bnn.Linear((1.0, 0.01), 2.0, (0.1, 300.0)),
+    "ending": bnn.RBF(1.5, L) + bnn.Linear((1.0, 0.01), 2.0, (0.1, 300.0), (0.5, 70.0)),
+    "product": bnn.RBF(1.5, L) * bnn.Linear((1.0, 1e-4), 1.0, (0.0, 300.0)),
+    "constant": sk.ConstantKernel(2.0) * bnn.Matern52(1.0, L) + sk.WhiteKernel(0.1),
+}
+BY_INPUT = bnn.HeteroscedasticNoise(
+    np.array([[-2.0, 1.0], [0.3, 0.1], [0.001, 0.004], [0.2, -0.1]]), squares=(0,)
+)
+FULL = np.array([[0.04, 0.3], [0.3, 25.0]])
+WITHIN = bnn.HeteroscedasticNoise(BY_INPUT.coefficients, None, (0,), ([-0.6, 260.0], [0.5, 330.0]))
+CORRELATED = bnn.HeteroscedasticNoise(BY_INPUT.coefficients, [[1.0, 0.5], [0.5, 1.0]], (0,))
+MEAN = bnn.LinearMean([[0.5, 0.01], [100.0, 0.0]], [0.0, 1000.0])
+
+
+def differences(model, total):
+    """Of mean and standard deviation, by points moved along each input."""
+    columns = []
+    for i in range(2):
+        sides = [
+            model.predict(NEW + sign * STEP * np.eye(2)[i], return_std=True, include_noise=total)
+            for sign in (1.0, -1.0)
+        ]
+        columns.append([(a - b) / (2.0 * STEP[i]) for a, b in zip(*sides, strict=True)])
+    return [np.stack(parts, axis=-1) for parts in zip(*columns, strict=True)]
+
+
+def agree(model):
+    for total in (False, True):
+        found = model.predict_gradient(NEW, include_noise=total)
+        for ours, theirs in zip(found, differences(model, total), strict=True):
+            assert ours.shape == theirs.shape
+            scale = np.abs(theirs).max(axis=0)
+            scale[scale == 0.0] = 1.0  # of an input that the kernel does not see
+            np.testing.assert_allclose(ours / scale, theirs / scale, atol=2e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+def test_each_kernel(kernel):
+    prior = bnn.GaussianProcessPrior(MEAN, [kernel, 1e3 * bnn.RBF(1.0, L)], 2)
+    agree(bnn.GPRegressor(prior, noise=[0.1, 5.0]).fit(X, Y))
+
+
+ONE = bnn.GaussianProcessPrior(MEAN, bnn.RBF(10.0, L), 2)
+OWN = bnn.GaussianProcessPrior(MEAN, [bnn.RBF(1.0, L), bnn.RBF(1e3, L)], 2)
+MIXTURE = bnn.MixturePrior([ONE, OWN], np.array([[0.3, 0.6], [0.7, 0.4]]))
+FEATURES = bnn.GaussianProcessPrior(0.0, [bnn.RBF(1.0, 0.8), bnn.RBF(1e6, L)], 2, [[0], [0, 1]])
+
+
+@pytest.mark.parametrize("noise", [[0.1, 5.0], FULL, BY_INPUT, WITHIN, CORRELATED])
+@pytest.mark.parametrize("prior", [ONE, OWN, MIXTURE, FEATURES])
+@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
+def test_posteriors_of_one_kernel_of_several_and_of_mixtures(prior, noise):
+    agree(bnn.GPRegressor(prior, noise=noise).fit(X, Y))
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_the_default_and_heavy_tails():
+    agree(bnn.GPRegressor().fit(X, Y))
+    agree(bnn.GPRegressor(OWN, noise=bnn.StudentNoise([0.1, 5.0], 4.0)).fit(X, Y))
+
+
+@pytest.mark.parametrize("hidden", [(), (7,), (7, 5)])
+def test_ensembles(hidden):
+    options = {"network__hidden": hidden, "network__activation": "silu", "n_members": 5}
+    agree(small(bnn.VanillaEnsemble, noise=BY_INPUT, **options).fit(X, Y))
+
+
+def test_members_at_a_bound_have_no_gradient():
+    low = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, L), bounds=(0.0, None))
+    model = small(bnn.FunctionAnchoredEnsemble, low, network__hidden=(6,)).fit(X, Y[:, 0])
+    agree(model)
+    at = model.sample(NEW)[:, :, 0] == 0.0
+    assert at.any()
+    assert np.all(model.members_.gradients(NEW)[:, :, 0][at] == 0.0)
+
+
+def test_one_output_has_gradients_without_an_axis_for_it():
+    model = bnn.GPRegressor(noise=0.1).fit(X, Y[:, 0])
+    assert [part.shape for part in model.predict_gradient(NEW)] == [(7, 2), (7, 2)]
+
+
+@pytest.mark.parametrize("kind", [bnn.Linear, bnn.Periodic, bnn.RationalQuadratic, bnn.Warped])
+def test_a_kernel_that_derives_from_another_does_not_have_its_gradient(kind):
+    """Its values may be others: a gradient of the base would be wrong without a word."""
+
+    class Squared(kind):
+        def _evaluate(self, A, B):
+            return super()._evaluate(A, B) ** 2
+
+    squared = Squared(bnn.RBF(), (0.0,), (1.0,), (0.0,)) if kind is bnn.Warped else Squared()
+    with pytest.raises(ValueError, match="the gradient of the kernel Squared is not known"):
+        kernel_gradient(squared, X[:, :1], X[:1, :1])
+
+
+def test_what_has_no_gradient_is_named():
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(kernel=sk.RBF(L)), noise=0.1)
+    with pytest.raises(ValueError, match="the gradient of the kernel RBF is not known"):
+        model.fit(X, Y[:, 0]).predict_gradient(NEW)
+    prior = bnn.GaussianProcessPrior(lambda X: X[:, 0])
+    with pytest.raises(ValueError, match="the gradient of the mean function is not known"):
+        bnn.GPRegressor(prior, noise=0.1).fit(X, Y[:, 0]).predict_gradient(NEW)
+    model = bnn.PCARegressor(bnn.GPRegressor(noise=0.1)).fit(X, Y)
+    with pytest.raises(ValueError, match="a PCARegressor has no gradients"):
+        model.predict_gradient(NEW)

@@ -1,0 +1,241 @@
+"""The exact references against independent computations."""
+
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.linalg import block_diag
+from scipy.stats import multivariate_normal
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as sk
+
+import bnn
+from bnn import RBF, GaussianProcessPrior, GPRegressor, Matern52
+from bnn.gp import conditioning
+from tests.bnn.closed_forms import assert_moments
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1, 1, (15, 2))
+X_TEST = RNG.uniform(-1, 1, (6, 2))
+Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] ** 2])
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.7, 0.5), 0.7 * sk.RBF(0.5)])
+def test_gp_posterior_against_sklearn(kernel):
+    """Mean, standard deviation and evidence of a zero-mean GP."""
+    posterior = GPRegressor(GaussianProcessPrior(0.0, kernel), noise=0.1).fit(X, Y[:, 0])
+    regressor = GaussianProcessRegressor(0.7 * sk.RBF(0.5), alpha=0.01, optimizer=None)
+    found = posterior.predict(X_TEST, return_std=True)
+    expected = regressor.fit(X, Y[:, 0]).predict(X_TEST, return_std=True)
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+    assert posterior.log_evidence() == pytest.approx(regressor.log_marginal_likelihood_value_)
+
+
+CORRELATED = np.array([[0.04, 0.03, 0.0], [0.03, 0.09, -0.02], [0.0, -0.02, 0.05]])
+COEFFICIENTS = [[-1.6, -1.2, -1.4], [0.7, 0.2, 0.0], [-0.3, 0.5, 0.2], [0.4, -0.2, 0.1]]
+CORRELATION = [[1.0, 0.6, 0.0], [0.6, 1.0, -0.2], [0.0, -0.2, 1.0]]
+NOISES = {
+    "one": 0.2,
+    "three": [0.2, 0.3, 0.2],
+    "full": CORRELATED,
+    "by input": bnn.HeteroscedasticNoise(COEFFICIENTS, squares=(0,)),
+    "by input, full": bnn.HeteroscedasticNoise(COEFFICIENTS, CORRELATION, squares=(0,)),
+}
+DISTINCT = [RBF(0.7, 0.5), RBF(0.3, 1.0), RBF(0.7, 0.5)]
+SHARED = Matern52(0.7, (0.5, 2.0))
+
+
+@pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
+@pytest.mark.parametrize(
+    ("kernel", "features"),
+    [(DISTINCT, None), (DISTINCT, [[0], [0, 1], [1]]), (SHARED, None), (RBF(0.7, 0.5), [1])],
+    ids=["distinct", "features", "shared", "shared feature"],
+)
+def test_the_joint_gaussian_written_out(kernel, features, noise):
+    """Moments, density and evidence by the dense formula, whichever factors are taken."""
+    y = np.column_stack([Y, np.exp(X[:, 0])])
+    prior = GaussianProcessPrior(bnn.LinearMean([0.5, -1.0, 0.0]), kernel, 3, features=features)
+    posterior = GPRegressor(prior, noise=noise).fit(X, y)
+    points = np.concatenate([X, X_TEST])
+    each = [prior.covariance(points, points, j) for j in range(3)]
+    # Entry 3 i + j: output j of point i.
+    joint = sum(np.kron(block, np.diag(row)) for block, row in zip(each, np.eye(3), strict=True))
+    if callable(noise):
+        added = noise(points)
+    else:
+        full = np.diag(np.broadcast_to(noise, 3) ** 2.0) if np.ndim(noise) < 2 else noise
+        added = np.broadcast_to(full, (21, 3, 3))
+    data = joint[:45, :45] + block_diag(*added[:15])
+    cross = joint[45:, :45]
+    residual = (y - prior.mean_values(X)).ravel()
+    mean = prior.mean_values(X_TEST) + (cross @ np.linalg.solve(data, residual)).reshape(-1, 3)
+    covariance = joint[45:, 45:] - cross @ np.linalg.solve(data, cross.T)
+    tensor = covariance.reshape(6, 3, 6, 3)
+    at_points = np.einsum("nink->nik", tensor)
+
+    close = {"rtol": 1e-10, "atol": 1e-10}
+    found, joint_covariance = posterior.joint_moments(X_TEST)
+    np.testing.assert_allclose(found, mean, **close)
+    by_output = tensor.transpose(1, 0, 3, 2).reshape(18, 18)
+    np.testing.assert_allclose(joint_covariance, by_output, **close)
+    np.testing.assert_allclose(posterior.predict(X_TEST), mean, **close)
+    _, total = posterior.predict(X_TEST, return_cov=True, include_noise=True)
+    np.testing.assert_allclose(total, at_points + added[15:], **close)
+    for with_noise, expected in ((False, at_points), (True, total)):
+        _, std = posterior.predict(X_TEST, return_std=True, include_noise=with_noise)
+        np.testing.assert_allclose(std**2, np.einsum("nii->ni", expected), **close)
+    truth = mean + 0.1
+    triples = zip(truth, mean, total, strict=True)
+    density = sum(multivariate_normal.logpdf(t, m, C) for t, m, C in triples)
+    assert posterior.elppd(X_TEST, truth) == pytest.approx(density, rel=1e-10)
+    evidence = multivariate_normal.logpdf(residual, cov=data)
+    assert posterior.log_evidence() == pytest.approx(evidence, rel=1e-10)
+    draws = posterior.sample(X_TEST[:2], 4000, 0).reshape(4000, 6)
+    assert_moments(draws, mean[:2].ravel(), covariance[:6, :6])
+
+
+@pytest.mark.parametrize("noise", [0.1, CORRELATED], ids=["diagonal", "full"])
+def test_memory_grows_with_the_training_points_alone(noise):
+    """Three factors, of 1.1 MB each, and parts of bounded size; a joint one has 10 or 130 MB."""
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1, 1, (380, 2))
+    new = rng.uniform(-1, 1, (20_000, 2))
+    posterior = GPRegressor(GaussianProcessPrior(0.0, RBF(1.0, 0.5), 3), noise=noise)
+    tracemalloc.start()
+    posterior.fit(points, np.column_stack([points, points[:, 0] ** 2]))
+    kept, peak = tracemalloc.get_traced_memory()
+    assert kept < 5e6
+    assert peak < 8e6
+    tracemalloc.stop()
+    assert posterior.predict(new).shape == (20_000, 3)
+
+
+def test_samples_at_data_known_almost_exactly():
+    """The posterior is the difference of covariances 1e8 times larger."""
+    points = np.linspace(0.0, 1.0, 20)[:, None]
+    posterior = GPRegressor(GaussianProcessPrior(), noise=1e-4).fit(points, points[:, 0])
+    samples = posterior.sample(points, 20, 0)
+    np.testing.assert_allclose(samples[:, :, 0], np.tile(points[:, 0], (20, 1)), atol=1e-3)
+
+
+@pytest.mark.parametrize("kernel", [SHARED, DISTINCT[:2]], ids=["apart", "coupled"])
+def test_points_are_predicted_in_blocks(kernel, monkeypatch):
+    """The moments do not depend on how many points are predicted at a time."""
+    prior = GaussianProcessPrior(0.0, kernel, 2)
+    posterior = GPRegressor(prior, noise=CORRELATED[:2, :2]).fit(X, Y)
+    whole = posterior.predict(X_TEST, return_cov=True)
+    monkeypatch.setattr(conditioning, "ENTRIES", 5 * len(X))
+    for parts, all_at_once in zip(posterior.predict(X_TEST, return_cov=True), whole, strict=True):
+        np.testing.assert_allclose(parts, all_at_once, atol=1e-14)
+
+
+def test_without_a_prior_units_do_not_matter():
+    plain = GPRegressor(noise=0.1).fit(X, Y).predict(X_TEST)
+    scaled = GPRegressor(noise=1e-4).fit(1e6 * X, 5.0 + 1e-3 * Y).predict(1e6 * X_TEST)
+    np.testing.assert_allclose(scaled, 5.0 + 1e-3 * plain, rtol=1e-6)
+
+
+LARGE = """
+import resource, sys, time
+import numpy as np
+from bnn import RBF, GPRegressor, GaussianProcessPrior
+
+def usage():
+    # Peak memory in GB, processor time in s.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, time.process_time()
+
+rng, case = np.random.default_rng(0), sys.argv[1]
+X, new = rng.uniform(-1, 1, (5000, 4)), rng.uniform(-1, 1, (10_000, 4))
+y = np.column_stack([np.sin(X @ rng.standard_normal(4)) for _ in range(5)])
+kernels = [RBF(1.0, 1.0 + 0.1 * j) for j in range(5)] if case == "kernels" else RBF()
+noise = 0.01 * np.eye(5) + 0.005 if case == "correlated" else 0.1
+times = [usage()[1]]
+posterior = GPRegressor(GaussianProcessPrior(0.0, kernels, 5), noise=noise).fit(X, y)
+times.append(usage()[1])
+posterior.predict(new)
+times.append(usage()[1])
+posterior.predict(new[:1000], return_std=True)
+peak, now = usage()
+times.append(now)
+# The same machine at the same moment: one factor of this size
+np.linalg.cholesky(X @ X.T + np.eye(5000))
+times.append(usage()[1])
+print(*np.diff(times), peak)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["kernels", "one kernel", "correlated"])
+def test_five_thousand_data_of_five_outputs(case):
+    """Processor time, beside that of one Cholesky factor, and peak memory, libraries included."""
+    command = [sys.executable, "-c", LARGE, case]
+    words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    fit, means, deviations, factor, memory = map(float, words)
+    print(
+        f"{case}: fit {fit:.1f} s, 10,000 means {means:.1f} s, 1,000 deviations "
+        f"{deviations:.1f} s, one factor {factor:.1f} s, peak {memory:.2f} GB"
+    )
+    assert fit <= 8.0 * factor  # of which five are needed; 20 s on a laptop
+    assert memory <= 2.0
+
+
+def test_rows_that_contradict_each_other_without_noise_are_named():
+    """A nugget takes them, which they exceed; without a contradiction there is none to name."""
+    points = np.append(X, X[[3]], axis=0)
+    y = np.append(Y[:, 0], Y[3, 0] + 0.5)
+    prior = GaussianProcessPrior(0.0, RBF(1.0, 0.5))
+    message = r"nugget of .*; rows 3 and 15 have equal inputs, but .*: they contradict each other"
+    with pytest.warns(bnn.NuggetWarning, match=message):
+        bnn.GPRegressor(prior, noise=1e-15).fit(points, y)
+    y[-1] = Y[3, 0]
+    with pytest.warns(bnn.NuggetWarning, match=r"nugget of [\d.e-]+$"):
+        bnn.GPRegressor(prior, noise=1e-15).fit(points, y)
+
+
+def test_a_variance_in_lists_is_pointed_out():
+    """[0.5] is a standard deviation and [[0.5]] a variance, as for several outputs."""
+    prior = GaussianProcessPrior(0.0, RBF(1.0, 0.5))
+    with pytest.warns(bnn.NoiseWarning, match=r"noise = \[\[0.25\]\] is a variance, .* of 0.5:"):
+        nested = GPRegressor(prior, noise=[[0.25]]).fit(X, Y[:, 0])
+    for noise in ([0.5], 0.5, np.array([[0.25]])):
+        model = GPRegressor(prior, noise=noise).fit(X, Y[:, 0])
+        np.testing.assert_allclose(model.predict(X_TEST), nested.predict(X_TEST), rtol=1e-12)
+
+
+MEANS = """
+import time
+import numpy as np
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as sk
+from threadpoolctl import threadpool_limits
+from bnn import RBF, GPRegressor, GaussianProcessPrior
+rng = np.random.default_rng(0)
+data = rng.uniform(size=(300, 4))
+y = np.sin(data.sum(axis=1))
+points = rng.uniform(size=(100_000, 4))
+prior = GaussianProcessPrior(0.0, RBF(1.0, (0.5,) * 4))
+theirs = GaussianProcessRegressor(sk.RBF([0.5] * 4), alpha=0.0025, optimizer=None)
+models = [GPRegressor(prior, noise=0.05).fit(data, y), theirs.fit(data, y)]
+seconds = np.full((7, 2), np.inf)
+with threadpool_limits(limits=1):  # threads that wait for a busy core would count
+    for row in seconds:
+        for j, model in enumerate(models):
+            begin = time.process_time()
+            model.predict(points)
+            row[j] = time.process_time() - begin
+print(np.divide(*seconds.min(axis=0)))
+"""
+
+
+@pytest.mark.slow
+def test_a_mean_takes_about_as_long_as_that_of_scikit_learn():
+    """Of 100,000 points, by processor time of one thread: the least of seven each, in turn.
+
+    In a process of its own: what tests before it did to the memory of this one changes the ratio.
+    """
+    done = subprocess.run([sys.executable, "-c", MEANS], capture_output=True, text=True, check=True)
+    ratio = float(done.stdout)
+    print(f"{ratio:.2f} times the processor time of scikit-learn")
+    assert ratio < 1.7

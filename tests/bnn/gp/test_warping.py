@@ -1,0 +1,112 @@
+"""Warped and mixed inputs against closed forms, and their refusals."""
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import kernels as sk
+
+import bnn
+from bnn.gp.gradients import kernel_gradient
+from bnn.gp.summary import prior_rows
+from bnn.gp.warping import warped
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform([1.0, -2.0], [100.0, 3.0], (7, 2))
+LOW = (1.0, -2.0)
+WIDTH = (99.0, 5.0)
+
+
+def made(warps=(0.0, 0.0), mixing=None):
+    return bnn.Warped(bnn.RBF(2.0, (0.5, 0.8)), LOW, WIDTH, warps, mixing)
+
+
+def test_a_warp_of_the_logarithm_of_the_span_is_the_logarithm():
+    """log(1 + 99 u) / log 100 of x = 1 + 99 u is log(x) / log(100)."""
+    z = made((np.log(100.0), 0.0)).coordinates(X)
+    np.testing.assert_allclose(z[:, 0], np.log(X[:, 0]) / np.log(100.0), rtol=1e-12)
+    # A warp of zero is replaced by 1e-4, which is a straight line within 1e-4 / 8.
+    np.testing.assert_allclose(z[:, 1], (X[:, 1] + 2.0) / 5.0, atol=1.3e-5)
+
+
+def test_no_warp_and_no_mixing_is_the_kernel_in_scaled_inputs():
+    plain = bnn.RBF(2.0, tuple(np.multiply((0.5, 0.8), WIDTH)))
+    np.testing.assert_allclose(made()(X), plain(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("warp", [-3.0, 0.0, 2.0])
+def test_warps_are_monotone_and_go_on_as_straight_lines(warp):
+    points = np.column_stack([np.full(301, 50.0), np.linspace(-7.0, 8.0, 301)])
+    z = made((0.0, warp)).coordinates(points)[:, 1]
+    steps = np.diff(z)
+    assert np.all(steps > 0.0)
+    for side in (steps[:99], steps[201:]):
+        np.testing.assert_allclose(side, side[0], rtol=1e-9)
+    np.testing.assert_allclose(z[[100, 200]], [0.0, 1.0], atol=1e-9)
+
+
+def test_mixing_turns_the_axes():
+    """By the distance written out, z = w + w C."""
+    C = ((0.0, 0.3), (-0.2, 0.0))
+    w = made((1.0, -1.0)).coordinates(X)
+    z = w + w @ np.array(C)
+    away = (z[:, None] - z) / (0.5, 0.8)
+    expected = 2.0 * np.exp(-0.5 * np.sum(away**2, axis=-1))
+    np.testing.assert_allclose(made((1.0, -1.0), C)(X), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("warps", [(-2.0, 1e-5), (0.5, 3.0)])
+def test_derivatives_of_warps(warps):
+    """By differences."""
+    u = RNG.uniform(size=(5, 2))
+    step = 1e-6
+    if min(map(abs, warps)) < 1e-4:
+        warps = (warps[0], 0.01)  # the derivative at the smallest warp loses digits
+    ends = [warped(u, np.array(warps) + sign * step)[0] for sign in (1.0, -1.0)]
+    slopes = (ends[0] - ends[1]) / (2.0 * step)
+    np.testing.assert_allclose(warped(u, np.array(warps))[1], slopes, rtol=1e-5, atol=1e-7)
+
+
+def test_the_gradient_of_the_posterior_follows_the_warp():
+    """By differences, inside the ranges and beyond."""
+    kernel = made((1.0, -1.0), ((0.0, 0.1), (0.2, 0.0))) + bnn.Linear(0.1)
+    a = np.vstack([X[:3], [[120.0, 4.0]]])
+    b = X[3:4]
+    by_a = kernel_gradient(kernel, a, b)[1]
+    for i, step in enumerate(1e-5 * np.diag(WIDTH)):
+        ends = kernel(a + step, b) - kernel(a - step, b)
+        np.testing.assert_allclose(by_a[:, i], ends[:, 0] / (2.0 * step[i]), rtol=1e-6, atol=1e-9)
+
+
+def test_length_scales_in_a_summary_are_relative_to_the_ranges():
+    prior = bnn.GaussianProcessPrior(0.0, made())
+    rows = prior_rows(prior, None, ["a", "b"], np.array(WIDTH))
+    assert [values for _, values in rows] == [["0.5"], ["0.8"]]
+
+
+def test_diagonal_products_and_files(tmp_path):
+    kernel = made((1.0, -1.0), ((0.0, 0.1), (0.2, 0.0))) + bnn.Linear(0.1)
+    np.testing.assert_allclose(kernel.diag(X), np.diag(kernel(X)), rtol=1e-12)
+    np.testing.assert_allclose((3.0 * made())(X), 3.0 * made()(X))
+    assert isinstance(made() * bnn.RBF(), sk.Product)
+    assert not made().is_stationary()
+    y = np.sin(X[:, 0])
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, kernel), noise=0.1).fit(X, y)
+    model.save(tmp_path / "model.npz")
+    loaded = bnn.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.prior_.kernels[0] == kernel
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bnn.Warped(1.0, LOW, WIDTH, (0.0, 0.0)), "kernel = 1.0: must be a Kernel"),
+        (lambda: bnn.Warped(bnn.RBF(), LOW, (1.0, 0.0), (0.0, 0.0)), "width = .*: must be > 0"),
+        (lambda: made((0.0,)), r"warps has shape \(1,\): must be \(n_in,\), as low"),
+        (lambda: made((0.0, 50.0)), "warps = .*: must be at most 20 in size"),
+        (lambda: made((0.0, 0.0), ((1.0,),)), r"mixing has shape \(1, 1\): must be \(2, 2\)"),
+        (lambda: made()(np.zeros((2, 3))), "X has 3 inputs: must be 2"),
+    ],
+)
+def test_wrong_parameters_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

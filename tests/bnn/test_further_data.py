@@ -1,0 +1,134 @@
+"""Fits that keep the prior, and what no fit may remember of other data."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import bnn
+from tests.bnn.small import small
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1.0, 1.0, (24, 2))
+Y = np.column_stack([np.sin(3.0 * X[:, 0]), X[:, 0] * X[:, 1]]) + 0.05 * RNG.normal(size=(24, 2))
+NEW = RNG.uniform(-1.0, 1.0, (5, 2))
+COMPONENTS = bnn.PCARegressor(bnn.GPRegressor(noise="constant"))
+# With their outputs: a search over families takes a second for each, and one case has two.
+FOUND = {
+    "exact": (bnn.GPRegressor(), Y),
+    "vanilla": (small(bnn.VanillaEnsemble, noise=None), Y),
+    "in function space": (small(bnn.FunctionAnchoredEnsemble, noise=None), Y[:, :1]),
+    "components": (COMPONENTS, Y),
+}
+ANY = pytest.mark.parametrize(("model", "y"), FOUND.values(), ids=FOUND)
+pytestmark = pytest.mark.usefixtures("few_draws")
+BRIEF = pytest.mark.filterwarnings("ignore::UserWarning")  # so brief a training does not arrive
+
+
+def given(model):
+    """An estimator with the prior and the noise that another one found."""
+    if isinstance(model, bnn.PCARegressor):
+        return bnn.PCARegressor(given(model.estimator_), model.components_)
+    changes = {"noise": model.noise_}
+    if "prior" in model.get_params():
+        changes["prior"] = getattr(model, "pretrained_", None) or model.prior_
+    return clone(model).set_params(**changes)
+
+
+@pytest.mark.slow
+@ANY
+@BRIEF
+def test_kept_is_as_given(model, y):
+    """Of the first half of the data, then of all."""
+    found = clone(model).fit(X[:12], y[:12])
+    expected = given(found).fit(X, y).predict(NEW, return_std=True, include_noise=True)
+    again = found.fit(X, y, keep_prior=True).predict(NEW, return_std=True, include_noise=True)
+    for ours, theirs in zip(again, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
+    fresh = clone(model).fit(X, y).predict(NEW, return_std=True, include_noise=True)[1]
+    assert np.any(np.abs(again[1] - fresh) > 1e-4)
+
+
+def test_nothing_is_kept_where_nothing_was_fitted():
+    with pytest.raises(NotFittedError):
+        bnn.GPRegressor().fit(X, Y, keep_prior=True)
+    with pytest.raises(ValueError, match="keep_prior = 3: must be True or False"):
+        bnn.GPRegressor().fit(X, Y, keep_prior=3)
+    with pytest.raises(ValueError, match="X has 1 features, but GPRegressor is expecting 2"):
+        bnn.GPRegressor(noise=0.1).fit(X, Y).fit(X[:, :1], Y, keep_prior=True)
+
+
+def test_one_further_datum_is_enough():
+    model = bnn.GPRegressor(noise=0.1).fit(X, Y)
+    assert model.fit(X[:1], Y[:1], keep_prior=True).predict(NEW).shape == (5, 2)
+
+
+@pytest.mark.slow
+@ANY
+@BRIEF
+def test_a_fit_remembers_nothing_of_an_earlier_one(model, y):
+    """Prior, noise, components, bounds and networks are those of the new data alone."""
+    used = clone(model).fit(1.5 * X[12:], 100.0 + 7.0 * y[12:]).fit(X[:12], y[:12])
+    fresh = clone(model).fit(X[:12], y[:12])
+    np.testing.assert_array_equal(used.predict(NEW), fresh.predict(NEW))
+
+
+@pytest.mark.slow
+@BRIEF
+def test_labels_without_meaning_are_not_predicted():
+    """Whatever is known of held-out data is a leak, their mean too, which differs by fold."""
+    rng = np.random.default_rng(1)
+    inputs = rng.normal(size=(30, 3))
+    fold = np.arange(30) % 3
+    y = np.column_stack([10.0 * fold + rng.normal(size=30), rng.normal(size=30)])
+    folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
+    pipeline = make_pipeline(StandardScaler(), COMPONENTS)
+    pipeline.fit(inputs, y)  # which cross_val_score must forget
+    scores = cross_val_score(pipeline, inputs, y, cv=folds)
+    assert scores.max() < 0.0
+    by_hand = [clone(pipeline).fit(inputs[a], y[a]).score(inputs[b], y[b]) for a, b in folds]
+    np.testing.assert_array_equal(scores, by_hand)
+
+
+@BRIEF
+def test_a_search_over_nested_parameters_finds_the_longer_training():
+    model = small(bnn.VanillaEnsemble, network__hidden=(16,), training__learning_rate=0.02)
+    grid = {"training__epochs": [1, 100], "network__activation": ["silu"]}
+    found = GridSearchCV(model, grid, cv=KFold(3)).fit(X, Y)
+    assert found.best_params_["training__epochs"] == 100
+    assert found.best_score_ > 0.0
+    assert model.get_params()["training__epochs"] == 2  # the model itself is left alone
+    prior = bnn.GaussianProcessPrior(n_outputs=2)
+    pipeline = make_pipeline(StandardScaler(), bnn.PCARegressor(bnn.GPRegressor(prior)))
+    nested = {"componentregressor__estimator__noise": [0.1, 50.0]}
+    chosen = GridSearchCV(pipeline, nested, cv=3).fit(X, Y).best_params_
+    assert chosen == {"componentregressor__estimator__noise": 0.1}
+
+
+@pytest.mark.slow
+@ANY
+@BRIEF
+def test_a_loaded_model_can_be_fitted_again(model, y, tmp_path):
+    """To further data with the prior that it has, and anew."""
+    saved = clone(model).fit(X[:12], y[:12])
+    saved.save(tmp_path / "model.npz")
+    kept = bnn.load(tmp_path / "model.npz").fit(X, y, keep_prior=True)
+    expected = saved.fit(X, y, keep_prior=True).predict(NEW)
+    np.testing.assert_allclose(kept.predict(NEW), expected, rtol=1e-6, atol=1e-9)
+    anew = bnn.load(tmp_path / "model.npz").fit(X, y)
+    np.testing.assert_array_equal(anew.predict(NEW), clone(model).fit(X, y).predict(NEW))
+
+
+def test_what_a_file_cannot_hold_has_to_be_set_again(tmp_path):
+    prior = bnn.GaussianProcessPrior(lambda X: X, bnn.RBF(), 2)
+    model = small(bnn.AnchoredEnsemble, prior)
+    whole = bnn.PCARegressor(model).fit(X, Y)
+    whole.save(tmp_path / "model.npz")
+    loaded = bnn.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(NEW), whole.predict(NEW))
+    with pytest.raises(ValueError, match="prior: a GaussianProcessPrior is not stored with a mode"):
+        loaded.fit(X, Y)
+    loaded.set_params(estimator__prior=prior).fit(X, Y)

@@ -1,0 +1,77 @@
+"""The estimators are scikit-learn regressors."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import bnn
+
+SMALL = {"noise": 0.1, "n_members": 3, "random_state": 0}
+NETWORK = bnn.Architecture((16,))
+TRAINING = bnn.TrainingSettings(epochs=60, batch_size=64, learning_rate=0.02)
+PRETRAINING = bnn.Pretraining(3, 32, training=replace(TRAINING, epochs=10))
+ESTIMATORS = [
+    bnn.VanillaEnsemble(network=NETWORK, training=TRAINING, **SMALL),
+    bnn.AnchoredEnsemble(network=NETWORK, pretraining=PRETRAINING, training=TRAINING, **SMALL),
+    bnn.FunctionAnchoredEnsemble(
+        network=bnn.Architecture((8,), "silu"),
+        pretraining=PRETRAINING,
+        anchoring=bnn.FunctionAnchoring(n_points=5, iterations=5),
+        **SMALL,
+    ),
+    bnn.GPRegressor(noise="constant"),
+]
+ESTIMATORS.append(bnn.PCARegressor(ESTIMATORS[0]))
+WARNINGS = pytest.mark.filterwarnings("ignore::bnn.ConstantInputWarning", "ignore::UserWarning")
+
+
+@WARNINGS
+@pytest.mark.usefixtures("few_draws")
+@parametrize_with_checks(ESTIMATORS)
+def test_estimator_check(estimator, check):
+    check(estimator)
+
+
+@WARNINGS
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_draws")
+@parametrize_with_checks([bnn.GPRegressor()])
+def test_estimator_check_with_nothing_set(estimator, check):
+    check(estimator)
+
+
+def test_pipeline_and_cross_validation(line_data):
+    """A pipeline of scaler and ensemble explains most of the variance of held-out data."""
+    X, y = line_data
+    scores = cross_val_score(make_pipeline(StandardScaler(), ESTIMATORS[0]), X, y, cv=3)
+    assert scores.min() > 0.8
+
+
+def test_moments_of_logarithms_in_the_units_of_y():
+    """The lines of the guide, against draws of the logarithm."""
+    guide = Path(bnn.__file__).parents[1] / "docs" / "bnn.md"
+    (lines,) = re.findall(
+        r"\n((?:    [^\n]*\n)+)\n`model.predict\(X_new\)` is", guide.read_text(encoding="utf-8")
+    )
+    rng = np.random.default_rng(0)
+    X = np.linspace(-1.0, 1.0, 20)[:, None]
+    y = np.exp(2.0 * np.sin(2.0 * X[:, 0]) + 0.3 * rng.standard_normal(20))
+    X_new = np.array([[-0.5], [0.2], [0.9]])
+    names = {"TransformedTargetRegressor": TransformedTargetRegressor, "bnn": bnn, "np": np}
+    names |= {"X": X, "y": y, "X_new": X_new}
+    exec(re.sub("(?m)^    ", "", lines), names)
+    fitted = names["model"].regressor_
+    f = fitted.sample(X_new, n_samples=400_000, random_state=0)[:, :, 0]
+    drawn = np.exp(f + np.sqrt(fitted.noise_[0, 0]) * rng.standard_normal(f.shape))
+    np.testing.assert_allclose(names["mean"], drawn.mean(axis=0), rtol=0.02)
+    np.testing.assert_allclose(names["std"], drawn.std(axis=0), rtol=0.05)
+    np.testing.assert_allclose(names["interval"][1], np.quantile(drawn, 0.975, axis=0), rtol=0.03)
+    np.testing.assert_allclose(names["model"].predict(X_new), np.exp(names["m"]), rtol=1e-12)

@@ -1,0 +1,101 @@
+"""The table of a fitted estimator says its length scales, components and noise."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process import kernels as sk
+
+import bnn
+from tests.bnn.small import small
+
+RNG = np.random.default_rng(0)
+X = np.vstack([[0.0, 100.0], [2.0, 500.0], RNG.uniform([0.0, 100.0], [2.0, 500.0], (10, 2))])
+Y = np.column_stack([np.linspace(0.0, 4.0, 12), np.linspace(-1.0, 1.0, 12)])
+
+
+def rows(text):
+    """Entries by the title of their row; titles may have single spaces."""
+    found = {}
+    for line in text.splitlines()[1:]:
+        title, *entries = re.split(r" {2,}", line)
+        found[title] = entries
+    return found
+
+
+def test_length_scales_are_relative_to_the_range_of_each_input():
+    first = bnn.RBF(1.0, (0.5, 100.0)) + bnn.Linear()
+    second = bnn.Matern52(1.0, 4.0) * sk.RBF(1.0) + bnn.Matern52(1.0, 8.0)
+    prior = bnn.GaussianProcessPrior(0.0, [first, second], 2, features=[[0, 1], [0]])
+    frame = pd.DataFrame(X, columns=["vf", "E_f"])
+    text = bnn.GPRegressor(prior, noise=[0.1, 0.5]).fit(frame, Y).summary()
+    assert re.fullmatch(r"GPRegressor of 12 data, fitted in [\d.e-]+ s", text.splitlines()[0])
+    assert rows(text) == {
+        "": ["y0", "y1"],
+        "length scale / range of vf, RBF": ["0.25", "0.5"],
+        "length scale / range of E_f, RBF": ["0.25", "–"],
+        "length scale / range of vf, Matern52": ["–", "2"],
+        "length scale / range of vf, Matern52 2": ["–", "4"],
+        "noise, constant": ["0.1", "0.5"],
+        "noise / range": ["0.025", "0.25"],
+    }
+
+
+def test_components_count_by_their_posterior_weights():
+    """Weights p, 1 - p: 1 / (p² + (1 - p)²) count, and length scales are geometric means."""
+    components = [bnn.GaussianProcessPrior(0.0, bnn.RBF(4.0, L)) for L in (0.01, 0.02)]
+    model = bnn.GPRegressor(bnn.MixturePrior(components, [0.5, 0.5]), noise=0.1)
+    found = rows(model.fit(X[:, :1], Y[:, 0]).summary())
+    p = model.posterior_.shares[0, 0]
+    assert 0.01 < p < 0.99
+    assert found["components that count"] == [f"{1.0 / (p**2 + (1.0 - p) ** 2):.1f}"]
+    assert found["largest weight"] == [f"{max(p, 1.0 - p):.2g}"]
+    assert found["length scale / range of x0, RBF"] == [f"{0.01 * 0.5**p:.3g}"]
+
+
+def test_noise_by_input_is_shown_from_its_least_to_its_largest():
+    noise = bnn.HeteroscedasticNoise([[np.log(0.1)], [np.log(10.0) / 2.0]])
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(), noise=bnn.StudentNoise(noise, 5.0))
+    found = rows(model.fit(X[:, :1], Y[:, 0]).summary())
+    assert found["noise, heavy tails by input"] == ["0.1 to 1"]
+    assert found["noise / range"] == ["0.025 to 0.25"]
+    assert found["degrees of freedom"] == ["5"]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so brief a training does not arrive
+def test_ensembles_and_components_have_summaries(tmp_path):
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, (1.0, 100.0)), 2)
+    model = small(bnn.AnchoredEnsemble, prior).fit(X, Y)
+    assert "AnchoredEnsemble of 3 networks of widths (2, 4, 2), fitted in" in model.summary()
+    assert rows(model.summary())["length scale / range of x0, RBF"] == ["0.5", "0.5"]
+    model.save(tmp_path / "model.npz")
+    assert bnn.load(tmp_path / "model.npz").summary().splitlines()[0] == (
+        "AnchoredEnsemble of 3 networks of widths (2, 4, 2)"
+    )
+    assert "length scale" not in small(bnn.VanillaEnsemble).fit(X, Y).summary()
+    sampler = bnn.SamplerPrior(lambda X, rng: rng.normal() * X)
+    assert "noise" in small(bnn.AnchoredEnsemble, sampler).fit(X, Y).summary()
+    curves = bnn.PCARegressor(bnn.GPRegressor(noise=0.1)).fit(X, Y).summary()
+    assert "2 outputs by 1 scores y" in curves
+    assert "GPRegressor of 12 data" in curves
+
+
+def test_outputs_have_the_names_of_y(tmp_path):
+    """Of a table and of a series, also after loading; without names they are numbered."""
+    frame = pd.DataFrame(Y, columns=["b_eff [MPa]", "c_eff"])
+    prior = bnn.GaussianProcessPrior(n_outputs=2)
+    for model in (bnn.GPRegressor(prior, noise=0.1), small(bnn.VanillaEnsemble)):
+        assert rows(model.fit(X, frame).summary())[""] == ["b_eff [MPa]", "c_eff"]
+        model.save(tmp_path / "model.npz")
+        assert rows(bnn.load(tmp_path / "model.npz").summary())[""] == ["b_eff [MPa]", "c_eff"]
+        assert rows(model.fit(X, Y).summary())[""] == ["y0", "y1"]
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(), noise=0.1)
+    assert rows(model.fit(X, frame["c_eff"]).summary())[""] == ["c_eff"]
+    assert rows(model.fit(X, Y[:, 0], keep_prior=True).summary())[""] == ["c_eff"]
+
+
+def test_there_is_none_before_a_fit():
+    with pytest.raises(NotFittedError):
+        bnn.GPRegressor().summary()
