@@ -41,12 +41,13 @@ from bnn.gp.kernels import (
 )
 from bnn.gp.means import LinearMean, RandomMean
 from bnn.gp.mixture import MixturePrior
-from bnn.gp.process import FunctionPrior, GaussianProcessPrior
+from bnn.gp.process import GaussianProcessPrior
 from bnn.gp.regressor import GPRegressor
 from bnn.gp.warping import Warped
 from bnn.networks.architecture import Architecture
 from bnn.networks.mlp import MLP
 from bnn.noise import HeteroscedasticNoise, NoiseWarning, StudentNoise
+from bnn.priors.function_prior import FunctionPrior
 from bnn.priors.samplers import SamplerPrior, TablePrior
 from bnn.regressor import ConstantInputWarning
 from bnn.scaling import BoundsScaler, BoundsWarning, Scaling

@@ -27,7 +27,7 @@ from bnn._validation import (
     not_finite,
     varies,
 )
-from bnn.gp.gradients import noise_gradient
+from bnn.noise import noise_gradient
 from bnn.storage import StoredModel
 
 

@@ -1,12 +1,13 @@
 """What the defaults leave out or have, judged: python -m bench.defaults parts --data FOLDER.
 
-- parts: an additive or an arc-cosine part beside the largest family of `evidence.fit_kernel_average`;
+- parts: an additive or an arc-cosine part beside the largest family of
+  `evidence.fit_kernel_average`;
 - logarithm: `bnn.GPRegressor()` of log y in place of y;
 - points: `bnn.FunctionAnchoredEnsemble` with nothing set, and with the test inputs as measurement
   points, in place of the exact posterior with the same prior;
-- settings: `bnn.GPRegressor()` less itself without settings of `evidence.fit_kernel_average`, and less
-  a plain Gaussian process, see `bench/defaults/settings.py`; problems are also composite/... and
-  functions chosen/..., seen/... and judge/....
+- settings: `bnn.GPRegressor()` less itself without settings of `evidence.fit_kernel_average`, and
+  less a plain Gaussian process, see `bench/defaults/settings.py`; problems are also composite/...
+  and functions chosen/..., seen/... and judge/....
 
 Printed are the scores with it less those without it, as means over the splits with two standard
 errors. docs/scoreboard.md describes the folder, and says what came of it.

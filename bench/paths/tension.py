@@ -1,8 +1,9 @@
 """Stress in tension by walks and by curves: python -m bench.paths.tension.
 
-`StrainPathEnsemble` learns from walks, and has never seen a monotone test. A surrogate of curves, an
-exact posterior of their principal components, learns from that test alone and knows no other path.
-Both are judged by the mean stress xx of `truth_tension`, at the 50 strains of the shipped curves.
+`StrainPathEnsemble` learns from walks, and has never seen a monotone test. A surrogate of curves,
+an exact posterior of their principal components, learns from that test alone and knows no other
+path. Both are judged by the mean stress xx of `truth_tension`, at the 50 strains of the shipped
+curves.
 """
 
 import argparse

@@ -47,12 +47,12 @@ from bnn.storage.writing import write_atomic
 class Campaign:
     """Rounds of runs of a simulator, each where the model of all earlier runs learns most.
 
-    The first round is a Latin hypercube, or inputs that are given. Each later one is what `select_runs`
-    takes from a Latin hypercube of candidates, by the model that is fitted to all results. The
-    campaign is kept in one JSON file, which `ask` and `tell` replace in one step. A script that is
-    killed and started again goes on: `ask` returns the inputs again that have no results yet.
-    Several scripts may use one file: each call reads the file anew, and changes it under a lock.
-    They are asked for the same runs, and the results of a run can be told once.
+    The first round is a Latin hypercube, or inputs that are given. In each later round
+    `select_runs` selects from a Latin hypercube of candidates, by the model that is fitted to all
+    results. One JSON file keeps the campaign; `ask` and `tell` replace it in one step. A script
+    that is killed and started again goes on: `ask` returns the inputs again that have no results
+    yet. Several scripts may use one file: each call reads the file anew, and changes it under a
+    lock. They are asked for the same runs, and the results of a run can be told once.
 
     Args:
         path: The file, or a link to it; if it is there, the campaign in it goes on.
@@ -62,8 +62,8 @@ class Campaign:
         n_initial: Number of runs in the first round, or their inputs, (n, n_in).
         batch_size: Number of runs in each later round.
         candidates: Number of candidates in each later round.
-        select_options: Arguments of `select_runs`, such as limits, output_weights and min_gain; costs is a
-            function of the inputs here, (n, n_in) → (n,).
+        select_options: Arguments of `select_runs`, such as output_bounds, output_weights and
+            min_gain; costs is a function of the inputs here, (n, n_in) → (n,).
         random_state: Seed of the hypercubes, an integer.
 
     Raises:
@@ -258,17 +258,17 @@ class Campaign:
 
     def _begin(self, n_initial: int | ArrayLike) -> None:
         """Ask for the first round."""
-        if isinstance(start, int | np.integer):
-            check_count("start", start, 1)
-            points = self._hypercube(int(start), 0)
+        if isinstance(n_initial, int | np.integer):
+            check_count("n_initial", n_initial, 1)
+            points = self._hypercube(int(n_initial), 0)
         else:
-            points = as_points("start", start)
+            points = as_points("n_initial", n_initial)
             if points.shape[1] != len(self._box.low):
                 raise ValueError(
-                    f"start has {points.shape[1]} inputs: must be {len(self._box.low)}"
+                    f"n_initial has {points.shape[1]} inputs: must be {len(self._box.low)}"
                 )
             if complaint := outside(points, self._box):
-                raise ValueError(f"start{complaint}")
+                raise ValueError(f"n_initial{complaint}")
         self._write([Run(0, tuple(inputs)) for inputs in points.tolist()], stopped=False)
 
     def _hypercube(self, n: int, number: int) -> Array:

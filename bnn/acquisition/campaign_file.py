@@ -26,8 +26,8 @@ class Run:
     Attributes:
         round: Number of the round that asked for it.
         inputs: Its inputs, (n_in,).
-        deviation: Root of the mean variance that was expected after it, see `select_runs`; None in the
-            first round.
+        deviation: Root of the mean variance that was expected after it, see `select_runs`; None
+            in the first round.
         outputs: Its results, (n_out,), NaN if it failed; None as long as there are none.
     """
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, qmc
 
+from bnn._progress import progress_bar, titled
 from bnn._seeding import RandomState, generator
 from bnn._validation import (
     Array,
@@ -25,7 +26,6 @@ from bnn.gp.conditioning import JointColumns, output_vectors
 from bnn.gp.regressor import GPRegressor
 from bnn.noise import Covariance, StudentNoise, covariance_at
 from bnn.scaling import BoundsScaler
-from bnn.training.execution import progress_bar, titled
 
 Flags: TypeAlias = NDArray[np.bool_]
 FEWEST_MEMBERS = 200  # of an ensemble: the error of a correlation is about 1 / √K
@@ -70,10 +70,10 @@ def select_runs(
             GPRegressor, and those of scaling.outputs for an ensemble.
         output_weights: Weights of the outputs in the average, (n_out,); None weighs all alike.
         costs: Cost of each candidate in any unit, (m,); None: all cost the same.
-        output_bounds: (low, high) of f, each None, a number or (n_out,). Candidates where f lies within
-            them with less than the probability are not chosen.
-        min_feasibility: Probability that f(x) lies within the limits: of normal distributions with the moments of
-            the prediction, independent between outputs.
+        output_bounds: (low, high) of f, each None, a number or (n_out,).
+        min_feasibility: Candidates where f lies within `output_bounds` with a smaller probability
+            are left out. The probability is that of normal distributions with the moments of the
+            prediction, independent between outputs.
         min_gain: Share of the variance with the data and pending runs. The choice ends before
             the first run that reduces the variance by less.
         random_state: Seed of the default region.
@@ -104,9 +104,9 @@ def select_runs(
     """
     check_flags(replicates=replicates)
     check_count("n", n, 1)
-    check_fraction(probability=probability, min_gain=min_gain)
+    check_fraction(min_feasibility=min_feasibility, min_gain=min_gain)
     if not isinstance(model, GPRegressor | EnsembleRegressor):
-        needed = "an GPRegressor or an ensemble, not what wraps it: they have covariances"
+        needed = "a GPRegressor or an ensemble, not what wraps it: they have covariances"
         raise TypeError(f"model = {model!r:.60}: must be {needed}")
     asked = model.checked_inputs(candidates, "candidates")
     prices = _positive("costs", costs, len(asked), "candidates")
@@ -226,7 +226,8 @@ def _admissible(
         values = as_array("output_bounds", none if limit is None else limit)
         if values.shape not in {(), mean.shape[1:]} or np.isnan(values).any():
             raise ValueError(
-                f"output_bounds = {output_bounds!r:.60}: each must be a number or ({mean.shape[1]},)"
+                f"output_bounds = {output_bounds!r:.60}: "
+                f"each must be a number or ({mean.shape[1]},)"
             )
         sides.append(values)
     low, high = sides

@@ -215,8 +215,8 @@ class AnchoredEnsemble(PretrainedEnsemble):
     """Ensemble pre-trained to a functional prior, whose members are anchored by their weights.
 
     Each member is held near its pre-trained weights by a prior over the weights, which is learnt
-    from all pre-trained networks; see `bnn.pretrain` and `bnn.train_anchored`. With the defaults, the
-    published settings, members spread wider than the posterior of the prior; those of a
+    from all pre-trained networks; see `bnn.pretrain` and `bnn.train_anchored`. With the defaults,
+    the published settings, members spread wider than the posterior of the prior; those of a
     `bnn.FunctionAnchoredEnsemble` do not.
 
     Args:

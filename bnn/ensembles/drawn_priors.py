@@ -10,7 +10,8 @@ from bnn._validation import Array, Ints
 from bnn.gp.conditioning import Conditioning, output_vectors
 from bnn.gp.means import RandomMean
 from bnn.gp.process import GaussianProcessPrior, covariance_root
-from bnn.priors.samplers import FunctionalPrior, TablePrior, draw_realisations
+from bnn.priors.function_prior import FunctionalPrior
+from bnn.priors.samplers import TablePrior, draw_realisations
 from bnn.scaling import BoundsScaler
 
 # Added to the covariance of known points, relative to the variance, so that it is invertible.

@@ -29,7 +29,7 @@ from bnn.ensembles.pretraining import Pretrained, check_functional_prior, pretra
 from bnn.gp.evidence.unset import likely_noise, likely_prior
 from bnn.gp.summary import noise_rows, prior_rows
 from bnn.noise import Covariance, Noise, checked_noise, covariance_at
-from bnn.priors.samplers import FunctionalPrior
+from bnn.priors.function_prior import FunctionalPrior
 from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage.values import NotStored, kept, same

@@ -12,6 +12,7 @@ from scipy.spatial import cKDTree
 from scipy.stats import qmc
 from sklearn.exceptions import ConvergenceWarning
 
+from bnn._progress import progress_bar, titled
 from bnn._seeding import Purpose, RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._settings import Settings
 from bnn._validation import (
@@ -34,7 +35,6 @@ from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, Noise, StudentNoise, covariance_at, noise_of_data, resample
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import storable
-from bnn.training.execution import progress_bar, titled
 from bnn.training.gauss_newton.function_space import Metric, fit_functions
 from bnn.training.gauss_newton.levenberg_marquardt import StoppingRule, late_members
 from bnn.training.settings import TrainingSettings
@@ -62,7 +62,8 @@ class FunctionAnchoring(Settings):
         tol: Training of a member ends at this mean squared distance from the posterior
             realisation. Each direction counts in units of its posterior standard deviation.
         max_iter: Largest number of Gauss-Newton iterations for each member.
-        n_realisations: Number of realisations that estimate the covariance of a prior without kernel.
+        n_realisations: Number of realisations that estimate the covariance of a prior without a
+            kernel.
         center: Whether realisations and perturbed data are shifted, so that their averages over
             the members are the mean of a Gaussian process prior and the data.
         progress: Whether to show a progress bar; None shows one on a terminal after two
@@ -177,7 +178,7 @@ def _anchor_to_process(
     device: str,
     seeds: np.random.SeedSequence,
 ) -> Members:
-    """Anchor members to realisations of one prior; arguments as those of `train_function_anchored`."""
+    """Anchor members to realisations of one prior, with the arguments of the public function."""
     prior = drawn_prior(pretrained)
     network = pretrained.architecture
     scaler = pretrained.output_scaler
@@ -329,8 +330,8 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
     Args:
         prior: p(g), see bnn.priors. None takes the average over hyper-parameters that
             `evidence.fit_prior` returns for the data; where the noise is None too, prior and noise
-            are those of `evidence.fit_kernel_average`, without heavy tails. A bnn.Pretrained is used as it
-            is, and the parameters of pre-training then have no effect.
+            are those of `evidence.fit_kernel_average`, without heavy tails. A bnn.Pretrained is
+            used as it is, and the parameters of pre-training then have no effect.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
             HeteroscedasticNoise. "constant", or None beside a prior: standard deviations by the
             evidence of the data; "heteroscedastic": a HeteroscedasticNoise.

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from sklearn.utils import gen_batches
 
+from bnn._progress import counted, titled
 from bnn._seeding import Purpose, member_generators, member_seeds, spawn
 from bnn._validation import (
     Array,
@@ -28,7 +29,6 @@ from bnn.networks.mlp import MLP
 from bnn.noise import RESAMPLINGS, Covariance, checked_noise, covariance_at, resample
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
-from bnn.training.execution import counted, titled
 from bnn.training.gauss_newton.jacobian import Linearisation
 from bnn.training.gauss_newton.levenberg_marquardt import StoppingRule
 from bnn.training.gauss_newton.weight_space import fit_weights

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bnn._progress import titled
 from bnn._seeding import Purpose, RandomState, member_seeds, seed_sequence, spawn
 from bnn._settings import Settings
 from bnn._text import short
@@ -34,11 +35,11 @@ from bnn.gp.conditioning import check_nugget
 from bnn.gp.process import default_prior
 from bnn.networks.architecture import Architecture
 from bnn.networks.mlp import MLP
-from bnn.priors.samplers import FunctionalPrior, draw_realisations, truncated_normal_hypercube
+from bnn.priors.function_prior import FunctionalPrior
+from bnn.priors.samplers import draw_realisations, truncated_normal_hypercube
 from bnn.scaling import BoundsScaler, Scaling, scaler_of, warn_far
 from bnn.storage import storable
 from bnn.storage.values import NotStored, dataclass_fields, kept
-from bnn.training.execution import titled
 from bnn.training.loop import TrainingResult, train
 from bnn.training.settings import TrainingSettings
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import qmc
 
+from bnn._progress import counted
 from bnn._seeding import RandomState, generator
 from bnn._text import Short, table
 from bnn._validation import Array, as_finite, check_count
 from bnn.scaling import BoundsScaler
-from bnn.training.execution import counted
 
 LEVELS = 25  # values of an input at which its main effect is computed
 POINTS = 256  # of the other inputs, at most, over which it averages

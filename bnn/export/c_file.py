@@ -35,15 +35,15 @@ def to_c(
     once. NAME then gives mean, standard deviation and their gradients by the inputs at any number
     of points, in the units of the data. For an ensemble NAME_members gives the values of each
     network. Threads may call them at the same time, and a call takes less than 64 kB of stack. A
-    weight takes five bytes. For an GPRegressor the file holds the data, and NAME_init factorises
+    weight takes five bytes. For a GPRegressor the file holds the data, and NAME_init factorises
     its matrices.
 
     Args:
         model: A fitted ensemble, or a fitted GPRegressor under uncorrelated noise. The prior of
-            an GPRegressor is a GaussianProcessPrior or a MixturePrior, such as
-            `bnn.evidence.fit_kernel_average` returns. Its mean is a number or a LinearMean. Its kernels
-            are RBF, Matern12, Matern32, Matern52, RationalQuadratic or Linear, sums of these with
-            at most one Linear, or a Warped with such a kernel.
+            a GPRegressor is a GaussianProcessPrior or a MixturePrior, such as
+            `bnn.evidence.fit_kernel_average` returns. Its mean is a number or a LinearMean. Its
+            kernels are RBF, Matern12, Matern32, Matern52, RationalQuadratic or Linear, sums of
+            these with at most one Linear, or a Warped with such a kernel.
         path: Of the file.
         name: Name of the function, with which the names of the others begin. Names that C, C++,
             their libraries or the file itself use are refused.
@@ -72,14 +72,14 @@ def to_c(
     """
     if not isinstance(model, GPRegressor | EnsembleRegressor):
         given = f"model is an instance of {type(model).__name__}"
-        raise TypeError(f"{given}: must be an GPRegressor or an ensemble, not what wraps it")
+        raise TypeError(f"{given}: must be a GPRegressor or an ensemble, not what wraps it")
     check_identifier(name)
     check_integer("max_bytes", max_bytes, 1)
     check_flags(include_noise=include_noise)
     check_is_fitted(model)
     if isinstance(model, GPRegressor):
         if members is not None:
-            raise ValueError(f"members = {members!r}: an GPRegressor has none")
+            raise ValueError(f"members = {members!r}: a GPRegressor has none")
         kind = "posterior.c"
         tables = posterior_tables(model)
         fewer = "fewer data"

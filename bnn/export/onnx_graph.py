@@ -75,7 +75,7 @@ def to_onnx(
         include_noise: Whether the standard deviation includes the noise; else it is epistemic.
 
     Raises:
-        TypeError: If the model is no ensemble; an GPRegressor goes to C alone, see `to_c`.
+        TypeError: If the model is no ensemble; a GPRegressor goes to C alone, see `to_c`.
         ValueError: If there are not as many members, or the runtime has no such activation.
         ImportError: If the package onnx is missing.
         FileExistsError: If a file that this function did not write is in this place.

@@ -57,13 +57,15 @@ def path_to_c(
         >>> import bnn
         >>> from bnn.paths import StrainPathEnsemble, PathScatter, MaterialPointBasis
         >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
-        >>> bank = MaterialPointBasis(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
+        >>> strained = lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1))
+        >>> bank = MaterialPointBasis(strained, bounds, n_points=3)
         >>> rng = np.random.default_rng(0)
         >>> X = rng.uniform(bounds[0] + 0.1, bounds[1], (4, 4))
         >>> strain = np.cumsum(rng.normal(0.0, 0.001, (4, 30, 3)), axis=1)
         >>> stress = bank.features(X, strain).mean_fields + 1.0
         >>> scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
-        >>> model = StrainPathEnsemble(bank, scatter, n_members=5, random_state=0).fit(X, strain, stress)
+        >>> model = StrainPathEnsemble(bank, scatter, n_members=5, random_state=0)
+        >>> model = model.fit(X, strain, stress)
         >>> import tempfile
         >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -25,11 +25,11 @@ from scipy.linalg.lapack import dpocon, dpotrf
 from scipy.stats import norm
 from sklearn.utils import gen_batches
 
+from bnn._progress import counted
 from bnn._text import Short
 from bnn._validation import Array, Ints
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior, covariance_root
 from bnn.noise.covariances import is_diagonal, noise_blocks
-from bnn.training.execution import counted
 
 ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
 # Rounding errors shift the eigenvalues of the covariance of N data by up to about N eps times its

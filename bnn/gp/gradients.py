@@ -1,4 +1,4 @@
-"""Derivatives of kernels, means and noise of Gaussian processes by the inputs."""
+"""Derivatives of kernels and means of Gaussian processes by the inputs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,6 @@ from bnn.gp import kernels
 from bnn.gp.means import LinearMean
 from bnn.gp.process import GaussianProcessPrior
 from bnn.gp.warping import Warped
-from bnn.noise import Covariance, HeteroscedasticNoise, StudentNoise
 
 
 def _matern12(q: Array) -> tuple[Array, Array]:
@@ -141,21 +140,3 @@ def mean_gradient(prior: GaussianProcessPrior, n_in: int) -> Array:
     if callable(mean):
         raise ValueError(f"the gradient of the mean {type(mean).__name__} is not known")
     return zeros
-
-
-def noise_gradient(noise: Covariance | StudentNoise, X: Array) -> Array:
-    """Return the gradient of the variances of the noise.
-
-    Args:
-        noise: What an estimator keeps as `noise_`.
-        X: (n, n_in).
-
-    Returns:
-        ∂σ_j²/∂x, (n, n_out, n_in), or (1, 1, 1) of zeros if the noise is constant.
-    """
-    kept = noise.noise if isinstance(noise, StudentNoise) else noise
-    if not isinstance(kept, HeteroscedasticNoise):
-        return np.zeros((1, 1, 1))
-    # σ² = exp(2 l(x)) and ∂σ²/∂x = 2 σ² ∂l/∂x
-    variances = np.einsum("njj->nj", kept(X))
-    return np.asarray(2.0 * variances[:, :, None] * kept.log_slopes(X))

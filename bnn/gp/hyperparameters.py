@@ -17,11 +17,11 @@ from sklearn.gaussian_process import kernels as sk
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
+from bnn._progress import progress_bar, titled
 from bnn._seeding import generator
 from bnn._validation import MOST_RESTARTS, Array, Ints, check_count, varies
 from bnn.gp.conditioning import least_variance, log_diagonal
 from bnn.gp.kernels import Linear
-from bnn.training.execution import progress_bar, titled
 
 # Bounds of the search. Length scales are relative to the range of the input, and all variances to
 # the variance of the output.

@@ -68,7 +68,7 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
 
     `GaussianProcessPrior` takes such a kernel, alone or in sums and products with others, and so do
     `GPRegressor`, ensembles and `select_runs`. Its parameters are not searched for: give them, or
-    compare them by `GPRegressor.log_evidence`. It has no gradients, and an `GPRegressor`
+    compare them by `GPRegressor.log_evidence`. It has no gradients, and a `GPRegressor`
     with it goes neither into a file nor into C; an ensemble does.
 
     Examples:

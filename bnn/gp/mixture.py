@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike
 from scipy.linalg import block_diag
 from scipy.special import logsumexp, softmax
 
+from bnn._progress import counted
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
 from bnn._text import Short
 from bnn._validation import Array, Ints, as_finite, is_row, own_copy
 from bnn.gp.conditioning import JointColumns, ProcessPosterior
-from bnn.gp.process import FunctionPrior, GaussianProcessPrior
+from bnn.gp.process import GaussianProcessPrior
 from bnn.noise.covariances import is_diagonal
+from bnn.priors.function_prior import FunctionPrior
 from bnn.storage import storable
 from bnn.storage.values import same
-from bnn.training.execution import counted
 
 TINY = 1e-300  # in place of a weight of zero, which has no logarithm
 COMBINATIONS = 32  # of components, where correlated noise couples the outputs

@@ -6,12 +6,12 @@ from typing import NoReturn
 import numpy as np
 from tqdm import tqdm
 
+from bnn._progress import progress_bar, titled
 from bnn._validation import Array
 from bnn.gp.mixture import TINY, Posterior, Prior, conditioned
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import StudentNoise, covariance_at
 from bnn.noise.student import bound, given_factors, likely_freedom, precision_factors
-from bnn.training.execution import progress_bar, titled
 
 Found = tuple[StudentNoise, Array, Array]
 ITERATIONS = 200  # updates of the precision factors at most

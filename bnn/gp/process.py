@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -12,13 +11,12 @@ from numpy.typing import ArrayLike
 from scipy.linalg.lapack import dpstrf
 from sklearn.gaussian_process import kernels as sk
 
+from bnn._progress import counted
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
-from bnn._text import Short
 from bnn._validation import (
     Array,
     as_array,
     as_finite,
-    as_points,
     check_count,
     check_function,
     check_integers,
@@ -28,59 +26,13 @@ from bnn._validation import (
 )
 from bnn.gp.kernels import RBF
 from bnn.gp.means import LinearMean, RandomMean
+from bnn.priors.function_prior import FunctionPrior
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
-from bnn.training.execution import counted
 
 MOST_ROWS = 10_000  # rows of a covariance whose root is computed, which takes minutes
 NEGLIGIBLE = 1e-8  # negative variances by rounding errors, relative to the largest
 CHECKED = 5  # points at which a kernel is checked
-
-
-class FunctionPrior(Short, ABC):
-    """Base of the functional priors, for those of your own: a distribution of functions.
-
-    A subclass implements `_draw(X, n_samples, random_state)`, which `sample` calls once X and
-    n_samples are checked. It returns realisations g^[k](X), (n_samples, n, n_out), in the units of
-    the outputs, at points X (n, n_in) in those of the inputs. The random state is that of `sample`,
-    or of an ensemble, which gives a SeedSequence: `np.random.default_rng(random_state)` takes
-    either. Ensembles ask for the same realisations again at other points, with the same n_samples
-    and random state: draw what makes a function, such as its parameters, before X counts, else
-    they get other functions there, and need more iterations.
-
-    Ensembles, `pretrain` and `check_prior` take such a prior. An `GPRegressor` needs the moments
-    of a Gaussian process, which a prior of realisations does not give.
-
-    Examples:
-        >>> import bnn
-        >>> import numpy as np
-        >>> class Waves(bnn.FunctionPrior):  # cos(ω x + φ) with uncertain ω and φ
-        ...     def _draw(self, X, n_samples, random_state):
-        ...         rng = np.random.default_rng(random_state)
-        ...         frequency = rng.uniform(1.0, 3.0, (n_samples, 1))
-        ...         phase = rng.uniform(0.0, 2.0 * np.pi, (n_samples, 1))
-        ...         return np.cos(frequency * X[:, 0] + phase)[:, :, None]
-        >>> Waves().sample(np.zeros((5, 1)), n_samples=3, random_state=0).shape
-        (3, 5, 1)
-    """
-
-    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
-        """Draw realisations.
-
-        Args:
-            X: (n, n_in).
-            n_samples: Number of realisations.
-            random_state: Seed.
-
-        Returns:
-            Realisations, (n_samples, n, n_out).
-        """
-        check_count("n_samples", n_samples, 1)
-        return self._draw(as_points("X", X), n_samples, random_state)
-
-    @abstractmethod
-    def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
-        """Draw realisations at points that have been checked, (n_samples, n, n_out)."""
 
 
 @storable

@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from bnn._progress import counted
 from bnn._seeding import RandomState, generator
 from bnn._text import table
 from bnn._validation import Array, as_columns, as_finite, as_points, check_count
@@ -28,7 +29,6 @@ from bnn.noise.student import bound, given_factors, nodes, scaled
 from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.storage import storable
 from bnn.storage.values import NotStored
-from bnn.training.execution import counted
 
 FAR_APART = 6.0  # of two values of one function, in deviations of the nugget
 GRADIENT_ENTRIES = 2**22  # numbers of the derivatives of a kernel that are computed at a time
@@ -50,12 +50,13 @@ class GPRegressor(PredictiveRegressor):
         prior: GaussianProcessPrior with a mean that is not random, or a MixturePrior of such; the
             evidence updates the weights of the mixture. None takes the average over
             hyper-parameters that `evidence.fit_prior` returns for the data; where the noise is None
-            too, prior and noise are those of `evidence.fit_kernel_average`, an average over families.
+            too, prior and noise are those of `evidence.fit_kernel_average`, an average over
+            families.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; a
             HeteroscedasticNoise; or a StudentNoise. "constant", or None beside a prior, estimates
-            standard deviations by the evidence of the data, "heteroscedastic" a HeteroscedasticNoise,
-            "student_t" a StudentNoise. At most 200 of the data enter the evidence of prior and noise,
-            and at most 1,500 that of an average over families. Under a
+            standard deviations by the evidence of the data, "heteroscedastic" a
+            HeteroscedasticNoise, "student_t" a StudentNoise. At most 200 of the data enter the
+            evidence of prior and noise, and at most 1,500 that of an average over families. Under a
             StudentNoise the posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision
             factor λ_i for each datum, and 13 to 21 % too narrow, see there. Noise that is less than
             double precision resolves beside the prior, zero too, gets a nugget, see `nugget_`.

@@ -16,8 +16,8 @@ def botorch_model(model: EnsembleRegressor) -> Any:
     epistemic. Acquisition functions that condition on results to come, such as
     qNegIntegratedPosteriorVariance, find `fantasize` and `condition_on_observations`: the members
     are moved as an ensemble Kalman filter does, so that their covariance C becomes
-    C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .), as for `bnn.select_runs`. `subset_output` takes some of the
-    outputs. Needs the extra `botorch`.
+    C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .), as for `bnn.select_runs`. `subset_output` takes some of
+    the outputs. Needs the extra `botorch`.
 
     Args:
         model: A fitted ensemble; of at least 200 members where it is to be conditioned.

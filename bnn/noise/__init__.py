@@ -12,6 +12,7 @@ from bnn.noise.given import (
     checked_noise,
     checked_tails,
     covariance_at,
+    noise_gradient,
     noise_of_data,
 )
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
@@ -28,6 +29,7 @@ __all__ = [
     "checked_tails",
     "covariance_at",
     "noise_covariance",
+    "noise_gradient",
     "noise_of_data",
     "replicate_covariance",
     "resample",

@@ -157,3 +157,30 @@ def without_zeros(noise: Noise, y: Array) -> Noise:
     largest = np.abs(y).max(axis=0)
     rounding = np.finfo(float).eps * np.where(largest > 0.0, largest, 1.0)
     return np.where(deviations == 0.0, rounding, deviations)
+
+
+def noise_gradient(noise: Covariance | StudentNoise, X: Array) -> Array:
+    """Return the gradient of the variances of the noise.
+
+    Args:
+        noise: What an estimator keeps as `noise_`.
+        X: (n, n_in).
+
+    Returns:
+        ∂σ_j²/∂x, (n, n_out, n_in), or (1, 1, 1) of zeros if the noise is constant.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> noise = bnn.HeteroscedasticNoise([[-1.0], [2.0]])  # log σ = -1 + 2 x
+        >>> bnn.noise.noise_gradient(noise, np.array([[0.0], [0.5]])).round(3)
+        array([[[0.541]],
+        <BLANKLINE>
+               [[4.   ]]])
+    """
+    kept = noise.noise if isinstance(noise, StudentNoise) else noise
+    if not isinstance(kept, HeteroscedasticNoise):
+        return np.zeros((1, 1, 1))
+    # σ² = exp(2 l(x)) and ∂σ²/∂x = 2 σ² ∂l/∂x
+    variances = np.einsum("njj->nj", kept(X))
+    return np.asarray(2.0 * variances[:, :, None] * kept.log_slopes(X))

@@ -6,11 +6,11 @@ from bnn.paths.network import PhaseProperties, PhysicallyRecurrentNetwork, mean_
 from bnn.paths.scatter import PathScatter, fit_scatter
 
 __all__ = [
-    "StrainPathEnsemble",
+    "MaterialPointBasis",
     "PathScatter",
     "PhaseProperties",
-    "MaterialPointBasis",
     "PhysicallyRecurrentNetwork",
+    "StrainPathEnsemble",
     "fit_scatter",
     "mean_field_stress",
 ]

@@ -91,13 +91,15 @@ class StrainPathEnsemble(Short):
         >>> import numpy as np
         >>> from bnn.paths import StrainPathEnsemble, PathScatter, MaterialPointBasis
         >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
-        >>> bank = MaterialPointBasis(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
+        >>> strained = lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1))
+        >>> bank = MaterialPointBasis(strained, bounds, n_points=3)
         >>> rng = np.random.default_rng(0)
         >>> X = rng.uniform(bounds[0] + 0.1, bounds[1], (4, 4))
         >>> strain = np.cumsum(rng.normal(0.0, 0.001, (4, 30, 3)), axis=1)
         >>> stress = bank.features(X, strain).mean_fields + 1.0
         >>> scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
-        >>> model = StrainPathEnsemble(bank, scatter, n_members=5, random_state=0).fit(X, strain, stress)
+        >>> model = StrainPathEnsemble(bank, scatter, n_members=5, random_state=0)
+        >>> model = model.fit(X, strain, stress)
         >>> mean, std = model.predict(X, strain, return_std=True)
         >>> mean.shape, model.predict_members(X, strain).shape
         ((4, 30, 3), (5, 4, 30, 3))
@@ -183,7 +185,7 @@ class StrainPathEnsemble(Short):
         deviations = []
         for begin in range(0, len(X), _CHUNK):
             part = slice(begin, begin + _CHUNK)
-            mean, std = self._predict(X[part], strain[part], total)
+            mean, std = self._predict(X[part], strain[part], include_noise)
             means.append(mean)
             deviations.append(std)
         mean = np.concatenate(means)
@@ -269,7 +271,7 @@ class StrainPathEnsemble(Short):
         mean = features.mean_fields + (Psi @ self.mean_).reshape(strain.shape)
         of_theta = np.square(Psi @ self.root_).sum(axis=1).reshape(strain.shape)
         sigma = self.scatter.std(X, features.plastic_strain, features.utilisation)
-        others = self._variance(X, sigma, features.utilisation, float(total))
+        others = self._variance(X, sigma, features.utilisation, float(include_noise))
         return mean, np.sqrt(of_theta + others)
 
     def _weights(self, w: Array) -> Array:

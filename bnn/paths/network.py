@@ -124,7 +124,8 @@ class PhysicallyRecurrentNetwork(Short):
     Examples:
         >>> import numpy as np
         >>> from bnn.paths import PhysicallyRecurrentNetwork
-        >>> network = PhysicallyRecurrentNetwork(np.array([[0.0, 200.0, 300.0, 0.3], [0.4, 600.0, 500.0, 0.5]]))
+        >>> bounds = np.array([[0.0, 200.0, 300.0, 0.3], [0.4, 600.0, 500.0, 0.5]])
+        >>> network = PhysicallyRecurrentNetwork(bounds)
         >>> weights = network.initial_weights(2, random_state=0)
         >>> strain = np.linspace(0.0, 0.02, 21)[1:, None] * [1.0, -0.5, 0.0]
         >>> network.stress(weights, [[0.3, 400.0, 400.0, 0.4]], strain[None]).shape
@@ -240,7 +241,8 @@ def mean_field_stress(
         >>> from bnn.paths import PhaseProperties, mean_field_stress
         >>> alike = np.tile(np.eye(3), (1, 2, 1, 1))  # all points strain as the cell does
         >>> pull = np.array([[[0.001, 0.0, 0.0]]])
-        >>> print(mean_field_stress(alike, [[0.3, 400.0, 400.0, 0.4]], pull, PhaseProperties()).round(0))
+        >>> stress = mean_field_stress(alike, [[0.3, 400.0, 400.0, 0.4]], pull, PhaseProperties())
+        >>> print(stress.round(0))
         [[[238.  88.   0.]]]
     """
     X, strain = checked_paths(X, strain)

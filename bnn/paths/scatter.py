@@ -72,7 +72,8 @@ class PathScatter(Short):
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
-            plastic_strain: (n, T) p of the matrix in mean fields, from `MaterialPointBasis.features`.
+            plastic_strain: (n, T) p of the matrix in mean fields, from
+                `MaterialPointBasis.features`.
             utilisation: (n, T) u of the matrix in mean fields, from there too.
 
         Returns:
@@ -120,7 +121,8 @@ def fit_scatter(
         >>> from bnn.paths import MaterialPointBasis, fit_scatter
         >>> rng = np.random.default_rng(0)
         >>> bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
-        >>> bank = MaterialPointBasis(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=2)
+        >>> strained = lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1))
+        >>> bank = MaterialPointBasis(strained, bounds, n_points=2)
         >>> X = rng.uniform(bounds[0] + 0.1, bounds[1], (6, 4))
         >>> strain = rng.normal(0.0, 0.01, (6, 5, 3))
         >>> stress = rng.normal(0.0, 2.0, (6, 9, 5, 3))

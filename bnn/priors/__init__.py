@@ -1,1 +1,1 @@
-"""Priors over functions: kernels, Gaussian processes, samplers, conditioning on data."""
+"""Priors over functions: what they have in common, and those that are only sampled."""

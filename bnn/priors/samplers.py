@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from scipy.interpolate import LinearNDInterpolator
 from scipy.spatial import KDTree
 from scipy.stats import qmc, rv_continuous, rv_discrete, truncnorm
 
+from bnn._progress import counted
 from bnn._seeding import RandomState, generator, member_generators, seed_sequence, spawn
 from bnn._validation import (
     Array,
@@ -24,18 +25,8 @@ from bnn._validation import (
     check_positive,
     own_copy,
 )
-from bnn.gp.process import FunctionPrior
+from bnn.priors.function_prior import FunctionalPrior, FunctionPrior
 from bnn.storage import storable
-from bnn.training.execution import counted
-
-
-@runtime_checkable
-class FunctionalPrior(Protocol):
-    """Anything that draws realisations g^[k] of a function."""
-
-    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
-        """Draw n_samples realisations at X (n, n_in), (n_samples, n, n_out)."""
-        ...
 
 
 def truncated_normal_hypercube(

@@ -1,4 +1,4 @@
-"""Running groups of members on the cores of a CPU, or epochs on a GPU, with a progress bar.
+"""Running groups of members on the cores of a CPU, or epochs on a GPU.
 
 On a CPU each group has a thread of its own. Splitting every operation over the cores would instead
 cost a barrier per operation, where all cores wait for the slowest one. PyTorch releases the
@@ -7,21 +7,15 @@ GPU a fixed sequence of kernels is recorded once, as a CUDA graph, and launched 
 """
 
 import os
-import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 import torch
-from tqdm import tqdm
 
 # Libraries choose their kernels and workspaces in the first calls, which must not be recorded.
 WARM_UP_CALLS = 2
-SHOWN_AFTER = 2.0  # seconds: shorter calls show no bar on a terminal
-LOG_SECONDS = 5.0  # between two lines of progress in a notebook, a log or a pipe
-LOGGED_AFTER = 30.0  # seconds: shorter calls print no lines there, unless they are asked for
-LOG_LINE = "{desc}: {percentage:.0f}%, {n_fmt} of {total_fmt} {unit}s, {remaining} left"
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
@@ -68,47 +62,3 @@ def capture(function: Callable[[], None], restore: Callable[[], None]) -> Callab
 # DataLoader as well.
 if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
-
-
-class _Lines:
-    """Writes each state of a progress bar to standard error as a line of its own."""
-
-    last = ""
-
-    def write(self, text: str) -> None:
-        """Write a state of the bar, unless it is empty or the last one again."""
-        line = text.strip()
-        if line not in ("", self.last):
-            print(line, file=sys.stderr)
-            self.last = line
-
-
-class _Patient(str):
-    """The title of a bar that nobody asked for, whose lines begin after LOGGED_AFTER."""
-
-
-def titled(title: str, progress: bool | None) -> str | None:
-    """Return the title of a bar, or None for silence; None as progress shows long calls alone."""
-    if progress is None:
-        return _Patient(title)
-    return title if progress else None
-
-
-def progress_bar(total: int, title: str | None, unit: str) -> "tqdm[NoReturn]":
-    """Bar on a terminal, elsewhere a line every few seconds and the last; no title is silence."""
-    silent = title is None
-    if silent or sys.stderr.isatty():
-        # leave=None: a bar below another one is wiped out when it ends.
-        options = {"disable": silent, "delay": SHOWN_AFTER, "leave": None}
-        return tqdm(total=total, desc=title, unit=unit, **options)
-    wait = LOGGED_AFTER if isinstance(title, _Patient) else 0.0
-    lines = {"file": _Lines(), "mininterval": LOG_SECONDS, "bar_format": LOG_LINE, "delay": wait}
-    return tqdm(total=total, desc=title, unit=unit, **lines)
-
-
-def counted(parts: Sequence[Part], title: str, unit: str) -> Iterator[Part]:
-    """Yield the parts one by one; a bar on a terminal shows how many of them are done."""
-    with progress_bar(len(parts), titled(title, None), unit) as bar:
-        for part in parts:
-            yield part
-            bar.update()

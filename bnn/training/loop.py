@@ -9,10 +9,11 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from bnn._progress import progress_bar
 from bnn._validation import Array, Floats, Ints, as_finite, check_device, check_kind
 from bnn.networks.mlp import MLP
 from bnn.training.backprop import CACHE_LINE
-from bnn.training.execution import progress_bar, run_groups
+from bnn.training.execution import run_groups
 from bnn.training.members import MemberGroup, Objective
 from bnn.training.settings import Convergence, TrainingSettings
 

@@ -87,7 +87,7 @@ class Paths(Short):
 
     @property
     def phases(self) -> dict[str, Any]:
-        """Elasticity, initial yield stress and hardening law, which `bnn.paths.PhaseProperties` takes.
+        """Elasticity, initial yield stress and hardening law, for `bnn.paths.PhaseProperties`.
 
         Raises:
             ValueError: If the settings of the simulations are not known.

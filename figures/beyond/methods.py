@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from bnn import Architecture, GaussianProcessPrior, Pretrained
-from bnn.priors.samplers import FunctionalPrior
+from bnn.priors.function_prior import FunctionalPrior
 from fe_data.schema import INPUT_NAMES
 from figures.beyond import weights
 from figures.beyond.problems import Problem, with_moments

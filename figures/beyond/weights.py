@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import bnn
 from bnn.ensembles.members import data_gradient
-from bnn.priors.samplers import FunctionalPrior
+from bnn.priors.function_prior import FunctionalPrior
 from figures.pipeline.settings import Beyond
 from figures.pipeline.training import PRIOR_RANGE, UNSCALED
 

@@ -7,8 +7,8 @@ BRIEF = {
     "pretraining__n_points": 8,
     "pretraining__training__epochs": 2,
     "training__epochs": 2,
-    "anchoring__points": 5,
-    "anchoring__tolerance": 1e9,
+    "anchoring__n_points": 5,
+    "anchoring__tol": 1e9,
     "random_state": 0,
 }
 

@@ -17,10 +17,12 @@ def parts(value):
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
-def asked(path, bounds, model, start, batch, candidates, options, random_state):
+def asked(path, bounds, model, n_initial, batch_size, candidates, select_options, random_state):
     """What a new campaign asks for first; a path that is no name of a file says so itself."""
-    given = {"batch": batch, "candidates": candidates, "options": options}
-    made = bnn.Campaign(path, bounds, model, n_initial=start, random_state=random_state, **given)
+    given = {"batch_size": batch_size, "candidates": candidates, "select_options": select_options}
+    made = bnn.Campaign(
+        path, bounds, model, n_initial=n_initial, random_state=random_state, **given
+    )
     return made.ask()
 
 
@@ -33,10 +35,10 @@ CALLS = {
             "path": folder / "campaign.json",
             "bounds": np.array([[0.0, 1.0], [-1.0, 2.0]]),
             "model": None,
-            "start": 4,
-            "batch": 2,
+            "n_initial": 4,
+            "batch_size": 2,
             "candidates": 20,
-            "options": None,
+            "select_options": None,
             "random_state": 0,
         },
     ),

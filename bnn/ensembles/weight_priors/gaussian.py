@@ -15,7 +15,7 @@ from bnn.ensembles.weight_priors.density import (
     unbiased_variance,
 )
 from bnn.networks.mlp import MLP
-from bnn.training.covariance import DiagonalPlusLowRank
+from bnn.training.gauss_newton.weight_space import DiagonalPlusLowRank
 from bnn.training.penalties import GaussianRegulariser
 
 

@@ -13,7 +13,7 @@ from bnn.ensembles.weight_priors.density import SMALLEST_VARIANCE, as_vector
 from bnn.ensembles.weight_priors.gaussian import ProperGaussian
 from bnn.ensembles.weight_priors.low_rank import as_directions, principal_directions
 from bnn.networks.mlp import MLP
-from bnn.training.covariance import DiagonalPlusLowRank
+from bnn.training.gauss_newton.weight_space import DiagonalPlusLowRank
 
 
 class ProbabilisticPCA(ProperGaussian):

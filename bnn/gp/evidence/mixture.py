@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from bnn._progress import progress_bar, titled
 from bnn._seeding import generator
 from bnn._validation import Array, Ints, as_data, check_flags, check_outputs_vary, varies
 from bnn.gp.conditioning import ProcessPosterior, resolved
@@ -45,7 +46,6 @@ from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import Noise, StudentNoise, checked_tails, covariance_at
 from bnn.noise.heteroscedastic import StandardBasis
 from bnn.noise.student import given_factors
-from bnn.training.execution import progress_bar, titled
 
 SEARCHED = 1500  # most data in a search; of more, as many are chosen at random
 RARE = 10  # further data in a search, of an input or output that is constant in those chosen
@@ -105,7 +105,7 @@ def fit_kernel_average(
     the inputs, by their evidence. For a single output the noise has heavy tails where these are
     likelier. Constant noise is ten times as probable a priori as noise by input, and Gaussian noise
     ten times as probable as heavy tails. The precision factors of the data, see `StudentNoise`, are
-    then found under all components together, with their posterior weights: an `GPRegressor` with
+    then found under all components together, with their posterior weights: a `GPRegressor` with
     nothing set takes these factors. With this prior and noise given, it finds factors anew, under
     weights by the evidence, and fewer components may count.
 
@@ -143,7 +143,7 @@ def fit_kernel_average(
 def found_mixture(
     X: ArrayLike, y: ArrayLike, tails: bool = True, random_state: int | None = 0
 ) -> tuple[MixturePrior, Noise | StudentNoise, Array | None]:
-    """Return what `fit_kernel_average` does, and E λ_i of the data under a StudentNoise, (N,), or None."""
+    """Return what `fit_kernel_average` does, and E λ_i, (N,), of a StudentNoise or None."""
     check_flags(tails=tails)
     X, y = as_data(X, y)
     if len(X) < 2:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.gaussian_process import kernels as sk
 
+from bnn._progress import progress_bar, titled
 from bnn._validation import Array, as_data, check_count, check_kind, check_option
 from bnn.gp.conditioning import ProcessPosterior
 from bnn.gp.evidence.laplace import prior_weights
@@ -40,7 +41,6 @@ from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import Noise, StudentNoise, checked_tails, covariance_at
 from bnn.noise.given import without_zeros
 from bnn.noise.student import bound
-from bnn.training.execution import progress_bar, titled
 
 # Prior and noise are estimated in turn, in so many rounds with so many steps of the noise in each.
 TAIL_ROUNDS = 5  # of a StudentNoise

@@ -22,7 +22,7 @@ def likely_model(
 ) -> tuple[Any, Noise | StudentNoise, Array | None]:
     """Return prior, noise and the precision factors of the data, (N,), where these are found.
 
-    Where neither prior nor noise is given, they are those that `evidence.fit_kernel_average` returns.
+    Where neither prior nor noise is given, both are those of `evidence.fit_kernel_average`.
     Factors of rows that were not searched are NaN.
 
     Args:

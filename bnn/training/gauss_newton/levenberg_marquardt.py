@@ -11,8 +11,9 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
+from bnn._progress import progress_bar
 from bnn._validation import Floats, Ints
-from bnn.training.execution import progress_bar, run_groups
+from bnn.training.execution import run_groups
 from bnn.training.loop import TrainingResult
 
 _DAMPING = 1e-2

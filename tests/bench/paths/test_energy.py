@@ -1,4 +1,4 @@
-"""Energy of closed cycles: of laws for which it is known, and of what `StrainPathEnsemble` learns."""
+"""Energy of closed cycles: of laws for which it is known, and of a fitted `StrainPathEnsemble`."""
 
 import numpy as np
 import pytest

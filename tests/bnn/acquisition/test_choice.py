@@ -185,10 +185,10 @@ FEW = small(bnn.VanillaEnsemble, n_members=199).fit(X, Y)
         ({"output_weights": [1.0, -1.0]}, "output_weights = .*, >= 0, not all 0"),
         ({"costs": np.zeros(9)}, "costs = .*: must be > 0"),
         ({"costs": [1.0]}, r"costs has shape \(1,\): must be \(9,\)"),
-        ({"output_bounds": (1.0, 0.0)}, "limits = .*: low must be below high"),
-        ({"output_bounds": 3.0}, r"limits = 3.0: must be \(low, high\)"),
+        ({"output_bounds": (1.0, 0.0)}, "output_bounds = .*: low must be below high"),
+        ({"output_bounds": 3.0}, r"output_bounds = 3.0: must be \(low, high\)"),
         ({"output_bounds": (None, -100.0)}, "no candidate is within them"),
-        ({"min_feasibility": 1.5}, "probability = 1.5: must be in"),
+        ({"min_feasibility": 1.5}, "min_feasibility = 1.5: must be in"),
         ({"min_gain": -0.1}, r"min_gain = -0.1: must be in \[0, 1\)"),
     ],
 )
@@ -198,7 +198,9 @@ def test_a_wrong_argument_is_named(changed, message):
 
 
 def test_a_model_without_covariances_between_points_is_refused():
-    with pytest.raises(TypeError, match=r"model = GaussianProcessRegressor.*: must be an Exact"):
+    with pytest.raises(
+        TypeError, match=r"model = GaussianProcessRegressor.*: must be a GPRegressor"
+    ):
         bnn.select_runs(GaussianProcessRegressor(), CANDIDATES, 2)
     with pytest.raises(NotFittedError):
         bnn.select_runs(bnn.GPRegressor(), CANDIDATES, 2)

@@ -42,15 +42,15 @@ def few_data():
 
 
 @pytest.mark.parametrize("center", [False, True])
-def test_linear_network_draws_from_the_exact_posterior(centred):
+def test_linear_network_draws_from_the_exact_posterior(center):
     """f = w x, w ~ N(0, 0.5): mean and covariance of 800 members."""
     (X, y) = few_data()
     prior = GaussianProcessPrior(0.0, bnn.Linear(0.5))
-    settings = {"nugget": 1e-3, "tol": 1e-4, "center": centred}
+    settings = {"nugget": 1e-3, "tol": 1e-4, "center": center}
     ensemble = linear_ensemble(prior, 800, **settings).fit(X, y)
     mean, covariance = GPRegressor(prior, noise=0.3).fit(X, y).joint_moments(X_TEST)
     samples = ensemble.sample(X_TEST)[:, :, 0]
-    error = (0.1 if centred else 4.0) * np.sqrt(np.diag(covariance) / 800)
+    error = (0.1 if center else 4.0) * np.sqrt(np.diag(covariance) / 800)
     assert np.all(np.abs(samples.mean(axis=0) - mean[:, 0]) < error)
     assert_covariance(samples, covariance, errors=4.0)
 
@@ -335,7 +335,7 @@ def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
 def test_members_that_do_not_arrive_are_counted():
     """Four units cannot follow a prior realisation that closely."""
     prior = GaussianProcessPrior(0.0, RBF(0.2))
-    hard = {"anchoring__iterations": 3, "anchoring__tolerance": 1e-6, "anchoring__points": 30}
+    hard = {"anchoring__max_iter": 3, "anchoring__tol": 1e-6, "anchoring__n_points": 30}
     ensemble = small(FunctionAnchoredEnsemble, prior, **hard)
     with pytest.warns(ConvergenceWarning, match="3 of 3 members did not arrive within 3"):
         ensemble.fit(*few_data())

@@ -40,7 +40,7 @@ REFUSED = [
     (bnn.Convergence, {"residual_variance": 1.0, "improvement": -0.1, "window": 0}),
     (bnn.Anchoring, {"regulariser": "ridge", "anchors": "none", "start": "data"}),
     (bnn.Anchoring, {"resampling": "jackknife"}),
-    (bnn.FunctionAnchoring, {"points": 0, "iterations": 2.5, "realisations": 1, "nugget": 0.0}),
+    (bnn.FunctionAnchoring, {"n_points": 0, "max_iter": 2.5, "n_realisations": 1, "nugget": 0.0}),
     (bnn.FunctionAnchoring, {"tol": np.inf, "center": 3}),
 ]
 

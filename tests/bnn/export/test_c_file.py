@@ -16,7 +16,7 @@ X = np.linspace(-1.0, 1.0, 9)[:, None]
     [
         ({"name": "2d"}, "name = '2d': must be a name in C"),
         ({"name": "f(x)"}, "must be a name in C"),
-        ({"members": 3}, "members = 3: an GPRegressor has none"),
+        ({"members": 3}, "members = 3: a GPRegressor has none"),
         ({"max_bytes": 0}, "max_bytes = 0: must be an integer >= 1"),
         ({"max_bytes": 900}, r"more than max_bytes = 900: take fewer data or a larger max_bytes"),
     ],
@@ -30,7 +30,7 @@ def test_wrong_options_are_named(tmp_path, options, words):
 
 def test_other_models_and_such_without_data_are_refused(tmp_path):
     with pytest.raises(
-        TypeError, match="model is an instance of LinearRegression: must be an GPRegressor"
+        TypeError, match="model is an instance of LinearRegression: must be a GPRegressor"
     ):
         to_c(LinearRegression(), tmp_path / "model.c")
     with pytest.raises(NotFittedError):

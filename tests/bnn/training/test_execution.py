@@ -13,8 +13,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import bnn.training.members
 from bnn import MLP, TrainingSettings
+from bnn._progress import progress_bar, titled
 from bnn.ensembles.weight_priors import FactorisedGeneralisedNormal, LowRankGaussian
-from bnn.training.execution import capture, progress_bar, titled
+from bnn.training.execution import capture
 from bnn.training.loop import train
 from bnn.training.members import MemberGroup, Objective
 from tests.bnn.training.problem import ARCHITECTURE, objective_near, problem

@@ -11,8 +11,7 @@ from bnn import MLP, Convergence, TrainingSettings
 from bnn.ensembles.weight_priors import LowRankGaussian
 from bnn.training.execution import run_groups
 from bnn.training.loop import member_groups, train
-from bnn.training.members import Objective
-from bnn.training.shuffling import Shuffler
+from bnn.training.members import Objective, Shuffler
 from tests.bnn.training.problem import ARCHITECTURE, K, objective_near, problem
 
 

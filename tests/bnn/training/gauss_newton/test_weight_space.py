@@ -5,9 +5,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from bnn import MLP
-from bnn.training.covariance import DiagonalPlusLowRank
 from bnn.training.gauss_newton.levenberg_marquardt import StoppingRule
-from bnn.training.gauss_newton.weight_space import fit_weights
+from bnn.training.gauss_newton.weight_space import DiagonalPlusLowRank, fit_weights
 
 K = 6
 N = 6

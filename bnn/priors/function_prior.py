@@ -1,0 +1,65 @@
+"""What a functional prior is: a distribution of functions that can be sampled."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol, runtime_checkable
+
+from bnn._seeding import RandomState
+from bnn._text import Short
+from bnn._validation import Array, as_points, check_count
+
+
+@runtime_checkable
+class FunctionalPrior(Protocol):
+    """Anything that draws realisations g^[k] of a function."""
+
+    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
+        """Draw n_samples realisations at X (n, n_in), (n_samples, n, n_out)."""
+        ...
+
+
+class FunctionPrior(Short, ABC):
+    """Base of the functional priors, for those of your own: a distribution of functions.
+
+    A subclass implements `_draw(X, n_samples, random_state)`, which `sample` calls once X and
+    n_samples are checked. It returns realisations g^[k](X), (n_samples, n, n_out), in the units of
+    the outputs, at points X (n, n_in) in those of the inputs. The random state is that of `sample`,
+    or of an ensemble, which gives a SeedSequence: `np.random.default_rng(random_state)` takes
+    either. Ensembles ask for the same realisations again at other points, with the same n_samples
+    and random state: draw what makes a function, such as its parameters, before X counts, else
+    they get other functions there, and need more iterations.
+
+    Ensembles, `pretrain` and `check_prior` take such a prior. An `GPRegressor` needs the moments
+    of a Gaussian process, which a prior of realisations does not give.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> class Waves(bnn.FunctionPrior):  # cos(ω x + φ) with uncertain ω and φ
+        ...     def _draw(self, X, n_samples, random_state):
+        ...         rng = np.random.default_rng(random_state)
+        ...         frequency = rng.uniform(1.0, 3.0, (n_samples, 1))
+        ...         phase = rng.uniform(0.0, 2.0 * np.pi, (n_samples, 1))
+        ...         return np.cos(frequency * X[:, 0] + phase)[:, :, None]
+        >>> Waves().sample(np.zeros((5, 1)), n_samples=3, random_state=0).shape
+        (3, 5, 1)
+    """
+
+    def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
+        """Draw realisations.
+
+        Args:
+            X: (n, n_in).
+            n_samples: Number of realisations.
+            random_state: Seed.
+
+        Returns:
+            Realisations, (n_samples, n, n_out).
+        """
+        check_count("n_samples", n_samples, 1)
+        return self._draw(as_points("X", X), n_samples, random_state)
+
+    @abstractmethod
+    def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
+        """Draw realisations at points that have been checked, (n_samples, n, n_out)."""
