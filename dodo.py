@@ -187,8 +187,7 @@ def task_report():
     apart = [OUT / f"{name}.json" for name in PROFILE.apart]
     results = {path.name: file_digest(path) for path in apart if paths.is_complete(path)}
     command = ["-m", "figures.report.page", GIVEN_PROFILE, str(OUT)]
-    report = ROOT / "figures" / "report"
-    files = [*(report / "templates").iterdir(), report / "findings.yaml"]
+    files = [*(ROOT / "figures" / "report" / "templates").iterdir()]
     files += [ROOT / "figures" / "published.yaml", *paths.tables_below()]
     if OUT != paths.REFERENCE:  # its verdicts stand on the page of a smaller run
         files += paths.REFERENCE.glob("*.json")

@@ -91,8 +91,6 @@ class Item(BaseModel, extra="forbid"):
     unit: float = 1.0  # of the printed numbers
     columns: list[str] = []
     rows: dict[str, Row] = {}
-    scale_of: Literal["row", "column"] = "column"  # whose numbers share a picture
-    printed_in: str = ""  # "Table 4/miscalibration": a row with the numbers behind a figure
 
     def model_post_init(self, _: Any) -> None:
         """Put the row of networks trained by Adam proper beside each that has one."""

@@ -108,6 +108,11 @@ def written(number: Any, decimals: int) -> str:
     return " ± ".join(texts).replace("-", "−")
 
 
+def as_interval(number: Any) -> Interval:
+    """A number of a metrics file with its single results."""
+    return Interval(tuple(number["values"]) if isinstance(number, Mapping) else (number,))
+
+
 def is_below(first: Interval, second: Interval) -> bool | None:
     """Whether the first of two numbers is smaller; None where the paired repeats leave it open."""
     sign = (second - first).sign

@@ -16,7 +16,7 @@ from bench.scoreboard.public import HOLDOUT
 from bench.scoreboard.registry import CELLS, EQUAL_NOISE, OURS, PEERS, Peer
 from fe_data.files.writing import write_atomic
 from figures.knowledge.findings import in_words
-from figures.report.summary import markdown, with_blocks
+from figures.report.tables import markdown, with_blocks
 from figures.style import save
 
 CELLS_OF_A_TEST = 50  # whose log-likelihoods the ELPPD adds

@@ -28,7 +28,7 @@ from rocrate.rocrate import ROCrate
 from fe_data.files.writing import replacing
 from figures.pipeline.paths import ROOT, picture_path, tables_below
 from figures.pipeline.provenance import file_digest
-from figures.report.summary import RUNS
+from figures.report.tables import RUNS
 
 # Contents alone decide about its bytes: sorted, of one time and of no user.
 TAR = [

@@ -1,6 +1,6 @@
 """Write the pages of a run: python -m figures.report.page quick figures/quick.
 
-index.html has findings and verdicts, and each notebook a page of its own with its figures. Every
+index.html has the verdicts, and each notebook a page of its own with its figures. Every
 page is complete in its file.
 """
 
@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import jinja2
 import typer
 from typer import Argument
 
@@ -25,19 +26,45 @@ from figures.pipeline.paths import (
 )
 from figures.pipeline.profiles import APART, Profile, load_profile
 from figures.pipeline.provenance import file_digest
-from figures.report.comparison import Comparison, Metrics, compare, read
-from figures.report.dots import beside_paper, of_finding
-from figures.report.findings import found_on, load_records
-from figures.report.words import ENVIRONMENT
+from figures.report.comparison import (
+    SIGNS,
+    Comparison,
+    Metrics,
+    command,
+    compare,
+    heading,
+    read,
+)
+from figures.report.labels import brief, column_decimals, label, power
+from figures.scores import written
 
+# A name that is not there is an error.
+ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+)
+ENVIRONMENT.filters |= {
+    "brief": brief,
+    "decimals": column_decimals,
+    "label": label,
+    "power": power,
+    "written": written,
+}
+ENVIRONMENT.globals |= {
+    "command": command,
+    "explained": "../../docs/reproduction.md#verdicts",
+    "heading": heading,
+    "signs": SIGNS,
+}
 BEGINNING = rb'<!DOCTYPE html>\n.{0,500}<link rel="icon" href="data:,">\n<style>'  # of a page
 
 
 def render(profile: Profile, out_dir: Path) -> dict[str, str]:
     """The pages of a run in HTML by file; ValueError names what they would show and is not there.
 
-    A run smaller than the paper decides nothing: the findings and verdicts are those of the
-    committed full run.
+    A run smaller than the paper decides nothing: the verdicts are those of the committed full
+    run.
     """
     run = read_run(profile, out_dir)
     entries = compare(run)
@@ -45,7 +72,6 @@ def render(profile: Profile, out_dir: Path) -> dict[str, str]:
         require_pictures(entry, run)
     small = any(metrics.paper_size is False for metrics in run.values())
     judged = read(sorted(REFERENCE.glob("*.json"))) if small else run
-    found = found_on(judged)
     decided = compare(judged)
     context = {
         "run_name": out_dir.name,
@@ -55,15 +81,10 @@ def render(profile: Profile, out_dir: Path) -> dict[str, str]:
         "judged": judged,
         "made_apart": {notebook: target for target, notebook in APART.items()},
         "judging": REFERENCE.name if small else out_dir.name,
-        "found": [*found.findings.values()],
-        "unmet": found.unmet,
         "foreign": foreign_tables(run),
         "minutes": minutes(run),
-        "differences": load_records().differences,
         "entries": {place: (entry, decided[place]) for place, entry in entries.items()},
         "inlined": partial(inlined, out_dir),
-        "beside_paper": partial(beside_paper, entries),
-        "of_finding": of_finding,
     }
     pages = {"index.html": ENVIRONMENT.get_template("story.html").render(context, here="index")}
     template = ENVIRONMENT.get_template("notebook.html")

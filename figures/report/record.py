@@ -14,7 +14,7 @@ from figures.pipeline.paths import REFERENCE
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.provenance import describe
 from figures.report.comparison import SIGNS, Comparison, Metrics, compare, read
-from figures.report.words import brief, column_decimals, label, power
+from figures.report.labels import brief, column_decimals, label, power
 from figures.scores import write_json, written
 
 COLUMNS = ["what", "paper", "ours", "verdict"]

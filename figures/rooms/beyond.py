@@ -10,8 +10,8 @@ from figures.beyond.problems import input_files, load_problems, with_moments
 from figures.beyond.tables import Results, tables
 from figures.materials.problem import FEATURES, LABELS, OUTPUT_NAMES, OUTPUT_SCALING
 from figures.pipeline.processes import repeated, seeds_of
+from figures.report.labels import label
 from figures.report.record import Record, claims_table, shown_table
-from figures.report.words import label
 from figures.scores import over_repeats
 
 __all__ = [

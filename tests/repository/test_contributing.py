@@ -8,7 +8,7 @@ from pathlib import Path
 
 import grimp
 
-from figures.report.summary import markdown, with_blocks
+from figures.report.tables import markdown, with_blocks
 
 PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 PACKAGES = ("bnn", "fe_data", "prior_study", "figures")

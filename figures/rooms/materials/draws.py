@@ -13,8 +13,8 @@ from figures.materials.draws import (
 from figures.materials.problem import fit_theta
 from figures.materials.surrogate import comparison_claims, improvements
 from figures.pipeline.paths import drawn, table_path
+from figures.report.labels import label
 from figures.report.record import Record, shown_table
-from figures.report.words import label
 from figures.scores import written
 
 __all__ = [

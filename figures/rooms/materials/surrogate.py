@@ -21,8 +21,8 @@ from figures.materials.surrogate import (
 from figures.pipeline.paths import table_path
 from figures.pipeline.processes import repeated, seeds_of
 from figures.pipeline.training import PROCEDURES
+from figures.report.labels import label
 from figures.report.record import Record
-from figures.report.words import label
 from figures.scores import written
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -44,3 +45,46 @@ def _git(*arguments: str) -> str:
     except OSError:
         return ""
     return done.stdout if done.returncode == 0 else ""
+
+
+class Numbers(dict[str, Any]):
+    """A part of a metrics file, whose entries are attributes too."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+
+@functools.cache
+def metrics(notebook: str, folder: str = "full") -> Any:
+    """The committed metrics of a notebook."""
+    (path,) = [path for path in committed_files(folder, ".json") if path.stem == notebook]
+    return json.loads(_content(path), object_hook=Numbers)
+
+
+def verdicts(content: Any, *ids: str) -> list[bool | None]:
+    """Whether claims hold, by their ids."""
+    found = {claim.id: claim.holds for claim in content.claims}
+    return [found[each] for each in ids]
+
+
+def ours(content: Any, identifier: str) -> Any:
+    """Our numbers behind the claim of an id."""
+    return {claim.id: claim.ours for claim in content.claims}[identifier]
+
+
+@functools.cache
+def paragraphs(page: str) -> list[str]:
+    """Paragraphs and list items of a page as plain text on one line."""
+    text = (ROOT / page).read_text(encoding="utf-8").replace("~", " ")
+    parts = re.split(r"\n\s*\n|\n(?=- )", re.sub(r"[*$`\"\\]", "", text))
+    return [" ".join(part.split()) for part in parts]
+
+
+def quoted(pages: str | tuple[str, ...], beginning: str, *numbers: object) -> None:
+    """Assert that the paragraph of each page with these words quotes the numbers."""
+    for page in (pages,) if isinstance(pages, str) else pages:
+        found = [each for each in paragraphs(page) if beginning in each]
+        assert len(found) == 1, f"{page}: {len(found)} paragraphs have {beginning!r}"
+        for number in map(str, numbers):
+            whole = rf"(?<![\d.−]){re.escape(number)}(?!\.?\d)"
+            assert re.search(whole, found[0]), f"{page} does not quote {number}: {found[0]}"

@@ -1,15 +1,11 @@
-"""Words and digits for names and numbers of metrics files, and the tree of templates."""
+"""Words and digits for names and numbers of metrics files."""
 
 import math
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import jinja2
-
-from figures.report.comparison import SIGNS, Check, command, heading
-from figures.scores import Interval, written
+from figures.report.comparison import Check
 
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 LABELS = {  # name in metrics files → what the page calls it
@@ -79,37 +75,3 @@ def brief(values: Any, sizes: Mapping[str, int] | None = None) -> str:
         return f"{mantissa} × {power(10.0 ** int(exponent))}".replace("-", "−")
     text = f"{values:#.3g}" if abs(values) < 1000 else f"{values:.0f}"
     return text.rstrip(".").replace("-", "−")
-
-
-def because(condition: bool, sentence: str) -> str:
-    """Return a sentence; ValueError where the metrics do not bear it out."""
-    if not condition:
-        raise ValueError(f"the metrics do not bear this sentence out: {sentence}")
-    return sentence
-
-
-def interval(number: Any) -> Interval:
-    """A number of a metrics file with its single results."""
-    return Interval(tuple(number["values"]) if isinstance(number, Mapping) else (number,))
-
-
-# Markdown has no autoescape; HTML has. A name that is not there is an error.
-ENVIRONMENT = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
-    autoescape=jinja2.select_autoescape(),
-    undefined=jinja2.StrictUndefined,
-)
-ENVIRONMENT.filters |= {
-    "brief": brief,
-    "decimals": column_decimals,
-    "interval": interval,
-    "label": label,
-    "power": power,
-    "written": written,
-}
-ENVIRONMENT.globals |= {"because": because, "command": command, "heading": heading, "signs": SIGNS}
-
-
-def filled(template: str, **context: Any) -> str:
-    """A text of the records with numbers of metrics, on one line."""
-    return " ".join(ENVIRONMENT.from_string(template).render(**context).split())

@@ -1,0 +1,334 @@
+"""Tables of README and guides, from metrics: python -m figures.report.tables --write.
+
+Prose is written by hand. tests/figures/report/test_findings.py checks the numbers that it quotes.
+"""
+
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from fe_data.files.writing import write_atomic
+from figures.beyond.methods import LABELS
+from figures.claims import Table, load_published
+from figures.knowledge.findings import in_words
+from figures.knowledge.study import MODELS
+from figures.pipeline.paths import ROOT
+from figures.pipeline.profiles import BEYOND, DRAWS, KNOWLEDGE, NEXT_CELL, SURROGATE, WHY
+from figures.report.comparison import (
+    REBUILT,
+    SIGNS,
+    Check,
+    Metrics,
+    command,
+    compare,
+    heading,
+    read,
+)
+from figures.report.labels import label
+from figures.scores import Interval, as_interval, written
+
+# Folder → what it was computed from.
+RUNS = {
+    "full": "our tables",
+    "full-authors": "published tables",
+    REBUILT: "our cells at the published inputs",
+}
+SCORES = {"rmse": ("RMSE", 3), "miscalibration": ("miscalibration", 3), "elppd": ("ELPPD", 0)}
+RMSE_AND_ELPPD = {name: SCORES[name] for name in ("rmse", "elppd")}
+OF_TRUTH = {"truth_rmse_fields": ("RMSE against the truth", 3), "elppd": ("ELPPD", 0)}
+OF_INTERVALS = {"truth_coverage": ("coverage of f", 3)}
+HOLDS = {True: "✓", False: "✗", None: "○"}
+VANILLA = (  # notebook, place of the number, what it is over
+    (DRAWS, "rows.published.outd_vanilla.rmse", "draws, trained as published (Table 3 above)"),
+    (
+        SURROGATE,
+        "rows.published.outd_vanilla.rmse",
+        "seeds on one draw, that of `make reproduce`, trained as published",
+    ),
+    (SURROGATE, "rows.proper.outd_vanilla.rmse", "seeds on the same draw, trained by Adam proper"),
+    (BEYOND, "rows.outd.vanilla.rmse", "of these seeds, as the findings have it"),
+)
+Runs = Mapping[str, Mapping[str, Metrics]]  # by folder and notebook
+
+
+def committed() -> dict[str, dict[str, Metrics]]:
+    """The committed runs."""
+    return {name: read(sorted((ROOT / "figures" / name).glob("*.json"))) for name in RUNS}
+
+
+def by_label(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Scores by label of the method, which says so when it has fewer seeds than another."""
+    repeated = {name: row["rmse"] for name, row in rows.items() if isinstance(row["rmse"], dict)}
+    seeds = {name: len(rmse["values"]) for name, rmse in repeated.items()}
+    most = max(seeds.values())
+    fewer = {name: f" ({n} of {most} seeds)" for name, n in seeds.items() if n < most}
+    return {LABELS[name] + fewer.get(name, ""): row for name, row in rows.items()}
+
+
+def grouped(
+    groups: Mapping[str, Mapping[str, Any]], columns: Mapping[str, tuple[str, int]]
+) -> Table:
+    """A table with a row for each method and, for each group of scores, these columns."""
+    header = ["method"]
+    rows: dict[str, list[str]] = {method: [] for group in groups.values() for method in group}
+    for name, group in groups.items():
+        for score, (title, decimals) in columns.items():
+            header.append(f"{name}: {title}")
+            for method, cells in rows.items():
+                number = group.get(method, {}).get(score)
+                cells.append("" if number is None else written(number, decimals))
+    return Table("", header, [[method, *cells] for method, cells in rows.items()])
+
+
+def of_methods(runs: Runs) -> tuple[Table, Table]:
+    """Methods out of distribution on both kinds of tables, and on the training sets inside it."""
+    scores = {}
+    for name in ("full-authors", "full"):
+        beyond = runs[name][BEYOND].model_extra or {}
+        cases = beyond["rows"].items()
+        scores[name] = {case: by_label(rows | beyond["exact"][case]) for case, rows in cases}
+    methods = grouped({RUNS[name]: each["outd"] for name, each in scores.items()}, SCORES)
+    printed = load_published()["Table 3"].rows["published.outd_anchored"].printed
+    methods.rows.insert(
+        0, ["the paper prints", *(each.replace("-", "−") for each in printed), "", "", ""]
+    )
+    inside = {in_words(case): scores["full"][case] for case in ("ind25", "ind50", "ind100")}
+    return methods, grouped(inside, RMSE_AND_ELPPD)
+
+
+def of_knowledge(known: Mapping[str, Any]) -> tuple[Table, Table]:
+    """Scores of the posteriors that know more, and the coverage of every estimator."""
+    more = {
+        in_words(case): {MODELS[name].label: row for name, row in rows.items()}
+        for case, rows in known["rows"].items()
+    }
+    single = {
+        in_words(case): {LABELS[name]: row for name, row in rows.items()}
+        for case, rows in known["ensembles"].items()
+    }
+    coverage = grouped(
+        {words: rows | single.get(words, {}) for words, rows in more.items()}, OF_INTERVALS
+    )
+    coverage.header[1:] = more
+    return grouped(more, OF_TRUTH), coverage
+
+
+def some(table: Table, columns: Mapping[int, str]) -> str:
+    """Columns of a table by number, each under its own name, in the rows that have numbers."""
+    rows = [[row[number] for number in columns] for row in table.rows]
+    return markdown([*columns.values()], [row for row in rows if any(row[1:])])
+
+
+def shown(table: Table) -> str:
+    """A table of a metrics file with its caption above it."""
+    caption = textwrap.fill(table.caption, 130, break_long_words=False, break_on_hyphens=False)
+    return f"{caption}\n\n{markdown(table.header, table.rows)}"
+
+
+def size_of_gain(runs: Runs) -> str:
+    """What anchoring gains: printed, on the published tables, over draws."""
+    draws, authors = runs["full"][DRAWS], runs["full-authors"][SURROGATE]
+    ours = compare(runs["full"])
+    gains: Any = draws.at("gains")
+    rows = []
+
+    def add(words: str, one: Mapping[str, Any], theirs: Interval, digits: int, met: Any) -> None:
+        printed = written(one["printed"], min(digits, 2))
+        counts = f"{HOLDS[met]} in {one['positive']} of {draws.repeats}"
+        reached = (draws.repeats or 0) - one["below_printed"]
+        rows.append(
+            [
+                words,
+                printed,
+                written(theirs, digits),
+                written(one["gain"], digits),
+                f"{counts}, by as much as printed in {reached}",
+            ]
+        )
+
+    for words, score, sign, digits in (
+        ("RMSE lower by", "rmse", 1, 3),
+        ("miscalibration lower by", "miscalibration", 1, 3),
+        ("ELPPD higher by", "elppd", -1, 0),
+    ):
+        vanilla, anchored = (
+            as_interval(authors.at(f"rows.published.outd_{name}.{score}"))
+            for name in ("vanilla", "anchored")
+        )
+        theirs = vanilla - anchored if sign > 0 else anchored - vanilla
+        met = ours["Table 3"].outcomes[f"better/{score}"]
+        add(words, gains[score]["all_outputs"], theirs, digits, met)
+    add(
+        "RMSE of c_eff alone lower by, as a part of vanilla's",
+        gains["rmse"]["c_eff"],
+        as_interval(authors.at("improvement.rmse.c_eff")),
+        2,
+        ours["Table 4"].outcomes["rmse/c_eff"],
+    )
+    over = f"ours, over {draws.repeats} draws"
+    header = ["out of distribution, anchored against vanilla", "paper", "published tables", over]
+    return markdown([*header, "holds in draws"], rows)
+
+
+def signed(check: Check) -> str:
+    """Our number with its scatter and the sign of its verdict."""
+    number = written({"mean": check.ours, "std": check.deviation}, check.decimals)
+    return f"{number} {SIGNS.get(check.verdict, '')}".strip()
+
+
+def scores(runs: Runs) -> str:
+    """Table 3 in every run."""
+    ours, theirs, rebuilt = (compare(run)["Table 3"] for run in runs.values())
+    rows = [
+        [
+            ours.label(name),
+            label(score),
+            check.published.replace("-", "−"),
+            signed(check),
+            signed(theirs.rows[name][score]),
+            signed(rebuilt.rows[name][score]),
+            signed(theirs.rows[name.replace("published", "proper")][score]),
+        ]
+        for name, checks in ours.rows.items()
+        if name.startswith("published.")
+        for score, check in checks.items()
+    ]
+    header = [
+        "",
+        "score",
+        "paper",
+        f"ours, over {runs['full'][DRAWS].repeats} draws (± over draws)",
+        f"published tables (± over {theirs.metrics.repeats} seeds)",
+        f"published inputs, our cells (± over {rebuilt.metrics.repeats} seeds)",
+        "published tables, Adam proper",
+    ]
+    return markdown(header, rows)
+
+
+def vanilla(run: Mapping[str, Metrics]) -> str:
+    """The RMSE of the vanilla ensemble out of distribution, by draw and optimiser."""
+    rows = []
+    for notebook, path, words in VANILLA:
+        rmse = as_interval(run[notebook].at(path))
+        number = written({"mean": rmse.mean, "std": rmse.std}, 3)
+        rows.append([number, f"{len(rmse.values)} {words}", f"`{notebook}`"])
+    return markdown(["RMSE", "mean ± standard deviation over", "notebook"], rows)
+
+
+def contents(run: Mapping[str, Metrics]) -> str:
+    """Every figure and table of the paper with what draws it, and its verdict."""
+    rows = []
+    for entry in compare(run).values():
+        item = entry.item
+        judge = f", judged by `{entry.source}`" if entry.source != item.notebook else ""
+        files = "`, `".join(entry.files)
+        verdict = f"{SIGNS.get(entry.verdict, '')} {entry.verdict}".strip()
+        rows.append(
+            [
+                item.place,
+                f"`{item.notebook}`{judge}",
+                heading(item),
+                f"`{files}`",
+                ", ".join(filter(None, [verdict, entry.count])),
+            ]
+        )
+    return markdown(["", "notebook", "cell", "file in `figures/full`", "verdict"], rows)
+
+
+def runtime(runs: Runs) -> str:
+    """Where each metrics file comes from, and how long it took."""
+    rows = []
+    for folder, run in runs.items():
+        for name, metrics in run.items():
+            made = metrics.provenance
+            rows.append(
+                [
+                    f"`{folder}/{name}.json`",
+                    f"`{command(folder, name)}`",
+                    f"`{made['commit']}`",
+                    str(made["seed"]),
+                    f"{made['wall_time_s']:.0f}",
+                ]
+            )
+    return markdown(["file in `figures`", "command", "commit", "seed", "wall time [s]"], rows)
+
+
+def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
+    """Page → name of each generated table in it → its text, from the metrics of the runs."""
+    docs = ROOT / "docs"
+    run = runs["full"]
+    methods, cases = of_methods(runs)
+    knowledge, coverage = of_knowledge(run[KNOWLEDGE].model_extra or {})
+    return {
+        docs / "reproduction.md": {
+            "size_of_gain": size_of_gain(runs),
+            "scores": scores(runs),
+            "vanilla": vanilla(run),
+            "map": contents(run),
+            "runtime": runtime(runs),
+        },
+        docs / "which_estimator.md": {
+            "methods": some(methods, {0: "method", 4: "RMSE", 5: "miscalibration", 6: "ELPPD"}),
+            "cases": some(cases, {0: "method", 2: "25 cells", 4: "50 cells", 6: "100 cells"}),
+            "knowledge": some(
+                knowledge, {0: "method", 3: "25 cells", 7: "100 cells", 9: "out of distribution"}
+            ),
+        },
+        docs / "estimator_tables.md": {
+            "methods_wide": markdown(methods.header, methods.rows),
+            "cases_wide": markdown(cases.header, cases.rows),
+            "why": "\n\n".join(map(shown, run[WHY].tables)),
+            "knowledge_wide": markdown(knowledge.header, knowledge.rows),
+            "knowledge_coverage": markdown(coverage.header, coverage.rows),
+        },
+        docs / "next_cell.md": {
+            "worth": "\n\n".join(
+                label(f"{table.caption}\n\n{markdown(table.header, table.rows)}")
+                for table in run[NEXT_CELL].tables
+            )
+        },
+    }
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    return "\n".join(_lines(header, rows))
+
+
+def _lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "|".join(["", *(f" {cell} " if cell else " " for cell in cells), ""])
+
+    yield line(header)
+    yield "|---" * len(header) + "|"
+    yield from map(line, rows)
+
+
+def with_blocks(text: str, current: Mapping[str, str]) -> str:
+    """A text with every block between its comments replaced by the current one."""
+    for name, block in current.items():
+        start = f"<!-- {name} -->\n"
+        end = f"<!-- end {name} -->"
+        before, _, rest = text.partition(start)
+        _, _, after = rest.partition(end)
+        text = f"{before}{start}{block}\n{end}{after}"
+    return text
+
+
+def main(write: bool = False) -> None:
+    """Check the generated tables of the pages, or bring them up to date."""
+    for path, parts in blocks(committed()).items():
+        text = path.read_text(encoding="utf-8")
+        if write:
+            write_atomic(path, with_blocks(text, parts).encode(), None)
+        elif with_blocks(text, parts) != text:
+            remedy = "python -m figures.report.tables --write"
+            sys.exit(f"error: {path.relative_to(ROOT)} is out of date: {remedy}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
