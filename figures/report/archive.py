@@ -1,19 +1,14 @@
 """One file that outlives the repository: python -m figures.report.archive.
 
-It has what git has at the commit, the pages of runs whose metrics are the committed ones, the site
-and the article where nothing is uncommitted, locks of all packages, checksums, and the metadata of
-a Workflow Run RO-Crate: the workflow is dodo.py, and its runs name the notebook, the commit, the
-seed and the tables behind each metrics file.
+It has what git has at the commit, the pages of runs, the site and the article where nothing behind
+them is uncommitted, locks of all packages, checksums, and the metadata of a Workflow Run RO-Crate.
 """
 
 import json
-import platform
-import re
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
@@ -39,11 +34,10 @@ TAR = [
     "--group=0",
     "--numeric-owner",
     "--mode=u+w,go-w,a+rX",
-    "--use-compress-program=gzip -n9",
 ]
+TAR.append("--use-compress-program=gzip -n9")
 SITE = "build/docs"  # of `make docs`
 ARTICLE = "build/article.pdf"  # of `make article`
-PROGRAM = ["File", "SoftwareSourceCode"]
 PROFILES = {  # https://www.researchobject.org/workflow-run-crate/profiles/
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
@@ -64,34 +58,29 @@ def python_lock() -> str:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = sum(project["optional-dependencies"].values(), project["dependencies"])
     report = json.loads(output(*PIP, "--report", "-", "--constraint", "constraints.txt", *wanted))
-    lines = [f"# {platform.platform()}, Python {platform.python_version()}\n"]
-    for package in sorted(report["install"], key=lambda each: each["metadata"]["name"].lower()):
-        name = package["metadata"]["name"]
-        version = package["metadata"]["version"]
+    lines = []
+    for package in report["install"]:
+        about = package["metadata"]
         digest = package["download_info"]["archive_info"]["hash"].replace("=", ":")
-        lines.append(f"{name}=={version} --hash={digest}\n")
-    return "".join(lines)
+        lines.append(f"{about['name']}=={about['version']} --hash={digest}\n")
+    return "".join(sorted(lines, key=str.lower))
 
 
 def debian_lock() -> str:
-    """Debian packages of this machine, and the hashes of their files, where apt knows them."""
-    if not shutil.which("dpkg-query") or not shutil.which("apt-cache"):
+    """Debian packages of this machine."""
+    if not shutil.which("dpkg-query"):
         return ""
-    installed = output("dpkg-query", "--show", "--showformat=${Package}=${Version}\\n").split()
-    known = subprocess.run(["apt-cache", "show", *installed], capture_output=True, encoding="utf-8")
-    fields = r"^Package: (.*)\n(?:.+\n)*?Version: (.*)\n(?:.+\n)*?SHA256: (.*)$"
-    found = re.findall(fields, known.stdout, re.MULTILINE)
-    hashes = {f"{name}={version}": f" sha256:{digest}" for name, version, digest in found}
-    return "".join(f"{package}{hashes.get(package, '')}\n" for package in installed)
+    return output("dpkg-query", "--show", "--showformat=${Package}=${Version}\\n")
 
 
 def collect(folder: Path) -> None:
-    """Sources, tables, metrics and figures of the commit, results that belong to them, locks."""
+    """Files of the commit, results that belong to them, locks."""
     folder.mkdir()
     output("git", "archive", "--output", folder / "tar", "HEAD")
     output("tar", "--extract", "--directory", folder, "--file", folder / "tar")
     (folder / "tar").unlink()
-    for name, source in {SITE: ".", **{f"figures/{run}": f"figures/{run}" for run in RUNS}}.items():
+    sources = {f"figures/{run}": f"figures/{run}" for run in RUNS} | {SITE: "."}
+    for name, source in sources.items():
         changed = output("git", "status", "--porcelain", "--", source)
         if (ROOT / name / "index.html").is_file() and not changed:
             shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
@@ -110,36 +99,32 @@ def metadata(folder: Path, commit: str, date: datetime) -> dict[str, Any]:
         described = {"@type": kind, "name": name}
         return crate.add(ContextEntity(crate, identifier, properties=described))
 
-    def entities(paths: Iterable[Path]) -> list[Any]:
-        return [crate.get(str(path.relative_to(folder))) for path in paths if path.is_file()]
-
     crate.name = about["name"]
     crate.datePublished = date
     crate.description = f"{about['description']}; commit {commit}"
     crate.license = named(about["license"], "CreativeWork", about["license"].split("/")[-1])
     crate.root_dataset["author"] = named("#authors", "Organization", about["author"][0]["name"])
-    doit = ComputerLanguage(
-        crate, "#doit", properties={"name": "doit", "url": "https://pydoit.org"}
-    )
-    workflow = crate.add_workflow(folder / "dodo.py", "dodo.py", main=True, lang=crate.add(doit))
+    doit = {"name": "doit", "url": "https://pydoit.org"}
+    language = crate.add(ComputerLanguage(crate, "#doit", properties=doit))
+    workflow = crate.add_workflow(folder / "dodo.py", "dodo.py", main=True, lang=language)
     for identifier, name in PROFILES.items():
         crate.root_dataset.append_to("conformsTo", named(identifier, "CreativeWork", name))
     tables = {file_digest(path): path for path in tables_below(folder)}
     for path in sorted(file for run in RUNS for file in (folder / "figures" / run).glob("*.json")):
         metrics = json.loads(path.read_text(encoding="utf-8"))
-        run = path.parent
-        source = metrics["provenance"]
-        read = [tables[digest] for digest in source["inputs_sha256"].values() if digest in tables]
+        run, made = path.parent, metrics["provenance"]
+        read = [tables[digest] for digest in made["inputs_sha256"].values() if digest in tables]
+        results = [path, *(picture_path(run, name) for name in metrics["figures"])]
         name = f"notebooks/{path.stem}.ipynb"
-        notebook = crate.add_file(folder / name, name, properties={"@type": PROGRAM, "name": name})
+        program = {"@type": ["File", "SoftwareSourceCode"], "name": name}
         action = crate.add_action(
-            [workflow, notebook],
+            [workflow, crate.add_file(folder / name, name, properties=program)],
             identifier=f"#{run.name}-{path.stem}",
-            object=entities(read),
-            result=entities([path, *(picture_path(run, name) for name in metrics["figures"])]),
+            object=[crate.get(str(each.relative_to(folder))) for each in read],
+            result=[crate.get(str(p.relative_to(folder))) for p in results if p.is_file()],
             properties={
                 "name": f"{path.stem} on {RUNS[run.name]}",
-                "description": f"commit {source['commit']}, seed {source['seed']}",
+                "description": f"commit {made['commit']}, seed {made['seed']}",
             },
         )
         crate.root_dataset.append_to("mentions", action)
@@ -160,9 +145,8 @@ def main(out: Path = ROOT / "dist") -> None:
         folder = Path(temporary) / f"composite-bnn-{commit}"
         collect(folder)
         document = metadata(folder, commit, datetime.fromtimestamp(int(seconds), UTC))
-        (folder / "ro-crate-metadata.json").write_text(
-            json.dumps(document, indent=1), encoding="utf-8"
-        )
+        described = folder / "ro-crate-metadata.json"
+        described.write_text(json.dumps(document, indent=1), encoding="utf-8")
         files = sorted(filter(Path.is_file, folder.rglob("*")))
         sums = [f"{file_digest(file)}  {file.relative_to(folder)}\n" for file in files]
         (folder / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")

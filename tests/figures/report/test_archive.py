@@ -159,13 +159,6 @@ def test_without_a_repository_it_says_so(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("apt-cache"), reason="no apt here")
-def test_the_lock_of_debian_has_the_package_of_this_shell():
-    lines = archive.debian_lock().splitlines()
-    assert [line for line in lines if re.fullmatch(r"bash=\S+( sha256:[0-9a-f]{64})?", line)]
-
-
-@pytest.mark.slow
 def test_pip_accepts_the_lock_of_python(tmp_path):
     """Three of its packages, since pip has to load the whole of each to compare hashes."""
     lock = tmp_path / "requirements.lock"
