@@ -76,10 +76,6 @@ class Metrics(BaseModel, extra="allow"):
                 return Number(value, None, 1)
         return None
 
-    def ours(self, identifier: str) -> Mapping[str, Any]:
-        """Our numbers behind the claim of an id; KeyError where there is none."""
-        return {claim.id: claim.ours for claim in self.claims}[identifier]
-
 
 @dataclass(frozen=True)
 class Check:
