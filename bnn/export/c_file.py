@@ -42,8 +42,8 @@ def to_c(
         model: A fitted ensemble, or a fitted GPRegressor under uncorrelated noise. The prior of
             a GPRegressor is a GaussianProcessPrior or a MixturePrior, such as
             `bnn.evidence.fit_kernel_average` returns. Its mean is a number or a LinearMean. Its
-            kernels are RBF, Matern12, Matern32, Matern52, RationalQuadratic or Linear, sums of
-            these with at most one Linear, or a Warped with such a kernel.
+            kernels are stationary ones with a `c_code` (all of bnn but Periodic), sums of these
+            with at most one Linear, or a Warped with such a kernel.
         path: Of the file.
         name: Name of the function, with which the names of the others begin. Names that C, C++,
             their libraries or the file itself use are refused.
@@ -77,11 +77,12 @@ def to_c(
     check_integer("max_bytes", max_bytes, 1)
     check_flags(include_noise=include_noise)
     check_is_fitted(model)
+    correlations = ""
     if isinstance(model, GPRegressor):
         if members is not None:
             raise ValueError(f"members = {members!r}: a GPRegressor has none")
         kind = "posterior.c"
-        tables = posterior_tables(model)
+        tables, correlations = posterior_tables(model)
         fewer = "fewer data"
     else:
         found, weights = chosen_weights(model, members)
@@ -98,6 +99,7 @@ def to_c(
     interface = sources.joinpath("interface.c").read_text(encoding="ascii")
     interface = interface.replace("UNCERTAINTY", "with the noise" if include_noise else "epistemic")
     estimator = sources.joinpath(kind).read_text(encoding="ascii")
+    estimator = estimator.replace("/* CORRELATIONS */\n", correlations)
     text = filled(interface + estimator, name, tables)
     if len(text) > max_bytes:
         if isinstance(model, EnsembleRegressor):

@@ -18,37 +18,18 @@ static double places[N_WARPS][N][N_IN]; /* z of the data */
 static double roots[S * N_OUT][(long)ROWS * (ROWS + 1) / 2]; /* L by rows */
 static double solved[S * N_OUT][ROWS];
 
-/* phi and dphi / d(r^2) of a correlation, by the kind of kernel; NaN of one without a formula. */
-static double correlation(int kind, double alpha, double q, double *slope)
+/* phi and dphi / dq of a correlation at q = r^2, by the kind of kernel; zero of a term that pads. */
+static double correlation(int kind, const double *parameters, double q, double *by_q)
 {
-    double s, e;
+    double phi = 0.0, slope = 0.0;
     switch (kind) {
-    case RBF:
-        e = exp(-0.5 * q);
-        *slope = -0.5 * e;
-        return e;
-    case MATERN12:
-        s = sqrt(q);
-        e = exp(-s);
-        *slope = s > 0.0 ? -0.5 * e / s : 0.0;
-        return e;
-    case MATERN32:
-        s = sqrt(3.0 * q);
-        e = exp(-s);
-        *slope = -1.5 * e;
-        return (1.0 + s) * e;
-    case MATERN52:
-        s = sqrt(5.0 * q);
-        e = exp(-s);
-        *slope = -5.0 / 6.0 * (1.0 + s) * e;
-        return (1.0 + s + s * s / 3.0) * e;
-    case RATIONALQUADRATIC:
-        e = pow(1.0 + q / (2.0 * alpha), -alpha);
-        *slope = -0.5 * e / (1.0 + q / (2.0 * alpha));
-        return e;
+/* CORRELATIONS */
+    default:
+        break;
     }
-    *slope = NAN;
-    return NAN;
+    (void)parameters, (void)q;
+    *by_q = slope;
+    return phi;
 }
 
 /* Coordinates z = w (I + C) with w(u) = log(1 + (e^l - 1) u) / l and u = (x - low) / width; outside
@@ -85,13 +66,13 @@ static double entry(int p, int i, const double *z, double *slopes)
     if (i >= N)
         return i == N ? linear[0] : linear[i - N] * from_origin(linear, i - N - 1, z);
     for (int t = 0; t < TERMS; t++) {
-        const double *kernel = STATIONARY[PARTS[p][t]], *inverse = kernel + 3;
+        const double *kernel = STATIONARY[PARTS[p][t]], *inverse = kernel + 2;
         double q = 0.0;
         for (int c = 0; c < N_IN; c++) {
             double away = (z[c] - places[WARPS_OF(p)][i][c]) * inverse[c];
             q += away * away;
         }
-        sum += kernel[1] * correlation((int)kernel[0], kernel[2], q, &slopes[t]);
+        sum += kernel[1] * correlation((int)kernel[0], inverse + N_IN, q, &slopes[t]);
         slopes[t] *= 2.0 * kernel[1];
     }
     return sum;
@@ -107,7 +88,7 @@ static double derivative(int p, int i, const double *z, const double *slopes, in
         return c == i - N - 1 && inside ? linear[1 + c] : 0.0;
     }
     for (int t = 0; t < TERMS; t++) {
-        double inverse = STATIONARY[PARTS[p][t]][3 + c];
+        double inverse = STATIONARY[PARTS[p][t]][2 + c];
         sum += slopes[t] * (z[c] - places[WARPS_OF(p)][i][c]) * inverse * inverse;
     }
     return sum;

@@ -1,36 +1,48 @@
 """Exact posteriors as tables for C."""
 
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import fields
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, Ints
+from bnn._validation import Ints
 from bnn.export.stack import part_that_fits
 from bnn.export.tables import Table
 from bnn.gp import kernels
 from bnn.gp.conditioning import ProcessPosterior
-from bnn.gp.means import LinearMean
-from bnn.gp.process import GaussianProcessPrior
 from bnn.gp.regressor import GPRegressor
 from bnn.gp.warping import Warped, straightened
 from bnn.noise.covariances import is_diagonal
 
 Row: TypeAlias = tuple[float, ...]
-NAMES = "RBF", "Matern12", "Matern32", "Matern52", "RationalQuadratic"
-KINDS = [getattr(kernels, name) for name in NAMES]  # posterior.c numbers them in this order
+
+
+class _Term(NamedTuple):
+    """A stationary part of a kernel."""
+
+    kind: type[kernels.Stationary]
+    variance: float
+    parameters: Row  # its fields beside variance and length scale
+    inverse: Row  # 1 / L of each input
 
 
 class _Rows(NamedTuple):
     """Rows of the tables for one kernel."""
 
-    stationary: list[Row]  # kind, k0, α, 1 / L... of each part
+    stationary: list[_Term]
     linear: Row  # √offset, √k0..., o..., reach...
     warps: tuple[Row, ...]  # low, width, λ, C... of each input
 
 
-def posterior_tables(model: GPRegressor) -> dict[str, Table]:
-    """Return the constants of posterior.c by name: data, noise and kernels of each component."""
+def posterior_tables(model: GPRegressor) -> tuple[dict[str, Table], str]:
+    """Return the constants of posterior.c by name, and the correlations of its kernels in C.
+
+    The constants are the data, the noise and the kernels of each component.
+
+    Raises:
+        ValueError: If a part of the model has no code in C.
+    """
     given = model.posterior_
     X = model.X_
     y = model.y_
@@ -45,7 +57,7 @@ def posterior_tables(model: GPRegressor) -> dict[str, Table]:
     first = processes[0]
     if not is_diagonal(first.noise):
         raise ValueError("the noise is correlated between outputs: no C file takes that")
-    coefficients, intercept = _mean(first.prior, n_in)
+    coefficients, intercept = first.prior.linear_mean(n_in)
     rows = [
         _kernel_rows(kernel, process.prior.features_of(j, n_in), n_in)
         for process in processes
@@ -61,7 +73,8 @@ def posterior_tables(model: GPRegressor) -> dict[str, Table]:
 
     # The C file treats one output at a time, since outputs share no work.
     inputs, outputs = part_that_fits(doubles, n_in, 1, "fewer data")
-    return {
+    kinds = sorted({term.kind for each in rows for term in each.stationary}, key=_name)
+    tables: dict[str, Table] = {
         "N_IN": n_in,
         "N_OUT": n_out,
         "INPUTS": inputs,
@@ -69,26 +82,52 @@ def posterior_tables(model: GPRegressor) -> dict[str, Table]:
         "N": N,
         "S": S,
         "TERMS": terms,
-        **{name.upper(): number for number, name in enumerate(NAMES)},
         "X": X,
         "RESIDUAL": y - first.prior.mean_values(X),
         "NOISE": noise,
         "SLOPES": coefficients,
         "INTERCEPT": intercept,
         "SHARES": shares,
-        **_kernel_tables(rows, terms, n_in),
+        **_kernel_tables(rows, terms, n_in, kinds),
     }
+    return tables, "".join(_case(number, kind) for number, kind in enumerate(kinds))
 
 
-def _kernel_tables(kernels_in_c: list[_Rows], terms: int, n_in: int) -> dict[str, Table]:
+def _name(kind: type) -> str:
+    return kind.__name__
+
+
+def _own_fields(kind: type[kernels.Stationary]) -> list[str]:
+    """Return the names of the fields of a kernel beside variance and length scale."""
+    return [f.name for f in fields(kind) if f.name not in {"variance", "lengthscale"}]
+
+
+def _case(number: int, kind: type[kernels.Stationary]) -> str:
+    """Return the branch of `correlation` in C for a kind of kernel."""
+    names = enumerate(_own_fields(kind))
+    own = "".join(f"        double {name} = parameters[{i}];\n" for i, name in names)
+    code = f"{own}        {kind.c_code}\n        break;\n"
+    return f"    case {number}: {{ /* {kind.__name__} */\n{code}    }}\n"
+
+
+def _kernel_tables(
+    kernels_in_c: list[_Rows], terms: int, n_in: int, kinds: list[type[kernels.Stationary]]
+) -> dict[str, Table]:
     """Return each different row once, and the numbers of the rows of each kernel."""
+    most = max([len(_own_fields(kind)) for kind in kinds], default=0)
+
+    def row_of(term: _Term) -> Row:
+        padded = term.parameters + (0.0,) * (most - len(term.parameters))
+        return (float(kinds.index(term.kind)), term.variance, *term.inverse, *padded)
+
     stationary: dict[Row, int] = {}
     linear: dict[Row, int] = {}
     warps: dict[tuple[Row, ...], int] = {}
-    nothing = (0.0,) * (3 + n_in)
+    nothing = (-1.0, *(0.0,) * (1 + n_in + most))  # of no kind
     parts = []
     for rows in kernels_in_c:
-        padded = rows.stationary + [nothing] * (terms - len(rows.stationary))
+        found = [row_of(term) for term in rows.stationary]
+        padded = found + [nothing] * (terms - len(found))
         numbers = [stationary.setdefault(row, len(stationary)) for row in padded]
         numbers.append(linear.setdefault(rows.linear, len(linear)))
         numbers.append(warps.setdefault(rows.warps, len(warps)))
@@ -107,33 +146,19 @@ def _kernel_tables(kernels_in_c: list[_Rows], terms: int, n_in: int) -> dict[str
     }
 
 
-def _mean(prior: GaussianProcessPrior, n_in: int) -> tuple[Array, Array]:
-    """Return coefficients (n_out, n_in) and intercept (n_out,) of a linear prior mean."""
-    mean: Any = prior.mean
-    zeros = np.zeros((prior.n_outputs, n_in))
-    if isinstance(mean, LinearMean):
-        slopes = LinearMean(mean.coefficients)(np.eye(n_in)).T
-        return slopes + zeros, np.asarray(mean.intercept, dtype=float) + zeros[:, 0]
-    if callable(mean):
-        given = type(mean).__name__
-        raise ValueError(f"the mean of the prior is a {given}: must be a number or a LinearMean")
-    return zeros, float(mean) + zeros[:, 0]
-
-
 def _kernel_rows(kernel: sk.Kernel, features: list[int], n_in: int) -> _Rows:
     """Return a kernel as rows of the tables."""
     # Inputs that the kernel does not see have 1 / L = 0 and k0 = 0.
     seen = np.array(features)
-    stationary: list[Row] = []
+    stationary: list[_Term] = []
     linear: Row | None = None
     for part in _summands(kernel.kernel if type(kernel) is Warped else kernel):
-        if type(part) in KINDS:
-            row = np.zeros(3 + n_in)
-            row[0] = KINDS.index(type(part))
-            row[1] = part.variance
-            row[2] = getattr(part, "alpha", 1.0)
-            row[3 + seen] = 1.0 / np.asarray(part.lengthscale)
-            stationary.append(tuple(row.tolist()))
+        if isinstance(part, kernels.Stationary) and part.c_code is not None:
+            inverse = np.zeros(n_in)
+            inverse[seen] = 1.0 / np.asarray(part.lengthscale)
+            parameters = tuple(float(getattr(part, name)) for name in _own_fields(type(part)))
+            terms = float(part.variance), parameters, tuple(inverse.tolist())
+            stationary.append(_Term(type(part), *terms))
         elif type(part) is kernels.Linear and linear is None:
             row = np.zeros(1 + 3 * n_in)
             row[0] = np.sqrt(part.offset)
@@ -142,10 +167,9 @@ def _kernel_rows(kernel: sk.Kernel, features: list[int], n_in: int) -> _Rows:
             row[1 + 2 * n_in + seen] = part.reach
             linear = tuple(row.tolist())
         else:
-            known = ", ".join(NAMES)
-            needed = f"one of {known}, a Linear, or a sum of any of these with at most one Linear"
+            needed = "stationary kernels with c_code, at most one Linear, or a sum of these"
             whole = "which may stand in a Warped as a whole"
-            raise ValueError(f"the kernel {kernel} of the prior: must be {needed}, {whole}")
+            raise ValueError(f"the kernel {kernel} of the prior: C has {needed}, {whole}")
     return _Rows(stationary, linear or (0.0,) * (1 + 3 * n_in), _warp_rows(kernel, seen, n_in))
 
 

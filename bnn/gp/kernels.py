@@ -1,5 +1,9 @@
 """Covariance functions k(x, x') of Gaussian process priors.
 
+A kernel is one class with all that is known of it: its values, its gradient and, where it is
+stationary, its correlation in C. The search for hyper-parameters, `predict_gradient` and the C
+export ask the class, and refuse by name a kernel that lacks what they need.
+
 Every kernel is a scikit-learn kernel without free parameters, so that sums and products may mix
 both kinds. scikit-learn's RBF and Matérn kernels round differently, which would change the
 networks of a given seed; its rational quadratic and periodic ones have a single length scale.
@@ -9,7 +13,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +23,9 @@ from sklearn.gaussian_process import kernels as sk
 from bnn._text import Short
 from bnn._validation import LARGEST, Array, as_array, as_finite, seen_points
 from bnn.storage import register, storable
+
+# Of a kernel: k(a, b) and ∂k/∂a.
+Gradient: TypeAlias = tuple[Array, Array]
 
 LEAST_LENGTH = 1.0 / LARGEST  # of length scales and periods
 FARTHEST = 1e75  # distance at which larger ones are seen, so that their fourth powers are finite
@@ -68,8 +75,10 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
 
     `GaussianProcessPrior` takes such a kernel, alone or in sums and products with others, and so do
     `GPRegressor`, ensembles and `select_runs`. Its parameters are not searched for: give them, or
-    compare them by `GPRegressor.log_evidence`. It has no gradients, and a `GPRegressor`
-    with it goes neither into a file nor into C; an ensemble does.
+    compare them by `GPRegressor.log_evidence`. For `predict_gradient` it
+    also has a method `gradient(a, b)`, which returns k, (...), and ∂k/∂a, (..., n_in), at points a
+    and b, (..., n_in), that broadcast. A file holds the fields of the kernel, and is read where its
+    class has been defined. C has stationary kernels only.
 
     Examples:
         >>> import bnn
@@ -92,6 +101,15 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
 
     __array_ufunc__ = None  # a number of NumPy leaves its product with a kernel to the kernel
     _scaled: ClassVar[tuple[str, ...]] = ()  # fields that the product with a number multiplies
+
+    def __init_subclass__(cls) -> None:
+        """Let files hold the kernels of a class, and drop what belongs to a formula it replaces."""
+        super().__init_subclass__()
+        storable(cls)
+        pairs = ("_evaluate", "gradient"), ("_evaluate", "c_code"), ("_correlation", "c_code")
+        for formula, follows in pairs:
+            if formula in vars(cls) and follows not in vars(cls):
+                setattr(cls, follows, None)
 
     def __mul__(self, other: Any) -> sk.Kernel:
         """Return the product with a kernel, or this kernel with its variances times a number."""
@@ -134,10 +152,14 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
 class Stationary(Kernel):
     """Base of the kernels k0 φ(r), with r = |(x - x') / L| and φ(0) = 1, and of your own.
 
-    A subclass implements `_correlation(r)`, which returns φ, (n, m), of distances r >= 0, (n, m),
-    without a unit, and may overwrite r. φ has to be a correlation of functions of as many inputs:
-    not all that fall from one to zero are. Fields of its own are those of a dataclass, see
-    `Kernel`.
+    A subclass implements `_correlation(q, derivative)` of squared distances q = r² >= 0, (...),
+    without a unit. It returns φ and, if the flag says so, dφ/dq, each (...), else φ and None; it
+    may overwrite q. φ has to be a correlation of functions of as many inputs: not all that fall
+    from one to zero are. Fields of its own are those of a dataclass, see `Kernel`.
+
+    A class whose dφ/dq is always None can be used everywhere but in `predict_gradient`. For
+    `export.to_c` it has `c_code`, statements in C that set `phi` and `slope`, which is dφ/dq, from
+    `q` and from the fields of its own, by their names; `double` variables may be declared there.
 
     Attributes:
         variance: k0, in the unit of the output squared.
@@ -148,16 +170,27 @@ class Stationary(Kernel):
         >>> import bnn
         >>> import numpy as np
         >>> class Wendland(bnn.Stationary):  # zero from r = 1 on, for at most three inputs
-        ...     def _correlation(self, r):
-        ...         return np.maximum(1.0 - r, 0.0) ** 4 * (4.0 * r + 1.0)
+        ...     c_code = (
+        ...         "double s = q < 1.0 ? 1.0 - sqrt(q) : 0.0;"
+        ...         "phi = s * s * s * s * (5.0 - 4.0 * s); slope = -10.0 * s * s * s;"
+        ...     )
+        ...
+        ...     def _correlation(self, q, derivative):
+        ...         s = np.maximum(1.0 - np.sqrt(q), 0.0)
+        ...         return s**4 * (5.0 - 4.0 * s), -10.0 * s**3 if derivative else None
         >>> kernel = Wendland(variance=2.0, lengthscale=0.5)
         >>> kernel(np.array([[0.0]]), np.array([[0.0], [0.25], [0.6]]))
         array([[2.   , 0.375, 0.   ]])
-        >>> bnn.GaussianProcessPrior(0.0, kernel).sample([[0.0]], 3, random_state=0).shape
+        >>> prior = bnn.GaussianProcessPrior(0.0, kernel)
+        >>> prior.sample([[0.0]], 3, random_state=0).shape
         (3, 1, 1)
+        >>> model = bnn.GPRegressor(prior, noise=0.1).fit([[0.0], [0.4]], [0.0, 1.0])
+        >>> model.predict_gradient([[0.2]])[0].round(2)
+        array([[3.46]])
     """
 
     _scaled: ClassVar[tuple[str, ...]] = ("variance",)
+    c_code: ClassVar[str | None] = None
     variance: float = 1.0
     lengthscale: float | tuple[float, ...] = 1.0
 
@@ -171,7 +204,8 @@ class Stationary(Kernel):
         scale = _per_input("lengthscale", self.lengthscale, A)
         # k = k0 φ(r), r = |(x - x') / L|
         r = cdist(A / scale, B / scale)
-        correlation = np.asarray(self._correlation(np.minimum(r, FARTHEST, out=r)))
+        q = np.square(np.minimum(r, FARTHEST, out=r), out=r)
+        correlation = np.asarray(self._correlation(q, derivative=False)[0])
         # In the memory of r, since new memory takes longer than the product.
         out = r if correlation.shape == r.shape else None
         return np.asarray(np.multiply(self.variance, correlation, out=out))
@@ -187,12 +221,26 @@ class Stationary(Kernel):
         """
         return np.full(len(seen_points("X", X)), float(self.variance))
 
-    def _correlation(self, r: Array) -> Array:
-        """Return φ of distances r, (n, m)."""
-        raise NotImplementedError(f"{type(self).__name__} needs a method _correlation(r)")
+    def gradient(self, a: Array, b: Array) -> Gradient:
+        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in)."""
+        scale = np.asarray(self.lengthscale, dtype=float)
+        away = a - b
+        # q = Σ_i (a_i - b_i)² / L_i² and ∂q/∂a_i = 2 (a_i - b_i) / L_i²
+        distances = np.clip(away / scale, -FARTHEST, FARTHEST)
+        squares = np.asarray(np.sum(distances**2, axis=-1))
+        values, slope = self._correlation(squares, derivative=True)
+        if slope is None:
+            raise ValueError(_unknown(self))
+        by_q = 2.0 * self.variance * slope
+        return self.variance * values, by_q[..., None] * away / scale**2
+
+    def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
+        """Return φ and, if asked for, dφ/dq, of squared distances q, each (...)."""
+        raise NotImplementedError(
+            f"{type(self).__name__} needs a method _correlation(q, derivative)"
+        )
 
 
-@storable
 class RBF(Stationary):
     """Squared exponential, φ = exp(-r² / 2).
 
@@ -204,12 +252,13 @@ class RBF(Stationary):
         array([[2.   , 0.271]])
     """
 
-    def _correlation(self, r: Array) -> Array:
-        squares = np.square(r, out=r)
-        return np.asarray(np.exp(np.multiply(-0.5, squares, out=r), out=r))
+    c_code = "phi = exp(-0.5 * q); slope = -0.5 * phi;"
+
+    def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
+        value = np.exp(np.multiply(-0.5, q, out=q), out=q)
+        return value, -0.5 * value if derivative else None
 
 
-@storable
 class Matern12(Stationary):
     """Matérn ν = 1/2 (exponential), φ = exp(-r).
 
@@ -221,11 +270,15 @@ class Matern12(Stationary):
         array([[1.   , 0.135]])
     """
 
-    def _correlation(self, r: Array) -> Array:
-        return np.asarray(np.exp(-r))
+    c_code = "double r = sqrt(q); phi = exp(-r); slope = r > 0.0 ? -0.5 * phi / r : 0.0;"
+
+    def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
+        r = np.sqrt(q)
+        value = np.exp(-r)
+        # dφ/dq = -exp(-r) / 2r is infinite at r = 0, where x - x', by which it is multiplied, is 0.
+        return value, -0.5 * value / np.where(r > 0.0, r, 1.0) if derivative else None
 
 
-@storable
 class Matern32(Stationary):
     """Matérn ν = 3/2, φ = (1 + s) exp(-s) with s = √3 r.
 
@@ -237,12 +290,14 @@ class Matern32(Stationary):
         array([[1.  , 0.14]])
     """
 
-    def _correlation(self, r: Array) -> Array:
-        s = np.sqrt(3.0) * r
-        return np.asarray((1.0 + s) * np.exp(-s))
+    c_code = "double s = sqrt(3.0 * q), e = exp(-s); phi = (1.0 + s) * e; slope = -1.5 * e;"
+
+    def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
+        s = np.sqrt(3.0 * q)
+        decay = np.exp(-s)
+        return (1.0 + s) * decay, -1.5 * decay if derivative else None
 
 
-@storable
 class Matern52(Stationary):
     """Matérn ν = 5/2, φ = (1 + s + s² / 3) exp(-s) with s = √5 r.
 
@@ -254,12 +309,18 @@ class Matern52(Stationary):
         array([[1.   , 0.139]])
     """
 
-    def _correlation(self, r: Array) -> Array:
-        s = np.sqrt(5.0) * r
-        return np.asarray((1.0 + s + s**2 / 3.0) * np.exp(-s))
+    c_code = (
+        "double s = sqrt(5.0 * q), e = exp(-s); phi = (1.0 + s + s * s / 3.0) * e; "
+        "slope = -5.0 / 6.0 * (1.0 + s) * e;"
+    )
+
+    def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
+        s = np.sqrt(5.0 * q)
+        decay = np.exp(-s)
+        value = (1.0 + s + s**2 / 3.0) * decay
+        return value, -5.0 / 6.0 * (1.0 + s) * decay if derivative else None
 
 
-@storable
 @dataclass(repr=False)
 class RationalQuadratic(Stationary):
     """Mixture of squared exponentials, φ = (1 + r² / 2α)^-α.
@@ -275,6 +336,10 @@ class RationalQuadratic(Stationary):
         array([[1.  , 0.25]])
     """
 
+    c_code = (
+        "double base = 1.0 + q / (2.0 * alpha); phi = pow(base, -alpha); slope = -0.5 * phi / base;"
+    )
+
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
@@ -282,11 +347,12 @@ class RationalQuadratic(Stationary):
         _check_positive("alpha", self.alpha, number=True)
         self.alpha = _comparable(self.alpha)
 
-    def _correlation(self, r: Array) -> Array:
-        return (1.0 + r**2 / (2.0 * self.alpha)) ** -self.alpha
+    def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
+        base = 1.0 + q / (2.0 * self.alpha)
+        value = base**-self.alpha
+        return value, -0.5 * value / base if derivative else None
 
 
-@storable
 @dataclass(repr=False)
 class Periodic(Stationary):
     """Periodic in each input, k0 exp(-2 Σ_i sin²(π (x_i - x'_i) / period) / L_i²).
@@ -315,8 +381,16 @@ class Periodic(Stationary):
         sines = np.sin(angles) / _per_input("lengthscale", self.lengthscale, A)
         return np.asarray(self.variance * np.exp(-2.0 * np.sum(sines**2, axis=-1)))
 
+    def gradient(self, a: Array, b: Array) -> Gradient:
+        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in)."""
+        scale = np.asarray(self.lengthscale, dtype=float)
+        angle = np.pi * (a - b) / self.period
+        values = self.variance * np.exp(-2.0 * np.sum((np.sin(angle) / scale) ** 2, axis=-1))
+        # ∂/∂a_i (-2 sin² u_i / L_i²) = -2 π sin(2 u_i) / (period L_i²)
+        slopes = -2.0 * np.pi * np.sin(2.0 * angle) / (self.period * scale**2)
+        return values, values[..., None] * slopes
 
-@storable
+
 @dataclass(repr=False)
 class Linear(Kernel):
     """Linear functions with Gaussian coefficients, Σ_i k0_i (x_i - o_i) (x'_i - o_i) + offset.
@@ -391,6 +465,14 @@ class Linear(Kernel):
         variance = _per_input("variance", self.variance, X)
         return np.asarray(np.sum(variance * away, axis=1) + self.offset)
 
+    def gradient(self, a: Array, b: Array) -> Gradient:
+        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in)."""
+        slope = np.asarray(self.variance) * self.away(b)
+        values = np.sum(self.away(a) * slope, axis=-1) + self.offset
+        # The functions are constant beyond their reach.
+        inside = np.abs(a - np.asarray(self.origin)) <= np.asarray(self.reach)
+        return values, slope * inside * np.ones(np.broadcast_shapes(a.shape, b.shape))
+
 
 @dataclass(repr=False)
 class Multiple(Kernel):
@@ -431,3 +513,40 @@ STORED = (
 )
 for _kind in STORED:
     register(_kind, lambda kernel: kernel.get_params(deep=False), _kind)
+
+
+def _unknown(kernel: sk.Kernel) -> str:
+    return f"the gradient of the kernel {type(kernel).__name__} is not known"
+
+
+def kernel_gradient(kernel: sk.Kernel, a: Array, b: Array) -> Gradient:
+    """Return a kernel and its gradient by its first point.
+
+    Args:
+        kernel: A kernel of bnn, a constant or white one of scikit-learn, or sums and products of
+            these.
+        a: Points, (..., n_in).
+        b: Points, (..., n_in), broadcastable against a.
+
+    Returns:
+        k(a, b), (...), and ∂k/∂a, (..., n_in).
+
+    Raises:
+        ValueError: If the gradient of the kernel is not known.
+    """
+    own = getattr(kernel, "gradient", None)
+    if own is not None:
+        found: Gradient = own(a, b)
+        return found
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    if isinstance(kernel, sk.Sum | sk.Product):
+        first, by_first = kernel_gradient(kernel.k1, a, b)
+        second, by_second = kernel_gradient(kernel.k2, a, b)
+        if isinstance(kernel, sk.Sum):
+            return first + second, by_first + by_second
+        return first * second, first[..., None] * by_second + second[..., None] * by_first
+    if isinstance(kernel, sk.ConstantKernel):
+        return np.full(shape[:-1], kernel.constant_value), np.zeros(shape)
+    if isinstance(kernel, sk.WhiteKernel):
+        return np.zeros(shape[:-1]), np.zeros(shape)
+    raise ValueError(_unknown(kernel))

@@ -63,6 +63,13 @@ class LinearMean(Short):
             raise ValueError(f"coefficients have shape {A.shape}: must be (n_out, {X.shape[1]})")
         return np.asarray((X @ A.T if A.ndim == 2 else X[:, :1] * np.atleast_1d(A)) + a)
 
+    def linear(self, n_in: int) -> tuple[Array, Array]:
+        """Return what a gradient and C need of a mean: A, (n_out, n_in), and a, (n_out,)."""
+        A = np.asarray(self.coefficients, dtype=float)
+        if A.ndim == 1:
+            A = np.pad(A[:, None], ((0, 0), (0, n_in - 1)))
+        return A, np.asarray(self.intercept, dtype=float) + np.zeros(len(A))
+
 
 @dataclass(frozen=True, repr=False)
 class RandomMean(Short):

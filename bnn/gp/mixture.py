@@ -19,14 +19,12 @@ from bnn.gp.conditioning import JointColumns, ProcessPosterior
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise.covariances import is_diagonal
 from bnn.priors.function_prior import FunctionPrior
-from bnn.storage import storable
 from bnn.storage.values import same
 
 TINY = 1e-300  # in place of a weight of zero, which has no logarithm
 COMBINATIONS = 32  # of components, where correlated noise couples the outputs
 
 
-@storable
 @dataclass(frozen=True, repr=False)
 class MixturePrior(FunctionPrior):
     """A mixture of Gaussian processes: each output is drawn from one of several components.

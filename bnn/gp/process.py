@@ -28,14 +28,12 @@ from bnn.gp.kernels import RBF
 from bnn.gp.means import LinearMean, RandomMean
 from bnn.priors.function_prior import FunctionPrior
 from bnn.scaling import BoundsScaler
-from bnn.storage import storable
 
 MOST_ROWS = 10_000  # rows of a covariance whose root is computed, which takes minutes
 NEGLIGIBLE = 1e-8  # negative variances by rounding errors, relative to the largest
 CHECKED = 5  # points at which a kernel is checked
 
 
-@storable
 @dataclass(frozen=True, repr=False)
 class GaussianProcessPrior(FunctionPrior):
     """Independent Gaussian processes, one for each output.
@@ -239,6 +237,27 @@ class GaussianProcessPrior(FunctionPrior):
         if values.shape not in {(len(X), 1), shape}:
             raise ValueError(f"mean returned shape {values.shape}: must be {shape}")
         return np.broadcast_to(values, shape)
+
+    def linear_mean(self, n_in: int) -> tuple[Array, Array]:
+        """Return the slopes A and the value a at zero of a mean that is a number or linear.
+
+        Args:
+            n_in: Number of inputs.
+
+        Returns:
+            A, (n_out, n_in), and a, (n_out,).
+
+        Raises:
+            ValueError: If the mean is a function without a method `linear(n_in)`.
+        """
+        slopes = np.zeros((self.n_outputs, n_in))
+        mean: Any = self.mean
+        is_function = callable(mean) or isinstance(mean, RandomMean)
+        if is_function and not hasattr(mean, "linear"):
+            needed = "must be a number or a LinearMean"
+            raise ValueError(f"the mean of the prior is a {type(mean).__name__}: {needed}")
+        A, a = mean.linear(n_in) if is_function else (0.0, float(mean))
+        return A + slopes, a + slopes[:, 0]
 
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
         """Draw realisations, of which number k does not depend on n_samples."""

@@ -18,9 +18,9 @@ from bnn._text import table
 from bnn._validation import Array, as_columns, as_finite, as_points, check_count
 from bnn.gp.conditioning import NuggetWarning, resolved
 from bnn.gp.evidence.unset import likely_model
+from bnn.gp.gradients import moment_gradients
 from bnn.gp.hyperparameters import most_components
 from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior, conditioned
-from bnn.gp.posterior_gradients import moment_gradients
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import MOST_ROWS
 from bnn.gp.summary import noise_rows, prior_rows, ranges_of

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, as_finite, check_kind, seen_points
-from bnn.gp.kernels import Kernel
-from bnn.storage import storable
+from bnn.gp.kernels import Gradient, Kernel, kernel_gradient
 
 STRAIGHT = 1e-4  # warps below this are replaced by it: w is u then, to 1.3e-5
 STEEPEST = 20.0  # largest warp
@@ -31,7 +30,6 @@ def warped(u: Array, warps: Array) -> tuple[Array, Array]:
     return w, (np.exp(own) * u / (1.0 + slope * u) - w) / own
 
 
-@storable
 @dataclass
 class Warped(Kernel):
     """A kernel of warped and mixed inputs, k(z(x), z(x')).
@@ -158,6 +156,14 @@ class Warped(Kernel):
             k(x, x) at each point, (n,).
         """
         return np.asarray(self.kernel.diag(self.coordinates(X)))
+
+    def gradient(self, a: Array, b: Array) -> Gradient:
+        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in)."""
+        w, slopes = self.bent(a)
+        z = self.turned(self.bent(b)[0])
+        values, by_z = kernel_gradient(self.kernel, self.turned(w), z)
+        # ∂k/∂x_i = w'_i Σ_j (I + C)_ij ∂k/∂z_j
+        return values, self.turned(by_z, transposed=True) * slopes
 
     def is_stationary(self) -> bool:
         """Return that k depends on more than x - x'."""

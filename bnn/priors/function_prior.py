@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from bnn._seeding import RandomState
 from bnn._text import Short
 from bnn._validation import Array, as_points, check_count
+from bnn.storage import storable
 
 
 @runtime_checkable
@@ -45,6 +46,11 @@ class FunctionPrior(Short, ABC):
         >>> Waves().sample(np.zeros((5, 1)), n_samples=3, random_state=0).shape
         (3, 5, 1)
     """
+
+    def __init_subclass__(cls) -> None:
+        """Let files hold the priors of a class, where they can hold its fields."""
+        super().__init_subclass__()
+        storable(cls)
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw realisations.

@@ -26,7 +26,6 @@ from bnn._validation import (
     own_copy,
 )
 from bnn.priors.function_prior import FunctionalPrior, FunctionPrior
-from bnn.storage import storable
 
 
 def truncated_normal_hypercube(
@@ -127,7 +126,6 @@ def _draw(distribution: Any, rng: np.random.Generator) -> Any:
     return distribution(rng) if callable(distribution) else distribution
 
 
-@storable
 class TablePrior(FunctionPrior):
     """A prior from a table of realisations, such as earlier simulations or measurements.
 

@@ -1,7 +1,7 @@
 """Values as JSON types and arrays, and back; only registered kinds of objects are admitted."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -31,13 +31,19 @@ def register(kind: type, fields: Callable[[Any], dict[str, Any]], make: Callable
 
 
 def _name(kind: type) -> str:
-    """Return the name of a type in files, with a prefix for scikit-learn, which shares names."""
-    name = kind.__name__
-    return f"sklearn.{name}" if kind.__module__.startswith("sklearn.") else name
+    """Return the name of a type in files, which for a class from elsewhere has its module."""
+    package = kind.__module__.partition(".")[0]
+    if package in {"bnn", "builtins", "numpy"}:
+        return kind.__name__
+    if package == "sklearn":
+        return f"sklearn.{kind.__name__}"
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def dataclass_fields(value: Any) -> dict[str, Any]:
     """Return the fields of a dataclass by name."""
+    if not is_dataclass(value):
+        raise TypeError(f"a {type(value).__name__} cannot be stored: its class is no dataclass")
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
@@ -91,6 +97,8 @@ def restored(tree: Any, array: Callable[[str], NDArray[Any]]) -> Any:
     if name == "array":
         return array(content)
     if name not in KINDS:
+        if "." in name and not name.startswith("sklearn."):
+            return NotStored(name)  # a user's class that has not been imported here
         raise ValueError(f"unknown kind {name!r}")
     return KINDS[name].make(**{key: restored(part, array) for key, part in content.items()})
 

@@ -206,6 +206,7 @@ OTHERS = [
 ]
 
 
+@dataclass(eq=False)
 class OwnPrior(bnn.FunctionPrior):
     """Lines of random slope."""
 
@@ -214,6 +215,7 @@ class OwnPrior(bnn.FunctionPrior):
         return (slopes * X[:, 0])[:, :, None]
 
 
+@dataclass(repr=False, eq=False)
 class OwnKernel(bnn.Kernel):
     """Lines of random slope."""
 
@@ -227,8 +229,14 @@ class OwnKernel(bnn.Kernel):
 class OwnStationary(bnn.Stationary):
     """Of Wendland, zero from r = 1 on."""
 
-    def _correlation(self, r):
-        return np.maximum(1.0 - r, 0.0) ** 4 * (4.0 * r + 1.0)
+    c_code = (
+        "double s = q < 1.0 ? 1.0 - sqrt(q) : 0.0; "
+        "phi = s * s * s * s * (5.0 - 4.0 * s); slope = -10.0 * s * s * s;"
+    )
+
+    def _correlation(self, q, derivative):
+        s = np.maximum(1.0 - np.sqrt(q), 0.0)
+        return s**4 * (5.0 - 4.0 * s), -10.0 * s**3 if derivative else None
 
 
 # Bases are called by what derives from them.

@@ -11,7 +11,7 @@ import bnn
 from bnn import RBF, GaussianProcessPrior, GPRegressor, PCARegressor, PrincipalComponents
 from tests.bnn.small import small
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (12, 2))
 X_TEST = RNG.uniform(-1, 1, (4, 2))

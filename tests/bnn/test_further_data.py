@@ -103,9 +103,9 @@ def test_a_search_over_nested_parameters_finds_the_longer_training():
     assert model.get_params()["training__epochs"] == 2  # the model itself is left alone
     prior = bnn.GaussianProcessPrior(n_outputs=2)
     pipeline = make_pipeline(StandardScaler(), bnn.PCARegressor(bnn.GPRegressor(prior)))
-    nested = {"componentregressor__estimator__noise": [0.1, 50.0]}
+    nested = {"pcaregressor__estimator__noise": [0.1, 50.0]}
     chosen = GridSearchCV(pipeline, nested, cv=3).fit(X, Y).best_params_
-    assert chosen == {"componentregressor__estimator__noise": 0.1}
+    assert chosen == {"pcaregressor__estimator__noise": 0.1}
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ ESTIMATORS = [
     bnn.FunctionAnchoredEnsemble(
         network=bnn.Architecture((8,), "silu"),
         pretraining=PRETRAINING,
-        anchoring=bnn.FunctionAnchoring(n_points=5, iterations=5),
+        anchoring=bnn.FunctionAnchoring(n_points=5, max_iter=5),
         **SMALL,
     ),
     bnn.GPRegressor(noise="constant"),

@@ -20,7 +20,7 @@ from sklearn.gaussian_process import kernels as sk
 from bnn._validation import Array, Ints
 from bnn.gp.conditioning import least_variance, log_diagonal
 from bnn.gp.hyperparameters import BEYOND
-from bnn.gp.kernels import RBF, Linear, Matern12, Matern32, Matern52, Stationary
+from bnn.gp.kernels import Linear, Stationary
 from bnn.gp.warping import Warped, warped
 
 # Log-normal hyperpriors: medians and standard deviations of logarithms, of the variance and the
@@ -50,27 +50,6 @@ LIMITS = {
 WARPS = 6.0
 MIXING = 2.0
 SLOPES = 2.0
-
-
-def profile(kind: type[Stationary], squares: Array) -> tuple[Array, Array]:
-    """Return φ and ∂φ/∂r² of a kind of kernel, at squared distances r²."""
-    if kind is RBF:
-        value = np.exp(-0.5 * squares)
-        return value, -0.5 * value
-    if kind is Matern12:
-        r = np.sqrt(squares)
-        value = np.exp(-r)
-        # The derivative is infinite at r = 0, where x - x', by which it is multiplied, is zero.
-        return value, -0.5 * value / np.maximum(r, np.finfo(float).eps)
-    if kind is Matern32:
-        s = np.sqrt(3.0 * squares)
-        decay = np.exp(-s)
-        return (1.0 + s) * decay, -1.5 * decay
-    if kind is Matern52:
-        s = np.sqrt(5.0 * squares)
-        decay = np.exp(-s)
-        return (1.0 + s + s**2 / 3.0) * decay, -5.0 / 6.0 * (1.0 + s) * decay
-    raise ValueError(f"kind = {kind}: has no profile here")
 
 
 @dataclass(frozen=True)
@@ -124,6 +103,7 @@ class FamilyDensity:
         self.y = y
         self.basis = basis
         self.relative = relative
+        self._forms = [kind() for kind in family.kinds]
         n = u.shape[1]
         centre: list[float] = []
         deviations: list[float] = []
@@ -309,10 +289,13 @@ class FamilyDensity:
         profiles = []
         total = np.zeros(len(z) * (len(z) - 1) // 2)
         variance = 0.0
-        for kind, (k0, L) in zip(self.family.kinds, self.parts, strict=True):
+        for form, (k0, L) in zip(self._forms, self.parts, strict=True):
             size = float(np.exp(eta[k0][0]))
-            own = profile(kind, pdist(z / np.exp(eta[L]), "sqeuclidean"))
-            profiles.append((size * own[0], size * own[1]))
+            squares = pdist(z / np.exp(eta[L]), "sqeuclidean")
+            own, by_square = form._correlation(squares, derivative=True)
+            if by_square is None:
+                raise ValueError(f"the derivative of the kernel {type(form).__name__} is not known")
+            profiles.append((size * own, size * by_square))
             total += profiles[-1][0]
             variance += size
         matrix = squareform(total)

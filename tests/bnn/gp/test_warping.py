@@ -5,7 +5,7 @@ import pytest
 from sklearn.gaussian_process import kernels as sk
 
 import bnn
-from bnn.gp.gradients import kernel_gradient
+from bnn.gp.kernels import kernel_gradient
 from bnn.gp.summary import prior_rows
 from bnn.gp.warping import warped
 

@@ -5,11 +5,20 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import bnn
-from bnn.gp.evidence.families import Family, FamilyDensity, profile
+from bnn.gp.evidence.families import Family, FamilyDensity
 
 RNG = np.random.default_rng(0)
 U = RNG.uniform(size=(25, 3))
 Y = RNG.standard_normal(25)
+
+
+class Half(bnn.Stationary):
+    """A kernel whose derivative is not known."""
+
+    def _correlation(self, q, derivative):  # noqa: ARG002
+        return np.exp(-q), None
+
+
 FAMILIES = [
     Family((bnn.RBF,), trend=True),
     Family((bnn.Matern32,), sparse=True),
@@ -49,15 +58,10 @@ def test_density_and_gradient(family, basis):
     np.testing.assert_allclose(made(first)[1], slopes, rtol=1e-5, atol=1e-6 * largest)
 
 
-@pytest.mark.parametrize("kind", [bnn.RBF, bnn.Matern12, bnn.Matern32, bnn.Matern52])
-def test_profiles_are_those_of_the_kernels(kind):
-    r = np.linspace(0.1, 3.0, 30)
-    values, slopes = profile(kind, r**2)
-    np.testing.assert_allclose(values, kind()(np.zeros((1, 1)), r[:, None])[0], rtol=1e-12)
-    ends = profile(kind, r**2 + 1e-6)[0] - profile(kind, r**2 - 1e-6)[0]
-    np.testing.assert_allclose(slopes, ends / 2e-6, rtol=1e-6)
-    with pytest.raises(ValueError, match="has no profile here"):
-        profile(bnn.Periodic, r**2)
+def test_a_kernel_without_a_derivative_is_refused_by_its_name():
+    made = density(Family((Half,)), None)
+    with pytest.raises(ValueError, match="derivative of the kernel Half is not known"):
+        made(made.centre)
 
 
 def test_kernels_have_the_units_of_the_data():
