@@ -75,7 +75,9 @@ def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draw
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_draws")
-@pytest.mark.parametrize(("name", "noise"), [("default", None), ("default_by_input", "by_input")])
+@pytest.mark.parametrize(
+    ("name", "noise"), [("default", None), ("default_by_input", "heteroscedastic")]
+)
 def test_recommended_estimators_are_those_that_a_user_writes(draws, name, noise):
     train = training_sets(draws[0], COUNTS)["ind10"]
     ours = posterior(MODELS[name], train, None, None).predict(draws[0].test.X)

@@ -12,7 +12,7 @@ import bnn
 from bnn.noise import HeteroscedasticNoise, StudentNoise
 from tests.bnn.small import small
 
-TABLES = Path(__file__).parents[3] / "fe_data" / "datasets"
+TABLES = Path(__file__).parents[4] / "fe_data" / "datasets"
 INPUTS = ["vf", "E_f_GPa", "b_m_MPa", "c_m"]
 OUTPUTS = ["b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma"]
 RNG = np.random.default_rng(0)
