@@ -222,7 +222,18 @@ class Stationary(Kernel):
         return np.full(len(seen_points("X", X)), float(self.variance))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
-        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in)."""
+        """Return the kernel and its gradient by the first point.
+
+        Args:
+            a: points x, (..., n_in), in the units of the inputs.
+            b: points x', (..., n_in), which broadcast with those of a.
+
+        Returns:
+            k(x, x'), (...), and ∂k/∂x, (..., n_in).
+
+        Raises:
+            ValueError: the class has no derivative of its correlation.
+        """
         scale = np.asarray(self.lengthscale, dtype=float)
         away = a - b
         # q = Σ_i (a_i - b_i)² / L_i² and ∂q/∂a_i = 2 (a_i - b_i) / L_i²
@@ -382,7 +393,15 @@ class Periodic(Stationary):
         return np.asarray(self.variance * np.exp(-2.0 * np.sum(sines**2, axis=-1)))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
-        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in)."""
+        """Return the kernel and its gradient by the first point.
+
+        Args:
+            a: points x, (..., n_in), in the units of the inputs.
+            b: points x', (..., n_in), which broadcast with those of a.
+
+        Returns:
+            k(x, x'), (...), and ∂k/∂x, (..., n_in).
+        """
         scale = np.asarray(self.lengthscale, dtype=float)
         angle = np.pi * (a - b) / self.period
         values = self.variance * np.exp(-2.0 * np.sum((np.sin(angle) / scale) ** 2, axis=-1))
@@ -466,7 +485,15 @@ class Linear(Kernel):
         return np.asarray(np.sum(variance * away, axis=1) + self.offset)
 
     def gradient(self, a: Array, b: Array) -> Gradient:
-        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in)."""
+        """Return the kernel and its gradient by the first point.
+
+        Args:
+            a: points x, (..., n_in), in the units of the inputs.
+            b: points x', (..., n_in), which broadcast with those of a.
+
+        Returns:
+            k(x, x'), (...), and ∂k/∂x, (..., n_in).
+        """
         slope = np.asarray(self.variance) * self.away(b)
         values = np.sum(self.away(a) * slope, axis=-1) + self.offset
         # The functions are constant beyond their reach.

@@ -64,7 +64,14 @@ class LinearMean(Short):
         return np.asarray((X @ A.T if A.ndim == 2 else X[:, :1] * np.atleast_1d(A)) + a)
 
     def linear(self, n_in: int) -> tuple[Array, Array]:
-        """Return what a gradient and C need of a mean: A, (n_out, n_in), and a, (n_out,)."""
+        """Return the mean as a matrix and a vector, which a gradient and C need.
+
+        Args:
+            n_in: number of inputs.
+
+        Returns:
+            A, (n_out, n_in), and a, (n_out,), of the mean A x + a.
+        """
         A = np.asarray(self.coefficients, dtype=float)
         if A.ndim == 1:
             A = np.pad(A[:, None], ((0, 0), (0, n_in - 1)))

@@ -158,7 +158,15 @@ class Warped(Kernel):
         return np.asarray(self.kernel.diag(self.coordinates(X)))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
-        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in)."""
+        """Return the kernel and its gradient by the first point.
+
+        Args:
+            a: points x, (..., n_in), in the units of the inputs.
+            b: points x', (..., n_in), which broadcast with those of a.
+
+        Returns:
+            k(x, x'), (...), and ∂k/∂x, (..., n_in).
+        """
         w, slopes = self.bent(a)
         z = self.turned(self.bent(b)[0])
         values, by_z = kernel_gradient(self.kernel, self.turned(w), z)
