@@ -9,7 +9,7 @@ import numpy as np
 from fe_data.arrays import Floats
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.mechanics.bordered_system import BorderedSystem
-from fe_data.mechanics.plasticity import J2Law
+from fe_data.mechanics.plasticity import j2_law
 from fe_data.mechanics.problem import State, upper_pattern
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
 from fe_data.settings import Inputs, Settings
@@ -66,7 +66,7 @@ class PixelCell:
         given = settings.a_MPa, inputs.b_m_MPa, inputs.c_m
         self.reference_law = Law(*given, settings.hardening)
         mu = float(self.mu[self.in_matrix][0, 0])
-        self.law = J2Law(mu, 0.0, *given)
+        self.law = j2_law(mu, 0.0, *given)
         self.n = 2 * n * n
         indptr, indices, (self.slots,) = upper_pattern([self.dofs], n * n)
         grid = np.column_stack([np.repeat(np.arange(n), n), np.tile(np.arange(n), n)]) * h

@@ -14,41 +14,62 @@ have zz = -xx - yy.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from fe_data.arrays import Floats, short
 from fe_data.mechanics.elements import Elements
-from fe_data.settings.hardening import POWER, TABLE, VOCE
-from fe_data.sparse.compilation import compiled, inlined
+from fe_data.settings.hardening import BLOCK, SURFACE, Hardening, law_of
+from fe_data.sparse.compilation import compiled, compiled_callback, inlined
 
-_MAX_ITERATIONS = 60
-_SMALLEST_INCREMENT = 1e-290  # smaller increments of p are stored as zero
-_TOLERANCE = 1e-13  # of the yield function, relative to the trial stress
-_SURFACE = 1.0 + 1e-12  # rounding does not make a point yield on which the load turns back
 _ROOT = math.sqrt(1.5)
-_STEPS = 6  # of Halley's method for a block
-# A block of elements is copied to the columns of one array: loops over them run in vector units,
-# where loops over arrays that might overlap do not.
-BLOCK = 32
-_NO_TABLE = np.empty((0, 3))
-
 _compiled = compiled(error_model="numpy")
+
+
+# What numba takes and returns for the functions of the same names of a `HardeningLaw`.
+_INCREMENT = "UniTuple(float64, 2)(float64, float64, float64, float64, float64, float64[::1])"
+_BLOCK_INCREMENTS = "void(float64[:, ::1], float64, float64, float64[::1])"
 
 
 @short
 class J2Law(NamedTuple):
-    """The matrix: isotropic elasticity and the yield stress, in MPa but for c and p."""
+    """The matrix: isotropic elasticity and the yield stress, in MPa."""
 
     shear_modulus: float  # μ
     bulk_modulus: float  # κ
     yield_stress: float  # a, the initial one
-    hardening_coefficient: float  # b
-    hardening_exponent: float  # c
-    hardening_law: int = POWER  # number of the law h(p, b, c)
-    # (rows, 3) p, h and slope from there on, see `settings.hardening.HardeningTable.segments`
-    table: Floats = _NO_TABLE
+    parameters: Floats  # of h, see `HardeningLaw.parameters`
+    increment: Callable[..., tuple[float, float]]  # `HardeningLaw.increment`, compiled
+    block_increments: Callable[..., None]  # `HardeningLaw.block_increments`, compiled
+
+
+def j2_law(
+    mu: float, kappa: float, a: float, b: float, c: float, hardening: Hardening = "power"
+) -> J2Law:
+    """A matrix, with the compiled increments of its hardening law.
+
+    Args:
+        mu: Shear modulus μ [MPa].
+        kappa: Bulk modulus κ [MPa].
+        a: Initial yield stress [MPa].
+        b: Hardening coefficient [MPa].
+        c: Hardening exponent [-].
+        hardening: Name of the hardening law, or a table.
+
+    Returns:
+        What the return mapping takes.
+    """
+    law = law_of(hardening)
+    return J2Law(
+        mu,
+        kappa,
+        a,
+        law.parameters(b, c),
+        compiled_callback(_INCREMENT, law.increment),
+        compiled_callback(_BLOCK_INCREMENTS, law.block_increments),
+    )
 
 
 @short
@@ -75,97 +96,16 @@ def plastic_increment(
         law: The matrix.
 
     Returns:
-        The increment Δp > 0, and the slope h' at its end [MPa]; NaN under an unknown law.
+        The increment Δp > 0, and the slope h' at its end [MPa].
 
     Without hardening the increment is (q_tr - a) / 3μ:
 
-    >>> perfectly_plastic = J2Law(100.0, 0.0, 400.0, 0.0, 1.0)
+    >>> perfectly_plastic = j2_law(mu=100.0, kappa=0.0, a=400.0, b=0.0, c=1.0)
     >>> plastic_increment(430.0, 0.0, 0.0, perfectly_plastic)
     (0.1, 0.0)
     """
-    # As h is concave, the left side minus the right is convex and decreasing in Δp: from left of
-    # the root the steps of Newton's method approach it without overshooting.
-    mu, _, a, b, c, hardening_law, table = law
-    f = q_trial - a - hardening_old
-    if hardening_law == TABLE:
-        return _table_increment(f, p_old, hardening_old, mu, table)
-    if hardening_law not in (POWER, VOCE):
-        return np.nan, np.nan  # `refuse_unsolved` says so
-    if b == 0.0:
-        return f / (3.0 * mu), 0.0
-    if hardening_law == VOCE:
-        return _voce_increment(f, b * math.exp(-p_old / c), mu, c)
-    # Two lower bounds of the root start the iteration: an increment for which 3μ Δp and hardening
-    # use at most f / 2 each, and, from p > 0, a step from zero. At p = 0 hardening_old may be
-    # positive, see `HistoryVariables`.
-    dp = min(f / (6.0 * mu), ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old)
-    if p_old > 0.0:
-        dp = max(dp, f / (3.0 * mu + c * hardening_old / p_old))
-    for _ in range(_MAX_ITERATIONS):
-        if dp < _SMALLEST_INCREMENT:
-            return 0.0, np.inf
-        # h = b p^c,   h' = c h / p
-        hardening = b * (p_old + dp) ** c
-        slope = c * hardening / (p_old + dp)
-        # Δp ← Δp + (q_tr - 3μ Δp - a - h) / (3μ + h')
-        excess = q_trial - 3.0 * mu * dp - a - hardening
-        step = excess / (3.0 * mu + slope)
-        dp += step
-        if abs(excess) <= _TOLERANCE * q_trial or abs(step) <= 1e-15 * dp:
-            break
-    return dp, slope
-
-
-def refuse_unsolved(law: J2Law) -> None:
-    """Refuse a matrix whose hardening law `plastic_increment` does not solve for.
-
-    Raises:
-        ValueError: If the increment of a point that yields is NaN.
-    """
-    increment, _ = plastic_increment(2.0 * law.yield_stress, 0.0, 0.0, law)
-    if math.isnan(increment):
-        number = f"the hardening law of number {law.hardening_law}"
-        raise ValueError(f"{number} has no increment in plastic_increment of the compiled solver")
-
-
-@_compiled
-def _voce_increment(f: float, rest: float, mu: float, c: float) -> tuple[float, float]:
-    """Solve f - 3μ Δp = rest (1 - exp(-Δp / c)): `rest` is the hardening still to come [MPa]."""
-    dp = 0.0
-    slope = 0.0
-    for _ in range(_MAX_ITERATIONS):  # Newton's method from the left
-        slope = rest / c * math.exp(-dp / c)
-        step = (f - 3.0 * mu * dp + rest * math.expm1(-dp / c)) / (3.0 * mu + slope)
-        dp += step
-        if abs(step) <= _TOLERANCE * dp:
-            break
-    return dp, slope
-
-
-@_compiled
-def _table_increment(
-    f: float, p_old: float, hardening_old: float, mu: float, table: Floats
-) -> tuple[float, float]:
-    """Solve f - 3μ Δp = h(p_n + Δp) - h(p_n) with h linear between the rows of a table."""
-    # The left side minus the right falls in Δp, whether or not h is concave: bisection finds the
-    # last row where it is not negative, and the solution lies on the segment from there on.
-    row = 0
-    end = len(table)
-    while end - row > 1:
-        middle = (row + end) // 2
-        gap = table[middle, 0] - p_old
-        if f - 3.0 * mu * gap >= table[middle, 1] - hardening_old:
-            row = middle
-        else:
-            end = middle
-    gap = 0.0
-    rise = 0.0
-    if table[row, 0] > p_old:
-        gap = table[row, 0] - p_old
-        rise = table[row, 1] - hardening_old
-    slope = table[row, 2]
-    # Δp = gap + (f - 3μ gap - rise) / (3μ + h')
-    return gap + (f - 3.0 * mu * gap - rise) / (3.0 * mu + slope), slope
+    mu = law.shear_modulus
+    return law.increment(q_trial, p_old, hardening_old, mu, law.yield_stress, law.parameters)
 
 
 @_compiled
@@ -195,6 +135,8 @@ def return_map(
             strain xx, yy, xy, and the area where p > 0.
     """
     dofs, gradients, weights = elements[:3]
+    # A block of elements is copied to the columns of one array: loops over them run in vector
+    # units, where loops over arrays that might overlap do not.
     rows = np.zeros((55, BLOCK))
     x = rows[:12]  # displacements of the elements
     f = rows[12:24]  # their forces
@@ -202,12 +144,12 @@ def return_map(
     s = rows[36:39]  # deviatoric stress
     t = rows[39:45]  # tangent
     ep = rows[45:48]  # plastic strain
-    p = rows[48]
-    hardening = rows[49]
-    norm = rows[50]
-    dp = rows[51]
-    slope = rows[52]
-    work = rows[53:]
+    points = rows[48:]  # what `HardeningLaw.block_increments` takes
+    p = points[0]
+    hardening = points[1]
+    norm = points[2]
+    dp = points[3]
+    slope = points[4]
     for first in range(0, len(dofs), BLOCK):
         block = range(min(BLOCK, len(dofs) - first))  # the last columns of the last block are idle
         for e in block:
@@ -217,7 +159,7 @@ def return_map(
         for q in range(weights.shape[1]):
             _gather(gradients, old, first, block, q, g, p, hardening, ep)
             _set_trial_deviators(x, g, macro_strain, ep, law, s, norm)
-            _set_increments(norm, p, hardening, law, dp, slope, work)
+            _set_increments(points, law)
             _flow(s, ep, p, hardening, norm, dp, slope, t, law)
             for e in block:
                 m = first + e
@@ -298,53 +240,19 @@ def _set_trial_deviators(
 
 
 @inlined
-def _set_increments(
-    norm: Floats, p: Floats, hardening: Floats, law: J2Law, dp: Floats, slope: Floats, work: Floats
-) -> None:
-    """Write increments of p, zero and more, and the slope of h at their ends, all (BLOCK,)."""
-    # Halley's method (third order) from zero, where the power is known, until the estimated error
-    # is small. `plastic_increment` gets what yields for the first time or follows another law.
-    # With F(Δp) = q_tr - 3μ Δp - a - h(p_n + Δp), `stiff` = -F' = 3μ + h' and `bend` = -F'' / F',
-    #     Δp ← Δp - F/F' / (1 - F F'' / (2 F'²)),        h'' = (c - 1) h' / p
-    mu, _, a, b, c, hardening_law, _ = law
-    start = work[0]
-    h = work[1]
-    for e in range(BLOCK):
-        start[e] = 0.0
-        h[e] = hardening[e]
-        slope[e] = -1.0
-    for _ in range(_STEPS if hardening_law == POWER else 0):
-        unfinished = 0
-        for e in range(BLOCK):
-            q_trial = _ROOT * norm[e]
-            end = p[e] + start[e]
-            slope_here = c * h[e] / end
-            stiff = 3.0 * mu + slope_here
-            bend = (1.0 - c) * slope_here / (end * stiff)
-            step = (q_trial - 3.0 * mu * start[e] - a - h[e]) / stiff
-            step /= max(0.5, 1.0 - 0.5 * bend * step)
-            x = step / end
-            third = bend * (0.25 * bend + (2.0 - c) / 6.0 / end)
-            left = third * abs(step * step * step) * stiff  # of the yield function, estimated
-            done = (left <= 0.1 * _TOLERANCE * q_trial) & (abs(x) < 1e-3)
-            yields = (p[e] > 0.0) & (q_trial > (a + hardening[e]) * _SURFACE)
-            unfinished += 1 if (not done) & yields else 0
-            dp[e] = start[e] + step
-            # h'(p + Δp) to second order in x
-            change = 1.0 + (c - 1.0) * x * (1.0 + 0.5 * (c - 2.0) * x)
-            slope[e] = slope_here * change if done else -1.0
-        if unfinished == 0:
-            break
-        for e in range(BLOCK):
-            start[e] = max(dp[e], -0.5 * p[e])
-            h[e] = b * (p[e] + start[e]) ** c
+def _set_increments(points: Floats, law: J2Law) -> None:
+    """Write increments of p, zero and more, and the slope of h at their ends, for a block."""
+    mu = law.shear_modulus
+    a = law.yield_stress
+    p, hardening, norm, dp, slope = points[0], points[1], points[2], points[3], points[4]
+    law.block_increments(points, mu, a, law.parameters)
     for e in range(BLOCK):
         q_trial = _ROOT * norm[e]
-        if not q_trial > (a + hardening[e]) * _SURFACE:  # `not >` lets NaN through
+        if not q_trial > (a + hardening[e]) * SURFACE:  # `not >` lets NaN through
             dp[e] = 0.0
             slope[e] = np.inf
         elif not slope[e] >= 0.0:
-            dp[e], slope[e] = plastic_increment(q_trial, p[e], hardening[e], law)
+            dp[e], slope[e] = law.increment(q_trial, p[e], hardening[e], mu, a, law.parameters)
 
 
 @inlined

@@ -19,10 +19,9 @@ from fe_data.arrays import Booleans, Floats, Ints, Short
 from fe_data.mechanics.bordered_system import BorderedMatrix, BorderedSystem, assemble_tangent
 from fe_data.mechanics.condensation import condense
 from fe_data.mechanics.elements import Discretisation
-from fe_data.mechanics.plasticity import HistoryVariables, J2Law, refuse_unsolved, return_map
+from fe_data.mechanics.plasticity import HistoryVariables, j2_law, return_map
 from fe_data.mechanics.properties import moduli
 from fe_data.settings import Inputs, Settings
-from fe_data.settings.hardening import HardeningTable, law_of
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled
 
@@ -63,17 +62,14 @@ class RVEProblem(Short):
     def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
         self.fibre_moduli = moduli(1e3 * inputs.E_f_GPa, settings.nu_f)
         matrix_moduli = moduli(1e3 * settings.E_m_GPa, settings.nu_m)
-        self.law = J2Law(
-            shear_modulus=matrix_moduli.shear,
-            bulk_modulus=matrix_moduli.bulk,
-            yield_stress=settings.a_MPa,
-            hardening_coefficient=inputs.b_m_MPa,
-            hardening_exponent=inputs.c_m,
-            hardening_law=law_of(settings.hardening).number,
+        self.law = j2_law(
+            mu=matrix_moduli.shear,
+            kappa=matrix_moduli.bulk,
+            a=settings.a_MPa,
+            b=inputs.b_m_MPa,
+            c=inputs.c_m,
+            hardening=settings.hardening,
         )
-        if isinstance(settings.hardening, HardeningTable):
-            self.law = self.law._replace(table=settings.hardening.segments)
-        refuse_unsolved(self.law)
         self.n_dofs = 2 * d.n_nodes
         in_matrix = np.zeros(self.n_dofs, dtype=bool)
         in_matrix[d.matrix.dofs] = True

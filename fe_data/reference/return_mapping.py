@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fe_data.arrays import Floats, short
-from fe_data.settings.hardening import Hardening, HardeningTable, law_of
+from fe_data.settings.hardening import Hardening, law_of
 
 IDENTITY = np.array([1.0, 1.0, 1.0, 0.0])
 DEVIATORIC = np.diag([1.0, 1.0, 1.0, 0.5]) - np.outer(IDENTITY, IDENTITY) / 3  # of a strain
@@ -40,14 +40,14 @@ class Law(NamedTuple):
 
     def hardening(self, p: Floats) -> Floats:
         """h(p) [MPa]."""
-        _, b, c, name = self
-        return law_of(name).hardening(p, b, c)
+        a, b, c, name = self
+        return law_of(name).hardening(p, a, b, c)
 
     def slope(self, p: Floats) -> Floats:
         """h'(p) [MPa], infinite at p = 0 under a power law."""
-        _, b, c, name = self
+        a, b, c, name = self
         with np.errstate(divide="ignore", invalid="ignore"):
-            return law_of(name).slope(p, b, c)
+            return law_of(name).slope(p, a, b, c)
 
 
 @short
@@ -106,30 +106,19 @@ def return_map(
 
 
 def plastic_increment(q: Floats, p_old: Floats, mu: Floats, law: Law) -> Floats:
-    """Increments Δp > 0 with q - 3μ Δp = a + h(p_old + Δp): by Newton's method, or exactly."""
-    if isinstance(law.hardening_law, HardeningTable):
-        return _table_increment(q, p_old, mu, law.hardening_law)
-    dp = (q - law.yield_stress - law.hardening(p_old)) / (3 * mu)  # if nothing hardens further
+    """Increments Δp > 0 with q - 3μ Δp = a + h(p_old + Δp), by Newton's method between bounds."""
+    low = np.zeros_like(q)
+    high = (q - law.yield_stress - law.hardening(p_old)) / (3 * mu)  # if nothing hardens further
+    dp = high
     for _ in range(100):
         p = p_old + dp
         residual = q - 3 * mu * dp - law.yield_stress - law.hardening(p)
         if np.all(np.abs(residual) <= 1e-15 * q):
             break
-        # Δp ← Δp + residual / (3μ + h'). As h is concave, a step ends at the root or below it: the
-        # first one maybe below zero.
+        low = np.where(residual > 0, dp, low)
+        high = np.where(residual < 0, dp, high)
+        # Δp ← Δp + residual / (3μ + h'). If h is concave, a step ends at the root or below it: the
+        # first one maybe below zero. Otherwise bisection helps where steps leave the bounds.
         dp = np.maximum(dp + residual / (3 * mu + law.slope(p)), 1e-3 * dp)
+        dp = np.where((low <= dp) & (dp <= high), dp, (low + high) / 2)
     return dp
-
-
-def _table_increment(q: Floats, p_old: Floats, mu: Floats, table: HardeningTable) -> Floats:
-    """The same under a table, where the equation is linear on each segment of the yield stress."""
-    # 3μ p + σ_y(p) = q + 3μ p_n, whose left side grows with p: find the last row below.
-    p, h, slope = table.segments.T
-    target = q + 3 * mu * p_old - table.stress[0]
-    at_rows = 3 * mu[:, None] * p + h
-    row = np.count_nonzero(at_rows <= target[:, None], axis=1) - 1
-    beyond = target - at_rows[np.arange(len(row)), row]
-    # p = p_row + (target - left side there) / (3μ + slope)
-    found = p[row] + beyond / (3 * mu + slope[row])
-    increment: Floats = np.maximum(found - p_old, 0.0)
-    return increment

@@ -1,104 +1,357 @@
-"""The hardening laws of the matrix: the one place that lists them.
+"""The hardening laws of the matrix: a law is one class, which carries everything known of it.
 
-A law is h(p, b, c), by which the yield stress a + h of the matrix exceeds the initial one a at the
+A law is h, by which the yield stress a + h of the matrix exceeds the initial one a at the
 accumulated plastic strain p. It has to be concave and to grow with p, so that the return mapping
 has one solution and Newton's method finds it. Instead of a law by its name, a table of the yield
 stress may be given: it needs neither b nor c, and its return mapping no iteration.
 
-Settings, the command line and the reference solver ask this module. The compiled solver solves for
-the increment of p in its own way for each law, in `mechanics/plasticity.py`.
+Settings, the command line and both solvers ask the laws. To add one, write a subclass of
+`HardeningLaw` in this file.
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fe_data.arrays import Floats, Short, number, numbers, objects
-from fe_data.schema import BOUNDS
+from fe_data.schema import BOUNDS, INPUTS
 from fe_data.settings.checks import in_percent, require_between
 
-LawName = Literal["power", "voce"]
-# Numbers by which compiled functions know the laws.
-POWER = 0
-VOCE = 1
-TABLE = 2
-# Largest plastic strain of all rows but the last, which may lie far beyond what a cell reaches.
+# Largest plastic strain of all rows but the last, which may lie far beyond what an RVE reaches.
 # Other rows with more are probably in percent.
 _LARGEST_MEASURED = 1.0
 SMALLEST_STEP = 1e-12  # of the plastic strain from row to row: slopes stay finite
 MAX_ROWS = 1000  # of a table: a dataset's configuration holds them
-# Under a table the inputs b_m and c_m of a cell have these values: nothing hardens beside it.
+# Under a table the inputs b_m and c_m have these values: nothing hardens besides the table.
 UNUSED_B_AND_C = (0.0, 1.0)
 
+# The compiled solver maps points in blocks of this many.
+BLOCK = 32
+TOLERANCE = 1e-13  # of the yield function, relative to the trial stress
+SURFACE = 1.0 + 1e-12  # rounding does not make a point yield on which the load turns back
+_MAX_ITERATIONS = 60
+_SMALLEST_INCREMENT = 1e-290  # smaller increments of p are stored as zero
+_STEPS = 6  # of Halley's method for a block
+_ROOT = math.sqrt(1.5)
 
-@dataclass(frozen=True)
+
 class HardeningLaw:
-    """A hardening law h(p, b, c).
+    """A hardening law h(p, a, b, c): formula, slope, bounds and the increments of the solver.
+
+    A subclass with a name is known by this name to settings, command line and solvers. It has the
+    formula, `hardening`, `slope` and `increment`. Each law has a range of b and c.
 
     Attributes:
-        number: Number by which compiled functions know it.
+        name: Name in `Settings.hardening`.
         formula: Yield stress of the matrix, for messages and the help of the command line.
-        hardening: h [MPa] of p [-], b [MPa] and c [-].
-        slope: dh/dp [MPa] of the same.
+        b_bounds: Smallest and largest b [MPa] that a simulation takes.
         c_bounds: Smallest and largest c that a simulation takes: an exponent or a strain, as the
             law has it.
 
     Examples:
         >>> from fe_data.settings.hardening import LAWS
-        >>> LAWS["power"].hardening(0.01, 400.0, 0.5)
+        >>> LAWS["power"].hardening(0.01, 400.0, 400.0, 0.5)
         40.0
     """
 
-    number: int
-    formula: str
-    hardening: Callable[[Floats, float, float], Floats]
-    slope: Callable[[Floats, float, float], Floats]
-    c_bounds: tuple[float, float]
+    name = ""
+    formula = ""
+    b_bounds: tuple[float, float] = next(x.allowed for x in INPUTS if x.name == "b_m_MPa")
+    c_bounds: tuple[float, float] = next(x.allowed for x in INPUTS if x.name == "c_m")
+
+    def __init_subclass__(cls, *, name: str = "") -> None:
+        for needed in ("hardening", "slope", "increment"):
+            if getattr(cls, needed) is getattr(HardeningLaw, needed):
+                raise TypeError(f"the hardening law {cls.__name__} has no {needed}")
+        cls.name = name
+        if name:
+            LAWS[name] = cls()
+
+    def hardening(self, p: Floats, a: float, b: float, c: float) -> Floats:
+        """Return h [MPa] at the accumulated plastic strain p [-] (...); a and b in MPa."""
+        raise NotImplementedError
+
+    def slope(self, p: Floats, a: float, b: float, c: float) -> Floats:
+        """dh/dp [MPa] at p (...)."""
+        raise NotImplementedError
+
+    @staticmethod
+    def increment(
+        q_trial: float,
+        p_old: float,
+        hardening_old: float,
+        mu: float,
+        a: float,
+        parameters: Floats,
+    ) -> tuple[float, float]:
+        """Solve q_tr - 3μ Δp = a + h(p_n + Δp) at one point that yields; numba compiles this.
+
+        Args:
+            q_trial: Von Mises stress q_tr of the trial stress [MPa].
+            p_old: Accumulated plastic strain p_n at the start of the step [-].
+            hardening_old: h(p_n) [MPa], see `fe_data.mechanics.plasticity.HistoryVariables`.
+            mu: Shear modulus μ [MPa].
+            a: Initial yield stress [MPa].
+            parameters: Those of `parameters`.
+
+        Returns:
+            The increment Δp > 0, and the slope h' at its end [MPa].
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def block_increments(points: Floats, mu: float, a: float, parameters: Floats) -> None:
+        """Solve for a block of points at once where a law can; numba compiles this.
+
+        Args:
+            points: (7, BLOCK) the rows p, h and norm of the trial deviator are given. Written: the
+                row of increments Δp, and that of the slopes at their ends, which is negative where
+                `increment` is still needed. The last two rows are scratch.
+            mu: Shear modulus μ [MPa].
+            a: Initial yield stress [MPa].
+            parameters: Those of `parameters`.
+        """
+        for e in range(BLOCK):
+            points[4, e] = -1.0
+
+    def parameters(self, b: float, c: float) -> Floats:
+        """The numbers that `increment` takes."""
+        return np.array([b, c])
+
+    def require(self, b: float, c: float) -> None:
+        """Refuse b_m_MPa and c_m that are NaN or out of bounds."""
+        self.require_between("b_m_MPa", b, self.b_bounds)
+        self.require_between("c_m", c, self.c_bounds)
+
+    def require_between(self, name: str, value: float, bounds: tuple[float, float]) -> None:
+        """Refuse a parameter that is NaN or out of bounds."""
+        low, high = bounds
+        if not low <= value <= high:
+            allowed = f"[{low:g}, {high:g}] under {self.name!r} hardening"
+            raise ValueError(f"{name} = {value!r} is out of range: allowed is {allowed}")
 
 
-def _power(p: Floats, b: float, c: float) -> Floats:
-    hardening: Floats = b * p**c
-    return hardening
+LAWS: dict[str, HardeningLaw] = {}
 
 
-def _power_slope(p: Floats, b: float, c: float) -> Floats:
-    slope: Floats = b * c * p ** (c - 1)  # infinite at p = 0
-    return slope
+class PowerLaw(HardeningLaw, name="power"):
+    """The law of the paper, section 3.2."""
+
+    formula = "a + b p^c, linear for c = 1 and perfectly plastic for b = 0"
+    c_bounds = (0.01, 1.0)
+
+    def hardening(self, p: Floats, a: float, b: float, c: float) -> Floats:
+        """Return b p^c."""
+        hardening: Floats = b * p**c
+        return hardening
+
+    def slope(self, p: Floats, a: float, b: float, c: float) -> Floats:
+        """Return b c p^(c - 1), infinite at p = 0."""
+        slope: Floats = b * c * p ** (c - 1)
+        return slope
+
+    @staticmethod
+    def increment(
+        q_trial: float,
+        p_old: float,
+        hardening_old: float,
+        mu: float,
+        a: float,
+        parameters: Floats,
+    ) -> tuple[float, float]:
+        """Solve by Newton's method."""
+        # As h is concave, the left side minus the right is convex and decreasing in Δp: from left
+        # of the root the steps approach it without overshooting.
+        b = parameters[0]
+        c = parameters[1]
+        f = q_trial - a - hardening_old
+        if b == 0.0:
+            return f / (3.0 * mu), 0.0
+        # Two lower bounds of the root start the iteration: an increment for which 3μ Δp and
+        # hardening use at most f / 2 each, and, from p > 0, a step from zero. At p = 0
+        # hardening_old may be positive, see `HistoryVariables`.
+        dp = min(f / (6.0 * mu), ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old)
+        if p_old > 0.0:
+            dp = max(dp, f / (3.0 * mu + c * hardening_old / p_old))
+        slope = np.inf
+        for _ in range(_MAX_ITERATIONS):
+            if dp < _SMALLEST_INCREMENT:
+                return 0.0, np.inf
+            # h = b p^c,   h' = c h / p
+            hardening = b * (p_old + dp) ** c
+            slope = c * hardening / (p_old + dp)
+            # Δp ← Δp + (q_tr - 3μ Δp - a - h) / (3μ + h')
+            excess = q_trial - 3.0 * mu * dp - a - hardening
+            step = excess / (3.0 * mu + slope)
+            dp += step
+            if abs(excess) <= TOLERANCE * q_trial or abs(step) <= 1e-15 * dp:
+                break
+        return dp, slope
+
+    @staticmethod
+    def block_increments(points: Floats, mu: float, a: float, parameters: Floats) -> None:
+        """Halley's method (third order) from zero, until the estimated error is small.
+
+        Points that yield for the first time are left: there the power is not known. With
+        F(Δp) = q_tr - 3μ Δp - a - h(p_n + Δp), `stiff` = -F' = 3μ + h' and `bend` = -F'' / F',
+
+            Δp ← Δp - F/F' / (1 - F F'' / (2 F'²)),        h'' = (c - 1) h' / p
+        """
+        b = parameters[0]
+        c = parameters[1]
+        p = points[0]
+        hardening = points[1]
+        norm = points[2]
+        dp = points[3]
+        slope = points[4]
+        start = points[5]
+        h = points[6]
+        for e in range(BLOCK):
+            start[e] = 0.0
+            h[e] = hardening[e]
+            slope[e] = -1.0
+        for _ in range(_STEPS):
+            unfinished = 0
+            for e in range(BLOCK):
+                q_trial = _ROOT * norm[e]
+                end = p[e] + start[e]
+                slope_here = c * h[e] / end
+                stiff = 3.0 * mu + slope_here
+                bend = (1.0 - c) * slope_here / (end * stiff)
+                step = (q_trial - 3.0 * mu * start[e] - a - h[e]) / stiff
+                step /= max(0.5, 1.0 - 0.5 * bend * step)
+                x = step / end
+                third = bend * (0.25 * bend + (2.0 - c) / 6.0 / end)
+                left = third * abs(step * step * step) * stiff  # of the yield function, estimated
+                done = (left <= 0.1 * TOLERANCE * q_trial) & (abs(x) < 1e-3)
+                yields = (p[e] > 0.0) & (q_trial > (a + hardening[e]) * SURFACE)
+                unfinished += 1 if (not done) & yields else 0
+                dp[e] = start[e] + step
+                # h'(p + Δp) to second order in x
+                change = 1.0 + (c - 1.0) * x * (1.0 + 0.5 * (c - 2.0) * x)
+                slope[e] = slope_here * change if done else -1.0
+            if unfinished == 0:
+                break
+            for e in range(BLOCK):
+                start[e] = max(dp[e], -0.5 * p[e])
+                h[e] = b * (p[e] + start[e]) ** c
 
 
-def _voce(p: Floats, b: float, c: float) -> Floats:
-    hardening: Floats = -b * np.expm1(-p / c)
-    return hardening
+class VoceLaw(HardeningLaw, name="voce"):
+    """E. Voce, J. Inst. Met. 74 (1948) 537; c is the characteristic plastic strain."""
+
+    formula = "a + b (1 - exp(-p / c))"
+    c_bounds = (1e-4, 1.0)
+
+    def hardening(self, p: Floats, a: float, b: float, c: float) -> Floats:
+        """Return b (1 - exp(-p / c))."""
+        hardening: Floats = -b * np.expm1(-p / c)
+        return hardening
+
+    def slope(self, p: Floats, a: float, b: float, c: float) -> Floats:
+        """Return b / c exp(-p / c)."""
+        slope: Floats = b / c * np.exp(-p / c)
+        return slope
+
+    @staticmethod
+    def increment(
+        q_trial: float,
+        p_old: float,
+        hardening_old: float,
+        mu: float,
+        a: float,
+        parameters: Floats,
+    ) -> tuple[float, float]:
+        """Solve f - 3μ Δp = rest (1 - exp(-Δp / c)) by Newton's method from the left."""
+        b = parameters[0]
+        c = parameters[1]
+        f = q_trial - a - hardening_old
+        if b == 0.0:
+            return f / (3.0 * mu), 0.0
+        rest = b * math.exp(-p_old / c)  # the hardening still to come [MPa]
+        dp = 0.0
+        slope = 0.0
+        for _ in range(_MAX_ITERATIONS):
+            slope = rest / c * math.exp(-dp / c)
+            step = (f - 3.0 * mu * dp + rest * math.expm1(-dp / c)) / (3.0 * mu + slope)
+            dp += step
+            if abs(step) <= TOLERANCE * dp:
+                break
+        return dp, slope
 
 
-def _voce_slope(p: Floats, b: float, c: float) -> Floats:
-    slope: Floats = b / c * np.exp(-p / c)
-    return slope
+class TableLaw(HardeningLaw):
+    """A table as a law, which needs neither b nor c.
 
+    Args:
+        table: The table.
+    """
 
-LAWS: dict[LawName, HardeningLaw] = {
-    # The law of the paper, section 3.2.
-    "power": HardeningLaw(
-        number=POWER,
-        formula="a + b p^c, linear for c = 1 and perfectly plastic for b = 0",
-        hardening=_power,
-        slope=_power_slope,
-        c_bounds=(0.01, 1.0),
-    ),
-    # E. Voce, J. Inst. Met. 74 (1948) 537; c is the characteristic plastic strain.
-    "voce": HardeningLaw(
-        number=VOCE,
-        formula="a + b (1 - exp(-p / c))",
-        hardening=_voce,
-        slope=_voce_slope,
-        c_bounds=(1e-4, 1.0),
-    ),
-}
+    formula = "linear between the rows"
+    b_bounds = (UNUSED_B_AND_C[0],) * 2
+    c_bounds = (UNUSED_B_AND_C[1],) * 2
+
+    def __init__(self, table: "HardeningTable") -> None:
+        self.segments = table.segments
+
+    def hardening(self, p: Floats, a: float, b: float, c: float) -> Floats:
+        """Interpolate h between the rows."""
+        strain, stress, _ = self.segments.T
+        return np.interp(p, strain, stress)
+
+    def slope(self, p: Floats, a: float, b: float, c: float) -> Floats:
+        """Find h' of the segment that begins at p or before it."""
+        strain, _, slope = self.segments.T
+        found: Floats = slope[np.searchsorted(strain, p, side="right") - 1]
+        return found
+
+    @staticmethod
+    def increment(
+        q_trial: float,
+        p_old: float,
+        hardening_old: float,
+        mu: float,
+        a: float,
+        parameters: Floats,
+    ) -> tuple[float, float]:
+        """Solve f - 3μ Δp = h(p_n + Δp) - h(p_n) with h linear between the rows of a table."""
+        # The left side minus the right falls in Δp, whether or not h is concave: bisection finds
+        # the last row where it is not negative, and the solution lies on the segment from there on.
+        f = q_trial - a - hardening_old
+        row = 0  # the numbers of a row are p, h and slope
+        end = len(parameters) // 3
+        while end - row > 1:
+            middle = (row + end) // 2
+            gap = parameters[3 * middle] - p_old
+            if f - 3.0 * mu * gap >= parameters[3 * middle + 1] - hardening_old:
+                row = middle
+            else:
+                end = middle
+        gap = 0.0
+        rise = 0.0
+        if parameters[3 * row] > p_old:
+            gap = parameters[3 * row] - p_old
+            rise = parameters[3 * row + 1] - hardening_old
+        slope = parameters[3 * row + 2]
+        # Δp = gap + (f - 3μ gap - rise) / (3μ + h')
+        return gap + (f - 3.0 * mu * gap - rise) / (3.0 * mu + slope), slope
+
+    def parameters(self, b: float, c: float) -> Floats:
+        """Rows of p, h and slope, one after the other."""
+        return self.segments.ravel()
+
+    def require(self, b: float, c: float) -> None:
+        """Refuse b_m_MPa and c_m that would mean something."""
+        if (b, c) != UNUSED_B_AND_C:
+            raise ValueError(
+                f"b_m_MPa = {b!r} and c_m = {c!r} mean nothing under a hardening table: "
+                "give 0 and 1"
+            )
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,20 +418,11 @@ class HardeningTable(Short):
 
     @property
     def law(self) -> HardeningLaw:
-        """The table as a law that needs neither b nor c."""
-        p, h, slope = self.segments.T
-
-        def hardening(at: Floats, _b: float, _c: float) -> Floats:
-            return np.interp(at, p, h)
-
-        def slope_at(at: Floats, _b: float, _c: float) -> Floats:
-            found: Floats = slope[np.searchsorted(p, at, side="right") - 1]
-            return found
-
-        return HardeningLaw(TABLE, "linear between the rows", hardening, slope_at, (1.0, 1.0))
+        """The table as a law."""
+        return TableLaw(self)
 
 
-Hardening = LawName | HardeningTable
+Hardening = str | HardeningTable
 
 
 def law_of(hardening: Hardening) -> HardeningLaw:

@@ -14,7 +14,7 @@ from fe_data.settings.checks import (
     require_integer,
     require_kind,
 )
-from fe_data.settings.hardening import LAWS, UNUSED_B_AND_C, Hardening, HardeningTable, LawName
+from fe_data.settings.hardening import LAWS, Hardening, HardeningTable, law_of
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
 # Settings that `schema.BOUNDS` has, beside those that are counted or have a rule of their own.
@@ -30,22 +30,14 @@ _BOUNDED = (
 )
 
 
-def require_c(value: float, law: LawName) -> None:
+def require_c(value: float, law: str) -> None:
     """Refuse a c_m that is NaN or out of the bounds of a hardening law."""
-    low, high = LAWS[law].c_bounds
-    if not low <= value <= high:
-        allowed = f"[{low:g}, {high:g}] under {law!r} hardening"
-        raise ValueError(f"c_m = {value!r} is out of range: allowed is {allowed}")
+    LAWS[law].require_between("c_m", value, LAWS[law].c_bounds)
 
 
 def require_parameters(b: float, c: float, hardening: Hardening) -> None:
     """Refuse inputs b_m_MPa and c_m that the hardening of the matrix does not take."""
-    if not isinstance(hardening, HardeningTable):
-        require_c(c, hardening)
-    elif (b, c) != UNUSED_B_AND_C:
-        raise ValueError(
-            f"b_m_MPa = {b!r} and c_m = {c!r} mean nothing under a hardening table: give 0 and 1"
-        )
+    law_of(hardening).require(b, c)
 
 
 def _take_plain_numbers(values: "Inputs | Settings") -> None:

@@ -36,6 +36,22 @@ def compiled(**options: Any) -> Callable[[_Function], _Function]:
     return decorator
 
 
+@functools.cache
+def compiled_callback(signature: str, function: Callable[..., Any]) -> Any:
+    """A plain function, compiled, that other compiled functions take as an argument.
+
+    They are compiled once for all functions of one signature.
+
+    Args:
+        signature: What it returns and takes, in numba's words.
+        function: A function of a module.
+
+    Returns:
+        The argument.
+    """
+    return numba.cfunc(signature, cache=_CACHE, error_model="numpy")(function)
+
+
 class Compilation(event.Listener):
     """Wall time of numba's compiler; functions that are read from its cache do not count."""
 

@@ -6,7 +6,7 @@ import torch
 
 from bnn.paths.return_mapping import Matrix, deviatoric_stress
 from fe_data.mechanics.elements import Elements
-from fe_data.mechanics.plasticity import HistoryVariables, J2Law, return_map
+from fe_data.mechanics.plasticity import HistoryVariables, j2_law, return_map
 
 MU = 1e5 / 2.6
 LAWS = [(400.0, 0.4), (300.0, 0.2), (500.0, 1.0), (0.0, 0.5), (1e-3, 0.9), (1e5, 0.1)]
@@ -20,7 +20,7 @@ def _walks(points, steps, seed=0):
 
 def _compiled(deviators, b, c):
     """Stress of one point along its path (steps, 3), by fe_data."""
-    law = J2Law(MU, 0.0, 400.0, b, c)
+    law = j2_law(MU, 0.0, 400.0, b, c)
     nothing = np.zeros((1, 1, 6, 2))
     elements = Elements(np.zeros((1, 12), np.int32), nothing, np.ones((1, 1)), *3 * [nothing])
     old, new = (
