@@ -63,7 +63,7 @@ class PixelCell:
         nu = np.where(self.in_matrix, settings.nu_m, settings.nu_f)[:, None]
         self.mu = E / (2 * (1 + nu))
         self.kappa = E / (3 * (1 - 2 * nu))
-        given = settings.a_MPa, inputs.b_m_MPa, inputs.c_m
+        given = settings.sigma_y0_MPa, inputs.b_m_MPa, inputs.c_m
         self.reference_law = Law(*given, settings.hardening)
         mu = float(self.mu[self.in_matrix][0, 0])
         self.law = j2_law(mu, 0.0, *given)

@@ -244,8 +244,8 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "E_m_GPa": (1e-3, 1e5),
     "nu_m": (0.0, 0.49),
     "nu_f": (0.0, 0.49),
-    "a_MPa": (1e-3, 1e6),
-    "fibre_stress_MPa": (1e-3, 1e6),
+    "sigma_y0_MPa": (1e-3, 1e6),
+    "p_sigma_threshold_MPa": (1e-3, 1e6),
     "radii": (1e-3, 0.49),  # sides of the square
     # Of a hardening table
     "plastic_strain": (0.0, 10.0),

@@ -236,7 +236,7 @@ class MaterialPointBasis(Short):
         images = _images(G).reshape(-1, 3, 3)
         return Points(
             np.concatenate([A[:, :1], images @ A[:, :1]], axis=1),
-            self.phases.a_MPa * _with_images(of_yield),
+            self.phases.sigma_y0_MPa * _with_images(of_yield),
             X[:, 2, None] * _with_images(of_hardening),
         )
 
@@ -260,7 +260,7 @@ class MaterialPointBasis(Short):
         deviator = np.einsum("ij,nrjk,ntk->tnri", DEVIATOR, points.B, engineering)
         stress, p = self._in_points(deviator, X, points)
         q = np.sqrt(np.einsum("nti,ij,ntj->nt", stress[:, :, 0], _Q_SQUARED, stress[:, :, 0]))
-        utilisation = np.where(p > 0.0, 1.0, np.minimum(q / self.phases.a_MPa, 1.0))
+        utilisation = np.where(p > 0.0, 1.0, np.minimum(q / self.phases.sigma_y0_MPa, 1.0))
         # ψ = Bᵀ s
         of_points = np.einsum("nrij,ntri->ntrj", points.B, stress)
         # S₀ = (1 - v_f) A_mᵀ s + the linear part

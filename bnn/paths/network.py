@@ -66,7 +66,7 @@ class PhaseProperties(Short):
         E_m_GPa: Young's modulus of the matrix [GPa].
         nu_m: Poisson's ratio of the matrix [-].
         nu_f: Poisson's ratio of the fibres [-].
-        a_MPa: Initial yield stress of the matrix [MPa].
+        sigma_y0_MPa: Initial yield stress of the matrix [MPa].
         hardening: Name of the law of the matrix. The points have a + b p^c, "power", and no other.
 
     Raises:
@@ -74,18 +74,18 @@ class PhaseProperties(Short):
 
     Examples:
         >>> from bnn.paths import PhaseProperties
-        >>> PhaseProperties(a_MPa=300.0)
-        PhaseProperties(E_m_GPa=100.0, nu_m=0.3, nu_f=0.25, a_MPa=300.0, hardening='power')
+        >>> PhaseProperties(sigma_y0_MPa=300.0)
+        PhaseProperties(E_m_GPa=100.0, nu_m=0.3, nu_f=0.25, sigma_y0_MPa=300.0, hardening='power')
     """
 
     E_m_GPa: float = 100.0
     nu_m: float = 0.3
     nu_f: float = 0.25
-    a_MPa: float = 400.0
+    sigma_y0_MPa: float = 400.0
     hardening: str = HARDENING
 
     def __post_init__(self) -> None:
-        names = ("E_m_GPa", "nu_m", "nu_f", "a_MPa")
+        names = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa")
         check_positive(**{name: getattr(self, name) for name in names})
         if not isinstance(self.hardening, str) or self.hardening != HARDENING:
             allowed = f"the points have only the law a + b p^c, {HARDENING!r}"
@@ -398,7 +398,7 @@ def cell_stress(points: Localisation, X: Tensor, strain: Tensor, phases: PhasePr
     K_f, G_f = moduli(1e3 * X[:, 1, None], phases.nu_f)
     matrix = Matrix(
         G_m,
-        phases.a_MPa,
+        phases.sigma_y0_MPa,
         X[:, 2, None].expand(members, cells, n_matrix).reshape(-1),
         X[:, 3, None].expand(members, cells, n_matrix).reshape(-1),
     )

@@ -31,15 +31,15 @@ SETTINGS_HELP = {
     "E_m_GPa": "Young's modulus of the matrix [GPa]",
     "nu_m": "Poisson ratio of the matrix [-]",
     "nu_f": "Poisson ratio of the fibres [-]",
-    "a_MPa": "initial yield stress of the matrix [MPa]",
+    "sigma_y0_MPa": "initial yield stress of the matrix [MPa]",
     "hardening": "yield stress of the matrix at the plastic strain p: "
     + "; ".join(f"{name} is {law.formula}" for name, law in LAWS.items())
     + "; table:FILE.csv is linear between rows of plastic_strain, stress_MPa, the first at 0, and "
-    "constant beyond the last, without --b-m, --c-m and --a-MPa",
+    "constant beyond the last, without --b-m, --c-m and --sigma-y0-MPa",
     "radii": "distribution of the radii of random fibres: "
     + "; ".join(f"{name} is {law.formula}" for name, law in RADII_LAWS.items()),
     "radii_cov": "coefficient of variation C of that distribution [-]",
-    "fibre_stress_MPa": "von Mises stress in the fibres [MPa] that p_sigma counts from",
+    "p_sigma_threshold_MPa": "von Mises stress in the fibres [MPa] that p_sigma counts from",
 }
 
 

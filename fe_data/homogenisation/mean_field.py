@@ -26,8 +26,8 @@ from fe_data.schema import BOUNDS, INPUT_NAMES
 from fe_data.settings import Settings, checked_inputs, require_between, require_c, require_kind
 
 # How p_sigma follows from the root mean square of the fibres' stress: reference medium, threshold
-# over `fibre_stress_MPa`, and spread of the stress' logarithm. They are fitted to the 20 means of
-# noise.csv. So is the default of `fluctuation`, to b_eff and c_eff.
+# over `p_sigma_threshold_MPa`, and spread of the stress' logarithm. They are fitted to the 20 means
+# of noise.csv. So is the default of `fluctuation`, to b_eff and c_eff.
 _FIBRE_REFERENCE = 0.4
 _FIBRE_THRESHOLD = 1.42
 _FIBRE_SPREAD = 0.144
@@ -355,14 +355,14 @@ class Cells(Short):
         """Von Mises stress of the matrix at equivalent strains, (...)."""
         # 3G (ε - p) = a + b p^c, or with u = p^c:   b u + 3G u^(1/c) = 3G ε - a. Of two bounds
         # of u the first is none, and maybe 0 / 0, where b = 0.
-        excess = np.maximum(3 * self.G_m * strain - self.settings.a_MPa, 0)
+        excess = np.maximum(3 * self.G_m * strain - self.settings.sigma_y0_MPa, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             u = np.fmin(excess / self.b, (excess / (3 * self.G_m)) ** self.c)
         for _ in range(_NEWTON_STEPS):  # Newton's method from above on a convex function
             plastic = 3 * self.G_m * np.maximum(u, 1e-300) ** (1 / self.c)
             slope = self.b + plastic / (self.c * np.maximum(u, 1e-300))
             u = u - (self.b * u + plastic - excess) / np.maximum(slope, 1e-300)
-        return np.minimum(3 * self.G_m * strain, self.settings.a_MPa + self.b * u)
+        return np.minimum(3 * self.G_m * strain, self.settings.sigma_y0_MPa + self.b * u)
 
     def secant(self, strain: Floats) -> tuple[Floats, Floats]:
         """Secant shear modulus at the matrix' root mean square strains, and the mean strain xx."""
@@ -389,7 +389,7 @@ class Cells(Short):
     def power_law(self, G_s: Floats, reached: Floats) -> tuple[Floats, Floats]:
         """Least-squares b_eff and c_eff of the averaged curve, as `fit_power_law` finds them."""
         _, stress, plastic = (reached[..., None] * each for each in self.averages(G_s))
-        excess = von_mises(stress) - self.settings.a_MPa
+        excess = von_mises(stress) - self.settings.sigma_y0_MPa
         p = equivalent_strain(plastic)
         used = (excess >= 0) & (p > 0)
         if (np.count_nonzero(used, axis=-1) < 3).any():
@@ -399,7 +399,7 @@ class Cells(Short):
         if not np.isfinite(b * c).all():
             raise FitError("plastic strains are too small: no hardening curve to fit")
         # Without hardening c would be that of rounding errors.
-        return b, np.where(b > _NO_HARDENING * self.settings.a_MPa, c, 0)
+        return b, np.where(b > _NO_HARDENING * self.settings.sigma_y0_MPa, c, 0)
 
     def _fitted(self, excess: Floats, log_p: Floats, used: Booleans) -> tuple[Floats, Floats]:
         """Least-squares b and c of stresses above the initial yield stress."""
@@ -420,6 +420,6 @@ class Cells(Short):
         # The stress of fibres is lognormal: p_σ = Φ(ln(σ_rms / threshold) / spread)
         medium = replace(self, reference=_FIBRE_REFERENCE)
         stress = 3 * self.G_f * reached * medium.rms_strain(G_s, fibres=True)
-        threshold = _FIBRE_THRESHOLD * self.settings.fibre_stress_MPa
+        threshold = _FIBRE_THRESHOLD * self.settings.p_sigma_threshold_MPa
         share = ndtr(np.log(stress / threshold) / _FIBRE_SPREAD)
         return np.where(self.vf > 0, share, 0)[..., 0]

@@ -65,7 +65,7 @@ class RVEProblem(Short):
         self.law = j2_law(
             mu=matrix_moduli.shear,
             kappa=matrix_moduli.bulk,
-            a=settings.a_MPa,
+            a=settings.sigma_y0_MPa,
             b=inputs.b_m_MPa,
             c=inputs.c_m,
             hardening=settings.hardening,

@@ -279,7 +279,7 @@ def solve_rve(
             effective = None
             if fit:
                 effective = _fit_properties(path, equations, inputs, settings, seconds)
-            p_sigma = _overstressed_fraction(d, fields, settings.fibre_stress_MPa)
+            p_sigma = _overstressed_fraction(d, fields, settings.p_sigma_threshold_MPa)
     return RVESolution(
         microstructure,
         d,
@@ -371,12 +371,12 @@ def _fit_properties(
     elastic_history = path.history
     if not elastic_increments(path.history).any():
         with _timed(seconds, "elasticity"):
-            small = uniaxial(_ELASTIC_STRAIN * settings.a_MPa / (1e3 * settings.E_m_GPa))
+            small = uniaxial(_ELASTIC_STRAIN * settings.sigma_y0_MPa / (1e3 * settings.E_m_GPa))
             elastic_history = solver.solve(small, 1, settings.tolerance).history
     # Along the fibres all strain alike, so that moduli mix by volume.
     axial = 1e3 * (inputs.vf * inputs.E_f_GPa + (1 - inputs.vf) * settings.E_m_GPa)
     with _timed(seconds, "extraction"):
-        return effective_properties(path.history, settings.a_MPa, elastic_history, axial)
+        return effective_properties(path.history, settings.sigma_y0_MPa, elastic_history, axial)
 
 
 def _overstressed_fraction(d: Discretisation, fields: Fields, threshold: float) -> float:

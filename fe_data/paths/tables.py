@@ -23,7 +23,7 @@ MAX_FILE = 500_000_000  # bytes
 _ARRAYS = ("inputs", "strain", "stress")
 BEGINNING = rb"PK\x03\x04.{26}inputs\.npy"  # of an archive whose first array are the inputs
 _SETTINGS = "settings"  # in a file: a text in JSON, which older files lack
-_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "a_MPa", "hardening")
+_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 
 
 @dataclass(frozen=True, repr=False)

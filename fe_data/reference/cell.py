@@ -47,7 +47,7 @@ class Cell(Short):
         self.mu = E / (2 * (1 + nu))
         self.kappa = E / (3 * (1 - 2 * nu))
         self.law = Law(
-            yield_stress=settings.a_MPa,
+            yield_stress=settings.sigma_y0_MPa,
             hardening_coefficient=inputs.b_m_MPa,
             hardening_exponent=inputs.c_m,
             hardening_law=settings.hardening,

@@ -25,8 +25,8 @@ _BOUNDED = (
     "E_m_GPa",
     "nu_m",
     "nu_f",
-    "a_MPa",
-    "fibre_stress_MPa",
+    "sigma_y0_MPa",
+    "p_sigma_threshold_MPa",
 )
 
 
@@ -100,9 +100,10 @@ class Settings(Short):
         E_m_GPa: Young's modulus of the matrix [GPa].
         nu_m: Poisson's ratio of the matrix [-].
         nu_f: Poisson's ratio of the fibres [-].
-        a_MPa: Initial yield stress of the matrix [MPa]; under a hardening table its first stress,
-            which it becomes if it is left out.
-        fibre_stress_MPa: Von Mises stress above which p_sigma counts the area of fibres [MPa].
+        sigma_y0_MPa: Initial yield stress of the matrix [MPa]; under a hardening table its first
+            stress, which it becomes if it is left out.
+        p_sigma_threshold_MPa: Von Mises stress above which p_sigma counts the area of fibres
+            [MPa].
         hardening: Law of the yield stress of the matrix at the accumulated plastic strain p:
             "power" is a + b_m p^c_m, as in the paper; `fe_data/settings/hardening.py`
             lists all laws. Or a `HardeningTable`, also as the dictionary that files hold.
@@ -130,8 +131,8 @@ class Settings(Short):
     E_m_GPa: float = 100.0
     nu_m: float = 0.3
     nu_f: float = 0.25
-    a_MPa: float = 400.0
-    fibre_stress_MPa: float = 900.0
+    sigma_y0_MPa: float = 400.0
+    p_sigma_threshold_MPa: float = 900.0
     hardening: Hardening = "power"
     radii: RadiiName = "equal"
     radii_cov: float = 0.0
@@ -173,11 +174,11 @@ class Settings(Short):
             )
 
     def _take_initial_stress(self, table: HardeningTable) -> None:
-        """Make a_MPa the first stress of a table; another one that was given is refused."""
+        """Make sigma_y0_MPa the first stress of a table; another one that was given is refused."""
         first = table.stress[0]
-        if self.a_MPa not in (Settings.a_MPa, first):
+        if self.sigma_y0_MPa not in (Settings.sigma_y0_MPa, first):
             raise ValueError(
-                f"a_MPa = {self.a_MPa!r} is not the first stress of the hardening table, "
-                f"{first!r}: leave it out"
+                f"sigma_y0_MPa = {self.sigma_y0_MPa!r} is not the first stress of the "
+                f"hardening table, {first!r}: leave it out"
             )
-        object.__setattr__(self, "a_MPa", first)
+        object.__setattr__(self, "sigma_y0_MPa", first)

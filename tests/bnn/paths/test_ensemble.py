@@ -235,7 +235,9 @@ def test_mirrored_paths_have_mirrored_predictions():
 def test_paths_of_another_matrix_than_that_of_the_bank_are_warned_of():
     """Yield stresses of 250 instead of 400 MPa."""
     X, strain = cells(6)
-    other = replace(BANK, phases=PhaseProperties(a_MPa=250.0)).features(X, strain).mean_fields
+    other = (
+        replace(BANK, phases=PhaseProperties(sigma_y0_MPa=250.0)).features(X, strain).mean_fields
+    )
     model = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
     with pytest.warns(UserWarning, match="phases and the hardening law of the bank"):
         model.fit(X, strain, other)

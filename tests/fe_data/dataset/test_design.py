@@ -115,7 +115,7 @@ def test_a_design_is_a_function_of_its_name_and_seed_and_its_digest_sees_the_las
 
 def test_numbers_of_numpy_are_numbers():
     design = named_design("noise", np.int64(7), count=np.int32(3), microstructures=np.uint8(2))
-    settings = Settings(E_m_GPa=100, a_MPa=np.int64(400), increments=np.int64(50))
+    settings = Settings(E_m_GPa=100, sigma_y0_MPa=np.int64(400), increments=np.int64(50))
     same = named_design("noise", 7, count=3, microstructures=2)
     assert storage.configuration(design, settings) == storage.configuration(same, Settings())
     assert Inputs(np.float32(0.25), 400, np.int64(300), np.float64(0.5)) == Inputs(

@@ -231,7 +231,7 @@ def test_parameters_are_broadcast():
 
 def test_a_curve_without_plastic_increments_has_no_law():
     with pytest.raises(FitError, match="fewer than 3 increments"):
-        mean_field(CELL, Settings(a_MPa=1e5))
+        mean_field(CELL, Settings(sigma_y0_MPa=1e5))
 
 
 @pytest.mark.parametrize(

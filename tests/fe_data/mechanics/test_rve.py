@@ -203,7 +203,7 @@ def test_a_curve_without_a_fit_is_kept_with_its_other_properties(tmp_path, capsy
         assert result["effective"][name] == pytest.approx(longer[name], rel=1e-3)
 
 
-@pytest.mark.parametrize("changed", [{"strain": 0.3}, {"strain": 0.3, "a_MPa": 1.0}])
+@pytest.mark.parametrize("changed", [{"strain": 0.3}, {"strain": 0.3, "sigma_y0_MPa": 1.0}])
 @pytest.mark.parametrize("vf", [0.0, 0.25])
 def test_elastic_constants_are_found_where_the_first_increment_yields(vf, changed):
     """Those of the matrix for a cell without fibres, else those of a path that stays elastic."""
@@ -270,7 +270,7 @@ def test_each_law_has_its_own_range_of_c(tmp_path, capsys, solver):
 def test_a_cell_of_small_strains_of_voce_is_nearly_perfectly_plastic():
     """With a hardening of 400 MPa that is over at once, its stress is that of a = 800 MPa."""
     saturated = solve_rve(Inputs(0.25, 400.0, 400.0, 1e-4), 1, replace(SMALL, hardening="voce"))
-    plastic = solve_rve(Inputs(0.25, 400.0, 0.0, 0.4), 1, replace(SMALL, a_MPa=800.0))
+    plastic = solve_rve(Inputs(0.25, 400.0, 0.0, 0.4), 1, replace(SMALL, sigma_y0_MPa=800.0))
     stresses = [rve.history["stress"][:, 0] for rve in (saturated, plastic)]
     np.testing.assert_allclose(*stresses, rtol=0.01)
 

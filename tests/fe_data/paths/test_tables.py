@@ -165,7 +165,7 @@ def test_paths_keep_the_settings_that_they_were_simulated_with(tmp_path, hardeni
     again = load_paths(tmp_path / "some.npz")
     assert again.settings == settings
     phases = {"E_m_GPa": 100.0, "nu_m": 0.3, "nu_f": 0.2, "hardening": hardening}
-    assert again.phases == phases | {"a_MPa": settings.a_MPa}
+    assert again.phases == phases | {"sigma_y0_MPa": settings.sigma_y0_MPa}
     if hardening == "power":
         assert PhaseProperties(**again.phases) == PhaseProperties(nu_f=0.2)
     else:

@@ -62,7 +62,11 @@ WRONG_COMMANDS = [
     ("table:{}/swapped.csv", [], "column plastic_strain, stress_MPa is missing"),
     ("table:{}/more.csv", [], "column 'T' is unknown: allowed are plastic_strain, stress_MPa"),
     ("table:{}/t.csv", ["--b-m", "400"], "--b-m and --c-m mean nothing under a hardening table"),
-    ("table:{}/t.csv", ["--a-MPa", "500"], "a_MPa = 500.0 is not the first stress of the harden"),
+    (
+        "table:{}/t.csv",
+        ["--sigma-y0-MPa", "500"],
+        "sigma_y0_MPa = 500.0 is not the first stress of the harden",
+    ),
     ("power", [], "--b-m is missing: power hardening needs it"),
     ("voce", ["--b-m", "400"], "--c-m is missing: voce hardening needs it"),
 ]
@@ -95,12 +99,12 @@ def test_inputs_that_mean_nothing_under_a_table_are_refused(tmp_path):
 
 
 def test_the_first_row_is_the_initial_yield_stress():
-    assert SMALL.a_MPa == 400.0
+    assert SMALL.sigma_y0_MPa == 400.0
     other = HardeningTable([0.0, 1.0], [250.0, 300.0])
-    assert Settings(hardening=other).a_MPa == 250.0
-    assert dataclasses.replace(Settings(hardening=other), increments=7).a_MPa == 250.0
-    with pytest.raises(ValueError, match=r"a_MPa = 300.0 is not the first stress"):
-        Settings(hardening=other, a_MPa=300.0)
+    assert Settings(hardening=other).sigma_y0_MPa == 250.0
+    assert dataclasses.replace(Settings(hardening=other), increments=7).sigma_y0_MPa == 250.0
+    with pytest.raises(ValueError, match=r"sigma_y0_MPa = 300.0 is not the first stress"):
+        Settings(hardening=other, sigma_y0_MPa=300.0)
 
 
 def test_a_table_of_one_slope_is_linear_hardening():
