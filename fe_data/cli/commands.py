@@ -321,7 +321,7 @@ def _loadings(loading: Any, context: typer.Context, settings: Settings) -> "list
     return paths
 
 
-def _report(summary: fe_data.Summary, out: Path) -> int:
+def _report(summary: fe_data.GenerationSummary, out: Path) -> int:
     from fe_data.dataset.storage import FAILURES, TABLE
 
     print(f"{out}: {counted(summary.counts)}; {summary.simulated} simulated in this run")

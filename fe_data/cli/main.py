@@ -57,7 +57,12 @@ def _invoke(command: Any, given: list[str], simulator: "Simulator | None") -> in
         return say(f"the locale has no letter of a path ({error}): set PYTHONUTF8=1", INCOMPLETE)
     except ValueError as error:
         return say(error, REFUSED)
-    except (SimulationError, fe_data.FolderInUse, fe_data.Stopped, ImportError) as error:
+    except (
+        SimulationError,
+        fe_data.FolderLockedError,
+        fe_data.GenerationError,
+        ImportError,
+    ) as error:
         return say(error, INCOMPLETE)
     except MemoryError as error:
         return say(f"out of memory: {error}".removesuffix(": "), INCOMPLETE)

@@ -13,7 +13,7 @@ from types import NoneType
 from typing import Any
 
 from fe_data.dataset import record
-from fe_data.dataset.record import DamagedRecord
+from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.storage import FAILURES, PROVENANCE, TABLE, record_path
 from fe_data.dataset.table import PATH_COLUMNS, STATUSES, format_row, table_columns
 from fe_data.dataset.worker import DIED, UNEXPECTED
@@ -56,27 +56,27 @@ class Collection:
 
 
 def read_header(folder: Path, index: int, config_digest: str) -> dict[str, Any]:
-    """Read the header of a record; a DamagedRecord unless it is whole and of the configuration."""
+    """Read the header of a record; a CorruptRecordError unless it is whole and of the run."""
     path = record_path(folder, index)
     try:
         data = read_file(path, record.MAX_BYTES)
     except FileNotFoundError:
-        raise DamagedRecord("no record") from None
+        raise CorruptRecordError("no record") from None
     except UnusualFile as error:
-        raise DamagedRecord(str(error)) from None
+        raise CorruptRecordError(str(error)) from None
     except OSError as error:
-        raise DamagedRecord(f"unreadable: {error.strerror}") from None
+        raise CorruptRecordError(f"unreadable: {error.strerror}") from None
     header = record.decode_header(data)
     if header.get("config") != config_digest:
-        raise DamagedRecord("record of another configuration")
+        raise CorruptRecordError("record of another configuration")
     if header.get("index") != index:
-        raise DamagedRecord(f"record of sample {header.get('index')}")
+        raise CorruptRecordError(f"record of sample {header.get('index')}")
     for name, kind in REQUIRED.items():
         if name not in header or not isinstance(header[name], kind):
-            raise DamagedRecord(f"incomplete header ({name!r})")
+            raise CorruptRecordError(f"incomplete header ({name!r})")
     numbers = all(isinstance(value, int | float) for value in header["inputs"].values())
     if header["status"] not in STATUSES or not numbers:
-        raise DamagedRecord("no numbers as inputs, or an unknown status")
+        raise CorruptRecordError("no numbers as inputs, or an unknown status")
     return header
 
 
@@ -86,7 +86,7 @@ def is_done(folder: Path, index: int, config_digest: str, retry_failed: bool = F
         header = read_header(folder, index, config_digest)
         table_row(header)
         failures = failed_attempts(header)
-    except DamagedRecord:
+    except CorruptRecordError:
         return False
     reasons = [reason for *_, reason in failures]
     # The cause of an unexpected error may be the machine and not the sample.
@@ -106,7 +106,7 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
             header = read_header(folder, index, config["digest"])
             row = table_row(header)
             failures = failed_attempts(header)
-        except DamagedRecord as error:
+        except CorruptRecordError as error:
             found.problems[index] = str(error)
             continue
         found.rows.append(row)
@@ -127,7 +127,7 @@ def fit_warning(header: dict[str, Any]) -> str:
 
 
 def failed_attempts(header: dict[str, Any]) -> list[Failure]:
-    """Lines of failures.csv about a sample; a DamagedRecord where an attempt lacks an entry."""
+    """Lines of failures.csv about a sample; a CorruptRecordError if an attempt lacks an entry."""
     try:
         return [
             (header["index"], number, attempt["seed"], header["status"], attempt["error"])
@@ -135,11 +135,11 @@ def failed_attempts(header: dict[str, Any]) -> list[Failure]:
             if attempt["error"]
         ]
     except (KeyError, TypeError) as error:
-        raise DamagedRecord(f"incomplete header ({error})") from None
+        raise CorruptRecordError(f"incomplete header ({error})") from None
 
 
 def table_row(header: dict[str, Any]) -> dict[str, Any]:
-    """Row of the table by column; a DamagedRecord where an entry is missing or does not fit."""
+    """Row of the table by column; a CorruptRecordError if an entry is missing or does not fit."""
     try:
         row = {name: header[name] for name in ("index", "seed", "group", "status")}
         row |= {name: header["inputs"][name] for name in INPUT_NAMES}
@@ -153,10 +153,10 @@ def table_row(header: dict[str, Any]) -> dict[str, Any]:
         right = all(isinstance(outputs[name], float) for name in names)
         right = right and all(math.isfinite(outputs[name]) for name in names)
     except (KeyError, TypeError, AttributeError) as error:
-        raise DamagedRecord(f"incomplete header ({error})") from None
+        raise CorruptRecordError(f"incomplete header ({error})") from None
     unfit = not fitted and any(name in outputs for name in fitted_outputs())
     if not right or (not names and outputs) or unfit:
-        raise DamagedRecord("outputs do not go with the status")
+        raise CorruptRecordError("outputs do not go with the status")
     return row
 
 

@@ -35,28 +35,28 @@ LOG_SECONDS = 30.0  # between two lines of a log
 DEATHS_OF_A_SAMPLE = 2
 
 
-class Stopped(RuntimeError):
+class GenerationError(RuntimeError):
     """The run could not go on; every finished sample is kept.
 
     Examples:
-        >>> from fe_data import Stopped
-        >>> issubclass(Stopped, RuntimeError)
+        >>> from fe_data import GenerationError
+        >>> issubclass(GenerationError, RuntimeError)
         True
     """
 
 
-class Interrupted(KeyboardInterrupt):
+class GenerationInterrupted(KeyboardInterrupt):
     """The user ended the run; every finished sample is kept.
 
     Examples:
-        >>> from fe_data import Interrupted
-        >>> issubclass(Interrupted, KeyboardInterrupt)  # so that `except Exception` lets it pass
+        >>> from fe_data import GenerationInterrupted
+        >>> issubclass(GenerationInterrupted, KeyboardInterrupt)  # passes `except Exception`
         True
     """
 
 
 @dataclass(frozen=True, repr=False)
-class Summary(Short):
+class GenerationSummary(Short):
     """How a run ended.
 
     Attributes:
@@ -100,7 +100,7 @@ def generate(
     simulator: worker.Simulator | None = None,
     retry_failed: bool = False,
     silent: bool = False,
-) -> Summary:
+) -> GenerationSummary:
     """Simulate what a dataset folder lacks, then write its table.
 
     The table is a function of (design, settings) alone: the number of jobs, shards, interruptions
@@ -132,10 +132,10 @@ def generate(
     Raises:
         ValueError: If an argument is out of range, the fibres of a sample cannot be packed, its c_m
             is out of the range of the hardening law, or the folder holds another configuration.
-        FolderInUse: If another process writes the same samples.
-        Stopped: If the disk is full, the scheduler is lost, a package is missing or the solver does
-            not work on this machine. The same call does the rest.
-        Interrupted: If the user ends the run. The same call does the rest.
+        FolderLockedError: If another process writes the same samples.
+        GenerationError: If the disk is full, the scheduler is lost, a package is missing or the
+            solver does not work on this machine. The same call does the rest.
+        GenerationInterrupted: If the user ends the run. The same call does the rest.
 
     Examples:
         >>> import tempfile
@@ -185,7 +185,7 @@ def generate(
     ours = {index: why for index, why in found.problems.items() if index in indices}
     others = {index: why for index, why in found.problems.items() if index not in indices}
     written = not found.problems
-    return Summary(len(pending), found.counts, others, ours, written, found.warnings)
+    return GenerationSummary(len(pending), found.counts, others, ours, written, found.warnings)
 
 
 def _collected(
@@ -270,9 +270,9 @@ class _Run:
             with self.progress, workers as run:
                 self._run_remaining(run)
         except KeyboardInterrupt:
-            raise Interrupted(f"interrupted: {self._kept()}") from None
+            raise GenerationInterrupted(f"interrupted: {self._kept()}") from None
         except (OSError, MemoryError, ImportError, executors.ClusterError) as error:
-            raise Stopped(f"stopped: {describe(error)}: {self._kept()}") from error
+            raise GenerationError(f"stopped: {describe(error)}: {self._kept()}") from error
 
     def _run_remaining(self, run: executors.Runner) -> None:
         while self.remaining:

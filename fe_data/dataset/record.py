@@ -34,7 +34,7 @@ MAX_BYTES = 200_000_000  # of a record: two million increments
 _CHECKSUM_BYTES = 64
 
 
-class DamagedRecord(ValueError):
+class CorruptRecordError(ValueError):
     """A file is not a whole record; the message says in what way.
 
     Examples:
@@ -42,7 +42,7 @@ class DamagedRecord(ValueError):
         >>> decode_arrays(b"a text")
         Traceback (most recent call last):
         ...
-        fe_data.dataset.record.DamagedRecord: not a record
+        fe_data.dataset.record.CorruptRecordError: not a record
     """
 
 
@@ -63,16 +63,16 @@ def decode_header(data: bytes) -> dict[str, Any]:
     content = data[:-_CHECKSUM_BYTES]
     checksum = data[-_CHECKSUM_BYTES:]
     if not data.startswith(b"PK\x03\x04"):
-        raise DamagedRecord("not a record")
+        raise CorruptRecordError("not a record")
     if hashlib.sha256(content).hexdigest().encode() != checksum:
-        raise DamagedRecord("checksum does not match the content")
+        raise CorruptRecordError("checksum does not match the content")
     try:
         # Records are not packed: what they hold is no larger than they are.
         header = json.loads(read_arrays(data, len(data), HEADER)[HEADER].item())
     except (ValueError, TypeError, RecursionError) as error:
-        raise DamagedRecord(f"no readable header: {error}") from None
+        raise CorruptRecordError(f"no readable header: {error}") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise DamagedRecord(f"not a record of format {FORMAT}")
+        raise CorruptRecordError(f"not a record of format {FORMAT}")
     return header
 
 
@@ -88,7 +88,7 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
         (n_fibres, 2) and, where fibres have different radii, `fibre_radii` (n_fibres,).
 
     Raises:
-        DamagedRecord: The content is not that of a whole record.
+        CorruptRecordError: The content is not that of a whole record.
         TypeError: If `data` is not of type bytes.
 
     Examples:
@@ -103,7 +103,7 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
     try:
         arrays = read_arrays(data, len(data))
     except UnusualFile as error:
-        raise DamagedRecord(f"no readable arrays: {error}") from None
+        raise CorruptRecordError(f"no readable arrays: {error}") from None
     return {name: values for name, values in arrays.items() if name != HEADER}
 
 

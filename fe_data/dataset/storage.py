@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from fe_data.dataset import record
 from fe_data.dataset.design import MAX_SAMPLES, Design, digest_arrangements, digest_inputs
-from fe_data.dataset.record import DamagedRecord
+from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.table import TABLE as TABLE
 from fe_data.files.reading import UnusualFile, read_file
 from fe_data.settings import MAX_SEED, Settings, require_integer
@@ -42,7 +42,7 @@ CONFIG_ENTRIES = {
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
 
 
-class FolderInUse(RuntimeError):
+class FolderLockedError(RuntimeError):
     """Another process is writing the same samples.
 
     Examples:
@@ -54,7 +54,7 @@ class FolderInUse(RuntimeError):
         ...         pass
         Traceback (most recent call last):
         ...
-        fe_data.dataset.storage.FolderInUse: ... is in use by another `generate` ...
+        fe_data.dataset.storage.FolderLockedError: ... is in use by another `generate` ...
     """
 
 
@@ -144,9 +144,9 @@ def load_config(folder: Path) -> dict[str, Any]:
 def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
     """Hold the right to write the samples of one shard, (i, n), or of all with (1, 1).
 
-    The lock belongs to the open file, so that it ends with its process in any case. `FolderInUse`
-    is raised where another process holds the right to write some of these samples. Both may be
-    refused if two processes ask at the same moment.
+    The lock belongs to the open file, so that it ends with its process in any case.
+    `FolderLockedError` is raised if another process holds the right to write some of these samples.
+    Both may be refused if two processes ask at the same moment.
     """
     number, total = shard
     with contextlib.ExitStack() as stack:
@@ -209,7 +209,7 @@ def _lock(file: IO[bytes], folder: Path, kind: int) -> None:
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise FolderInUse(
+        raise FolderLockedError(
             f"{folder} is in use by another `generate` of the same samples: "
             "wait for it, or choose another --out"
         ) from None
@@ -223,7 +223,7 @@ def _holds_own_records(folder: Path, config: dict[str, Any]) -> bool:
     for path in (folder / RECORDS).glob("*/*.npz"):
         try:
             header = record.decode_header(read_file(path, record.MAX_BYTES))
-        except (DamagedRecord, UnusualFile, OSError):
+        except (CorruptRecordError, UnusualFile, OSError):
             continue
         if header.get("config") == config["digest"]:
             return True

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fe_data.dataset.generate import Stopped, generate
-from fe_data.dataset.storage import FolderInUse
+from fe_data.dataset.generate import GenerationError, generate
+from fe_data.dataset.storage import FolderLockedError
 from fe_data.paths.collection import collect_paths
 from fe_data.paths.design import PATH_SETS, SHIPPED_SETTINGS, path_design
 from fe_data.paths.tables import Paths, load_paths
@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         print(str(interrupt) or "interrupted", file=sys.stderr)
         return 130
-    except (ValueError, OSError, ImportError, FolderInUse, Stopped) as error:
+    except (ValueError, OSError, ImportError, FolderLockedError, GenerationError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     if max(differences) > TOLERANCE:

@@ -68,7 +68,14 @@ CASES = {
     },
 }
 # Numbers and texts alone, and what the solver itself makes.
-WITHOUT_ARRAYS = {"Inputs", "LoadStep", "MaterialPoint", "RVESolution", "Settings", "Summary"}
+WITHOUT_ARRAYS = {
+    "Inputs",
+    "LoadStep",
+    "MaterialPoint",
+    "RVESolution",
+    "Settings",
+    "GenerationSummary",
+}
 
 
 def arrays_in(value):

@@ -181,8 +181,8 @@ def test_a_wrong_argument_is_named(name, tmp_path):
     """A path that leads nowhere is an OSError; cells that cannot be solved have errors too."""
     function, valid = CALLS[name](tmp_path)
     function(**valid)
-    own = OSError, fe_data.SimulationError, fe_data.TableError, fe_data.Stopped
-    own += (fe_data.DamagedRecord,)
+    own = OSError, fe_data.SimulationError, fe_data.TableError, fe_data.GenerationError
+    own += (fe_data.CorruptRecordError,)
     gradients = torch.ones((8, 2)).requires_grad_()
     for argument, value in itertools.product(valid, [*WRONG, gradients]):
         given = valid | {argument: value}
@@ -199,7 +199,7 @@ RESULTS = {
     "RVEResult",
     "RVESolution",
     "Statistics",
-    "Summary",
+    "GenerationSummary",
 }
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from fe_data.dataset import executors, generate, storage
 from fe_data.dataset.design import named_design
-from fe_data.dataset.generate import Stopped
+from fe_data.dataset.generate import GenerationError
 from fe_data.settings import Settings
 from tests.fe_data.analytic_cell import AnalyticCell
 
@@ -115,7 +115,7 @@ def test_a_lost_scheduler_is_one_sentence_and_a_folder_to_resume(tmp_path, undis
     with cluster(tmp_path, workers=1) as (scheduler, address):
         end = (reached, scheduler)
         threading.Thread(target=_kill_when, args=end, daemon=True).start()
-        with pytest.raises(Stopped) as stop:
+        with pytest.raises(GenerationError) as stop:
             make(tmp_path / "data", address, cell)
     done = len(list((tmp_path / "data").rglob("*.npz")))
     lost = f"the connection to the Dask scheduler is lost: {done} of 12 samples are in"
@@ -141,7 +141,7 @@ def _kill_when(path, process):
 )
 def test_an_address_without_workers_is_one_sentence(tmp_path, monkeypatch, address, said):
     monkeypatch.setattr(executors, "CONNECT_SECONDS", 1.0)
-    with pytest.raises(Stopped, match=f"no Dask workers at {address}: .*{said}"):
+    with pytest.raises(GenerationError, match=f"no Dask workers at {address}: .*{said}"):
         make(tmp_path, address)
 
 
@@ -149,9 +149,9 @@ def test_a_scheduler_without_workers_and_a_missing_package_are_one_sentence(tmp_
     monkeypatch.setattr(executors, "CONNECT_SECONDS", 1.0)
     with (
         cluster(tmp_path, workers=0) as (_, address),
-        pytest.raises(Stopped, match=r"no Dask workers at tcp.*TimeoutError"),
+        pytest.raises(GenerationError, match=r"no Dask workers at tcp.*TimeoutError"),
     ):
         make(tmp_path, address)
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(Stopped, match="--dask needs the package `distributed`, which is missing"):
+    with pytest.raises(GenerationError, match="--dask needs the package `distributed`, which"):
         make(tmp_path, "tcp://127.0.0.1:9")

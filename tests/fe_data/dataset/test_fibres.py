@@ -11,7 +11,7 @@ from fe_data import Microstructure, Settings, generate, load_table, solve_rve, v
 from fe_data.__main__ import main
 from fe_data.dataset import record, storage
 from fe_data.dataset.design import arrangements_from_file, design_from_file
-from fe_data.dataset.generate import Stopped
+from fe_data.dataset.generate import GenerationError
 from fe_data.files.csv_rows import TableError
 from fe_data.geometry.microstructure import periodic_distances
 from fe_data.mechanics.rve import RVEResult
@@ -161,7 +161,7 @@ def test_a_stopped_run_is_continued_and_a_damaged_record_made_again(files):
     design = designed(files)
     make(design, files / "whole")
     folder = files / "data"
-    with pytest.raises(Stopped, match="the same command does the rest"):
+    with pytest.raises(GenerationError, match="the same command does the rest"):
         make(design, folder, simulator=full)
     kept = len(list(folder.rglob("*.npz")))
     assert 1 < kept < 6

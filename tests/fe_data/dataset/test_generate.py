@@ -24,7 +24,7 @@ from fe_data.dataset import executors, generate, record, storage
 from fe_data.dataset.curves import load_curves
 from fe_data.dataset.design import Design, digest_inputs, named_design, retry_seed
 from fe_data.dataset.executors import WorkerDied
-from fe_data.dataset.generate import Interrupted, Stopped
+from fe_data.dataset.generate import GenerationError, GenerationInterrupted
 from fe_data.dataset.table import load_table
 from fe_data.dataset.verify import verify
 from fe_data.dataset.worker import Task
@@ -177,7 +177,7 @@ def test_a_cell_without_a_fit_keeps_its_other_outputs_and_is_not_repeated(tmp_pa
 def test_tables_with_cells_without_a_fit_are_the_same_after_an_interruption(tmp_path):
     make(tmp_path / "whole", WithoutFit())
     cell = AnalyticCell(raising=(DESIGN.sample(5).seed, MemoryError()))
-    with pytest.raises(Stopped):
+    with pytest.raises(GenerationError):
         make(tmp_path / "parts", WithoutFit(cell), jobs=1, shard=(2, 2))
     assert not make(tmp_path / "parts", WithoutFit(), shard=(1, 2)).table_written
     make(tmp_path / "parts", WithoutFit())
@@ -290,7 +290,7 @@ def test_a_solver_that_does_not_work_ends_the_run_and_records_nothing(
     choices = {"anisotropy": anisotropy, "silent": True}
     with monkeypatch.context() as patch:
         patch.setattr(rve, name, broken)
-        with pytest.raises(Stopped, match=r"no RVE can be simulated on this machine \("):
+        with pytest.raises(GenerationError, match=r"no RVE can be simulated on this machine \("):
             generate.generate(design, COARSE, tmp_path, **choices)
     assert not list((tmp_path / storage.RECORDS).rglob("*.npz"))
     summary = generate.generate(design, COARSE, tmp_path, **choices)
@@ -317,7 +317,7 @@ def test_dead_workers_are_blamed_on_the_machine_where_a_known_rve_kills_them_too
     with monkeypatch.context() as patch:
         patch.setattr(executors, "local_workers", dying)
         if all_die:
-            with pytest.raises(Stopped, match=r"on this machine \(the worker process died\)"):
+            with pytest.raises(GenerationError, match=r"\(the worker process died\)"):
                 generate.generate(design, COARSE, tmp_path, silent=True)
             assert not list((tmp_path / storage.RECORDS).rglob("*.npz"))
         else:
@@ -392,7 +392,7 @@ def test_a_full_disk_stops_in_one_sentence_and_the_folder_stays_usable(
         write(path, data)
 
     monkeypatch.setattr(record, "write_atomic", full_after_three)
-    with pytest.raises(Stopped, match=r"No space left on device.*3 of 8 samples are in"):
+    with pytest.raises(GenerationError, match=r"No space left on device.*3 of 8 samples are in"):
         make(tmp_path)
     monkeypatch.undo()
     assert make(tmp_path).simulated == 5
@@ -404,7 +404,7 @@ def test_a_full_disk_stops_in_one_sentence_and_the_folder_stays_usable(
 )
 def test_an_error_of_the_machine_stops_the_run_and_is_not_recorded(tmp_path, error):
     cell = AnalyticCell(raising=(DESIGN.sample(3).seed, error))
-    with pytest.raises(Stopped, match="the same command does the rest"):
+    with pytest.raises(GenerationError, match="the same command does the rest"):
         make(tmp_path, cell)
     assert not storage.record_path(tmp_path, 3).exists()
     assert make(tmp_path).counts["ok"] == 8
@@ -428,7 +428,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, undisturbed)
     thread = threading.Thread(target=ended.wait)
     thread.start()
     try:
-        with pytest.raises(Interrupted, match="interrupted: 2 of 8 samples are in"):
+        with pytest.raises(GenerationInterrupted, match="interrupted: 2 of 8 samples are in"):
             make(tmp_path, AnalyticCell(seconds=0.1))
     finally:
         ended.set()

@@ -7,7 +7,7 @@ import pytest
 
 from fe_data.dataset import record, storage
 from fe_data.dataset.design import named_design
-from fe_data.dataset.storage import FolderInUse
+from fe_data.dataset.storage import FolderLockedError
 from fe_data.settings import Settings
 from tests.fe_data.analytic_cell import AnalyticCell
 from tests.fe_data.dataset.conftest import DESIGN, RECORD, SETTINGS, make, sealed, table
@@ -99,7 +99,7 @@ def test_shards_may_begin_at_the_same_moment(tmp_path, monkeypatch):
 def test_runs_that_share_samples_exclude_each_other(tmp_path, held, shard, excluded):
     with storage.locked(tmp_path, held):
         if excluded:
-            with pytest.raises(FolderInUse, match="is in use by another `generate`"):
+            with pytest.raises(FolderLockedError, match="is in use by another `generate`"):
                 make(tmp_path, shard=shard)
         else:
             make(tmp_path, shard=shard)

@@ -192,7 +192,7 @@ def test_any_flipped_bit_of_a_record_is_found(made):
     data = storage.record_path(made, 0).read_bytes()
     for place in np.random.default_rng(0).integers(0, len(data), 300):
         flipped = data[:place] + bytes([data[place] ^ (1 << int(place) % 8)]) + data[place + 1 :]
-        with pytest.raises(record.DamagedRecord):
+        with pytest.raises(record.CorruptRecordError):
             record.decode_header(flipped)
 
 
@@ -203,5 +203,5 @@ def test_a_record_may_not_unpack_to_more_than_its_size():
         archive.comment = b"0" * 64
     content = buffer.getvalue()[:-64]
     data = content + hashlib.sha256(content).hexdigest().encode()
-    with limited(megabytes=20), pytest.raises(record.DamagedRecord, match="arrays have 24"):
+    with limited(megabytes=20), pytest.raises(record.CorruptRecordError, match="arrays have 24"):
         record.decode_header(data)

@@ -65,7 +65,7 @@ WRONG_COMMANDS = [
     (
         "table:{}/t.csv",
         ["--sigma-y0-MPa", "500"],
-        "sigma_y0_MPa = 500.0 is not the first stress of the harden",
+        "sigma_y0_MPa = 500.0 is not the first",
     ),
     ("power", [], "--b-m is missing: power hardening needs it"),
     ("voce", ["--b-m", "400"], "--c-m is missing: voce hardening needs it"),
