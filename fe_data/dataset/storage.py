@@ -76,7 +76,7 @@ def configuration(design: Design, settings: Settings, anisotropy: bool = False) 
         config["arrangements_sha256"] = digest_arrangements(design)
     if anisotropy:
         config["anisotropy"] = True
-    # Where these settings are the defaults, the digest of older folders lacks them.
+    # Laws that are the defaults do not change the digest.
     if settings.hardening == Settings.hardening:
         del config["settings"]["hardening"]
     if settings.radii == Settings.radii:
