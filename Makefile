@@ -19,7 +19,7 @@ ifneq ($(unknown),)
 $(error unknown parameter $(unknown): the ones that exist are $(settable))
 endif
 
-fixed := $(filter quick reproduce draws why beyond knowledge next bands datasets truth,$(MAKECMDGOALS))
+fixed := $(filter quick reproduce draws why beyond knowledge next bands datasets reference-table,$(MAKECMDGOALS))
 ifneq ($(and $(fixed),$(findstring command line,$(origin PROFILE))),)
 $(error PROFILE = $(value PROFILE) is not allowed with make $(fixed), which has a profile of its own: make notebooks and make report take one)
 endif
@@ -40,7 +40,7 @@ WITH_ARGS := import os, shlex, sys; \
   os.execv(sys.executable, [sys.executable, *sys.argv[1:], *shlex.split(os.environ["ARGS"])])
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 
-.PHONY: help environment python reproduce quick draws why beyond knowledge next bands datasets truth paths loop scoreboard notebooks report article archive test test-dolfinx test-python test-slurm lint bench docs clean
+.PHONY: help environment python reproduce quick draws why beyond knowledge next bands datasets reference-table paths loop scoreboard notebooks report article archive test test-dolfinx test-python test-slurm lint bench docs clean
 
 #: make quick      simulate a few cells, train on them, write figures/quick/index.html
 #: make reproduce  the same at the size of the paper, into figures/full/index.html
@@ -58,8 +58,8 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make bench      measure the speed of simulation and training
 #: make docs       the site: guides, notebooks, reference, in build/docs/index.html
 #: make datasets   simulate the designs of the paper and compare with the shipped tables (JOBS=2)
-#: make truth      the same of the 10,000 cells of the truth table, which takes more than an hour
-#: make paths      simulate the shipped sets of strain paths into data/paths and compare (ARGS="truth_cycles --count 2")
+#: make reference-table  the same of the 10,000 RVEs of the reference table, which takes more than an hour
+#: make paths      simulate the shipped sets of strain paths into data/paths and compare (ARGS="reference_cycles --count 2")
 #: make loop       rounds of cells chosen by bnn and simulated by fe_data, in data/loop (ARGS="--rounds 4")
 #: make scoreboard  what other libraries reach on the same cells, each in an environment of its own, and on public sets (DATA=folder)
 #: make notebooks  the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)
@@ -91,9 +91,9 @@ datasets: export PROFILE = full
 datasets: environment
 	@$(DOIT) dataset shipped
 
-truth: export PROFILE = full
-truth: environment
-	@$(DOIT) truth
+reference-table: export PROFILE = full
+reference-table: environment
+	@$(DOIT) reference_table
 
 paths: environment
 	@$(PYTHON_ARGS) -m fe_data.paths $${JOBS:+--jobs "$$JOBS"}

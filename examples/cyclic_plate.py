@@ -35,8 +35,8 @@ from fe_data.schema import INPUT_BOUNDS
 CELL = [0.3, 400.0, 400.0, 0.4]  # vf, E_f [GPa], b_m [MPa], c_m
 AMPLITUDE = 0.01  # mean strain of the plate
 
-walks = load_paths("walks")
-repeated = load_paths("repeated_walks")
+walks = load_paths("random")
+repeated = load_paths("repeated_random")
 bounds = np.transpose(list(INPUT_BOUNDS.values()))
 bank = MaterialPointBasis(partial(strain_concentration, softening=0.1), bounds)
 scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)

@@ -18,8 +18,8 @@ from bnn.storage.writing import save_picture
 from fe_data import load_paths, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
-walks = load_paths("walks")
-repeated = load_paths("repeated_walks")  # five fibre arrangements for each path
+walks = load_paths("random")
+repeated = load_paths("repeated_random")  # five fibre arrangements for each path
 n = options.paths
 
 # The prior: points of the matrix about mean fields, here with a softened matrix.
@@ -33,9 +33,9 @@ model.fit(walks.inputs[:n], walks.strain[:n], walks.stress[:n, 0])
 
 figure, panels = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
 titles = {
-    "truth_walks": "a walk",
-    "truth_large_walks": "a walk of 1.5 times the strains",
-    "truth_cycles": "a cycle, of which no walk has one",
+    "reference_random": "a walk",
+    "reference_random_large": "a walk of 1.5 times the strains",
+    "reference_cycles": "a cycle, of which no walk has one",
 }
 for ax, (name, title) in zip(panels, titles.items(), strict=True):
     truth = load_paths(name)

@@ -37,7 +37,7 @@ from .mechanics.rve import solve_rve as solve_rve
 from .paths.collection import collect_paths as collect_paths
 from .paths.design import cycle as cycle
 from .paths.design import path_design as path_design
-from .paths.design import random_walk as random_walk
+from .paths.design import random_path as random_path
 from .paths.material_point import MaterialPoint as MaterialPoint
 from .paths.tables import Paths as Paths
 from .paths.tables import load_paths as load_paths

@@ -11,7 +11,7 @@ from bnn.paths import MaterialPointBasis
 from fe_data import load_paths, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
-TRUTHS = ("truth_walks", "truth_large_walks", "truth_cycles", "truth_tension")
+TRUTHS = ("reference_random", "reference_random_large", "reference_cycles", "reference_tension")
 BOUNDS = np.transpose(list(INPUT_BOUNDS.values()))
 SOFTENING = 0.1  # of the matrix in the mean fields that the estimators are given
 
@@ -33,14 +33,14 @@ class Sets(NamedTuple):
     """What the study needs."""
 
     walks: Paths  # one arrangement each
-    repeated_walks: Paths
+    repeated_random: Paths
     truths: dict[str, Paths]
 
 
 def load() -> Sets:
     """Read the sets that come with fe_data."""
     truths = {name: _load(name) for name in TRUTHS}
-    return Sets(_load("walks"), _load("repeated_walks"), truths)
+    return Sets(_load("random"), _load("repeated_random"), truths)
 
 
 def concentration(X: np.ndarray) -> np.ndarray:

@@ -35,7 +35,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     sets = data.load()
-    models = {n: fitted(drawn(sets.walks, n, 0), sets.repeated_walks, 0) for n in given.sizes}
+    models = {n: fitted(drawn(sets.walks, n, 0), sets.repeated_random, 0) for n in given.sizes}
     for preload, words in ((0.0, "Cycles about rest"), (PRELOAD, f"About a strain of {PRELOAD:g}")):
         print(f"{words}: share of laws that gain energy\n")
         text, largest = table(models, AMPLITUDES, preload)

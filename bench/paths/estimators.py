@@ -25,7 +25,7 @@ class Training(NamedTuple):
     """What an estimator may learn from, and the seed of what it draws."""
 
     walks: Paths
-    repeated_walks: Paths
+    repeated_random: Paths
     seed: int
 
 
@@ -49,10 +49,10 @@ class Estimator:
     sizes: tuple[int, ...] = (5, 20, 50, 100, 500)
 
 
-def fitted(walks: Paths, repeated_walks: Paths, seed: int) -> StrainPathEnsemble:
+def fitted(walks: Paths, repeated_random: Paths, seed: int) -> StrainPathEnsemble:
     """`StrainPathEnsemble` with nothing set, which has learnt from walks."""
     bank = default_bank()
-    model = StrainPathEnsemble(bank, fit_scatter(bank, *repeated_walks), random_state=seed)
+    model = StrainPathEnsemble(bank, fit_scatter(bank, *repeated_random), random_state=seed)
     return model.fit(walks.inputs, walks.strain, walks.mean_stress)
 
 

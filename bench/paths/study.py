@@ -83,7 +83,7 @@ def _run(
     sets: Sets, estimator: Estimator, n: int, draw: int, variances: np.ndarray, results: Results
 ) -> None:
     begin = time.process_time()
-    training = Training(drawn(sets.walks, n, draw), sets.repeated_walks, draw)
+    training = Training(drawn(sets.walks, n, draw), sets.repeated_random, draw)
     predict = estimator.fit(training)
     fit = time.process_time() - begin
     words = []

@@ -2,7 +2,7 @@
 
 `StrainPathEnsemble` learns from walks, and has never seen a monotone test. A surrogate of curves,
 an exact posterior of their principal components, learns from that test alone and knows no other
-path. Both are judged by the mean stress xx of `truth_tension`, at the 50 strains of the shipped
+path. Both are judged by the mean stress xx of `reference_tension`, at the 50 strains of the shipped
 curves.
 """
 
@@ -26,14 +26,14 @@ def main() -> None:
     argparse.ArgumentParser("python -m bench.paths.tension", description=__doc__).parse_args()
     torch.set_num_threads(1)
     sets = data.load()
-    truth = sets.truths["truth_tension"]
+    truth = sets.truths["reference_tension"]
     # Every second of 100 increments is one of the 50 of the curves.
     stress = truth.mean_stress[:, 1::2, 0]
     of_mean = truth.stress[:, :, 1::2, 0].var(axis=1, ddof=1) / truth.stress.shape[1]
     curves = load_curves(TABLE)
     assert np.allclose(curves.strain[-1], truth.strain[0, -1, 0])
     bank = data.default_bank()
-    repeated = sets.repeated_walks
+    repeated = sets.repeated_random
     scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
     for n in SIZES:
         walks = sets.walks

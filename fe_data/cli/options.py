@@ -19,7 +19,7 @@ from fe_data.settings.radii import RADII_LAWS, RadiiName
 LoadingValues = tuple[Any, Any]  # strains xx, yy, xy, None where free, and stresses [MPa]
 T = TypeVar("T")
 
-DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise, truth"
+DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise, reference"
 RANDOM_FIBRES = ("n_fibres", "min_spacing", "radii", "radii_cov")  # settings
 SETTINGS_HELP = {
     "n_fibres": "number of fibres in the RVE",

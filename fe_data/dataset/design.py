@@ -27,7 +27,7 @@ BETA_SHAPES = tuple(quantity.beta for quantity in INPUTS)
 
 @dataclass(frozen=True)
 class NamedDesign:
-    """A design of the paper, or the truth, before its size and seed are chosen."""
+    """A design of the paper, or of the reference table, before its size and seed are chosen."""
 
     inputs: str  # over INPUT_BOUNDS: independent "uniform" or "beta" draws, or a "hypercube"
     count: int  # different inputs
@@ -40,7 +40,17 @@ NAMED_DESIGNS = {
     "train_beta": NamedDesign("beta", 50, 1),
     "replicates": NamedDesign("hypercube", 10, 10),
     "noise": NamedDesign("hypercube", 20, 15),
-    "truth": NamedDesign("hypercube", 200, 50),
+    "reference": NamedDesign("hypercube", 200, 50),
+}
+# Seeds are drawn from names. The shipped tables were made when these sets had other names.
+_SEEDED_AS = {
+    "reference": "truth",
+    "random": "walks",
+    "repeated_random": "repeated_walks",
+    "reference_random": "truth_walks",
+    "reference_random_large": "truth_large_walks",
+    "reference_cycles": "truth_cycles",
+    "reference_tension": "truth_tension",
 }
 
 
@@ -152,9 +162,15 @@ def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
     return hashlib.sha256(values + np.ascontiguousarray(groups, dtype="<i8").tobytes()).hexdigest()
 
 
+def seeds_of(name: str, seed: int, *key: int) -> np.random.SeedSequence:
+    """Seeds of a design of this name, or of one of its parts: different in every design."""
+    number = zlib.crc32(_SEEDED_AS.get(name, name).encode())
+    return np.random.SeedSequence((seed, number), spawn_key=key)
+
+
 def seed_of(name: str, seed: int, index: int) -> int:
     """Seed in [0, 2**63) of the fibre arrangement of one sample, different in every design."""
-    return _draw_seed(np.random.SeedSequence((seed, zlib.crc32(name.encode())), spawn_key=(index,)))
+    return _draw_seed(seeds_of(name, seed, index))
 
 
 def retry_seed(seed: int) -> int:
@@ -194,7 +210,7 @@ def named_design(
     seed, count, repeats = checked_sizes(seed, count, repeats)
     from scipy import stats  # takes longer to import than all else that a worker needs
 
-    rng = np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
+    rng = np.random.default_rng(seeds_of(name, seed))
     if spec.inputs == "hypercube":
         sampler = stats.qmc.LatinHypercube(len(INPUT_NAMES))
         # The generator is set here: newer versions of SciPy draw from a child of a passed one.

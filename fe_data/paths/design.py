@@ -1,29 +1,28 @@
 """Paths of strain through all three components, for surrogates of a cell under any loading.
 
-Random walks turn and unload; cycles and the test of the paper are what a surrogate of walks has not
+Random paths turn and unload; cycles and the test of the paper are what a surrogate of them has not
 seen.
 """
 
-import zlib
 from dataclasses import dataclass
 
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.dataset.design import Design, checked_sizes
+from fe_data.dataset.design import Design, checked_sizes, seeds_of
 from fe_data.loading import Loading
 from fe_data.schema import BOUNDS, INPUT_BOUNDS, INPUT_NAMES
 from fe_data.settings import Settings, require_between, require_integer, require_kind
 
 SHIPPED_SETTINGS = Settings(resolution=2.5, tolerance=1e-4)  # of the sets in the package
 INCREMENTS = 100
-AMPLITUDE = 0.02  # standard deviation of both shears of a walk
+AMPLITUDE = 0.02  # standard deviation of both shears of a random path
 DILATATION = 0.2  # that of ε_xx + ε_yy over it: most of its stress would be an elastic pressure
-LENGTH = 0.15  # of the kernel of a walk, whose time goes from 0 to 1
-LARGER = 1.5  # factor on the strains of a walk that was not learnt
+LENGTH = 0.15  # of the kernel of a random path, whose time goes from 0 to 1
+LARGER = 1.5  # factor on the strains of a random path that was not learnt
 _JITTER = 1e-8  # of the variance, on the diagonal: the kernel is singular in double precision
 _LEGS = (20, 40, 40)  # increments of a cycle: to the end, to its opposite, and back
-_MAX_INCREMENTS = 10_000  # of a walk: its kernel then takes 0.8 GB
+_MAX_INCREMENTS = 10_000  # of a random path: its kernel then takes 0.8 GB
 _TENSION = 0.05  # largest strain of the test of the paper
 
 
@@ -31,22 +30,22 @@ _TENSION = 0.05  # largest strain of the test of the paper
 class PathSet:
     """A set of cells with paths, before its seed is chosen."""
 
-    kind: str  # "walk", "large walk", "cycle" or "tension"
+    kind: str  # "random", "large random", "cycle" or "tension"
     count: int  # different inputs, each with a path of its own
     microstructures: int  # fibre arrangements for each of them
 
 
 PATH_SETS = {
-    "walks": PathSet("walk", 500, 1),
-    "repeated_walks": PathSet("walk", 20, 5),
-    "truth_walks": PathSet("walk", 15, 20),
-    "truth_large_walks": PathSet("large walk", 15, 20),
-    "truth_cycles": PathSet("cycle", 15, 20),
-    "truth_tension": PathSet("tension", 15, 20),
+    "random": PathSet("random", 500, 1),
+    "repeated_random": PathSet("random", 20, 5),
+    "reference_random": PathSet("random", 15, 20),
+    "reference_random_large": PathSet("large random", 15, 20),
+    "reference_cycles": PathSet("cycle", 15, 20),
+    "reference_tension": PathSet("tension", 15, 20),
 }
 
 
-def random_walk(
+def random_path(
     rng: np.random.Generator,
     *,
     amplitude: float = AMPLITUDE,
@@ -75,8 +74,8 @@ def random_walk(
 
     Examples:
         >>> import numpy as np
-        >>> from fe_data import random_walk
-        >>> random_walk(np.random.default_rng(0), increments=50).shape
+        >>> from fe_data import random_path
+        >>> random_path(np.random.default_rng(0), increments=50).shape
         (50, 3)
     """
     require_kind("rng", rng, np.random.Generator)
@@ -89,7 +88,7 @@ def random_walk(
     start = np.exp(-0.5 * (t / length) ** 2)
     kernel = np.exp(-0.5 * ((t[:, None] - t) / length) ** 2) - np.outer(start, start)
     # A root by Cholesky has no signs to choose, as one by eigenvectors has. With the jitter the
-    # walks of different LAPACKs are equal to about 1e-9.
+    # paths of different LAPACKs are equal to about 1e-9.
     root = np.linalg.cholesky(kernel + _JITTER * np.eye(increments))
     half, shear, volume = amplitude * (root @ rng.standard_normal((increments, 3))).T
     volume = dilatation * volume
@@ -102,7 +101,7 @@ def cycle(rng: np.random.Generator, *, amplitude: float = AMPLITUDE) -> Loading:
     Args:
         rng: Generator.
         amplitude: Root of the mean square of both shears at the end [-]; that of the dilatation is
-            0.2 times as large, as in a walk.
+            0.2 times as large, as in a random path.
 
     Returns:
         The path, in 100 increments.
@@ -147,7 +146,7 @@ def path_design(
 
     Examples:
         >>> from fe_data import path_design
-        >>> design = path_design("truth_cycles", count=2, microstructures=3)
+        >>> design = path_design("reference_cycles", count=2, microstructures=3)
         >>> len(design), design.sample(2).loading == design.sample(0).loading
         (6, True)
     """
@@ -161,8 +160,7 @@ def path_design(
     inputs = []
     paths = []
     for index in range(count):
-        sequence = np.random.SeedSequence((seed, zlib.crc32(name.encode())), spawn_key=(0, index))
-        rng = np.random.default_rng(sequence)
+        rng = np.random.default_rng(seeds_of(name, seed, 0, index))
         inputs.append(low + rng.random(len(INPUT_NAMES)) * (high - low))
         paths.append(_path(chosen.kind, rng))
     return Design(
@@ -180,6 +178,6 @@ def _path(kind: str, rng: np.random.Generator) -> Loading:
         return cycle(rng)
     if kind == "tension":
         return Loading(strain=(_TENSION, None, None), increments=INCREMENTS)
-    scale = LARGER if kind == "large walk" else 1.0
-    walk = random_walk(rng, amplitude=scale * AMPLITUDE)
-    return Loading(strain=[tuple(vertex) for vertex in walk.tolist()], increments=1)
+    scale = LARGER if kind == "large random" else 1.0
+    path = random_path(rng, amplitude=scale * AMPLITUDE)
+    return Loading(strain=[tuple(vertex) for vertex in path.tolist()], increments=1)

@@ -44,7 +44,7 @@ class Paths(Short):
 
     Examples:
         >>> from fe_data import load_paths
-        >>> paths = load_paths("repeated_walks")
+        >>> paths = load_paths("repeated_random")
         >>> paths.inputs.shape, paths.strain.shape, paths.stress.shape
         ((20, 4), (20, 100, 3), (20, 5, 100, 3))
     """
@@ -94,7 +94,7 @@ class Paths(Short):
 
         Examples:
             >>> from fe_data import load_paths
-            >>> load_paths("walks").phases["hardening"]
+            >>> load_paths("random").phases["hardening"]
             'power'
         """
         if self.settings is None:
@@ -120,10 +120,10 @@ def save_paths(paths: Paths, path: Path) -> None:
         >>> import tempfile
         >>> from pathlib import Path
         >>> from fe_data import load_paths, save_paths
-        >>> paths = load_paths("repeated_walks")
+        >>> paths = load_paths("repeated_random")
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     save_paths(paths, Path(folder, "walks.npz"))
-        ...     bool((load_paths(Path(folder, "walks.npz")).stress == paths.stress).all())
+        ...     save_paths(paths, Path(folder, "random.npz"))
+        ...     bool((load_paths(Path(folder, "random.npz")).stress == paths.stress).all())
         True
     """
     require_kind("paths", paths, Paths)
@@ -159,8 +159,8 @@ def load_paths(source: str | Path) -> Paths:
 
     Examples:
         >>> from fe_data import load_paths
-        >>> walks = load_paths("walks")
-        >>> walks.mean_stress.shape  # of 500 inputs, xx, yy, xy after each of 100 increments
+        >>> paths = load_paths("random")
+        >>> paths.mean_stress.shape  # of 500 inputs, xx, yy, xy after each of 100 increments
         (500, 100, 3)
     """
     path = require_path("source", source)

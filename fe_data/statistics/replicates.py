@@ -63,8 +63,8 @@ class Statistics(Short):
 
     Examples:
         >>> from fe_data import load_statistics
-        >>> truth = load_statistics("fe_data/datasets/truth.csv")
-        >>> truth.mean.shape, truth.count[0].item()
+        >>> reference = load_statistics("fe_data/datasets/reference.csv")
+        >>> reference.mean.shape, reference.count[0].item()
         ((200, 5), 50)
     """
 
@@ -149,7 +149,7 @@ def save_statistics(statistics: Statistics, path: Path) -> None:
 
 
 def load_statistics(path: Path) -> Statistics:
-    """Read statistics of cells over fibre arrangements, such as those of `datasets/truth.csv`.
+    """Read statistics of cells over fibre arrangements, such as those of `datasets/reference.csv`.
 
     Args:
         path: CSV file that `python -m fe_data statistics` wrote. Its standard errors are not read:
@@ -163,7 +163,7 @@ def load_statistics(path: Path) -> Statistics:
 
     Examples:
         >>> from fe_data import load_statistics
-        >>> load_statistics("fe_data/datasets/truth.csv").covariance.shape
+        >>> load_statistics("fe_data/datasets/reference.csv").covariance.shape
         (200, 5, 5)
     """
     table = load_table(path)

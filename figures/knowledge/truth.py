@@ -12,7 +12,7 @@ from figures.materials.problem import EFFECTIVE, INPUT_SCALING, OUTPUT_SCALING
 from figures.pipeline.paths import SHIPPED_TABLES
 from figures.scores import CONFIDENCE
 
-TRUTH = SHIPPED_TABLES / "truth.csv"
+TRUTH = SHIPPED_TABLES / "reference.csv"
 
 
 @dataclass(frozen=True)

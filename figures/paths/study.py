@@ -17,11 +17,11 @@ from figures.scores import Interval, Number, over_repeats
 
 BOUNDS = np.transpose(list(INPUT_BOUNDS.values()))  # (2, 4)
 FILES = SHIPPED_TABLES / "paths"  # of the sets
-TENSION = "truth_tension"
+TENSION = "reference_tension"
 LABELS = {
-    "truth_walks": "walks",
-    "truth_large_walks": "walks 1.5 times as large",
-    "truth_cycles": "cycles",
+    "reference_random": "walks",
+    "reference_random_large": "walks 1.5 times as large",
+    "reference_cycles": "cycles",
     TENSION: "tension",
 }  # set that judges → words; the first has paths as learnt, the others have not
 LEVEL = 0.95  # of bands
@@ -171,7 +171,7 @@ def load_study(bank: MaterialPointBasis, scatter: PathScatter, truth_cells: int)
         truth = load_paths(name)
         parts = (getattr(truth, each)[:truth_cells] for each in ("inputs", "strain", "stress"))
         truths[name] = Paths(*parts)
-    return Study(bank, scatter, load_paths("walks"), truths)
+    return Study(bank, scatter, load_paths("random"), truths)
 
 
 def typical(study: Study, name: str) -> int:

@@ -37,7 +37,7 @@ VALUES = {
 }
 ONE_FIBRE = fe_data.Microstructure([[0.5, 0.5]], 0.2)
 NEW = itertools.count()
-PATHS = fe_data.load_paths("repeated_walks")
+PATHS = fe_data.load_paths("repeated_random")
 SHIPPED_CURVES = fe_data.load_curves(TABLE)
 CURVES = fe_data.Curves(SHIPPED_CURVES.histories[:3], np.ones((3, 50)), np.arange(3))
 
@@ -106,11 +106,11 @@ CALLS = {
         fe_data.Design,
         **vars(fe_data.design_from_file(rows(folder), fibres=[ONE_FIBRE] * 2)),
     ),
-    "random_walk": lambda _: of(
-        fe_data.random_walk, rng=np.random.default_rng(0), length=1.0, increments=3
+    "random_path": lambda _: of(
+        fe_data.random_path, rng=np.random.default_rng(0), length=1.0, increments=3
     ),
     "cycle": lambda _: of(fe_data.cycle, rng=np.random.default_rng(0)),
-    "path_design": lambda _: of(fe_data.path_design, name="walks"),
+    "path_design": lambda _: of(fe_data.path_design, name="random"),
     "named_design": lambda _: of(fe_data.named_design),
     "design_from_file": lambda _: of(fe_data.design_from_file),
     "loadings_from_file": lambda folder: of(fe_data.loadings_from_file, path=loadings(folder)),
@@ -134,7 +134,7 @@ CALLS = {
         fe_data.save_curves, curves=fe_data.load_curves(TABLE), path=folder / "curves.csv"
     ),
     "Paths": lambda _: of(fe_data.Paths, **vars(PATHS)),
-    "load_paths": lambda _: of(fe_data.load_paths, source="repeated_walks"),
+    "load_paths": lambda _: of(fe_data.load_paths, source="repeated_random"),
     "save_paths": lambda folder: of(fe_data.save_paths, paths=PATHS, path=folder / "paths.npz"),
     "collect_paths": lambda folder: of(fe_data.collect_paths, folder=followed(folder)),
     "decode_arrays": lambda folder: of(fe_data.decode_arrays, data=record_in(folder)),
@@ -228,7 +228,7 @@ NUMBERS = {
     "Microstructure": ["centres", "radii"],
     "mean_field": ["inputs", "reference", "hardening", "fluctuation"],
     "strain_concentration": ["inputs", "reference", "softening"],
-    "random_walk": ["amplitude", "dilatation", "length", "increments"],
+    "random_path": ["amplitude", "dilatation", "length", "increments"],
     "cycle": ["amplitude"],
     "MaterialPoint.respond": ["strain"],
 }

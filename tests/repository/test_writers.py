@@ -102,9 +102,9 @@ WRITERS = {
     "figure.svg": lambda path: style.save(figure(), path),
     "figure.png": lambda path: style.save(figure(), path, colours=128),
     "metrics.json": lambda path: write_json(path, {"title": "a title", "rows": [0.5] * 200}),
-    "paths.npz": lambda path: fe_data.save_paths(fe_data.load_paths("truth_tension"), path),
+    "paths.npz": lambda path: fe_data.save_paths(fe_data.load_paths("reference_tension"), path),
     "statistics.csv": lambda path: save_statistics(
-        fe_data.load_statistics("fe_data/datasets/truth.csv"), path
+        fe_data.load_statistics("fe_data/datasets/reference.csv"), path
     ),
 }
 

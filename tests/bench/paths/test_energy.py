@@ -48,7 +48,7 @@ def test_mean_fields_which_are_plasticity_never_gain(preload):
 @pytest.mark.parametrize("n", [5, 100])
 def test_no_mean_and_less_than_a_hundredth_of_the_members_gain_at_any_amplitude(n):
     sets = data.load()
-    model = fitted(drawn(sets.walks, n, 0), sets.repeated_walks, 0)
+    model = fitted(drawn(sets.walks, n, 0), sets.repeated_random, 0)
     for amplitude in AMPLITUDES:
         means, members = cycled(model, amplitude)
         assert (means == 0.0).all()

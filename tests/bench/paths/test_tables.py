@@ -38,7 +38,7 @@ def test_goals_are_judged_on_each_set(summary):
 
 
 def test_a_mean_has_two_standard_errors_where_there_are_two_draws(summary):
-    mean = summary.mean("truth_walks", "ours", 5, "nmse")
+    mean = summary.mean("reference_random", "ours", 5, "nmse")
     assert mean == pytest.approx((0.002, 0.002))
     assert tables.shown(mean, 1e3) == "2.00 ± 2.00"
     assert tables.shown(Mean(-0.5, float("nan"))) == "−0.500"

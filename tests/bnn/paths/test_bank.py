@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bnn.paths import MaterialPointBasis, PhaseProperties, mean_field_stress
-from fe_data import random_walk, strain_concentration
+from fe_data import random_path, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
 BOUNDS = np.array(list(INPUT_BOUNDS.values())).T
@@ -16,7 +16,7 @@ BANK = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=6)
 
 def cells(n, seed=0):
     rng = np.random.default_rng(seed)
-    return rng.uniform(*BOUNDS, (n, 4)), np.array([random_walk(rng) for _ in range(n)])
+    return rng.uniform(*BOUNDS, (n, 4)), np.array([random_path(rng) for _ in range(n)])
 
 
 def test_the_base_is_the_stress_of_mean_fields():

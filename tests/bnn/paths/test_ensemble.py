@@ -17,7 +17,7 @@ from bnn.paths import (
 )
 from bnn.paths.ensemble import MEDIANS, _design, _learnt_steps
 from bnn.paths.scatter import travelled, whitened
-from fe_data import random_walk, strain_concentration
+from fe_data import random_path, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
 BOUNDS = np.array(list(INPUT_BOUNDS.values())).T
@@ -27,7 +27,7 @@ SCATTER = PathScatter(np.tile([8.0, 3.0, 0.0, 0.3], (3, 1)))
 
 def cells(n, seed=0):
     rng = np.random.default_rng(seed)
-    return rng.uniform(*BOUNDS, (n, 4)), np.array([random_walk(rng) for _ in range(n)])
+    return rng.uniform(*BOUNDS, (n, 4)), np.array([random_path(rng) for _ in range(n)])
 
 
 def draw(X, strain, seed, tau=MEDIANS[0], lam=MEDIANS[1]):

@@ -14,7 +14,7 @@ from bnn.paths import (
     mean_field_stress,
 )
 from bnn.paths.network import cell_stress
-from fe_data import load_paths, mean_field, random_walk, strain_concentration
+from fe_data import load_paths, mean_field, random_path, strain_concentration
 
 BOUNDS = np.array([[0.05, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.55]])
 NETWORK = PhysicallyRecurrentNetwork(BOUNDS, n_matrix=4, n_fibre=2, hidden=3)
@@ -23,7 +23,7 @@ NETWORK = PhysicallyRecurrentNetwork(BOUNDS, n_matrix=4, n_fibre=2, hidden=3)
 def _cells(n, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.uniform(*BOUNDS, (n, 4))
-    return X, np.array([random_walk(rng, increments=40) for _ in range(n)])
+    return X, np.array([random_path(rng, increments=40) for _ in range(n)])
 
 
 def test_weights_are_volume_fractions_and_the_mean_strain_is_that_of_the_cell():
@@ -164,7 +164,7 @@ def test_a_network_whose_input_has_one_value_does_not_depend_on_its_scale():
 
 def test_points_about_mean_fields_follow_simulated_walks():
     """Without training: within 2 % of the variance of the stress, on walks that chose nothing."""
-    truth = load_paths("truth_walks")
+    truth = load_paths("reference_random")
     A = strain_concentration(truth.inputs, softening=0.1)
     found = mean_field_stress(A, truth.inputs, truth.strain, PhaseProperties())
     stress = truth.mean_stress

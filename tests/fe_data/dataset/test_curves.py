@@ -1,4 +1,4 @@
-"""Curves of tables. Run it with the folders of designs, that of the truth last, to ship them."""
+"""Curves of tables. Run it with the folders of designs, the reference last, to ship them."""
 
 import argparse
 import json
@@ -30,19 +30,19 @@ with np.load(DATASETS / SHIPPED) as packed:
 SMALL = Settings(n_fibres=5, resolution=3.0, increments=30)
 
 
-def write(folder, folder_of_truth):
-    """Pack the curves of simulated designs; of the truth its means and standard deviations."""
+def write(folder, folder_of_reference):
+    """Pack the curves of simulated designs; of the reference its means and standard deviations."""
     arrays = {}
     for name in PLAIN:
         curves = load_curves(Path(folder) / name / "dataset.csv")
         arrays |= {"strain": curves.strain, name: curves.stress}
-    path = Path(folder_of_truth) / "truth" / "dataset.csv"
+    path = Path(folder_of_reference) / "reference" / "dataset.csv"
     if path.is_file():
         table = load_table(path)
         stress = load_curves(path).stress
         members = [(table.inputs == x).all(axis=1) for x in replicate_statistics(table).X]
-        arrays["truth"] = np.array([stress[rows].mean(axis=0) for rows in members])
-        arrays["truth_std"] = np.array([stress[rows].std(axis=0, ddof=1) for rows in members])
+        arrays["reference"] = np.array([stress[rows].mean(axis=0) for rows in members])
+        arrays["reference_std"] = np.array([stress[rows].std(axis=0, ddof=1) for rows in members])
     single = {name: values.astype(np.float32) for name, values in arrays.items()}
     np.savez_compressed(DATASETS / SHIPPED, **single)
 
@@ -141,6 +141,6 @@ def test_a_result_that_rve_did_not_write_is_refused(tmp_path, history):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="+", type=Path, help="of designs, that of the truth last")
+    parser.add_argument("folders", nargs="+", type=Path, help="of designs, the reference last")
     folders = parser.parse_args().folders
     write(folders[0], folders[-1])

@@ -36,7 +36,7 @@ LIMITS = {  # bias against the published Abaqus tables
 
 
 DRAWN = ("test_uniform", "train_uniform", "train_beta")
-CELLS = {name: f"{name}.csv" for name in NAMED_DESIGNS} | {"truth": "truth_cells.csv.gz"}
+CELLS = {name: f"{name}.csv" for name in NAMED_DESIGNS} | {"reference": "reference_rves.csv.gz"}
 FILES = [(name, file, 1) for name, file in CELLS.items()]
 FILES += [(name, f"draws/{name}.csv", 24) for name in DRAWN]
 
@@ -62,32 +62,32 @@ def test_independent_draws_begin_with_the_tables_of_the_paper(name):
 
 
 @pytest.fixture(scope="module")
-def truth():
-    return load_statistics(SHIPPED / "truth.csv")
+def reference():
+    return load_statistics(SHIPPED / "reference.csv")
 
 
-def test_the_truth_is_that_of_its_cells(truth):
-    cells = replicate_statistics(load_table(SHIPPED / CELLS["truth"]))
-    assert (truth.X == cells.X).all()
-    assert truth.group.tolist() == list(range(200))
-    assert (truth.count == 50).all()
+def test_the_reference_is_that_of_its_cells(reference):
+    cells = replicate_statistics(load_table(SHIPPED / CELLS["reference"]))
+    assert (reference.X == cells.X).all()
+    assert reference.group.tolist() == list(range(200))
+    assert (reference.count == 50).all()
     for name in ("mean", "std", "standard_error"):
         expected = getattr(cells, name)
-        np.testing.assert_allclose(getattr(truth, name), expected, rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(getattr(reference, name), expected, rtol=1e-8, atol=1e-12)
     scale = cells.std[:, :, None] * cells.std[:, None]
-    assert (np.abs(truth.covariance - cells.covariance) <= 1e-8 * scale + 1e-20).all()
+    assert (np.abs(reference.covariance - cells.covariance) <= 1e-8 * scale + 1e-20).all()
 
 
-def test_the_truth_lies_within_the_bounds_of_mechanics(truth):
+def test_the_reference_lies_within_the_bounds_of_mechanics(reference):
     """E between that of the matrix and Voigt's, ν between those of the phases, fibres harden."""
-    vf, E_f, b_m, c_m = truth.X.T
-    b, c, E, nu, p = truth.mean.T
+    vf, E_f, b_m, c_m = reference.X.T
+    b, c, E, nu, p = reference.mean.T
     assert ((E > 100) & (vf * E_f + (1 - vf) * 100 > E)).all()
     assert ((nu > 0.25) & (nu < 0.3)).all()
     assert (b > b_m).all()
     assert ((c > 0.7 * c_m) & (c < 1.05 * c_m)).all()
     assert ((p >= 0) & (p <= 1)).all()
-    assert (np.linalg.eigvalsh(truth.covariance) > -1e-9).all()
+    assert (np.linalg.eigvalsh(reference.covariance) > -1e-9).all()
 
 
 @pytest.mark.skipif(gmsh.__version__ != "4.15.0", reason="made with gmsh 4.15.0")
@@ -112,7 +112,7 @@ ROWS = {  # of some files
     "draws/test_uniform.csv": (1199,),
     "draws/train_uniform.csv": (1234,),
     "draws/train_beta.csv": (777,),
-    "truth_cells.csv.gz": (63, 4999, 9951),
+    "reference_rves.csv.gz": (63, 4999, 9951),
 }
 
 
@@ -166,7 +166,7 @@ PUBLISHED = {  # strata, range of vf and share outside, of the published tables
     "train_beta": "32, 29, 32, 35 of 50 | 0.081–0.298 | 40 %",
     "replicates": "10, 10, 10, 10 of 10 | 0.084–0.368 | ",
     "noise": "20, 20, 20, 20 of 20 | 0.067–0.390 | ",
-    "truth": "– | – | ",
+    "reference": "– | – | ",
 }
 
 
@@ -199,11 +199,11 @@ def test_the_card_says_how_inputs_fill_their_ranges(name):
     assert line in CARD.read_text().splitlines()
 
 
-def test_the_card_says_how_cells_scatter_and_how_well_the_truth_is_known(truth):
+def test_the_card_says_how_cells_scatter_and_how_well_the_reference_is_known(reference):
     """Smallest, median and largest deviation of cells, median and largest error of means."""
     lines = CARD.read_text().splitlines()
     for name, std, error in zip(
-        required_outputs(), truth.std.T, truth.standard_error.T, strict=True
+        required_outputs(), reference.std.T, reference.standard_error.T, strict=True
     ):
         deviations = f"{min(std):.2g}, {np.median(std):.2g}, {max(std):.2g}"
         errors = f"{np.median(error):.2g}, {max(error):.2g}"
@@ -211,7 +211,7 @@ def test_the_card_says_how_cells_scatter_and_how_well_the_truth_is_known(truth):
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published tables are not here")
-@pytest.mark.parametrize("name", [name for name in PUBLISHED if name != "truth"])
+@pytest.mark.parametrize("name", [name for name in PUBLISHED if name != "reference"])
 def test_numbers_of_the_published_tables(name, tmp_path):
     import_tables(REFERENCE / "published", tmp_path)
     assert row(tmp_path / f"{name}.csv", tmp_path / "test_uniform.csv", name) == PUBLISHED[name]

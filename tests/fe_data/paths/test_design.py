@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from fe_data.paths.design import AMPLITUDE, PATH_SETS, cycle, path_design, random_walk
+from fe_data.paths.design import AMPLITUDE, PATH_SETS, cycle, path_design, random_path
 
 
 def test_walks_have_their_amplitude_and_begin_at_rest():
     rng = np.random.default_rng(0)
-    walks = np.array([random_walk(rng) for _ in range(400)])
-    half = (walks[..., 0] - walks[..., 1]) / 2
-    volume = walks[..., 0] + walks[..., 1]
-    for values, deviation in ((half, 1.0), (walks[..., 2], 1.0), (volume, 0.2)):
+    paths = np.array([random_path(rng) for _ in range(400)])
+    half = (paths[..., 0] - paths[..., 1]) / 2
+    volume = paths[..., 0] + paths[..., 1]
+    for values, deviation in ((half, 1.0), (paths[..., 2], 1.0), (volume, 0.2)):
         assert values[:, 60:].std() == pytest.approx(deviation * AMPLITUDE, rel=0.1)
         assert values[:, 0].std() < 0.1 * deviation * AMPLITUDE
     turns = (np.diff(np.sign(np.diff(half, axis=1)), axis=1) != 0).sum(1)
@@ -38,16 +38,16 @@ def test_a_smaller_set_is_the_beginning_of_a_larger_one(name):
     assert small.sample(repeats).loading == large.sample(1).loading
     assert small.sample(0).loading == small.sample(repeats - 1).loading
     assert small.sample(0).seed != small.sample(1).seed
-    if name != "truth_tension":
+    if name != "reference_tension":
         assert small.sample(0).loading != small.sample(repeats).loading
 
 
 def test_other_numbers_and_names_are_refused():
-    with pytest.raises(ValueError, match=r"name = 'walk' is no set: allowed are walks, "):
+    with pytest.raises(ValueError, match=r"name = 'walk' is no set: allowed are random, "):
         path_design("walk")
     with pytest.raises(ValueError, match="count"):
-        path_design("walks", count=0)
+        path_design("random", count=0)
     rng = np.random.default_rng(0)
     for wrong in ({"amplitude": 0.2}, {"length": 0.0}, {"dilatation": -1.0}, {"increments": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            random_walk(rng, **wrong)
+            random_path(rng, **wrong)

@@ -176,7 +176,7 @@ def test_paths_keep_the_settings_that_they_were_simulated_with(tmp_path, hardeni
 
 
 def test_paths_of_unknown_settings_have_no_phases(tmp_path):
-    assert load_paths("walks").settings == SHIPPED_SETTINGS
+    assert load_paths("random").settings == SHIPPED_SETTINGS
     np.savez(tmp_path / "old.npz", **ARRAYS)  # as files were before
     old = load_paths(tmp_path / "old.npz")
     assert old.settings is None
@@ -218,7 +218,7 @@ def test_arrays_that_are_no_paths_are_refused_also_in_a_file(tmp_path, wrong, me
 
 def test_other_files_and_names_are_refused(tmp_path):
     with pytest.raises(
-        TableError, match=r"'walk' is neither a file nor a set .*: these are .*walks"
+        TableError, match=r"'walk' is neither a file nor a set .*: these are .*random"
     ):
         load_paths("walk")
     np.savez(tmp_path / "part.npz", inputs=SMALL.inputs)
@@ -226,16 +226,16 @@ def test_other_files_and_names_are_refused(tmp_path):
     for name in ("part.npz", "text.npz", "."):
         with pytest.raises(TableError, match="holds no set of paths"):
             load_paths(tmp_path / name)
-    with pytest.raises(ValueError, match=r"path = .*walks\.csv' must end in \.npz"):
-        save_paths(SMALL, tmp_path / "walks.csv")
+    with pytest.raises(ValueError, match=r"path = .*random\.csv' must end in \.npz"):
+        save_paths(SMALL, tmp_path / "random.csv")
 
 
 def test_a_file_called_as_a_set_is_read_where_a_path_is_given(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    save_paths(SMALL, "walks.npz")
-    (tmp_path / "walks.npz").rename("walks")
-    assert len(load_paths(tmp_path / "walks")) == 2
-    assert len(load_paths("walks")) == 500
+    save_paths(SMALL, "random.npz")
+    (tmp_path / "random.npz").rename("random")
+    assert len(load_paths(tmp_path / "random")) == 2
+    assert len(load_paths("random")) == 500
 
 
 def test_all_sets_come_with_the_package_and_its_card_names_each():
@@ -279,7 +279,7 @@ def test_a_shipped_set_is_one_of_cells(name):
 
 
 def test_tension_has_no_stress_across_it():
-    paths = load_paths("truth_tension")
+    paths = load_paths("reference_tension")
     assert np.abs(paths.stress[..., 1:]).max() < 1e-3 * paths.stress[..., 0].max()
     assert (paths.strain[..., 1] < 0).all()
 
@@ -299,16 +299,16 @@ def test_the_difference_is_over_the_spread_and_only_of_the_same_inputs():
 
 
 def test_a_set_that_there_is_none_of_is_refused_before_anything_is_simulated(tmp_path, capsys):
-    assert main(["walks", "walk", "--out", str(tmp_path / "new")]) == 1
+    assert main(["random", "walk", "--out", str(tmp_path / "new")]) == 1
     assert re.search(r"^error: 'walk' is neither a file nor a set", capsys.readouterr().err)
     assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.slow
 def test_the_first_cells_of_a_set_are_simulated_again(tmp_path, capsys):
-    arguments = ["walks", "--out", str(tmp_path), "--jobs", "2", "--count", "2"]
+    arguments = ["random", "--out", str(tmp_path), "--jobs", "2", "--count", "2"]
     assert main(arguments) == 0
     said = capsys.readouterr().out
-    assert said.startswith("walks, 2 inputs, 1 arrangements each: stresses differ by up to ")
+    assert said.startswith("random, 2 inputs, 1 arrangements each: stresses differ by up to ")
     assert main(arguments) == 0  # nothing is left to simulate
     assert capsys.readouterr().out == said

@@ -15,7 +15,7 @@ from fe_data.statistics.replicates import load_statistics, replicate_statistics,
 
 def cells(groups=6, replicates=7):
     """Correlated outputs, interleaved so that equal inputs are not neighbours."""
-    design = named_design("truth", count=groups, microstructures=replicates)
+    design = named_design("reference", count=groups, microstructures=replicates)
     rng = np.random
     outputs = np.abs(rng.default_rng(1).standard_normal((len(design), 5)) @ np.triu(np.ones(5)))
     order = rng.default_rng(2).permutation(len(design))

@@ -64,12 +64,12 @@ def test_where_nothing_scatters_a_prediction_without_spread_is_exact_or_infinite
 
 
 def test_the_truth_is_scaled_as_the_cells_are(tmp_path):
-    X = named_design("truth", count=8, microstructures=1).inputs
+    X = named_design("reference", count=8, microstructures=1).inputs
     mean = OUTPUT_SCALING.inverse_transform(RNG.uniform(-1, 1, (8, 5)))
     covariance = np.tile(np.diag((OUTPUT_SCALING.half_range * 0.1) ** 2), (8, 1, 1))
     saved = Statistics(np.arange(8), X, mean, covariance, np.full(8, 25))
-    save_statistics(saved, tmp_path / "truth.csv")
-    truth = load_truth(tmp_path / "truth.csv")
+    save_statistics(saved, tmp_path / "reference.csv")
+    truth = load_truth(tmp_path / "reference.csv")
     np.testing.assert_allclose(truth.X, INPUT_SCALING.transform(X))
     np.testing.assert_allclose(truth.mean, OUTPUT_SCALING.transform(mean), rtol=1e-7, atol=1e-7)
     assert truth.standard_error == pytest.approx(np.full((8, len(OUTPUT_NAMES)), 0.1 / 5))

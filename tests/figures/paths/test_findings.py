@@ -29,15 +29,15 @@ def outcomes(rows, members=MEMBERS):
 def test_claims_turn_with_the_numbers(rows):
     before = outcomes(rows)
     assert set(before.values()) == {True}
-    rows["truth_walks"][100] = errors(0.006, coverage=0.89)
-    rows["truth_cycles"][5] = errors(0.0005, single=0.981)
+    rows["reference_random"][100] = errors(0.006, coverage=0.89)
+    rows["reference_cycles"][5] = errors(0.0005, single=0.981)
     turned = outcomes(rows, {**MEMBERS, 100: Members(1.1, 0.5, 0.4, 0.95)})
     assert {name for name, holds in turned.items() if not holds} == {
         "removed",
-        "falls/truth_walks",
-        "falls/truth_cycles",
-        "coverage/truth_walks",
-        "single/truth_cycles",
+        "falls/reference_random",
+        "falls/reference_cycles",
+        "coverage/reference_random",
+        "single/reference_cycles",
         "members/100",
     }
     assert set(turned) == set(before)
@@ -45,11 +45,11 @@ def test_claims_turn_with_the_numbers(rows):
 
 def test_coverages_that_leave_the_range_are_listed(rows):
     assert leaving(rows) == []
-    rows["truth_tension"][5] = errors(0.005, coverage=0.99)
+    rows["reference_tension"][5] = errors(0.005, coverage=0.99)
     (found,) = leaving(rows)
     assert found == {
         "score": "coverage",
-        "set": "truth_tension",
+        "set": "reference_tension",
         "walks": 5,
         "coverage": pytest.approx(0.99),
     }
@@ -61,13 +61,13 @@ def test_the_tables_have_mean_fields_and_each_number_of_walks(rows):
     assert found.rows[0] == ["mean fields alone", "0", *["10"] * 4]
     assert found.rows[2][:3] == ["posterior", "100", "1.000 ± 0.012"]
     assert len(coverages.rows) == 4
-    rows["truth_walks"][100] = Errors(*(Interval((each,)) for each in (0.001, 0.95, 0.94)))
+    rows["reference_random"][100] = Errors(*(Interval((each,)) for each in (0.001, 0.95, 0.94)))
     assert tables(rows, ALONE)[0].rows[2][2] == "1.000"
 
 
 def test_the_committed_metrics_have_the_names_that_a_run_writes(rows):
     committed = committed_run("full")["08_paths"]
     assert set(committed["rows"]) == set(committed["mean_fields_alone"]) == set(LABELS)
-    counts = map(int, committed["rows"]["truth_walks"])
+    counts = map(int, committed["rows"]["reference_random"])
     assert {5, 100} <= set(counts)
     assert {each["id"] for each in committed["claims"]} == set(outcomes(rows))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
-from fe_data import Paths, random_walk
+from fe_data import Paths, random_path
 from figures.paths.study import (
     BOUNDS,
     HALF_WIDTH,
@@ -35,7 +35,7 @@ def cells(n, arrangements, seed, bank):
     """Stress of mean fields, 3 % more of it, and the scatter of arrangements."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(BOUNDS[0] + [0.1, 0, 0, 0], BOUNDS[1], (n, 4))
-    strain = np.array([random_walk(rng, increments=30) for _ in range(n)])
+    strain = np.array([random_path(rng, increments=30) for _ in range(n)])
     stress = 1.03 * bank.features(X, strain).mean_fields
     shifts = SCATTER * rng.standard_normal((n, arrangements, 1, 3))
     return Paths(X, strain, stress[:, None] + shifts)
@@ -68,9 +68,9 @@ def test_errors_and_coverages_are_those_of_the_prediction(study):
         return SimpleNamespace(predict=predict)
 
     found = study.errors(model(1e-6))
-    assert found["truth_walks"].error == pytest.approx(25.0 / study.variance[0] / 3)
+    assert found["reference_random"].error == pytest.approx(25.0 / study.variance[0] / 3)
     assert found[TENSION].error == pytest.approx(25.0 / study.variance[0])
-    assert found["truth_cycles"].coverage == pytest.approx(2 / 3)
+    assert found["reference_cycles"].coverage == pytest.approx(2 / 3)
     assert found[TENSION].coverage == 0.0
     assert {each.single for each in found.values()} == {1.0}
     wide = study.errors(model(5.1 / HALF_WIDTH))
@@ -78,7 +78,7 @@ def test_errors_and_coverages_are_those_of_the_prediction(study):
 
 
 def test_the_error_of_the_mean_over_arrangements_widens_a_band(study):
-    truth = study.truths["truth_walks"]
+    truth = study.truths["reference_random"]
     expected = 9.0 + truth.stress.var(axis=1, ddof=1) / 6
     np.testing.assert_allclose(with_error(np.full(truth.strain.shape, 3.0), truth) ** 2, expected)
 
@@ -93,11 +93,11 @@ def test_members_scatter_as_theta_alone_does(study):
     walks = study.walks
     model = StrainPathEnsemble(study.bank, study.scatter, n_members=4000, random_state=0)
     model.fit(walks.inputs, walks.strain, walks.stress[:, 0])
-    found = study.members(model, "truth_walks")
+    found = study.members(model, "reference_random")
     assert found.spread == pytest.approx(1.0, abs=0.05)
     assert found.off < 3.0
     assert found.theta < found.full
-    truth = study.truths["truth_walks"]
+    truth = study.truths["reference_random"]
     _, std = model.predict(truth.inputs, truth.strain, return_std=True)
     curves = model.predict_members(truth.inputs, truth.strain)
     ratio = curves.std(axis=0) / spread_of_theta(model, truth, std)
@@ -109,8 +109,8 @@ def test_there_are_as_many_draws_as_the_walks_have_parts(study):
     assert [*rows] == [*LABELS]
     for errors in rows.values():
         assert [len(each.error.values) for each in errors.values()] == [3, 1]
-    first = study.errors(study.posterior(study.part(2, 0), 0))["truth_walks"]
-    assert rows["truth_walks"][2].error.values[0] == pytest.approx(first.error)
+    first = study.errors(study.posterior(study.part(2, 0), 0))["reference_random"]
+    assert rows["reference_random"][2].error.values[0] == pytest.approx(first.error)
 
 
 def test_two_standard_errors_of_a_mean_over_draws():
@@ -119,10 +119,10 @@ def test_two_standard_errors_of_a_mean_over_draws():
 
 
 def test_the_typical_cell_has_as_many_better_as_worse_ones(study):
-    truth = study.truths["truth_walks"]
+    truth = study.truths["reference_random"]
     fields = study.bank.features(truth.inputs, truth.strain).mean_fields
     errors = np.square(fields - truth.mean_stress).mean(axis=(1, 2))
-    row = typical(study, "truth_walks")
+    row = typical(study, "reference_random")
     assert sorted(errors).index(errors[row]) == 1
     assert one(truth, row).inputs.shape == (1, 4)
 

@@ -81,8 +81,8 @@ def test_mlcroissant_loads_the_numbers_that_fe_data_loads():
     found = json.loads(done.stdout)
     assert len(found) == 10
     for name, (inputs, outputs) in found.items():
-        if name == "truth":
-            truth = load_statistics(SHIPPED_TABLES / "truth.csv")
+        if name == "reference":
+            truth = load_statistics(SHIPPED_TABLES / "reference.csv")
             expected = (truth.X, truth.mean)
         else:
             (path,) = SHIPPED_TABLES.glob(f"{name}.csv*")

@@ -294,17 +294,17 @@ def test_reach_of_selection():
 
 def test_paths():
     it = metrics("08_paths")
-    sets = ("truth_walks", "truth_large_walks", "truth_cycles", "truth_tension")
+    sets = ("reference_random", "reference_random_large", "reference_cycles", "reference_tension")
     assert verdicts(it, "removed", *(f"coverage/{each}" for each in sets)) == [
         *[True] * 3,
         *[False] * 2,
     ]
     rows = it.rows
     assert all(rows[each]["100"].coverage.mean > 0.98 for each in sets[2:])
-    assert rows.truth_walks["500"].error.mean > 0.9 * rows.truth_walks["100"].error.mean
+    assert rows.reference_random["500"].error.mean > 0.9 * rows.reference_random["100"].error.mean
     errors = [it.mean_fields_alone[each] for each in sets]
     errors += [rows[each][n].error.mean for n in ("100", "5") for each in sets]
-    errors += [rows.truth_walks["500"].error.mean]
+    errors += [rows.reference_random["500"].error.mean]
     quoted(
         REPRODUCTION,
         "A hundred RVEs on random strain paths also teach the stress on other kinds of path.",
@@ -317,12 +317,12 @@ def test_paths():
 def test_bands_of_paths():
     it = metrics("08_paths")
     coverages = [each.coverage for each in it.outside]
-    assert {each.set for each in it.outside} == {"truth_cycles", "truth_tension"}
+    assert {each.set for each in it.outside} == {"reference_cycles", "reference_tension"}
     assert min(coverages) > 0.98
     assert verdicts(it, "members/5", "members/100") == [True, True]
     few, many = it.members["5"], it.members["100"]
     assert many.theta < 0.6
-    judged = 2 * len(it.rows) * len(it.rows.truth_walks)
+    judged = 2 * len(it.rows) * len(it.rows.reference_random)
     ends = written(min(coverages), 3), written(max(coverages), 3)
     members = [written(n[k], 2) for k in ("off", "spread", "theta", "full") for n in (few, many)]
     quoted(REPRODUCTION, "Bands of strain paths.", len(coverages), judged, *ends, *members)

@@ -32,7 +32,7 @@ def scores_on_other_cells(name, rows, columns=(0, 1, 2, 3, 4)):
     begin = time.process_time()
     model = bnn.GPRegressor().fit(inputs, outputs[:, columns])
     seconds = time.process_time() - begin
-    X_test, truth = table("truth_cells.csv.gz")
+    X_test, truth = table("reference_rves.csv.gz")
     truth = truth[:, columns]
     different, same = np.unique(X_test, axis=0, return_inverse=True)  # 200 inputs, 50 cells each
     moments = model.predict(different, return_std=True, include_noise=True)
