@@ -34,7 +34,7 @@ def arrangements(vf: float, kind: str) -> Iterator[Microstructure]:
     for seed in itertools.count():
         if kind == "equilibrium":
             rng = np.random.default_rng([seed, 7])
-            touching = microstructure.relaxed_arrangement(rng, *packing)
+            touching = microstructure.relaxed_microstructure(rng, *packing)
             centres = microstructure.equilibrated(rng, touching, packing[1])
             yield microstructure.clear_of_edges(Microstructure(centres, radius), math.inf)
         else:

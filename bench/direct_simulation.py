@@ -2,7 +2,7 @@
 
 Z. Liu, M. A. Bessa & W. K. Liu (2016), Computer Methods in Applied Mechanics and Engineering 306,
 319-341, as the CRATE project (github.com/bessagroup/CRATE) publishes their curves: FOLDER holds
-them as uniaxial_tension.csv and pure_shear.csv. Fifty of our arrangements under both loadings are
+them as uniaxial_tension.csv and pure_shear.csv. Fifty of our microstructures under both loadings are
 drawn to docs/direct_simulation.png, and the differences of the means are printed; then those of
 other cells, and what other elements make of the same cells: both tell what the differences may come
 from. An interrupted run continues with the cells that are missing.
@@ -40,7 +40,7 @@ LOADINGS = {
 # Increments where cells or elements take long. On 30 discs they give 0.01 to 0.09 points less than
 # the 50 of the settings.
 FEW = 10
-# Other cells: name, number of arrangements, increments where they are not 50, settings.
+# Other cells: name, number of microstructures, increments where they are not 50, settings.
 OTHERS = [
     ("50 discs", 20, None, {"n_fibres": 50}),
     ("300 discs", 2, None, {"n_fibres": 300}),
@@ -64,7 +64,7 @@ def published(folder: Path, loading: str) -> tuple[np.ndarray, np.ndarray]:
 def simulate(
     name: str, loading: str, count: int, settings: Settings, increments: int | None = None
 ) -> Curves:
-    """Averaged curves of some arrangements, the same under each loading."""
+    """Averaged curves of some microstructures, the same under each loading."""
     folder = OUT / name.replace(" ", "_") / loading
     rows = np.tile([*vars(INPUTS).values()], (count, 1))
     design = Design("inputs", 0, rows, np.zeros(count, int))
@@ -73,21 +73,21 @@ def simulate(
 
 
 def curves(found: Curves, loading: str) -> tuple[np.ndarray, np.ndarray]:
-    """Strain (n,) and stresses (arrangements, n) in the direction of a loading."""
+    """Strain (n,) and stresses (microstructures, n) in the direction of a loading."""
     _, _, column, factor = LOADINGS[loading]
     strain = factor * found.histories[0]["strain"][:, column]
     return strain, np.array([history["stress"][:, column] for history in found.histories])
 
 
 def differences(found: Curves, loading: str, folder: Path) -> np.ndarray:
-    """Stress of each arrangement over the published one, less 1, at the chosen strains [%]."""
+    """Stress of each microstructure over the published one, less 1, at the chosen strains [%]."""
     strain, stresses = curves(found, loading)
     ours = np.array([np.interp(STRAINS, strain, stress) for stress in stresses])
     return 100 * (ours / np.interp(STRAINS, *published(folder, loading)) - 1)
 
 
 def report(name: str, loading: str, found: np.ndarray) -> None:
-    """A row of the table: mean differences, and their range over arrangements."""
+    """A row of the table: mean differences, and their range over microstructures."""
     means = " | ".join(f"{mean:+.2f}" for mean in found.mean(axis=0))
     error = found[:, -1].std(ddof=1) / len(found) ** 0.5 if len(found) > 1 else np.nan
     span = f"{found.min():+.1f} to {found.max():+.1f}"
@@ -143,7 +143,7 @@ def draw(folder: Path, found: dict[str, Curves]) -> Figure:
         strain, stresses = curves(all_curves, loading)
         low = stresses.min(axis=0)
         high = stresses.max(axis=0)
-        label = f"ours, all of {len(stresses)} arrangements"
+        label = f"ours, all of {len(stresses)} microstructures"
         upper.fill_between(100 * strain, low, high, color="tab:blue", alpha=0.3, lw=0, label=label)
         upper.plot(100 * strain, stresses.mean(axis=0), color="tab:blue", label="ours, mean")
         their_strain, their_stress = published(folder, loading)
@@ -173,7 +173,7 @@ def main(folder: Path | None) -> None:
         print("without the folder of the published curves there is nothing to compare with")
         return
     strains = " | ".join(f"{strain:.0%}" for strain in STRAINS)
-    print(f"| cells | loading | {strains} | error of the last | over arrangements and strains |")
+    print(f"| cells | loading | {strains} | error of the last | over microstructures and strains |")
     found = {name: simulate("30 discs", name, ARRANGEMENTS, SETTINGS) for name in LOADINGS}
     for loading, ours in found.items():
         report("30 discs", loading, differences(ours, loading, folder))

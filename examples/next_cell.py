@@ -40,7 +40,7 @@ campaign = bnn.Campaign(  # goes on where it stopped
     options.data / "campaign.json",
     [*INPUT_BOUNDS.values()],
     bnn.GPRegressor(noise=noise),
-    n_initial=fe_data.named_design("replicates", count=options.start, microstructures=1).inputs,
+    n_initial=fe_data.named_design("replicates", count=options.start, replicates=1).inputs,
     batch_size=options.batch,
 )
 while campaign.round <= options.rounds:

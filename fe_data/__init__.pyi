@@ -2,9 +2,9 @@ from .dataset.curves import Curves as Curves
 from .dataset.curves import load_curves as load_curves
 from .dataset.curves import save_curves as save_curves
 from .dataset.design import Design as Design
-from .dataset.design import arrangements_from_file as arrangements_from_file
 from .dataset.design import design_from_file as design_from_file
 from .dataset.design import loadings_from_file as loadings_from_file
+from .dataset.design import microstructures_from_file as microstructures_from_file
 from .dataset.design import named_design as named_design
 from .dataset.generate import GenerationError as GenerationError
 from .dataset.generate import GenerationInterrupted as GenerationInterrupted

@@ -12,7 +12,7 @@ class SimulationError(RuntimeError):
 
 
 class MicrostructureError(SimulationError):
-    """No admissible fibre arrangement was found.
+    """No admissible microstructure was found.
 
     Examples:
         >>> import fe_data

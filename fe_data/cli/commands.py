@@ -41,12 +41,12 @@ Loading = Annotated[
         "compression give --strain -0.05 instead",
     ),
 ]
-Arrangements = Annotated[
+Microstructures = Annotated[
     Path | None,
     File(
-        help="CSV file of x, y, radius, in sides of the periodic square, and arrangement 0, 1, "
+        help="CSV file of x, y, radius, in sides of the periodic square, and microstructure 0, 1, "
         "...: every row of --inputs with each of these, or with that of its own column "
-        "arrangement; vf is that of the fibres"
+        "microstructure; vf is that of the fibres"
     ),
 ]
 WithAnisotropy = Annotated[
@@ -95,9 +95,9 @@ def generate(
     name: Annotated[str | None, Argument(metavar="NAME", help=options.DESIGNS)] = None,
     inputs: Annotated[Path | None, File(help="CSV file with inputs, instead of NAME")] = None,
     count: Annotated[int | None, Integer(help="number of different inputs")] = None,
-    microstructures: Annotated[int | None, Integer(help="fibre arrangements per input")] = None,
-    fibres: Arrangements = None,
-    seed: Annotated[int, Integer(help="seed of the design and of all fibre arrangements")] = 0,
+    replicates: Annotated[int | None, Integer(help="microstructures per input")] = None,
+    microstructure: Microstructures = None,
+    seed: Annotated[int, Integer(help="seed of the design and of all microstructures")] = 0,
     loading: Loading = None,
     anisotropy: WithAnisotropy = False,
     jobs: Annotated[
@@ -117,9 +117,9 @@ def generate(
     """Simulate a design into a dataset folder. Samples that are there already are kept."""
     from joblib import cpu_count
 
-    design = options.design(name, inputs, out, seed, count, microstructures, fibres)
-    if fibres is not None:
-        options.require_given_fibres(settings, seed)
+    design = options.design(name, inputs, out, seed, count, replicates, microstructure)
+    if microstructure is not None:
+        options.require_given_microstructure(settings, seed)
     if dask is not None and jobs is not None:
         raise ValueError("--jobs counts local processes: it does not go with --dask")
     paths = _loadings(loading, context, settings) or None
@@ -143,8 +143,8 @@ def rve(
     vf: Annotated[float | None, options.of_input("vf")] = None,
     b_m_MPa: Annotated[float | None, options.of_input("b_m_MPa")] = None,
     c_m: Annotated[float | None, options.of_input("c_m")] = None,
-    seed: Annotated[int, Integer(help="seed of the fibre arrangement")] = 0,
-    fibres: Annotated[
+    seed: Annotated[int, Integer(help="seed of the microstructure")] = 0,
+    microstructure: Annotated[
         Path | None,
         File(help="instead of --vf: CSV file of x, y, radius, in sides of the periodic square"),
     ] = None,
@@ -158,14 +158,14 @@ def rve(
     ] = "compiled",
 ) -> int:
     """Simulate one RVE into result, picture and fields. Files of an earlier run are replaced."""
-    arrangement: Any = seed
-    if fibres is not None and vf is None:
-        options.require_given_fibres(settings, seed)
-        arrangement = options.fibres(fibres)
-        vf = arrangement.volume_fraction
-        settings = dataclasses.replace(settings, n_fibres=len(arrangement.centres))
-    elif vf is None or fibres is not None:
-        raise ValueError("give either --vf or --fibres FILE")
+    chosen_microstructure: Any = seed
+    if microstructure is not None and vf is None:
+        options.require_given_microstructure(settings, seed)
+        chosen_microstructure = options.microstructure(microstructure)
+        vf = chosen_microstructure.volume_fraction
+        settings = dataclasses.replace(settings, n_fibres=len(chosen_microstructure.centres))
+    elif vf is None or microstructure is not None:
+        raise ValueError("give either --vf or --microstructure FILE")
     inputs = options.inputs(vf, E_f_GPa, b_m_MPa, c_m, settings)
     paths = _loadings(loading, context, settings)
     if len(paths) > 1:
@@ -173,7 +173,7 @@ def rve(
     from fe_data.cli.rve_folder import FIELDS, run_rve
 
     chosen = paths[0] if paths else None
-    line, complete = run_rve(inputs, arrangement, settings, out, chosen, xdmf, solver)
+    line, complete = run_rve(inputs, chosen_microstructure, settings, out, chosen, xdmf, solver)
     print(f"{out}: {line}")
     if xdmf:
         print(f"wrote {out / FIELDS[0]}")

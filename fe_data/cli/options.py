@@ -176,27 +176,28 @@ def design(
     out: Path,
     seed: int,
     count: int | None,
-    microstructures: int | None,
-    fibres: Path | None,
+    replicates: int | None,
+    microstructure: Path | None,
 ) -> "fe_data.Design":
     """The design of a name or of a file, and of given fibres."""
     from fe_data.dataset.storage import TABLE
 
-    if fibres is not None and inputs is None:
-        raise ValueError("--fibres goes with --inputs FILE: a design draws volume fractions")
-    if fibres is not None and microstructures is not None:
-        raise ValueError("--microstructures counts random arrangements: not with --fibres")
+    if microstructure is not None and inputs is None:
+        raise ValueError("--microstructure goes with --inputs FILE: designs draw volume fractions")
+    if microstructure is not None and replicates is not None:
+        raise ValueError("--replicates counts random microstructures: not with --microstructure")
     if name is not None and inputs is None:
-        return fe_data.named_design(name, seed, count=count, microstructures=microstructures)
+        return fe_data.named_design(name, seed, count=count, replicates=replicates)
     if name is not None or inputs is None:
         raise ValueError(f"give either a design ({DESIGNS}) or --inputs FILE")
     if count is not None:
         raise ValueError("--count sizes a named design: it does not go with --inputs")
-    require_other(out / TABLE, inputs, fibres)
-    if fibres is not None:
-        return fe_data.design_from_file(inputs, fibres=fe_data.arrangements_from_file(fibres))
-    repeats = 1 if microstructures is None else microstructures
-    return fe_data.design_from_file(inputs, seed, microstructures=repeats)
+    require_other(out / TABLE, inputs, microstructure)
+    if microstructure is not None:
+        given = fe_data.microstructures_from_file(microstructure)
+        return fe_data.design_from_file(inputs, microstructures=given)
+    repeats = 1 if replicates is None else replicates
+    return fe_data.design_from_file(inputs, seed, replicates=repeats)
 
 
 def require_other(output: Path, *read: Path | None) -> None:
@@ -206,19 +207,19 @@ def require_other(output: Path, *read: Path | None) -> None:
             raise ValueError(f"{each} is an input that --out would replace: give another --out")
 
 
-def require_given_fibres(settings: Settings, seed: int) -> None:
+def require_given_microstructure(settings: Settings, seed: int) -> None:
     """Refuse options of random fibres beside given ones."""
     random = {name: getattr(settings, name) for name in RANDOM_FIBRES}
     if seed != 0 or any(value != getattr(Settings, name) for name, value in random.items()):
         flags = ", ".join("--" + name.replace("_", "-") for name in RANDOM_FIBRES)
-        raise ValueError(f"--seed, {flags} do not go with --fibres")
+        raise ValueError(f"--seed, {flags} do not go with --microstructure")
 
 
-def fibres(path: Path) -> "fe_data.Microstructure":
-    """The only arrangement of a file."""
-    found = fe_data.arrangements_from_file(path)
+def microstructure(path: Path) -> "fe_data.Microstructure":
+    """The only microstructure of a file."""
+    found = fe_data.microstructures_from_file(path)
     if len(found) > 1:
-        raise ValueError(f"{path} has {len(found)} arrangements: one RVE takes one")
+        raise ValueError(f"{path} has {len(found)} microstructures: one RVE takes one")
     return found[0]
 
 

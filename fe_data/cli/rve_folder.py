@@ -36,7 +36,7 @@ FIELDS = ("fields.xdmf", "fields.bin")
 
 def run_rve(
     inputs: Inputs,
-    arrangement: int | Microstructure,
+    microstructure: int | Microstructure,
     settings: Settings,
     out: Path,
     loading: Loading | None,
@@ -48,9 +48,9 @@ def run_rve(
     Returns:
         The result in a line, and whether the properties that were asked for are all there.
     """
-    seed = _checked_seed(inputs, arrangement, settings)
+    seed = _checked_seed(inputs, microstructure, settings)
     _require_own_folder(out)
-    rve = solve_rve(inputs, arrangement, settings, loading, solver=solver, keep_steps=xdmf)
+    rve = solve_rve(inputs, microstructure, settings, loading, solver=solver, keep_steps=xdmf)
     summary = _summary(rve, inputs, seed, settings, solver)
     line = describe(rve)
     if seed is None:
@@ -88,12 +88,12 @@ def _write(rve: RVESolution, summary: dict[str, Any], heading: str, out: Path, x
 
 
 def _checked_seed(
-    inputs: Inputs, arrangement: int | Microstructure, settings: Settings
+    inputs: Inputs, microstructure: int | Microstructure, settings: Settings
 ) -> int | None:
     """The seed of random fibres, None of given ones; a ValueError where no cell can be made."""
     seed = None
-    if not isinstance(arrangement, Microstructure):
-        seed = require_integer("seed", arrangement, 0, MAX_SEED)
+    if not isinstance(microstructure, Microstructure):
+        seed = require_integer("seed", microstructure, 0, MAX_SEED)
         require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
     require_parameters(inputs.b_m_MPa, inputs.c_m, settings.hardening)
     chosen_solver()  # refuses an unknown solver

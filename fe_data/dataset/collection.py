@@ -143,7 +143,7 @@ def table_row(header: dict[str, Any]) -> dict[str, Any]:
     try:
         row = {name: header[name] for name in ("index", "seed", "group", "status")}
         row |= {name: header["inputs"][name] for name in INPUT_NAMES}
-        row |= {name: header[name] for name in ("arrangement",) if name in header}
+        row |= {name: header[name] for name in ("microstructure",) if name in header}
         if "path" in header:
             return row | {"path": header["path"]}
         outputs = header["outputs"] or {}
@@ -183,8 +183,8 @@ def write_tables(folder: Path, config: dict[str, Any], found: Collection) -> Non
 def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
     """Content of provenance.json, dataset.csv and, where an attempt failed, failures.csv."""
     columns = PATH_COLUMNS if "paths" in config else columns_of(found)
-    if "arrangements" in config:  # given fibres have no seed
-        columns = tuple("arrangement" if name == "seed" else name for name in columns)
+    if "microstructures" in config:  # given fibres have no seed
+        columns = tuple("microstructure" if name == "seed" else name for name in columns)
     empty = dict.fromkeys(columns)  # outputs of a failed sample
     rows = [format_row(empty | row, columns) for row in found.rows]
     table = ",".join(columns) + "\n" + "".join(rows)

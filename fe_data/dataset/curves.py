@@ -45,8 +45,8 @@ class Curves(Short):
         histories: For each row the arrays `strain` [-] and `stress` [MPa], (increments + 1,
             components), by name. They begin at rest. A row of a dataset folder has all arrays of
             `decode_arrays`; shipped curves have the component xx alone.
-        std: (n, increments) standard deviation [MPa] of the stress xx over fibre arrangements, if
-            the rows are means over arrangements; else None.
+        std: (n, increments) standard deviation [MPa] of the stress xx over microstructures, if
+            the rows are means over microstructures; else None.
         index: (n,) number of the sample of each row; None counts the rows.
 
     Raises:

@@ -21,7 +21,7 @@ from fe_data.settings import MAX_SEED, Inputs, checked_inputs, require_integer, 
 
 FILE_DESIGN = "inputs"
 MAX_SAMPLES = 1_000_000
-MAX_FIBRES = 5000  # of an arrangement of a file: their distances take 0.2 GB
+MAX_FIBRES = 5000  # of a microstructure of a file: their distances take 0.2 GB
 BETA_SHAPES = tuple(quantity.beta for quantity in INPUTS)
 
 
@@ -31,7 +31,7 @@ class NamedDesign:
 
     inputs: str  # over INPUT_BOUNDS: independent "uniform" or "beta" draws, or a "hypercube"
     count: int  # different inputs
-    microstructures: int  # fibre arrangements per input
+    replicates: int  # microstructures per input
 
 
 NAMED_DESIGNS = {
@@ -60,12 +60,13 @@ class Sample:
 
     index: int  # row of the dataset
     group: int
-    seed: int  # of the fibre arrangement
+    seed: int  # of the microstructure
     inputs: Inputs
     path: int | None = None  # number of its loading path, and that path
     loading: Loading | None = None
-    arrangement: int | None = None  # number of its given fibres, which take the place of the seed
-    fibres: Microstructure | None = None
+    # Number of its given microstructure, which takes the place of the seed, and that one.
+    microstructure_index: int | None = None
+    microstructure: Microstructure | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,16 +75,16 @@ class Design(Short):
 
     Attributes:
         name: Key of NAMED_DESIGNS, or FILE_DESIGN.
-        seed: Seed of the design and of all fibre arrangements.
+        seed: Seed of the design and of all microstructures.
         inputs: (n, n_in), in the order and units of `schema.INPUTS`.
         groups: (n,) group of each sample; samples with the same inputs share their group.
         loadings: Paths that the samples take in turn; none for the loading of the paper.
-        fibres: Given arrangements; none for random ones.
-        arrangements: (n,) number of each sample's arrangement among `fibres`.
+        microstructures: Given microstructures; none for random ones.
+        microstructure_index: (n,) number of each sample's microstructure among these.
 
     Raises:
         ValueError: If an input or a number is out of range, or lengths do not match.
-        TypeError: If the name, a path or an arrangement is of another kind.
+        TypeError: If the name, a path or a microstructure is of another kind.
 
     Examples:
         >>> import numpy as np
@@ -101,8 +102,8 @@ class Design(Short):
     inputs: Floats
     groups: NDArray[np.int64]
     loadings: tuple[Loading, ...] = ()
-    fibres: tuple[Microstructure, ...] = ()
-    arrangements: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    microstructures: tuple[Microstructure, ...] = ()
+    microstructure_index: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __post_init__(self) -> None:
         require_kind("name", self.name, str)
@@ -112,20 +113,21 @@ class Design(Short):
         }
         if plain["inputs"].ndim != 2 or not plain["inputs"].size:
             raise ValueError(f"inputs of shape {plain['inputs'].shape} must be (n, n_in), n >= 1")
-        for name, kind in ("loadings", Loading), ("fibres", Microstructure):
+        for name, kind in ("loadings", Loading), ("microstructures", Microstructure):
             require_kind(name, getattr(self, name), tuple, list)
             plain[name] = tuple(getattr(self, name))
             for each in plain[name]:
                 require_kind(name, each, kind)
         n = len(plain["inputs"])
-        for name, length in ("groups", n), ("arrangements", n if plain["fibres"] else 0):
+        given = n if plain["microstructures"] else 0
+        for name, length in ("groups", n), ("microstructure_index", given):
             plain[name] = integers(name, getattr(self, name))
             if len(plain[name]) != length:
-                of = f"inputs has {n} rows and fibres {len(plain['fibres'])} arrangements"
+                of = f"inputs has {n} rows, microstructures {len(plain['microstructures'])}"
                 what = f"{name} has {len(plain[name])} numbers where {length} are needed"
                 raise ValueError(f"{what}: {of}")
-        for number in plain["arrangements"].tolist():
-            require_integer("arrangements", number, 0, len(plain["fibres"]) - 1)
+        for number in plain["microstructure_index"].tolist():
+            require_integer("microstructure_index", number, 0, len(plain["microstructures"]) - 1)
         for name, value in plain.items():
             object.__setattr__(self, name, value)
 
@@ -139,7 +141,7 @@ class Design(Short):
             index: Row of the dataset.
 
         Returns:
-            Its inputs, its loading and its fibre arrangement or the seed of it.
+            Its inputs, its loading and its microstructure or the seed of it.
 
         Examples:
             >>> from fe_data import named_design
@@ -150,10 +152,10 @@ class Design(Short):
         path = index % len(self.loadings) if self.loadings else None
         loading = None if path is None else self.loadings[path]
         seed = seed_of(self.name, self.seed, index)
-        arrangement = int(self.arrangements[index]) if self.fibres else None
-        fibres = None if arrangement is None else self.fibres[arrangement]
+        number = int(self.microstructure_index[index]) if self.microstructures else None
+        given = None if number is None else self.microstructures[number]
         group = int(self.groups[index])
-        return Sample(index, group, seed, inputs, path, loading, arrangement, fibres)
+        return Sample(index, group, seed, inputs, path, loading, number, given)
 
 
 def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
@@ -169,26 +171,26 @@ def seeds_of(name: str, seed: int, *key: int) -> np.random.SeedSequence:
 
 
 def seed_of(name: str, seed: int, index: int) -> int:
-    """Seed in [0, 2**63) of the fibre arrangement of one sample, different in every design."""
+    """Seed in [0, 2**63) of the microstructure of one sample, different in every design."""
     return _draw_seed(seeds_of(name, seed, index))
 
 
 def retry_seed(seed: int) -> int:
-    """Seed of the second fibre arrangement of a sample, after that of `seed` failed."""
+    """Seed of the second microstructure of a sample, after that of `seed` failed."""
     return _draw_seed(np.random.SeedSequence(seed, spawn_key=(1,)))
 
 
 def named_design(
-    name: str, seed: int = 0, *, count: int | None = None, microstructures: int | None = None
+    name: str, seed: int = 0, *, count: int | None = None, replicates: int | None = None
 ) -> Design:
     """Design of the paper (section 3.2.1): independent draws, or a Latin hypercube of replicates.
 
     Args:
         name: Key of NAMED_DESIGNS.
-        seed: Seed of the inputs and of the fibre arrangements, in [0, 2**63).
+        seed: Seed of the inputs and of the microstructures, in [0, 2**63).
         count: Number of different inputs; None takes that of the paper. If the inputs are
             independent draws, a smaller number gives the first inputs of a larger one.
-        microstructures: Number of fibre arrangements per input; None takes that of the paper.
+        replicates: Number of microstructures per input; None takes that of the paper.
 
     Returns:
         The design.
@@ -198,7 +200,7 @@ def named_design(
 
     Examples:
         >>> from fe_data import named_design
-        >>> design = named_design("noise", count=2, microstructures=3)
+        >>> design = named_design("noise", count=2, replicates=3)
         >>> design.inputs.shape, design.groups.tolist()
         ((6, 4), [0, 0, 0, 1, 1, 1])
     """
@@ -206,7 +208,7 @@ def named_design(
         raise ValueError(f"name = {name!r} is no design: allowed are {', '.join(NAMED_DESIGNS)}")
     spec = NAMED_DESIGNS[name]
     count = spec.count if count is None else count
-    repeats = spec.microstructures if microstructures is None else microstructures
+    repeats = spec.replicates if replicates is None else replicates
     seed, count, repeats = checked_sizes(seed, count, repeats)
     from scipy import stats  # takes longer to import than all else that a worker needs
 
@@ -226,22 +228,22 @@ def named_design(
     return Design(name, seed, points.repeat(repeats, axis=0), np.arange(count).repeat(repeats))
 
 
-def checked_sizes(seed: int, count: int, microstructures: int) -> tuple[int, int, int]:
-    """Seed, number of inputs and arrangements for each; ValueError if one is out of range."""
+def checked_sizes(seed: int, count: int, replicates: int) -> tuple[int, int, int]:
+    """Seed, number of inputs and microstructures for each; ValueError if one is out of range."""
     seed = require_integer("seed", seed, 0, MAX_SEED)
     count = require_integer("count", count, 1, MAX_SAMPLES)
-    repeats = require_integer("microstructures", microstructures, 1, MAX_SAMPLES // count)
+    repeats = require_integer("replicates", replicates, 1, MAX_SAMPLES // count)
     return seed, count, repeats
 
 
-def digest_arrangements(design: Design) -> str:
-    """SHA-256 of the fibres that a design gives, and of the arrangement of each sample."""
+def digest_microstructures(design: Design) -> str:
+    """SHA-256 of the fibres that a design gives, and of the microstructure of each sample."""
     found = hashlib.sha256()
-    for micro in design.fibres:
+    for micro in design.microstructures:
         fibres = np.column_stack([micro.centres, micro.radii])
         found.update(len(fibres).to_bytes(8, "little"))
         found.update(np.ascontiguousarray(fibres, dtype="<f8").tobytes())
-    found.update(np.ascontiguousarray(design.arrangements, dtype="<i8").tobytes())
+    found.update(np.ascontiguousarray(design.microstructure_index, dtype="<i8").tobytes())
     return found.hexdigest()
 
 
@@ -249,25 +251,25 @@ def design_from_file(
     path: Path,
     seed: int = 0,
     *,
-    microstructures: int = 1,
-    fibres: Sequence[Microstructure] | None = None,
+    replicates: int = 1,
+    microstructures: Sequence[Microstructure] | None = None,
 ) -> Design:
     """Design from a CSV file with the columns of the inputs and, optionally, `group`.
 
     Further columns are ignored, so that any dataset.csv can be simulated again. Without
     `group`, every row is its own group.
 
-    With given fibres every row is simulated with every arrangement, or with that whose number it
-    has in a column `arrangement`. Its volume fraction is that of the fibres, so that the file needs
-    no `vf`; one that differs by more than 0.001 is refused. Samples with the same inputs are a
-    group.
+    With given microstructures every row is simulated with each of them, or with the one whose
+    number it has in a column `microstructure`. Its volume fraction is that of the fibres, so that
+    the file needs no `vf`; one that differs by more than 0.001 is refused. Samples with the same
+    inputs are a group.
 
     Args:
         path: The CSV file.
-        seed: Seed of the fibre arrangements, in [0, 2**63).
-        microstructures: Number of fibre arrangements per row.
-        fibres: Given arrangements, such as those of `arrangements_from_file`, in place of random
-            ones: `seed` and `microstructures` keep their defaults then.
+        seed: Seed of the microstructures, in [0, 2**63).
+        replicates: Number of microstructures per row.
+        microstructures: Given microstructures, such as those of `microstructures_from_file`, in
+            place of random ones: `seed` and `replicates` keep their defaults then.
 
     Returns:
         The design.
@@ -277,46 +279,46 @@ def design_from_file(
 
     Examples:
         >>> from fe_data import design_from_file
-        >>> len(design_from_file("fe_data/datasets/test_uniform.csv", microstructures=3))
+        >>> len(design_from_file("fe_data/datasets/test_uniform.csv", replicates=3))
         150
     """
     seed = require_integer("seed", seed, 0, MAX_SEED)
-    repeats = require_integer("microstructures", microstructures, 1, MAX_SAMPLES)
-    if fibres is not None:
+    repeats = require_integer("replicates", replicates, 1, MAX_SAMPLES)
+    if microstructures is not None:
         if seed != 0 or repeats != 1:
-            which = f"seed = {seed}" if seed else f"microstructures = {repeats}"
-            raise ValueError(f"{which} does not go with given fibres, which are not random")
-        return _with_fibres(path, fibres)
+            which = f"seed = {seed}" if seed else f"replicates = {repeats}"
+            raise ValueError(f"{which} does not go with given microstructures")
+        return _with_microstructures(path, microstructures)
     points, groups = load_inputs(path)
     if len(points) > MAX_SAMPLES:
         raise ValueError(f"{path}: {len(points)} rows are too many: allowed are {MAX_SAMPLES}")
-    require_integer("microstructures", repeats, 1, MAX_SAMPLES // len(points))
+    require_integer("replicates", repeats, 1, MAX_SAMPLES // len(points))
     return Design(FILE_DESIGN, seed, np.repeat(points, repeats, axis=0), np.repeat(groups, repeats))
 
 
-def _with_fibres(path: Path, fibres: Sequence[Microstructure]) -> Design:
+def _with_microstructures(path: Path, given: Sequence[Microstructure]) -> Design:
     """Design of the rows of a file and given fibres."""
-    require_kind("fibres", fibres, Sequence)
-    for micro in fibres:
-        require_kind("fibres", micro, Microstructure)
-    require_integer("number of fibres", len(fibres), 1, MAX_SAMPLES)
+    require_kind("microstructures", given, Sequence)
+    for micro in given:
+        require_kind("microstructures", micro, Microstructure)
+    require_integer("number of microstructures", len(given), 1, MAX_SAMPLES)
     # Sums of the same radii in another order have other last bits: rounded, they are one group.
-    fractions = [round(micro.volume_fraction, 12) for micro in fibres]
+    fractions = [round(micro.volume_fraction, 12) for micro in given]
     others = [name for name in INPUT_NAMES if name != "vf"]
     problems = Problems(path)
     points = []
     numbers = []
-    for line, row in read_rows(path, others, ("vf", "arrangement")):
+    for line, row in read_rows(path, others, ("vf", "microstructure")):
         parse = partial(problems.parse, line, row)
         values = [parse(parse_input, name) for name in others]
         vf = parse(parse_input, "vf")
-        own = parse(parse_integer, "arrangement")
-        if own is not None and own >= len(fibres):
-            problems.add(line, f"arrangement = {own} is none of the {len(fibres)} that are given")
+        own = parse(parse_integer, "microstructure")
+        if own is not None and own >= len(given):
+            problems.add(line, f"microstructure = {own} is none of the {len(given)} that are given")
             continue
-        for number in range(len(fibres)) if own is None else [own]:
+        for number in range(len(given)) if own is None else [own]:
             if vf is not None and abs(vf - fractions[number]) > VF_TOLERANCE:
-                fraction = f"the fibres of arrangement {number} have {fractions[number]:.6g}"
+                fraction = f"the fibres of microstructure {number} have {fractions[number]:.6g}"
                 problems.add(line, f"vf = {vf:g} does not go with its fibres: {fraction}")
             points.append([fractions[number], *values])
             numbers.append(number)
@@ -328,61 +330,61 @@ def _with_fibres(path: Path, fibres: Sequence[Microstructure]) -> Design:
         try:
             parse_input("vf", repr(vf_given))
         except ValueError as error:
-            raise ValueError(f"arrangement {number} of fibres: {error}") from None
+            raise ValueError(f"microstructure {number} of fibres: {error}") from None
     _, first, group = np.unique(inputs, axis=0, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))  # groups are numbered as they appear
-    arrangements = np.array(numbers, np.int64)
+    index = np.array(numbers, np.int64)
     groups = rank[group.ravel()].astype(np.int64)
-    return Design(FILE_DESIGN, 0, inputs, groups, (), tuple(fibres), arrangements)
+    return Design(FILE_DESIGN, 0, inputs, groups, (), tuple(given), index)
 
 
-def arrangements_from_file(path: Path) -> list[Microstructure]:
-    r"""Fibre arrangements from a CSV file with a row for each fibre.
+def microstructures_from_file(path: Path) -> list[Microstructure]:
+    r"""Microstructures from a CSV file with a row for each fibre.
 
-    Columns are `x`, `y` and `radius`, in sides of the periodic square. The column `arrangement`
-    says which arrangement the fibre belongs to, 0, 1, 2, ...; without it there is one.
+    Columns are `x`, `y` and `radius`, in sides of the periodic square. The column `microstructure`
+    says which microstructure the fibre belongs to, 0, 1, 2, ...; without it there is one.
 
     Args:
         path: The CSV file.
 
     Returns:
-        The arrangements, in the order of their numbers.
+        The microstructures, in the order of their numbers.
 
     Raises:
         TableError: The message names every bad entry by line number, column and value, or the
-            arrangement whose fibres overlap.
+            microstructure whose fibres overlap.
 
     Examples:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from fe_data import arrangements_from_file
+        >>> from fe_data import microstructures_from_file
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "fibres.csv")
         ...     _ = path.write_text("x,y,radius\n0.3,0.3,0.2\n0.8,0.7,0.1\n")
-        ...     (micro,) = arrangements_from_file(path)
+        ...     (micro,) = microstructures_from_file(path)
         >>> micro.radii.tolist()
         [0.2, 0.1]
     """
     columns = ("x", "y", "radius")
     problems = Problems(path)
     found: dict[int, list[list[Any]]] = {}
-    for line, row in read_rows(path, columns, ("arrangement",), others=False):
+    for line, row in read_rows(path, columns, ("microstructure",), others=False):
         parse = partial(problems.parse, line, row)
-        number = parse(parse_integer, "arrangement", 0)
+        number = parse(parse_integer, "microstructure", 0)
         found.setdefault(number, []).append([parse(parse_float, name) for name in columns])
         if number >= len(found):
-            what = f"arrangement = {number} is out of order: expected is {len(found) - 1}"
+            what = f"microstructure = {number} is out of order: expected is {len(found) - 1}"
             problems.add(line, what)
     problems.raise_if_any()
-    arrangements = []
+    microstructures = []
     for number, rows in found.items():
         fibres = np.array(rows, float)
         try:
             require_integer("number of fibres", len(fibres), 1, MAX_FIBRES)
-            arrangements.append(Microstructure(fibres[:, :2], fibres[:, 2]))
+            microstructures.append(Microstructure(fibres[:, :2], fibres[:, 2]))
         except ValueError as error:
-            raise TableError(f"{path}, arrangement {number}: {error}") from None
-    return arrangements
+            raise TableError(f"{path}, microstructure {number}: {error}") from None
+    return microstructures
 
 
 def loadings_from_file(path: Path) -> list[Loading]:

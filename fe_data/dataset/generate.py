@@ -141,7 +141,7 @@ def generate(
         >>> import tempfile
         >>> from pathlib import Path
         >>> from fe_data import Settings, generate, load_table, named_design
-        >>> design = named_design("noise", count=1, microstructures=1)
+        >>> design = named_design("noise", count=1, replicates=1)
         >>> small = Settings(n_fibres=1, resolution=2, increments=10)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     summary = generate(design, small, Path(folder), silent=True)
@@ -234,7 +234,7 @@ def _require_possible(design: Design, settings: Settings) -> None:
     c = design.inputs[:, INPUT_NAMES.index("c_m")].tolist()
     row = fractions.index(max(fractions))
     try:
-        if not design.fibres:
+        if not design.microstructures:
             require_packable(fractions[row], settings.n_fibres, settings.min_spacing)
         for row in b.index(max(b)), c.index(min(c)), c.index(max(c)):
             require_parameters(b[row], c[row], settings.hardening)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fe_data.dataset import record
-from fe_data.dataset.design import MAX_SAMPLES, Design, digest_arrangements, digest_inputs
+from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs, digest_microstructures
 from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.table import TABLE as TABLE
 from fe_data.files.reading import UnusualFile, read_file
@@ -71,9 +71,9 @@ def configuration(design: Design, settings: Settings, anisotropy: bool = False) 
     if design.loadings:
         paths = [dataclasses.asdict(loading) for loading in design.loadings]
         config |= {"paths": len(paths), "loadings_sha256": digest({"loadings": paths})}
-    if design.fibres:
-        config["arrangements"] = len(design.fibres)
-        config["arrangements_sha256"] = digest_arrangements(design)
+    if design.microstructures:
+        config["microstructures"] = len(design.microstructures)
+        config["microstructures_sha256"] = digest_microstructures(design)
     if anisotropy:
         config["anisotropy"] = True
     # Laws that are the defaults do not change the digest.
@@ -237,7 +237,7 @@ def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
     here = json.loads(json.dumps(here))  # with lists for tuples, as it is read
     flat = [{**default, **config, **config["settings"]} for config in (there, here)]
     first = ("design", "samples", "seed", *default, "inputs_sha256", "paths", "loadings_sha256")
-    for name in (*first, "arrangements", "arrangements_sha256", "anisotropy", "format"):
+    for name in (*first, "microstructures", "microstructures_sha256", "anisotropy", "format"):
         if flat[0].get(name) != flat[1].get(name):
             if all(isinstance(values.get(name), dict) for values in flat):
                 return f"another table of {name}"

@@ -42,7 +42,7 @@ class Table(Short):
 
     Attributes:
         index: (n,) number of the sample; the row where a file has no such column.
-        seed: (n,) seed of the fibre arrangement; -1 where a file has no such column.
+        seed: (n,) seed of the microstructure; -1 where a file has no such column.
         group: (n,) number of the input; the index where a file has no such column.
         inputs: (n, n_in), in the order and units of `schema.INPUTS`.
         outputs: (n, n_out), in the order and units of `output_names`.

@@ -76,8 +76,8 @@ class Job:
     ) -> "tuple[RVEResult | None, str]":
         try:
             loading = () if sample.loading is None else (sample.loading,)
-            arrangement = seed if sample.fibres is None else sample.fibres
-            result = simulator(sample.inputs, arrangement, self.settings, *loading)
+            microstructure = seed if sample.microstructure is None else sample.microstructure
+            result = simulator(sample.inputs, microstructure, self.settings, *loading)
             _require_finite(result, with_outputs=not loading)
             return result, ""
         except (OSError, MemoryError, ImportError):  # errors of the machine, not of the sample
@@ -107,7 +107,7 @@ class Job:
 
 def _finite_element_cell(
     inputs: Inputs,
-    arrangement: int | Microstructure,
+    microstructure: int | Microstructure,
     settings: Settings,
     loading: Loading | None = None,
 ) -> "RVEResult":
@@ -115,18 +115,18 @@ def _finite_element_cell(
     # Imported in the worker: without dolfinx the command line still starts, and quickly.
     from fe_data.mechanics.rve import solve_rve
 
-    cell = inputs, arrangement, settings, loading
+    cell = inputs, microstructure, settings, loading
     return solve_rve(*cell, fit=loading is None, silent=True).result()
 
 
 def cell_with_anisotropy(
-    inputs: Inputs, arrangement: int | Microstructure, settings: Settings
+    inputs: Inputs, microstructure: int | Microstructure, settings: Settings
 ) -> "RVEResult":
     """The finite-element RVE and, by three elastic increments more, its elastic anisotropy."""
     from fe_data.homogenisation.anisotropy import anisotropy
     from fe_data.mechanics.rve import solve_rve
 
-    rve = solve_rve(inputs, arrangement, settings, silent=True)
+    rve = solve_rve(inputs, microstructure, settings, silent=True)
     result = rve.result()
     found = anisotropy(rve, silent=True)
     further = {"E_spread": found.spread, "isotropy_misfit": found.misfit}
@@ -140,7 +140,7 @@ def unusable(reason: str) -> OSError:
 
 def attempts_at(sample: Sample) -> int:
     """How often a sample is tried: given fibres once, since the second time would fail alike."""
-    return MAX_ATTEMPTS if sample.fibres is None else 1
+    return MAX_ATTEMPTS if sample.microstructure is None else 1
 
 
 def attempt_seed(sample: Sample, attempt: int) -> int:
@@ -164,8 +164,8 @@ def encode_result(
         "seconds": seconds,
         "provenance": record.provenance(),
     }
-    if sample.arrangement is not None:
-        header["arrangement"] = sample.arrangement
+    if sample.microstructure_index is not None:
+        header["microstructure"] = sample.microstructure_index
     if sample.loading is not None:
         header |= {"path": sample.path, "loading": dataclasses.asdict(sample.loading)}
     if result is None:

@@ -1,1 +1,1 @@
-"""Fibre arrangements and their meshes."""
+"""Microstructures and their meshes."""

@@ -1,4 +1,4 @@
-"""Periodic, curved, quadratic triangle meshes of a fibre arrangement (the only import of gmsh).
+"""Periodic, curved, quadratic triangle meshes of a microstructure (the only import of gmsh).
 
 gmsh fills the faces between the segments of `outline` with straight triangles; mid-side nodes are
 added afterwards. Lengths are in sides of the square.
@@ -87,7 +87,7 @@ def _closed_loops(segments: dict[int, tuple[int, int]]) -> list[list[int]]:
             node = first
             loops.append([])
         if node not in segments:
-            raise MeshError("an outline of the fibre arrangement does not close")
+            raise MeshError("an outline of the microstructure does not close")
         node, curve = segments.pop(node)
         loops[-1].append(curve)
     return loops

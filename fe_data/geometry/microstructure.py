@@ -1,4 +1,4 @@
-"""Periodic arrangements of circular fibres in the unit square, given or random."""
+"""Periodic microstructures of circular fibres in the unit square, given or random."""
 
 import math
 from dataclasses import dataclass
@@ -122,7 +122,7 @@ def _require_in_sides(centres: Floats) -> None:
 
 
 def largest_volume_fraction(n_fibres: int, min_spacing: float) -> float:
-    """Largest fibre volume fraction for which a random arrangement is looked for.
+    """Largest fibre volume fraction for which a random microstructure is looked for.
 
     Args:
         n_fibres: Number of fibres.
@@ -193,12 +193,12 @@ def random_microstructure(
         radii_cov: Coefficient of variation of the radii [-].
 
     Returns:
-        The arrangement.
+        The microstructure.
 
     Raises:
         ValueError: If the volume fraction is out of range.
 
-    A `MicrostructureError` says that no arrangement was found.
+    A `MicrostructureError` says that no microstructure was found.
 
     >>> micro = random_microstructure(0.3, seed=1)
     >>> micro.centres.shape
@@ -228,7 +228,7 @@ def random_microstructure(
         if centres is not None:
             break
     else:
-        touching = relaxed_arrangement(rng, n_fibres, distance)
+        touching = relaxed_microstructure(rng, n_fibres, distance)
         centres = equilibrated(rng, touching, distance)
     return clear_of_edges(Microstructure(centres, r), math.inf)
 
@@ -293,7 +293,7 @@ def _addition_of_sizes(rng: np.random.Generator, distances: Floats) -> Floats | 
     return placed
 
 
-def relaxed_arrangement(rng: np.random.Generator, n: int, distance: Distance) -> Floats:
+def relaxed_microstructure(rng: np.random.Generator, n: int, distance: Distance) -> Floats:
     """Push random points apart, pair by pair, until all keep their distance."""
     target = distance * (1 + 1e-6)
     for _ in range(_RELAXATION_STARTS):
@@ -310,13 +310,13 @@ def relaxed_arrangement(rng: np.random.Generator, n: int, distance: Distance) ->
             push = 0.5 * overlap / np.maximum(r, 1e-12)
             x = x + (push[..., None] * d).sum(axis=1)
     raise MicrostructureError(
-        f"no arrangement of {n} fibres with centres {np.max(distance):.4f} apart was found in "
+        f"no microstructure of {n} fibres with centres {np.max(distance):.4f} apart was found in "
         f"{_RELAXATION_STARTS} relaxations"
     )
 
 
 def equilibrated(rng: np.random.Generator, centres: Floats, distance: Distance) -> Floats:
-    """Monte Carlo sweeps of hard discs: all admissible arrangements become equally probable."""
+    """Monte Carlo sweeps of hard discs: all admissible microstructures become equally probable."""
     # A sweep proposes a step for every fibre. Two fibres conflict when they are too close with one
     # or both of them moved. Fibres without a conflict move. The steps back have the same conflicts
     # and the same probability, which is detailed balance.
@@ -339,11 +339,11 @@ def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
     """Translate a pattern whose outlines graze an edge or a corner of the square.
 
     Args:
-        m: Fibre arrangement.
+        m: Microstructure.
         least: Clearance of the outlines from edges and corners that is enough, in largest radii.
 
     Returns:
-        The arrangement itself where it has that clearance, else the translation with the largest
+        The microstructure itself where it has that clearance, else the translation with the largest
         clearance that was found.
 
     >>> grazing = Microstructure([[0.201, 0.5]], 0.2)

@@ -41,7 +41,7 @@ class Outline:
     """Fibre outlines and edges of the square as directed segments between shared points.
 
     Args:
-        micro: Fibre arrangement.
+        micro: Microstructure.
         resolution: Elements per diameter of the largest fibres; None takes `default_size` there.
 
     Attributes:

@@ -1,9 +1,9 @@
-"""How far a fibre arrangement is from isotropic: Young's modulus by direction in the plane.
+"""How far a microstructure is from isotropic: Young's modulus by direction in the plane.
 
 Under uniaxial stress along n = (cos t, sin t) in plane strain the modulus is 1 / E = m : S : m with
 m = n n and the compliance S of the cell. E(t) is constant for isotropic cells alone: each part of S
 that is not isotropic is the amplitude of cos or sin of 2t or 4t in 1 / E (G. Verchery, Proc.
-Euromech 115 (1979) 93, polar method). A stretched arrangement shows as 2t, a square one as 4t.
+Euromech 115 (1979) 93, polar method). A stretched microstructure shows as 2t, a square one as 4t.
 """
 
 import math

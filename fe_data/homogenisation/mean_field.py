@@ -71,7 +71,7 @@ def mean_field(
 
     Args:
         inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.
-        settings: PhaseProperties, load and increments; mesh and arrangement play no role.
+        settings: PhaseProperties, load and increments; mesh and microstructure play no role.
         reference: Reference medium in [0, 1], 0 the matrix and 1 the composite itself; like the two
             others broadcast against (...).
         hardening: Factor on b_m, in [0.001, 1000].

@@ -1,4 +1,4 @@
-"""Pictures of one volume element: arrangement, mesh, fields and averaged curves."""
+"""Pictures of one volume element: microstructure, mesh, fields and averaged curves."""
 
 import textwrap
 from typing import Any
@@ -27,7 +27,7 @@ _TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
 
 
 def plot_rve(rve: RVESolution, title: str = "") -> Figure:
-    """Arrangement, mesh, fields, averaged curves and properties, under the name of the loading."""
+    """Microstructure, mesh, fields, curves and properties, under the name of the loading."""
     figure = Figure(figsize=(18.5, 8.6), layout="constrained")
     # Each row is laid out alone: labels of the curves take no room from the pictures above.
     rows = figure.add_gridspec(2, 1)
@@ -35,7 +35,7 @@ def plot_rve(rve: RVESolution, title: str = "") -> Figure:
     below = figure.add_subfigure(rows[1])
     axes = above.subplot_mosaic("abcd", width_ratios=[1.0, 1.0, 1.12, 1.12])
     axes |= below.subplot_mosaic("efgg")
-    draw_arrangement(axes["a"], rve)
+    draw_microstructure(axes["a"], rve)
     draw_mesh(axes["b"], rve)
     draw_mises(axes["c"], rve)
     draw_plastic_strain(axes["d"], rve)
@@ -80,11 +80,11 @@ def _prescribed(axes: str, strains: Floats, stresses: Floats) -> str:
     return " → ".join(steps)
 
 
-def draw_arrangement(ax: Axes, rve: RVESolution) -> None:
+def draw_microstructure(ax: Axes, rve: RVESolution) -> None:
     """Fibres and matrix."""
     _draw_triangles(ax, rve, "#4c6a92", edgecolors="face", lw=0.3)
     vf = rve.microstructure.volume_fraction
-    _frame(ax, f"Arrangement: {len(rve.microstructure.centres)} fibres, {vf:.1%} of the area")
+    _frame(ax, f"Microstructure: {len(rve.microstructure.centres)} fibres, {vf:.1%} of the area")
 
 
 def draw_mesh(ax: Axes, rve: RVESolution) -> None:

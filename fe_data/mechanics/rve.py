@@ -108,7 +108,7 @@ class RVESolution(Short):
     """One solved volume element with its fields, for pictures and further study.
 
     Attributes:
-        microstructure: Fibre arrangement.
+        microstructure: The fibres.
         discretisation: Mesh and integration data.
         solver: The solver, which holds the equations and can follow further loadings.
         loading: Path of the mean strain and stress.
@@ -202,7 +202,7 @@ def uniaxial(strain: float) -> Loading:
 
 def solve_rve(
     inputs: Inputs,
-    arrangement: int | Microstructure,
+    microstructure: int | Microstructure,
     settings: Settings,
     loading: Loading | None = None,
     *,
@@ -216,8 +216,9 @@ def solve_rve(
 
     Args:
         inputs: The four inputs.
-        arrangement: Seed of random fibres; or given ones, whose volume fraction is `inputs.vf` to
-            0.001, and which are translated together where an outline grazes an edge of the square.
+        microstructure: Seed of random fibres; or given ones, whose volume fraction is `inputs.vf`
+            to 0.001, and which are translated together where an outline grazes an edge of the
+            square.
         settings: Everything else.
         loading: Instead of the uniaxial loading of the paper.
         fit: Whether to find the effective properties, which are defined for uniaxial loading in x;
@@ -261,7 +262,7 @@ def solve_rve(
     n = _STAGES + 1 + sum(part.increments for part in parts)  # with the state of rest
     with progress_bar(n, "cell", "step", silent=silent) as bar:
         with _timed(seconds, "microstructure", bar):
-            microstructure = arrange_fibres(arrangement, inputs, settings)
+            microstructure = arrange_fibres(microstructure, inputs, settings)
         with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on the threads
             with _timed(seconds, "mesh", bar):
                 outline = Outline(microstructure, settings.resolution)
@@ -337,18 +338,18 @@ def _timed(
 
 
 def arrange_fibres(
-    arrangement: int | Microstructure, inputs: Inputs, settings: Settings
+    microstructure: int | Microstructure, inputs: Inputs, settings: Settings
 ) -> Microstructure:
     """Draw random fibres from a seed, or take given ones."""
-    if isinstance(arrangement, Microstructure):
-        fraction = arrangement.volume_fraction
+    if isinstance(microstructure, Microstructure):
+        fraction = microstructure.volume_fraction
         if abs(inputs.vf - fraction) > VF_TOLERANCE:
             raise ValueError(
                 f"vf = {inputs.vf:g} of the inputs does not go with the given fibres, which have "
                 f"{fraction:.6g}"
             )
-        return clear_of_edges(arrangement)
-    seed = require_integer("arrangement", arrangement, 0, MAX_SEED)
+        return clear_of_edges(microstructure)
+    seed = require_integer("microstructure", microstructure, 0, MAX_SEED)
     return random_microstructure(
         inputs.vf,
         seed,

@@ -33,7 +33,7 @@ def largest_difference(ours: Paths, shipped: Paths) -> float:
         are what the solver leaves of zero.
 
     Raises:
-        ValueError: If the inputs or the number of arrangements differ.
+        ValueError: If the inputs or the number of microstructures differ.
     """
     stress = shipped.stress[: len(ours)]
     same = stress.shape == ours.stress.shape
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
         for name, paths in shipped.items():
             ours = simulate(name, given.out, jobs, given.count)
             differences.append(largest_difference(ours, paths))
-            what = f"{len(ours)} inputs, {ours.stress.shape[1]} arrangements each"
+            what = f"{len(ours)} inputs, {ours.stress.shape[1]} microstructures each"
             print(f"{name}, {what}: stresses differ by up to {differences[-1]:.1e} of their spread")
     except KeyboardInterrupt as interrupt:
         print(str(interrupt) or "interrupted", file=sys.stderr)

@@ -28,7 +28,7 @@ def collect_paths(folder: Path) -> Paths:
 
     Returns:
         One row for each group, in the order of its first sample, with the settings of the dataset.
-        The arrangements of a group are in the order of its samples.
+        The microstructures of a group are in the order of its samples.
 
     Raises:
         TableError: The message names the sample that failed, whose record is missing or damaged,
@@ -39,7 +39,7 @@ def collect_paths(folder: Path) -> Paths:
         >>> import tempfile
         >>> from pathlib import Path
         >>> from fe_data import Loading, Settings, collect_paths, generate, named_design
-        >>> design = named_design("noise", count=1, microstructures=2)
+        >>> design = named_design("noise", count=1, replicates=2)
         >>> small = Settings(n_fibres=1, resolution=2)
         >>> path = Loading(strain=(0.01, 0.0, 0.0), increments=3)
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -94,7 +94,7 @@ def _read_sample(folder: Path, index: int, config_digest: str) -> _Sample:
     """A sample of a dataset folder; a ValueError says why it cannot be taken."""
     header = read_header(folder, index, config_digest)
     if header["status"] == "failed":
-        raise ValueError("its simulation failed, so that its group lacks an arrangement")
+        raise ValueError("its simulation failed, so that its group lacks a microstructure")
     if not header.get("loading"):
         raise ValueError("it has no path of loading")
     arrays = decode_arrays(read_file(record_path(folder, index), MAX_BYTES))

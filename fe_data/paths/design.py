@@ -32,7 +32,7 @@ class PathSet:
 
     kind: str  # "random", "large random", "cycle" or "tension"
     count: int  # different inputs, each with a path of its own
-    microstructures: int  # fibre arrangements for each of them
+    replicates: int  # microstructures for each of them
 
 
 PATH_SETS = {
@@ -127,26 +127,26 @@ def cycle(rng: np.random.Generator, *, amplitude: float = AMPLITUDE) -> Loading:
 
 
 def path_design(
-    name: str, seed: int = 0, *, count: int | None = None, microstructures: int | None = None
+    name: str, seed: int = 0, *, count: int | None = None, replicates: int | None = None
 ) -> Design:
     """Cells with inputs drawn as in the paper, each input with a path of its own.
 
     Args:
         name: Key of PATH_SETS.
-        seed: Seed of inputs, paths and fibre arrangements, in [0, 2**63).
+        seed: Seed of inputs, paths and microstructures, in [0, 2**63).
         count: Number of inputs; None takes that of the set. A smaller number gives the first cells
             of a larger one.
-        microstructures: Number of fibre arrangements for each; None takes that of the set.
+        replicates: Number of microstructures for each; None takes that of the set.
 
     Returns:
-        The design; all arrangements of an input have its path, and are a group.
+        The design; all microstructures of an input have its path, and are a group.
 
     Raises:
         ValueError: The name is unknown, or a number is out of range.
 
     Examples:
         >>> from fe_data import path_design
-        >>> design = path_design("reference_cycles", count=2, microstructures=3)
+        >>> design = path_design("reference_cycles", count=2, replicates=3)
         >>> len(design), design.sample(2).loading == design.sample(0).loading
         (6, True)
     """
@@ -154,7 +154,7 @@ def path_design(
         raise ValueError(f"name = {name!r:.60} is no set: allowed are {', '.join(PATH_SETS)}")
     chosen = PATH_SETS[name]
     count = chosen.count if count is None else count
-    repeats = chosen.microstructures if microstructures is None else microstructures
+    repeats = chosen.replicates if replicates is None else replicates
     seed, count, repeats = checked_sizes(seed, count, repeats)
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
     inputs = []

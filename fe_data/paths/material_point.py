@@ -32,7 +32,7 @@ class MaterialPoint(Short):
 
     Args:
         inputs: The four inputs.
-        arrangement: Seed of random fibres, or given ones, as `solve_rve` takes them.
+        microstructure: Seed of random fibres, or given ones, as `solve_rve` takes them.
         settings: Everything else; None takes the defaults.
 
     Raises:
@@ -52,7 +52,7 @@ class MaterialPoint(Short):
     """
 
     inputs: Inputs
-    arrangement: int | Microstructure = 0
+    microstructure: int | Microstructure = 0
     settings: Settings | None = None
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class MaterialPoint(Short):
         settings = Settings() if self.settings is None else self.settings
         require_kind("inputs", self.inputs, Inputs)
         require_kind("settings", settings, Settings)
-        fibres = arrange_fibres(self.arrangement, self.inputs, settings)
+        fibres = arrange_fibres(self.microstructure, self.inputs, settings)
         with threadpool_limits(limits=1):
             mesh = generate_mesh(Outline(fibres, settings.resolution))
             problem = RVEProblem(discretise(mesh), self.inputs, settings)

@@ -28,13 +28,14 @@ _OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 
 @dataclass(frozen=True, repr=False)
 class Paths(Short):
-    """Stress along a path of strain for each input, in several fibre arrangements.
+    """Stress along a path of strain for each input, in several microstructures.
 
     Attributes:
         inputs: (n, 4), in the order and units of `schema.INPUTS`.
         strain: (n, increments, 3) mean strain tensor xx, yy, xy [-] after each increment, without
-            the state of rest; where a strain is free, its mean over the arrangements.
-        stress: (n, arrangements, increments, 3) mean stress xx, yy, xy [MPa] of each arrangement.
+            the state of rest; where a strain is free, its mean over the microstructures.
+        stress: (n, microstructures, increments, 3) mean stress xx, yy, xy [MPa] of each
+            microstructure.
         settings: Settings of the simulations; None where they are not known.
 
     Raises:
@@ -61,11 +62,11 @@ class Paths(Short):
             object.__setattr__(self, name, numbers(name, getattr(self, name)))
         keep_copies(self)
         n, steps = (*self.strain.shape, 0, 0)[:2]
-        arrangements = (*self.stress.shape, 0, 0)[1]
+        microstructures = (*self.stress.shape, 0, 0)[1]
         shapes = {
             "inputs": (n, len(INPUT_NAMES)),
             "strain": (n, steps, len(AXES)),
-            "stress": (n, arrangements, steps, len(AXES)),
+            "stress": (n, microstructures, steps, len(AXES)),
         }
         for name in ("strain", "inputs", "stress"):
             values = getattr(self, name)
@@ -82,7 +83,7 @@ class Paths(Short):
 
     @property
     def mean_stress(self) -> Floats:
-        """Mean stress xx, yy, xy over the arrangements (n, increments, 3) [MPa]."""
+        """Mean stress xx, yy, xy over the microstructures (n, increments, 3) [MPa]."""
         return np.asarray(self.stress.mean(axis=1))
 
     @property
@@ -102,7 +103,7 @@ class Paths(Short):
         return {name: getattr(self.settings, name) for name in _OF_PHASES}
 
 
-_SHAPES = "inputs (n, 4), strain (n, increments, 3) and stress (n, arrangements, increments, 3)"
+_SHAPES = "inputs (n, 4), strain (n, increments, 3) and stress (n, microstructures, increments, 3)"
 
 
 def save_paths(paths: Paths, path: Path) -> None:

@@ -71,7 +71,7 @@ def design_of(name: str, n_groups: int) -> str | None:
     """The design behind the name of a published file; None where the name is not known."""
     for design, (start, _) in PUBLISHED.items():
         spec = NAMED_DESIGNS[design]  # both replicate designs are called alike
-        if name.startswith(start) and (spec.microstructures == 1 or spec.count == n_groups):
+        if name.startswith(start) and (spec.replicates == 1 or spec.count == n_groups):
             return design
     return None
 

@@ -1,1 +1,1 @@
-"""Statistics of tables: scatter over fibre arrangements, and comparison of two tables."""
+"""Statistics of tables: scatter over microstructures, and comparison of two tables."""

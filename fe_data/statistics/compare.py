@@ -32,7 +32,7 @@ class Comparison(Short):
         >>> comparison = compare(table, table)
         >>> comparison.difference.shape, comparison.bias.any().item()
         ((20, 5), False)
-        >>> comparison.scatter[0, 0].round(3).item()  # of b over the arrangements of an input
+        >>> comparison.scatter[0, 0].round(3).item()  # of b over the microstructures of an input
         0.015
     """
 

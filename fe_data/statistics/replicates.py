@@ -1,4 +1,4 @@
-"""Cells of equal inputs reduced to mean and scatter over fibre arrangements."""
+"""Cells of equal inputs reduced to mean and scatter over microstructures."""
 
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -51,7 +51,7 @@ class StatisticsColumns:
 
 @dataclass(frozen=True, repr=False)
 class Statistics(Short):
-    """Mean and scatter over fibre arrangements for each of m inputs.
+    """Mean and scatter over microstructures for each of m inputs.
 
     Attributes:
         group: (m,) number of the input.
@@ -149,7 +149,7 @@ def save_statistics(statistics: Statistics, path: Path) -> None:
 
 
 def load_statistics(path: Path) -> Statistics:
-    """Read statistics of cells over fibre arrangements, such as those of `datasets/reference.csv`.
+    """Read statistics of cells over microstructures, such as those of `datasets/reference.csv`.
 
     Args:
         path: CSV file that `python -m fe_data statistics` wrote. Its standard errors are not read:

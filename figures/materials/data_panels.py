@@ -28,7 +28,7 @@ def overview(cell: RVESolution) -> Figure:
         "AABBCC;DDDEEE", figsize=(WIDTH, 6.8), height_ratios=(1.0, 0.95)
     )
     draw = (
-        plots.draw_arrangement,
+        plots.draw_microstructure,
         plots.draw_mesh,
         draw_loading,
         plots.draw_mises,

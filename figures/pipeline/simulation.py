@@ -64,8 +64,8 @@ def simulate(out: Path, designs: Mapping[str, Sequence[int]], seed: int, jobs: i
         list(run(solve_tiny_cell, [0]))  # by one worker: all of them would compile the same
     for design, (count, *arrangements) in designs.items():
         arguments = [design, "--count", str(count), "--seed", str(seed)]
-        arguments += [f"--microstructures={repeats}" for repeats in arrangements]
-        sizes = dict(zip(("count", "microstructures"), (count, *arrangements), strict=False))
+        arguments += [f"--replicates={repeats}" for repeats in arrangements]
+        sizes = dict(zip(("count", "replicates"), (count, *arrangements), strict=False))
         planned = fe_data.named_design(design, seed, **sizes)
         digest = storage.configuration(planned, fe_data.Settings())["digest"]
         keep_own_samples(out / design, arguments, digest)

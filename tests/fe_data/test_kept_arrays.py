@@ -35,8 +35,8 @@ CASES = {
         "seed": 0,
         "inputs": INPUTS,
         "groups": NUMBERS,
-        "fibres": [fe_data.Microstructure([[0.5, 0.5]], 0.2)] * 3,
-        "arrangements": NUMBERS,
+        "microstructures": [fe_data.Microstructure([[0.5, 0.5]], 0.2)] * 3,
+        "microstructure_index": NUMBERS,
     },
     "HardeningTable": {"plastic_strain": np.arange(3.0), "stress": 500.0 + np.arange(3.0)},
     "Loading": {

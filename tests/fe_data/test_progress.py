@@ -17,7 +17,7 @@ CELL = "--vf 0.2 --E-f 400 --b-m 400 --c-m 0.4 --n-fibres 1 --resolution 2 --inc
 
 def dataset(folder):
     """A dataset of analytic cells, two of each input."""
-    design = fe_data.named_design("noise", count=4, microstructures=2)
+    design = fe_data.named_design("noise", count=4, replicates=2)
     fe_data.generate(design, SMALL, folder, simulator=AnalyticCell(), silent=True)
     return folder
 

@@ -91,7 +91,7 @@ def further(monkeypatch):
 def folders(request, tmp_path):
     """Folders of the same cells with and without the further output."""
     request.getfixturevalue("further")
-    design = named_design("noise", count=2, microstructures=3)
+    design = named_design("noise", count=2, replicates=3)
     for name, simulator in {"five": five, "six": six}.items():
         summary = generate(design, Settings(), tmp_path / name, simulator=simulator, silent=True)
         assert summary.table_written
@@ -121,7 +121,7 @@ def test_statistics_have_it(folders):
 
 
 def test_a_table_lacks_it_where_a_record_does(folders):
-    design = named_design("noise", count=2, microstructures=3)
+    design = named_design("noise", count=2, replicates=3)
     mixed = folders / "five"
     next((mixed / "records").glob("*/*.npz")).unlink()
     generate(design, Settings(), mixed, simulator=six, silent=True)

@@ -19,13 +19,13 @@ INPUTS = fe_data.Inputs(0.2, 400.0, 400.0, 0.4)
 VALUES = {
     **vars(INPUTS),
     **vars(SETTINGS),
-    "arrangement": 0,
+    "microstructure": 0,
     "centres": [[0.2, 0.2], [0.7, 0.7]],
     "count": 2,
     "design": fe_data.named_design("test_uniform", count=1),
     "fit": True,
     "inputs": INPUTS,
-    "microstructures": 1,
+    "replicates": 1,
     "name": "test_uniform",
     "ours": fe_data.load_table(TABLE),
     "path": TABLE,
@@ -58,7 +58,7 @@ def loadings(folder):
     return folder / "path.csv"
 
 
-def arrangements(folder):
+def microstructures(folder):
     (folder / "fibres.csv").write_text("x,y,radius\n0.5,0.5,0.2\n")
     return folder / "fibres.csv"
 
@@ -104,7 +104,7 @@ CALLS = {
     "Loading": lambda _: of(fe_data.Loading, strain=(0.01, None, None)),
     "Design": lambda folder: of(
         fe_data.Design,
-        **vars(fe_data.design_from_file(rows(folder), fibres=[ONE_FIBRE] * 2)),
+        **vars(fe_data.design_from_file(rows(folder), microstructures=[ONE_FIBRE] * 2)),
     ),
     "random_path": lambda _: of(
         fe_data.random_path, rng=np.random.default_rng(0), length=1.0, increments=3
@@ -117,11 +117,11 @@ CALLS = {
     "design_from_file_with_fibres": lambda folder: of(
         fe_data.design_from_file,
         path=rows(folder),
-        fibres=[ONE_FIBRE],
+        microstructures=[ONE_FIBRE],
         seed=0,
     ),
-    "arrangements_from_file": lambda folder: of(
-        fe_data.arrangements_from_file, path=arrangements(folder)
+    "microstructures_from_file": lambda folder: of(
+        fe_data.microstructures_from_file, path=microstructures(folder)
     ),
     "Table": lambda _: of(fe_data.Table, **vars(VALUES["table"]) | {"failed": [99]}),
     "Table.with_outputs": lambda _: of(VALUES["table"].with_outputs, names=["nu_eff"]),
@@ -221,7 +221,7 @@ NUMBERS = {
     "HardeningTable": ["plastic_strain", "stress"],
     "HardeningTable.yield_stress": ["p"],
     "Loading": ["strain", "stress", "increments"],
-    "Design": ["seed", "inputs", "groups", "arrangements"],
+    "Design": ["seed", "inputs", "groups", "microstructures"],
     "Table": ["index", "seed", "group", "inputs", "outputs", "failed"],
     "Curves": ["std", "index"],
     "Paths": ["inputs", "strain", "stress"],

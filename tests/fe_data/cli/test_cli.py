@@ -77,7 +77,7 @@ def test_settings_reach_the_simulator_and_the_configuration(tmp_path, capsys):
 
 
 def test_a_dataset_can_be_simulated_again(tmp_path, capsys):
-    run(capsys, "generate", "replicates", "--out", tmp_path / "a", "--microstructures", "2", *QUICK)
+    run(capsys, "generate", "replicates", "--out", tmp_path / "a", "--replicates", "2", *QUICK)
     table = tmp_path / "a" / "dataset.csv"
     options = ["--increments", "4", "--jobs", "2"]
     assert run(capsys, "generate", "--inputs", table, "--out", tmp_path / "b", *options)[0] == 0
@@ -103,7 +103,7 @@ RVE = "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --out {}"
 BAD_COMMANDS = [
     (f"{GENERATE} --jobs 0", "jobs = 0 is out of range: allowed are integers in [1, 4096]"),
     (f"{GENERATE} --count 2000000", "count = 2000000 is out of range"),
-    (f"{GENERATE} --microstructures 0", "microstructures = 0 is out of range"),
+    (f"{GENERATE} --replicates 0", "replicates = 0 is out of range"),
     (f"{GENERATE} --resolution nan", "resolution = nan is out of range: allowed is [1, 25]"),
     (f"{GENERATE} --n-fibres 0", "n_fibres = 0 is out of range"),
     (
@@ -125,11 +125,11 @@ BAD_COMMANDS = [
     (f"{RVE} --loading {{}}/paths.csv --strain 0.05", "--strain is part of --loading"),
     (f"{GENERATE} --loading {{}}/paths.csv --strain 0.05", "--strain is part of --loading"),
     (
-        "rve --fibres {}/semicolons.csv --E-f 400 --b-m 400 --c-m 0.4 --out {}/new",
+        "rve --microstructure {}/semicolons.csv --E-f 400 --b-m 400 --c-m 0.4 --out {}/new",
         "{}/semicolons.csv, line 1: a comma separates columns, not a semicolon: 'x;y;radius'",
     ),
     (
-        "rve --fibres {}/micrometres.csv --E-f 400 --b-m 400 --c-m 0.4 --out {}/new",
+        "rve --microstructure {}/micrometres.csv --E-f 400 --b-m 400 --c-m 0.4 --out {}/new",
         "centres[1] = (16, 20) is out of range: allowed is [-0.5, 1.5] sides of the square. If "
         "centres and radii are in another unit, divide both by the side, which is then about 19.5",
     ),

@@ -38,7 +38,7 @@ def test_sizes_and_bounds_are_those_of_the_paper():
 
 @pytest.mark.parametrize("name", ["replicates", "noise"])
 def test_every_stratum_of_every_input_holds_one_point_of_the_replicate_designs(name):
-    design = named_design(name, seed=5, microstructures=1)
+    design = named_design(name, seed=5, replicates=1)
     strata = np.sort(np.floor(unit(design) * len(design)), axis=0)
     np.testing.assert_array_equal(strata, np.arange(len(design))[:, None] * np.ones((1, 4)))
 
@@ -83,7 +83,7 @@ def test_fewer_draws_are_the_first_of_more(name):
 
 
 def test_replicates_share_inputs_and_group_but_not_the_seed():
-    design = named_design("replicates", count=3, microstructures=4)
+    design = named_design("replicates", count=3, replicates=4)
     samples = [design.sample(index) for index in range(12)]
     for group, members in itertools.groupby(samples, key=lambda sample: sample.group):
         members = list(members)
@@ -114,9 +114,9 @@ def test_a_design_is_a_function_of_its_name_and_seed_and_its_digest_sees_the_las
 
 
 def test_numbers_of_numpy_are_numbers():
-    design = named_design("noise", np.int64(7), count=np.int32(3), microstructures=np.uint8(2))
+    design = named_design("noise", np.int64(7), count=np.int32(3), replicates=np.uint8(2))
     settings = Settings(E_m_GPa=100, sigma_y0_MPa=np.int64(400), increments=np.int64(50))
-    same = named_design("noise", 7, count=3, microstructures=2)
+    same = named_design("noise", 7, count=3, replicates=2)
     assert storage.configuration(design, settings) == storage.configuration(same, Settings())
     assert Inputs(np.float32(0.25), 400, np.int64(300), np.float64(0.5)) == Inputs(
         0.25, 400.0, 300.0, 0.5
@@ -134,7 +134,7 @@ def test_the_law_of_the_matrix_is_part_of_the_configuration():
 
 
 def test_a_design_file_gives_the_same_inputs_again(tmp_path):
-    design = named_design("replicates", count=3, microstructures=2)
+    design = named_design("replicates", count=3, replicates=2)
     path = tmp_path / "inputs.csv"
     rows = [
         f"{group},{','.join(map(repr, row))},comment"
@@ -143,4 +143,4 @@ def test_a_design_file_gives_the_same_inputs_again(tmp_path):
     path.write_text("group,vf,E_f_GPa,b_m_MPa,c_m,remark\n" + "\n".join(rows))
     again = design_from_file(path)
     assert digest(again) == digest(design)
-    assert len(design_from_file(path, microstructures=5)) == 30
+    assert len(design_from_file(path, replicates=5)) == 30

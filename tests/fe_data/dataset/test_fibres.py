@@ -10,7 +10,7 @@ from hypothesis import given
 from fe_data import Microstructure, Settings, generate, load_table, solve_rve, verify
 from fe_data.__main__ import main
 from fe_data.dataset import record, storage
-from fe_data.dataset.design import arrangements_from_file, design_from_file
+from fe_data.dataset.design import design_from_file, microstructures_from_file
 from fe_data.dataset.generate import GenerationError
 from fe_data.files.csv_rows import TableError
 from fe_data.geometry.microstructure import periodic_distances
@@ -18,7 +18,7 @@ from fe_data.mechanics.rve import RVEResult
 from fe_data.schema import required_outputs
 from tests.damage import FUZZ, damaged, outcome
 
-FIBRES = "arrangement,x,y,radius\n0,0.3,0.3,0.2\n0,0.8,0.7,0.1\n1,0.5,0.5,0.3\n"
+FIBRES = "microstructure,x,y,radius\n0,0.3,0.3,0.2\n0,0.8,0.7,0.1\n1,0.5,0.5,0.3\n"
 ROWS = "E_f_GPa,b_m_MPa,c_m\n400,400,0.4\n300,350,0.3\n200,310,0.5\n"
 FRACTIONS = [0.05 * np.pi, 0.09 * np.pi]
 SETTINGS = Settings(resolution=2.0, increments=10)
@@ -41,8 +41,8 @@ def files(tmp_path):
 
 
 def designed(folder):
-    fibres = arrangements_from_file(folder / "fibres.csv")
-    return design_from_file(folder / "rows.csv", fibres=fibres)
+    fibres = microstructures_from_file(folder / "fibres.csv")
+    return design_from_file(folder / "rows.csv", microstructures=fibres)
 
 
 def make(design, folder, **options):
@@ -52,14 +52,14 @@ def make(design, folder, **options):
 
 def test_every_row_takes_every_arrangement_and_its_volume_fraction(files):
     design = designed(files)
-    assert design.arrangements.tolist() == [0, 1] * 3
+    assert design.microstructure_index.tolist() == [0, 1] * 3
     np.testing.assert_allclose(design.inputs[:, 0], FRACTIONS * 3, rtol=1e-11)
     assert design.inputs[:, 1].tolist() == [400.0, 400.0, 300.0, 300.0, 200.0, 200.0]
     assert design.groups.tolist() == list(range(6))
-    assert design.sample(3).fibres is design.fibres[1]
+    assert design.sample(3).microstructure is design.microstructures[1]
     assert make(design, files / "data").counts["ok"] == 6
     lines = (files / "data" / storage.TABLE).read_text().splitlines()
-    assert lines[0].startswith("index,arrangement,group,vf,E_f_GPa,b_m_MPa,c_m,b_eff_MPa")
+    assert lines[0].startswith("index,microstructure,group,vf,E_f_GPa,b_m_MPa,c_m,b_eff_MPa")
     assert [line.split(",")[1] for line in lines[1:]] == ["0", "1"] * 3
     table = load_table(files / "data")
     assert table.outputs[:, -1].tolist() == [0.2, 0.3] * 3
@@ -70,10 +70,10 @@ def test_every_row_takes_every_arrangement_and_its_volume_fraction(files):
 
 
 def test_a_row_may_name_its_arrangement_and_a_table_is_simulated_again(files):
-    rows = "arrangement,vf,E_f_GPa,b_m_MPa,c_m\n1,0.283,400,400,0.4\n0,0.1571,300,350,0.3\n"
+    rows = "microstructure,vf,E_f_GPa,b_m_MPa,c_m\n1,0.283,400,400,0.4\n0,0.1571,300,350,0.3\n"
     (files / "rows.csv").write_text(rows)
     design = designed(files)
-    assert design.arrangements.tolist() == [1, 0]
+    assert design.microstructure_index.tolist() == [1, 0]
     make(design, files / "data")
     (files / "rows.csv").write_bytes((files / "data" / storage.TABLE).read_bytes())
     make(designed(files), files / "again")
@@ -89,7 +89,7 @@ def test_arrangements_of_equal_inputs_are_a_group_in_any_order_of_their_fibres(f
         Microstructure(centres[order], radii[order]) for order in ([0, 1, 2, 3], [3, 2, 1, 0])
     ]
     assert fibres[0].volume_fraction != fibres[1].volume_fraction
-    design = design_from_file(files / "rows.csv", fibres=fibres)
+    design = design_from_file(files / "rows.csv", microstructures=fibres)
     assert design.groups.tolist() == [0, 0, 1, 1, 2, 2]
 
 
@@ -100,26 +100,26 @@ def test_arrangements_of_equal_inputs_are_a_group_in_any_order_of_their_fibres(f
         ("", "is empty: expected a header with x, y, radius"),
         ("x,y\n0.1,0.2\n", "line 1: column radius is missing"),
         ("x,y,radius,angle\n0.1,0.2,0.1,0\n", "column 'angle' is unknown: allowed are x, y, rad"),
-        ("x,y,radius\n1,2,0.1\n7,8,0.1\n", r"arrangement 0: centres\[0\] .* is then about 6"),
+        ("x,y,radius\n1,2,0.1\n7,8,0.1\n", r"microstructure 0: centres\[0\] .* is then about 6"),
         ("x,y,radius\n0.1,0.2,z\n", "line 2: radius = 'z' is not a number"),
-        ("x,y,radius\n0.1,0.2,0.9\n", r"arrangement 0: radii\[0\] = 0.9 is out of range"),
-        ("x,y,radius\n0.1,0.2,0.1\n0.2,0.2,0.1\n", "arrangement 0: fibres 0 and 1 overlap"),
+        ("x,y,radius\n0.1,0.2,0.9\n", r"microstructure 0: radii\[0\] = 0.9 is out of range"),
+        ("x,y,radius\n0.1,0.2,0.1\n0.2,0.2,0.1\n", "microstructure 0: fibres 0 and 1 overlap"),
         ("x,y,radius\n" + 5001 * "0.1,0.2,0.1\n", "number of fibres = 5001 is out of range"),
-        ("arrangement,x,y,radius\n1,0.1,0.2,0.1\n", "line 2: arrangement = 1 is out of order"),
-        ("arrangement,x,y,radius\n-1,0.1,0.2,0.1\n", "line 2: arrangement = -1 is out of range"),
+        ("microstructure,x,y,radius\n1,0.1,0.2,0.1\n", "2: microstructure = 1 is out of order"),
+        ("microstructure,x,y,radius\n-1,0.1,0.2,0.1\n", "2: microstructure = -1 is out of range"),
     ],
 )
 def test_wrong_files_of_fibres_are_refused(files, text, message):
     (files / "fibres.csv").write_text(text)
     with pytest.raises(TableError, match=message):
-        arrangements_from_file(files / "fibres.csv")
+        microstructures_from_file(files / "fibres.csv")
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("vf,E_f_GPa,b_m_MPa,c_m\n0.3,400,400,0.4\n", "line 2: vf = 0.3 does not go with its fibr"),
-        ("arrangement,E_f_GPa,b_m_MPa,c_m\n2,400,400,0.4\n", "arrangement = 2 is none of the 2"),
+        ("vf,E_f_GPa,b_m_MPa,c_m\n0.3,400,400,0.4\n", "line 2: vf = 0.3 does not go with its fi"),
+        ("microstructure,E_f_GPa,b_m_MPa,c_m\n2,400,400,0.4\n", "microstructure = 2 is none of"),
         ("E_f_GPa,b_m_MPa\n400,400\n", "line 1: column c_m is missing"),
         ("E_f_GPa,b_m_MPa,c_m\n400,-1,0.4\n", "line 2: b_m_MPa = -1.0 is out of range"),
     ],
@@ -132,15 +132,15 @@ def test_rows_that_do_not_go_with_the_fibres_are_refused(files, rows, message):
 
 def test_fibres_beyond_the_range_of_volume_fractions_are_refused(files):
     fibres = [Microstructure([[0.5, 0.5]], 0.45)]
-    with pytest.raises(ValueError, match=r"arrangement 0 of fibres: vf = 0\.63\d* is out of range"):
-        design_from_file(files / "rows.csv", fibres=fibres)
+    with pytest.raises(ValueError, match=r"microstructure 0 of fibres: vf = 0\.63\d* is out"):
+        design_from_file(files / "rows.csv", microstructures=fibres)
 
 
 @pytest.mark.parametrize(
     ("text", "difference"),
     [
         (FIBRES + "2,0.5,0.5,0.31\n", "samples = 6 there, 9 here"),
-        (FIBRES.replace("0.8,0.7", "0.8,0.71"), "arrangements_sha256"),
+        (FIBRES.replace("0.8,0.7", "0.8,0.71"), "microstructures_sha256"),
         (FIBRES.replace("1,0.5", "0,0.8,0.2,0.05\n1,0.5"), "inputs_sha256"),
     ],
 )
@@ -185,17 +185,17 @@ def test_given_fibres_that_fail_are_not_tried_again(files):
 
 def test_the_command_line_simulates_the_fibres_of_a_file(files, capsys):
     (files / "rows.csv").write_text("E_f_GPa,b_m_MPa,c_m\n400,400,0.4\n")
-    given = ["--inputs", str(files / "rows.csv"), "--fibres", str(files / "fibres.csv")]
+    given = ["--inputs", str(files / "rows.csv"), "--microstructure", str(files / "fibres.csv")]
     small = ["--resolution", "2", "--increments", "10", "--jobs", "1"]
     command = ["generate", *given, "--out", str(files / "data"), *small]
     assert main(command) == 0
     table = load_table(files / "data")
-    for row, fibres in enumerate(arrangements_from_file(files / "fibres.csv")):
+    for row, fibres in enumerate(microstructures_from_file(files / "fibres.csv")):
         sample = designed(files).sample(row)
         alone = solve_rve(sample.inputs, fibres, SETTINGS).result()
         assert table.outputs[row].tolist() == list(alone.effective.values())
     config = json.loads((files / "data" / storage.CONFIG).read_text())
-    assert config["arrangements"] == 2
+    assert config["microstructures"] == 2
     capsys.readouterr()
     assert main(command) == 0
     assert "0 simulated in this run" in capsys.readouterr().out
@@ -204,19 +204,20 @@ def test_the_command_line_simulates_the_fibres_of_a_file(files, capsys):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("generate noise", "--fibres goes with --inputs FILE"),
-        ("generate --inputs {}/rows.csv --microstructures 2", "counts random arrangements"),
-        ("generate --inputs {}/rows.csv --seed 2", "--radii-cov do not go with --fibres"),
+        ("generate noise", "--microstructure goes with --inputs FILE"),
+        ("generate --inputs {}/rows.csv --replicates 2", "counts random microstructures"),
+        ("generate --inputs {}/rows.csv --seed 2", "--radii-cov do not go with --microstructure"),
         ("generate --inputs {}/rows.csv --n-fibres 2", "--n-fibres, --min-spacing, --radii, --r"),
-        ("rve --E-f 400 --b-m 400 --c-m 0.4", "has 2 arrangements: one RVE takes one"),
+        ("rve --E-f 400 --b-m 400 --c-m 0.4", "has 2 microstructures: one RVE takes one"),
         (
             "rve --E-f 400 --b-m 400 --c-m 0.4 --radii-cov 0.1 --radii uniform",
-            "do not go with --fib",
+            "do not go with --microstructure",
         ),
     ],
 )
 def test_options_that_do_not_go_with_given_fibres_are_refused(files, capsys, command, message):
-    words = [*command.replace("{}", str(files)).split(), "--fibres", str(files / "fibres.csv")]
+    words = command.replace("{}", str(files)).split()
+    words += ["--microstructure", str(files / "fibres.csv")]
     assert main([*words, "--out", str(files / "data")]) == 2
     said = capsys.readouterr().err
     assert message in said
@@ -230,6 +231,6 @@ def test_options_that_do_not_go_with_given_fibres_are_refused(files, capsys, com
 def test_a_damaged_file_is_refused_or_has_fibres_that_do_not_overlap(tmp_path, data):
     path = tmp_path / "fibres.csv"
     path.write_bytes(data)
-    for micro in outcome(arrangements_from_file, path) or []:
+    for micro in outcome(microstructures_from_file, path) or []:
         distances = periodic_distances(micro.centres, micro.centres) + np.eye(len(micro.radii))
         assert (distances > micro.radii[:, None] + micro.radii).all()

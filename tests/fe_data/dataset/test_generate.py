@@ -333,10 +333,10 @@ def test_an_error_of_one_cell_is_recorded_where_others_can_be_simulated(tmp_path
     bad = design.sample(0).inputs
     arrange = rve.arrange_fibres
 
-    def misbehaving(arrangement, inputs, settings):
+    def misbehaving(microstructure, inputs, settings):
         if inputs == bad:
             raise ZeroDivisionError("division by zero")
-        return arrange(arrangement, inputs, settings)
+        return arrange(microstructure, inputs, settings)
 
     monkeypatch.setattr(rve, "arrange_fibres", misbehaving)
     summary = generate.generate(design, COARSE, tmp_path, silent=True)

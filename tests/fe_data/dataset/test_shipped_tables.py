@@ -46,7 +46,7 @@ def test_every_row_is_of_its_design(name, file, draws):
     table = load_table(SHIPPED / file)
     spec = NAMED_DESIGNS[name]
     design = named_design(name, count=draws * spec.count)
-    assert len(table) == len(design) == draws * spec.count * spec.microstructures
+    assert len(table) == len(design) == draws * spec.count * spec.replicates
     assert table.inputs == pytest.approx(design.inputs, rel=1e-12)
     assert table.group.tolist() == design.groups.tolist()
     assert table.seed.tolist() == [design.sample(i).seed for i in range(len(design))]

@@ -117,10 +117,10 @@ def jams(vf, seed):
 
 
 def neighbours(vf, seeds):
-    """Centre distances of all pairs in each arrangement, in least distances, sorted by fibre."""
-    arrangements = [random_microstructure(vf, seed) for seed in seeds]
+    """Centre distances of all pairs in each microstructure, in least distances, sorted by fibre."""
+    microstructures = [random_microstructure(vf, seed) for seed in seeds]
     distances = [
-        periodic_distances(m.centres, m.centres) / (2 * m.radii[0] * 1.14) for m in arrangements
+        periodic_distances(m.centres, m.centres) / (2 * m.radii[0] * 1.14) for m in microstructures
     ]
     return np.sort(distances, axis=-1)[..., 1:]
 
@@ -132,8 +132,8 @@ def test_an_arrangement_does_not_tell_whether_its_first_sequence_jammed(vf):
     assert not any(jams(vf, seed) for seed in UNJAMMED[vf][:3])
     jammed, unjammed = (neighbours(vf, seeds[vf]) for seeds in (JAMMED, UNJAMMED))
     contacts = [(r < 1.001).sum(axis=-1).mean() for r in (jammed, unjammed)]
-    assert max(contacts) < 0.06  # 1.7 in an arrangement that was only relaxed
-    for statistic in (  # of each arrangement: nearest and six nearest fibres, close pairs
+    assert max(contacts) < 0.06  # 1.7 in a microstructure that was only relaxed
+    for statistic in (  # of each microstructure: nearest and six nearest fibres, close pairs
         lambda r: r[..., 0].mean(axis=-1),
         lambda r: r[..., :6].mean(axis=(-2, -1)),
         lambda r: (r < 1.1).sum(axis=(-2, -1)),

@@ -1,4 +1,4 @@
-"""Elastic anisotropy of arrangements whose symmetry is known."""
+"""Elastic anisotropy of microstructures whose symmetry is known."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ ROWS = [[0.25, 0.4], [0.75, 0.4]], 0.2  # fibres nearer to each other in x
 
 
 def found_of(micro, **settings):
-    """After an elastic increment, which is all that an arrangement needs."""
+    """After an elastic increment, which is all that a microstructure needs."""
     shear = Loading((None, None, 1e-4))
     inputs = replace(INPUTS, vf=micro.volume_fraction)
     return anisotropy(solve_rve(inputs, micro, Settings(increments=4, **settings), shear))

@@ -26,7 +26,7 @@ def cells(vf, E_f, reference=0.0, spread=0.3):
 
 
 def means(name):
-    """Inputs of a table and the mean outputs of each over arrangements."""
+    """Inputs of a table and the mean outputs of each over microstructures."""
     table = load_table(DATASETS / f"{name}.csv")
     groups = [table.group == number for number in np.unique(table.group)]
     return (
@@ -96,7 +96,7 @@ def test_the_law_is_fitted_as_to_simulated_curves():
 
 
 def test_simulated_cells_have_these_properties():
-    """Means over 15 arrangements; the bounds are what the README says."""
+    """Means over 15 microstructures; the bounds are what the README says."""
     X, simulated = means("noise")
     found = mean_field(X)
     relative = found[:, :4] / simulated[:, :4] - 1
@@ -200,7 +200,7 @@ BEYOND = [
 @pytest.mark.filterwarnings("ignore:.*of mean fields are within:UserWarning")
 @pytest.mark.parametrize(("vf", "b", "c"), [*HELD, *BEYOND])
 def test_mean_fields_are_those_of_cells_in_the_measured_range(vf, b, c):
-    """Means over three arrangements; the bounds are what docs/fe_model.md says."""
+    """Means over three microstructures; the bounds are what docs/fe_model.md says."""
     inputs = Inputs(vf, 400.0, b, c)
     settings = Settings(resolution=3, tolerance=1e-4)
     cells = [solve_rve(inputs, seed, settings).effective for seed in range(3)]

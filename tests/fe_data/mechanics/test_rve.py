@@ -296,7 +296,7 @@ def test_a_result_says_what_gives_the_same_cell_in_python(tmp_path, option, load
 GIVEN = [[0.22, 0.75, 0.1], [0.72, 0.7, 0.2], [0.5, 0.25, 0.15], [0.2, 0.3, 0.08]]  # x, y, radius
 
 
-def arrangement(rows):
+def microstructure(rows):
     x, y, radii = np.transpose(rows)
     return Microstructure(np.column_stack([x, y]), radii)
 
@@ -304,7 +304,7 @@ def arrangement(rows):
 def fibres_file(folder, rows):
     path = folder / "fibres.csv"
     path.write_text("\n".join(["radius,y,x", *(f"{r},{y},{x}" for x, y, r in rows)]))
-    return ["--fibres", str(path)]
+    return ["--microstructure", str(path)]
 
 
 def test_the_command_line_takes_given_fibres(tmp_path, capsys):
@@ -317,7 +317,7 @@ def test_the_command_line_takes_given_fibres(tmp_path, capsys):
     assert 0 < result["anisotropy"]["spread"] < 0.3
     assert f"plane {result['anisotropy']['spread']:.1%} above the smal" in capsys.readouterr().out
     assert result["settings"]["n_fibres"] == 4
-    micro = arrangement(GIVEN)
+    micro = microstructure(GIVEN)
     assert result["inputs"]["vf"] == pytest.approx(np.pi * (micro.radii**2).sum())
     solved = solve_rve(Inputs(**result["inputs"]), micro, Settings(**result["settings"]))
     assert result["history"]["stress"] == solved.history["stress"].tolist()
@@ -328,8 +328,8 @@ def test_the_command_line_takes_given_fibres(tmp_path, capsys):
     [
         ([[0.2, 0.2, 0.1], [0.3, 0.2, 0.1]], [], "fibres 0 and 1 overlap"),
         ([[0.2, 0.2, "a"]], [], "line 2: radius = 'a' is not a number"),
-        (GIVEN, ["--vf", "0.3"], "give either --vf or --fibres FILE"),
-        (GIVEN, ["--seed", "1"], "do not go with --fibres"),
+        (GIVEN, ["--vf", "0.3"], "give either --vf or --microstructure FILE"),
+        (GIVEN, ["--seed", "1"], "do not go with --microstructure"),
         (None, ["--vf", "0.45", "--n-fibres", "5", "--min-spacing", "1.4"], "1.4 diameters apart"),
         (None, ["--vf", "0.3", "--loading", "0.1"], "'0.1' is not of the form XX,YY,XY"),
         (None, ["--vf", "0.3", "--loading", "0.1,0,0", "--strain", "0.1"], "--strain is part of"),
@@ -348,7 +348,7 @@ def test_what_cannot_be_simulated_is_refused_in_one_sentence(
 
 
 def test_another_volume_fraction_than_that_of_given_fibres_is_refused():
-    micro = arrangement(GIVEN)  # 0.2478
+    micro = microstructure(GIVEN)  # 0.2478
     message = "vf = 0.2 of the inputs does not go with the given fibres, which have 0.247"
     with pytest.raises(ValueError, match=re.escape(message)):
         solve_rve(replace(INPUTS, vf=0.2), micro, SMALL)
@@ -367,14 +367,14 @@ def test_too_little_memory_gets_one_sentence(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("micro", "error"),
     [
-        (arrangement(GIVEN), 2e-4),
-        (arrangement([[0.25, 0.25, 0.25]]), 1e-3),
+        (microstructure(GIVEN), 2e-4),
+        (microstructure([[0.25, 0.25, 0.25]]), 1e-3),
         (random_microstructure(0.35, 2, 12), 2e-4),
     ],
     ids=["given", "grazing", "random"],
 )
 def test_fibres_of_equal_shear_modulus_have_the_bulk_modulus_of_hill(micro, error):
-    """R. Hill, J. Mech. Phys. Solids 12 (1964) 199: exact for any arrangement; plane strain."""
+    """R. Hill, J. Mech. Phys. Solids 12 (1964) 199: exact for any microstructure; plane strain."""
     settings = Settings(nu_m=0.45, nu_f=0.0)
     G = 1e5 / 2.9  # E_m = 100 GPa
     inputs = Inputs(micro.volume_fraction, 2 * G / 1e3, 400.0, 0.4)

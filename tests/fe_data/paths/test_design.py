@@ -31,8 +31,8 @@ def test_a_cycle_goes_to_its_end_to_the_opposite_and_back():
 @pytest.mark.parametrize("name", PATH_SETS)
 def test_a_smaller_set_is_the_beginning_of_a_larger_one(name):
     small = path_design(name, count=2)
-    large = path_design(name, count=3, microstructures=1)
-    repeats = PATH_SETS[name].microstructures
+    large = path_design(name, count=3, replicates=1)
+    repeats = PATH_SETS[name].replicates
     assert len(small) == 2 * repeats
     assert (small.inputs[::repeats] == large.inputs[:2]).all()
     assert small.sample(repeats).loading == large.sample(1).loading

@@ -112,5 +112,5 @@ def test_wrong_strains_and_inputs_are_refused(point):
             point.respond(wrong)
     with pytest.raises(TypeError, match="inputs"):
         MaterialPoint([0.2, 400.0, 400.0, 0.4])
-    with pytest.raises(ValueError, match="arrangement"):
+    with pytest.raises(ValueError, match="microstructure"):
         MaterialPoint(INPUTS, -1)

@@ -30,7 +30,7 @@ from fe_data.paths.tables import SHIPPED
 from tests.fe_data.analytic_cell import AnalyticCell
 
 SETTINGS = Settings(increments=4)
-DESIGN = named_design("noise", 3, count=2, microstructures=3)
+DESIGN = named_design("noise", 3, count=2, replicates=3)
 RAMP = Loading((0.01, None, None))
 SMALL = Paths(
     [[0.3, 400.0, 400.0, 0.4]] * 2, np.ones((2, 5, 3)), np.arange(90.0).reshape(2, 3, 5, 3)
@@ -242,7 +242,7 @@ def test_all_sets_come_with_the_package_and_its_card_names_each():
     assert {file.stem for file in SHIPPED.glob("*.npz")} == set(PATH_SETS)
     card = (SHIPPED / "CARD.md").read_text(encoding="utf-8")
     for name, chosen in PATH_SETS.items():
-        assert f"| `{name}.npz` | {chosen.count} × {chosen.microstructures} |" in card
+        assert f"| `{name}.npz` | {chosen.count} × {chosen.replicates} |" in card
 
 
 @pytest.mark.parametrize("name", PATH_SETS)
@@ -251,11 +251,9 @@ def test_a_shipped_set_is_of_its_design(name):
     paths = load_paths(name)
     chosen = PATH_SETS[name]
     design = path_design(name)
-    assert paths.stress.shape == (chosen.count, chosen.microstructures, 100, 3)
-    assert (paths.inputs == design.inputs[:: chosen.microstructures]).all()
-    for loading, strain in zip(
-        design.loadings[:: chosen.microstructures], paths.strain, strict=True
-    ):
+    assert paths.stress.shape == (chosen.count, chosen.replicates, 100, 3)
+    assert (paths.inputs == design.inputs[:: chosen.replicates]).all()
+    for loading, strain in zip(design.loadings[:: chosen.replicates], paths.strain, strict=True):
         ends = np.cumsum(loading.increments) - 1
         prescribed, _ = loading.vertices
         single = prescribed.astype(np.float32)
@@ -265,7 +263,7 @@ def test_a_shipped_set_is_of_its_design(name):
 
 @pytest.mark.parametrize("name", PATH_SETS)
 def test_a_shipped_set_is_one_of_cells(name):
-    """The first increment is near rest and elastic, and arrangements differ a little."""
+    """The first increment is near rest and elastic, and microstructures differ a little."""
     paths = load_paths(name)
     first = np.abs(paths.strain[:, 0]).max(axis=1)
     assert first.max() < 0.015
@@ -309,6 +307,6 @@ def test_the_first_cells_of_a_set_are_simulated_again(tmp_path, capsys):
     arguments = ["random", "--out", str(tmp_path), "--jobs", "2", "--count", "2"]
     assert main(arguments) == 0
     said = capsys.readouterr().out
-    assert said.startswith("random, 2 inputs, 1 arrangements each: stresses differ by up to ")
+    assert said.startswith("random, 2 inputs, 1 microstructures each: stresses differ by up to ")
     assert main(arguments) == 0  # nothing is left to simulate
     assert capsys.readouterr().out == said

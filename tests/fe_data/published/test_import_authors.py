@@ -24,7 +24,7 @@ LOW = [300, 0.16, 100, 0.277, 0]
 HIGH = [800, 0.5, 170, 0.299, 0.8]
 GROUPS = 3
 REPLICATES = 4
-DESIGN = named_design("replicates", count=GROUPS, microstructures=REPLICATES)
+DESIGN = named_design("replicates", count=GROUPS, replicates=REPLICATES)
 X = DESIGN.inputs
 Y = np.random.default_rng(0).uniform(LOW, HIGH, (len(X), 5))
 TABLE = np.hstack([X, Y])

@@ -17,7 +17,7 @@ SCATTER = 0.05
 
 
 def table(groups=20, replicates=8, scatter=0.0, seed=0, bias=None):
-    design = named_design("noise", count=groups, microstructures=replicates)
+    design = named_design("noise", count=groups, replicates=replicates)
     mean = np.column_stack([design.inputs[:, [2, 3, 1]], 0.3 * np.ones((len(design), 2))])
     noise = np.random.default_rng(seed).standard_normal(mean.shape)
     outputs = mean * (1 + scatter * noise)

@@ -1,4 +1,4 @@
-"""Statistics over fibre arrangements: their definition, what is left out, and the file of them."""
+"""Statistics over microstructures: their definition, what is left out, and the file of them."""
 
 import gzip
 
@@ -15,7 +15,7 @@ from fe_data.statistics.replicates import load_statistics, replicate_statistics,
 
 def cells(groups=6, replicates=7):
     """Correlated outputs, interleaved so that equal inputs are not neighbours."""
-    design = named_design("reference", count=groups, microstructures=replicates)
+    design = named_design("reference", count=groups, replicates=replicates)
     rng = np.random
     outputs = np.abs(rng.default_rng(1).standard_normal((len(design), 5)) @ np.triu(np.ones(5)))
     order = rng.default_rng(2).permutation(len(design))
@@ -71,7 +71,7 @@ def test_standard_errors_are_the_scatter_of_means():
 
 def test_the_file_gives_the_statistics_back_and_its_means_to_any_reader_of_tables(tmp_path):
     saved = replicate_statistics(cells())
-    saved.covariance[2, :, 4] = saved.covariance[2, 4] = 0.0  # no arrangement has p_sigma > 0
+    saved.covariance[2, :, 4] = saved.covariance[2, 4] = 0.0  # no microstructure has p_sigma > 0
     save_statistics(saved, tmp_path / "s.csv")
     read = load_statistics(tmp_path / "s.csv")
     for name in ("group", "X", "count"):

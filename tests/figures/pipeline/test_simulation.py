@@ -40,7 +40,7 @@ def test_designs_follow_each_other_until_one_does_not_succeed(tmp_path, commands
     designs = ["train_beta=3", "replicates=2x4", "noise=2", "test_uniform=1"]
     assert main([str(tmp_path), *designs, "--seed", "0", "--jobs", "1"]) == 1
     assert commands[0][0] == ["train_beta", "--count", "3", "--seed", "0"]
-    assert commands[1][0] == ["replicates", "--count", "2", "--seed", "0", "--microstructures=4"]
+    assert commands[1][0] == ["replicates", "--count", "2", "--seed", "0", "--replicates=4"]
     assert [arguments[0] for arguments, _ in commands] == ["train_beta", "replicates", "noise"]
 
 
