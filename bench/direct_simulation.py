@@ -2,7 +2,7 @@
 
 Z. Liu, M. A. Bessa & W. K. Liu (2016), Computer Methods in Applied Mechanics and Engineering 306,
 319-341, as the CRATE project (github.com/bessagroup/CRATE) publishes their curves: FOLDER holds
-them as uniaxial_tension.csv and pure_shear.csv. Fifty of our microstructures under both loadings are
+them as uniaxial_tension.csv and pure_shear.csv. Fifty of our microstructures under both loads are
 drawn to docs/direct_simulation.png, and the differences of the means are printed; then those of
 other cells, and what other elements make of the same cells: both tell what the differences may come
 from. An interrupted run continues with the cells that are missing.

@@ -1,6 +1,6 @@
 """How properties depend on the number of fibres in a cell: python -m bench.size_effect prints it.
 
-Cells of 15, 30 and 60 fibres beside ones of 120 at six inputs, fewer microstructures of larger cells,
+RVEs of 15, 30 and 60 fibres and 120 at six inputs, fewer microstructures of larger RVEs,
 and the exponents by which scatter falls with their number. An interrupted run continues.
 """
 
