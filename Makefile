@@ -19,7 +19,7 @@ ifneq ($(unknown),)
 $(error unknown parameter $(unknown): the ones that exist are $(settable))
 endif
 
-fixed := $(filter quick reproduce draws why beyond knowledge next bands datasets reference-table,$(MAKECMDGOALS))
+fixed := $(filter quick reproduce repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates datasets reference-table,$(MAKECMDGOALS))
 ifneq ($(and $(fixed),$(findstring command line,$(origin PROFILE))),)
 $(error PROFILE = $(value PROFILE) is not allowed with make $(fixed), which has a profile of its own: make notebooks and make report take one)
 endif
@@ -40,34 +40,34 @@ WITH_ARGS := import os, shlex, sys; \
   os.execv(sys.executable, [sys.executable, *sys.argv[1:], *shlex.split(os.environ["ARGS"])])
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 
-.PHONY: help environment python reproduce quick draws why beyond knowledge next bands datasets reference-table paths loop scoreboard notebooks report article archive test test-dolfinx test-python test-slurm lint bench docs clean
+.PHONY: help environment python reproduce quick repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates datasets reference-table path-datasets active-loop scoreboard notebooks report article archive test test-dolfinx test-python test-slurm lint bench docs clean
 
-#: make quick      simulate a few cells, train on them, write figures/quick/index.html
-#: make reproduce  the same at the size of the paper, into figures/full/index.html
-#: make draws      simulate 24 independent draws of the tables and train on each, added to that page
-#: make why        what the gain of anchoring rests on: equal choices, epochs, prior, start, added to that page
-#: make beyond     the comparison with other methods, at the size of the paper, added to that page
-#: make knowledge  mean fields as prior, noise by input, judged by the truth, over draws, added to that page
-#: make next       what cells are worth that bnn.select_runs asks for, judged by the truth, added to that page
-#: make bands      stress on any path of strain, with bands, learnt from walks and judged on other paths, added to that page
-#: make test       run the tests (ARGS="-k mesh" to choose)
-#: make test-dolfinx  the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)
-#: make test-python   the tests of bnn on another Python and its newest PyTorch (ARGS="--python 3.11 --oldest")
-#: make test-slurm    the scripts of docs/cluster.md on a Slurm cluster of this machine
-#: make lint       check style, types and which room imports which
-#: make bench      measure the speed of simulation and training
-#: make docs       the site: guides, notebooks, reference, in build/docs/index.html
-#: make datasets   simulate the designs of the paper and compare with the shipped tables (JOBS=2)
-#: make reference-table  the same of the 10,000 RVEs of the reference table, which takes more than an hour
-#: make paths      simulate the shipped sets of strain paths into data/paths and compare (ARGS="reference_cycles --count 2")
-#: make loop       rounds of cells chosen by bnn and simulated by fe_data, in data/loop (ARGS="--rounds 4")
-#: make scoreboard  what other libraries reach on the same cells, each in an environment of its own, and on public sets (DATA=folder)
-#: make notebooks  the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)
-#: make report     and the page
-#: make article    what was reproduced and what was found, on six pages, build/article.pdf
-#: make archive    one file for a repository of data: sources, results, site, article, locks, checksums
-#: make python     print the interpreter in use
-#: make clean      remove what was computed, and the path file from an active environment; keep .venv
+#: make quick            simulate a few cells, train on them, write figures/quick/index.html
+#: make reproduce        the same at the size of the paper, into figures/full/index.html
+#: make repeat-datasets  simulate 24 independent draws of the tables and train on each, added to that page
+#: make ablation         what the gain of anchoring rests on: equal choices, epochs, prior, start, added to that page
+#: make compare-methods  the comparison with other methods, at the size of the paper, added to that page
+#: make prior-knowledge  mean fields as prior, noise by input, judged by the truth, over draws, added to that page
+#: make active-learning  what cells are worth that bnn.select_runs asks for, judged by the truth, added to that page
+#: make path-surrogates  stress on any path of strain, with bands, learnt from walks and judged on other paths, added to that page
+#: make test             run the tests (ARGS="-k mesh" to choose)
+#: make test-dolfinx     the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)
+#: make test-python      the tests of bnn on another Python and its newest PyTorch (ARGS="--python 3.11 --oldest")
+#: make test-slurm       the scripts of docs/cluster.md on a Slurm cluster of this machine
+#: make lint             check style, types and which room imports which
+#: make bench            measure the speed of simulation and training
+#: make docs             the site: guides, notebooks, reference, in build/docs/index.html
+#: make datasets         simulate the designs of the paper and compare with the shipped tables (JOBS=2)
+#: make reference-table  the same for the 10,000 RVEs of the reference table, which takes more than an hour
+#: make path-datasets    simulate the shipped sets of strain paths into data/paths and compare (ARGS="reference_cycles --count 2")
+#: make active-loop      rounds of cells chosen by bnn and simulated by fe_data, in data/loop (ARGS="--rounds 4")
+#: make scoreboard       what other libraries reach on the same cells, each in an environment of its own, and on public sets (DATA=folder)
+#: make notebooks        the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)
+#: make report           and the page
+#: make article          what was reproduced and what was found, on six pages, build/article.pdf
+#: make archive          one file for a repository of data: sources, results, site, article, locks, checksums
+#: make python           print the interpreter in use
+#: make clean            remove what was computed, and the path file from an active environment; keep .venv
 help:
 	@sed -n 's/^#: //p' Makefile 2>/dev/null || true # a reader that ends early, as head does
 
@@ -82,8 +82,8 @@ reproduce: export PROFILE = full
 quick reproduce report: environment
 	@$(DOIT) report
 
-draws why beyond knowledge next bands: export PROFILE = full
-draws why beyond knowledge next bands: environment
+repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates: export PROFILE = full
+repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates: environment
 	@$(DOIT) $@
 	@$(DOIT) report
 
@@ -95,10 +95,10 @@ reference-table: export PROFILE = full
 reference-table: environment
 	@$(DOIT) reference_table
 
-paths: environment
+path-datasets: environment
 	@$(PYTHON_ARGS) -m fe_data.paths $${JOBS:+--jobs "$$JOBS"}
 
-loop: environment
+active-loop: environment
 	@$(PYTHON_ARGS) -m examples.next_cell --out data/loop.png
 
 scoreboard: environment

@@ -22,21 +22,21 @@ from figures.pipeline.dependencies import (
 )
 from figures.pipeline.paths import NOTEBOOKS, ROOT, TEST, TRAINING
 from figures.pipeline.profiles import (
+    ABLATION,
+    ACTIVE_LEARNING,
     APART,
-    BEYOND,
     DRAWS,
-    KNOWLEDGE,
-    NEXT_CELL,
-    PATHS,
+    OTHER_METHODS,
+    PRIOR_KNOWLEDGE,
+    STRAIN_PATHS,
     SURROGATE,
-    WHY,
     load_profile,
 )
 from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
 AT_ONCE = 2  # tasks: one uses the cores where another has work for a single one; each takes memory
-LONGEST = (SURROGATE, BEYOND, KNOWLEDGE)  # notebooks, in a small run
+LONGEST = (SURROGATE, OTHER_METHODS, PRIOR_KNOWLEDGE)  # notebooks, in a small run
 
 GIVEN_PROFILE = os.environ.get("PROFILE") or "quick"  # name or file
 try:
@@ -147,14 +147,14 @@ def task_notebook():
             awaited = []
             known = get_args(Design) if designs else ()
             tables = paths.tables_of(folder, known).values()
-        path = NOTEBOOKS / f"{name}.ipynb"
+        path = paths.notebook_path(name)
         metrics = OUT / f"{name}.json"
         code = [path, *notebook_sources(path), *sources(["figures.pipeline.run_notebook"])]
         # published.yaml and the full run are left out: otherwise editing a verdict's wording would
         # rerun notebooks.
         read = [*data_files(code, NOTEBOOKS / "data"), *tables]
-        read += paths.tables_below() if name in (WHY, KNOWLEDGE, NEXT_CELL) else []
-        read += paths.tables_below(paths.SHIPPED_TABLES / "paths") if name == PATHS else []
+        read += paths.tables_below() if name in (ABLATION, PRIOR_KNOWLEDGE, ACTIVE_LEARNING) else []
+        read += paths.tables_below(paths.SHIPPED_TABLES / "paths") if name == STRAIN_PATHS else []
         yield {
             "name": f"{RUN}:{name}",
             "doc": f"execute notebook {name}",

@@ -21,7 +21,7 @@ import bnn
 from bnn.priors.samplers import truncated_normal_hypercube
 from bnn.training.loop import train
 from bnn.training.matmul import TORCH, products_on
-from figures.materials.problem import FEATURES, INPUT_NAMES, KERNEL, OUTPUT_NAMES, noise_std
+from figures.composite.problem import FEATURES, INPUT_NAMES, KERNEL, OUTPUT_NAMES, noise_std
 from prior_study import STUDY_PRIORS
 from prior_study.reconstruction import ARCHITECTURE
 

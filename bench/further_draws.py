@@ -15,12 +15,12 @@ from figures.pipeline.paths import SHIPPED_TABLES, TEST, drawn, require_tables, 
 from figures.pipeline.profiles import Profile, load_profile
 from figures.pipeline.settings import TRAINING_CASE
 
-SEED = 0  # of notebook 04_materials_draws, whose 24 draws are the first here
+SEED = 0  # of notebook 04b_repeated_datasets, whose 24 draws are the first here
 
 
 def out_of_distribution(folder: Path) -> Profile:
     """The full profile with one training set, and with as many draws as a folder has cells for."""
-    from figures.materials.problem import load_paper_table
+    from figures.composite.problem import load_paper_table
 
     profile = load_profile("full")
     assert profile.draws
@@ -38,8 +38,14 @@ def out_of_distribution(folder: Path) -> Profile:
 def main(folders: list[Path]) -> None:
     """Print what anchoring gains, and the claims of the paper, over all draws."""
     # Not above: --help is not to wait for PyTorch.
-    from figures.materials.draws import gains, load_draws, over_draws, table_of_gains, train_draws
-    from figures.materials.surrogate import comparison_claims, improvements
+    from figures.composite.draws import load_draws
+    from figures.materials_surrogate.surrogate import comparison_claims, improvements
+    from figures.repeated_datasets.draws import (
+        gains,
+        over_draws,
+        table_of_gains,
+        train_draws,
+    )
 
     profiles = {folder: out_of_distribution(folder) for folder in (SHIPPED_TABLES, *folders)}
     draws = [draw for folder, profile in profiles.items() for draw in load_draws(folder, profile)]

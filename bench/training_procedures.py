@@ -20,8 +20,8 @@ SEEDS = 6
 def main(folder: Path) -> None:
     """Print Table 3 for the tables of a folder, with one more difference each time."""
     # Not above: --help is not to wait for PyTorch.
-    from figures.materials.problem import fit_theta, load_cases, load_samples
-    from figures.materials.surrogate import SCORES, score_rows, train
+    from figures.composite.problem import fit_theta, load_cases, load_samples
+    from figures.materials_surrogate.surrogate import SCORES, score_rows, train
     from figures.pipeline.processes import repeated
     from figures.pipeline.training import PROCEDURES
 

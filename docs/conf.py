@@ -20,8 +20,8 @@ html_theme = "furo"
 html_title = project
 html_show_copyright = False
 html_css_files = ["site.css"]
-SCRIPTS = ("surrogate", "page")  # of docs/playground
-html_static_path = ["site.css", *(f"playground/{name}.js" for name in SCRIPTS)]
+SCRIPTS = ("surrogate", "page")  # of docs/interactive
+html_static_path = ["site.css", *(f"interactive/{name}.js" for name in SCRIPTS)]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
 FETCHED = r'<script[^>]+src="(?:https?:)?//[^>]*>\s*</script>'
@@ -30,10 +30,12 @@ RUN = next((run for run in RUNS if (ROOT / run / "index.html").is_file()), None)
 FOLDERS = [
     "figures/full/notebooks",
     "notebooks",
-]  # into the last, results are put that are committed
+    "notebooks/beyond",
+]  # into the last two, results are put that are committed
 NOTEBOOKS = [
     next(f"{folder}/{path.name}" for folder in FOLDERS if (ROOT / folder / path.name).is_file())
-    for path in sorted(ROOT.glob("notebooks/*.ipynb"))
+    for part in ("notebooks", "notebooks/beyond")
+    for path in sorted((ROOT / part).glob("*.ipynb"))
 ]
 include_patterns = [
     "*.md",
@@ -74,8 +76,8 @@ def complete(app, name, source):
         source[0] += text.replace("NOTEBOOKS", "\n".join(NOTEBOOKS))
     if name == "examples/README":
         source[0] += sections()
-    if name == "docs/playground":
-        data = (ROOT / "docs" / "playground" / "surrogate.json").read_text(encoding="utf-8")
+    if name == "docs/interactive":
+        data = (ROOT / "docs" / "interactive" / "surrogate.json").read_text(encoding="utf-8")
         data = data.replace("<", r"\u003c")  # no text in it can end the element
         scripts = "".join(f'<script src="../_static/{each}.js"></script>' for each in SCRIPTS)
         source[0] += (

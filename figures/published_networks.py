@@ -16,8 +16,8 @@ from fe_data.published.array_pickle import load_arrays
 from fe_data.published.import_authors import describe
 from fe_data.schema import INPUT_NAMES
 from figures.claims import load_published
-from figures.materials.problem import OUTPUT_NAMES, load_samples, published_tables
-from figures.materials.surrogate import HIDDEN, OutputScores, Prediction
+from figures.composite.problem import OUTPUT_NAMES, load_samples, published_tables
+from figures.materials_surrogate.surrogate import HIDDEN, OutputScores, Prediction
 from figures.pipeline.paths import TEST
 
 ARCHITECTURE = MLP((len(INPUT_NAMES), *HIDDEN, len(OUTPUT_NAMES)))

@@ -10,7 +10,7 @@
   and functions chosen/..., seen/... and judge/....
 
 Printed are the scores with it less those without it, as means over the splits with two standard
-errors. docs/scoreboard.md describes the folder, and says what came of it.
+errors. docs/benchmarks.md describes the folder, and says what came of it.
 """
 
 import argparse

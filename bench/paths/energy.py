@@ -17,7 +17,7 @@ from bench.paths import data
 from bench.paths.estimators import fitted
 from bench.paths.study import drawn
 from bnn.paths import StrainPathEnsemble
-from figures.report.tables import markdown
+from figures.markdown import markdown
 
 AMPLITUDES = (0.001, 0.0015, 0.002, 0.003, 0.004, 0.006, 0.01, 0.02)  # |E| at the end of a cycle
 CELLS = 60

@@ -10,7 +10,7 @@ from bench.paths.picture import picture
 from bench.paths.study import TRUTH, Row
 from bench.paths.summary import LABELS, MEAN_FIELDS, OURS, RIVALS, TITLES, Mean, Summary
 from fe_data.files.writing import write_atomic
-from figures.report.tables import markdown, with_blocks
+from figures.markdown import markdown, with_blocks
 from figures.style import save
 
 NAMED = "recurrent networks"  # the rival, trained for the better of two times

@@ -17,7 +17,7 @@ from figures.pipeline.paths import ROOT, SHIPPED_TABLES
 
 RESULTS = Path(__file__).with_name("results.jsonl")
 PAGES = [
-    ROOT / "docs" / name for name in ("scoreboard.md", "which_estimator.md", "estimator_tables.md")
+    ROOT / "docs" / name for name in ("benchmarks.md", "which_estimator.md", "estimator_tables.md")
 ]
 
 
@@ -69,7 +69,7 @@ def main() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m bench.scoreboard", description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder of public sets, see docs/scoreboard.md")
+    parser.add_argument("--data", type=Path, help="folder of public sets, see docs/benchmarks.md")
     parser.add_argument(
         "--cells",
         type=Path,

@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.scoreboard.problems import CASES, COMPOSITE, FRESH, is_composite
 from bench.scoreboard.registry import CELLS, OURS, PEERS, Peer
-from figures.knowledge.findings import in_words
+from figures.composite.draws import in_words
 
 # Score → its name, decimals, and whether more is better; None: neither more nor less is.
 SCORES = {
@@ -19,7 +19,7 @@ SCORES = {
     "coverage": ("coverage (95 %)", 2, None),
 }
 # What the default has seen: sets by whose rows it was chosen, problems whose results were looked at
-# before it was fixed. And problems that copies of rows decide (docs/scoreboard.md).
+# before it was fixed. And problems that copies of rows decide (docs/benchmarks.md).
 CHOSEN_BY = ("concrete", "yacht")
 LOOKED_AT = ("energy/gap", "airfoil/holdout")
 OF_COPIES = ("wine/standard",)

@@ -10,10 +10,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 from scipy.stats import qmc
 
-from figures.beyond.scores import LOG_UNITS
-from figures.knowledge.study import FIELDS
-from figures.materials.draws import Draw, load_draws
-from figures.materials.problem import load_designs, load_paper_table, scaled
+from figures.composite.draws import Draw, load_draws
+from figures.composite.priors import FIELDS
+from figures.composite.problem import load_designs, load_paper_table, scaled
+from figures.composite.scores import LOG_UNITS
 from figures.pipeline.paths import SHIPPED_TABLES, drawn, require_tables, table_path
 from figures.pipeline.profiles import load_profile
 

@@ -1,4 +1,4 @@
-"""Public sets with published splits and scores, read from a folder, which docs/scoreboard.md says.
+"""Public sets with published splits and scores, read from a folder, which docs/benchmarks.md says.
 
 NAME/data.csv has inputs and, as its last column, y; NAME/KIND.json the rows of the test set of each
 split, counted from 0; all other rows are training data. published.csv has scores that others
@@ -24,7 +24,7 @@ from bnn.storage.reading import read_json, read_text
 from fe_data.files import csv_rows
 
 PUBLISHED = "published"
-SETS = {"concrete", "energy", "wine", "yacht", "airfoil"}  # those of docs/scoreboard.md
+SETS = {"concrete", "energy", "wine", "yacht", "airfoil"}  # those of docs/benchmarks.md
 HOLDOUT = "holdout"  # the kind of the single split
 NAMES = {"LL": "loglik", "RMSE": "rmse"}  # published score → ours
 MOST_BYTES = 10**8  # of a file

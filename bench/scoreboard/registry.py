@@ -119,7 +119,7 @@ PEERS = (
 )
 BY_NAME = {peer.name: peer for peer in PEERS}
 # What the others are compared with: one estimator for each kind of knowledge, chosen in writing
-# before anything is compared (docs/scoreboard.md), never the best of several.
+# before anything is compared (docs/benchmarks.md), never the best of several.
 OURS = {
     CELLS: BY_NAME["ours.Default"],
     NOISE: BY_NAME["ours.ExactPaper"],

@@ -15,8 +15,8 @@ from bench.scoreboard.problems import CASES, FRESH, is_composite
 from bench.scoreboard.public import HOLDOUT
 from bench.scoreboard.registry import CELLS, EQUAL_NOISE, OURS, PEERS, Peer
 from fe_data.files.writing import write_atomic
-from figures.knowledge.findings import in_words
-from figures.report.tables import markdown, with_blocks
+from figures.composite.draws import in_words
+from figures.markdown import markdown, with_blocks
 from figures.style import save
 
 CELLS_OF_A_TEST = 50  # whose log-likelihoods the ELPPD adds

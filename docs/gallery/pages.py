@@ -30,7 +30,7 @@ def cards() -> str:
     lines = [
         "## Examples",
         "",
-        f"[A surrogate to touch](docs/playground.md) has sliders; {SCRIPTS}:",
+        f"[A surrogate to touch](docs/interactive.md) has sliders; {SCRIPTS}:",
     ]
     lines += ["", "```{container} gallery"]
     for name, words in ordered().items():

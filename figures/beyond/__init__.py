@@ -1,1 +1,1 @@
-"""Other methods on the same problems (notebook 05): scores, findings, figures."""
+"""What goes further than the paper: a package for each notebook in notebooks/beyond."""

@@ -17,6 +17,17 @@ MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}  # of pictures, by 
 REPLICATES = ("replicates", "noise")  # designs of several cells for each input
 
 
+def notebooks() -> list[Path]:
+    """Notebooks of the paper, then those that go further, in the order of their numbers."""
+    return [*sorted(NOTEBOOKS.glob("*.ipynb")), *sorted((NOTEBOOKS / "beyond").glob("*.ipynb"))]
+
+
+def notebook_path(name: str) -> Path:
+    """Path of a notebook: those that go further than the paper lie in a folder of their own."""
+    path = NOTEBOOKS / f"{name}.ipynb"
+    return path if path.is_file() else NOTEBOOKS / "beyond" / f"{name}.ipynb"
+
+
 def table_path(data_dir: Path | str, design: str) -> Path:
     """Path of a design's table: DESIGN.csv when it exists, else DESIGN/dataset.csv as generated."""
     single = Path(data_dir) / f"{design}.csv"

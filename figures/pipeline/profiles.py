@@ -18,12 +18,12 @@ Notebook = Literal[
     "02_example_1d",
     "03_materials_data",
     "04_materials_surrogate",
-    "04_materials_draws",
-    "04_materials_why",
-    "05_beyond_the_paper",
-    "06_knowledge",
-    "07_next_cell",
-    "08_paths",
+    "04b_repeated_datasets",
+    "04c_ablation",
+    "05_other_methods",
+    "06_prior_knowledge",
+    "07_active_learning",
+    "08_strain_paths",
 ]
 SECTIONS = (
     "method",
@@ -32,28 +32,29 @@ SECTIONS = (
     "materials_data",
     "surrogate",
     "draws",
-    "why",
-    "beyond",
-    "knowledge",
-    "next_cell",
-    "paths",
+    "ablation",
+    "other_methods",
+    "prior_knowledge",
+    "active_learning",
+    "strain_paths",
 )
 SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → its section
-EXAMPLE, DATA, SURROGATE, DRAWS, WHY, BEYOND, KNOWLEDGE, NEXT_CELL, PATHS = get_args(Notebook)[2:]
+EXAMPLE, DATA, SURROGATE, DRAWS, *further = get_args(Notebook)[2:]
+ABLATION, OTHER_METHODS, PRIOR_KNOWLEDGE, ACTIVE_LEARNING, STRAIN_PATHS = further
 NEEDED = {
     DRAWS: "draws",
-    WHY: "why",
-    BEYOND: "beyond",
-    KNOWLEDGE: "beyond",
+    ABLATION: "ablation",
+    OTHER_METHODS: "other_methods",
+    PRIOR_KNOWLEDGE: "other_methods",
 }  # sections without defaults
 FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that follow the choice of training
 APART = {  # target of make → notebook that it executes on request
-    "draws": DRAWS,
-    "why": WHY,
-    "beyond": BEYOND,
-    "knowledge": KNOWLEDGE,
-    "next": NEXT_CELL,
-    "bands": PATHS,
+    "repeat-datasets": DRAWS,
+    "ablation": ABLATION,
+    "compare-methods": OTHER_METHODS,
+    "prior-knowledge": PRIOR_KNOWLEDGE,
+    "active-learning": ACTIVE_LEARNING,
+    "path-surrogates": STRAIN_PATHS,
 }
 SHIPPED = ("full", "quick")  # results of the full run are committed
 # Inputs that are simulated at least. The estimator of mutual information looks at 3 neighbours.
@@ -78,11 +79,11 @@ class Profile(settings.Section):
     example_1d: settings.Example1D = settings.Example1D()
     materials_data: settings.MaterialsData = settings.MaterialsData()
     draws: settings.Draws | None = None
-    why: settings.Why | None = None
-    beyond: settings.Beyond | None = None
-    knowledge: settings.Knowledge = settings.Knowledge()
-    next_cell: settings.NextCell = settings.NextCell()
-    paths: settings.Paths = settings.Paths()
+    ablation: settings.Ablation | None = None
+    other_methods: settings.OtherMethods | None = None
+    prior_knowledge: settings.PriorKnowledge = settings.PriorKnowledge()
+    active_learning: settings.ActiveLearning = settings.ActiveLearning()
+    strain_paths: settings.StrainPaths = settings.StrainPaths()
     training: settings.TrainingChoice = "published"  # of what is drawn and judged in FOLLOWING
     notebooks: list[Notebook] = Field(default_factory=list)
     apart: list[Notebook] = Field(default_factory=list)  # of them, run on request only
@@ -96,7 +97,7 @@ class Profile(settings.Section):
         for notebook, section in NEEDED.items():
             if notebook in self.notebooks and getattr(self, section) is None:
                 raise ValueError(f"{section}: field required for {notebook}")
-        for section in ("surrogate", "beyond"):
+        for section in ("surrogate", "other_methods"):
             for name, case in getattr(getattr(self, section), "cases", {}).items():
                 held = self.datasets.get(case.design, 0)
                 if case.count > held:
@@ -115,12 +116,12 @@ class Profile(settings.Section):
         """What a notebook reads of a profile, by name."""
         names = [SETTINGS[notebook], *(["training"] if notebook in FOLLOWING else [])]
         names += ["surrogate", "datasets"] if notebook == DRAWS else []
-        names += ["beyond"] if notebook == KNOWLEDGE else []
+        names += ["other_methods"] if notebook == PRIOR_KNOWLEDGE else []
         return {name: getattr(self, name) for name in names}
 
     def designs_of(self, notebook: Notebook) -> list[settings.Design]:
         """Designs whose tables a notebook reads."""
-        if notebook in (DATA, BEYOND):
+        if notebook in (DATA, OTHER_METHODS):
             return list(self.datasets)
         if notebook in (SURROGATE, DRAWS):
             return [TEST, *dict.fromkeys(case.design for case in self.surrogate.cases.values())]

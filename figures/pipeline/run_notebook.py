@@ -14,7 +14,7 @@ from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 
 from fe_data.files.writing import write_atomic
-from figures.pipeline.paths import NOTEBOOKS, ROOT, pictures
+from figures.pipeline.paths import ROOT, notebook_path, notebooks, pictures
 
 
 class NotebookError(RuntimeError):
@@ -23,9 +23,9 @@ class NotebookError(RuntimeError):
 
 def find_notebook(name: str) -> Path:
     """Path of a notebook of this project."""
-    path = NOTEBOOKS / f"{name}.ipynb"
+    path = notebook_path(name)
     if not path.is_file():
-        known = ", ".join(sorted(p.stem for p in NOTEBOOKS.glob("*.ipynb")))
+        known = ", ".join(sorted(p.stem for p in notebooks()))
         raise NotebookError(f"unknown notebook {name!r}: {known} exist")
     return path
 

@@ -61,7 +61,7 @@ class Ensembles(Section):
 
     @model_validator(mode="after")
     def _members_are_pretrained(self) -> Self:
-        available = min([self.n_pretrained, *getattr(self, "spans", ())])  # Beyond has spans
+        available = min([self.n_pretrained, *getattr(self, "spans", ())])  # OtherMethods has spans
         if self.n_members > available:
             allowed = f"at most the {available} pre-trained networks can be trained"
             raise ValueError(f"n_members = {self.n_members} is not allowed: {allowed}")
@@ -145,8 +145,8 @@ class Draws(Section):
     repeats: PositiveInt = 3  # trainings on each
 
 
-class Why(Training):
-    """Sizes of notebook 04_materials_why, which reads the draws that come with the package."""
+class Ablation(Training):
+    """Sizes of notebook 04c_ablation, which reads the draws that come with the package."""
 
     draws: Annotated[int, Field(ge=2, le=24)] = 24  # of those tables, for the table of choices
     repeats: PositiveInt = 3  # trainings on each, of the same pre-trained networks
@@ -178,7 +178,7 @@ class Why(Training):
         return self
 
 
-class Beyond(Training):
+class OtherMethods(Training):
     """Sizes of notebook 05; every method is compared on the first training set."""
 
     converged_epochs: PositiveInt = 2500  # of the trainings that are to converge
@@ -194,7 +194,7 @@ class Beyond(Training):
     example_epochs_scale: PositiveFloat = 1.0
 
 
-class Knowledge(Section):
+class PriorKnowledge(Section):
     """Sizes of notebook 06, which reads the tables that come with the package."""
 
     draws: Annotated[int, Field(ge=1, le=24)] = 24  # of those tables
@@ -215,7 +215,7 @@ class Knowledge(Section):
         return self
 
 
-class NextCell(Section):
+class ActiveLearning(Section):
     """Sizes of notebook 07, which simulates a few small cells and reads the package's tables."""
 
     start: AtLeast3 = 6  # cells that are simulated to begin with
@@ -229,7 +229,7 @@ class NextCell(Section):
     estimate: Estimate = "average"  # of the priors by evidence in the comparison
 
 
-class Paths(Section):
+class StrainPaths(Section):
     """Sizes of notebook 08, which reads the sets of paths that come with the package."""
 
     # Training walks, increasing.

@@ -18,8 +18,8 @@ from fe_data.dataset import design
 from fe_data.files.writing import write_atomic
 from fe_data.mechanics import properties
 from figures import claims
+from figures.composite import problem
 from figures.example_1d import ensembles
-from figures.materials import problem
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
 from figures.report.comparison import SIGNS, Comparison, compare

@@ -20,7 +20,7 @@ from figures.claims import (
     says_something,
     tolerance,
 )
-from figures.pipeline.paths import NOTEBOOKS, REFERENCE
+from figures.pipeline.paths import REFERENCE, notebook_path
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
 
@@ -274,7 +274,7 @@ def read(paths: Iterable[Path]) -> dict[str, Metrics]:
 
 @cache
 def _headings(notebook: str) -> list[str]:
-    cells = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells
+    cells = nbformat.read(notebook_path(notebook), as_version=4).cells
     lines = "\n".join(cell.source for cell in cells).splitlines()
     return [line.removeprefix("## ") for line in lines if line.startswith("## ")]
 

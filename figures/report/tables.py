@@ -5,19 +5,27 @@ Prose is written by hand. tests/figures/report/test_findings.py checks the numbe
 
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from fe_data.files.writing import write_atomic
-from figures.beyond.methods import LABELS
+from figures.beyond.other_methods.methods import LABELS
+from figures.beyond.prior_knowledge.study import MODELS
 from figures.claims import Table, load_published
-from figures.knowledge.findings import in_words
-from figures.knowledge.study import MODELS
+from figures.composite.draws import in_words
+from figures.markdown import markdown, with_blocks
 from figures.pipeline.paths import ROOT
-from figures.pipeline.profiles import BEYOND, DRAWS, KNOWLEDGE, NEXT_CELL, SURROGATE, WHY
+from figures.pipeline.profiles import (
+    ABLATION,
+    ACTIVE_LEARNING,
+    DRAWS,
+    OTHER_METHODS,
+    PRIOR_KNOWLEDGE,
+    SURROGATE,
+)
 from figures.report.comparison import (
     REBUILT,
     SIGNS,
@@ -50,7 +58,7 @@ VANILLA = (  # notebook, place of the number, what it is over
         "seeds on one draw, that of `make reproduce`, trained as published",
     ),
     (SURROGATE, "rows.proper.outd_vanilla.rmse", "seeds on the same draw, trained by Adam proper"),
-    (BEYOND, "rows.outd.vanilla.rmse", "of these seeds, as the findings have it"),
+    (OTHER_METHODS, "rows.outd.vanilla.rmse", "of these seeds, as the findings have it"),
 )
 Runs = Mapping[str, Mapping[str, Metrics]]  # by folder and notebook
 
@@ -88,7 +96,7 @@ def of_methods(runs: Runs) -> tuple[Table, Table]:
     """Methods out of distribution on both kinds of tables, and on the training sets inside it."""
     scores = {}
     for name in ("full-authors", "full"):
-        beyond = runs[name][BEYOND].model_extra or {}
+        beyond = runs[name][OTHER_METHODS].model_extra or {}
         cases = beyond["rows"].items()
         scores[name] = {case: by_label(rows | beyond["exact"][case]) for case, rows in cases}
     methods = grouped({RUNS[name]: each["outd"] for name, each in scores.items()}, SCORES)
@@ -262,7 +270,7 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
     docs = ROOT / "docs"
     run = runs["full"]
     methods, cases = of_methods(runs)
-    knowledge, coverage = of_knowledge(run[KNOWLEDGE].model_extra or {})
+    knowledge, coverage = of_knowledge(run[PRIOR_KNOWLEDGE].model_extra or {})
     return {
         docs / "reproduction.md": {
             "size_of_gain": size_of_gain(runs),
@@ -281,42 +289,17 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
         docs / "estimator_tables.md": {
             "methods_wide": markdown(methods.header, methods.rows),
             "cases_wide": markdown(cases.header, cases.rows),
-            "why": "\n\n".join(map(shown, run[WHY].tables)),
+            "why": "\n\n".join(map(shown, run[ABLATION].tables)),
             "knowledge_wide": markdown(knowledge.header, knowledge.rows),
             "knowledge_coverage": markdown(coverage.header, coverage.rows),
         },
-        docs / "next_cell.md": {
+        docs / "active_learning.md": {
             "worth": "\n\n".join(
                 label(f"{table.caption}\n\n{markdown(table.header, table.rows)}")
-                for table in run[NEXT_CELL].tables
+                for table in run[ACTIVE_LEARNING].tables
             )
         },
     }
-
-
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    return "\n".join(_lines(header, rows))
-
-
-def _lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    def line(cells: Sequence[str]) -> str:
-        return "|".join(["", *(f" {cell} " if cell else " " for cell in cells), ""])
-
-    yield line(header)
-    yield "|---" * len(header) + "|"
-    yield from map(line, rows)
-
-
-def with_blocks(text: str, current: Mapping[str, str]) -> str:
-    """A text with every block between its comments replaced by the current one."""
-    for name, block in current.items():
-        start = f"<!-- {name} -->\n"
-        end = f"<!-- end {name} -->"
-        before, _, rest = text.partition(start)
-        _, _, after = rest.partition(end)
-        text = f"{before}{start}{block}\n{end}{after}"
-    return text
 
 
 def main(write: bool = False) -> None:

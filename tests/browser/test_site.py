@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repository.test_playground import QUESTION, check_answer
+from tests.repository.test_interactive import QUESTION, check_answer
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
@@ -78,7 +78,7 @@ def check(opened, path):
 
 
 def test_on_a_phone_names_stay_while_a_table_scrolls_and_panels_can_be_read(opened):
-    page = opened(built("docs/scoreboard.html"), 390, "light")
+    page = opened(built("docs/benchmarks.html"), 390, "light")
     left, moved = page.run(
         """
         const box = [...document.querySelectorAll('.table-wrapper')]
@@ -102,12 +102,12 @@ def test_on_a_phone_names_stay_while_a_table_scrolls_and_panels_can_be_read(open
 def test_the_curve_moves_when_a_slider_does(opened, width, scheme):
     from selenium.webdriver.common.keys import Keys
 
-    page = opened(built("docs/playground.html"), width, scheme)
+    page = opened(built("docs/interactive.html"), width, scheme)
     curve = "return document.querySelector('polyline.mean.anchored').getAttribute('points')"
     before = page.run(curve)
     assert len(before.split()) == 51
-    slider = page.driver.find_element("css selector", "#playground input[name=v_f]")
-    said = page.driver.find_element("css selector", "#playground .where")
+    slider = page.driver.find_element("css selector", "#interactive input[name=v_f]")
+    said = page.driver.find_element("css selector", "#interactive .where")
     assert "Inside" in said.text
     slider.send_keys(Keys.END)
     assert page.run(curve) != before
@@ -121,7 +121,7 @@ def test_the_posterior_moves_with_its_data(opened, width):
     from selenium.webdriver import ActionChains
     from selenium.webdriver.common.keys import Keys
 
-    page = opened(built("docs/playground.html"), width, "light")
+    page = opened(built("docs/interactive.html"), width, "light")
     find = page.driver.find_element
     find("id", "tab-cell").send_keys(Keys.ARROW_RIGHT)
     curve = "return document.querySelector('svg.line polyline.mean').getAttribute('points')"
@@ -140,6 +140,6 @@ def test_the_posterior_moves_with_its_data(opened, width):
 
 
 def test_the_page_computes_what_python_does(opened):
-    page = opened(built("docs/playground.html"), 1280, "light")
+    page = opened(built("docs/interactive.html"), 1280, "light")
     read = "const model = JSON.parse(document.getElementById('surrogate').textContent);"
     check_answer(page.run(f"{read}{QUESTION}; return answer;"))

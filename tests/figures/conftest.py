@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES
-from figures.materials.problem import OUTPUT_NAMES, OUTPUT_SCALING
+from figures.composite.problem import OUTPUT_NAMES, OUTPUT_SCALING
 from figures.pipeline import processes
 from figures.pipeline.run_notebook import find_notebook, parameters
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fe_data.schema import INPUT_NAMES
-from figures.materials.problem import INPUT_SCALING, MEANS, OUTPUT_NAMES, OUTPUT_SCALING
-from figures.materials.surrogate import Prediction
+from figures.composite.problem import INPUT_SCALING, MEANS, OUTPUT_NAMES, OUTPUT_SCALING
+from figures.materials_surrogate.surrogate import Prediction
 from figures.published_networks import USED, main
 
 WIDTHS = (4, 20, 20, 20, 20, 5)

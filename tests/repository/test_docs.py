@@ -13,6 +13,7 @@ import nbformat
 import pytest
 
 from docs.committed import with_results
+from figures.pipeline.paths import notebooks
 
 ROOT = Path(__file__).parents[2]
 SHOWN = re.findall(
@@ -58,7 +59,7 @@ def test_every_public_name_is_on_the_built_site_and_no_page_asks_for_an_address(
     )
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", notebooks(), ids=lambda p: p.stem)
 def test_a_notebook_that_has_not_run_shows_every_committed_picture_of_it(path):
     text = path.read_text(encoding="utf-8")
     metrics = ROOT / "figures" / "full" / f"{path.stem}.json"
@@ -102,8 +103,7 @@ def test_a_number_and_its_error_stay_in_one_line_of_a_table():
 def titles_in_the_navigation():
     """Page → its title, the heading that the navigation shows."""
     text = (ROOT / "docs" / "contents.txt").read_text(encoding="utf-8")
-    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
-    text = text.replace("NOTEBOOKS", "\n".join(f"notebooks/{each.name}" for each in notebooks))
+    text = text.replace("NOTEBOOKS", "\n".join(str(each.relative_to(ROOT)) for each in notebooks()))
     return {page: heading(page) for page in re.findall(r"(?m)^(?!:|```)\S+$", text)}
 
 

@@ -4,8 +4,8 @@ import numpy as np
 
 import bnn
 from bnn import evidence
-from figures.knowledge.study import about_fitted_fields
-from figures.materials.problem import Samples, fit_theta, functional_prior, noise_std
+from figures.composite.priors import about_fitted_fields
+from figures.composite.problem import Samples, fit_theta, functional_prior, noise_std
 
 
 class Estimator:

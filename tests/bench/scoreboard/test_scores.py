@@ -5,8 +5,8 @@ from scipy.stats import norm
 import bnn
 from bench.scoreboard.problems import Split
 from bench.scoreboard.scores import scores
-from figures.beyond.scores import LOG_UNITS
-from figures.materials.problem import OUTPUT_SCALING
+from figures.composite.problem import OUTPUT_SCALING
+from figures.composite.scores import LOG_UNITS
 
 
 def test_scores_of_the_composite_are_those_of_the_exact_posterior():

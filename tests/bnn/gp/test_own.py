@@ -13,7 +13,7 @@ from tests.bnn.calls import OwnKernel, OwnPrior, OwnStationary
 from tests.bnn.small import small
 
 ROOT = Path(bnn.__file__).parents[1]
-PAGE = (ROOT / "docs" / "own_kernel_and_prior.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "custom_priors.md").read_text(encoding="utf-8")
 CODES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.5, 1.5, (12, 1))
@@ -24,10 +24,10 @@ BRIEF = pytest.mark.filterwarnings("ignore::UserWarning")  # so brief a training
 
 def test_the_page_prints_what_stands_there_and_its_prior_agrees_with_the_data(capsys):
     names = {}
-    exec(compile(CODES[0], "docs/own_kernel_and_prior.md", "exec"), names)
+    exec(compile(CODES[0], "docs/custom_priors.md", "exec"), names)
     (printed,) = re.findall(r"```\n(own: .*?)```", PAGE, re.DOTALL)
     assert capsys.readouterr().out == printed
-    exec(compile(CODES[1], "docs/own_kernel_and_prior.md", "exec"), names)
+    exec(compile(CODES[1], "docs/custom_priors.md", "exec"), names)
     assert names["p_value"] > 0.05
     prior = names["prior"]
     there = prior.sample(np.array([[2.0], [3.0]]), 30, 0)
@@ -39,7 +39,7 @@ def test_the_page_prints_what_stands_there_and_its_prior_agrees_with_the_data(ca
 def test_the_networks_of_the_page_know_the_truth(capsys):
     names = {}
     for code in CODES:
-        exec(compile(code, "docs/own_kernel_and_prior.md", "exec"), names)
+        exec(compile(code, "docs/custom_priors.md", "exec"), names)
     assert "networks: " in capsys.readouterr().out
     truth = 1.0 + 0.8 / 1.5**2
     assert abs(names["mean"][0] - truth) < 2.0 * names["std"][0] < 0.2

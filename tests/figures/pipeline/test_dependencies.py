@@ -6,7 +6,7 @@ import pytest
 
 from figures.pipeline import dependencies
 from figures.pipeline.dependencies import notebook_sources, sources
-from figures.pipeline.paths import NOTEBOOKS, ROOT
+from figures.pipeline.paths import ROOT, notebooks
 
 
 @pytest.fixture
@@ -57,5 +57,5 @@ def test_simulations_do_not_depend_on_networks_nor_notebooks_on_the_page():
     rooms = {path.relative_to(ROOT).parts[0] for path in sources(["fe_data.dataset.generate"])}
     assert rooms == {"fe_data"}
     page = {ROOT / "figures" / "report" / f"{name}.py" for name in ("page", "findings", "summary")}
-    for path in NOTEBOOKS.glob("*.ipynb"):
+    for path in notebooks():
         assert not page & set(notebook_sources(path))

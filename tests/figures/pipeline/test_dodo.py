@@ -64,19 +64,21 @@ def test_a_folder_of_tables_is_known_by_any_path(dodo, tables, tmp_path):
     for data in (tables, f"{tables}/", tables / "." / ".." / tables.name):
         names = dodo(PROFILE="full", DATA=data)
         assert run_name("full", tables) == names.RUN
-        assert apart(names, "beyond")["task_dep"] == [f"notebook:{names.RUN}:05_beyond_the_paper"]
+        assert apart(names, "compare-methods")["task_dep"] == [
+            f"notebook:{names.RUN}:05_other_methods"
+        ]
 
 
 def test_draws_are_simulated_once_each_or_read_where_a_folder_has_them(dodo, tables):
     names = dodo(PROFILE="full")
     (simulated,) = names.task_drawn_cells()
-    draws = notebook_task(names, "04_materials_draws")
+    draws = notebook_task(names, "04b_repeated_datasets")
     assert draws["task_dep"] == [f"drawn_cells:{simulated['name']}"]
     designs = {path.parent.name for path in simulated["targets"]}
     assert designs == {"test_uniform", "train_beta", "train_uniform"}
     shipped = dodo(PROFILE="full", DATA=SHIPPED_TABLES)
-    assert not notebook_task(shipped, "04_materials_draws")["task_dep"]
-    (refuse,) = apart(dodo(PROFILE="full", DATA=tables), "draws")["actions"]
+    assert not notebook_task(shipped, "04b_repeated_datasets")["task_dep"]
+    (refuse,) = apart(dodo(PROFILE="full", DATA=tables), "repeat-datasets")["actions"]
     assert f"no tables of independent draws in {tables}/draws" in refuse().get_msg()
 
 

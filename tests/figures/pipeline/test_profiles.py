@@ -32,7 +32,7 @@ def test_the_full_profile_has_the_published_sizes():
     sizes = (example.n_pretrained, example.n_members, example.prior_points)
     assert sizes == (100, 40, 500)
     assert example.pretrain_epochs_scale == 1
-    assert full.beyond.repeats >= 8
+    assert full.other_methods.repeats >= 8
     assert set(full.at_once) == set(full.notebooks) - set(full.apart)
 
 
@@ -61,7 +61,7 @@ def test_another_choice_of_training_runs_the_notebooks_that_follow_it_again(note
     assert proper.settings_of("01_prior_study") == published.settings_of("01_prior_study")
 
 
-BEYOND = {"cases": {"outd": {"design": "train_beta", "count": 10}}}
+OTHER_METHODS = {"cases": {"outd": {"design": "train_beta", "count": 10}}}
 CHANGES = [
     ({"seed": None}, "seed: field required"),
     ({"name": "other"}, "name: extra inputs are not permitted"),
@@ -69,15 +69,24 @@ CHANGES = [
     ({"surrogate.epochs": 1.5}, "surrogate.epochs = 1.5 is not allowed"),
     ({"surrogate.n_members": 9}, "at most the 4 pre-trained networks"),
     ({"surrogate.cases.outd.count": 99}, "datasets holds 10 of 'train_beta'"),
-    ({"surrogate.cases": {"ind25": BEYOND["cases"]["outd"]}}, "'outd' is needed"),
+    ({"surrogate.cases": {"ind25": OTHER_METHODS["cases"]["outd"]}}, "'outd' is needed"),
     ({"datasets": {"train_beta": 10}}, "datasets.test_uniform = 0 is not allowed: at least 2"),
     ({"datasets.train_beta": 3}, "datasets.train_beta = 3 is not allowed: at least 4 is"),
     ({"notebooks": ["07_more"]}, "notebooks.0 = '07_more' is not allowed"),
-    ({"notebooks": ["05_beyond_the_paper"]}, "beyond: field required for 05_beyond_the_paper"),
-    ({"beyond": BEYOND | {"n_members": 5, "spans": [3]}}, "at most the 3 pre-trained networks"),
-    ({"beyond": BEYOND | {"spans": [3, "x"]}}, "beyond.spans.1 = 'x' is not allowed"),
-    ({"knowledge": {"counts": [10, 20]}}, "counts = [10, 20] is not allowed: increasing numbers"),
-    ({"paths": {"counts": [5, 50]}}, "numbers with few = 5 and many = 100, more, are"),
+    ({"notebooks": ["05_other_methods"]}, "other_methods: field required for 05_other_methods"),
+    (
+        {"other_methods": OTHER_METHODS | {"n_members": 5, "spans": [3]}},
+        "at most the 3 pre-trained networks",
+    ),
+    (
+        {"other_methods": OTHER_METHODS | {"spans": [3, "x"]}},
+        "other_methods.spans.1 = 'x' is not allowed",
+    ),
+    (
+        {"prior_knowledge": {"counts": [10, 20]}},
+        "counts = [10, 20] is not allowed: increasing numbers",
+    ),
+    ({"strain_paths": {"counts": [5, 50]}}, "numbers with few = 5 and many = 100, more, are"),
     ({"materials_data.cell": {"vf": 5.0}}, "vf = 5.0 is out of range: allowed is 0 or [0.005"),
 ]
 
@@ -101,9 +110,9 @@ def test_a_bad_field_is_named(profile_content, tmp_path, change, message):
 
 def test_a_section_without_content_takes_the_defaults(profile_content, tmp_path):
     path = tmp_path / "bare.yaml"
-    path.write_text(yaml.safe_dump({**profile_content, "beyond": None, "prior_study": None}))
+    path.write_text(yaml.safe_dump({**profile_content, "other_methods": None, "prior_study": None}))
     assert load_profile(path).prior_study.at_paper_size
-    assert load_profile(path).beyond is None
+    assert load_profile(path).other_methods is None
 
 
 @pytest.mark.parametrize("name", ["full", "quick", "full-authors", "quick-tables"])

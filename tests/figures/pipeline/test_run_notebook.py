@@ -6,10 +6,10 @@ import nbformat
 import pytest
 from matplotlib.figure import Figure
 
-from figures.pipeline.paths import NOTEBOOKS
+from figures.pipeline.paths import notebooks
 from figures.pipeline.run_notebook import NotebookError, execute, find_notebook, main, parameters
 
-ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
+ALL = notebooks()
 
 
 def notebook(path, *sources, tags=("parameters",)):

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import truncnorm
 
 import bnn
-from figures.materials.problem import fit_theta, functional_prior, load_samples, noise_std
-from figures.materials.surrogate import HIDDEN, train
+from figures.composite.problem import fit_theta, functional_prior, load_samples, noise_std
+from figures.materials_surrogate.surrogate import HIDDEN, train
 from figures.pipeline.settings import Case, Surrogate
 from figures.pipeline.training import PROCEDURES, UNSCALED
 

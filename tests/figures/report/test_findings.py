@@ -9,7 +9,7 @@ from tests.figures.report.committed import metrics, ours, paragraphs, quoted, ty
 README = "README.md"
 REPRODUCTION = "docs/reproduction.md"
 GUIDE = "docs/which_estimator.md"
-NEXT = "docs/next_cell.md"
+NEXT = "docs/active_learning.md"
 ARTICLE = "article/article.typ"
 ABSTRACT = "article/metadata.yaml"
 BOTH = (REPRODUCTION, ARTICLE)
@@ -37,7 +37,7 @@ def unmet(place):
 
 @TABLES
 def test_inert(folder):
-    it = metrics("05_beyond_the_paper", folder)
+    it = metrics("05_other_methods", folder)
     claims = ("alike/rmse", "alike/miscalibration", "alike/elppd", "sees_less")
     assert verdicts(it, *claims) == [True] * 4
     row, change = it.rows.outd.low_rank, it.differences_from_published.outd.none
@@ -49,7 +49,7 @@ def test_inert(folder):
 
 
 def test_inert_with_more_networks():
-    it = metrics("05_beyond_the_paper")
+    it = metrics("05_other_methods")
     row = it.rows.outd.low_rank
     shares = percent(row.gradient_in_span.mean, 1), percent(row.dimension.mean, 1)
     more = percent(it.spans["1000"].gradient_in_span.mean)
@@ -57,7 +57,7 @@ def test_inert_with_more_networks():
 
 
 def test_draws():
-    it = metrics("04_materials_draws")
+    it = metrics("04b_repeated_datasets")
     entry = outcomes("Table 3")
     assert entry["better/rmse"]
     assert entry["better/elppd"]
@@ -97,7 +97,7 @@ def test_draws():
 
 @TABLES
 def test_pre_trained_initial_weights(folder):
-    it = metrics("05_beyond_the_paper", folder)
+    it = metrics("05_other_methods", folder)
     claims = ("better/none/vanilla/rmse", "better/none/random_low_rank/rmse", "alike/rmse")
     assert verdicts(it, *claims) == [True] * 3
     rows = it.rows.outd
@@ -106,7 +106,7 @@ def test_pre_trained_initial_weights(folder):
 
 
 def test_equal_choices():
-    it = metrics("04_materials_why")
+    it = metrics("04c_ablation")
     claims = ("choices/rmse", "choices/elppd_normal", "tuned/rmse", "tuned/elppd_normal")
     assert verdicts(it, *claims) == [True] * 4
     rows = it.rows.outd
@@ -143,7 +143,7 @@ def test_equal_choices():
 
 
 def test_prior_mean():
-    it = metrics("04_materials_why")
+    it = metrics("04c_ablation")
     assert verdicts(it, "start/mean") == [True]
     priors, starts, epochs, theta = (
         it.found[each] for each in ("priors", "starts", "epochs", "theta")
@@ -182,7 +182,7 @@ def test_no_defect():
 
 @TABLES
 def test_vanilla_inside(folder):
-    it = metrics("05_beyond_the_paper", folder)
+    it = metrics("05_other_methods", folder)
     rows = it.rows
     assert rows.ind100.vanilla.elppd.mean > rows.ind100.low_rank.elppd.mean
     quoted(
@@ -199,7 +199,7 @@ def test_vanilla_inside(folder):
 
 @TABLES
 def test_few_members(folder):
-    it = metrics("05_beyond_the_paper", folder)
+    it = metrics("05_other_methods", folder)
     exact, sampled = it.exact.outd.exact.elppd, it.rows.outd.sampled.elppd
     assert exact > sampled.mean
     begin = "The ELPPD of an ensemble depends on the number of its members."
@@ -207,7 +207,7 @@ def test_few_members(folder):
 
 
 def test_mechanics():
-    it = metrics("06_knowledge")
+    it = metrics("06_prior_knowledge")
     claims = ("fields_alone", "everywhere/covariance", "everywhere/by_input", "everywhere/fitted")
     assert verdicts(it, *claims) == [True] * 4
     rows = it.rows
@@ -252,7 +252,7 @@ def test_outlier():
 
 
 def test_selected():
-    it = metrics("07_next_cell")
+    it = metrics("07_active_learning")
     chosen, cube = it.rows.chosen["35"], it.rows.hypercube
     few, many = it.rows.beta_chosen["5"], it.rows.beta_hypercube["20"]
     apart = {n: less(cube[n].rmse, chosen.rmse) for n in ("35", "50", "100")}
@@ -270,7 +270,7 @@ def test_selected():
 
 
 def test_worth_of_selected():
-    it = metrics("07_next_cell")
+    it = metrics("07_active_learning")
     chosen, cube = it.rows.chosen["35"], it.rows.hypercube
     assert it.rows.chosen_for_worst["35"].worst.mean < cube["50"].worst.mean
     paired = [
@@ -284,7 +284,7 @@ def test_worth_of_selected():
 
 
 def test_reach_of_selection():
-    it = metrics("07_next_cell")
+    it = metrics("07_active_learning")
     assert verdicts(it, "known_prior") == [False]
     known = it.known
     numbers = [known.chosen_for_worst["35"].worst_std, known.hypercube["100"].worst_std]
@@ -293,7 +293,7 @@ def test_reach_of_selection():
 
 
 def test_paths():
-    it = metrics("08_paths")
+    it = metrics("08_strain_paths")
     sets = ("reference_random", "reference_random_large", "reference_cycles", "reference_tension")
     assert verdicts(it, "removed", *(f"coverage/{each}" for each in sets)) == [
         *[True] * 3,
@@ -315,7 +315,7 @@ def test_paths():
 
 
 def test_bands_of_paths():
-    it = metrics("08_paths")
+    it = metrics("08_strain_paths")
     coverages = [each.coverage for each in it.outside]
     assert {each.set for each in it.outside} == {"reference_cycles", "reference_tension"}
     assert min(coverages) > 0.98
@@ -330,7 +330,7 @@ def test_bands_of_paths():
 
 @TABLES
 def test_standard_deviation(folder):
-    rows = metrics("05_beyond_the_paper", folder).rows.outd
+    rows = metrics("05_other_methods", folder).rows.outd
     ensembles = ("low_rank", "proper", "low_rank_converged")
     off = {name: rows[name].std_to_exact.mean for name in (*ensembles, "function", "sampled")}
     assert all(off["function"] < off[name] / 4 for name in ensembles)
@@ -341,7 +341,7 @@ def test_standard_deviation(folder):
 
 
 def test_confidence_in_f():
-    it = metrics("04_materials_why")
+    it = metrics("04c_ablation")
     vanilla, anchored = (it.rows.outd[f"{n}_bootstrap_bounds"] for n in ("vanilla", "anchored"))
     assert vanilla.truth_coverage.mean < 0.95 < anchored.truth_coverage.mean
     numbers = [written(each.truth_coverage, 2) for each in (vanilla, anchored)]
@@ -351,7 +351,7 @@ def test_confidence_in_f():
 
 
 def test_sizes():
-    it = metrics("04_materials_why")
+    it = metrics("04c_ablation")
     sizes = ("members_10", "members_30", "members_100", "width_10", "width_50")
     vanilla, anchored = it.found.sizes.vanilla, it.found.sizes.anchored
     gains = {each: less(vanilla[each].rmse, anchored[each].rmse) for each in sizes}
@@ -362,7 +362,7 @@ def test_sizes():
 
 @TABLES
 def test_prior_by_evidence(folder):
-    it = metrics("05_beyond_the_paper", folder)
+    it = metrics("05_other_methods", folder)
     claims = ("function/low_rank/elppd", "function_evidence/function/rmse")
     claims += ("function_evidence/function/elppd",)
     assert verdicts(it, *(f"better/{each}" for each in claims)) == [True] * 3
@@ -377,7 +377,7 @@ def test_prior_by_evidence(folder):
 
 
 def test_prior_by_evidence_on_all_training_sets():
-    runs = [metrics("05_beyond_the_paper", folder) for folder in ("full-authors", "full")]
+    runs = [metrics("05_other_methods", folder) for folder in ("full-authors", "full")]
     less_rmse = [
         {case: 1 - exact.exact_evidence.rmse / exact.exact.rmse for case, exact in it.exact.items()}
         for it in runs
@@ -412,7 +412,7 @@ def test_prior_by_evidence_on_all_training_sets():
 
 
 def test_correlated_noise():
-    it = metrics("05_beyond_the_paper")
+    it = metrics("05_other_methods")
     assert verdicts(it, "correlated_noise") == [True]
     strongest = it.replicates.strongest_correlations
     numbers = [written(strongest[f"b_eff_MPa/{each}"], 2) for each in ("nu_eff", "p_sigma")]
@@ -424,7 +424,7 @@ def test_correlated_noise():
 
 
 def test_what_to_use():
-    advice = metrics("05_beyond_the_paper").advice
+    advice = metrics("05_other_methods").advice
     for score in (advice.rmse, advice.elppd):
         assert score.better > 2 * score.of / 3
         assert score.worse == 0
@@ -435,13 +435,13 @@ def test_what_to_use():
 
 
 def test_how_far_out():
-    it = metrics("04_materials_draws")
+    it = metrics("04b_repeated_datasets")
     numbers = [sum(it.outside) / it.repeats, min(it.outside), max(it.outside)]
     quoted(REPRODUCTION, "How far out the test RVEs lie.", *map(percent, numbers))
 
 
 def test_worth_of_knowledge():
-    it = metrics("06_knowledge")
+    it = metrics("06_prior_knowledge")
     rows = it.rows
 
     def gain(more, less):
@@ -580,7 +580,7 @@ def test_table_2_subsets():
 
 
 def test_fig_12_calibration_over_training_sets():
-    it = metrics("04_materials_draws")
+    it = metrics("04b_repeated_datasets")
     assert unmet("Fig. 12") == {"more_cells/miscalibration": False}
     rows = it.rows.published
     first, last = rows.ind25_anchored.miscalibration, rows.ind100_anchored.miscalibration
@@ -590,7 +590,7 @@ def test_fig_12_calibration_over_training_sets():
 
 
 def test_table_3_over_draws():
-    it = metrics("04_materials_draws")
+    it = metrics("04b_repeated_datasets")
     assert unmet("Table 3") == {
         "published.prior/elppd": False,
         "published.ind25_anchored/rmse": False,
@@ -603,7 +603,7 @@ def test_table_3_over_draws():
 
 
 def test_table_4_gains_over_draws():
-    it = metrics("04_materials_draws")
+    it = metrics("04b_repeated_datasets")
     assert {"gains_most": None, "rmse/c_eff": False}.items() <= unmet("Table 4").items()
     assert unmet("Table 4")["accuracy/c_eff"] is False
     gains, positive = it.improvement.rmse, it.gains.rmse.c_eff.positive
@@ -614,7 +614,7 @@ def test_table_4_gains_over_draws():
 
 
 def test_fig_14_calibration_over_draws():
-    it = metrics("04_materials_draws")
+    it = metrics("04b_repeated_datasets")
     names = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
     found = verdicts(it, *(f"calibration/{each}" for each in names))
     assert found == [None, False, False, None, True]

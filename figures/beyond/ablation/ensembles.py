@@ -1,0 +1,179 @@
+"""Vanilla and anchored ensembles of one draw, trained with equal choices, and their scores."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import Bounds
+
+import bnn
+from bnn.evaluation.metrics import elppd_gaussian
+from figures.composite import problem
+from figures.composite.draws import Draw, load_draws
+from figures.composite.reference import Truth
+from figures.composite.scores import LOG_UNITS, SMALLEST_SPREAD, Row, scores
+from figures.materials_surrogate.surrogate import HIDDEN
+from figures.pipeline.paths import SHIPPED_TABLES
+from figures.pipeline.profiles import load_profile
+from figures.pipeline.settings import Ablation
+from figures.pipeline.training import PRIOR_RANGE, UNSCALED
+from figures.scores import Number
+
+VANILLA = "vanilla"
+ANCHORED = "anchored"
+METHODS = (VANILLA, ANCHORED)
+BOUNDS = "bounds"  # the ranges that the paper scales by
+DATA = "data"  # the ranges of the training cells
+
+
+class Choice(NamedTuple):
+    """What has nothing to do with anchoring, and is chosen for every ensemble."""
+
+    resampling: str  # of the training cells, as in `bnn.Anchoring`
+    scaling: str  # BOUNDS or DATA
+
+    @property
+    def name(self) -> str:
+        """The name in metrics files."""
+        return f"{self.resampling}_{self.scaling}"
+
+    @property
+    def label(self) -> str:
+        """The same in words."""
+        return f"{self.resampling}, scaled by {self.scaling}"
+
+
+PUBLISHED = Choice("bootstrap", BOUNDS)
+CHOICES = (
+    PUBLISHED,
+    Choice("likelihood", BOUNDS),
+    Choice("bootstrap", DATA),
+    Choice("likelihood", DATA),
+)
+
+
+def load_training_draws(settings: Ablation, folder: Path = SHIPPED_TABLES) -> list[Draw]:
+    """The draws that come with the package, with the training sets of a profile."""
+    draws = load_draws(folder, load_profile("full"))
+    return [
+        Draw(draw.test, {name: draw.cases[name][: c.count] for name, c in settings.cases.items()})
+        for draw in draws
+    ]
+
+
+@dataclass(frozen=True)
+class EnsembleScores(Row[Number]):
+    """Scores at single test cells, and of f against the means over arrangements."""
+
+    elppd_normal: Number | None = None  # of the normal density with the members' moments and noise
+    truth_rmse: Number | None = None
+    truth_coverage: Number | None = None  # of the 95 % intervals of f
+    spread: Number | None = None  # standard deviation of f, mean over inputs and outputs, scaled
+
+
+def judge(members: bnn.Members, test: problem.Samples, truth: Truth) -> EnsembleScores[float]:
+    """Scores of the members of an ensemble."""
+    noise = problem.noise_std()
+    samples = members.sample(test.X)
+    normal = normal_density(samples, test.y)
+    f = members.sample(truth.X)
+    against_truth = truth.scores(f.mean(axis=0), f.std(axis=0))
+    return EnsembleScores(
+        **vars(scores(samples, test.y, noise)),
+        elppd_normal=normal - len(test) * LOG_UNITS,
+        truth_rmse=against_truth["truth_rmse"],
+        truth_coverage=against_truth["truth_coverage"],
+        spread=float(f.std(axis=0).mean()),
+    )
+
+
+def normal_density(samples: np.ndarray, observed: np.ndarray) -> float:
+    """Log density of observed outputs under the moments of samples (K, n, n_out) with noise."""
+    mean = samples.mean(axis=0)
+    std = np.maximum(samples.std(axis=0), SMALLEST_SPREAD)
+    return elppd_gaussian(observed, mean, std, problem.noise_std())
+
+
+def scaling_by(name: str, train: problem.Samples) -> bnn.Scaling:
+    """The scaling of networks: none beyond the paper's bounds, or the ranges of the cells."""
+    if name == BOUNDS:
+        return UNSCALED
+    inputs, outputs = (bnn.BoundsScaler.fit(values) for values in (train.X, train.y))
+    return bnn.Scaling(Bounds(inputs.low, inputs.high), Bounds(outputs.low, outputs.high))
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """Trains ensembles of the sizes of a profile with one seed."""
+
+    settings: Ablation
+    seed: int
+
+    def of_size(self, n_members: int) -> "Trainer":
+        """The same for ensembles of another number of networks."""
+        return replace(self, settings=self.settings.model_copy(update={"n_members": n_members}))
+
+    def pretrain(
+        self,
+        prior: bnn.GaussianProcessPrior,
+        scaling: bnn.Scaling = UNSCALED,
+        count: int | None = None,
+        hidden: tuple[int, ...] = HIDDEN,
+    ) -> bnn.Pretrained:
+        """Networks pre-trained to a prior (Algorithm 3)."""
+        return bnn.pretrain(
+            prior,
+            n_features=len(problem.INPUT_LABELS),
+            network=bnn.Architecture(hidden),
+            settings=bnn.Pretraining(
+                n_networks=count or self.settings.n_pretrained,
+                n_points=self.settings.prior_points,
+                range_factor=PRIOR_RANGE,
+                training=bnn.TrainingSettings(epochs=self.settings.pretrain_epochs),
+            ),
+            scaling=scaling,
+            random_state=self.seed,
+        )
+
+    def anchor(
+        self,
+        networks: bnn.Pretrained,
+        train: problem.Samples,
+        resampling: str = PUBLISHED.resampling,
+        epochs: int | None = None,
+        **anchoring: Any,
+    ) -> bnn.Members:
+        """Pre-trained networks, trained to data from where they are (Algorithm 2)."""
+        return bnn.train_anchored(
+            networks,
+            train.X,
+            train.y,
+            noise=problem.noise_std(),
+            n_members=min(self.settings.n_members, len(networks.weights)),
+            training=bnn.TrainingSettings(epochs=epochs or self.settings.epochs),
+            anchoring=bnn.Anchoring(resampling=resampling, **anchoring),
+            random_state=self.seed,
+        )
+
+    def vanilla(
+        self,
+        train: problem.Samples,
+        resampling: str = PUBLISHED.resampling,
+        scaling: bnn.Scaling = UNSCALED,
+        epochs: int | None = None,
+        n_members: int | None = None,
+        hidden: tuple[int, ...] = HIDDEN,
+    ) -> bnn.Members:
+        """Networks trained to data from random starts (Algorithm 1)."""
+        return bnn.train_vanilla(
+            train.X,
+            train.y,
+            noise=problem.noise_std(),
+            n_members=n_members or self.settings.n_members,
+            resampling=resampling,
+            network=bnn.Architecture(hidden),
+            training=bnn.TrainingSettings(epochs=epochs or self.settings.epochs),
+            scaling=scaling,
+            random_state=self.seed,
+        )

@@ -1,0 +1,158 @@
+"""What the gain of anchoring rests on: epochs, the prior, the start, and cells behind θ."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import bnn
+from figures.beyond.ablation.ensembles import ANCHORED, VANILLA, EnsembleScores, Trainer, judge
+from figures.composite import problem
+from figures.composite.draws import Draw
+from figures.composite.reference import Truth
+from figures.materials_surrogate.surrogate import HIDDEN
+from figures.pipeline.processes import seeds_of, side_by_side
+from figures.pipeline.settings import FEWEST_CASE, TRAINING_CASE, Ablation
+from figures.scores import over_repeats
+
+THETA_FACTORS = {"theta_half": 0.5, "theta_zero": 0.0, "theta_reversed": -1.0}
+LENGTH_FACTORS = {
+    "lengths_quarter": 0.25,
+    "lengths_half": 0.5,
+    "lengths_double": 2.0,
+    "lengths_fourfold": 4.0,
+}
+LABELS = {  # name in metrics files → words
+    "published": "as published",
+    **{name: f"θ times {factor:g}" for name, factor in THETA_FACTORS.items()},
+    **{name: f"L times {factor:g}" for name, factor in LENGTH_FACTORS.items()},
+    "inputs_all": "every output sees every input",
+    "subsets_exchanged": "subsets exchanged",
+    "networks_pretrained": "pre-trained networks",
+    "layers_permuted": "members permuted in each layer",
+    "mean_alone": "their mean, without spread",
+    "spread_alone": "their spread, without mean",
+    "start_common": "neither: their common start",
+    "theta_of_beta": "θ of the 50 beta cells",
+    "theta_of_own": "θ of the 25 cells themselves",
+}
+SIZES = {"members": "{} networks", "width": "{} neurons a layer"}  # kind of size → words
+N_INPUTS = len(problem.INPUT_LABELS)
+EVERY_INPUT = tuple(range(N_INPUTS))
+
+
+@dataclass(frozen=True)
+class Experiments:
+    """Scores of single trainings on one draw, or over draws: experiment → row."""
+
+    epochs: Mapping[str, Mapping[str, EnsembleScores]]  # method → number of epochs
+    priors: Mapping[str, EnsembleScores]  # how the functional prior is wrong
+    evidence: Mapping[str, float]  # log p(y | X) of the training cells under each of these
+    starts: Mapping[str, EnsembleScores]  # what the start keeps of the pre-trained networks
+    sizes: Mapping[str, Mapping[str, EnsembleScores]]  # method → kind of size and number
+    theta: Mapping[str, EnsembleScores]  # cells that θ is fitted to, for the smallest training set
+
+
+def size_label(name: str) -> str:
+    """The name of a size in words."""
+    kind, number = name.split("_")
+    return SIZES[kind].format(number)
+
+
+def wrong_priors(theta: np.ndarray) -> dict[str, bnn.GaussianProcessPrior]:
+    """The paper's prior and others that are off by known amounts."""
+    prior = problem.functional_prior(theta)
+    priors = {"published": prior}
+    for name, factor in THETA_FACTORS.items():
+        priors[name] = problem.functional_prior(factor * theta)
+    for name, factor in LENGTH_FACTORS.items():
+        kernel = bnn.RBF(problem.VARIANCE, factor * problem.LENGTHSCALE)
+        priors[name] = replace(prior, kernel=kernel)
+    priors["inputs_all"] = replace(prior, features=(EVERY_INPUT,) * len(problem.FEATURES))
+    # b and c, and E and p_σ, each with the inputs of the other.
+    b, c, E, nu, p = problem.FEATURES
+    priors["subsets_exchanged"] = replace(prior, features=(c, b, p, nu, E))
+    return priors
+
+
+def log_evidence(prior: bnn.GaussianProcessPrior, cells: problem.Samples) -> float:
+    """Log density of the outputs under a prior without its bounds, with the paper's noise."""
+    posterior = bnn.GPRegressor(replace(prior, bounds=(None, None)), noise=problem.noise_std())
+    return posterior.fit(cells.X, cells.y).log_evidence()
+
+
+def starts(networks: bnn.Pretrained, seed: int) -> dict[str, np.ndarray]:
+    """Starts (K, d) that keep less and less of pre-trained networks."""
+    weights = networks.weights
+    rng = np.random.default_rng(seed)
+    permuted = weights.copy()
+    for layer in networks.architecture.layers:
+        columns = slice(layer.start, layer.stop)
+        permuted[:, columns] = weights[rng.permutation(len(weights)), columns]
+    mean = weights.mean(axis=0)
+    common = networks.start.mean(axis=0)  # all were pre-trained from about the same start
+    return {
+        "networks_pretrained": weights,
+        "layers_permuted": permuted,
+        "mean_alone": np.broadcast_to(mean, weights.shape).copy(),
+        "spread_alone": weights - mean + common,
+        "start_common": networks.start,
+    }
+
+
+def run_draw(draw: Draw, truth: Truth, settings: Ablation, seed: int) -> Experiments:
+    """All experiments on one draw with one seed, out of distribution but for θ."""
+    trainer = Trainer(settings, seed)
+    cells = draw.cases[TRAINING_CASE]
+    theta = problem.fit_theta(cells)
+    prior = problem.functional_prior(theta)
+    largest = trainer.pretrain(prior, count=max(settings.members))
+    networks = largest.select(range(settings.n_members))
+
+    def judged(members: bnn.Members) -> EnsembleScores[float]:
+        return judge(members, draw.test, truth)
+
+    epochs = {
+        VANILLA: {str(n): judged(trainer.vanilla(cells, epochs=n)) for n in settings.path},
+        ANCHORED: {
+            str(n): judged(trainer.anchor(networks, cells, epochs=n)) for n in settings.path
+        },
+    }
+    wrong = wrong_priors(theta)
+    priors = {
+        name: judged(trainer.anchor(trainer.pretrain(each, count=settings.n_members), cells))
+        for name, each in wrong.items()
+    }
+    evidence = {name: log_evidence(each, cells) for name, each in wrong.items()}
+    begun = {
+        name: judged(trainer.anchor(networks, cells, regulariser="none", start=start))
+        for name, start in starts(networks, seed).items()
+    }
+    sizes: dict[str, dict[str, EnsembleScores]] = {VANILLA: {}, ANCHORED: {}}
+    for count in settings.members:
+        name = f"members_{count}"
+        own = trainer.of_size(count)
+        sizes[VANILLA][name] = judged(own.vanilla(cells))
+        sizes[ANCHORED][name] = judged(own.anchor(largest.select(range(count)), cells))
+    for width in settings.widths:
+        name = f"width_{width}"
+        hidden = (width,) * len(HIDDEN)
+        wide = trainer.pretrain(prior, count=settings.n_members, hidden=hidden)
+        sizes[VANILLA][name] = judged(trainer.vanilla(cells, hidden=hidden))
+        sizes[ANCHORED][name] = judged(trainer.anchor(wide, cells))
+    few = draw.cases[FEWEST_CASE]
+    own_prior = problem.functional_prior(problem.fit_theta(few))
+    own_networks = trainer.pretrain(own_prior, count=settings.n_members)
+    fitted = {
+        "theta_of_beta": judged(trainer.anchor(networks, few)),
+        "theta_of_own": judged(trainer.anchor(own_networks, few)),
+    }
+    return Experiments(epochs, priors, evidence, begun, sizes, fitted)
+
+
+def run_draws(draws: Sequence[Draw], truth: Truth, settings: Ablation, seed: int) -> Experiments:
+    """All experiments, one value per draw."""
+    own = seeds_of(seed, len(draws))
+    calls = [(draw, truth, settings, each) for draw, each in zip(draws, own, strict=True)]
+    found: Experiments = over_repeats(side_by_side(run_draw, calls))
+    return found

@@ -1,0 +1,12 @@
+"""What cells that `bnn.select_runs` asks for are worth on the composite, in notebook 07."""
+
+from figures.beyond.active_learning import panels
+from figures.beyond.active_learning.findings import claims, equivalents, tables
+from figures.beyond.active_learning.study import (
+    BOX,
+    LABELS,
+    WORST,
+    compare_seeds,
+    load_study,
+    with_known_prior,
+)

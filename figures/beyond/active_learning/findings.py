@@ -1,0 +1,103 @@
+"""What notebook 07 found: claims with their numbers, and a table."""
+
+from collections.abc import Mapping
+
+from figures.beyond.active_learning.study import (
+    BETA,
+    BOX,
+    FEW,
+    FIRST,
+    HYPERCUBE,
+    LABELS,
+    MANY,
+    MORE,
+    WORST,
+    Rows,
+)
+from figures.beyond.prior_knowledge.findings import in_cells
+from figures.claims import Claim, Table
+from figures.scores import Interval, is_below, written
+
+ABOUT = "Next cells"  # what the claims are about
+ALL = FIRST + MORE  # cells of a loop, 10 and 25
+COLUMNS = {
+    "rmse": "RMSE",
+    "worst": "worst tenth",
+    "std": "std of f",
+    "worst_std": "its largest tenth",
+}
+
+
+def claims(rows: Rows, known: Rows) -> list[Claim]:
+    """Claims with our numbers; `known` are the rows where the prior was known before."""
+    cube = rows[HYPERCUBE]
+    beta = rows[BETA + HYPERCUBE][MANY]
+    beside = rows[BETA + BOX][FEW]
+    return [
+        _smaller(
+            "box",
+            "35 cells, 25 of them chosen, have a smaller RMSE than 50 of a hypercube",
+            {"35 cells": rows[BOX][ALL].rmse, "50 of a hypercube": cube[50].rmse},
+        ),
+        _smaller(
+            "worst_tenth",
+            "35 cells, 25 of them chosen for the worst tenth, have a smaller RMSE in their worst "
+            "tenth than 100 of a hypercube",
+            {"35 cells": rows[WORST][ALL].worst, "100 of a hypercube": cube[100].worst},
+        ),
+        _smaller(
+            "beta/rmse",
+            "Beside the beta table 5 chosen cells give a smaller RMSE than 20 of a hypercube",
+            {"5 chosen": beside.rmse, "20 of a hypercube": beta.rmse},
+        ),
+        _smaller(
+            "beta/worst",
+            "Beside the beta table 5 chosen cells give a smaller RMSE in the worst tenth than 20 "
+            "of a hypercube",
+            {"5 chosen": beside.worst, "20 of a hypercube": beta.worst},
+        ),
+        _smaller(
+            "known_prior",
+            "With a prior that is known before, 35 cells, 25 of them chosen for the worst tenth, "
+            "leave a smaller standard deviation there than 100 of a hypercube",
+            {
+                "35 cells": known[WORST][ALL].worst_std,
+                "100 of a hypercube": known[HYPERCUBE][100].worst_std,
+            },
+        ),
+    ]
+
+
+def _smaller(identifier: str, words: str, ours: Mapping[str, Interval]) -> Claim:
+    """The claim that the first of two numbers is smaller."""
+    means = {name: number.mean for name, number in ours.items()}
+    return Claim(identifier, ABOUT, words, means, is_below(*ours.values()))
+
+
+def equivalents(rows: Rows) -> dict[str, dict[str, str]]:
+    """With how many cells a hypercube has the errors of the chosen ones, by what they are for."""
+    drawn = {
+        score: {n: getattr(errors, score).mean for n, errors in rows[HYPERCUBE].items()}
+        for score in ("rmse", "worst")
+    }
+    return {
+        goal: {
+            score: in_cells(getattr(rows[goal][ALL], score).mean, errors)
+            for score, errors in drawn.items()
+        }
+        for goal in (BOX, WORST)
+    }
+
+
+def tables(rows: Rows) -> list[Table]:
+    """A table of all errors."""
+    caption = (
+        "Errors of the posterior mean of f in b_eff, c_eff, E_eff and nu_eff, scaled, against the "
+        "truth, and the posterior's own standard deviations; cells beside those of the beta table."
+    )
+    table = [
+        [LABELS[name], str(n), *(written(getattr(errors, key), 4) for key in COLUMNS)]
+        for name, found in rows.items()
+        for n, errors in found.items()
+    ]
+    return [Table(caption, ["", "cells", *COLUMNS.values()], table)]

@@ -1,0 +1,187 @@
+"""Chosen cells beside those of a Latin hypercube, judged at inputs where none is simulated."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic
+
+import numpy as np
+from scipy.stats import qmc
+from threadpoolctl import threadpool_limits
+
+import bnn
+from fe_data import load_table
+from figures.composite.problem import EFFECTIVE, Samples, load_samples, scaled
+from figures.composite.reference import Truth, load_truth
+from figures.pipeline.paths import REPLICATES, SHIPPED_TABLES, TEST, TRAINING, drawn, table_path
+from figures.pipeline.processes import repeated
+from figures.pipeline.settings import Estimate
+from figures.scores import Interval, Number, over_repeats
+
+FIRST = 10  # cells to begin with
+MORE = 25  # cells chosen then
+FEW = 5  # cells chosen beside the beta table
+MANY = 20  # cells of a hypercube beside the beta table
+DRAWN = (25, 35, 50, 100)  # cells of hypercubes
+REGION = 200  # inputs where predictions are wanted
+HYPERCUBE = "hypercube"
+BOX = "chosen"
+WORST = "chosen_for_worst"
+BETA = "beta_"  # and one of the three
+LABELS = {
+    HYPERCUBE: "hypercube",
+    BOX: "chosen",
+    WORST: "chosen for the worst tenth",
+}  # name in metrics files → words
+LABELS |= {BETA + name: f"beta table, {words}" for name, words in LABELS.items()}
+
+
+@dataclass(frozen=True)
+class Errors(Generic[Number]):
+    """Root mean squares over the inputs of the truth and four outputs, scaled."""
+
+    rmse: Number
+    worst: Number  # over the tenth of the inputs with the largest errors
+    std: Number  # of the posterior's own standard deviations
+    worst_std: Number  # over the tenth of the inputs with the largest of these
+
+
+Rows = Mapping[str, Mapping[int, Errors[Interval]]]  # cells → their number beside the beta table's
+
+
+@dataclass(frozen=True)
+class Study:
+    """Cells at random inputs, which are simulated already, and what judges a posterior."""
+
+    pool: Samples
+    beta: Samples
+    truth: Truth
+    noise: bnn.HeteroscedasticNoise
+    candidates: int  # inputs to choose from
+    batch: int  # cells that are chosen before the posterior is fitted anew
+    estimate: Estimate = "average"  # of priors by evidence
+    prior: Any = None  # of every posterior; None: by the evidence of its own cells
+
+    def posterior(self, cells: Samples) -> bnn.GPRegressor:
+        """The posterior given cells."""
+        prior = self.prior or bnn.evidence.fit_prior(
+            cells.X, cells.y, self.noise, estimate=self.estimate
+        )
+        return bnn.GPRegressor(prior, noise=self.noise).fit(cells.X, cells.y)
+
+    def errors(self, model: bnn.GPRegressor) -> Errors[float]:
+        """How far a posterior is from the truth, and how far it takes itself to be."""
+        mean, std = model.predict(self.truth.X, return_std=True)
+        misses = mean - self.truth.mean[:, EFFECTIVE]
+        return Errors(*_all_and_worst(misses), *_all_and_worst(std))
+
+    def hypercube(self, count: int, seed: int) -> Samples:
+        """The cells nearest to the points of a Latin hypercube, each of them once."""
+        n_in = self.pool.X.shape[1]
+        rows = list[int]()
+        for point in 2.0 * qmc.LatinHypercube(n_in, seed=seed).random(count) - 1.0:
+            distances = np.sum((self.pool.X - point) ** 2, axis=1)
+            distances[rows] = np.inf
+            rows.append(int(distances.argmin()))
+        return self.pool[np.array(rows)]
+
+    def independent(self, model: bnn.GPRegressor, given: Samples) -> bnn.GPRegressor:
+        """The same posterior as if the noise of different outputs were independent."""
+        noise = replace(self.noise, correlation=None)
+        return bnn.GPRegressor(model.prior_, noise=noise).fit(given.X, given.y)
+
+    def grown(
+        self, cells: Samples, more: int, goal: str, seed: int
+    ) -> tuple[dict[int, Errors[float]], list[Samples]]:
+        """Errors by the number of cells chosen beside the given ones, and the cells of each round.
+
+        BOX lowers the variance over the whole box; WORST that over the tenth of it where the
+        posterior, of each round, has the largest. Cells are chosen as if the noise of different
+        outputs were independent, which takes a small part of the time.
+        """
+        rng = np.random.default_rng(seed)
+        candidates = self.pool[rng.permutation(len(self.pool))[: self.candidates]]
+        box = 2.0 * qmc.LatinHypercube(candidates.X.shape[1], seed=rng).random(REGION) - 1.0
+        rounds = [cells]
+        found = {}
+        for count in range(0, more + 1, self.batch):
+            given = joined(rounds)
+            model = self.posterior(given)
+            found[count] = self.errors(model)
+            if count == more:
+                break
+            candidates = candidates[~_among(candidates, given)]  # a second run would tell nothing
+            model = self.independent(model, given)
+            rows, _ = bnn.select_runs(
+                model,
+                candidates.X,
+                self.batch,
+                region=_worst_tenth(model, box) if goal == WORST else box,
+                output_ranges=[2.0] * given.y.shape[1],
+            )
+            rounds.append(candidates[rows])
+        return found, rounds
+
+
+def _among(cells: Samples, others: Samples) -> np.ndarray:
+    """Which cells have the inputs of one of the others, (n,)."""
+    return np.all(cells.X[:, None] == others.X, axis=2).any(axis=1)
+
+
+def _worst_tenth(model: bnn.GPRegressor, points: np.ndarray) -> np.ndarray:
+    """The tenth of points where the variance over all outputs is largest."""
+    _, std = model.predict(points, return_std=True)
+    return points[np.argsort(np.sum(std**2, axis=1))[-(len(points) // 10) :]]
+
+
+def _all_and_worst(values: np.ndarray) -> list[float]:
+    squares = np.sort(np.mean(values**2, axis=1))
+    return [float(np.sqrt(part.mean())) for part in (squares, squares[-(len(squares) // 10) :])]
+
+
+def joined(parts: list[Samples]) -> Samples:
+    """Cells of several rounds as one table."""
+    return Samples(*(np.concatenate([getattr(part, name) for part in parts]) for name in "Xy"))
+
+
+def load_study(candidates: int, batch: int, estimate: Estimate = "average") -> Study:
+    """The study on the tables that come with the package: 3,600 cells, and the noise of others."""
+    parts = [load_samples(drawn(SHIPPED_TABLES), design) for design in ("train_uniform", TEST)]
+    beta = load_samples(SHIPPED_TABLES, TRAINING)
+    repeated = load_table(table_path(SHIPPED_TABLES, REPLICATES[1]))
+    cells = scaled(repeated)
+    noise = bnn.HeteroscedasticNoise.from_replicates(
+        cells.X, cells.y[:, EFFECTIVE], repeated.group, squares=(0,)
+    )
+    pool, beta = (Samples(each.X, each.y[:, EFFECTIVE]) for each in (joined(parts), beta))
+    return Study(pool, beta, load_truth(), noise, candidates, batch, estimate)
+
+
+def with_known_prior(study: Study, count: int) -> Study:
+    """The study as it would be if the evidence of so many cells had been known before."""
+    cells = study.pool[:count]
+    prior = bnn.evidence.fit_prior(cells.X, cells.y, study.noise, estimate="maximum", restarts=1)
+    return replace(study, prior=prior)
+
+
+def compare(study: Study, seed: int) -> tuple[dict, list[Samples]]:
+    """Errors by kind and number of cells, and the cells of each round of BOX."""
+    with threadpool_limits(limits=1):
+        found = {
+            HYPERCUBE: {n: study.errors(study.posterior(study.hypercube(n, seed))) for n in DRAWN}
+        }
+        first = study.hypercube(FIRST, seed)
+        for goal in (WORST, BOX):
+            chosen, rounds = study.grown(first, MORE, goal, seed)
+            found[goal] = {FIRST + count: errors for count, errors in chosen.items()}
+            found[BETA + goal] = study.grown(study.beta, FEW, goal, seed)[0]
+        beside = {n: joined([study.beta, study.hypercube(n, seed)]) for n in (FEW, MANY)}
+        found[BETA + HYPERCUBE] = {
+            n: study.errors(study.posterior(cells)) for n, cells in beside.items()
+        }
+    return found, rounds
+
+
+def compare_seeds(study: Study, seed: int, repeats: int) -> tuple[Rows, list[Samples]]:
+    """Errors over independent seeds, and the rounds of the first."""
+    found, rounds = zip(*repeated(compare, study, seed=seed, repeats=repeats), strict=True)
+    return over_repeats(found), rounds[0]

@@ -1,0 +1,14 @@
+"""Other methods on the same problems (notebook 05): scores, findings, figures."""
+
+from figures.beyond.other_methods import panels
+from figures.beyond.other_methods.example_1d import distances, run_example
+from figures.beyond.other_methods.findings import advice, claims, noise_of_replicates
+from figures.beyond.other_methods.methods import run_cases, run_noise, run_spans
+from figures.beyond.other_methods.priors import (
+    correlation,
+    relevance,
+    replicate_noise,
+    subset_counts,
+)
+from figures.beyond.other_methods.problems import input_files, load_problems, with_moments
+from figures.beyond.other_methods.tables import Results, tables

@@ -1,0 +1,71 @@
+"""Prior and noise chosen from data: the evidence, and covariances from replicates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bnn import GaussianProcessPrior
+from bnn.gp.evidence import lengthscales
+from bnn.noise import replicate_covariance
+from fe_data.schema import INPUT_NAMES
+from figures.composite.problem import FEATURES, OUTPUT_NAMES, OUTPUT_SCALING, load_designs
+from figures.pipeline.paths import REPLICATES
+
+# Linear means whose evidence is compared: features, intercept. The first is the paper's.
+MEANS = {"θ·vf": ((0,), False), "θ·vf + constant": ((0,), True), "θ·x + constant": (None, True)}
+LONG = 10.0  # a length scale of five ranges of its input, over which the kernel falls by 2 %
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """Which inputs an output depends on, by the evidence and in the paper."""
+
+    output: str
+    lengthscales: list[float]  # of each input, scaled
+    chosen: list[str]  # inputs of the mean, and those whose length scale is not long
+    paper: list[str]  # inputs in the paper's Table 2
+
+
+def relevance(prior: GaussianProcessPrior, mean: str) -> list[Relevance]:
+    """Inputs of each output, by the length scales of a prior whose mean is a key of MEANS."""
+    features = MEANS[mean][0]
+    every_input = np.arange(len(INPUT_NAMES))
+    in_mean = np.isin(every_input, every_input if features is None else features)
+    return [
+        Relevance(
+            name,
+            scales.tolist(),
+            [INPUT_NAMES[i] for i in np.flatnonzero(in_mean | (scales < LONG))],
+            [INPUT_NAMES[i] for i in features],
+        )
+        for name, scales, features in zip(OUTPUT_NAMES, lengthscales(prior), FEATURES, strict=True)
+    ]
+
+
+def subset_counts(outputs: Sequence[Relevance]) -> dict[str, list[str]]:
+    """Inputs that the paper leaves out, those that the evidence leaves out too, and its others."""
+    left_out = [(each, i) for each in outputs for i in INPUT_NAMES if i not in each.paper]
+    dropped = [(each, i) for each in outputs for i in each.paper if i not in each.chosen]
+    return {
+        "left_out": [f"{i} of {each.output}" for each, i in left_out],
+        "recovered": [f"{i} of {each.output}" for each, i in left_out if i not in each.chosen],
+        "dropped": [f"{i} of {each.output}" for each, i in dropped],
+    }
+
+
+def replicate_noise(data_dir: Path | str) -> tuple[np.ndarray, int] | None:
+    """Σ_noise of the folder's replicate designs, scaled, and its degrees of freedom, if any."""
+    tables = load_designs(data_dir, REPLICATES)
+    if not tables:
+        return None
+    y = np.concatenate([OUTPUT_SCALING.transform(table.outputs) for table in tables.values()])
+    groups = [f"{design} {group}" for design, table in tables.items() for group in table.group]
+    return replicate_covariance(y, np.array(groups)), len(y) - len(set(groups))
+
+
+def correlation(covariance: np.ndarray) -> np.ndarray:
+    """Correlation matrix of a covariance."""
+    deviation = np.sqrt(np.diag(covariance))
+    return covariance / np.outer(deviation, deviation)

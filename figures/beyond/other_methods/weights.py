@@ -1,0 +1,141 @@
+"""How networks are trained in notebook 05: the ablation in weight space, and in function space."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+import bnn
+from bnn.ensembles.members import data_gradient
+from bnn.priors.function_prior import FunctionalPrior
+from figures.pipeline.settings import OtherMethods
+from figures.pipeline.training import PRIOR_RANGE, UNSCALED
+
+# The paper's network, and a smooth one that follows realisations of a prior more closely.
+PAPER = bnn.Architecture(hidden=(20, 20, 20, 20), activation="leaky_relu")
+SMOOTH = bnn.Architecture(hidden=(50, 50, 50), activation="silu")
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to train networks to data in weight space."""
+
+    label: str  # for tables and pictures
+    regulariser: str = "none"  # of bnn.train_anchored; "none" for no term at all
+    warm: bool = True  # whether networks start from pre-trained weights, else from random ones
+    converged: bool = False  # whether they are trained on, after the published epochs
+    optimum: bool = False  # whether Gauss-Newton finds the optimum instead
+
+
+METHODS = {
+    "vanilla": Method("vanilla", warm=False),
+    "none": Method("pre-trained start, no regulariser"),
+    "low_rank": Method("anchored, low rank (published)", "low_rank"),
+    "isotropic": Method("anchored, isotropic", "isotropic"),
+    "factorised": Method("anchored, factorised", "factorised"),
+    "generalised_normal": Method("anchored, generalised normal", "generalised_normal"),
+    "random_low_rank": Method("random start, low rank", "low_rank", warm=False),
+    "none_converged": Method("no regulariser, to convergence", converged=True),
+    "low_rank_converged": Method("low rank, to convergence", "low_rank", converged=True),
+    "proper": Method("proper prior Σ0 + τ²I, optimum", "probabilistic_pca", optimum=True),
+}
+CORE = ("vanilla", "none", "low_rank")  # trained on every training set
+
+
+@dataclass(frozen=True)
+class Data:
+    """Training data in scaled units, with the noise that the methods are told."""
+
+    X: np.ndarray  # (N, n_in)
+    y: np.ndarray  # (N, n_out)
+    noise: np.ndarray  # standard deviations (n_out,) or Σ_noise (n_out, n_out)
+
+
+def pretrained(
+    prior: FunctionalPrior,
+    network: bnn.Architecture,
+    settings: OtherMethods,
+    seed: int,
+    *,
+    count: int,
+    epochs: int,
+    n_features: int,
+) -> bnn.Pretrained:
+    """Networks pre-trained to a functional prior (Algorithm 3)."""
+    return bnn.pretrain(
+        prior,
+        n_features=n_features,
+        network=network,
+        settings=bnn.Pretraining(
+            n_networks=count,
+            n_points=settings.prior_points,
+            range_factor=PRIOR_RANGE,
+            training=bnn.TrainingSettings(epochs=epochs),
+        ),
+        scaling=UNSCALED,
+        random_state=seed,
+    )
+
+
+def block(pool: bnn.Pretrained, first: int, count: int) -> bnn.Pretrained:
+    """Some of the networks: `count` from number `first` on, going round at the end."""
+    return pool.select(np.arange(first, first + count) % len(pool.weights))
+
+
+def train_weights(
+    method: Method,
+    networks: bnn.Pretrained,
+    data: Data,
+    *,
+    n_members: int,
+    epochs: int,
+    seed: int,
+    resampling: str = "bootstrap",
+) -> bnn.Members:
+    """Train the first networks to data; all of them are behind the weight prior."""
+    # Methods with equal seeds share resampled data, minibatches and random starts.
+    return bnn.train_anchored(
+        networks,
+        data.X,
+        data.y,
+        noise=data.noise,
+        n_members=n_members,
+        training=bnn.TrainingSettings(epochs=epochs),
+        anchoring=bnn.Anchoring(
+            regulariser=method.regulariser,
+            start="anchors" if method.warm else "random",
+            optimiser="gauss_newton" if method.optimum else "adam",
+            resampling=resampling,
+        ),
+        random_state=seed,
+    )
+
+
+def train_functions(networks: bnn.Pretrained, data: Data, points: int, seed: int) -> bnn.Members:
+    """Anchor networks in function space at so many points; members need not all arrive."""
+    anchoring = bnn.FunctionAnchoring(n_points=points)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return bnn.train_function_anchored(
+            networks, data.X, data.y, noise=data.noise, anchoring=anchoring, random_state=seed
+        )
+
+
+def diagnostics(members: bnn.Members, networks: bnn.Pretrained) -> dict[str, float]:
+    """What the low-rank regulariser sees of networks trained with any regulariser; means."""
+    prior = bnn.LowRankGaussian.fit(networks.weights, networks.architecture)
+    gradient = data_gradient(members, members.start)
+    penalty = prior.penalty(members.weights, networks.weights[members.numbers])
+    return {  # of a `WeightRow`
+        "penalty": float(penalty.mean()),
+        "gradient_in_span": part_in_span(prior.directions, gradient),
+        "step_in_span": part_in_span(prior.directions, members.weights - members.start),
+        "dimension": prior.rank / members.weights.shape[1],
+    }
+
+
+def part_in_span(directions: np.ndarray, vectors: np.ndarray) -> float:
+    """Part of the squared length of vectors (K, d) along directions V (d, r), mean over them."""
+    vectors = np.asarray(vectors, dtype=float)
+    return float(np.mean(np.sum((vectors @ directions) ** 2, 1) / np.sum(vectors**2, 1)))

@@ -1,0 +1,11 @@
+"""What knowledge of mechanics and of the noise is worth on the composite, in notebook 06."""
+
+from figures.beyond.prior_knowledge import panels
+from figures.beyond.prior_knowledge.findings import claims, equivalents, tables
+from figures.beyond.prior_knowledge.study import (
+    judge,
+    judge_draws,
+    judge_ensembles_over_draws,
+    noises,
+    training_sets,
+)

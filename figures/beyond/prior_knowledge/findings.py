@@ -1,0 +1,135 @@
+"""What notebook 06 found: claims with their numbers, and tables."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from figures.beyond.other_methods.methods import LABELS
+from figures.beyond.prior_knowledge.study import (
+    MODELS,
+    ReferenceScores,
+    Rows,
+    counts_of,
+    equivalent_cells,
+)
+from figures.claims import Claim, Table
+from figures.composite.draws import in_words
+from figures.pipeline.settings import TRAINING_CASE
+from figures.scores import all_hold, is_below, written
+
+ABOUT = "Knowledge"  # what the claims are about
+COLUMNS = {  # number → heading and decimals
+    "rmse": ("RMSE, cells", 3),
+    "elppd": ("ELPPD, cells", 0),
+    "truth_rmse": ("RMSE, truth", 3),
+    "truth_rmse_fields": ("without p_sigma", 3),
+    "truth_coverage": ("coverage of f (95 %)", 2),
+    "truth_miscalibration": ("miscalibration of f", 3),
+    "truth_z": ("root mean square z", 2),
+}
+
+
+def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Claim]:
+    """Claims with our numbers.
+
+    `alone` is the RMSE of mean fields without a cell; `spread` and `corners` are relative errors
+    of the predicted standard deviations, their median over all inputs and over the outermost.
+    """
+    few = rows["ind10"]["fitted"].truth_rmse_fields
+    many = rows["ind50"]["by_input"].truth_rmse_fields
+    farther = rows[TRAINING_CASE]["fitted"].truth_rmse_fields
+    words = "RMSE of b_eff, c_eff, E_eff and nu_eff against the truth"
+    return [
+        Claim(
+            "fields_alone",
+            ABOUT,
+            f"Mean fields alone have an {words} of at most 0.12",
+            {"RMSE": alone},
+            alone <= 0.12,
+        ),
+        Claim(
+            "few_cells",
+            ABOUT,
+            f"Mean fields with 10 cells have a smaller {words} than a linear mean with 50",
+            {"mean fields, 10 cells": few.mean, "linear, 50 cells": many.mean},
+            is_below(few, many),
+        ),
+        Claim(
+            "fields_outside",
+            ABOUT,
+            f"Out of distribution mean fields have an {words} of at most 0.040",
+            {"RMSE": farther.mean},
+            farther.mean <= 0.040,
+        ),
+        _everywhere(rows, "fitted", "by_input", "truth_rmse_fields", "Mean fields lower the RMSE"),
+        _everywhere(rows, "covariance", "evidence", "elppd", "One covariance raises the ELPPD"),
+        _everywhere(rows, "by_input", "covariance", "elppd", "Noise by input raises the ELPPD"),
+        Claim(
+            "deviations",
+            ABOUT,
+            "Predicted standard deviations of single cells are within 15 % of the truth's "
+            "(median), within 30 % at the outermost inputs",
+            {"all inputs": spread, "outermost": corners},
+            spread <= 0.15 and corners <= 0.30,
+        ),
+    ]
+
+
+def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> Claim:
+    """The claim that one model is better than another on every training set."""
+    answers = []
+    ours = {}
+    for case, models in rows.items():
+        ours[case] = (getattr(models[first], score) - getattr(models[second], score)).mean
+        answers.append(models[first].is_better(models[second], score))
+    words = f"{words} on every training set (change)"
+    return Claim(f"everywhere/{first}", ABOUT, words, ours, all_hold(answers))
+
+
+def in_cells(error: float, errors: Mapping[int, float]) -> str:
+    """With how many cells a method whose errors are given by their number has this error."""
+    counts = [*errors]
+    cells = equivalent_cells(error, errors)
+    outside = {0.0: f"fewer than {counts[0]}", np.inf: f"more than {counts[-1]}"}
+    return outside.get(cells, f"{cells:.0f}")
+
+
+def equivalents(rows: Rows, alone: float) -> dict[str, str]:
+    """With how many cells a linear mean is as good as mean fields with none, ten and so on."""
+    linear, own = (
+        {n: rows[f"ind{n}"][model].truth_rmse_fields.mean for n in counts_of(rows)}
+        for model in ("by_input", "fitted")
+    )
+    return {str(n): in_cells(error, linear) for n, error in ({0: alone} | own).items()}
+
+
+def tables(rows: Rows, ensembles: Mapping[str, Mapping[str, ReferenceScores]]) -> list[Table]:
+    """Tables of all scores: of the exact posteriors, and of the ensembles."""
+    every = {
+        f"{in_words(case)}: {MODELS[name].label}": row
+        for case, models in rows.items()
+        for name, row in models.items()
+    }
+    single = {
+        f"{in_words(case)}: {LABELS[name]}": row
+        for case, methods in ensembles.items()
+        for name, row in methods.items()
+    }
+    return [
+        _table(
+            "Exact posteriors, means over the draws with the half width of their 95 % "
+            "interval: scores at the single test cells, and of f against the means over "
+            "arrangements, where intervals of f have the truth's standard error added.",
+            every,
+        ),
+        _table("Ensembles under the paper's prior and noise, one training on each draw.", single),
+    ]
+
+
+def _table(caption: str, rows: Mapping[str, ReferenceScores]) -> Table:
+    header = ["", *(heading for heading, _ in COLUMNS.values())]
+    cells = [
+        [name, *(written(getattr(row, key), digits) for key, (_, digits) in COLUMNS.items())]
+        for name, row in rows.items()
+    ]
+    return Table(caption, header, cells)

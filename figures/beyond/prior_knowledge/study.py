@@ -1,0 +1,211 @@
+"""Exact posteriors that know more and less of the composite, over draws of its tables."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, Generic
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import bnn
+from figures.beyond.other_methods.methods import Repeat
+from figures.beyond.other_methods.weights import METHODS, Data, train_functions, train_weights
+from figures.composite import problem as composite
+from figures.composite.draws import Draw
+from figures.composite.priors import (
+    about_fields,
+    about_fitted_fields,
+    compared_fields,
+    linear,
+    mean_fields,
+)
+from figures.composite.reference import Truth
+from figures.composite.scores import exact_scores, scores
+from figures.pipeline.processes import seeds_of, side_by_side
+from figures.pipeline.settings import TRAINING_CASE, OtherMethods, PriorKnowledge
+from figures.scores import Interval, Number, Scores, over_repeats
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What an exact posterior knows before it sees the training cells."""
+
+    label: str
+    fit: Callable[[composite.Samples, Any], Any] | None  # of the prior; None: it is the paper's
+    noise: str  # of the noises that are given
+
+
+# Kinds of noise.
+PAPER = "of the paper"
+COVARIANCE = "one covariance"
+BY_INPUT = "by input"  # estimated, as one covariance is, from 20 inputs × 15 cells
+# From the training cells alone: one standard deviation for each output, or one that depends on x.
+OWN = "by evidence"
+OWN_BY_INPUT = "by input by evidence"
+FOUND = "found with the prior"  # what estimators do with nothing set
+MODELS = {
+    "paper": Knowledge("the paper's prior and noise", None, PAPER),
+    "evidence": Knowledge("prior by evidence, the paper's noise", linear, PAPER),
+    "covariance": Knowledge("prior by evidence, one covariance", linear, COVARIANCE),
+    "by_input": Knowledge("prior by evidence, Σ(x)", linear, BY_INPUT),
+    "fields": Knowledge("mean fields, Σ(x)", about_fields, BY_INPUT),
+    "fitted": Knowledge("mean fields by evidence, Σ(x)", about_fitted_fields, BY_INPUT),
+    "own": Knowledge("mean fields and noise by evidence, no other cells", about_fitted_fields, OWN),
+    "default": Knowledge("GPRegressor(), nothing set", None, FOUND),
+    "default_by_input": Knowledge('GPRegressor(noise="heteroscedastic")', linear, OWN_BY_INPUT),
+}
+IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles beside functional anchoring, of notebook 05
+
+
+@dataclass(frozen=True)
+class ReferenceScores(Scores[Number], Generic[Number]):
+    """Scores at single test cells, and of f against the means over arrangements."""
+
+    truth_rmse: Number
+    truth_rmse_fields: Number  # without p_sigma, which mean fields know least about
+    truth_coverage: Number  # of the 95 % intervals of f
+    truth_miscalibration: Number
+    truth_z: Number  # root mean square of the errors of f over their standard deviation, ideally 1
+
+
+Rows = Mapping[str, Mapping[str, ReferenceScores[Interval]]]  # training set → key of MODELS
+
+
+def training_sets(draw: Draw, counts: Sequence[int]) -> dict[str, composite.Samples]:
+    """Training sets of a draw, "ind10" and so on, the first cells of its table, and "outd"."""
+    sets = {f"ind{count}": draw.cases["ind100"][:count] for count in counts}
+    return sets | {TRAINING_CASE: draw.cases[TRAINING_CASE]}
+
+
+def counts_of(rows: Rows) -> list[int]:
+    """Numbers of training cells in distribution that were judged."""
+    return [int(case.removeprefix("ind")) for case in rows if case != TRAINING_CASE]
+
+
+def noises(replicates: composite.Samples, groups: np.ndarray) -> dict[str, Any]:
+    """Every kind of noise; two of them from cells with equal inputs."""
+    by_input = bnn.HeteroscedasticNoise.from_replicates(
+        replicates.X, replicates.y, groups, squares=(0,)
+    )
+    covariance = bnn.noise.replicate_covariance(replicates.y, groups)
+    return {PAPER: composite.noise_std(), COVARIANCE: covariance, BY_INPUT: by_input}
+
+
+def own_noise(known: Knowledge, train: composite.Samples) -> Any:
+    """Noise by the evidence of the training cells, about the mean that the prior has."""
+    if known.noise == OWN_BY_INPUT:
+        return bnn.evidence.fit_heteroscedastic_noise(train.X, train.y)
+    if getattr(known.fit, "func", known.fit) is linear:  # with its options or without
+        return bnn.evidence.fit_noise(train.X, train.y)
+    textbook = partial(mean_fields, fluctuation=0.0)
+    return bnn.evidence.fit_noise(train.X, train.y, mean=textbook, mean_features=())
+
+
+def posterior(
+    known: Knowledge, train: composite.Samples, noise: Any, paper: bnn.GaussianProcessPrior
+) -> bnn.GPRegressor:
+    """The exact posterior of one training set, which tells OWN kinds of noise, or all."""
+    if known.noise == FOUND:
+        return bnn.GPRegressor().fit(train.X, train.y)
+    if known.noise in (OWN, OWN_BY_INPUT):
+        noise = own_noise(known, train)
+    prior = known.fit(train, noise) if known.fit else paper
+    return bnn.GPRegressor(prior, noise=noise).fit(train.X, train.y)
+
+
+def judged(
+    cells: Scores[float], mean: np.ndarray, std: np.ndarray, truth: Truth
+) -> ReferenceScores[float]:
+    """Scores at single cells beside those of f at the inputs of the truth, (n, n_out) each."""
+    of_cells = {field.name: getattr(cells, field.name) for field in fields(Scores)}
+    return ReferenceScores(**of_cells, **truth.scores(mean, std))
+
+
+def judge(model: bnn.GPRegressor, test: composite.Samples, truth: Truth) -> ReferenceScores[float]:
+    """Scores of an exact posterior."""
+    mean, std = model.predict(truth.X, return_std=True)
+    return judged(exact_scores(model, test.X, test.y), mean, std, truth)
+
+
+def judge_ensembles(
+    draw: Draw, truth: Truth, counts: Sequence[int], settings: OtherMethods, seed: int
+) -> dict[str, dict[str, ReferenceScores[float]]]:
+    """Ensembles of one seed: training set → method, a key of LABELS of notebook 05."""
+    paper = composite.functional_prior(composite.fit_theta(draw.cases[TRAINING_CASE]))
+    repeat = Repeat(settings, seed)
+    noise = composite.noise_std()
+    networks = repeat.for_weights(paper)
+    smooth = repeat.for_functions(paper)
+    sizes: dict[str, Any] = settings.model_dump(include={"n_members", "epochs"}) | {"seed": seed}
+    found: dict[str, dict[str, ReferenceScores[float]]] = {}
+    for name, train in training_sets(draw, counts).items():
+        data = Data(train.X, train.y, noise)
+        members = {m: train_weights(METHODS[m], networks, data, **sizes) for m in IN_WEIGHTS}
+        members["function"] = train_functions(smooth, data, settings.function_points, seed)
+        found[name] = {}
+        for method, each in members.items():
+            f = each.sample(truth.X)
+            cells = scores(each.sample(draw.test.X), draw.test.y, noise)
+            found[name][method] = judged(cells, f.mean(axis=0), f.std(axis=0, ddof=1), truth)
+    return found
+
+
+def judge_ensembles_over_draws(
+    draws: Sequence[Draw], truth: Truth, settings: PriorKnowledge, sizes: OtherMethods, seed: int
+) -> dict[str, dict[str, ReferenceScores[Interval]]]:
+    """Ensembles of one training on each draw, as `judge_ensembles`, one value per draw."""
+    seeds = seeds_of(seed, len(draws))
+    calls = [
+        (draw, truth, settings.ensemble_counts, sizes, own)
+        for draw, own in zip(draws, seeds, strict=True)
+    ]
+    found: dict[str, dict[str, ReferenceScores[Interval]]] = over_repeats(
+        side_by_side(judge_ensembles, calls)
+    )
+    return found
+
+
+def judge_draw(
+    draw: Draw, truth: Truth, noise: Mapping[str, Any], settings: PriorKnowledge
+) -> dict[str, dict]:
+    """Every model on every training set of a draw."""
+    fields = compared_fields(settings)
+    fits: dict[Callable | None, Callable | None] = {
+        None: None,
+        linear: partial(linear, estimate=settings.estimate),
+        about_fields: partial(about_fields, estimate=settings.estimate),
+        about_fitted_fields: partial(
+            about_fitted_fields, fields=fields, estimate=settings.estimate
+        ),
+    }
+    models = {key: replace(known, fit=fits[known.fit]) for key, known in MODELS.items()}
+    paper = composite.functional_prior(composite.fit_theta(draw.cases[TRAINING_CASE]))
+    with threadpool_limits(limits=1):
+        return {
+            name: {
+                key: judge(posterior(known, train, noise.get(known.noise), paper), draw.test, truth)
+                for key, known in models.items()
+            }
+            for name, train in training_sets(draw, settings.counts).items()
+        }
+
+
+def judge_draws(
+    draws: Sequence[Draw], truth: Truth, noise: Mapping[str, Any], settings: PriorKnowledge
+) -> Rows:
+    """Every model on every training set, one value per draw."""
+    calls = [(draw, truth, noise, settings) for draw in draws]
+    return over_repeats(side_by_side(judge_draw, calls))
+
+
+def equivalent_cells(error: float, errors: Mapping[int, float]) -> float:
+    """Number of cells with which a method whose errors are given by their number has this error.
+
+    Interpolated between logarithms; infinite where no number suffices, 0 where all are too many.
+    """
+    counts = np.log(list(errors))
+    falling = np.minimum.accumulate(np.log(list(errors.values())))
+    if not falling[-1] <= np.log(error) <= falling[0]:
+        return np.inf if np.log(error) < falling[-1] else 0.0
+    return float(np.exp(np.interp(-np.log(error), -falling, counts)))

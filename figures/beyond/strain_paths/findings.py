@@ -1,0 +1,119 @@
+"""What notebook 08 found: claims with their numbers, and tables."""
+
+from collections.abc import Mapping
+from operator import lt
+
+from figures.beyond.strain_paths.study import ALLOWED, LABELS, Members, Rows, two_errors
+from figures.claims import Claim, Table
+from figures.scores import Interval
+
+ABOUT = "Paths"  # what the claims are about
+HALF = 0.5  # of the error of mean fields
+COVERAGES = {"coverage": "the mean over arrangements", "single": "single cells"}
+
+
+def claims(
+    rows: Rows, alone: Mapping[str, float], many: int, members: Mapping[int, Members]
+) -> list[Claim]:
+    """Claims with our numbers.
+
+    Args:
+        rows: Errors by set and number of training walks.
+        alone: Errors of mean fields, by set.
+        many: Number of training walks that is compared with mean fields.
+        members: Members on paths as learnt, by number of training walks.
+    """
+    removed = shares(rows, alone, many)
+    found = [
+        Claim(
+            "removed",
+            ABOUT,
+            f"{many} training walks remove more than half of the mean square error of mean fields "
+            "on each set",
+            {LABELS[name]: share for name, share in removed.items()},
+            min(removed.values()) > HALF,
+        )
+    ]
+    for name, errors in rows.items():
+        means = {n: each.error.mean for n, each in errors.items()}
+        falls = all(map(lt, [*means.values()][1:], means.values()))
+        words = f"On {LABELS[name]} every larger number of training walks has a smaller mean error"
+        found.append(Claim(f"falls/{name}", ABOUT, words, _by_count(means), falls))
+    low, high = ALLOWED
+    for score, what in COVERAGES.items():
+        for name, errors in rows.items():
+            means = {n: getattr(each, score).mean for n, each in errors.items()}
+            words = (
+                f"On {LABELS[name]} 95 % bands hold between {low:.2f} and {high:.2f} of {what} "
+                "for every number of training walks"
+            )
+            holds = all(low <= mean <= high for mean in means.values())
+            found.append(Claim(f"{score}/{name}", ABOUT, words, _by_count(means), holds))
+    for n, each in members.items():
+        numbers = {"off, in standard errors": each.off, "spread over closed form": each.spread}
+        words = (
+            f"With {n} training walks the mean of the members is that of the closed form within "
+            "two of its standard errors (root mean square), and their spread is within a fifth"
+        )
+        holds = each.off < 2.0 and abs(each.spread - 1.0) < 0.2
+        found.append(Claim(f"members/{n}", ABOUT, words, numbers, holds))
+    return found
+
+
+def _by_count(numbers: Mapping[int, float]) -> dict[str, float]:
+    return {str(n): number for n, number in numbers.items()}
+
+
+def shares(rows: Rows, alone: Mapping[str, float], many: int) -> dict[str, float]:
+    """Part of the mean square error of mean fields that so many walks remove, by set."""
+    return {name: 1.0 - errors[many].error.mean / alone[name] for name, errors in rows.items()}
+
+
+def leaving(rows: Rows) -> list[dict[str, str | float]]:
+    """Mean coverages outside of what is allowed."""
+    low, high = ALLOWED
+    return [
+        {"score": score, "set": name, "walks": n, "coverage": coverage}
+        for score in COVERAGES
+        for name, errors in rows.items()
+        for n, each in errors.items()
+        if not low <= (coverage := getattr(each, score).mean) <= high
+    ]
+
+
+def tables(rows: Rows, alone: Mapping[str, float]) -> list[Table]:
+    """A table of all errors, and one of all coverages."""
+    errors = [["mean fields alone", "0", *(f"{1e3 * alone[name]:.3g}" for name in rows)]]
+    coverages = []
+    counts = next(iter(rows.values()))
+    for n in counts:
+        numbers = [rows[name][n].error for name in rows]
+        errors += [["posterior", str(n), *map(_thousandths, numbers)]]
+    for score, what in COVERAGES.items():
+        for n in counts:
+            numbers = [getattr(rows[name][n], score) for name in rows]
+            coverages.append([f"of {what}", str(n), *map(_written, numbers)])
+    header = ["", "training walks", *(LABELS[name] for name in rows)]
+    ends = "Means over disjoint parts of the walks ± two standard errors, where there are several."
+    return [
+        Table(
+            "Mean square error of the mean stress in thousandths of the variance of the component "
+            f"in the walks, mean over components. {ends}",
+            header,
+            errors,
+        ),
+        Table(f"Coverage by 95 % bands. {ends}", header, coverages),
+    ]
+
+
+def _thousandths(number: Interval) -> str:
+    return _with_errors(1e3 * number.mean, 1e3 * two_errors(number), 3)
+
+
+def _written(number: Interval) -> str:
+    return _with_errors(number.mean, two_errors(number), 3)
+
+
+def _with_errors(mean: float, margin: float, decimals: int) -> str:
+    """A mean, and two standard errors where there are any."""
+    return f"{mean:.{decimals}f}" + (f" ± {margin:.{decimals}f}" if margin else "")

@@ -1,0 +1,58 @@
+"""Independent draws of the tables of the composite: the test and training sets of each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from figures.composite.problem import Samples, load_paper_table, scaled
+from figures.pipeline.paths import TEST, drawn, require_tables, table_path
+from figures.pipeline.profiles import Profile
+from figures.pipeline.settings import TRAINING_CASE, Design
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw of all tables, as the paper has one."""
+
+    test: Samples
+    cases: Mapping[str, Samples]  # training sets by name
+
+    @property
+    def outside(self) -> float:
+        """Share of the test cells whose v_f lies outside the range of the second training set."""
+        vf = self.test.X[:, 0]
+        known = self.cases[TRAINING_CASE].X[:, 0]
+        return float(np.mean((vf < known.min()) | (vf > known.max())))
+
+
+def load_draws(data_dir: Path | str, profile: Profile) -> list[Draw]:
+    """Draws of the sizes of a profile: each takes the next rows of every table."""
+    assert profile.draws
+    sizes = profile.datasets
+    tables = {}
+    for design in [TEST, *(case.design for case in profile.surrogate.cases.values())]:
+        require_tables(drawn(data_dir), design)
+        path = table_path(drawn(data_dir), design)
+        table = load_paper_table(path)
+        tables[design] = table
+        held = table.n_rows
+        needed = profile.draws.count * sizes[design]
+        if held < needed:
+            raise ValueError(f"{path} holds {held} cells: {needed} are needed")
+    samples = {design: scaled(table) for design, table in tables.items()}
+
+    def cells(design: Design, number: int) -> Samples:
+        return samples[design][tables[design].index // sizes[design] == number]
+
+    cases = profile.surrogate.cases
+    return [
+        Draw(cells(TEST, i), {name: cells(c.design, i)[: c.count] for name, c in cases.items()})
+        for i in range(profile.draws.count)
+    ]
+
+
+def in_words(case: str) -> str:
+    """Words for a training set."""
+    return f"{case.removeprefix('ind')} cells" if case.startswith("ind") else "out of distribution"

@@ -1,0 +1,88 @@
+"""Scores of ensembles and exact posteriors, and the distance between both, in notebook 05."""
+
+from dataclasses import dataclass
+from typing import Generic
+
+import numpy as np
+
+from bnn import GPRegressor
+from bnn.evaluation.metrics import coverage, crps_gaussian, elppd, miscalibration_area, rmse
+from bnn.noise import covariance_at
+from figures.composite.problem import OUTPUT_SCALING
+from figures.scores import CONFIDENCE, Number, Scores
+
+SMALLEST_SPREAD = 1e-9  # scaled
+SCORES = ("rmse", "miscalibration", "elppd", "crps", "coverage")
+LOG_UNITS = float(np.log(OUTPUT_SCALING.half_range).sum())  # per test cell, scaled to physical
+
+
+@dataclass(frozen=True)
+class Row(Scores[Number]):
+    """Scores of a method, its distance to an exact posterior and what training it took."""
+
+    crps: Number  # scaled
+    mean_to_exact: Number | None = None
+    std_to_exact: Number | None = None
+    seconds: Number | None = None  # of anchoring in function space; one thread for several repeats
+    pretrain_seconds: Number | None = None
+
+    def __sub__(self, other: "Row[Number]") -> "Row[Number]":
+        """Paired differences of the scores alone."""
+        return Row(**{name: getattr(self, name) - getattr(other, name) for name in SCORES})
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightRow(Row[Number]):
+    """The same of a method in weight space, with what the low-rank regulariser sees of it."""
+
+    penalty: Number  # (K-1) |S⁻¹ Vᵀ (ω - ω0)|² at the end
+    gradient_in_span: Number  # part of |∂ data term / ∂ω|² at the start that is in span(V)
+    step_in_span: Number  # part of |ω - start|² in span(V)
+    dimension: Number  # (K-1) / d, the part in span(V) of a random direction
+
+
+@dataclass(frozen=True)
+class Distance(Generic[Number]):
+    """Distance of moments from those of an exact posterior, averaged over all points."""
+
+    mean: Number  # of |mean - exact mean|
+    std: Number  # of |std / exact std - 1|
+
+    @classmethod
+    def of(cls, samples: np.ndarray, mean: np.ndarray, std: np.ndarray) -> "Distance[float]":
+        """Distance of samples (K, n, ...) from exact moments (n, ...)."""
+        return Distance(
+            mean=float(np.abs(samples.mean(axis=0) - mean).mean()),
+            std=float(np.abs(samples.std(axis=0, ddof=1) / std - 1.0).mean()),
+        )
+
+
+def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> Row[float]:
+    """Scores of samples (K, n, n_out), given observed outputs (n, n_out), all scaled, and noise."""
+    # Members that all sit on a bound have no spread: any truth but theirs is infinitely far.
+    mean = samples.mean(axis=0)
+    std = np.maximum(samples.std(axis=0), SMALLEST_SPREAD)
+    return _scores(observed, mean, std, noise, elppd(observed, samples, noise))
+
+
+def exact_scores(posterior: GPRegressor, X: np.ndarray, observed: np.ndarray) -> Row[float]:
+    """The same scores of an exact posterior, in closed form, as of infinitely many members."""
+    mean, std = posterior.predict(X, return_std=True)
+    density = posterior.elppd(X, observed)
+    noise = covariance_at(posterior.noise_, X)
+    return _scores(observed, mean, std, noise, density)
+
+
+def _scores(
+    observed: np.ndarray, mean: np.ndarray, std: np.ndarray, noise: np.ndarray, density: float
+) -> Row[float]:
+    """The scores, from the moments of a prediction (n, n_out) and its ELPPD in scaled units."""
+    # The miscalibration is epistemic, as published; CRPS and coverage are those of Gaussians with
+    # noise. RMSE and CRPS stay scaled; the ELPPD is joint over outputs and in physical units.
+    return Row(
+        rmse=rmse(observed, mean),
+        miscalibration=miscalibration_area(observed, mean, std),
+        elppd=density - len(observed) * LOG_UNITS,
+        coverage=coverage(observed, mean, std, CONFIDENCE, noise),
+        crps=crps_gaussian(observed, mean, std, noise),
+    )

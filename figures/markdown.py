@@ -1,0 +1,28 @@
+"""Tables in Markdown, and their places in a page between two comments."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    return "\n".join(_lines(header, rows))
+
+
+def _lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "|".join(["", *(f" {cell} " if cell else " " for cell in cells), ""])
+
+    yield line(header)
+    yield "|---" * len(header) + "|"
+    yield from map(line, rows)
+
+
+def with_blocks(text: str, current: Mapping[str, str]) -> str:
+    """A text with every block between its comments replaced by the current one."""
+    for name, block in current.items():
+        start = f"<!-- {name} -->\n"
+        end = f"<!-- end {name} -->"
+        before, _, rest = text.partition(start)
+        _, _, after = rest.partition(end)
+        text = f"{before}{start}{block}\n{end}{after}"
+    return text

@@ -1,1 +1,0 @@
-"""Why anchoring helps: both ensembles tuned alike, and what the gain rests on."""

@@ -1,0 +1,173 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from figures.beyond.ablation import alike, claims, panels, reasons, tables
+from figures.beyond.ablation.ensembles import (
+    ANCHORED,
+    BOUNDS,
+    CHOICES,
+    DATA,
+    METHODS,
+    PUBLISHED,
+    VANILLA,
+    Trainer,
+)
+from figures.beyond.ablation.tables import gain
+from figures.scores import Interval
+from tests.figures.report.committed import committed_run
+
+
+@pytest.fixture(scope="module")
+def rows_and_choices(draws, truth, settings):
+    return alike.judge_draws(draws, truth, settings, seed=2)
+
+
+@pytest.fixture(scope="module")
+def found(draws, truth, settings):
+    return reasons.run_draws(draws, truth, settings, seed=3)
+
+
+@pytest.mark.slow
+def test_every_method_has_every_choice_on_every_training_set(rows_and_choices, draws):
+    rows, chosen = rows_and_choices
+    names = [alike.row_name(m, choice) for m in METHODS for choice in alike.LABELS]
+    assert {case: [*methods] for case, methods in rows.items()} == dict.fromkeys(rows, names)
+    assert all(len(row.rmse.values) == len(draws) for row in rows["outd"].values())
+    counts = [sum(made.values()) for methods in chosen.values() for made in methods.values()]
+    choices = 5  # resampling, scaling, epochs, number and start
+    assert counts == [choices * len(draws)] * 4
+
+
+def test_networks_scaled_by_data_start_at_the_same_prior(draws, settings):
+    """Pre-training sees the prior in its own units, whatever networks are scaled by."""
+    given = alike.training_sets(draws[0], Trainer(settings, 1))["outd"]
+    networks = given.networks[DATA]
+    scaling = given.scalings[DATA]
+    np.testing.assert_array_equal(networks.input_scaler.low, scaling.inputs.lb)
+    np.testing.assert_array_equal(networks.output_scaler.high, scaling.outputs.ub)
+    assert np.all(networks.inputs.max(axis=0) > scaling.inputs.ub)  # twice as far as the cells
+
+
+def test_held_out_cells_are_not_trained_on(monkeypatch, draws, settings):
+    seen = []
+    trainer = Trainer(settings, 4)
+    given = alike.training_sets(draws[0], trainer)["outd"]
+    train = alike.TrainingSet.train
+
+    def recording(self, trainer, method, tuned, cells=None):
+        seen.append(cells)
+        return train(self, trainer, method, tuned, cells)
+
+    monkeypatch.setattr(alike.TrainingSet, "train", recording)
+    chosen = alike.tune(VANILLA, given, trainer)
+    tuned, started = chosen.values()
+    assert tuned.choice in CHOICES
+    assert tuned.epochs in settings.tuned
+    assert tuned.n_members in settings.numbers
+    assert tuned.start == alike.RANDOM
+    assert started == replace(tuned, start=started.start)
+    assert {len(cells) for cells in seen} == {10}  # of 12
+    assert all(np.array_equal(cells.X, seen[0].X) for cells in seen)
+
+
+def test_starts_are_those_of_both_methods(draws, settings):
+    """A vanilla ensemble from pre-trained networks has no anchors; untrained it is these."""
+    trainer = Trainer(settings, 4)
+    given = alike.training_sets(draws[0], trainer)["outd"]
+    number = settings.n_members
+    trained = {
+        (method, start): given.train(
+            trainer, method, alike.Tuned(PUBLISHED, settings.epochs, number, start)
+        ).weights
+        for method in METHODS
+        for start in (alike.RANDOM, alike.PRETRAINED)
+    }
+    networks = given.networks[BOUNDS]
+    without = trainer.anchor(networks, given.cells, regulariser="none").weights
+    np.testing.assert_array_equal(trained[VANILLA, alike.PRETRAINED], without)
+    published = trainer.anchor(networks, given.cells).weights
+    np.testing.assert_array_equal(trained[ANCHORED, alike.PRETRAINED], published)
+    vanilla = trainer.vanilla(given.cells).weights
+    np.testing.assert_array_equal(trained[VANILLA, alike.RANDOM], vanilla)
+    distances = {
+        start: np.abs(trained[ANCHORED, start] - networks.weights).mean()
+        for start in (alike.RANDOM, alike.PRETRAINED)
+    }
+    assert distances[alike.RANDOM] > 2 * distances[alike.PRETRAINED]
+
+
+def test_a_gain_is_the_paired_difference_with_the_sign_of_the_score(rows_and_choices):
+    rows = rows_and_choices[0]["outd"]
+    anchored, vanilla = (
+        rows[alike.row_name(method, PUBLISHED.name)] for method in (ANCHORED, VANILLA)
+    )
+    errors = np.subtract(vanilla.rmse.values, anchored.rmse.values)
+    densities = np.subtract(anchored.elppd_normal.values, vanilla.elppd_normal.values)
+    assert gain(rows, PUBLISHED.name, "rmse") == Interval(tuple(errors))
+    assert gain(rows, PUBLISHED.name, "elppd_normal") == Interval(tuple(densities))
+
+
+def test_starts_keep_what_they_say(draws, settings):
+    networks = alike.training_sets(draws[0], Trainer(settings, 1))["outd"].networks["bounds"]
+    starts = [*reasons.starts(networks, 0).values()]
+    whole, permuted, mean, spread, common = starts
+    np.testing.assert_array_equal(whole, networks.weights)
+    np.testing.assert_allclose(permuted.mean(axis=0), whole.mean(axis=0), atol=1e-6)
+    assert not np.array_equal(permuted, whole)
+    np.testing.assert_allclose(mean.std(axis=0), 0, atol=1e-7)
+    np.testing.assert_allclose(spread.std(axis=0), whole.std(axis=0), atol=1e-6)
+    np.testing.assert_allclose(spread.mean(axis=0), networks.start.mean(axis=0), atol=1e-6)
+    np.testing.assert_array_equal(common, networks.start)
+
+
+def test_wrong_priors_have_less_evidence_than_a_right_one(draws):
+    cells = draws[0].cases["outd"]
+    priors = reasons.wrong_priors(reasons.problem.fit_theta(cells))
+    evidence = {name: reasons.log_evidence(prior, cells) for name, prior in priors.items()}
+    assert evidence["theta_reversed"] < evidence["theta_zero"] < evidence["published"]
+
+
+@pytest.mark.slow
+def test_tables_claims_and_pictures_come_from_the_same_numbers(
+    rows_and_choices, found, draws, settings
+):
+    rows, _ = rows_and_choices
+    n_train = {name: len(cells) for name, cells in draws[0].cases.items()}
+    for table in tables(rows, found, n_train, settings):
+        assert {len(row) for row in table.rows} == {len(table.header)}
+    ids = [claim.id for claim in claims(rows, found)]
+    assert len(set(ids)) == len(ids)
+    picture = panels.alike(rows, n_train)
+    assert [axes.get_title() for axes in picture.axes[: len(rows)]] == [
+        "12 cells,\nout of distribution",
+        "8 cells,\nin distribution",
+    ]
+    assert len(panels.reasons(found, rows, n_train, settings).axes) == 10
+
+
+def test_the_committed_metrics_have_the_names_that_a_run_writes(rows_and_choices, found):
+    """Findings name them; numbers of epochs, networks and neurons are those of the profile."""
+    committed = committed_run("full")["04c_ablation"]
+    rows, chosen = rows_and_choices
+    assert [*committed["rows"]["outd"]] == [*rows["outd"]]
+    for name in ("priors", "evidence", "starts", "theta"):
+        assert [*committed["found"][name]] == [*getattr(found, name)]
+    assert {without_value(each) for each in committed["found"]["sizes"][VANILLA]} == {
+        without_value(each) for each in found.sizes[VANILLA]
+    }
+    made = [name for methods in chosen.values() for counts in methods.values() for name in counts]
+    kinds = {"resampling", "scaling", "epochs", "networks", "start"}
+    assert {without_value(name) for name in made} == kinds
+    assert {without_value(name) for name in committed["chosen"]["outd"][VANILLA]} == kinds
+
+
+def without_value(name):
+    return name.rpartition("_")[0]
+
+
+def test_the_vanilla_ensemble_beside_other_priors_is_the_published_one(found, settings):
+    """The panels of priors and starts take it from the sizes."""
+    of_sizes = found.sizes[VANILLA][f"members_{settings.n_members}"]
+    assert of_sizes.rmse == found.epochs[VANILLA][str(settings.epochs)].rmse

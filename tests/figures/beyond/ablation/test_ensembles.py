@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import bnn
+from figures.beyond.ablation.ensembles import (
+    BOUNDS,
+    DATA,
+    PUBLISHED,
+    Trainer,
+    judge,
+    normal_density,
+    scaling_by,
+)
+from figures.composite import problem
+from figures.composite.scores import LOG_UNITS
+from figures.pipeline.settings import Ablation
+
+
+def test_training_sets_are_the_first_cells_of_each_draw(draws):
+    first, second = draws
+    assert {name: len(cells) for name, cells in first.cases.items()} == {"outd": 12, "ind25": 8}
+    assert not np.array_equal(first.cases["outd"].X, second.cases["outd"].X)
+
+
+def test_the_data_scale_to_their_own_range(draws):
+    cells = draws[0].cases["outd"]
+    bounds = scaling_by(DATA, cells).outputs
+    np.testing.assert_array_equal(bounds.lb, cells.y.min(axis=0))
+    np.testing.assert_array_equal(bounds.ub, cells.y.max(axis=0))
+    assert scaling_by(BOUNDS, cells).inputs is None
+
+
+def test_the_normal_density_is_that_of_the_moments_with_noise():
+    rng = np.random.default_rng(0)
+    samples = rng.normal(size=(6, 3, 5))
+    observed = rng.normal(size=(3, 5))
+    variance = samples.var(axis=0) + problem.noise_std() ** 2
+    expected = norm.logpdf(observed, samples.mean(axis=0), np.sqrt(variance)).sum()
+    assert normal_density(samples, observed) == pytest.approx(expected)
+
+
+def test_scores_are_those_of_the_members_at_cells_and_truth(draws, settings, truth):
+    draw = draws[0]
+    members = Trainer(settings, 3).vanilla(draw.cases["outd"])
+    found = judge(members, draw.test, truth)
+    samples = members.sample(draw.test.X)
+    f = members.sample(truth.X)
+    density = normal_density(samples, draw.test.y)
+    assert found.rmse == bnn.metrics.rmse(draw.test.y, samples.mean(axis=0))
+    assert found.elppd_normal == pytest.approx(density - len(draw.test) * LOG_UNITS)
+    assert found.truth_rmse == bnn.metrics.rmse(truth.mean, f.mean(axis=0))
+    assert found.spread == pytest.approx(f.std(axis=0).mean())
+
+
+def test_equal_seeds_give_equal_ensembles_and_start_where_networks_were_pretrained(draws, settings):
+    cells = draws[0].cases["outd"]
+    prior = problem.functional_prior(problem.fit_theta(cells))
+    trainer = Trainer(settings, 5)
+    networks = trainer.pretrain(prior)
+    first, second = (trainer.anchor(networks, cells, PUBLISHED.resampling) for _ in range(2))
+    np.testing.assert_array_equal(first.weights, second.weights)
+    np.testing.assert_array_equal(first.start, networks.weights)
+
+
+def test_the_cases_that_are_compared_are_needed(settings):
+    sizes = settings.model_dump() | {"cases": {"outd": settings.cases["outd"]}}
+    with pytest.raises(ValueError, match="ind25 and outd are needed"):
+        Ablation(**sizes)
+
+
+def test_the_published_number_of_networks_is_among_those_that_are_compared(settings):
+    with pytest.raises(ValueError, match=r"members = .* n_members = 3 is needed"):
+        Ablation(**settings.model_dump() | {"n_members": 3})

@@ -1,0 +1,93 @@
+"""What knowledge is worth: scores over draws, and errors in numbers of cells."""
+
+import numpy as np
+import pytest
+
+import bnn
+from fe_data import mean_field
+from figures.beyond.prior_knowledge.study import (
+    MODELS,
+    equivalent_cells,
+    judge,
+    mean_fields,
+    noises,
+    posterior,
+    training_sets,
+)
+from figures.composite.draws import load_draws
+from figures.composite.problem import INPUT_SCALING, load_designs, scaled
+from figures.composite.reference import Truth
+from figures.pipeline.paths import SHIPPED_TABLES
+from figures.pipeline.profiles import load_profile
+from figures.pipeline.settings import PriorKnowledge
+
+COUNTS = PriorKnowledge().counts
+
+
+@pytest.fixture(scope="module")
+def draws():
+    return load_draws(SHIPPED_TABLES, load_profile("full"))
+
+
+@pytest.fixture(scope="module")
+def kinds():
+    table = load_designs(SHIPPED_TABLES, ["noise"])["noise"]
+    return noises(scaled(table), table.group)
+
+
+def test_mean_fields_of_the_prior_do_not_warn_beyond_the_range_of_c_m():
+    X = np.array([[0.0, 0.0, 0.0, 1.2]])  # c_m 0.585
+    with pytest.warns(UserWarning, match=r"c_m = 0\.585"):
+        mean_field(INPUT_SCALING.inverse_transform(X))
+    assert np.isfinite(mean_fields(X)).all()
+
+
+def test_the_first_draw_is_the_shipped_tables_and_smaller_sets_are_its_first_cells(draws):
+    sets = training_sets(draws[0], COUNTS)
+    assert len(draws) == 24
+    assert [len(cells) for cells in sets.values()] == [*COUNTS, 50]
+    shipped = scaled(load_designs(SHIPPED_TABLES, ["train_uniform"])["train_uniform"])
+    for count in COUNTS:
+        np.testing.assert_array_equal(sets[f"ind{count}"].y, shipped.y[:count])
+
+
+def test_far_from_all_cells_predictions_are_those_of_the_mean_of_the_prior(kinds):
+    origin = np.zeros((1, 4))
+    prior = bnn.GaussianProcessPrior(mean_fields, bnn.RBF(0.01, 0.1), n_outputs=5)
+    model = bnn.GPRegressor(prior, noise=kinds[MODELS["fields"].noise])
+    far = np.full((3, 4), 0.9)
+    found = model.fit(origin, mean_fields(origin)).predict(far)
+    np.testing.assert_allclose(found, mean_fields(far), atol=1e-6)
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draws, kinds):
+    draw = draws[1]
+    known = MODELS["evidence"]
+    model = posterior(known, training_sets(draw, COUNTS)["ind10"], kinds[known.noise], None)
+    truth = Truth(draw.test.X, model.predict(draw.test.X), np.full((50, 5), 1e-6))
+    found = judge(model, draw.test, truth)
+    assert found.truth_rmse == found.truth_rmse_fields == 0.0
+    assert found.truth_coverage == 1.0
+    error = model.predict(draw.test.X) - draw.test.y
+    assert found.rmse == pytest.approx(np.sqrt(np.mean(error**2)))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_draws")
+@pytest.mark.parametrize(
+    ("name", "noise"), [("default", None), ("default_by_input", "heteroscedastic")]
+)
+def test_recommended_estimators_are_those_that_a_user_writes(draws, name, noise):
+    train = training_sets(draws[0], COUNTS)["ind10"]
+    ours = posterior(MODELS[name], train, None, None).predict(draws[0].test.X)
+    theirs = bnn.GPRegressor(noise=noise).fit(train.X, train.y).predict(draws[0].test.X)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("error", "cells"), [(0.1, 10.0), (0.05, 20.0), (0.01, 100.0), (0.2, 0.0), (0.005, np.inf)]
+)
+def test_an_error_is_worth_the_cells_that_another_method_needs_for_it(error, cells):
+    errors = {count: 1.0 / count for count in COUNTS}
+    assert equivalent_cells(error, errors) == pytest.approx(cells)

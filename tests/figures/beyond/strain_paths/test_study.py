@@ -1,0 +1,135 @@
+"""Posteriors judged by sets of paths, on a small bank."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
+from fe_data import Paths, random_path
+from figures.beyond.strain_paths.study import (
+    BOUNDS,
+    HALF_WIDTH,
+    LABELS,
+    TENSION,
+    Study,
+    compare,
+    load_study,
+    one,
+    spread_of_theta,
+    two_errors,
+    typical,
+    with_error,
+)
+from figures.scores import Interval
+
+SCATTER = 2.0  # MPa
+
+
+def alike(X):
+    """Matrix and fibres strain as the cell does."""
+    return np.tile(np.eye(3), (len(X), 2, 1, 1))
+
+
+def cells(n, arrangements, seed, bank):
+    """Stress of mean fields, 3 % more of it, and the scatter of arrangements."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(BOUNDS[0] + [0.1, 0, 0, 0], BOUNDS[1], (n, 4))
+    strain = np.array([random_path(rng, increments=30) for _ in range(n)])
+    stress = 1.03 * bank.features(X, strain).mean_fields
+    shifts = SCATTER * rng.standard_normal((n, arrangements, 1, 3))
+    return Paths(X, strain, stress[:, None] + shifts)
+
+
+@pytest.fixture(scope="module")
+def study():
+    bank = MaterialPointBasis(alike, BOUNDS, n_points=4)
+    log_variance = 2.0 * np.log(SCATTER)
+    scatter = PathScatter(np.tile([log_variance, 0.0, 0.0, 0.0], (3, 1)))
+    truths = {name: cells(4, 6, seed, bank) for seed, name in enumerate(LABELS)}
+    return Study(bank, scatter, cells(7, 1, 10, bank), truths)
+
+
+def test_parts_of_the_walks_have_no_walk_in_common(study):
+    parts = [study.part(3, number).inputs for number in range(2)]
+    np.testing.assert_array_equal(np.concatenate(parts), study.walks.inputs[:6])
+
+
+def test_errors_and_coverages_are_those_of_the_prediction(study):
+    """A prediction 5 MPa off in xx alone, whose bands are as wide as the argument says."""
+    off = np.array([5.0, 0.0, 0.0])
+    means = {truth.inputs[0, 0]: truth.mean_stress for truth in study.truths.values()}
+
+    def model(std):
+        def predict(X, strain, *, return_std, include_noise=False):
+            assert return_std
+            return means[X[0, 0]] + off, np.full(strain.shape, 100.0 if include_noise else std)
+
+        return SimpleNamespace(predict=predict)
+
+    found = study.errors(model(1e-6))
+    assert found["reference_random"].error == pytest.approx(25.0 / study.variance[0] / 3)
+    assert found[TENSION].error == pytest.approx(25.0 / study.variance[0])
+    assert found["reference_cycles"].coverage == pytest.approx(2 / 3)
+    assert found[TENSION].coverage == 0.0
+    assert {each.single for each in found.values()} == {1.0}
+    wide = study.errors(model(5.1 / HALF_WIDTH))
+    assert {each.coverage for each in wide.values()} == {1.0}
+
+
+def test_the_error_of_the_mean_over_arrangements_widens_a_band(study):
+    truth = study.truths["reference_random"]
+    expected = 9.0 + truth.stress.var(axis=1, ddof=1) / 6
+    np.testing.assert_allclose(with_error(np.full(truth.strain.shape, 3.0), truth) ** 2, expected)
+
+
+def test_what_is_learnt_removes_most_of_the_error_of_mean_fields(study):
+    alone = study.mean_fields()
+    found = study.errors(study.posterior(study.walks, seed=0))
+    assert all(each.error < 0.2 * alone[name] for name, each in found.items())
+
+
+def test_members_scatter_as_theta_alone_does(study):
+    walks = study.walks
+    model = StrainPathEnsemble(study.bank, study.scatter, n_members=4000, random_state=0)
+    model.fit(walks.inputs, walks.strain, walks.stress[:, 0])
+    found = study.members(model, "reference_random")
+    assert found.spread == pytest.approx(1.0, abs=0.05)
+    assert found.off < 3.0
+    assert found.theta < found.full
+    truth = study.truths["reference_random"]
+    _, std = model.predict(truth.inputs, truth.strain, return_std=True)
+    curves = model.predict_members(truth.inputs, truth.strain)
+    ratio = curves.std(axis=0) / spread_of_theta(model, truth, std)
+    assert np.median(ratio) == pytest.approx(1.0, abs=0.05)
+
+
+def test_there_are_as_many_draws_as_the_walks_have_parts(study):
+    rows = compare(study, [2, 5], draws=3, seed=0)
+    assert [*rows] == [*LABELS]
+    for errors in rows.values():
+        assert [len(each.error.values) for each in errors.values()] == [3, 1]
+    first = study.errors(study.posterior(study.part(2, 0), 0))["reference_random"]
+    assert rows["reference_random"][2].error.values[0] == pytest.approx(first.error)
+
+
+def test_two_standard_errors_of_a_mean_over_draws():
+    assert two_errors(Interval((1.0, 2.0, 3.0))) == pytest.approx(2 / np.sqrt(3))
+    assert two_errors(Interval((1.0,))) == 0.0
+
+
+def test_the_typical_cell_has_as_many_better_as_worse_ones(study):
+    truth = study.truths["reference_random"]
+    fields = study.bank.features(truth.inputs, truth.strain).mean_fields
+    errors = np.square(fields - truth.mean_stress).mean(axis=(1, 2))
+    row = typical(study, "reference_random")
+    assert sorted(errors).index(errors[row]) == 1
+    assert one(truth, row).inputs.shape == (1, 4)
+
+
+def test_no_cell_that_judges_has_the_inputs_of_one_to_learn_from(study):
+    shipped = load_study(study.bank, study.scatter, 15)
+    learnt = {tuple(x) for x in shipped.walks.inputs}
+    for truth in shipped.truths.values():
+        assert truth.stress.shape[:2] == (15, 20)
+        assert not learnt & {tuple(x) for x in truth.inputs}

@@ -1,0 +1,176 @@
+"""Numbers and pictures of the materials data."""
+
+import dataclasses
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from scipy.linalg import null_space
+from scipy.stats import multivariate_normal
+
+from fe_data.dataset.table import Table
+from fe_data.schema import INPUT_NAMES
+from figures import style
+from figures.composite.problem import FEATURES, OUTPUT_NAMES, load_designs
+from figures.materials import data_panels
+from figures.materials_data.data import (
+    chance_level,
+    claims,
+    coefficients_of_variation,
+    mutual_information,
+    noise_by_input,
+    noise_table,
+    scatter_density,
+    share_outside,
+)
+
+
+def table_of(outputs, groups):
+    n = len(outputs)
+    return Table(
+        index=np.arange(n),
+        seed=np.zeros(n, int),
+        group=np.asarray(groups),
+        inputs=np.tile([0.2, 400.0, 400.0, 0.4], (n, 1)),
+        outputs=np.asarray(outputs),
+        status=np.array(["ok"] * n),
+        failed=np.array([], int),
+    )
+
+
+@pytest.fixture
+def replicates():
+    """A hundred inputs with six cells each, scattered by 2 % of the middle of each range."""
+    middle = np.array([550.0, 0.33, 135.0, 0.288, 0.4])
+    rng = np.random.default_rng(0)
+    return table_of(middle * (1 + 0.02 * rng.normal(size=(600, 5))), np.repeat(np.arange(100), 6))
+
+
+def test_scatter_is_that_within_groups_and_not_between_them():
+    values = np.array([[1.0], [3.0], [101.0], [103.0]]) * np.ones(5)
+    found = coefficients_of_variation(table_of(values, [0, 0, 1, 1]))
+    np.testing.assert_allclose(found.iloc[:, 0], np.sqrt(2) / np.array([2, 102]))
+
+
+def test_noise_in_percent_of_mid_range_is_recovered(replicates):
+    for cell in noise_table(replicates).values():
+        assert cell["mean"] == pytest.approx(2.0, abs=4 * cell["std"])
+        assert 0.02 < cell["std"] < 0.1
+
+
+def test_mutual_information_of_a_gaussian_pair_is_the_closed_form():
+    rng = np.random.default_rng(2)
+    rho = 0.8
+    n = 4000
+    x = rng.normal(size=n)
+    y = rho * x + np.sqrt(1 - rho**2) * rng.normal(size=n)
+    found = mutual_information(x[:, None], y[:, None])[0, 0]
+    assert found == pytest.approx(-0.5 * np.log(1 - rho**2), abs=0.06)
+
+
+@pytest.mark.slow
+def test_chance_level_is_reached_by_independent_pairs_rarely():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(size=(50, 2))
+    y = rng.uniform(size=(50, 10))
+    above = mutual_information(X, y) > chance_level(X, y, shuffles=40, seed=0)
+    assert above.mean() < 0.15
+
+
+def claim_about(place, tables, replicates=(), **changes):
+    """The last claim about a place, where inputs of some outputs differ from the paper's."""
+    designs = load_designs(tables, ["test_uniform", "train_beta"]) | dict(replicates)
+    paper = {
+        name: [INPUT_NAMES[i] for i in f] for name, f in zip(OUTPUT_NAMES, FEATURES, strict=True)
+    }
+    information = {rule: paper | changes.get(rule, {}) for rule in ("influential", "above_chance")}
+    return [claim for claim in claims(designs, information) if claim.about == place][-1]
+
+
+@pytest.mark.parametrize(
+    ("influential", "above_chance", "holds"),
+    [
+        (["vf"], ["vf"], True),
+        (["vf"], [], True),
+        ([], [], False),
+        (["vf", "c_m"], ["vf"], False),
+    ],
+)
+def test_subsets_are_compared_by_the_rule_of_the_paper(tables, influential, above_chance, holds):
+    """The rule asks for positive estimates, whatever shuffled outputs reach."""
+    changes = {"influential": {"nu_eff": influential}, "above_chance": {"nu_eff": above_chance}}
+    assert claim_about("Table 2", tables, **changes).holds is holds
+
+
+def test_the_assumed_noise_is_compared_with_the_scatter_of_every_design(tables, replicates):
+    """2 % of mid-range is more than the 0.5 and 0.2 % that are assumed for E_eff and ν_eff."""
+    middle = replicates.outputs.mean(axis=0)
+    little = dataclasses.replace(replicates, outputs=0.99 * middle + 0.01 * replicates.outputs)
+    designs = {"replicates": little, "noise": little}
+    claim = claim_about("Fig. 10", tables, designs)
+    assert claim.holds
+    assert claim.ours["noise"]["p_sigma"] == pytest.approx(0.02 / 25, rel=0.2)
+    assert claim_about("Fig. 10", tables, designs | {"noise": replicates}).holds is False
+
+
+def test_share_outside_counts_cells_and_not_values():
+    inner = table_of(np.zeros((2, 5)), [0, 1])
+    mixed = table_of(np.vstack([np.zeros(5), np.ones(5)]), [0, 1])
+    assert share_outside(inner, inner) == 0
+    assert share_outside(mixed, inner) == 0.5
+
+
+def test_pictures_show_every_set_and_group(tables, replicates):
+    designs = load_designs(tables, ["test_uniform", "train_beta"])
+    figure = data_panels.histograms(designs)
+    assert [len(axes.patches) for axes in figure.axes] == [2] * 9
+    assert all(axes.get_xlabel() for axes in figure.axes)
+    figure = data_panels.scatter({"replicates": replicates, "noise": replicates})
+    assert [len(axes.lines[0].get_xdata()) for axes in figure.axes] == [len(replicates)] * 10
+    assert all(axes.get_ylabel() for axes in figure.axes)
+    plt.close("all")
+
+
+@pytest.mark.slow
+def test_notebook_draws_the_cell_and_says_what_it_lacks(executed):
+    metrics = json.loads((executed / "03_materials_data.json").read_text())
+    assert set(metrics["figures"]) == {"fig08_overview.png", "fig09_histograms.svg"}
+    assert metrics["left_out"] == ["Fig. 10"]
+    assert metrics["cell"]["effective"]["E_eff_GPa"] > 100
+    assert (executed / "fig08_overview.png").stat().st_size > 1e5
+
+
+def test_a_figure_with_an_empty_panel_is_refused(tmp_path):
+    figure, (left, right) = plt.subplots(1, 2)
+    left.plot([0, 1], [0, 1])
+    right.plot([np.nan, np.nan], [0, 1])
+    with pytest.raises(ValueError, match=r"a\.svg: panel 2 shows nothing"):
+        style.save(figure, tmp_path / "a.svg")
+    right.plot([0, 1], [0, 1])
+    style.save(figure, tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").stat().st_size
+    plt.close(figure)
+
+
+def test_noise_by_input_is_scored_on_other_groups_by_the_density_of_their_deviations():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(4), 6)
+    covariances = np.repeat(np.array([np.eye(2) * s for s in (0.5, 1.0, 2.0, 4.0)]), 6, axis=0)
+    y = rng.normal(size=(24, 2)) + 5.0 * groups[:, None]
+    total = 0.0
+    for group in range(4):
+        cells = y[groups == group]
+        # Deviations of m normal cells from their mean: m - 1 contrasts that are independent.
+        contrasts = null_space(np.ones((1, 6))).T @ cells
+        total += multivariate_normal(np.zeros(2), covariances[6 * group]).logpdf(contrasts).sum()
+    assert scatter_density(y, groups, covariances) == pytest.approx(total / 20)
+
+
+def test_the_farthest_cell_is_left_out_of_one_of_the_two_densities(replicates):
+    outputs = replicates.outputs.copy()
+    outputs[3, 0] += 100.0 * outputs[:, 0].std()
+    odd = dataclasses.replace(replicates, outputs=outputs)
+    found = noise_by_input(odd, replicates)
+    assert found["by_input_without_farthest"] > found["by_input"] + 5
+    assert found["constant_without_farthest"] > found["constant"] + 5

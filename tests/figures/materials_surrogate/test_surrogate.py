@@ -1,0 +1,170 @@
+"""Scores of predictions and repeated trainings."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from bnn.evaluation.metrics import elppd
+from figures import style
+from figures.composite.problem import OUTPUT_NAMES, Samples, fit_theta, load_samples, noise_std
+from figures.materials_surrogate import panels
+from figures.materials_surrogate.surrogate import (
+    Prediction,
+    claims,
+    improvements,
+    prior_function_claims,
+    prior_mean_rmse,
+    prior_mean_table,
+    score_rows,
+    train,
+)
+from figures.pipeline.processes import repeated
+from figures.pipeline.settings import PAPER_COUNTS, Case, Surrogate
+from figures.pipeline.training import PROCEDURES
+
+BRIEF = Surrogate(
+    cases={"outd": Case(design="train_beta", count=10)},
+    repeats=2,
+    n_pretrained=4,
+    n_members=3,
+    prior_points=30,
+    pretrain_epochs=2,
+    epochs=2,
+)
+
+
+def prediction(shift=0.0, members=30, cells=50, spread=0.1):
+    rng = np.random.default_rng(0)
+    observed = rng.uniform(-1, 1, (cells, 5))
+    return Prediction(observed + shift + spread * rng.normal(size=(members, cells, 5)), observed)
+
+
+def test_scores_over_all_outputs_are_those_of_each_put_together():
+    scores = prediction(shift=0.2, spread=0.3, members=200).scores()
+    assert scores.epistemic_std == pytest.approx(0.3, rel=0.02)
+    spreads = [*scores.by_output["epistemic_std"].values()]
+    assert scores.epistemic_std == pytest.approx(np.mean(spreads))
+    errors = np.array([*scores.by_output["rmse"].values()])
+    assert scores.rmse == pytest.approx(np.sqrt(np.mean(errors**2)))
+
+
+def test_change_of_units_shifts_the_elppd_by_a_constant():
+    shown = prediction()
+    scaled = elppd(shown.observed, shown.samples, noise_std())
+    # 50 cells: 50 Σ log of the half ranges
+    assert scaled - shown.scores().elppd == pytest.approx(93.935, abs=2e-3)
+
+
+def test_coverage_of_a_correct_spread_is_that_of_two_standard_deviations():
+    rng = np.random.default_rng(1)
+    centre = rng.uniform(-1, 1, (4000, 5))
+    std = 0.2
+    observed = centre + std * rng.normal(size=centre.shape)
+    samples = centre + std * np.array([-1.0, 1.0])[:, None, None]
+    assert Prediction(samples, observed).scores().coverage == pytest.approx(0.9545, abs=0.005)
+
+
+@pytest.fixture(scope="module")
+def repeats(tables):
+    train_set, test_set = (load_samples(tables, d) for d in ("train_beta", "test_uniform"))
+    theta = fit_theta(train_set)
+    given = {"outd": train_set}, test_set, theta, BRIEF, PROCEDURES["published"]
+    return repeated(train, *given, seed=5, repeats=2)
+
+
+def test_repeats_predict_with_every_method_and_differ(repeats):
+    assert [sorted(r) for r in repeats] == [["outd_anchored", "outd_vanilla", "prior"]] * 2
+    for first, second in zip(repeats[0].values(), repeats[1].values(), strict=True):
+        assert first.samples.shape == (3, 6, 5)
+        assert np.abs(first.samples - second.samples).max() > 1e-3
+
+
+def test_improvement_is_the_mean_of_those_of_the_repeats():
+    first = {"a_anchored": prediction(0.1), "a_vanilla": prediction(0.4)}
+    second = {"a_anchored": prediction(0.4), "a_vanilla": prediction(0.1)}
+    gain = improvements(score_rows([first, second]), "a")["rmse"]["c_eff"]
+    assert gain.values[0] > 0 > gain.values[1]
+    assert gain.mean == pytest.approx(np.mean(gain.values))
+
+
+def verdicts(**predictions):
+    """What the claims say of one repeat, by id."""
+    explained = dict.fromkeys(OUTPUT_NAMES, 0.1) | {"nu_eff": 0.9}
+    found = claims(score_rows([predictions]), explained, PAPER_COUNTS)
+    return {claim.id: claim.holds for claim in found}
+
+
+def test_claims_follow_the_numbers():
+    sizes = {
+        f"ind{n}_anchored": prediction(shift, spread=spread)
+        for n, shift, spread in ((25, 0.15, 0.12), (50, 0.1, 0.11), (100, 0, 0.1))
+    }
+    good = sizes | {"outd_anchored": prediction(0.12), "outd_vanilla": prediction(0.25)}
+    found = verdicts(**good)
+    held = ["prior_mean", "more_cells/rmse", "more_cells/spread", "outside/rmse", "coverage"]
+    assert all(found[name] for name in [*held, "calibration/b_eff_MPa"])
+    assert found["calibration/c_eff"] is False
+    found = verdicts(**good | {"ind50_anchored": prediction(0.3, spread=0.2)})
+    for name in ("more_cells/spread", "more_cells/rmse", "outside/rmse"):
+        assert found[name] is False
+
+
+def test_claims_on_size_need_all_three_sizes():
+    rows = score_rows([{"outd_anchored": prediction(), "outd_vanilla": prediction()}])
+    places = {each.about for each in claims(rows, dict.fromkeys(OUTPUT_NAMES, 0.1), {})}
+    assert "Fig. 12" not in places
+
+
+def test_prior_mean_that_is_right_explains_everything():
+    X = np.random.default_rng(1).uniform(-1, 1, (20, 4))
+    theta = np.array([0.6, -0.2, 0.9, -0.9, 1.2])
+    exact = Samples(X, X[:, :1] * theta)
+    np.testing.assert_allclose(list(prior_mean_table(exact, theta).values()), 1)
+    assert max(prior_mean_table(exact, -theta).values()) < 0
+    found = prior_mean_rmse(exact, 0 * theta)
+    assert found["c_eff"] == pytest.approx(0.2 * np.sqrt(np.mean(X[:, 0] ** 2)))
+    squares = [found[name] ** 2 for name in OUTPUT_NAMES]
+    assert found["all"] == pytest.approx(np.sqrt(np.mean(squares)))
+
+
+def test_prior_of_the_composite_depends_on_what_the_paper_says():
+    """Clipping p_σ: closed form of the deviation of max(z, bound), z the unclipped normal."""
+    theta = np.array([0.656, -0.191, 0.933, -0.876, 1.195])
+    negligible, narrower = prior_function_claims(theta, seed=0)
+    assert negligible.holds
+    assert max(negligible.ours[name] for name in ("E_f_GPa", "b_m_MPa", "c_m")) < 1e-3
+    assert narrower.holds
+    z = norm(-theta[4], np.sqrt(0.2))
+    bound = 0.01 / 0.4 - 1
+    moments = [z.expect(lambda t, n=n: np.maximum(t, bound) ** n) for n in (1, 2)]
+    expected = np.sqrt(moments[1] - moments[0] ** 2)
+    assert narrower.ours["smallest"] == pytest.approx(expected, rel=0.15)
+    upwards = prior_function_claims(-theta, seed=0)[1]  # there the bound does not act at small v_f
+    assert not upwards.holds
+
+
+def test_behaviour_laws_are_power_laws_of_cells_from_the_weakest_to_the_strongest():
+    (stress,) = panels.behaviour_law(np.array([500.0]), np.array([0.5]))
+    assert (stress[0], stress[-1]) == pytest.approx((400.0, 400 + 500 * np.sqrt(0.05)))
+    truth = np.random.default_rng(0).uniform(size=(50, 5))
+    test_set = Samples(truth[:, :4], truth)
+    assert panels.law_points(test_set, published=True) == [16, 5, 6, 7]
+    chosen = panels.law_points(test_set, published=False)
+    assert truth[chosen[0], 0] == truth[:, 0].min()
+    assert truth[chosen[-1], 0] == truth[:, 0].max()
+
+
+def test_every_panel_shows_something_with_a_name(tables, repeats):
+    theta = np.full(5, 0.5)
+    test_set = load_samples(tables, "test_uniform")
+    rows = score_rows(repeats)
+    shown = repeats[0]["outd_anchored"]
+    for figure in (
+        panels.predictions(shown, rows["outd_anchored"], [0, 1, 2, 3]),
+        panels.calibration(repeats, rows, {"anchored": "outd_anchored"}),
+        panels.prior_mean(test_set, theta, dict.fromkeys(OUTPUT_NAMES, 0.5)),
+        panels.prior_functions(theta, seed=0),
+    ):
+        assert all(style.shows_something(axes) and axes.get_xlabel() for axes in figure.axes)
+        plt.close(figure)

@@ -1,0 +1,93 @@
+"""Independent draws of the tables: which cells each has, what is gained, and the notebook."""
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+
+from figures.composite.draws import Draw, load_draws
+from figures.composite.problem import Samples, load_samples
+from figures.pipeline.profiles import load_profile
+from figures.repeated_datasets.draws import ALL, Gain, over_draws, scatter
+from figures.scores import Interval, Scores
+from tests.figures.conftest import write_table
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """Folder with the tables of three draws of 10 training and 6 test cells."""
+    folder = tmp_path_factory.mktemp("drawn")
+    (folder / "draws").mkdir()
+    write_table(folder / "draws" / "train_beta.csv", 30, seed=1)
+    write_table(folder / "draws" / "test_uniform.csv", 18, seed=2)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def profile_path(tmp_path_factory, profile_content):
+    path = tmp_path_factory.mktemp("profile") / "drawn.yaml"
+    content = profile_content | {
+        "notebooks": ["04b_repeated_datasets"],
+        "draws": {"count": 3, "repeats": 2},
+    }
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def test_each_draw_takes_the_next_cells(drawn, profile_path):
+    draws = load_draws(drawn, load_profile(profile_path))
+    every = load_samples(drawn / "draws", "train_beta")
+    assert len(draws) == 3
+    for i, draw in enumerate(draws):
+        np.testing.assert_array_equal(draw.cases["outd"].y, every.y[10 * i : 10 * i + 10])
+        assert len(draw.test) == 6
+
+
+def test_tables_of_fewer_draws_are_refused(drawn, profile_content, tmp_path):
+    path = tmp_path / "more.yaml"
+    path.write_text(yaml.safe_dump(profile_content | {"draws": {"count": 4}}))
+    with pytest.raises(ValueError, match=r"test_uniform.csv holds 18 cells: 24 are needed"):
+        load_draws(drawn, load_profile(path))
+
+
+def test_share_of_test_cells_outside_the_training_range():
+    def cells(*vf):
+        return Samples(np.column_stack([vf, np.zeros((len(vf), 3))]), np.zeros((len(vf), 5)))
+
+    draw = Draw(cells(-1.0, 0.0, 0.4, 0.9), {"outd": cells(-0.5, 0.5)})
+    assert draw.outside == 0.5
+
+
+def test_each_draw_counts_once_and_scatter_is_of_single_trainings():
+    def training(rmse):
+        return {"a": Scores(rmse=rmse, miscalibration=0.1, elppd=1.0, coverage=0.9)}
+
+    found = [[training(1.0), training(3.0)], [training(4.0), training(6.0)]]
+    assert over_draws(found)["a"].rmse.values == (2.0, 5.0)
+    assert scatter(found)["a"]["rmse"] == pytest.approx(np.std([1, 3, 4, 6], ddof=1))
+
+
+def test_a_gain_that_grows_with_the_share_outside():
+    outside = [0.1, 0.2, 0.3, 0.4]
+    gain = Gain.of(Interval((-0.1, 0.1, 0.3, 0.5)), outside, printed=0.2)
+    assert (gain.positive, gain.below_printed) == (3, 2)
+    assert gain.slope == pytest.approx(2.0)
+    assert gain.slope_half_width == pytest.approx(0.0, abs=1e-6)
+
+
+def test_the_notebook_writes_its_section_and_figure(drawn, profile_path, run_cells, tmp_path):
+    given = {"profile": str(profile_path), "data_dir": str(drawn), "out_dir": str(tmp_path)}
+    run_cells("04b_repeated_datasets", given)
+    metrics = json.loads((tmp_path / "04b_repeated_datasets.json").read_text())
+    assert metrics["repeats"] == len(metrics["outside"]) == 3
+    for score in ("rmse", "miscalibration", "elppd"):
+        row = metrics["rows"]["published"]
+        anchored, vanilla = (
+            row[f"outd_{name}"][score]["values"] for name in ("anchored", "vanilla")
+        )
+        sign = 1 if score == "elppd" else -1
+        expected = sign * (np.array(anchored) - vanilla)
+        np.testing.assert_allclose(metrics["gains"][score][ALL]["gain"]["values"], expected)
+    assert {claim["about"] for claim in metrics["claims"]} >= {"Table 3", "Fig. 13", "Fig. 14"}
+    assert (tmp_path / "repeated_datasets_gains.svg").stat().st_size > 5000
