@@ -13,7 +13,7 @@ from fe_data.dataset.table import Table
 from fe_data.schema import INPUT_NAMES
 from figures import style
 from figures.composite.problem import FEATURES, OUTPUT_NAMES, load_designs
-from figures.materials import data_panels
+from figures.materials_data import panels
 from figures.materials_data.data import (
     chance_level,
     claims,
@@ -123,10 +123,10 @@ def test_share_outside_counts_cells_and_not_values():
 
 def test_pictures_show_every_set_and_group(tables, replicates):
     designs = load_designs(tables, ["test_uniform", "train_beta"])
-    figure = data_panels.histograms(designs)
+    figure = panels.histograms(designs)
     assert [len(axes.patches) for axes in figure.axes] == [2] * 9
     assert all(axes.get_xlabel() for axes in figure.axes)
-    figure = data_panels.scatter({"replicates": replicates, "noise": replicates})
+    figure = panels.scatter({"replicates": replicates, "noise": replicates})
     assert [len(axes.lines[0].get_xdata()) for axes in figure.axes] == [len(replicates)] * 10
     assert all(axes.get_ylabel() for axes in figure.axes)
     plt.close("all")
