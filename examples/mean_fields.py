@@ -62,7 +62,7 @@ levels = stats.qmc.LatinHypercube(3, seed=0).random(options.draws).T
 drawn = [law.ppf(u) for law, u in zip(uncertain.values(), levels, strict=True)]
 sets = [dict(zip(uncertain, row, strict=True)) for row in zip(*drawn, strict=True)]
 models = [learnt(each) for each in sets]
-weights = special.softmax([learnt(each, "maximum").log_evidence() for each in sets])
+weights = special.softmax([learnt(each, "map").log_evidence() for each in sets])
 each = [model.predict(points, return_std=True) for model in models]
 mean = sum(w * m for w, (m, _) in zip(weights, each, strict=True))
 variance = sum(w * (s**2 + (m - mean) ** 2) for w, (m, s) in zip(weights, each, strict=True))

@@ -32,7 +32,7 @@ OUTPUTS = ["E_eff_GPa", "nu_eff"]
 cells, repeats = (pd.read_csv(f"fe_data/datasets/{n}.csv") for n in ("train_uniform", "noise"))
 X, y = (cells[names][: options.cells].to_numpy() for names in (INPUTS, OUTPUTS))
 noise = np.sqrt(np.diag(replicate_covariance(repeats[OUTPUTS], repeats["group"])))
-prior = bnn.evidence.fit_prior(X, y, noise, estimate="maximum", mean_features=())
+prior = bnn.evidence.fit_prior(X, y, noise, estimate="map", mean_features=())
 K = options.members
 rng = np.random.default_rng(0)
 model = bnn.FunctionAnchoredEnsemble(

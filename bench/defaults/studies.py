@@ -27,7 +27,7 @@ def parts(problem: Problem, number: int) -> Found:
     split = problem.split(number)
     X = split.given["X"]
     y = split.given["y"]
-    noise = bnn.evidence.fit_kernel_average(X, y, tails=False)[1]
+    noise = bnn.evidence.fit_kernel_average(X, y, noise="gaussian")[1]
     variances = np.ravel(covariance_at(noise_of_data(noise, X, y), X))
     relative = np.broadcast_to(variances, len(X)).copy()
     low = X.min(axis=0)
@@ -107,7 +107,7 @@ def points(problem: Problem, number: int) -> Found:
     """
     split = problem.split(number)
     X, y, X_test = (split.given[name] for name in ("X", "y", "X_test"))
-    prior, noise = bnn.evidence.fit_kernel_average(X, y, tails=False)
+    prior, noise = bnn.evidence.fit_kernel_average(X, y, noise="gaussian")
     exact = bnn.GPRegressor(prior, noise=noise).fit(X, y)
     box = bnn.FunctionAnchoredEnsemble(prior, noise=noise, random_state=0)
     asked = bnn.FunctionAnchoredEnsemble(

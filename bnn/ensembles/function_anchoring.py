@@ -397,7 +397,7 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
         """Return the pre-trained networks and the noise; where nothing is set, of one average."""
         if keep_prior or self.prior is not None or self.noise is not None:
             return super()._prepared(X, y, keep_prior)
-        prior, noise = fit_kernel_average(X, y, tails=False)
+        prior, noise = fit_kernel_average(X, y, noise="gaussian")
         assert not isinstance(noise, StudentNoise)
         return self._pretrained_for(X, y, noise, prior), noise
 

@@ -48,16 +48,15 @@ class GPRegressor(PredictiveRegressor):
 
     Args:
         prior: GaussianProcessPrior with a mean that is not random, or a MixturePrior of such; the
-            evidence updates the weights of the mixture. None takes the average over
-            hyper-parameters that `evidence.fit_prior` returns for the data; where the noise is None
-            too, prior and noise are those of `evidence.fit_kernel_average`, an average over
-            families.
+            evidence updates the weights of the mixture. None takes the average over families of
+            kernels that `evidence.fit_kernel_average` returns for the data under the noise, or
+            `evidence.fit_prior` for a StudentNoise, and for "student_t" with several outputs.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; a
-            HeteroscedasticNoise; or a StudentNoise. "constant", or None beside a prior, estimates
-            standard deviations by the evidence of the data, "heteroscedastic" a
-            HeteroscedasticNoise, "student_t" a StudentNoise. At most 200 of the data enter the
-            evidence of prior and noise, and at most 1,500 that of an average over families. Under a
-            StudentNoise the posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision
+            HeteroscedasticNoise; or a StudentNoise. "constant" estimates standard deviations from
+            the evidence of the data, "heteroscedastic" a HeteroscedasticNoise, "student_t" a
+            StudentNoise. None is "constant" if a prior is given, and else what the data prefer. At
+            most 1,500 of the data enter the evidence of an average over families, and at most 200
+            that of `evidence.fit_prior` and of noise beside a given prior. Under a StudentNoise the posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision
             factor λ_i for each datum, and 13 to 21 % too narrow, see there. Noise that is less than
             double precision resolves beside the prior, zero too, gets a nugget, see `nugget_`.
 

@@ -57,7 +57,7 @@ def train() -> tuple[dict[str, bnn.Members], bnn.PrincipalComponents, np.ndarray
     y = np.hstack([cells.outputs, components.transform(stress)])
     again = np.hstack([repeated.outputs, components.transform(repeated_stress)])
     noise = np.sqrt(np.diag(replicate_covariance(again, repeated.group)))
-    prior = bnn.evidence.fit_prior(cells.inputs, y, noise, estimate="maximum")
+    prior = bnn.evidence.fit_prior(cells.inputs, y, noise, estimate="map")
     common = {"noise": noise, "n_members": MEMBERS, "network": NETWORK, "random_state": 0}
     anchored = bnn.FunctionAnchoredEnsemble(
         prior,

@@ -66,7 +66,7 @@ def about_fitted_fields(
 
     def evidence(mean: Callable) -> float:
         prior = bnn.evidence.fit_prior(
-            train.X, train.y, noise, mean=mean, mean_features=(), estimate="maximum"
+            train.X, train.y, noise, mean=mean, mean_features=(), estimate="map"
         )
         return bnn.GPRegressor(prior, noise=noise).fit(train.X, train.y).log_evidence()
 

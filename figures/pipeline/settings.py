@@ -14,7 +14,7 @@ Walks = Annotated[int, Field(ge=1, le=500)]  # of the set to learn from
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Design = Literal["test_uniform", "train_uniform", "train_beta", "replicates", "noise"]
 TrainingChoice = Literal["published", "proper"]  # as the paper's own run did, or as it prints
-Estimate = Literal["average", "maximum"]  # of `bnn.evidence.fit_prior`
+Estimate = Literal["average", "map"]  # of `bnn.evidence.fit_prior`
 TRAINING_CASE = "outd"  # vanilla and anchored are compared on it, θ of the prior is fitted to it
 EPOCHS = (50, 100, 200, 400, 600, 1000, 2000, 4000, 10_000)  # over which scores are followed
 FEWEST_CASE = "ind25"  # the smallest training set in distribution
@@ -205,7 +205,7 @@ class PriorKnowledge(Section):
     # Mean fields that are compared by their evidence: every pair of the two parameters.
     references: Annotated[tuple[Share, ...], Field(strict=False)] = (0.0, 0.25, 0.5)
     fluctuations: Annotated[tuple[Share, ...], Field(strict=False)] = (0.2, 0.4, 0.6)
-    estimate: Estimate = "average"  # of the priors by evidence; those of "maximum" take less time
+    estimate: Estimate = "average"  # of the priors by evidence; those of "map" take less time
 
     @model_validator(mode="after")
     def _has_compared_counts(self) -> Self:

@@ -129,7 +129,7 @@ OWN = {
     "evidence.fit_prior": {"mean": None},
     "evidence.fit_noise": {"mean": lambda X: X, **FORM},
     "evidence.fit_heteroscedastic_noise": FORM,
-    "evidence.fit_kernel_average": {"tails": False},
+    "evidence.fit_kernel_average": {"noise": "gaussian"},
     "evidence.lengthscales": {"prior": bnn.GaussianProcessPrior()},
     "Scaling": {"inputs": (-1.0, 1.0)},
     "HeteroscedasticNoise": {

@@ -60,7 +60,7 @@ CASES = {name: call for name, call in CALLS.items() if inspect.isclass(call.func
     "evidence.fit_prior": CALLS["evidence.fit_prior"],
     "evidence.fit_prior around a model": Call(
         lambda model: evidence.fit_prior(
-            X, Y, NOISE, mean=lambda X: model[: len(X)], estimate="maximum", restarts=0
+            X, Y, NOISE, mean=lambda X: model[: len(X)], estimate="map", restarts=0
         ),
         {"model": np.column_stack([np.arange(8.0), np.cos(np.arange(8.0))])},
     ),

@@ -1,8 +1,9 @@
 """Prior and noise of data in one, averaged over families of processes: the default of estimators.
 
 Each output has four stages. Families of kernels are fitted under constant noise; this is compared
-with noise by input and with heavy tails; the families are fitted again under the noise that was
-found; and draws of their hyper-parameters become the components of a mixture.
+with input-dependent noise and with heavy tails; the families are fitted again under the noise that
+was found; and draws of their hyper-parameters become the components of a mixture. If the noise is
+known, there is one fit of the families, under this noise.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from scipy.special import expit
 
 from bnn._progress import progress_bar, titled
 from bnn._seeding import generator
-from bnn._validation import Array, Ints, as_data, check_flags, check_outputs_vary, varies
+from bnn._validation import Array, Ints, as_data, check_option, check_outputs_vary, varies
 from bnn.gp.conditioning import ProcessPosterior, resolved
 from bnn.gp.evidence.families import Family, FamilyDensity
 from bnn.gp.evidence.laplace import (
@@ -29,6 +30,7 @@ from bnn.gp.evidence.laplace import (
     some_rows,
     updated,
 )
+from bnn.gp.evidence.noise import noise_correlation
 from bnn.gp.evidence.tails import (
     ODDS,
     TAIL_STEPS,
@@ -43,7 +45,8 @@ from bnn.gp.means import LinearMean
 from bnn.gp.mixture import MixturePrior
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import GaussianProcessPrior
-from bnn.noise import Noise, StudentNoise, checked_tails, covariance_at
+from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
+from bnn.noise.given import without_zeros
 from bnn.noise.heteroscedastic import StandardBasis
 from bnn.noise.student import given_factors
 
@@ -69,10 +72,16 @@ LIKELY = 7.0  # families are averaged whose log evidence is by less than this be
 NEGLIGIBLE = 0.05  # noise by input is left out if it is less probable than this
 COMPONENTS = 16  # most components of the prior
 STAGES = 3  # of the progress of an output, after its families: noise, families again, components
+GAUSSIAN = "gaussian"  # noise that is constant or input-dependent, averaged over both
+KINDS = (GAUSSIAN, "constant", "heteroscedastic", "student_t")
 
 
 def fit_kernel_average(
-    X: ArrayLike, y: ArrayLike, *, tails: bool = True, random_state: int | None = 0
+    X: ArrayLike,
+    y: ArrayLike,
+    noise: Noise | StudentNoise | str | None = None,
+    *,
+    random_state: int | None = 0,
 ) -> tuple[MixturePrior, Noise | StudentNoise]:
     """Estimate prior and noise together, averaged over families of Gaussian processes.
 
@@ -109,19 +118,26 @@ def fit_kernel_average(
     nothing set takes these factors. With this prior and noise given, it finds factors anew, under
     weights by the evidence, and fewer components may count.
 
+    Noise that is given, or of a given kind, replaces these choices.
+
     Args:
         X: (N, n_in); inputs that vary by no more than rounding are left out of the kernel.
         y: (N,) or (N, n_out).
-        tails: Whether the noise of a single output may be a StudentNoise.
+        noise: None chooses as described above. "gaussian" does so without heavy tails; "constant",
+            "heteroscedastic" and, for a single output, "student_t" are the kind of the noise.
+            Known noise is given as standard deviations, Σ_noise or a HeteroscedasticNoise; its
+            correlations between outputs are ignored in the search.
         random_state: Seed of draws and starts, and of the data that are chosen.
 
     Returns:
         The prior, with 16 components, or as many as have covariance matrices of 1 GB together,
-        which are fewer from 2,800 data of one output on, and the noise: standard deviations
-        (n_out,), a HeteroscedasticNoise or a StudentNoise.
+        which are fewer from 2,800 data of one output on, and the noise: that which was given, or
+        standard deviations (n_out,), a HeteroscedasticNoise or a StudentNoise. That of
+        "heteroscedastic" has the correlations between several outputs.
 
     Raises:
-        ValueError: If X and y do not fit each other, or no input or an output does not vary.
+        ValueError: If X and y do not fit each other, no input or an output does not vary, or the
+            noise does not fit them.
 
     Source: Rasmussen & Williams (2006), equations 5.9 and 5.10; Laplace's approximation after
     MacKay (1992), Neural Computation 4; families as in Duvenaud (2014), Automatic model
@@ -137,15 +153,18 @@ def fit_kernel_average(
         >>> len(prior.components)
         16
     """
-    return found_mixture(X, y, tails, random_state)[:2]
+    return found_mixture(X, y, noise, random_state)[:2]
 
 
 def found_mixture(
-    X: ArrayLike, y: ArrayLike, tails: bool = True, random_state: int | None = 0
+    X: ArrayLike,
+    y: ArrayLike,
+    noise: Noise | StudentNoise | str | None = None,
+    random_state: int | None = 0,
 ) -> tuple[MixturePrior, Noise | StudentNoise, Array | None]:
     """Return what `fit_kernel_average` does, and E λ_i, (N,), of a StudentNoise or None."""
-    check_flags(tails=tails)
     X, y = as_data(X, y)
+    kind, given = _kind_or_noise(noise, X, y)
     if len(X) < 2:
         raise ValueError(f"X has {len(X)} rows: must be at least 2")
     n_out = y.shape[1]
@@ -161,20 +180,25 @@ def found_mixture(
     standard = StandardBasis(X[rows], ())
     basis = standard.values[:, varying]
     most = most_components(COMPONENTS, *y.shape)
+    known = None if given is None else _variances(given, X[rows], y.shape[1]) / spreads
     noises = []
     kernels = []
     posteriors = []
     steps = n_out * (len(families_for(*u.shape)) + STAGES)
     bar = progress_bar(steps, titled("prior and noise", None), "step")
     with bar, threads_for(len(rows)):
-        for values, spread in zip((y[rows] - means).T, spreads, strict=True):
+        for j, (values, spread) in enumerate(zip((y[rows] - means).T, spreads, strict=True)):
             column = values / np.sqrt(spread)
-            heavy = bool(tails) and n_out == 1
-            fits, noise = _fit_output(u, column, basis, heavy, random_state, bar.update)
+            if known is None:
+                fits, own = _fit_output(u, column, basis, kind, random_state, bar.update)
+            else:
+                fits = _likely(_fit_families(u, column, known[:, j], random_state, bar.update))
+                own = None
+                bar.update(2)
             draws, *posterior = components(fits, most, random_state)
-            if noise.factors is not None:
-                draws, posterior[1], noise = averaged_tails(draws, posterior[0], noise)
-            noises.append(noise)
+            if own is not None and own.factors is not None:
+                draws, posterior[1], own = averaged_tails(draws, posterior[0], own)
+            noises.append(own)
             kernels.append([each.kernel(eta, low, width, float(spread)) for each, eta in draws])
             posteriors.append(posterior)
             bar.update()
@@ -186,13 +210,49 @@ def found_mixture(
         for each in zip(*kernels, strict=True)
     ]
     prior = MixturePrior(priors, np.column_stack([prior_weights(*each) for each in posteriors]))
-    joint = _in_units(noises, spreads, standard, varying)
-    factors = noises[0].factors
+    found = [own for own in noises if own is not None]
+    factors = found[0].factors if found else None
+    joint: Noise | StudentNoise
+    if given is not None:
+        joint = given
+    else:
+        joint = _in_units(found, spreads, standard, varying, kind)
+        if kind == "heteroscedastic" and n_out > 1:
+            assert isinstance(joint, HeteroscedasticNoise)
+            joint = replace(joint, correlation=noise_correlation(prior, joint, X[rows], y[rows]))
     if len(rows) < len(X):
         if factors is not None:
             factors = _factors_of_all(prior, joint, factors, rows, X, y)
         prior = _given_all(prior, joint, factors, posteriors, X, y)
     return prior, joint, factors
+
+
+def _kind_or_noise(
+    noise: Noise | StudentNoise | str | None, X: Array, y: Array
+) -> tuple[str | None, Noise | None]:
+    """Return the kind of the noise, None for any that the data may have, or the known noise."""
+    n_out = y.shape[1]
+    if isinstance(noise, StudentNoise):
+        raise ValueError(
+            'noise: a StudentNoise is not taken here; pass "student_t", or use fit_prior'
+        )
+    if noise is None or isinstance(noise, str):
+        if noise is not None:
+            check_option("noise", noise, KINDS)
+        if noise == "student_t" and n_out > 1:
+            raise ValueError(
+                f'noise = "student_t" with {n_out} outputs: must be one; use fit_prior'
+            )
+        return (GAUSSIAN if noise is None and n_out > 1 else noise), None
+    known = without_zeros(noise, y)
+    checked_tails(known, X.shape[1], n_out)
+    return None, known
+
+
+def _variances(noise: Noise, X: Array, n_out: int) -> Array:
+    """Return the variances of known noise at X (N, n_in), (N, n_out)."""
+    known = covariance_at(checked_tails(noise, X.shape[1], n_out), X)
+    return np.asarray(np.einsum("...jj->...j", known) * np.ones((len(X), 1)))
 
 
 def _searched_rows(X: Array, y: Array, seed: int | None) -> Ints:
@@ -262,7 +322,7 @@ def _fit_output(
     u: Array,
     y: Array,
     basis: Array,
-    tails: bool,
+    kind: str | None,
     seed: int | None,
     step: Callable[[], object],
 ) -> tuple[list[FamilyFit], OutputNoise]:
@@ -272,14 +332,14 @@ def _fit_output(
         u: Inputs scaled to [0, 1], (N, n).
         y: Output less its mean, in units of its standard deviation, (N,).
         basis: b_i of the noise, (N, p).
-        tails: Whether Student's t is tried.
+        kind: One of KINDS, or None for any.
         seed: Of draws and starts.
         step: Called after each family, after the noise, and after the families under it.
     """
-    families = _likely(_fit_families(u, y, seed, step))
-    best, noise = _gaussian_noise(families, basis, seed)
-    if tails:
-        best, noise = student_noise(best, noise)
+    families = _likely(_fit_families(u, y, None, seed, step))
+    best, noise = _gaussian_noise(families, basis, kind, seed)
+    if kind in (None, "student_t"):
+        best, noise = student_noise(best, noise, always=kind == "student_t")
     step()
     others = [fit for fit in families if fit.density.family != best.density.family]
     again = []
@@ -308,13 +368,15 @@ def families_for(n_data: int, n_inputs: int) -> list[Family]:
 
 
 def _fit_families(
-    u: Array, y: Array, seed: int | None, step: Callable[[], object]
+    u: Array, y: Array, known: Array | None, seed: int | None, step: Callable[[], object]
 ) -> list[FamilyFit]:
-    """Fit each family with constant noise; a search starts where that for the last one ended."""
+    """Fit each family under known variances of the noise, (N,), or, for None, constant noise."""
     fits: list[FamilyFit] = []
-    constant = np.zeros((len(u), 0))
+    basis = np.zeros((len(u), 0)) if known is None else None
+    relative = np.ones(len(u)) if known is None else known
     for family in families_for(*u.shape):
-        density = FamilyDensity(family, u, y, constant, np.ones(len(u)))
+        density = FamilyDensity(family, u, y, basis, relative)
+        # A search starts where the search for the last family ended.
         starts = [density.start_from(last.density, last.eta) for last in fits[-1:]]
         if not starts or len(u) <= FEW:
             near = SPARSE_STARTS if family.sparse and not starts else 0
@@ -343,21 +405,25 @@ def _likely(fits: list[FamilyFit]) -> list[FamilyFit]:
 
 
 def _gaussian_noise(
-    families: list[FamilyFit], basis: Array, seed: int | None
+    families: list[FamilyFit], basis: Array, kind: str | None, seed: int | None
 ) -> tuple[FamilyFit, OutputNoise]:
-    """Return the more probable fit and the noise, averaged over constant noise and noise by input.
+    """Return the more probable fit and the noise, averaged over constant and input-dependent noise.
 
-    Constant noise is averaged over all families; noise by input is that of the best family alone.
+    Constant noise is averaged over all families; input-dependent noise is that of the best family
+    only. The kind "constant" leaves the second one out, and "heteroscedastic" always keeps it.
     """
     best = max(families, key=lambda fit: fit.log_evidence)
     variances, _ = _average_noise(families, seed)
     slopes = np.zeros(basis.shape[1])
+    if kind == "constant":
+        level = 0.5 * float(np.log(variances).mean())
+        return best, OutputNoise(level, slopes, variances)
     constant = best.density
     by_input = FamilyDensity(constant.family, constant.u, constant.y, basis, constant.relative)
     sloped = best.refitted(by_input, seed)
     # P = p(y | slopes) / (p(y | slopes) + odds p(y | constant))
     share = float(expit(sloped.log_evidence - best.log_evidence - np.log(ODDS)))
-    if share > NEGLIGIBLE:
+    if share > NEGLIGIBLE or kind == "heteroscedastic":
         # E σ_i² = P E[σ_i² | slopes] + (1 - P) E[σ² | constant], and likewise E β
         sloped_variances, sloped_slopes = _average_noise([sloped], seed)
         variances = share * sloped_variances + (1.0 - share) * variances
@@ -379,13 +445,17 @@ def _average_noise(fits: list[FamilyFit], seed: int | None) -> tuple[Array, Arra
 
 
 def _in_units(
-    noises: Sequence[OutputNoise], spreads: Array, standard: StandardBasis, varying: Ints
+    noises: Sequence[OutputNoise],
+    spreads: Array,
+    standard: StandardBasis,
+    varying: Ints,
+    kind: str | None,
 ) -> Noise | StudentNoise:
     """Return the noise of all outputs in the units of the data, for outputs of given variances."""
     # log σ = level + ½ log var y
     levels = np.array([noise.level for noise in noises]) + 0.5 * np.log(spreads)
     joint: Noise = np.exp(levels)
-    if any(noise.slopes.any() for noise in noises):
+    if kind == "heteroscedastic" or any(noise.slopes.any() for noise in noises):
         slopes = np.zeros((standard.values.shape[1], len(noises)))
         slopes[varying] = np.column_stack([noise.slopes for noise in noises])
         joint = standard.noise(levels, slopes)

@@ -195,10 +195,10 @@ def fit_heteroscedastic_noise(
     if len(variances) == 1:
         return noise
     prior = fit_prior(X, y, noise, restarts=restarts, random_state=random_state, **form)
-    return replace(noise, correlation=_correlation(prior, noise, *as_data(X, y)))
+    return replace(noise, correlation=noise_correlation(prior, noise, *as_data(X, y)))
 
 
-def _correlation(
+def noise_correlation(
     prior: MixturePrior | GaussianProcessPrior, noise: HeteroscedasticNoise, X: Array, y: Array
 ) -> Array:
     """Return the correlation of the noise of the outputs, given its standard deviations.

@@ -81,7 +81,7 @@ def fit_prior(
     from an importance sample of 512 from their posterior under a log-normal hyperprior, so that
     means and variances of f are those of all 512. Their weights are divided by their evidence:
     conditioning the mixture on the data, as `GPRegressor` does, multiplies them by it. To
-    compare priors by `log_evidence`, take those of "maximum": such a mixture has seen the data, and
+    compare priors by `log_evidence`, take those of "map": such a mixture has seen the data, and
     its own evidence means nothing.
 
     Args:
@@ -92,7 +92,7 @@ def fit_prior(
             precision factors of the data, see `GPRegressor`, are estimated first, in turn with
             a prior of largest evidence. For noise-free data zero: noise that is less than double
             precision resolves is replaced by the nugget of `GPRegressor`.
-        estimate: "average" over hyper-parameters, or those of "maximum" evidence.
+        estimate: "average" over hyper-parameters, or those of largest density ("map").
         mean: Low-fidelity model m, a function of X (n, n_in), read-only, that returns (n, n_out),
             or (n,) for one output. Its points are the data and others within their ranges.
         mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
@@ -108,7 +108,7 @@ def fit_prior(
             average are so few that all these numbers take at most 1 GB, or one.
 
     Returns:
-        A MixturePrior, or a GaussianProcessPrior for "maximum", with a kernel of all inputs for
+        A MixturePrior, or a GaussianProcessPrior for "map", with a kernel of all inputs for
         each output.
 
     Raises:
@@ -130,10 +130,10 @@ def fit_prior(
         >>> prior = bnn.evidence.fit_prior(X, y, noise=0.05)
         >>> len(prior.components)
         16
-        >>> bnn.evidence.fit_prior(X, y, noise=0.05, estimate="maximum").n_outputs
+        >>> bnn.evidence.fit_prior(X, y, noise=0.05, estimate="map").n_outputs
         1
     """
-    check_option("estimate", estimate, ("average", "maximum"))
+    check_option("estimate", estimate, ("average", "map"))
     found = detrended(X, y, mean, mean_features, intercept, coefficient_variance)
     inputs, values = as_data(X, y)
     if not isinstance(noise, StudentNoise):
@@ -327,7 +327,7 @@ def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:
     """Return the length scales L of a prior from fit_prior.
 
     Args:
-        prior: A prior of "maximum" evidence, whose kernels are RBF, or sums of one and a Linear.
+        prior: A prior of largest density ("map"), whose kernels are RBF, or sums of one and a Linear.
 
     Returns:
         L, (n_out, n_in); infinite for inputs that did not vary.
@@ -340,13 +340,13 @@ def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:
         >>> import numpy as np
         >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
         >>> y = np.sin(3.0 * X[:, 0])
-        >>> prior = bnn.evidence.fit_prior(X, y, noise=0.05, estimate="maximum")
+        >>> prior = bnn.evidence.fit_prior(X, y, noise=0.05, estimate="map")
         >>> bnn.evidence.lengthscales(prior).shape
         (1, 1)
     """
     check_kind("prior", prior, GaussianProcessPrior, MixturePrior)
     if isinstance(prior, MixturePrior):
-        raise ValueError('prior is a MixturePrior: must be one of estimate="maximum"')
+        raise ValueError('prior is a MixturePrior: must be one of estimate="map"')
     found = [kernel.k1 if isinstance(kernel, sk.Sum) else kernel for kernel in prior.kernels]
     if not all(isinstance(rbf, RBF) for rbf in found):
         raise ValueError(f"kernel = {prior.kernel}: must be an RBF, or its sum with a Linear")

@@ -48,8 +48,10 @@ class OutputNoise:
     factors: Array | None = None
 
 
-def student_noise(fit: FamilyFit, noise: OutputNoise) -> tuple[FamilyFit, OutputNoise]:
-    """Return a fit and its noise with heavy tails where these are likelier, else as they are.
+def student_noise(
+    fit: FamilyFit, noise: OutputNoise, always: bool = False
+) -> tuple[FamilyFit, OutputNoise]:
+    """Return a fit and its noise with heavy tails if these are likelier, or always.
 
     A function that bends to outliers finds none. A second search starts at the medians of the
     hyperprior, which are smooth. The larger bound wins.
@@ -57,7 +59,7 @@ def student_noise(fit: FamilyFit, noise: OutputNoise) -> tuple[FamilyFit, Output
     starts = [fit, replace(fit, eta=fit.density.centre)]
     heavy, freedom, log_bound = max(map(_with_tails, starts), key=lambda found: found[2])
     # The curvatures of both are alike, so that densities are compared instead of evidences.
-    if not log_bound > fit.density.value(fit.eta) + np.log(ODDS):
+    if not always and not log_bound > fit.density.value(fit.eta) + np.log(ODDS):
         return fit, noise
     density = heavy.density
     level = 0.5 * float(heavy.eta[density.noise][0])

@@ -22,8 +22,9 @@ def likely_model(
 ) -> tuple[Any, Noise | StudentNoise, Array | None]:
     """Return prior, noise and the precision factors of the data, (N,), where these are found.
 
-    Where neither prior nor noise is given, both are those of `evidence.fit_kernel_average`.
-    Factors of rows that were not searched are NaN.
+    Without a prior, both are those of `evidence.fit_kernel_average`. It knows no heavy tails of
+    several outputs, which `evidence.fit_prior` does. Factors of rows that were not searched are
+    NaN.
 
     Args:
         prior: Prior that is given, or None.
@@ -31,10 +32,13 @@ def likely_model(
         X: (N, n_in).
         y: (N, n_out).
     """
-    if prior is None and noise is None:
-        return found_mixture(X, y)
-    if prior is None and isinstance(noise, str) and noise == "student_t":
+    if isinstance(noise, str):
+        check_option("noise", noise, KINDS)
+    heavy = isinstance(noise, str) and noise == "student_t"
+    if prior is None and heavy and y.shape[1] > 1:
         return _found_tails(X, y)
+    if prior is None and not isinstance(noise, StudentNoise):
+        return found_mixture(X, y, noise)
     found = likely_tails(noise, X, y)
     if not isinstance(found, StudentNoise):
         found = without_zeros(found, y)
@@ -80,9 +84,11 @@ def likely_tails(
 
 
 def likely_prior(prior: Any, noise: Noise | StudentNoise, X: Array, y: Array) -> Any:
-    """Return the prior that is given; for None the average that `evidence.fit_prior` returns."""
+    """Return the prior that is given; for None an average under this noise."""
     if prior is not None:
         return prior
+    if not isinstance(noise, StudentNoise):
+        return found_mixture(X, y, noise)[0]
     rows = _rows(X)
     # One component has a covariance matrix of all data.
     return fit_prior(X[rows], y[rows], noise, n_data=len(X))

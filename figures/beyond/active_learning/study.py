@@ -159,7 +159,7 @@ def load_study(candidates: int, batch: int, estimate: Estimate = "average") -> S
 def with_known_prior(study: Study, count: int) -> Study:
     """The study as it would be if the evidence of so many cells had been known before."""
     cells = study.pool[:count]
-    prior = bnn.evidence.fit_prior(cells.X, cells.y, study.noise, estimate="maximum", restarts=1)
+    prior = bnn.evidence.fit_prior(cells.X, cells.y, study.noise, estimate="map", restarts=1)
     return replace(study, prior=prior)
 
 

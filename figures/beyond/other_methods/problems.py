@@ -27,7 +27,7 @@ class Problem(Data):
     test: composite.Samples
     paper: GaussianProcessPrior
 
-    def by_evidence(self, mean: str, estimate: str = "maximum") -> Any:
+    def by_evidence(self, mean: str, estimate: str = "map") -> Any:
         """The best variances and length scales for a mean in MEANS, or their average."""
         features, intercept = MEANS[mean]
         return fit_prior(

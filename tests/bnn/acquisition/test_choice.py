@@ -208,7 +208,7 @@ def test_a_model_without_covariances_between_points_is_refused():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("noise", "estimate"), [(0.1, "average"), (0.01 * np.eye(5) + 0.005, "maximum")]
+    ("noise", "estimate"), [(0.1, "average"), (0.01 * np.eye(5) + 0.005, "map")]
 )
 def test_twenty_of_two_thousand_take_about_a_second(noise, estimate):
     """Processor time, for a mixture of twenty under diagonal noise, for one prior under full."""

@@ -263,7 +263,7 @@ def print_size_and_time(words, library, points, found, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("estimate", ["average", "maximum"])
+@pytest.mark.parametrize("estimate", ["average", "map"])
 def test_the_prior_by_evidence_of_a_hundred_cells_fits(compiled, tmp_path, estimate):
     """The mixture of fit_prior, or one prior; five outputs, and noise with heavy tails."""
     table = fe_data.load_table(ROOT / "fe_data/datasets/train_uniform.csv")

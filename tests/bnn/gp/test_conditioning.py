@@ -42,7 +42,7 @@ def simulated(n_data, n_inputs, seed):
 
 @pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-9, 1e-6, 1e-4])
 @pytest.mark.parametrize(("n_data", "n_inputs"), [(12, 1), (30, 1), (40, 2), (120, 3), (60, 6)])
-@pytest.mark.parametrize("estimate", ["average", "maximum"])
+@pytest.mark.parametrize("estimate", ["average", "map"])
 def test_data_without_noise(n_data, n_inputs, noise, estimate):
     """All settings of the prior can be factorised; what is added to the noise is said."""
     X, y, new, truth = simulated(n_data, n_inputs, n_data)

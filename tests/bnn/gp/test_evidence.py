@@ -28,7 +28,7 @@ def evidence(prior, y=Y):
 
 def maximum(inputs, y, unit=1.0, **mean):
     """The point estimate, with the noise in another unit."""
-    return fit_prior(inputs, y, unit * NOISE, estimate="maximum", **mean)
+    return fit_prior(inputs, y, unit * NOISE, estimate="map", **mean)
 
 
 def test_length_scales_of_a_known_process_are_found():
@@ -149,7 +149,7 @@ def test_a_low_fidelity_model_knows_of_an_input_that_does_not_vary():
 
 
 def test_a_mixture_has_no_length_scales_of_its_own():
-    with pytest.raises(ValueError, match='must be one of estimate="maximum"'):
+    with pytest.raises(ValueError, match='must be one of estimate="map"'):
         lengthscales(fit_prior(X[:6], Y[:6], NOISE))
 
 
@@ -247,7 +247,7 @@ def trial(seed):
 def test_the_factor_of_a_low_fidelity_model_is_integrated_out():
     """The evidence is that of y ~ N(m, k + m mᵀ + σ² I), the posterior that of both parts."""
     points, y, new = trial(0)
-    form = {"mean_features": (), "intercept": False, "estimate": "maximum"}
+    form = {"mean_features": (), "intercept": False, "estimate": "map"}
     prior = fit_prior(points, y, 0.01, mean=low_fidelity, **form)
     posterior = GPRegressor(prior, noise=0.01).fit(points, y)
     expected = 0.0
@@ -344,7 +344,7 @@ def test_enough_starts_find_the_largest_evidence():
     y = f + 0.1 * rng.standard_normal(10)
 
     def found(**searches):
-        prior = fit_prior(points, y, 0.1, estimate="maximum", **searches)
+        prior = fit_prior(points, y, 0.1, estimate="map", **searches)
         return GPRegressor(prior, noise=0.1).fit(points, y).log_evidence()
 
     assert found() == pytest.approx(found(restarts=60), abs=0.01)
@@ -373,7 +373,7 @@ def coverage_of_functions(n_data, estimate, n_functions, scales=SMOOTH):
 @pytest.mark.parametrize("n_data", [5, pytest.param(10, marks=pytest.mark.slow)])
 def test_intervals_hold_the_function_after_averaging(n_data):
     """Eight functions; the point estimate is overconfident."""
-    assert coverage_of_functions(n_data, "maximum", 8) < 0.75
+    assert coverage_of_functions(n_data, "map", 8) < 0.75
     assert coverage_of_functions(n_data, "average", 8) > 0.85
 
 
@@ -382,7 +382,7 @@ def test_intervals_hold_the_function_after_averaging(n_data):
 @pytest.mark.parametrize("scales", [SMOOTH, ROUGH], ids=["smooth", "rough"])
 def test_coverage_of_forty_functions(n_data, scales):
     """Coverage of 95 % intervals of f, four inputs."""
-    found = [coverage_of_functions(n_data, each, 40, scales) for each in ("maximum", "average")]
+    found = [coverage_of_functions(n_data, each, 40, scales) for each in ("map", "average")]
     print(f"{n_data} data, {scales}: maximum {found[0]:.2f}, average {found[1]:.2f}")
     assert 0.88 <= found[1] <= 1.0
     assert found[1] > found[0]

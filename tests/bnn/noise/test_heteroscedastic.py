@@ -181,7 +181,7 @@ def test_the_search_for_a_prior_knows_the_noise_of_each_point():
     points = RNG.uniform(-1, 1, (40, 2))
     scatter = np.sqrt(noise(points)[:, 0, 0]) * RNG.standard_normal(40)
     y = np.sin(4.0 * points[:, 0]) * np.cos(3.0 * points[:, 1]) + scatter
-    form = {"mean_features": (), "intercept": False, "estimate": "maximum"}
+    form = {"mean_features": (), "intercept": False, "estimate": "map"}
     (best,) = fit_prior(points, y, noise, **form).kernels
 
     def evidence(variance, lengthscale):
@@ -212,7 +212,7 @@ def test_noise_is_told_without_replicates():
     assert found.correlation[0, 1] == pytest.approx(0.6, abs=5.0 * (1.0 - 0.6**2) / np.sqrt(120))
     evidences = []
     for each in (found, fit_noise(points, y, restarts=0)):
-        prior = fit_prior(points, y, each, estimate="maximum", restarts=0)
+        prior = fit_prior(points, y, each, estimate="map", restarts=0)
         evidences.append(bnn.GPRegressor(prior, noise=each).fit(points, y).log_evidence())
     assert evidences[0] > evidences[1] + 20.0
 
@@ -313,7 +313,7 @@ def estimates(inputs):
     yield "replicates", HeteroscedasticNoise.from_replicates(repeated, drawn(repeated), groups)
     y = drawn(inputs)
     yield "evidence", fit_heteroscedastic_noise(inputs, y, restarts=0)
-    yield "families", bnn.evidence.fit_kernel_average(inputs, y, tails=False)[1]
+    yield "families", bnn.evidence.fit_kernel_average(inputs, y, noise="gaussian")[1]
 
 
 def test_beyond_the_data_the_noise_is_that_of_their_nearest_edge():

@@ -179,7 +179,7 @@ def test_the_prior_does_not_bend_to_outliers(outliers, seed):
     good = np.delete(np.arange(30), outliers)
     evidence = []
     for rows in (np.arange(30), good):
-        prior = bnn.evidence.fit_prior(points[rows], y[rows], noise, restarts=0, estimate="maximum")
+        prior = bnn.evidence.fit_prior(points[rows], y[rows], noise, restarts=0, estimate="map")
         model = bnn.GPRegressor(prior, noise=noise).fit(points, y)
         evidence.append(model.log_evidence())
     assert evidence[0] > evidence[1] - 2.0

@@ -307,7 +307,7 @@ def test_the_ensemble_in_function_space_takes_the_same_prior():
         anchoring=bnn.FunctionAnchoring(n_points=4, tol=1e9),
         random_state=0,
     ).fit(X, y)
-    prior, noise = fit_kernel_average(X, y, tails=False)
+    prior, noise = fit_kernel_average(X, y, noise="gaussian")
     np.testing.assert_array_equal(model.prior_.weights, prior.weights)
     assert model.prior_.components[0].kernels == prior.components[0].kernels
     kept = bnn.noise.checked_noise(noise, 1, 1)

@@ -14,7 +14,7 @@ TAILS = bnn.StudentNoise(0.05)
 pytestmark = pytest.mark.usefixtures("few_draws")
 SEARCHES = {
     "prior": lambda y: bnn.evidence.fit_prior(X, y, 0.05),
-    "heavy tails": lambda y: bnn.evidence.fit_prior(X, y, TAILS, estimate="maximum"),
+    "heavy tails": lambda y: bnn.evidence.fit_prior(X, y, TAILS, estimate="map"),
     "noise": lambda y: bnn.evidence.fit_noise(X, y),
     "noise by input": lambda y: bnn.evidence.fit_heteroscedastic_noise(X, y),
     "prior and noise": lambda y: bnn.evidence.fit_kernel_average(X, y),
