@@ -99,7 +99,7 @@ def test_inputs_far_from_the_origin():
         ((0 * X + 1, Y), {}, "X: no input varies"),
         ((X, 0 * Y + 3), {}, "output 0 is constant, 3 in all 80 rows"),
         ((X, Y), {"mean_features": [3]}, r"mean_features = \[3\]: must be among 0 to 2"),
-        ((X, Y), {"estimate": "best"}, "estimate = 'best': must be one of average, maximum"),
+        ((X, Y), {"estimate": "best"}, "estimate = 'best': must be one of average, map"),
     ],
 )
 def test_data_that_say_nothing_and_wrong_options_are_refused(arguments, options, message):

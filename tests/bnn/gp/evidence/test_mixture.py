@@ -18,7 +18,7 @@ FEW = pytest.mark.usefixtures("few_draws")
 def best_family(X, y):
     """The family of largest evidence."""
     u = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    found = mixture._fit_families(u, (y - y.mean()) / y.std(), 0, lambda: None)
+    found = mixture._fit_families(u, (y - y.mean()) / y.std(), None, 0, lambda: None)
     return max(found, key=lambda each: each.log_evidence).density.family
 
 
