@@ -1,6 +1,6 @@
 """What each difference of the paper's own run does to Table 3: python -m bench.training_procedures.
 
-Takes a folder of tables (the shipped ones by default; the published ones as `import-authors` writes
+Takes a folder of tables (the shipped ones by default; the published as `import-published` writes
 them). Differences are added one after the other, six seeds each, about five minutes on two cores.
 """
 

@@ -1,4 +1,4 @@
-"""The loading of a volume element: a path of mean strains and stresses in straight parts."""
+"""The loading of an RVE: a path of mean strains and stresses in straight parts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from fe_data.settings import in_percent, require_integer
 
 AXES = ("xx", "yy", "xy")  # in the order of a loading
 MAX_INCREMENTS = 10_000  # of one part of a path
-MAX_PATH = 1_000_000  # increments of a whole path: 100 MB of a record, and hours of one cell
+MAX_PATH = 1_000_000  # increments of a whole path: 100 MB of a record, and hours of one RVE
 _SMALLEST_STEP = 1 / 1024  # of an increment
 Vertex = tuple[float | None, float | None, float | None]
 

@@ -1,4 +1,4 @@
-"""The inputs and outputs of a volume element, and the bounds of all numbers that a user gives.
+"""The inputs and outputs of an RVE, and the bounds of all numbers that a user gives.
 
 Tables, records, comparisons, the command line, the dataset card and the figures ask this module. An
 output that is not `required` may be missing in a table: tables that were made before it exists
@@ -15,7 +15,7 @@ DIMENSIONLESS = "–"
 
 @dataclass(frozen=True)
 class Quantity:
-    """An input or an output of a volume element.
+    """An input or an output of an RVE.
 
     Attributes:
         name: Name of the column in a table, with the unit at its end where there is one.
@@ -237,7 +237,7 @@ LARGEST_STRAIN = 0.5  # of a component of a mean strain: the kinematics are thos
 LEAST_STRAIN = 1e-4  # at the end of a simulation that finds effective properties
 BOUNDS: dict[str, tuple[float, float]] = {
     "min_spacing": (1.0, 3.0),
-    # Fibres are condensed as dense matrices: a volume element takes 1 minute and 1.9 GB at the
+    # Fibres are condensed as dense matrices: an RVE takes 1 minute and 1.9 GB at the
     # finest resolution, and each fibre 9 GB at 50.
     "resolution": (1.0, 25.0),
     "tolerance": (1e-12, 1e-3),

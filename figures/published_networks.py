@@ -13,7 +13,7 @@ from typer import Argument
 
 from bnn import MLP
 from fe_data.published.array_pickle import load_arrays
-from fe_data.published.import_authors import describe
+from fe_data.published.import_published import describe
 from fe_data.schema import INPUT_NAMES
 from figures.claims import load_published
 from figures.composite.problem import OUTPUT_NAMES, load_samples, published_tables
@@ -47,7 +47,7 @@ def load_networks(path: Path) -> np.ndarray:
 def prior_scores(weights: np.ndarray, data_dir: Path) -> OutputScores[float]:
     """Scores of the first networks on the published test table, which the folder has."""
     if not published_tables(data_dir, [TEST]):
-        remedy = f"python -m fe_data import-authors PATH {data_dir}"
+        remedy = f"python -m fe_data import-published PATH {data_dir}"
         raise ValueError(f"{data_dir} has no published table {TEST}.csv: {remedy} makes it")
     test = load_samples(data_dir, TEST)
     return Prediction(ARCHITECTURE.forward(weights[:USED], test.X), test.y).scores()

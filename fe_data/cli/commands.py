@@ -25,7 +25,7 @@ REFUSED = 2
 INTERRUPTED = 130
 MAX_LINES = 50  # of problems, printed by verify
 LARGE_STRAIN = 0.1  # of --loading, beyond which its unit is said
-LONG_PATH = 10_000  # increments, about 100 s of a cell
+LONG_PATH = 10_000  # increments, about 100 s of an RVE
 Dataset = Annotated[
     Path, Argument(parser=options.table, metavar="DIR", help="dataset folder or table")
 ]
@@ -220,7 +220,7 @@ def statistics(
     path: Dataset,
     out: Annotated[Path, File(metavar="FILE", help="CSV file with one row for each input")],
 ) -> int:
-    """Reduce the cells of each input to their mean and scatter. Each input needs two cells."""
+    """Reduce the RVEs of each input to their mean and scatter. Each input needs two RVEs."""
     from fe_data.dataset.table import unfitted_inputs
     from fe_data.statistics.replicates import save_statistics
 
@@ -230,15 +230,15 @@ def statistics(
     lost = {*map(tuple, fe_data.load_inputs(path)[0])} - {*map(tuple, reduced.X)}
     unfitted = lost & unfitted_inputs(path)
     if failed_inputs := lost - unfitted:
-        raise ValueError(f"{path}: all cells with the inputs {min(failed_inputs)} failed")
+        raise ValueError(f"{path}: all RVEs with the inputs {min(failed_inputs)} failed")
     save_statistics(reduced, out)
     inputs = several(len(reduced.X), "input", "inputs")
-    print(f"wrote {out}: {inputs}, {len(cells)} cells")
+    print(f"wrote {out}: {inputs}, {len(cells)} RVEs")
     if unfitted:
         what = f"{several(len(unfitted), 'input is', 'inputs are')} left out of {out}"
-        say(f"{what}: no cell of theirs has {' and '.join(fitted_outputs())}", INCOMPLETE)
+        say(f"{what}: no RVE of theirs has {' and '.join(fitted_outputs())}", INCOMPLETE)
     if failed := len(cells.failed):
-        what = f"{several(failed, 'cell', 'cells')} of {path} failed"
+        what = f"{several(failed, 'RVE', 'RVEs')} of {path} failed"
         return say(f"{what}: left out, see count", INCOMPLETE)
     return INCOMPLETE if len(cells.unfitted) else OK
 
@@ -257,8 +257,8 @@ def curves(
         Path, File(metavar="FILE", help=".csv, or .parquet, which needs pandas with pyarrow")
     ],
 ) -> int:
-    """Write the averaged curves of all cells to one file. A row is an increment of a cell."""
-    from fe_data.dataset.curves import is_one_cell
+    """Write the averaged curves of all RVEs to one file. A row is an increment of an RVE."""
+    from fe_data.dataset.curves import is_one_rve
     from fe_data.dataset.table import TABLE, table_file
     from fe_data.files.csv_rows import read_rows
 
@@ -268,11 +268,11 @@ def curves(
     number = several(len(found.histories), "curve", "curves")
     increments = sum(len(history["strain"]) - 1 for history in found.histories)
     print(f"wrote {out}: {number}, {increments} increments in all")
-    if is_one_cell(path):
+    if is_one_rve(path):
         return OK
     rows = read_rows(table_file(path), (), ("status",))
     if failed := sum(row.get("status") == "failed" for _, row in rows):
-        what = f"{several(failed, 'cell', 'cells')} of {path} failed"
+        what = f"{several(failed, 'RVE', 'RVEs')} of {path} failed"
         return say(f"{what}: no curve", INCOMPLETE)
     return OK
 
@@ -293,7 +293,7 @@ def verify(
 
 
 @app.command()
-def import_authors(
+def import_published(
     source: Annotated[
         Path, Argument(parser=options.path, metavar="PATH", help="a .pkl file, or a folder of them")
     ],
@@ -302,7 +302,7 @@ def import_authors(
     ],
 ) -> int:
     """Convert published .pkl tables to the CSV tables that notebooks read. Nothing is executed."""
-    from fe_data.published.import_authors import import_tables
+    from fe_data.published.import_published import import_tables
 
     done, refused = import_tables(source, out)
     print(*done, sep="\n", end="\n" if done else "")
@@ -317,7 +317,7 @@ def _loadings(loading: Any, context: typer.Context, settings: Settings) -> "list
         say(f"--loading goes to a strain of {largest:g}, which is {100 * largest:g} %", OK)
     longest = max((path.total(settings.increments) for path in paths), default=0)
     if longest > LONG_PATH:
-        say(f"--loading has a path of {longest} increments: a cell takes minutes or hours", OK)
+        say(f"--loading has a path of {longest} increments: an RVE takes minutes or hours", OK)
     return paths
 
 

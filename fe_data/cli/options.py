@@ -139,7 +139,7 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
 def inputs(
     vf: float, E_f_GPa: float, b_m_MPa: float | None, c_m: float | None, settings: Settings
 ) -> Inputs:
-    """The inputs of a cell; a hardening table takes the place of b and c."""
+    """The inputs of an RVE; a hardening table takes the place of b and c."""
     if isinstance(settings.hardening, HardeningTable):
         if (b_m_MPa, c_m) != (None, None):
             raise ValueError("--b-m and --c-m mean nothing under a hardening table")

@@ -90,7 +90,7 @@ def _write(rve: RVESolution, summary: dict[str, Any], heading: str, out: Path, x
 def _checked_seed(
     inputs: Inputs, microstructure: int | Microstructure, settings: Settings
 ) -> int | None:
-    """The seed of random fibres, None of given ones; a ValueError where no cell can be made."""
+    """The seed of random fibres, None of given ones; a ValueError where no RVE can be made."""
     seed = None
     if not isinstance(microstructure, Microstructure):
         seed = require_integer("seed", microstructure, 0, MAX_SEED)

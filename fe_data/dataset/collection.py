@@ -195,7 +195,7 @@ def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
         "table_sha256": hashlib.sha256(table.encode()).hexdigest(),
         "seed": config["seed"],
         "samples": found.counts,
-        "cell_seconds": round(found.seconds, 3),
+        "rve_seconds": round(found.seconds, 3),
         "made_by": makers,
     }
     texts = {PROVENANCE: json.dumps(content, indent=2) + "\n", TABLE: table}

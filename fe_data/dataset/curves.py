@@ -229,7 +229,7 @@ def load_curves(path: Path) -> Curves:
 
     Args:
         path: A dataset folder or its `dataset.csv`: the curves are in the records of the folder.
-            A folder of `rve`: its cell is sample 0. Or a table of `fe_data/datasets`: the curves
+            A folder of `rve`: its RVE is sample 0. Or a table of `fe_data/datasets`: the curves
             are in `curves.npz` beside the table, to seven digits.
 
     Returns:
@@ -245,8 +245,8 @@ def load_curves(path: Path) -> Curves:
         50
     """
     path = require_path("path", path)
-    if is_one_cell(path):
-        return _of_one_cell(Path(path, RESULT))
+    if is_one_rve(path):
+        return _of_one_rve(Path(path, RESULT))
     path = table_file(path)
     if path.name == TABLE:
         return _recorded(path)
@@ -265,18 +265,18 @@ def load_curves(path: Path) -> Curves:
     return Curves(histories, arrays.get(f"{path.stem}_std"), table.index)
 
 
-def is_one_cell(path: Path) -> bool:
+def is_one_rve(path: Path) -> bool:
     """Whether a folder holds the result of `rve` and no table."""
     return Path(path, RESULT).is_file() and not Path(path, TABLE).exists()
 
 
-def _of_one_cell(path: Path) -> Curves:
+def _of_one_rve(path: Path) -> Curves:
     """The curve in a result of `rve`."""
     try:
         found = json.loads(read_file(path, MAX_RESULT))["history"]
         history = {name: np.array(found[name], float) for name in (*_UNITS, _YIELDED)}
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise TableError(f"{path} is not of `rve`: there is no history of a cell in it") from None
+        raise TableError(f"{path} is not of `rve`: there is no history of an RVE in it") from None
     n = len(history["strain"])
     shapes = [values.shape for values in history.values()]
     finite = all(np.isfinite(values).all() for values in history.values())

@@ -165,7 +165,7 @@ def generate(
         design = _with_paths(design, loading)
     if anisotropy:
         _require_outputs(design, simulator)
-        simulator = worker.cell_with_anisotropy
+        simulator = worker.rve_with_anisotropy
     _require_possible(design, settings)
     chosen_solver()  # refuses an unknown one
     config = storage.configuration(design, settings, anisotropy)
@@ -223,7 +223,7 @@ def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
 
 
 def _require_possible(design: Design, settings: Settings) -> None:
-    """Refuse what no cell can have: too long a path, too many fibres, b_m and c_m of other laws."""
+    """Refuse what no RVE can have: too long a path, too many fibres, b_m and c_m of other laws."""
     for number, path in enumerate(design.loadings):
         try:
             path.total(settings.increments)

@@ -1,4 +1,4 @@
-"""Tables of simulated cells: inputs and outputs, from CSV files and data frames and into them."""
+"""Tables of simulated RVEs: inputs and outputs, from CSV files and data frames and into them."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence

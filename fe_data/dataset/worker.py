@@ -59,7 +59,7 @@ class Job:
 
     def __call__(self, task: Task) -> tuple[int, bytes]:
         """Index and record of a sample; a failed attempt is repeated with another seed."""
-        simulator = self.simulator or _finite_element_cell
+        simulator = self.simulator or _finite_element_rve
         with _one_sample_at_a_time:
             attempts = list(task.failed)
             result: RVEResult | None = None
@@ -93,8 +93,8 @@ class Job:
 
     def require_working(self, _: object = None) -> None:
         """Raise an OSError, which is of the machine, if a known RVE cannot be simulated either."""
-        simulator = self.simulator or _finite_element_cell
-        if simulator not in (_finite_element_cell, cell_with_anisotropy):
+        simulator = self.simulator or _finite_element_rve
+        if simulator not in (_finite_element_rve, rve_with_anisotropy):
             return
         try:
             with _one_sample_at_a_time:
@@ -105,7 +105,7 @@ class Job:
             raise unusable(f"{type(error).__name__}: {error}") from error
 
 
-def _finite_element_cell(
+def _finite_element_rve(
     inputs: Inputs,
     microstructure: int | Microstructure,
     settings: Settings,
@@ -119,7 +119,7 @@ def _finite_element_cell(
     return solve_rve(*cell, fit=loading is None, silent=True).result()
 
 
-def cell_with_anisotropy(
+def rve_with_anisotropy(
     inputs: Inputs, microstructure: int | Microstructure, settings: Settings
 ) -> "RVEResult":
     """The finite-element RVE and, by three elastic increments more, its elastic anisotropy."""

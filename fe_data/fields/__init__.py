@@ -1,1 +1,1 @@
-"""Fields of a solved volume element as files for other programs."""
+"""Fields of a solved RVE as files for other programs."""

@@ -18,7 +18,7 @@ from fe_data.progress import shown
 from fe_data.settings import require_kind, require_path
 
 ENDING = ".xdmf"
-BEGINNING = rb".*<Xdmf Version=.3\.0.>\s*<Domain>\s*<Grid Name=.cell. GridType=.Collection."
+BEGINNING = rb".*<Xdmf Version=.3\.0.>\s*<Domain>\s*<Grid Name=.RVE. GridType=.Collection."
 NEVER = b"(?!)"  # no file begins so
 _VTK_ORDER = [0, 1, 2, 5, 3, 4]  # nodes on sides: ours are opposite to the vertices 0, 1, 2
 
@@ -27,11 +27,11 @@ def save_fields(rve: RVESolution, path: Path) -> None:
     """Write displacement, strain, stress and plastic strain over the load steps.
 
     The time of a step is its increment, the row of `rve.history`. The displacement is at the nodes,
-    in sides of the cell; tensors (3, 3), `von_mises_MPa`, the equivalent `plastic_strain` and the
+    in sides of the RVE; tensors (3, 3), `von_mises_MPa`, the equivalent `plastic_strain` and the
     `material`, -1 in the matrix and else the number of the fibre, are means over each triangle.
 
     Args:
-        rve: Volume element, solved with `keep_steps=True`; without it the end alone is written.
+        rve: RVE, solved with `keep_steps=True`; without it the end alone is written.
         path: File that ends in .xdmf. The numbers, in single precision, are in a file .bin beside
             it. Fields that this function wrote earlier are replaced.
 
@@ -46,9 +46,9 @@ def save_fields(rve: RVESolution, path: Path) -> None:
         >>> coarse = Settings(n_fibres=1, resolution=3, increments=10)
         >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, coarse, keep_steps=True)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     save_fields(rve, Path(folder, "cell.xdmf"))
+        ...     save_fields(rve, Path(folder, "rve.xdmf"))
         ...     sorted(path.name for path in Path(folder).iterdir())
-        ['cell.bin', 'cell.xdmf']
+        ['rve.bin', 'rve.xdmf']
     """
     require_kind("rve", rve, RVESolution)
     path = require_path("path", path)
@@ -70,7 +70,7 @@ def replacing_fields(rve: RVESolution, path: Path) -> Iterator[None]:
     """Write fields as `save_fields` does; they replace any files as the block ends."""
     d = rve.discretisation
     steps = rve.steps or (LoadStep(rve.path.x, rve.fields),)
-    series = ET.Element("Grid", Name="cell", GridType="Collection", CollectionType="Temporal")
+    series = ET.Element("Grid", Name="RVE", GridType="Collection", CollectionType="Temporal")
     numbers = path.with_suffix(".bin")
     with replacing(numbers, None) as file:
         topology = _item(file, d.triangles[:, _VTK_ORDER])
@@ -125,7 +125,7 @@ def _attribute(name: str, item: ET.Element) -> ET.Element:
 
 
 def _displacement(rve: RVESolution, step: LoadStep) -> Floats:
-    """Displacement (n, 3) of the nodes, in sides of the cell."""
+    """Displacement (n, 3) of the nodes, in sides of the RVE."""
     d = rve.discretisation
     fluctuation = rve.problem.fluctuation(step.x).reshape(-1, 2)[d.merged]
     exx, eyy, gxy = step.x[-3:]

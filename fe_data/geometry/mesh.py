@@ -121,7 +121,7 @@ def _fill(outline: Outline) -> tuple[Floats, Ints, Ints]:
     except Exception as error:
         if type(error) is not Exception:  # which gmsh raises: all else has another cause
             raise
-        raise MeshError(f"gmsh could not mesh the volume element: {error}") from error
+        raise MeshError(f"gmsh could not mesh the RVE: {error}") from error
     finally:
         gmsh.model.remove()
 

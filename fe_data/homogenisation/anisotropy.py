@@ -1,7 +1,7 @@
 """How far a microstructure is from isotropic: Young's modulus by direction in the plane.
 
 Under uniaxial stress along n = (cos t, sin t) in plane strain the modulus is 1 / E = m : S : m with
-m = n n and the compliance S of the cell. E(t) is constant for isotropic cells alone: each part of S
+m = n n and the compliance S of the RVE. E(t) is constant for isotropic RVEs alone: each part of S
 that is not isotropic is the amplitude of cos or sin of 2t or 4t in 1 / E (G. Verchery, Proc.
 Euromech 115 (1979) 93, polar method). A stretched microstructure shows as 2t, a square one as 4t.
 """
@@ -24,7 +24,7 @@ _ANGLES = np.arange(360) / 2  # [deg]
 
 @dataclass(frozen=True, repr=False)
 class Anisotropy(Short):
-    """Elastic anisotropy of a cell in plane strain.
+    """Elastic anisotropy of an RVE in plane strain.
 
     Attributes:
         stiffness_GPa: (3, 3) mean stress xx, yy, xy over mean strain xx, yy, engineering xy.
@@ -62,10 +62,10 @@ class Anisotropy(Short):
 
 
 def anisotropy(rve: RVESolution, *, silent: bool = False) -> Anisotropy:
-    """Elastic anisotropy of a solved volume element, by three elastic increments.
+    """Elastic anisotropy of a solved RVE, by three elastic increments.
 
     Args:
-        rve: Volume element, solved under any loading.
+        rve: RVE, solved under any loading.
         silent: Show no progress; else a terminal has a bar after two seconds.
 
     Returns:

@@ -40,7 +40,7 @@ _LEAST = 0.2
 _LARGEST = 20.0
 _POINTS = 80
 _NODES, _WEIGHTS = roots_hermitenorm(9)
-# Where b_eff and c_eff are near those of cells (docs/fe_model.md), and the least b_m at all.
+# Where b_eff and c_eff are near those of RVEs (docs/fe_model.md), and the least b_m at all.
 _HOLDS = {"b_m": (250.0, 1000.0), "c_m": (0.2, 0.55)}
 _LEAST_HARDENING_MPa = 50.0
 _STEP = 1e-20j  # imaginary: derivatives have no rounding error (Squire & Trapp, SIAM Rev. 40, 1998)
@@ -58,12 +58,12 @@ def mean_field(
     fluctuation: ArrayLike = 0.6,
     outputs: Sequence[str] = MODELLED,
 ) -> Floats:
-    """Effective properties of cells with very many fibres, by mean fields: many cells at once.
+    """Effective properties of RVEs with very many fibres, by mean fields: many RVEs at once.
 
-    Four of its numbers are fitted to simulated cells: the default of `fluctuation`, and three that
+    Four of its numbers are fitted to simulated RVEs: the default of `fluctuation`, and three that
     tell how `p_sigma` follows from the root mean square of the stress in the fibres.
 
-    The stress of the averaged curve is within 6 % of that of cells, whatever b_m and c_m are, at a
+    The stress of the averaged curve is within 6 % of that of RVEs, whatever b_m and c_m are, at a
     plastic strain of 0.02. b_eff and c_eff, a fit to it, are within 20 % where b_m (times
     `hardening`) is 250 to 1000 MPa and c_m 0.2 to 0.55. Beyond, errors grow to 50 %, of which a
     `UserWarning` tells, and below 50 MPa they are refused. This was measured with the defaults
@@ -127,14 +127,14 @@ def strain_concentration(
     reference: ArrayLike = 0.0,
     softening: ArrayLike = 1.0,
 ) -> Floats:
-    """Mean strains of matrix and fibres over the strain of a cell, by mean fields.
+    """Mean strains of matrix and fibres over the strain of an RVE, by mean fields.
 
     Args:
         inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.
         settings: PhaseProperties; None takes the defaults.
         reference: Reference medium in [0, 1], see `mean_field`; broadcasts against (...).
         softening: Secant shear modulus of the matrix over its elastic one, in [0.001, 1]; 1 is an
-            elastic cell, and in a plastic one the fibres strain less.
+            elastic RVE, and in a plastic one the fibres strain less.
 
     Returns:
         (..., 2, 3, 3): of the matrix, then of the fibres, for strains xx, yy, engineering xy.
@@ -163,7 +163,7 @@ def strain_concentration(
     _, _, dilatations, shears = cells.linear(soft * cells.G_m, cells.G_f)
     phases = []
     for dilatation, shear in zip(dilatations, shears, strict=True):
-        # ε_xx = θ D / 2 + γ S,   ε_yy = θ D / 2 - γ S   with the cell's dilatation θ and shear γ
+        # ε_xx = θ D / 2 + γ S,   ε_yy = θ D / 2 - γ S   with the RVE's dilatation θ and shear γ
         A = np.zeros((*vf.shape, 3, 3))
         A[..., 0, 0] = A[..., 1, 1] = (dilatation + shear) / 2
         A[..., 0, 1] = A[..., 1, 0] = (dilatation - shear) / 2
@@ -185,8 +185,8 @@ def _check_modelled(outputs: Sequence[str]) -> None:
             )
 
 
-def _require_measured(cells: "Cells") -> None:
-    """Refuse matrices that hardly harden; warn where b_eff and c_eff are far from cells'."""
+def _require_measured(cells: "RVEs") -> None:
+    """Refuse matrices that hardly harden; warn where b_eff and c_eff are far from RVEs'."""
     composite = cells.vf > 0
     b = cells.b[composite]
     c = cells.c[composite]
@@ -201,7 +201,7 @@ def _require_measured(cells: "Cells") -> None:
         if outside.size:
             warnings.warn(
                 f"{name} = {outside[0]:g}: b_eff and c_eff of mean fields are within 20 % of those "
-                f"of cells for {name} in [{low:g}, {high:g}] alone",
+                f"of RVEs for {name} in [{low:g}, {high:g}] alone",
                 stacklevel=3,
             )
 
@@ -234,11 +234,11 @@ def _cells_of(
     reference: Floats,
     hardening: Floats,
     fluctuation: Floats,
-) -> "Cells":
-    """Cells from inputs and parameters (..., 1)."""
+) -> "RVEs":
+    """RVEs from inputs and parameters (..., 1)."""
     matrix = moduli(1e3 * settings.E_m_GPa, settings.nu_m)
     fibre = moduli(1e3, settings.nu_f)  # of E_f = 1 GPa
-    return Cells(
+    return RVEs(
         settings=settings,
         vf=vf,
         K_m=matrix.bulk,
@@ -253,8 +253,8 @@ def _cells_of(
 
 
 @dataclass(frozen=True, repr=False)
-class Cells(Short):
-    """Linear and secant homogenisation of cells; arrays are (..., 1), or (..., points) of a curve.
+class RVEs(Short):
+    """Linear and secant homogenisation of RVEs; arrays are (..., 1), or (..., points) of a curve.
 
     Stresses are in MPa.
     """

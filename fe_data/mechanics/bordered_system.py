@@ -1,4 +1,4 @@
-"""The linearised equations of the volume element: assembly of the tangent and its solution.
+"""The linearised equations of the RVE: assembly of the tangent and its solution.
 
     [ K      B_f  ] [ du   ]   [ r_u ]
     [ B_fᵀ   C_ff ] [ dE_f ] = [ r_E ]

@@ -1,4 +1,4 @@
-"""Pictures of one volume element: microstructure, mesh, fields and averaged curves."""
+"""Pictures of one RVE: microstructure, mesh, fields and averaged curves."""
 
 import textwrap
 from typing import Any

@@ -56,7 +56,7 @@ class RVEProblem(Short):
     """Equilibrium in the dofs of the matrix; fibres are condensed to their outlines.
 
     The unknowns x are u (n,) and the macro strain xx, yy, engineering xy (3,). Units: MPa, and the
-    side of the volume element for lengths.
+    side of the RVE for lengths.
     """
 
     def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):

@@ -267,7 +267,7 @@ def effective_properties(
         a: Initial yield stress of the matrix [MPa].
         elastic_history: Averages from which E and nu are found: the same, or a separate elastic
             path.
-        axial: Young's modulus of the cell along the fibres [MPa].
+        axial: Young's modulus of the RVE along the fibres [MPa].
 
     Returns:
         The properties, and a warning if they describe the curves poorly or if no power law can be

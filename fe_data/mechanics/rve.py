@@ -33,7 +33,7 @@ from fe_data.mechanics.properties import (
 )
 from fe_data.mechanics.solvers import SOLVERS, Fields, Solver
 from fe_data.progress import progress_bar
-from fe_data.reference import cell as reference
+from fe_data.reference import rve as reference
 from fe_data.schema import fitted_outputs, output_names
 from fe_data.settings import (
     MAX_SEED,
@@ -52,15 +52,15 @@ SolverName = Literal["compiled", "dolfinx"]
 
 @dataclass(frozen=True, repr=False)
 class RVEResult(Short):
-    """What a record keeps of one volume element.
+    """What a record keeps of one RVE.
 
     Attributes:
         effective: Values of the outputs by name, without those of a power law that cannot be
             fitted to the curve; empty where effective properties were not asked for.
         history: Volume averages at every increment, see `load_stepping.EquilibriumPath`.
-        fibre_centres: (n_fibres, 2), in sides of the volume element.
+        fibre_centres: (n_fibres, 2), in sides of the RVE.
         info: Sizes, counts, qualities of the fits and seconds of each stage.
-        fibre_radii: (n_fibres,) in sides of the volume element; None where all are the `radius` of
+        fibre_radii: (n_fibres,) in sides of the RVE; None where all are the `radius` of
             `info`.
 
     Examples:
@@ -85,7 +85,7 @@ class RVEResult(Short):
 
 @dataclass(frozen=True, repr=False)
 class LoadStep(Short):
-    """A volume element at rest or after an increment.
+    """An RVE at rest or after an increment.
 
     Attributes:
         x: (n + 3,) unknowns, the last three of them the mean strain xx, yy, engineering xy.
@@ -105,7 +105,7 @@ class LoadStep(Short):
 
 @dataclass(frozen=True, repr=False)
 class RVESolution(Short):
-    """One solved volume element with its fields, for pictures and further study.
+    """One solved RVE with its fields, for pictures and further study.
 
     Attributes:
         microstructure: The fibres.
@@ -142,7 +142,7 @@ class RVESolution(Short):
     steps: tuple[LoadStep, ...] = ()
 
     @property
-    def problem(self) -> RVEProblem | reference.Cell:
+    def problem(self) -> RVEProblem | reference.RVE:
         """The discrete equations that were solved."""
         return self.solver.problem
 
@@ -212,7 +212,7 @@ def solve_rve(
     keep_steps: bool = False,
     silent: bool = False,
 ) -> RVESolution:
-    """Simulate one volume element.
+    """Simulate one RVE.
 
     Args:
         inputs: The four inputs.
@@ -230,13 +230,13 @@ def solve_rve(
         silent: Show no progress; else a terminal has a bar after two seconds.
 
     Returns:
-        The solved volume element with its fields; its `result()` is what a record keeps.
+        The solved RVE with its fields; its `result()` is what a record keeps.
 
     Raises:
         ValueError: If an argument is out of range or unknown, the volume fraction cannot be packed
             or is not that of the given fibres, or `fit` does not go with the loading.
 
-    A `SimulationError` says that the volume element cannot be meshed or solved. If the curve has
+    A `SimulationError` says that the RVE cannot be meshed or solved. If the curve has
     fewer than three increments above the yield stress, b_eff and c_eff are NaN, and the `warning`
     of the effective properties says so.
 
@@ -260,7 +260,7 @@ def solve_rve(
     visit = (lambda x, fields: steps.append(LoadStep(x, fields))) if keep_steps else None
     parts = loading.parts(settings.increments)
     n = _STAGES + 1 + sum(part.increments for part in parts)  # with the state of rest
-    with progress_bar(n, "cell", "step", silent=silent) as bar:
+    with progress_bar(n, "RVE", "step", silent=silent) as bar:
         with _timed(seconds, "microstructure", bar):
             microstructure = arrange_fibres(microstructure, inputs, settings)
         with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on the threads

@@ -1,4 +1,4 @@
-"""The two solvers of a meshed volume element, and the fields that they leave behind.
+"""The two solvers of a meshed RVE, and the fields that they leave behind.
 
 `CompiledSolver` runs the compiled kernels of this package. `UFLSolver` solves the same equations in
 UFL (`fe_data.reference`). Both offer the methods of the protocol `Solver`.
@@ -18,7 +18,7 @@ from fe_data.mechanics.load_stepping import EquilibriumPath, solve_load_steps
 from fe_data.mechanics.plasticity import HistoryVariables
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import Moduli
-from fe_data.reference import cell as reference
+from fe_data.reference import rve as reference
 from fe_data.reference.return_mapping import History
 from fe_data.settings import Inputs, Settings
 
@@ -37,10 +37,10 @@ Visitor = Callable[[Floats, Fields], None]
 
 
 class Solver(Protocol):
-    """A solver that holds the equations of one meshed volume element."""
+    """A solver that holds the equations of one meshed RVE."""
 
     @property
-    def problem(self) -> RVEProblem | reference.Cell:
+    def problem(self) -> RVEProblem | reference.RVE:
         """The discrete equations: material law, unknowns and their meaning."""
 
     def solve(
@@ -121,7 +121,7 @@ class UFLSolver(Short):
 
     def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
         self.discretisation = d
-        self.problem = reference.Cell(d, inputs, settings)
+        self.problem = reference.RVE(d, inputs, settings)
 
     def solve(
         self,

@@ -1,1 +1,1 @@
-"""Paths of strain, and sets of cells that follow them."""
+"""Paths of strain, and sets of RVEs that follow them."""

@@ -1,4 +1,4 @@
-"""Paths of strain through all three components, for surrogates of a cell under any loading.
+"""Paths of strain through all three components, for surrogates of an RVE under any loading.
 
 Random paths turn and unload; cycles and the test of the paper are what a surrogate of them has not
 seen.
@@ -28,7 +28,7 @@ _TENSION = 0.05  # largest strain of the test of the paper
 
 @dataclass(frozen=True)
 class PathSet:
-    """A set of cells with paths, before its seed is chosen."""
+    """A set of RVEs with paths, before its seed is chosen."""
 
     kind: str  # "random", "large random", "cycle" or "tension"
     count: int  # different inputs, each with a path of its own
@@ -129,12 +129,12 @@ def cycle(rng: np.random.Generator, *, amplitude: float = AMPLITUDE) -> Loading:
 def path_design(
     name: str, seed: int = 0, *, count: int | None = None, replicates: int | None = None
 ) -> Design:
-    """Cells with inputs drawn as in the paper, each input with a path of its own.
+    """RVEs with inputs drawn as in the paper, each input with a path of its own.
 
     Args:
         name: Key of PATH_SETS.
         seed: Seed of inputs, paths and microstructures, in [0, 2**63).
-        count: Number of inputs; None takes that of the set. A smaller number gives the first cells
+        count: Number of inputs; None takes that of the set. A smaller number gives the first RVEs
             of a larger one.
         replicates: Number of microstructures for each; None takes that of the set.
 

@@ -1,4 +1,4 @@
-"""A volume element as the material at a point of a larger structure (FE²).
+"""An RVE as the material at a point of a larger structure (FE²).
 
 The structure gives the point a mean strain, and takes the mean stress and its derivative from it
 (Feyel & Chaboche, CMAME 183, 2000). While the structure looks for equilibrium it tries several
@@ -28,7 +28,7 @@ _NONE_FREE: Ints = np.empty(0, int)
 
 @dataclass(eq=False, repr=False)
 class MaterialPoint(Short):
-    """A volume element that answers a mean strain with its mean stress and tangent.
+    """An RVE that answers a mean strain with its mean stress and tangent.
 
     Args:
         inputs: The four inputs.
@@ -39,7 +39,7 @@ class MaterialPoint(Short):
         ValueError: If an argument is out of range, or the volume fraction cannot be packed.
         TypeError: If inputs or settings are of another kind.
 
-    A `SimulationError` says that the volume element cannot be meshed.
+    A `SimulationError` says that the RVE cannot be meshed.
 
     Examples:
         >>> from fe_data import Inputs, MaterialPoint, Settings
@@ -56,7 +56,7 @@ class MaterialPoint(Short):
     settings: Settings | None = None
 
     def __post_init__(self) -> None:
-        """Mesh the volume element."""
+        """Mesh the RVE."""
         settings = Settings() if self.settings is None else self.settings
         require_kind("inputs", self.inputs, Inputs)
         require_kind("settings", settings, Settings)

@@ -1,4 +1,4 @@
-"""Sets of cells that followed paths of strain, in files of their own and in the package."""
+"""Sets of RVEs that followed paths of strain, in files of their own and in the package."""
 
 import io
 import json

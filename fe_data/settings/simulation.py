@@ -56,7 +56,7 @@ def _take_plain_numbers(values: "Inputs | Settings") -> None:
 
 @dataclass(frozen=True, repr=False)
 class Inputs(Short):
-    """The inputs x of one volume element (paper, section 3.2), in the order of `schema.INPUTS`.
+    """The inputs x of one RVE (paper, section 3.2), in the order of `schema.INPUTS`.
 
     Attributes:
         vf: Volume fraction of the fibres [-]: 0, the pure matrix, or 0.005 to 0.5.
@@ -64,7 +64,7 @@ class Inputs(Short):
         b_m_MPa: Hardening coefficient of the matrix [MPa]; 0 is perfectly plastic.
         c_m: Hardening exponent of the matrix [-], 0.01 to 1, which is linear; under Voce's law the
             characteristic plastic strain, 0.0001 to 1; c_m outside the law's range is refused when
-            the cell is simulated. Under a hardening table b_m_MPa is 0 and c_m is 1.
+            the RVE is simulated. Under a hardening table b_m_MPa is 0 and c_m is 1.
 
     Raises:
         ValueError: If an input is not a number or out of range.

@@ -1,11 +1,11 @@
 """A sparse Cholesky factorisation of our own, for symmetric matrices that change slowly.
 
-Why it exists. Newton's method on a volume element solves about 60 linear systems whose matrices
+Why it exists. Newton's method on an RVE solves about 60 linear systems whose matrices
 have one sparsity pattern and change little from one to the next. An earlier factor is therefore a
 good preconditioner for conjugate gradients (`fe_data.mechanics.bordered_system`): about seven
-factorisations and 200 solves with them serve a volume element. A preconditioner may be in single
+factorisations and 200 solves with them serve an RVE. A preconditioner may be in single
 precision, which halves the memory that is moved; general libraries factorise in double precision.
-On the tangent of a volume element at the default mesh, on one core of an AMD EPYC
+On the tangent of an RVE at the default mesh, on one core of an AMD EPYC
 (`python -m bench.fe_solvers`):
 
     14 612 unknowns                     factorisation [ms]   solve [ms]

@@ -1,4 +1,4 @@
-"""Cells of equal inputs reduced to mean and scatter over microstructures."""
+"""RVEs of equal inputs reduced to mean and scatter over microstructures."""
 
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -21,14 +21,14 @@ BEGINNING = ",".join(("group", *INPUT_NAMES, "count", "")).encode()  # of a file
 class StatisticsColumns:
     """Columns of a file of statistics with the given outputs.
 
-    Means have the names of the outputs, so that a reader of tables of cells reads them too.
+    Means have the names of the outputs, so that a reader of tables of RVEs reads them too.
     """
 
     outputs: tuple[str, ...]
 
     @property
     def std(self) -> list[str]:
-        """Standard deviations of single cells."""
+        """Standard deviations of single RVEs."""
         return [f"std_{name}" for name in self.outputs]
 
     @property
@@ -56,9 +56,9 @@ class Statistics(Short):
     Attributes:
         group: (m,) number of the input.
         X: (m, n_in) inputs, in the order and units of `schema.INPUTS`.
-        mean: (m, n_out) of the cells with outputs, in the order of `output_names`.
-        covariance: (m, n_out, n_out) of single cells, with divisor count - 1; NaN for one cell.
-        count: (m,) number of cells with outputs.
+        mean: (m, n_out) of the RVEs with outputs, in the order of `output_names`.
+        covariance: (m, n_out, n_out) of single RVEs, with divisor count - 1; NaN for one RVE.
+        count: (m,) number of RVEs with outputs.
         output_names: Names of the outputs.
 
     Examples:
@@ -80,7 +80,7 @@ class Statistics(Short):
 
     @property
     def std(self) -> Floats:
-        """Standard deviations of single cells, (m, n_out)."""
+        """Standard deviations of single RVEs, (m, n_out)."""
         return np.asarray(np.sqrt(np.einsum("mjj->mj", self.covariance)))
 
     @property
@@ -90,16 +90,16 @@ class Statistics(Short):
 
 
 def replicate_statistics(table: Table) -> Statistics:
-    """Reduce the cells of equal inputs to their mean and covariance.
+    """Reduce the RVEs of equal inputs to their mean and covariance.
 
     Args:
-        table: Cells, any number of them with the same inputs.
+        table: RVEs, any number of them with the same inputs.
 
     Returns:
-        One entry for each different input, in the order of its first cell.
+        One entry for each different input, in the order of its first RVE.
 
     Raises:
-        ValueError: If no cell of the table has all outputs.
+        ValueError: If no RVE of the table has all outputs.
 
     Examples:
         >>> from fe_data import load_table, replicate_statistics
@@ -125,16 +125,16 @@ def replicate_statistics(table: Table) -> Statistics:
 
 
 def save_statistics(statistics: Statistics, path: Path) -> None:
-    """Write a CSV file with one row per input, to ten digits. Every input needs two cells.
+    """Write a CSV file with one row per input, to ten digits. Every input needs two RVEs.
 
     Raises:
-        ValueError: If an input has one cell.
+        ValueError: If an input has one RVE.
         FileExistsError: If a file that holds no statistics is in this place.
     """
     few = statistics.count < 2
     if np.any(few):
         group = statistics.group[few][0]
-        raise ValueError(f"group = {group} has 1 cell with outputs: its scatter needs 2")
+        raise ValueError(f"group = {group} has 1 RVE with outputs: its scatter needs 2")
     header = StatisticsColumns(statistics.output_names).all
     std = statistics.std
     scale = np.where(std > 0, std, 1.0)
@@ -149,7 +149,7 @@ def save_statistics(statistics: Statistics, path: Path) -> None:
 
 
 def load_statistics(path: Path) -> Statistics:
-    """Read statistics of cells over microstructures, such as those of `datasets/reference.csv`.
+    """Read statistics of RVEs over microstructures, such as those of `datasets/reference.csv`.
 
     Args:
         path: CSV file that `python -m fe_data statistics` wrote. Its standard errors are not read:

@@ -55,7 +55,7 @@ def require_tables(data_dir: Path | str, *designs: str) -> None:
     for design in designs:
         if not table_path(data_dir, design).is_file():
             needed = f"{design}.csv or {design}/dataset.csv"
-            made = f"python -m fe_data import-authors PATH {data_dir}"
+            made = f"python -m fe_data import-published PATH {data_dir}"
             raise FileNotFoundError(
                 f"no table of {design!r} in {data_dir}: {needed} is needed; from the authors' "
                 f"published files {made} makes it"

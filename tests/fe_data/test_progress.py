@@ -53,9 +53,9 @@ def curves(tmp_path):
 
 
 SHOWN = {  # the last state of each bar
-    solve_rve: ["cell: 100%", "9/9"],
-    reference: ["cell: 100%", "9/9"],
-    rve: ["cell: 100%", "9/9", "fields: 100%", "5/5"],
+    solve_rve: ["RVE: 100%", "9/9"],
+    reference: ["RVE: 100%", "9/9"],
+    rve: ["RVE: 100%", "9/9", "fields: 100%", "5/5"],
     anisotropy: ["anisotropy: 100%", "3/3"],
     verify: ["records: 100%", "8/8"],
     statistics: ["dataset.csv: 9line"],
@@ -76,7 +76,7 @@ def test_a_call_shows_its_steps_on_a_terminal_up_to_the_last(call, tmp_path, cap
 def test_a_cell_in_a_worker_shows_nothing(capsys, monkeypatch):
     """Workers have the terminal of the bar that counts their cells."""
     slow_terminal(monkeypatch)
-    assert worker.cell_with_anisotropy(INPUTS, 1, SMALL).effective["E_spread"] > 0
+    assert worker.rve_with_anisotropy(INPUTS, 1, SMALL).effective["E_spread"] > 0
     design = fe_data.Design("one", 0, np.array([[*vars(INPUTS).values()]]), np.zeros(1, int))
     worker.Job(SMALL, "configuration")(worker.Task(design.sample(0)))
     assert "|" not in capsys.readouterr().err
@@ -87,8 +87,8 @@ def test_a_bar_shows_after_two_seconds(seconds, is_shown, capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     now = [0.0]
     monkeypatch.setattr("tqdm.std.time", lambda: now[0])
-    with progress_bar(3, "cell", "step") as bar:
+    with progress_bar(3, "RVE", "step") as bar:
         for _ in range(3):
             now[0] += seconds
             bar.update()
-    assert ("cell" in capsys.readouterr().err) == is_shown
+    assert ("RVE" in capsys.readouterr().err) == is_shown

@@ -157,7 +157,7 @@ CALLS = {
     "save_fields": lambda folder: of(
         fe_data.save_fields,
         rve=fe_data.solve_rve(INPUTS, 0, SETTINGS),
-        path=folder / "cell.xdmf",
+        path=folder / "rve.xdmf",
     ),
     "solve_rve": lambda _: of(fe_data.solve_rve),
     "MaterialPoint": lambda _: of(fe_data.MaterialPoint),

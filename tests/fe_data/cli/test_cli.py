@@ -172,7 +172,7 @@ BAD_COMMANDS = [
     ("compare {}/bad.csv {}/bad.csv", "bad.csv, line 1: column b_eff_MPa, c_eff, "),
     ("compare {}/failed.csv {}/failed.csv", "the dataset has no sample with outputs"),
     ("compare {}/failed.csv {}/failed.csv --tolerance 1e-6", "no sample with outputs"),
-    ("import-authors {} {}/out", "{} holds no .pkl file"),
+    ("import-published {} {}/out", "{} holds no .pkl file"),
 ]
 
 

@@ -127,7 +127,7 @@ def test_the_command_writes_the_curves_and_counts_the_failed_cells(folder, tmp_p
     assert main(["curves", str(folder), "--out", str(out)]) == 1  # not all that was asked for
     said = capsys.readouterr()
     assert said.out == f"wrote {out}: 3 curves, 30 increments in all\n"
-    assert said.err == f"fe_data: 1 cell of {folder} failed: no curve\n"
+    assert said.err == f"fe_data: 1 RVE of {folder} failed: no curve\n"
     lines = out.read_text().splitlines()
     assert lines[0].startswith("index,increment,strain_xx,strain_yy,strain_zz,strain_xy,stress_xx_")
     assert [line.partition(",")[0] for line in lines[1::11]] == ["0", "2", "3"]

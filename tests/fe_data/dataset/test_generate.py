@@ -275,7 +275,7 @@ def in_this_process(monkeypatch):
     ("name", "error"),
     [
         ("generate_mesh", TypeError("init_logging(): incompatible function arguments")),
-        ("generate_mesh", MeshError("gmsh could not mesh the volume element")),
+        ("generate_mesh", MeshError("gmsh could not mesh the RVE")),
         ("discretise", UnicodeDecodeError("ascii", b"\xc3", 0, 1, "ordinal not in range(128)")),
     ],
 )

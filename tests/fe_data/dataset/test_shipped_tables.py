@@ -17,7 +17,7 @@ from fe_data.dataset.record import decode_header
 from fe_data.dataset.table import load_table
 from fe_data.dataset.worker import Job, Task
 from fe_data.mechanics.rve import solve_rve
-from fe_data.published.import_authors import import_tables
+from fe_data.published.import_published import import_tables
 from fe_data.schema import INPUT_BOUNDS, INPUTS, OUTPUTS, required_outputs
 from fe_data.settings import Settings
 from fe_data.statistics.compare import compare

@@ -128,7 +128,7 @@ def test_a_file_of_another_ending_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"path = '.*cell\.vtu' must end in \.xdmf"):
         save_fields(rve, tmp_path / "cell.vtu")
     with pytest.raises(FileNotFoundError):
-        save_fields(rve, tmp_path / "none" / "cell.xdmf")
+        save_fields(rve, tmp_path / "none" / "rve.xdmf")
     assert not list(tmp_path.iterdir())
 
 

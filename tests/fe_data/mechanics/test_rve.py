@@ -32,7 +32,7 @@ EARLIER = {"inputs": {}, "seed": 0, "settings": {}, "history": {}}  # a result o
 DESCRIPTION = """<?xml version='1.0' encoding='utf-8'?>
 <Xdmf Version="3.0">
   <Domain>
-    <Grid Name="cell" GridType="Collection" CollectionType="Temporal">"""
+    <Grid Name="RVE" GridType="Collection" CollectionType="Temporal">"""
 
 
 # The code generator of dolfinx 0.5, which runs once a machine, uses a name that NumPy 1.25

@@ -148,7 +148,7 @@ def test_a_table_without_any_fit_says_so(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("left", "message"), [(0, "all cells with the inputs"), (1, "its scatter needs 2")]
+    ("left", "message"), [(0, "all RVEs with the inputs"), (1, "its scatter needs 2")]
 )
 def test_an_input_without_scatter_is_refused(tmp_path, capsys, left, message):
     table = cells()

@@ -48,7 +48,7 @@ def test_metrics_that_name_what_is_no_picture_of_their_folder_count_as_damaged(m
 
 def test_a_folder_without_a_needed_table_is_refused_before_any_work(tables, tmp_path):
     require_tables(tables, "train_beta", "test_uniform")
-    message = r"no table of 'test_uniform' in .* is needed; .* import-authors PATH "
+    message = r"no table of 'test_uniform' in .* is needed; .* import-published PATH "
     with pytest.raises(FileNotFoundError, match=message):
         require_tables(tmp_path, "test_uniform")
 

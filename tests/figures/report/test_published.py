@@ -7,7 +7,7 @@ import pytest
 from sklearn.feature_selection import mutual_info_regression
 
 from fe_data.dataset.table import load_table
-from fe_data.published.import_authors import import_tables
+from fe_data.published.import_published import import_tables
 from figures.claims import load_published
 from figures.composite.problem import FEATURES, NOISE_COV
 from figures.pipeline.paths import ROOT, drawn

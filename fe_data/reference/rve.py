@@ -1,4 +1,4 @@
-"""Equilibrium of a periodic cell in UFL, with macro strains as unknowns and a plain Newton loop.
+"""Equilibrium of a periodic RVE in UFL, with macro strains as unknowns and a plain Newton loop.
 
 The displacement is u = E x + w, with the macro strain E and a periodic fluctuation w. On this mesh,
 whose geometry is quadratic like the displacement, E x is a function of the P2 space. So the nodal
@@ -32,8 +32,8 @@ _NEWTON_ITERATIONS = 25
 fem: Any = dolfinx.fem  # type checkers do not see the names of other versions
 
 
-class Cell(Short):
-    """Weak form and constitutive law of a cell; stresses in MPa, lengths in its side."""
+class RVE(Short):
+    """Weak form and constitutive law of an RVE; stresses in MPa, lengths in its side."""
 
     linear_solver = "MUMPS (dolfinx)"
 
@@ -161,7 +161,7 @@ def strain(u: Any) -> Any:
 
 
 def solve_load_steps(
-    cell: Cell,
+    rve: RVE,
     loading: Loading,
     increments: int,
     tolerance: float,
@@ -170,7 +170,7 @@ def solve_load_steps(
     """Follow a loading from rest, in equal increments of each part.
 
     Args:
-        cell: Equations.
+        rve: Equations.
         loading: Path of the mean strain and stress.
         increments: Number of increments of each part that has no number of its own.
         tolerance: Relative residual at which Newton's method has converged [-].
@@ -183,15 +183,15 @@ def solve_load_steps(
     Raises:
         ConvergenceError: If Newton's method does not converge in the smallest steps either.
     """
-    stepper = _Stepper(cell, tolerance)
-    rows = [cell.averages(stepper.y, stepper.history)]
+    stepper = _Stepper(rve, tolerance)
+    rows = [rve.averages(stepper.y, stepper.history)]
     converged(stepper.y, stepper.history)
     for number, part in enumerate(loading.parts(increments), start=1):
         stepper.turn(part, part.start(rows[-1]))
         for increment in range(1, part.increments + 1):
             end = increment / part.increments
             stepper.counts["cutbacks"] += advance(stepper.t, end, stepper.attempt, number)
-            rows.append(cell.averages(stepper.y, stepper.history))
+            rows.append(rve.averages(stepper.y, stepper.history))
             converged(stepper.y, stepper.history)
     averages = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return stepper.y, stepper.history, averages, stepper.counts
@@ -200,12 +200,12 @@ def solve_load_steps(
 class _Stepper:
     """The last two equilibria on a part of a path, and Newton's method for the next one."""
 
-    def __init__(self, cell: Cell, tolerance: float):
-        self.cell = cell
+    def __init__(self, rve: RVE, tolerance: float):
+        self.rve = rve
         self.tolerance = tolerance
-        points = cell.weights.shape
-        self.y = np.zeros(cell.merge.shape[1])
-        self.history = cell.update(self.y, History(np.zeros((*points, 4)), np.zeros(points)))
+        points = rve.weights.shape
+        self.y = np.zeros(rve.merge.shape[1])
+        self.history = rve.update(self.y, History(np.zeros((*points, 4)), np.zeros(points)))
         self.largest = 0.0  # force so far
         self.counts = {"newton_iterations": 0, "updates": 0, "cutbacks": 0}
         self.part: Part
@@ -240,16 +240,16 @@ class _Stepper:
 
     def _newton(self, y: Floats, load: Floats) -> History | None:
         """Newton's method in place of y: the history there, None where it does not converge."""
-        cell = self.cell
-        unknown = np.append(cell.fluctuating, len(y) - 3 + self.part.free)
-        merge = cell.merge[:, unknown]
+        rve = self.rve
+        unknown = np.append(rve.fluctuating, len(y) - 3 + self.part.free)
+        merge = rve.merge[:, unknown]
         for _ in range(_NEWTON_ITERATIONS):
-            new = cell.update(y, self.history)
+            new = rve.update(y, self.history)
             self.counts["updates"] += 1
             # r = f_ext - Tᵀ f(y)
-            force = fem.assemble_vector(cell.residual).array
-            residual = (load - cell.merge.T @ force)[unknown]
-            # Before images are merged, the force is that of the cell on its neighbours, which
+            force = fem.assemble_vector(rve.residual).array
+            residual = (load - rve.merge.T @ force)[unknown]
+            # Before images are merged, the force is that of the RVE on its neighbours, which
             # unloading may take away.
             size = float(np.linalg.norm(force))
             if np.linalg.norm(residual) <= self.tolerance * max(size, 0.1 * self.largest):
@@ -258,6 +258,6 @@ class _Stepper:
             if not np.isfinite(size):
                 return None
             # y ← y + (Tᵀ K T)⁻¹ r
-            y[unknown] += cell.newton_step(residual, merge)
+            y[unknown] += rve.newton_step(residual, merge)
             self.counts["newton_iterations"] += 1
         return None

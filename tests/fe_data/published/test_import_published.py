@@ -16,7 +16,7 @@ from fe_data.__main__ import main
 from fe_data.dataset.design import named_design
 from fe_data.dataset.table import load_table
 from fe_data.published.array_pickle import UnsafePickle, load_arrays
-from fe_data.published.import_authors import PUBLISHED
+from fe_data.published.import_published import PUBLISHED
 from tests.limits import UNUSUAL, limited
 
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
@@ -95,7 +95,7 @@ def published(tmp_path):
 
 def test_published_files_become_the_tables_of_their_designs(published, tmp_path, capsys):
     out = tmp_path / "authors"
-    assert main(["import-authors", str(published), str(out)]) == 0
+    assert main(["import-published", str(published), str(out)]) == 0
     lines = [
         f"{published / f} -> {out / n}.csv: {len(cells(n, SIZES.get(n)))} samples"
         for f, n in sorted(FILES.items())
@@ -110,12 +110,12 @@ def test_published_files_become_the_tables_of_their_designs(published, tmp_path,
 
 
 def test_another_table_of_a_user_stays(published, tmp_path, capsys):
-    assert main(["import-authors", str(published), str(tmp_path)]) == 0
+    assert main(["import-published", str(published), str(tmp_path)]) == 0
     table = tmp_path / "replicates.csv"
     mine = table.read_text() + "0,0.2,400.0,400.0,0.4,500.0,0.3,130.0,0.28,0.1\n"
     table.write_text(mine)
     capsys.readouterr()
-    assert main(["import-authors", str(published), str(tmp_path)]) == 1
+    assert main(["import-published", str(published), str(tmp_path)]) == 1
     assert f"{table} is another table: move it away" in capsys.readouterr().err
     assert table.read_text() == mine
 
@@ -125,12 +125,12 @@ def test_two_files_of_one_design_are_refused_and_missing_ones_are_said(published
     write(old, plain(X, Y))
     (published / "training_beta_bis_a[400].pkl").unlink()
     out = tmp_path / "authors"
-    assert main(["import-authors", str(published), str(out)]) == 1
+    assert main(["import-published", str(published), str(out)]) == 1
     said, refused = capsys.readouterr()
     assert f"{old} and {new} are tables of train_uniform" in refused
     assert f"{published} has no table of train_beta" in said
     assert {path.stem for path in out.iterdir()} == {"test_uniform", "replicates", "noise"}
-    assert main(["import-authors", str(new), str(out)]) == 0
+    assert main(["import-published", str(new), str(out)]) == 0
     assert len(load_table(out / "train_uniform.csv")) == 100
 
 
@@ -142,7 +142,7 @@ def test_a_file_of_another_name_keeps_it_whatever_stands_beside_it(tmp_path, cap
     UNUSUAL[kind](folder / "a.pkl")
     path = write(folder / "data_aleatoric_n[3].pkl", grouped(CUBE))  # no design has three inputs
     with limited(megabytes=50):
-        assert main(["import-authors", str(folder), str(tmp_path / "out")]) == 1
+        assert main(["import-published", str(folder), str(tmp_path / "out")]) == 1
     out, err = capsys.readouterr()
     assert f"{folder / 'a.pkl'} is a {kind}: a regular file" in err
     assert "12 samples, of no design" in out
@@ -154,7 +154,7 @@ def test_a_file_of_another_name_keeps_it_whatever_stands_beside_it(tmp_path, cap
 @pytest.mark.skipif(not (REFERENCE / "published").is_dir(), reason="published files are not here")
 def test_the_published_files_themselves(tmp_path):
     folder = REFERENCE / "published"
-    assert main(["import-authors", str(folder), str(tmp_path)]) == 0
+    assert main(["import-published", str(folder), str(tmp_path)]) == 0
     tables = {"replicates": "replicates_10"} | {name: name for name in [*PUBLISHED][:3]}
     assert {path.stem for path in tmp_path.iterdir()} == {*tables, "noise"}
     assert len(load_table(tmp_path / "noise.csv")) == 293  # of 20 inputs, 15 cells each
@@ -208,7 +208,7 @@ class Harmful:
 @pytest.mark.parametrize("protocol", range(6))
 def test_code_in_a_file_is_not_run(tmp_path, capsys, protocol):
     path = write(tmp_path / "bad.pkl", plain(X, [Harmful(tmp_path / "ran")]), protocol)
-    assert main(["import-authors", str(path), str(tmp_path / "out")]) == 1
+    assert main(["import-published", str(path), str(tmp_path / "out")]) == 1
     assert "system' is not admitted: only numeric NumPy arrays are" in capsys.readouterr().err
     assert not (tmp_path / "ran").exists()
     assert not (tmp_path / "out").exists()
@@ -241,7 +241,7 @@ def test_anything_but_tables_of_numbers_is_refused_in_one_sentence(
     tmp_path, capsys, content, message
 ):
     path = write(tmp_path / "bad.pkl", content)
-    assert main(["import-authors", str(path), str(tmp_path / "out")]) == 1
+    assert main(["import-published", str(path), str(tmp_path / "out")]) == 1
     err = capsys.readouterr().err
     assert err.startswith(f"fe_data: {path}")
     assert err.count("\n") == 1
