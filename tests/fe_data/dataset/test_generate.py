@@ -212,7 +212,7 @@ def test_commands_say_what_they_leave_out_of_tables_with_cells_without_a_fit(tmp
     indices = ", ".join(map(str, UNFITTED))
     assert f"4 of the rows lack b_eff_MPa and c_eff and are left out: index {indices}" in said.err
     assert main(["statistics", str(folder), "--out", str(tmp_path / "statistics.csv")]) == 2
-    assert "has 1 cell with outputs: its scatter needs 2" in capsys.readouterr().err
+    assert "has 1 RVE with outputs: its scatter needs 2" in capsys.readouterr().err
     assert main(["verify", str(folder)]) == 0
     curves = tmp_path / "curves.csv"
     assert main(["curves", str(folder), "--out", str(curves)]) == 0

@@ -9,7 +9,7 @@ import pytest
 
 import fe_data
 from fe_data import FitError, Inputs, Settings, load_table, mean_field, solve_rve
-from fe_data.homogenisation.mean_field import Cells
+from fe_data.homogenisation.mean_field import RVEs
 from fe_data.mechanics.properties import equivalent_strain, fit_power_law, moduli, von_mises
 
 DATASETS = Path(fe_data.__file__).with_name("datasets")
@@ -22,7 +22,7 @@ def cells(vf, E_f, reference=0.0, spread=0.3):
     fibres = moduli(1e3 * E_f, settings.nu_f)
     values = {"vf": vf, "b": 400.0, "c": 0.4, "reference": reference, "spread": spread}
     values |= {"K_m": matrix.bulk, "G_m": matrix.shear, "K_f": fibres.bulk, "G_f": fibres.shear}
-    return Cells(settings, **{name: np.array([float(value)]) for name, value in values.items()})
+    return RVEs(settings, **{name: np.array([float(value)]) for name, value in values.items()})
 
 
 def means(name):

@@ -92,8 +92,8 @@ def test_the_command_counts_failed_cells_and_says_so(tmp_path, capsys):
     write(tmp_path / "dataset.csv", table, failed)
     assert main(["statistics", str(tmp_path), "--out", str(tmp_path / "s.csv")]) == 1
     out, err = capsys.readouterr()
-    assert "6 inputs, 41 cells" in out
-    assert "1 cell of" in err
+    assert "6 inputs, 41 RVEs" in out
+    assert "1 RVE of" in err
     found = load_statistics(tmp_path / "s.csv")
     assert found.count[found.group == 3] == 6
     assert found.count.sum() == 41
@@ -120,7 +120,7 @@ def test_inputs_without_a_fit_are_left_out_and_counted(tmp_path, capsys):
     write_unfitted(tmp_path / "t.csv", table, np.flatnonzero(without))
     assert main(["statistics", str(tmp_path / "t.csv"), "--out", str(tmp_path / "s.csv")]) == 1
     out, err = capsys.readouterr()
-    assert "4 inputs, 28 cells" in out
+    assert "4 inputs, 28 RVEs" in out
     assert err.count("2 inputs are left out") == 1
     assert "has b_eff_MPa and c_eff" in err
     found = load_statistics(tmp_path / "s.csv")
