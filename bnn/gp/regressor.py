@@ -56,9 +56,10 @@ class GPRegressor(PredictiveRegressor):
             the evidence of the data, "heteroscedastic" a HeteroscedasticNoise, "student_t" a
             StudentNoise. None is "constant" if a prior is given, and else what the data prefer. At
             most 1,500 of the data enter the evidence of an average over families, and at most 200
-            that of `evidence.fit_prior` and of noise beside a given prior. Under a StudentNoise the posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision
-            factor λ_i for each datum, and 13 to 21 % too narrow, see there. Noise that is less than
-            double precision resolves beside the prior, zero too, gets a nugget, see `nugget_`.
+            that of `evidence.fit_prior` and of noise beside a given prior. Under a StudentNoise the
+            posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision factor λ_i for
+            each datum, and 13 to 21 % too narrow, see there. Noise that is less than double
+            precision resolves beside the prior, zero too, gets a nugget, see `nugget_`.
 
     Attributes:
         prior_: The prior.

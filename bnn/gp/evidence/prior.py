@@ -327,7 +327,8 @@ def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:
     """Return the length scales L of a prior from fit_prior.
 
     Args:
-        prior: A prior of largest density ("map"), whose kernels are RBF, or sums of one and a Linear.
+        prior: A prior of largest density ("map"), with kernels that are RBF, or its sum with a
+            Linear.
 
     Returns:
         L, (n_out, n_in); infinite for inputs that did not vary.
