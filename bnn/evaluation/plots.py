@@ -205,6 +205,8 @@ def plot_slices(
         if data is not None:
             shown = np.exp(-0.5 * (away.sum(axis=1) - away[:, i]))
             axes.scatter(points[:, i], data[:, j], s=9, color="C3", lw=0, alpha=shown)
+    _check_names("input_names", input_names, n_in)
+    _check_names("output_names", output_names, n_out)
     inputs = input_names or columns or [f"input {i}" for i in range(n_in)]
     outputs = output_names or [f"output {j}" for j in range(n_out)]
     for axes, name in zip(panels[-1], inputs, strict=True):
@@ -212,6 +214,11 @@ def plot_slices(
     for axes, name in zip(panels[:, 0], outputs, strict=True):
         axes.set_ylabel(name)
     return figure
+
+
+def _check_names(argument: str, names: Sequence[str] | None, n: int) -> None:
+    if names is not None and len(names) != n:
+        raise ValueError(f"{argument} has {len(names)} entries: must be {n}, one for each")
 
 
 def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None = None) -> Figure:
@@ -244,8 +251,7 @@ def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None =
         raise ValueError(f"y, mean and std have shapes {shapes}: must be equal")
     y, mean, std = (as_columns("y", values, len(values)) for values in given)
     n = y.shape[1]
-    if names is not None and len(names) != n:
-        raise ValueError(f"names has {len(names)} entries: must be {n}, one for each output")
+    _check_names("names", names, n)
     figure, panels = _panels(1, n, figsize=(2.6 * n + 0.4, 2.8))
     for j, axes in enumerate(panels[0]):
         axes.errorbar(y[:, j], mean[:, j], 2 * std[:, j], fmt="o", ms=3, lw=0.8, color="C0")
