@@ -7,6 +7,8 @@ from bnn import evidence
 from figures.composite.priors import about_fitted_fields
 from figures.composite.problem import Samples, fit_theta, functional_prior, noise_std
 
+ROWS = 200  # most rows in the evidence of an RBF
+
 
 class Estimator:
     """Mean and standard deviation, noise included."""
@@ -28,12 +30,21 @@ class Default(Estimator):
         return self.model.elppd(X, y)
 
 
+def with_one_rbf(given, fit_noise):
+    """A posterior about an RBF with a linear trend; at most 200 rows estimate noise and prior."""
+    n = len(given.X)
+    rows = np.arange(n) if n <= ROWS else np.random.default_rng(0).choice(n, ROWS, replace=False)
+    noise = fit_noise(given.X[rows], given.y[rows])
+    prior = evidence.fit_prior(given.X[rows], given.y[rows], noise, n_data=n)
+    return bnn.GPRegressor(prior, noise=noise).fit(given.X, given.y)
+
+
 class ExactConstant(Default):
     """bnn, GPRegressor, constant noise by evidence."""
 
     def fit(self, given):
         """Find the prior, and one noise for all inputs, by evidence."""
-        self.model = bnn.GPRegressor(noise="constant").fit(given.X, given.y)
+        self.model = with_one_rbf(given, evidence.fit_noise)
 
 
 class ExactByInput(Default):
@@ -41,7 +52,7 @@ class ExactByInput(Default):
 
     def fit(self, given):
         """Find the prior, and noise that depends on the inputs, by evidence."""
-        self.model = bnn.GPRegressor(noise="heteroscedastic").fit(given.X, given.y)
+        self.model = with_one_rbf(given, evidence.fit_heteroscedastic_noise)
 
 
 class FunctionAnchored(Estimator):

@@ -46,7 +46,7 @@ from bnn.gp.mixture import MixturePrior
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
-from bnn.noise.given import without_zeros
+from bnn.noise.given import checked_noise, without_zeros
 from bnn.noise.heteroscedastic import StandardBasis
 from bnn.noise.student import given_factors
 
@@ -180,7 +180,7 @@ def found_mixture(
     standard = StandardBasis(X[rows], ())
     basis = standard.values[:, varying]
     most = most_components(COMPONENTS, *y.shape)
-    known = None if given is None else _variances(given, X[rows], y.shape[1]) / spreads
+    known = None if given is None else _variances(given, X[rows], n_out) / spreads
     noises = []
     kernels = []
     posteriors = []
@@ -194,7 +194,7 @@ def found_mixture(
             else:
                 fits = _likely(_fit_families(u, column, known[:, j], random_state, bar.update))
                 own = None
-                bar.update(2)
+                bar.update(STAGES - 1)  # no noise is searched, and families are fitted once
             draws, *posterior = components(fits, most, random_state)
             if own is not None and own.factors is not None:
                 draws, posterior[1], own = averaged_tails(draws, posterior[0], own)
@@ -245,14 +245,14 @@ def _kind_or_noise(
             )
         return (GAUSSIAN if noise is None and n_out > 1 else noise), None
     known = without_zeros(noise, y)
-    checked_tails(known, X.shape[1], n_out)
+    checked_noise(known, X.shape[1], n_out)
     return None, known
 
 
 def _variances(noise: Noise, X: Array, n_out: int) -> Array:
     """Return the variances of known noise at X (N, n_in), (N, n_out)."""
-    known = covariance_at(checked_tails(noise, X.shape[1], n_out), X)
-    return np.asarray(np.einsum("...jj->...j", known) * np.ones((len(X), 1)))
+    covariances = covariance_at(checked_noise(noise, X.shape[1], n_out), X)
+    return np.asarray(np.einsum("...jj->...j", covariances) * np.ones((len(X), 1)))
 
 
 def _searched_rows(X: Array, y: Array, seed: int | None) -> Ints:
@@ -415,14 +415,14 @@ def _gaussian_noise(
     best = max(families, key=lambda fit: fit.log_evidence)
     variances, _ = _average_noise(families, seed)
     slopes = np.zeros(basis.shape[1])
-    if kind == "constant":
-        level = 0.5 * float(np.log(variances).mean())
-        return best, OutputNoise(level, slopes, variances)
-    constant = best.density
-    by_input = FamilyDensity(constant.family, constant.u, constant.y, basis, constant.relative)
-    sloped = best.refitted(by_input, seed)
-    # P = p(y | slopes) / (p(y | slopes) + odds p(y | constant))
-    share = float(expit(sloped.log_evidence - best.log_evidence - np.log(ODDS)))
+    sloped = best
+    share = 0.0
+    if kind != "constant":
+        constant = best.density
+        by_input = FamilyDensity(constant.family, constant.u, constant.y, basis, constant.relative)
+        sloped = best.refitted(by_input, seed)
+        # P = p(y | slopes) / (p(y | slopes) + odds p(y | constant))
+        share = float(expit(sloped.log_evidence - best.log_evidence - np.log(ODDS)))
     if share > NEGLIGIBLE or kind == "heteroscedastic":
         # E σ_i² = P E[σ_i² | slopes] + (1 - P) E[σ² | constant], and likewise E β
         sloped_variances, sloped_slopes = _average_noise([sloped], seed)

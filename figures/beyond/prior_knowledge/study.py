@@ -40,10 +40,10 @@ class Knowledge:
 PAPER = "of the paper"
 COVARIANCE = "one covariance"
 BY_INPUT = "by input"  # estimated, as one covariance is, from 20 inputs × 15 cells
-# From the training cells alone: one standard deviation for each output, or one that depends on x.
-OWN = "by evidence"
-OWN_BY_INPUT = "by input by evidence"
-FOUND = "found with the prior"  # what estimators do with nothing set
+OWN = "by evidence"  # from the training cells alone, one standard deviation for each output
+FOUND = "found with the prior"
+FOUND_BY_INPUT = "by input, found with the prior"
+OF_REGRESSOR = {FOUND: None, FOUND_BY_INPUT: "heteroscedastic"}  # what GPRegressor takes as noise
 MODELS = {
     "paper": Knowledge("the paper's prior and noise", None, PAPER),
     "evidence": Knowledge("prior by evidence, the paper's noise", linear, PAPER),
@@ -53,7 +53,7 @@ MODELS = {
     "fitted": Knowledge("mean fields by evidence, Σ(x)", about_fitted_fields, BY_INPUT),
     "own": Knowledge("mean fields and noise by evidence, no other cells", about_fitted_fields, OWN),
     "default": Knowledge("GPRegressor(), nothing set", None, FOUND),
-    "default_by_input": Knowledge('GPRegressor(noise="heteroscedastic")', linear, OWN_BY_INPUT),
+    "default_by_input": Knowledge('GPRegressor(noise="heteroscedastic")', None, FOUND_BY_INPUT),
 }
 IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles beside functional anchoring, of notebook 05
 
@@ -92,12 +92,8 @@ def noises(replicates: composite.Samples, groups: np.ndarray) -> dict[str, Any]:
     return {PAPER: composite.noise_std(), COVARIANCE: covariance, BY_INPUT: by_input}
 
 
-def own_noise(known: Knowledge, train: composite.Samples) -> Any:
-    """Noise by the evidence of the training cells, about the mean that the prior has."""
-    if known.noise == OWN_BY_INPUT:
-        return bnn.evidence.fit_heteroscedastic_noise(train.X, train.y)
-    if getattr(known.fit, "func", known.fit) is linear:  # with its options or without
-        return bnn.evidence.fit_noise(train.X, train.y)
+def own_noise(train: composite.Samples) -> Any:
+    """Constant noise by the evidence of the training cells about textbook mean fields."""
     textbook = partial(mean_fields, fluctuation=0.0)
     return bnn.evidence.fit_noise(train.X, train.y, mean=textbook, mean_features=())
 
@@ -105,11 +101,11 @@ def own_noise(known: Knowledge, train: composite.Samples) -> Any:
 def posterior(
     known: Knowledge, train: composite.Samples, noise: Any, paper: bnn.GaussianProcessPrior
 ) -> bnn.GPRegressor:
-    """The exact posterior of one training set, which tells OWN kinds of noise, or all."""
-    if known.noise == FOUND:
-        return bnn.GPRegressor().fit(train.X, train.y)
-    if known.noise in (OWN, OWN_BY_INPUT):
-        noise = own_noise(known, train)
+    """The exact posterior of one training set, from which the noise may be estimated too."""
+    if known.noise in OF_REGRESSOR:
+        return bnn.GPRegressor(noise=OF_REGRESSOR[known.noise]).fit(train.X, train.y)
+    if known.noise == OWN:
+        noise = own_noise(train)
     prior = known.fit(train, noise) if known.fit else paper
     return bnn.GPRegressor(prior, noise=noise).fit(train.X, train.y)
 

@@ -9,8 +9,8 @@ from figures.pipeline.paths import ROOT
 # Version and checksum of the code and pins of each estimator.
 VERSIONS = {
     "ours.Default": (3, "152d9990"),
-    "ours.ExactConstant": (2, "0e28b665"),
-    "ours.ExactByInput": (2, "11db4a00"),
+    "ours.ExactConstant": (2, "8466bf15"),
+    "ours.ExactByInput": (2, "0fcd4963"),
     "ours.FunctionAnchored": (4, "58f87c7c"),
     "scikit_learn.GaussianProcess": (2, "b767d0d3"),
     "botorch.SingleTask": (1, "c78939a0"),

@@ -89,8 +89,11 @@ def test_a_string_chooses_the_noise(noise):
     )
     assert isinstance(model.noise_, kind)
     assert isinstance(model.prior_, bnn.MixturePrior)
-    if kind is np.ndarray:
-        np.testing.assert_allclose(np.sqrt(model.noise_), [bnn.evidence.fit_noise(X, Y)], rtol=0.2)
+    prior, found = bnn.evidence.fit_kernel_average(X, Y, noise)
+    assert model.prior_.components[0].kernels == prior.components[0].kernels
+    given = bnn.noise.checked_tails(found, 1, 1)
+    expected = bnn.noise.covariance_at(given, X)
+    np.testing.assert_array_equal(bnn.noise.covariance_at(model.noise_, X), expected)
 
 
 @pytest.mark.parametrize("noise", ["constant", "heteroscedastic", 0.05])
