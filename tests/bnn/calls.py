@@ -377,8 +377,8 @@ def call_of(name, function):
     return Call(function, data | arguments(function, VALUES) | OWN.get(name, {}))
 
 
-# Noise, files and networks made of their parts are in test_wrong_arguments.py; paths and pictures
-# have separate tests; the others make results.
+# Noise, files and networks made of their parts are in test_wrong_parts.py; paths and pictures have
+# tests of their own; the others make results.
 ELSEWHERE = (
     "noise.",
     "export.",

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -51,6 +52,20 @@ def test_kept_is_as_given(model, y):
     assert np.any(np.abs(again[1] - fresh) > 1e-4)
 
 
+def test_nothing_is_kept_where_nothing_was_fitted():
+    with pytest.raises(NotFittedError):
+        bnn.GPRegressor().fit(X, Y, keep_prior=True)
+    with pytest.raises(ValueError, match="keep_prior = 3: must be True or False"):
+        bnn.GPRegressor().fit(X, Y, keep_prior=3)
+    with pytest.raises(ValueError, match="X has 1 features, but GPRegressor is expecting 2"):
+        bnn.GPRegressor(noise=0.1).fit(X, Y).fit(X[:, :1], Y, keep_prior=True)
+
+
+def test_one_further_datum_is_enough():
+    model = bnn.GPRegressor(noise=0.1).fit(X, Y)
+    assert model.fit(X[:1], Y[:1], keep_prior=True).predict(NEW).shape == (5, 2)
+
+
 @pytest.mark.slow
 @ANY
 @BRIEF
@@ -76,3 +91,44 @@ def test_labels_without_meaning_are_not_predicted():
     assert scores.max() < 0.0
     by_hand = [clone(pipeline).fit(inputs[a], y[a]).score(inputs[b], y[b]) for a, b in folds]
     np.testing.assert_array_equal(scores, by_hand)
+
+
+@BRIEF
+def test_a_search_over_nested_parameters_finds_the_longer_training():
+    model = small(bnn.VanillaEnsemble, network__hidden=(16,), training__learning_rate=0.02)
+    grid = {"training__epochs": [1, 100], "network__activation": ["silu"]}
+    found = GridSearchCV(model, grid, cv=KFold(3)).fit(X, Y)
+    assert found.best_params_["training__epochs"] == 100
+    assert found.best_score_ > 0.0
+    assert model.get_params()["training__epochs"] == 2  # the model itself is left alone
+    prior = bnn.GaussianProcessPrior(n_outputs=2)
+    pipeline = make_pipeline(StandardScaler(), bnn.PCARegressor(bnn.GPRegressor(prior)))
+    nested = {"pcaregressor__estimator__noise": [0.1, 50.0]}
+    chosen = GridSearchCV(pipeline, nested, cv=3).fit(X, Y).best_params_
+    assert chosen == {"pcaregressor__estimator__noise": 0.1}
+
+
+@pytest.mark.slow
+@ANY
+@BRIEF
+def test_a_loaded_model_can_be_fitted_again(model, y, tmp_path):
+    """To further data with the prior that it has, and anew."""
+    saved = clone(model).fit(X[:12], y[:12])
+    saved.save(tmp_path / "model.npz")
+    kept = bnn.load(tmp_path / "model.npz").fit(X, y, keep_prior=True)
+    expected = saved.fit(X, y, keep_prior=True).predict(NEW)
+    np.testing.assert_allclose(kept.predict(NEW), expected, rtol=1e-6, atol=1e-9)
+    anew = bnn.load(tmp_path / "model.npz").fit(X, y)
+    np.testing.assert_array_equal(anew.predict(NEW), clone(model).fit(X, y).predict(NEW))
+
+
+def test_what_a_file_cannot_hold_has_to_be_set_again(tmp_path):
+    prior = bnn.GaussianProcessPrior(lambda X: X, bnn.RBF(), 2)
+    model = small(bnn.AnchoredEnsemble, prior)
+    whole = bnn.PCARegressor(model).fit(X, Y)
+    whole.save(tmp_path / "model.npz")
+    loaded = bnn.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(NEW), whole.predict(NEW))
+    with pytest.raises(ValueError, match="prior: a GaussianProcessPrior is not stored with a mode"):
+        loaded.fit(X, Y)
+    loaded.set_params(estimator__prior=prior).fit(X, Y)

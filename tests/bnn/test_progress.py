@@ -14,6 +14,9 @@ Y = np.column_stack([np.sin(5.0 * X[:, 0]), np.cos(4.0 * X[:, 1])])
 X_NEW = rng.uniform(size=(30, 2))
 Y_NEW = np.column_stack([np.sin(5.0 * X_NEW[:, 0]), np.cos(4.0 * X_NEW[:, 1])])
 PROCESS = bnn.GaussianProcessPrior(0.0, [bnn.RBF(1.0, 0.5), bnn.Matern32(1.0, 0.4)], 2)
+MIXTURE = bnn.MixturePrior(
+    [PROCESS, bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 1.0), 2)], [0.5] * 2
+)
 EXACT = {
     "predict": lambda model: model.predict(X_NEW, return_std=True),
     "mean": lambda model: model.predict(X_NEW),
@@ -35,6 +38,18 @@ OF_PROCESS = {
     "select_runs": {"covariances": 2, "choosing": 2},
     "fit": {"covariance of the data": 4, "conditioning": 2},
 }
+# Its components take their turns within each part.
+OF_MIXTURE = {
+    "predict": {"means": 2, "covariances": 2},
+    "mean": {"means": 2},
+    "elppd": {"densities": 2},
+    "sample": {"realisations": 2},
+    "joint_moments": {"covariances": 2},
+    "select_runs": {"covariances": 2, "choosing": 2},
+    "fit": {"conditioning": 2},
+}
+CASES = [(PROCESS, call, bars) for call, bars in OF_PROCESS.items()]
+CASES += [(MIXTURE, call, bars) for call, bars in OF_MIXTURE.items()]
 
 
 def ended(printed: str) -> set[tuple[str, int]]:
@@ -51,13 +66,13 @@ def small_parts(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("call", OF_PROCESS)
-def test_an_exact_posterior_shows_its_steps(call, capsys, monkeypatch):
-    model = bnn.GPRegressor(PROCESS, noise=0.1).fit(X, Y)
+@pytest.mark.parametrize(("prior", "call", "bars"), CASES)
+def test_an_exact_posterior_shows_its_steps(prior, call, bars, capsys, monkeypatch):
+    model = bnn.GPRegressor(prior, noise=0.1).fit(X, Y)
     assert capsys.readouterr().err == ""
     slow_terminal(monkeypatch)
     EXACT[call](model)
-    assert set(OF_PROCESS[call].items()) <= ended(capsys.readouterr().err)
+    assert set(bars.items()) <= ended(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +93,17 @@ def test_an_ensemble_shows_its_steps(call, title, capsys, monkeypatch):
     slow_terminal(monkeypatch)
     call(model)
     assert (title, 9) in ended(capsys.readouterr().err)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_bar_below_another_one_is_wiped_out(capsys, monkeypatch):
+    """What stays are the bars of the whole call, not those of each of its parts."""
+    model = bnn.GPRegressor(MIXTURE, noise=0.1).fit(X, Y)
+    slow_terminal(monkeypatch)
+    model.predict(X_NEW, return_std=True)
+    printed = capsys.readouterr().err
+    assert re.search(r"predictions: 100%[^\r]*\n$", printed)
+    assert not re.search(r"covariances: [^\r\n\x1b]*\n", printed)
 
 
 @pytest.mark.usefixtures("small_parts")

@@ -59,3 +59,42 @@ def test_predictions_name_the_entry_too_by_its_column_in_a_table(model):
             call(wrong)
     with pytest.raises(ValueError, match=words.replace("nan", "inf")):
         model.predict(wrong.fillna(np.inf))
+
+
+@pytest.mark.parametrize("kind", ["Float64", object])
+def test_missing_entries_of_other_tables_are_found(kind):
+    wrong = FRAME.astype(kind)
+    wrong.iloc[4, 0] = pd.NA if kind == "Float64" else None
+    with pytest.raises(ValueError, match=r"^X\[4, 0\] \(row 4, column 'vf'\) = nan"):
+        MODELS["exact"].fit(wrong, Y)
+    with pytest.raises(ValueError, match=r"^y\[4, 0\] \(row 4, column 'vf'\) = nan"):
+        MODELS["exact"].fit(X, wrong)
+
+
+def test_what_is_no_number_is_told_by_row_and_column():
+    wrong = FRAME.astype(object)
+    wrong.iloc[4, 0] = "n/a"
+    words = r"^X\[4, 0\] \(row 4, column 'vf'\) = 'n/a': must be a number$"
+    with pytest.raises(ValueError, match=words):
+        MODELS["exact"].fit(wrong, Y)
+    with pytest.raises(ValueError, match=r"^X\[4, 0\] = 'n/a': must be a number$"):
+        MODELS["exact"].fit(wrong.to_numpy(), Y)
+    with pytest.raises(ValueError, match=words):
+        MODELS["exact"].fit(FRAME, Y).predict(wrong)
+    with pytest.raises(ValueError, match="feature names"):
+        MODELS["exact"].predict(wrong.assign(more=1.0))
+    dated = FRAME.assign(vf=pd.Timestamp("2024-01-01"))
+    for table in (dated, dated[["vf"]]):  # the column alone has another type than the table
+        with pytest.raises(ValueError, match=r"^X = .*: must be numbers, not dates"):
+            MODELS["exact"].fit(table, Y)
+
+
+def test_a_table_without_columns_is_refused_as_such():
+    with pytest.raises(ValueError, match=r"^X has no columns$"):
+        MODELS["exact"].fit(FRAME[[]], Y)
+
+
+def test_functions_name_the_column_as_well():
+    wrong = FRAME.mask(FRAME.vf == FRAME.vf[4])
+    with pytest.raises(ValueError, match=r"^X\[4, 0\] \(row 4, column 'vf'\) = nan"):
+        bnn.evidence.fit_noise(wrong, Y)

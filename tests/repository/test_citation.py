@@ -28,6 +28,12 @@ def test_version_title_and_authors_are_those_of_the_package():
         assert [each["name"] for each in listed] == AUTHORS
 
 
+def test_the_licence_is_one():
+    text = (ROOT / PROJECT["license"]["file"]).read_text(encoding="utf-8")
+    assert text.startswith(f"{CITATION['license']} License")
+    assert CODEMETA["license"] == f"https://spdx.org/licenses/{CITATION['license']}"
+
+
 def test_all_name_the_same_paper():
     paper = CITATION["preferred-citation"]
     names = [each["family-names"] for each in paper["authors"]]
@@ -45,5 +51,12 @@ def test_all_name_the_same_paper():
 
 
 @pytest.mark.slow
-def test_the_citation_is_of_its_format():
+def test_the_citation_is_of_its_format(tmp_path):
     validate("cffconvert", "--validate", "-i", ROOT / "CITATION.cff")
+    broken = tmp_path / "CITATION.cff"
+    broken.write_text(
+        (ROOT / "CITATION.cff").read_text(encoding="utf-8").replace("title:", "titel:"),
+        encoding="utf-8",
+    )
+    with pytest.raises(AssertionError, match="titel"):
+        validate("cffconvert", "--validate", "-i", broken)

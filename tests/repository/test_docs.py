@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import pkgutil
 import re
 import subprocess
 import sys
@@ -74,3 +75,57 @@ def test_a_notebook_that_has_not_run_shows_every_committed_picture_of_it(path):
     figures = json.loads(metrics.read_text(encoding="utf-8"))["figures"]
     assert sum(kind.startswith("image/") for kind in kinds) == len(figures)
     assert ("text/html" in kinds) == (path.stem != "00_method")
+
+
+def test_a_picture_that_no_cell_saves_is_named():
+    text = (ROOT / "notebooks" / "02_example_1d.ipynb").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="02_example_1d: no cell saves fig06a_vanilla"):
+        with_results(text.replace('out / \\"fig06a', 'out / \\"another'), "02_example_1d")
+
+
+def test_names_in_the_decision_picture_are_public():
+    text = (ROOT / "docs" / "which_estimator.md").read_text(encoding="utf-8")
+    picture = text[text.index('<div class="decision">') : text.index("</div>")]
+    names = re.findall(r"<code>(bnn(?:\.\w+)+)", picture)
+    assert len(names) == 7
+    assert all(pkgutil.resolve_name(name) for name in names)
+
+
+def test_a_number_and_its_error_stay_in_one_line_of_a_table():
+    from docs.conf import complete
+
+    source = ["1 ± 2\n| Table 3 (N = 25) | −1.5 ± 0.2 ✓ | 7 % (3) | ± over draws |\n"]
+    complete(None, "docs/bnn", source)
+    kept = "1 ± 2\n| Table_3 (N_=_25) | −1.5_±_0.2_✓ | 7_% (3) | ± over draws |\n"
+    assert source == [kept.replace("_", "\u00a0")]
+
+
+def titles_in_the_navigation():
+    """Page → its title, the heading that the navigation shows."""
+    text = (ROOT / "docs" / "contents.txt").read_text(encoding="utf-8")
+    text = text.replace("NOTEBOOKS", "\n".join(str(each.relative_to(ROOT)) for each in notebooks()))
+    return {page: heading(page) for page in re.findall(r"(?m)^(?!:|```)\S+$", text)}
+
+
+def heading(page):
+    """The first heading of a page: Markdown, a notebook, or reStructuredText with a line below."""
+    (path,) = [path for path in (ROOT / page).parent.glob(f"{Path(page).stem}.*") if is_text(path)]
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        text = nbformat.reads(text, as_version=4).cells[0].source
+    return re.match(r"(?:# )?(.+)", text)[1]
+
+
+def is_text(path):
+    return path.suffix in (".md", ".rst", ".ipynb")
+
+
+def test_no_two_pages_have_the_same_title():
+    """And each has one, so that the navigation says what a page is."""
+    found = titles_in_the_navigation()
+    pages = [path for path in (ROOT / "docs").glob("*") if is_text(path)]
+    assert {f"docs/{path.stem}" for path in pages} <= set(found)
+    by_title = {}
+    for page, title in found.items():
+        by_title.setdefault(title.casefold(), []).append(page)
+    assert {title: pages for title, pages in by_title.items() if len(pages) > 1} == {}

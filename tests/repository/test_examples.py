@@ -46,6 +46,11 @@ def numbers(text: str, pattern: str) -> list[float]:
     return [float(value) for value in re.search(pattern, text).groups()]
 
 
+def test_every_example_is_run_here():
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert all(f'run("{path.stem}"' in text for path in (ROOT / "examples").glob("*.py"))
+
+
 def test_every_example_is_in_its_readme_and_in_the_gallery():
     text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     for path in (ROOT / "examples").glob("*.py"):
@@ -182,6 +187,37 @@ def test_a_table_has_any_columns_and_rows_without_a_number_are_left_out(run, tmp
     with pytest.raises(SystemExit):
         run("table", "--train", str(path), "--inputs", "width", "--outputs", "load [N]")
     assert "--train has no column 'width': length [m], count, load [N]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "No such file or directory"),
+        ("", "No columns to parse"),
+        ("width,load\n1.0,2.0", "0 rows to learn from, 1 to judge by: must be at least two each"),
+        ("width,load\n" + "1.0,2.0\nsteel,3.0\n" * 6, "column 'width') = 'steel': must be"),
+        ("width,load\n" + "1.0,2.0\n1.0,3.0\n" * 6, "no input varies"),
+    ],
+)
+def test_a_table_that_nothing_can_be_learnt_from_is_refused_in_a_sentence(
+    text, message, run, tmp_path, capsys
+):
+    path = tmp_path / "own.csv"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit):
+        run(
+            "table",
+            "--train",
+            str(path),
+            "--inputs",
+            "width",
+            "--outputs",
+            "load",
+            "--noise",
+            "constant",
+        )
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -7,7 +7,11 @@ of every pinned version, and writes them into hashes.txt again.
 import argparse
 import re
 import subprocess
+import sys
+import zipfile
 from pathlib import Path
+
+from bench.scoreboard.runs import requirements
 
 ROOT = Path(__file__).parents[2]
 HASHES = ROOT / "hashes.txt"
@@ -41,6 +45,45 @@ def test_every_pin_but_one_has_hashes():
     assert [line.partition(" ")[0] for line in lines] == pinned()
     hashes = r"( --hash=sha256:[0-9a-f]{64})+"
     assert [line for line in lines if not re.fullmatch(rf"\S+{hashes}", line)] == []
+
+
+def test_every_package_of_the_scoreboard_but_pytorch_is_checked():
+    for path in PINS[1:]:
+        pins = path.read_text(encoding="utf-8").split()
+        checked, unchecked = requirements(pins)
+        assert [line.split()[0] for line in checked] + unchecked == [
+            *(pin for pin in pins if not pin.startswith("torch==")),
+            *(pin for pin in pins if pin.startswith("torch==")),
+        ]
+
+
+def test_pip_refuses_a_file_with_another_hash(tmp_path):
+    """The first package of the file, whose hashes are those of another one."""
+    lines = HASHES.read_text(encoding="utf-8").removeprefix(HEAD).splitlines()
+    pin = next(line.split()[0] for line in lines if line.startswith("tqdm=="))
+    other = next(line.split()[1] for line in lines if line.startswith("toolz=="))
+    (tmp_path / "wrong.txt").write_text(f"{pin} {other}\n", encoding="utf-8")
+    wheel = tmp_path / f"{pin.replace('==', '-')}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as file:
+        info = pin.replace("==", "-") + ".dist-info"
+        file.writestr(
+            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: tqdm\nVersion: {pin[6:]}\n"
+        )
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        file.writestr(f"{info}/RECORD", "")
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--no-index",
+        "--no-deps",
+        "--require-hashes",
+    ]
+    given = ["--find-links", tmp_path, "--dest", tmp_path / "out", "-r", tmp_path / "wrong.txt"]
+    done = subprocess.run([*command, *given], capture_output=True, text=True)
+    assert done.returncode
+    assert "DO NOT MATCH THE HASHES" in done.stderr
 
 
 if __name__ == "__main__":

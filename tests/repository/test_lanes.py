@@ -1,6 +1,23 @@
 """The lanes: what they refuse and remember, and that a guide has the scripts that one runs."""
 
+import os
+
+import pytest
+
 from tests.repository.lanes import debian, slurm
+
+
+@pytest.mark.parametrize("programs", [[], ["debootstrap", "unshare"]])
+def test_what_is_impossible_is_said_and_no_failure_of_ci(tmp_path, monkeypatch, capsys, programs):
+    for name in programs:
+        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("LANES", str(tmp_path / "lanes"))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert debian.main(["trixie"]) == 1
+    assert "lane: trixie not run: " in capsys.readouterr().out
+    assert debian.main(["trixie", "--if-changed"]) == 0
 
 
 def test_an_unchanged_lane_is_not_run_again(tmp_path, monkeypatch):
@@ -12,6 +29,13 @@ def test_an_unchanged_lane_is_not_run_again(tmp_path, monkeypatch):
     assert debian.run_lane("sid", tmp_path, ["-k", "mesh"], if_changed=False) == 0
     found = [debian.run_lane("sid", tmp_path, [], if_changed=True) for _ in range(3)]
     assert found == [1, 0, 0]
+
+
+def test_without_slurm_its_lane_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert slurm.main([]) == 0
+    assert "lane: Slurm not run: slurmctld is missing: apt-get" in capsys.readouterr().out
 
 
 def test_the_lane_runs_the_scripts_of_the_guide_with_another_number_of_jobs():

@@ -51,6 +51,13 @@ def test_the_distribution_is_bnn_and_fe_data_and_nothing_else_is_installed_with_
     assert {f for f in folders if any(fnmatch(f, p) for p in patterns)} == {"bnn", "fe_data"}
 
 
+def test_the_extras_that_the_guide_names_are_enough_to_test_bnn_alone():
+    guide = (ROOT / "docs" / "bnn.md").read_text(encoding="utf-8")
+    (named,) = re.findall(r"`pip install \"\.\[(.*?)\]\"` in the checkout and then `pytest", guide)
+    imported = imported_packages(["bnn", "tests/bnn"]) - ON_DEMAND
+    assert imported <= declared_packages(*named.split(","))
+
+
 def test_both_lists_of_versions_name_every_declared_package():
     declared = declared_packages(*EXTRAS)
     pinned = set(
@@ -87,5 +94,11 @@ def test_the_recipe_for_conda_names_what_pyproject_names():
 
 
 @pytest.mark.slow
-def test_rattler_build_takes_the_recipe():
+def test_rattler_build_takes_the_recipe_and_none_with_an_unknown_field(tmp_path):
     validate("python", "-c", RENDER, RECIPE)
+    broken = tmp_path / "recipe.yaml"
+    broken.write_text(
+        RECIPE.read_text(encoding="utf-8").replace("license_file", "licence_file"), encoding="utf-8"
+    )
+    with pytest.raises(AssertionError, match="unknown field 'licence_file'"):
+        validate("python", "-c", RENDER, broken)

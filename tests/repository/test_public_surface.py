@@ -4,10 +4,12 @@ import dataclasses
 import importlib
 import inspect
 import re
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 PACKAGES = ("bnn", "fe_data")
 
 
@@ -62,6 +64,11 @@ def test_docstrings_name_every_parameter_and_what_is_returned():
     missing = {name: undocumented(value) for name, value in public_callables().items()}
     assert len(missing) > 100
     assert {name: parts for name, parts in missing.items() if parts} == {}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_types_are_part_of_the_package(package):
+    assert (ROOT / package / "py.typed").exists()
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -141,6 +141,12 @@ def test_its_target_and_options_exist(command, monkeypatch, capsys):
         assert words[0] in ("pip", "dask", "sbatch", "git")
 
 
+def test_the_readme_is_read_in_one_go():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 120
+    assert max(map(len, lines)) <= 200
+
+
 @pytest.mark.slow
 def test_the_python_of_the_readme_prints_what_stands_below_it(capsys):
     """Numbers are those of a mesh and of a search: their last digits are another machine's."""

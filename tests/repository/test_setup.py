@@ -70,6 +70,16 @@ def setup(checkout, *options, **environment):
     )
 
 
+@pytest.mark.parametrize("kind", ["missing", "a file"])
+def test_a_wrong_folder_of_temporary_files_is_named(conda, kind):
+    folder = conda / ("absent" if kind == "missing" else "setup.sh")
+    done = setup(conda, TMPDIR=str(folder))
+    assert done.returncode == 1
+    sentence = f"TMPDIR = '{folder}' is not allowed: a folder that exists and can be written to is"
+    assert sentence in done.stderr
+    assert not (conda / ".environment").exists()
+
+
 def calls(checkout):
     return (checkout / "calls").read_text(encoding="utf-8").splitlines()
 
@@ -126,6 +136,14 @@ def test_an_environment_of_a_user_stays(conda):
     assert setup(conda).returncode == 0
 
 
+def test_an_environment_of_setup_is_known_without_its_stamp(conda):
+    packages = conda / ".venv" / "lib" / "python3.11" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "composite-bnn.pth").touch()
+    assert setup(conda).returncode == 0
+    assert not packages.exists()
+
+
 def test_an_interrupted_setup_leaves_nothing_that_counts_and_the_next_one_finishes(conda):
     process = subprocess.Popen(
         ["./setup.sh"],
@@ -171,11 +189,52 @@ def test_packages_are_imported_from_a_checkout_of_any_name_in_any_locale(conda, 
     subprocess.run(command, cwd="/", env=locale, check=True)
 
 
+def test_a_line_break_in_the_path_of_the_checkout_is_refused(conda):
+    checkout = conda.rename(conda.with_name("two\nlines"))
+    done = setup(checkout)
+    assert done.returncode == 1
+    assert "the path of the checkout has a line break" in done.stderr
+    assert not (checkout / ".environment").exists()
+
+
+@pytest.mark.parametrize("kind", ["own", "another checkout's"])
+def test_what_is_left_in_an_active_environment_is_removed(sandbox, bare_python, kind):
+    path = f"{bare_python.parent}{os.pathsep}{sandbox.parent / 'programs'}"
+    (packages,) = bare_python.parents[1].glob("lib/python*/site-packages")
+    (packages / "composite-bnn.pth").write_text("another\n", encoding="utf-8")
+    lines = ["", str(bare_python), str(sandbox)]
+    (sandbox / ".environment").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if kind == "own":
+        text = f"import os, sys; sys.path.append(os.fsdecode({os.fsencode(sandbox)!r}))\n"
+        (packages / "composite-bnn.pth").write_text(text, encoding="utf-8")
+    done = setup(sandbox, "--leave", PATH=path)
+    assert done.returncode == 0, done.stderr
+    assert (packages / "composite-bnn.pth").exists() == (kind != "own")
+    assert (f"removed {packages / 'composite-bnn.pth'}" in done.stderr) == (kind == "own")
+    assert not (sandbox / ".environment").exists()
+
+
+def test_an_environment_of_the_checkout_stays_when_it_is_left(conda):
+    setup(conda)
+    assert setup(conda, "--leave").returncode == 0
+    assert (conda / ".environment").exists()
+
+
 def test_without_conda_and_apt_one_sentence_says_what_to_do(sandbox):
     done = setup(sandbox)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("setup: found neither an active environment with dolfinx, nor")
     assert not (sandbox / ".environment").exists()
+
+
+def test_the_last_word_after_pip_is_that_the_index_cannot_be_reached(sandbox, bare_python):
+    """Not pip's own, which is that there are no versions of what it did not find."""
+    path = f"{bare_python.parent}{os.pathsep}{sandbox.parent / 'programs'}"
+    nothing_listens = "http://127.0.0.1:9"
+    given = {"PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "1", "https_proxy": nothing_listens}
+    done = setup(sandbox, PATH=path, **given)
+    assert done.returncode == 1
+    assert "the package index could not be reached" in done.stderr.splitlines()[-1]
 
 
 def test_an_environment_that_cannot_import_dolfinx_is_not_accepted(conda):
@@ -184,3 +243,13 @@ def test_an_environment_that_cannot_import_dolfinx_is_not_accepted(conda):
     assert done.returncode == 1
     assert "cannot import dolfinx" in done.stderr
     assert not (conda / ".environment").exists()
+
+
+def test_missing_packages_without_administrator_are_named(sandbox):
+    programs = sandbox.parent / "programs"
+    program(programs / "apt-get", "#!/bin/bash\nexit 1\n")
+    program(programs / "dpkg-query", "#!/bin/bash\nexit 1\n")
+    program(programs / "id", "#!/bin/bash\necho 1000\n")
+    done = setup(sandbox)
+    assert done.returncode == 1
+    assert "apt-get install python3-venv" in done.stderr

@@ -1,5 +1,6 @@
 """Files are written whole or not at all, and none that the project did not write is replaced."""
 
+import errno
 import importlib
 import os
 import threading
@@ -38,6 +39,29 @@ def test_on_a_full_disk_the_earlier_file_stays(writing, path):
         writing.write_atomic(path, NEW, None)
     assert error.value.filename == str(path)
     assert {each: each.read_bytes() for each in path.parent.iterdir()} == {path: OLD}
+
+
+@pytest.mark.parametrize("call", ["fsync", "write"])
+def test_an_error_at_any_call_leaves_the_earlier_file_alone(writing, path, monkeypatch, call):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def write():
+        with writing.replacing(path, None) as file:
+            file.write(NEW)
+            if call == "write":
+                full()
+            monkeypatch.setattr(os, "fsync", full)
+
+    with pytest.raises(OSError, match=f"No space left on device: '{path}'"):
+        write()
+    assert {each: each.read_bytes() for each in path.parent.iterdir()} == {path: OLD}
+
+
+def test_an_error_about_another_file_keeps_its_name(writing, path):
+    with pytest.raises(FileNotFoundError, match="elsewhere"), writing.replacing(path, None):
+        Path("elsewhere").read_bytes()
+    assert path.read_bytes() == OLD
 
 
 def test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one(writing, path):
@@ -84,11 +108,35 @@ def test_threads_that_write_one_file_do_not_disturb_each_other(writing, path):
     assert [*path.parent.iterdir()] == [path]
 
 
+def test_two_machines_may_write_the_same_file_at_once(writing, path, monkeypatch):
+    """The other, of the same process number, begins between this one's writing and renaming."""
+    sync = os.fsync
+
+    def other_first(descriptor):
+        monkeypatch.setattr(os, "fsync", sync)
+        writing.write_atomic(path, b"other", None)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", other_first)
+    writing.write_atomic(path, b"one", None)
+    assert path.read_bytes() == b"one"
+    assert [*path.parent.iterdir()] == [path]
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
 def test_permissions_stay_as_they_were(writing, path, mode):
     path.chmod(mode)
     writing.write_atomic(path, NEW, None)
     assert path.stat().st_mode & 0o777 == mode
+
+
+def test_a_new_file_has_the_permissions_of_the_mask(writing, tmp_path):
+    before = os.umask(0o027)
+    try:
+        writing.write_atomic(tmp_path / "new", NEW, None)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
 
 
 def test_a_link_is_replaced_and_its_file_stays(writing, path):
@@ -97,6 +145,25 @@ def test_a_link_is_replaced_and_its_file_stays(writing, path):
     writing.write_atomic(link, NEW, None)
     assert not link.is_symlink()
     assert (link.read_bytes(), path.read_bytes()) == (NEW, OLD)
+
+
+def test_a_dangling_link_is_replaced(writing, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "missing")
+    writing.write_atomic(tmp_path / "link", NEW, b"no such beginning")
+    assert [*tmp_path.iterdir()] == [tmp_path / "link"]
+
+
+def test_a_file_of_a_user_beside_it_stays(writing, path):
+    beside = path.with_name("file.part")
+    beside.write_text("mine", encoding="utf-8")
+    writing.write_atomic(path, NEW, None)
+    assert beside.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "é" * 127, "𝛴" * 63])
+def test_names_may_be_as_long_as_the_file_system_takes(writing, tmp_path, name):
+    writing.write_atomic(tmp_path / name, NEW, None)
+    assert (tmp_path / name).read_bytes() == NEW
 
 
 @pytest.mark.parametrize(("content", "own"), [(b"our table", True), (b"", True), (b"a", False)])
@@ -122,3 +189,10 @@ def test_what_is_no_file_stays(writing, tmp_path, kind):
         writing.write_atomic(path, NEW, None)
     assert path.stat().st_mode == before
     assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_read_only_file_stays(writing, path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as for any user but the administrator
+    with pytest.raises(PermissionError, match="read-only"):
+        writing.write_atomic(path, NEW, None)
+    assert path.read_bytes() == OLD

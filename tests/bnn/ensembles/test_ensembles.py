@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import bnn
 from bnn import AnchoredEnsemble, SamplerPrior, Scaling, TrainingSettings, VanillaEnsemble
@@ -170,6 +171,21 @@ def test_a_constant_input_is_pointed_out(line_data):
         small(VanillaEnsemble).fit(X, y)
 
 
+def test_before_fitting():
+    """Predicting needs networks; pre-training needs to know its inputs."""
+    for ensemble in (VanillaEnsemble(), AnchoredEnsemble()):
+        with pytest.raises(NotFittedError):
+            ensemble.predict(X_TEST)
+    with pytest.raises(NotFittedError):
+        AnchoredEnsemble().sample_prior(X_TEST)
+    with pytest.raises(ValueError, match="n_features = None: must be given"):
+        AnchoredEnsemble().pretrain()
+    with pytest.raises(ValueError, match=r"X has shape \(1, 1\): must be \(M >= 2, n_in\)"):
+        AnchoredEnsemble().pretrain([[0.0]])
+    with pytest.raises(ValueError, match="inputs = 'data': pretrain has no data"):
+        AnchoredEnsemble().pretrain(n_features=1)
+
+
 def test_bounds_from_data_are_the_range_of_the_data(line_data):
     """The default is short for the range, for pre-training too, and follows new data."""
     X, y = line_data
@@ -181,6 +197,18 @@ def test_bounds_from_data_are_the_range_of_the_data(line_data):
     named.fit(10.0 * X, y)
     np.testing.assert_allclose(named.members_.input_scaler.high, 10.0 * X.max())
     assert np.abs(named.pretrained_.inputs).max() > 5.0 * np.abs(given.pretrained_.inputs).max()
+
+
+@pytest.mark.parametrize("progress", [False, True])
+def test_progress_bars_can_be_silenced(progress, line_data, capsys):
+    """A bar for each stage on standard error, or nothing at all."""
+    bars = {"training__progress": progress, "pretraining__training__progress": progress}
+    small(AnchoredEnsemble, **bars).fit(*line_data)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert ("pre-training" in printed.err) == progress
+    assert ("training: 100%" in printed.err) == progress
+    assert progress or printed.err == ""
 
 
 def test_the_data_gradient_against_finite_differences():

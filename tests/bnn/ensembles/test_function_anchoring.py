@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 
 import bnn
@@ -152,6 +153,20 @@ def test_table_prior(interpolation):
     assert spread.mean() / std.mean() == pytest.approx(1.0, abs=0.25)
 
 
+def test_a_table_without_interpolation_has_nothing_to_say_between_its_points():
+    """Data elsewhere are refused, before intervals that the table does not bear out."""
+    points = np.linspace(-1.0, 1.0, 9)[:, None]
+    table = bnn.TablePrior(points, np.outer([1.0, 2.0, 3.0], points[:, 0]))
+    between = 0.5 * (points[1:] + points[:-1])
+    for kind in (bnn.AnchoredEnsemble, FunctionAnchoredEnsemble):
+        small(kind, table).fit(points[2:7], points[2:7, 0])
+    small(bnn.AnchoredEnsemble, table).fit(between, between[:, 0])
+    with pytest.raises(
+        ValueError, match=r"differs from the table's points: give TablePrior\(.*lin"
+    ):
+        small(FunctionAnchoredEnsemble, table).fit(between, between[:, 0])
+
+
 @pytest.mark.parametrize("activation", ["silu", "tanh", "leaky_relu", "gelu"])
 def test_linearisation_against_automatic_differentiation(activation, monkeypatch):
     """J, J Jᵀ of each output, J u and Jᵀ v of two networks with two outputs."""
@@ -244,6 +259,48 @@ def test_near_deterministic_data():
     ours, spread = ensemble.predict(X, return_std=True)
     assert np.mean(spread / std) == pytest.approx(1.0, abs=0.25)
     assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"noise": 1e-9}, "noise = 1e-09: too small for the prior"),
+        ({"nugget": 1e-9}, "nugget = 1e-09 .*: too small for double precision"),
+        ({"nugget": 1e-3, "noise": 1e-9}, "noise = 1e-09: too small for the prior"),
+    ],
+)
+def test_what_double_precision_cannot_resolve_is_refused(settings, message):
+    """No bare error of a factorisation."""
+    X = np.linspace(-1.0, 1.0, 30)[:, None]
+    prior = GaussianProcessPrior(0.0, RBF(0.5, 0.8))
+    with pytest.raises(ValueError, match=message):
+        function_ensemble(prior, 2, epochs=1, **settings).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize(
+    ("nugget", "message"),
+    [
+        (0.6, r"nugget = 0.6: must be below a third .* 0.* for output 0"),
+        (1e-12, "nugget = 1e-12 .*: too small for double precision"),
+    ],
+)
+def test_a_wrong_nugget_is_refused_before_pretraining(nugget, message, given, monkeypatch):
+    """Also where the points of pre-training are given, before there are data."""
+    monkeypatch.setattr("bnn.ensembles.pretraining.train", None)
+    X = np.linspace(-1.0, 1.0, 30)[:, None]
+    ensemble = function_ensemble(GaussianProcessPrior(0.0, RBF(0.5, 0.8)), 4, nugget=nugget)
+    with pytest.raises(ValueError, match=message):
+        ensemble.pretrain(X) if given else ensemble.fit(X, X[:, 0])
+
+
+def test_a_prior_that_does_not_vary_in_an_output_is_refused():
+    """By what is wrong with it, and not by the nugget, which nobody set."""
+    X = np.linspace(-1.0, 1.0, 30)[:, None]
+    drawn = bnn.SamplerPrior(lambda X, a: np.hstack([a + X, X]), {"a": norm(0.0, 1.0)})
+    y = np.hstack([X, X])
+    with pytest.raises(ValueError, match="the prior does not vary in output 1: give it"):
+        function_ensemble(drawn, 4, epochs=1).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore::bnn.PriorRangeWarning")

@@ -7,10 +7,12 @@ import pytest
 from scipy.linalg import block_diag
 from scipy.special import softmax
 from scipy.stats import multivariate_normal
+from sklearn.exceptions import ConvergenceWarning
 
 import bnn
 from bnn.gp.evidence import fit_prior
 from bnn.storage.values import NotStored
+from tests.bnn.small import small
 
 RNG = np.random.default_rng(1)
 X = RNG.uniform(-1, 1, (8, 1))
@@ -79,3 +81,17 @@ def test_members_have_the_components_of_all_outputs_together():
     targets = fitted.members_.targets[:, :8].swapaxes(1, 2).reshape(200, -1)
     error = (targets.mean(axis=0) - mean) / std
     assert np.sqrt(np.mean(error**2)) < 1.5 / np.sqrt(200)
+
+
+def test_members_that_do_not_arrive_are_counted_once():
+    """All together, although each is trained alone."""
+    hard = {"anchoring__max_iter": 2, "anchoring__tol": 1e-6, "anchoring__n_points": 20}
+    with pytest.warns(ConvergenceWarning, match="3 of 3 members did not arrive within 2"):
+        small(bnn.FunctionAnchoredEnsemble, MIXTURE, **hard).fit(X, Y)
+
+
+def test_noise_beyond_the_data_is_said_once():
+    """Not by each member, which is trained alone."""
+    with pytest.warns(bnn.NoiseWarning) as said:
+        small(bnn.FunctionAnchoredEnsemble, MIXTURE, noise=10.0).fit(X, Y)
+    assert len(said) == 1

@@ -1,6 +1,7 @@
 """When networks are pre-trained again, at which points, and what is left of older ones."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -23,6 +24,10 @@ def small_functions(*prior, **changes):
     return small_of(FunctionAnchoredEnsemble, *prior, **changes)
 
 
+def never(*_):
+    raise AssertionError("work has begun")
+
+
 def test_given_points_hold_for_pretraining_again():
     """A prior that is defined on [0, 1] only is asked nowhere else, whatever became of an array."""
 
@@ -37,6 +42,13 @@ def test_given_points_hold_for_pretraining_again():
     np.testing.assert_array_equal(ensemble.pretrained_.inputs, X)
 
 
+def test_another_table_brings_its_own_points():
+    values = np.random.default_rng(0).standard_normal((5, 9))
+    ensemble = small(bnn.TablePrior(X, values)).fit(X, Y)
+    ensemble.set_params(prior=bnn.TablePrior(2.0 * X, values)).fit(X, Y)
+    np.testing.assert_array_equal(ensemble.pretrained_.inputs, 2.0 * X)
+
+
 @pytest.mark.parametrize("in_function_space", [False, True])
 def test_pretraining_forgets_the_members(in_function_space, tmp_path):
     """Networks in other units must not be read with the new scalers."""
@@ -48,6 +60,32 @@ def test_pretraining_forgets_the_members(in_function_space, tmp_path):
     np.testing.assert_array_equal(
         bnn.load(tmp_path / "a.npz").sample_prior(X), ensemble.sample_prior(X)
     )
+
+
+@pytest.mark.parametrize("kind", [np.random.SeedSequence, np.random.default_rng])
+def test_another_seed_of_any_kind_pretrains_again(kind):
+    ensemble = small(random_state=kind(1)).fit(X, Y)
+    first = ensemble.pretrained_.weights
+    assert ensemble.fit(X, Y).pretrained_.weights is first or kind is np.random.default_rng
+    assert not np.array_equal(
+        ensemble.set_params(random_state=kind(2)).fit(X, Y).pretrained_.weights, first
+    )
+
+
+def test_the_default_prior_takes_the_shape_of_the_data():
+    ensemble = small().fit(X, Y)
+    assert ensemble.fit(X, np.column_stack([Y, Y])).predict(X).shape == (9, 2)
+    assert ensemble.fit(np.column_stack([X, X]), Y).n_features_in_ == 2
+    ensemble.set_params(prior=GaussianProcessPrior()).fit(X, Y)
+    with pytest.raises(ValueError, match="2 outputs, the prior has 1 and 1"):
+        ensemble.fit(X, np.column_stack([Y, Y]))
+
+
+def test_too_few_networks_for_a_weight_prior_are_refused_before_any_work():
+    few = {"pretraining__n_networks": 2, "n_members": 2}
+    ensemble = small(SamplerPrior(never), anchoring__regulariser="probabilistic_pca", **few)
+    with pytest.raises(ValueError, match=r"pretraining.n_networks = 2: .* needs 3"):
+        ensemble.fit(X, Y)
 
 
 def test_pretrained_networks_are_handed_over_between_estimators():
@@ -120,6 +158,19 @@ def test_a_density_anchors_and_starts_of_ones_own():
     low_rank = networks.weight_prior("low_rank")
     with pytest.raises(ValueError, match="needs a proper Gaussian"):
         bnn.Anchoring(low_rank, optimiser="gauss_newton")
+
+
+def test_the_prior_is_sampled_at_inputs_of_its_own_kind():
+    """One column would be taken for all inputs, and columns in another order for each other."""
+    rng = np.random.default_rng(0)
+    inputs = pd.DataFrame(rng.uniform(-1.0, 1.0, (12, 2)), columns=["a", "b"])
+    ensemble = small(scaling__inputs=None).pretrain(n_features=2)
+    for wrong in (X, np.zeros((5, 3)), np.zeros(2)):
+        with pytest.raises(ValueError, match="X has shape"):
+            ensemble.sample_prior(wrong)
+    ensemble.fit(inputs, rng.standard_normal(12))
+    with pytest.raises(ValueError, match="feature names"):
+        ensemble.sample_prior(inputs[["b", "a"]])
 
 
 def bounded(inputs, rng):
@@ -204,3 +255,8 @@ def test_networks_that_were_pretrained_by_hand_serve_all_data(tmp_path):
     ensemble.set_params(pretraining__training__learning_rate=2e-3).fit(X, Y)
     np.testing.assert_array_equal(ensemble.pretrained_.inputs, points)
     assert ensemble.pretrained_.output_scaler.high == targets.max()
+
+
+def test_two_data_lie_within_bounds_that_are_theirs():
+    """The prior's points come near the bounds and do not reach them, which is no reason to warn."""
+    small().fit([[2.0], [30.0]], [0.0, 1.0])

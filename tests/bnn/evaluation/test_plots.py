@@ -5,6 +5,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 import bnn
@@ -35,6 +36,27 @@ def test_plot_1d_shows_mean_band_members_data_and_truth():
     assert top == pytest.approx((mean + 2 * std).max())
 
 
+MODEL = bnn.VanillaEnsemble()
+LINE = np.linspace(0.0, 1.0, 9)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plots.plot_1d(MODEL, LINE), r"X is a VanillaEnsemble: .*\(X, model.sample\(X"),
+        (lambda: plots.plot_1d(LINE, MODEL), "samples is a VanillaEnsemble"),
+        (lambda: plots.plot_1d(LINE, LINE), r"samples has shape \(9,\): must be \(K, n, n_out\)"),
+        (lambda: plots.plot_1d(LINE, np.ones((3, 9, 1)), output=1), "with the output 1"),
+        (lambda: plots.plot_parity(MODEL, LINE, LINE), r"y is a .*plot_parity\(y, \*model.pred"),
+        (lambda: plots.plot_parity(LINE, LINE, LINE[:3]), r"shapes \(9,\), \(9,\), \(3,\): must"),
+        (lambda: plots.plot_parity(LINE, LINE, LINE, ["a", "b"]), "names has 2 entries: must be"),
+    ],
+)
+def test_a_model_in_place_of_numbers_is_named_with_the_call_that_plots_it(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
 class Plane:
     """f = (x0 + 10 x1, -x1) with standard deviations 1 and |x0|."""
 
@@ -45,6 +67,19 @@ class Plane:
 
 
 X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 5.0], [3.0, 2.0], [4.0, 2.0]])  # median (2, 2)
+
+
+def test_plot_rounds_is_a_film_strip():
+    """Earlier runs in grey, then those of the round; inputs in pairs, the third with the first."""
+    rounds = [pd.DataFrame(np.eye(n, 3) + n, columns=["a", "b", "c"]) for n in (4, 2)]
+    panels = np.reshape(plots.plot_rounds(rounds).axes, (2, 2))
+    assert [axes.get_title() for axes in panels[0]] == ["4 runs", "6 runs"]
+    last = panels[1, 1]
+    assert (last.get_xlabel(), panels[1, 0].get_ylabel()) == ("c", "a")
+    for shown, table in zip(last.collections, rounds, strict=True):
+        np.testing.assert_array_equal(shown.get_offsets(), table[["c", "a"]])
+    with pytest.raises(ValueError, match=r"rounds have \[3, 2\] inputs: must be equal"):
+        plots.plot_rounds([rounds[0], rounds[0][["a", "b"]]])
 
 
 def test_plot_slices_follows_each_input_through_the_point():
@@ -72,6 +107,35 @@ def test_plot_slices_fades_data_by_their_distance_in_the_other_inputs():
     assert [axes.get_xlabel() for axes in figure.axes[2:]] == ["input 0", "input 1"]
 
 
+def test_plot_slices_asks_a_model_of_tables_with_their_columns():
+    """No warning of scikit-learn's about feature names, which are the labels."""
+    table = pd.DataFrame(X, columns=["a [m]", "b [N]"])
+    model = bnn.GPRegressor(noise=0.1).fit(table, X[:, 0])
+    figure = plots.plot_slices(model, table, X[:, 0])
+    assert [axes.get_xlabel() for axes in figure.axes] == ["a [m]", "b [N]"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"at": [1.0]}, r"at has shape \(1,\): must be \(2,\)"),
+        ({"y": np.zeros((5, 3))}, "y has 3 outputs: must be 2"),
+        ({"y": np.zeros(4)}, r"y has shape \(4,\)"),
+        ({"X": X[:, 0]}, r"X has shape \(5,\)"),
+        ({"input_names": ["a"]}, "input_names has 1 entries: must be 2"),
+    ],
+)
+def test_plot_slices_refuses_what_does_not_fit(given, message):
+    with pytest.raises(ValueError, match=message):
+        plots.plot_slices(Plane(), **{"X": X} | given)
+
+
+def test_plot_parity_has_one_panel_per_output():
+    y = np.random.default_rng(0).standard_normal((10, 3))
+    figure = plots.plot_parity(y, y, np.ones_like(y), ["a [m]", "b [N]", "c"])
+    assert [axes.get_title() for axes in figure.axes] == ["a [m]", "b [N]", "c"]
+
+
 def test_plot_calibration_states_the_area():
     """A shifted prediction shows the larger area in the legend."""
     y = np.random.default_rng(0).standard_normal((500, 2))
@@ -95,6 +159,18 @@ def test_plot_prior_check_sorts_the_data_by_the_median():
     assert first.lines[0].get_ydata().tolist() == [1.0, 2.0, 3.0]
     assert first.lines[1].get_ydata().tolist() == [1.5, 2.5, 3.5]
     assert first.collections[0].get_paths()[0].vertices[:, 1].max() == 5.0
+
+
+def test_plot_singular_values():
+    """One falling line for each prior."""
+    axes = plots.plot_singular_values({"A": np.array([3.0, 2.0, 1.0]), "B": np.array([1.0, 0.1])})
+    assert [len(line.get_xdata()) for line in axes.lines] == [3, 2]
+
+
+def test_names_that_the_package_lacks_are_refused():
+    """The pictures come by name when they are asked for, other names do not."""
+    with pytest.raises(AttributeError, match="module 'bnn' has no attribute 'plot'"):
+        _ = bnn.plot
 
 
 def test_plot_sensitivity_shows_effects_and_both_indices():

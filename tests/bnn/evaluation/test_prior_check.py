@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, norm
+from scipy.stats import chi2, norm, uniform
 
 import bnn
 from bnn import RBF, GaussianProcessPrior, SamplerPrior, TablePrior, check_prior
@@ -106,3 +106,21 @@ def test_realisations_and_comparison_show_how_far_they_are_on_a_terminal(capsys,
         printed = capsys.readouterr().err
         assert f"| {steps}/{steps} " in re.findall(r"realisations: 100%[^\r]*", printed)[-1]
         assert re.search(rf"prior check: 100%.*{y.shape[1] + 1}/{y.shape[1] + 1} ", printed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((SamplerPrior, X, data(0)), "prior = .*: must be an object with a method sample"),
+        ((uniform(), X, data(0)), "prior = .*: must be an object with a method sample"),
+        ((LINES, X, np.ones((30, 2))), "y has 2 outputs: must be 1"),
+        ((LINES, X, data(0)[:5]), r"y has shape \(5,\): must be"),
+        (
+            (TablePrior(X, np.ones((3, 30))), X, data(0)),
+            "realisations = 3: must be an integer >= 4",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        check_prior(*arguments, NOISE)

@@ -106,3 +106,28 @@ def test_values_beyond_the_bounds_of_the_prior_do_not_change_with_the_input(comp
     agree_with_python(call(compiled(model, name="plate"), NEW, 2, "plate"), model)
     assert np.any(model.sample(NEW) == low)
     assert np.any(model.sample(NEW) == high)
+
+
+def test_a_file_that_would_be_too_large_is_refused_with_the_members_that_fit(compiled, tmp_path):
+    model = fitted("tanh", n_members=30, hidden=(20, 20, 20, 20))
+    message = r"bytes, more than max_bytes = 100000.*members = \d+ or"
+    with pytest.raises(ValueError, match=message) as refusal:
+        compiled(model)
+    assert not (tmp_path / "model.c").exists()
+    fit = int(str(refusal.value).split("members = ")[1].split()[0])
+    with pytest.raises(ValueError, match=f"members = {fit} or"):
+        compiled(model, members=fit + 1)
+    mean = call(compiled(model, members=fit), NEW, 2)[0]
+    assert (tmp_path / "model.c").stat().st_size < 100_000
+    agree(mean, model.sample(NEW)[:fit].mean(axis=0))
+
+
+def test_wrong_members_and_weights_of_double_precision_are_refused(compiled):
+    model = fitted("relu")
+    with pytest.raises(ValueError, match="members = 6: the ensemble has 5"):
+        compiled(model, members=6)
+    with pytest.raises(ValueError, match="members = 1: must be an integer >= 2"):
+        compiled(model, members=1)
+    model.members_ = replace(model.members_, weights=model.members_.weights.astype(float) / 3.0)
+    with pytest.raises(ValueError, match="must be of single precision"):
+        compiled(model)

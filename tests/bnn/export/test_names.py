@@ -16,6 +16,10 @@ from tests.bnn.export.test_ensemble import fitted
 X = np.linspace(-1.0, 1.0, 9)[:, None]
 KINDS = ("ensemble", "posterior")
 WARNINGS = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+OF_C = """int typeof nullptr class and main exp printf j0 y1 gamma expf16 M_PI NAN index size_t
+    linux mtx_init NULL EOF offsetof complex LDBL_MAX read write open close environ pthread_create
+    stdc_count_ones ckd_add strtod32 unreachable contract_assert module INT8_C PRId64 va_start"""
+OF_THE_FILE = "K N_IN VALUE weights ready point member smaller"
 
 
 @functools.cache
@@ -43,6 +47,23 @@ def is_refused(name):
     return False
 
 
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (OF_C, "C, C++ or their libraries have '{}'"),
+        ("mtx", "C, C++ or their libraries have '{}_init'"),
+        (OF_THE_FILE, "the file itself has another '{}'"),
+        ("_cell __cell é", "must be a name in C that begins with a letter"),
+    ],
+)
+def test_a_name_that_is_something_else_is_refused(tmp_path, names, words):
+    for name in names.split():
+        message = re.escape(f"name = '{name}': {words.format(name)}")
+        with pytest.raises(ValueError, match=message):
+            to_c(model_of("ensemble"), tmp_path / "model.c", name=name)
+    assert not (tmp_path / "model.c").exists()
+
+
 def test_all_that_math_h_declares_and_defines_is_refused(tmp_path):
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler, cc")
@@ -55,6 +76,19 @@ def test_all_that_math_h_declares_and_defines_is_refused(tmp_path):
     assert {"exp", "j0", "lgamma_r"} <= {*functions}
     assert {"M_PI", "isnan"} <= {*macros}
     assert [name for name in (*functions, *macros) if not is_refused(name)] == []
+
+
+@pytest.mark.parametrize("header", ["unistd", "fcntl", "pthread", "sys/socket", "stdlib", "time"])
+def test_all_functions_that_posix_declares_are_refused(tmp_path, header):
+    """A program that is linked with another `read` reads no file any more."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler, cc")
+    path = tmp_path / "header.c"
+    path.write_text(f"#include <{header}.h>\n")
+    declared = output("cc", "-E", "-std=c11", "-D_XOPEN_SOURCE=700", path)
+    functions = re.findall(r"^ *extern [^(;]*?\b([a-z]\w*) *\(", declared, re.MULTILINE)
+    assert len(functions) > 5
+    assert [name for name in functions if not is_refused(name)] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,9 +1,12 @@
 """The ONNX graph of an ensemble, evaluated by ONNX Runtime."""
 
+import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+import bnn
 from bnn.export import to_onnx
 from bnn.export.onnx_graph import ACTIVATIONS
 from tests.bnn.export.test_ensemble import NEW, NOISES, agree, fitted
@@ -36,3 +39,14 @@ def test_the_total_deviation_is_that_of_python(tmp_path, noise):
         found, model.predict(NEW, return_std=True, include_noise=True), strict=True
     ):
         agree(ours, theirs)
+
+
+def test_what_no_graph_can_hold_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="activation = 'gelu': ONNX Runtime computes leaky_relu"):
+        to_onnx(fitted("gelu"), tmp_path / "model.onnx")
+    words = "^model is an instance of GPRegressor: must be an ensemble, or be written by to_c$"
+    with pytest.raises(TypeError, match=words):
+        to_onnx(bnn.GPRegressor().fit(np.eye(2), np.arange(2.0)), tmp_path / "model.onnx")
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"pip install '.\[onnx\]' in the checkout"):
+        to_onnx(fitted("tanh"), tmp_path / "model.onnx")

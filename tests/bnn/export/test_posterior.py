@@ -12,6 +12,7 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 import fe_data
+from bnn.export import to_c
 from tests.bnn.calls import OwnStationary
 from tests.bnn.export.conftest import call
 
@@ -225,6 +226,18 @@ def agrees_with_python(found, model, points, total, tolerance):
         assert np.all(np.abs(ours - wanted) <= tolerance * scale)
 
 
+@pytest.mark.usefixtures("few_draws")
+def test_one_output_with_nothing_set_is_that_of_python(compiled):
+    """Prior and noise by evidence.fit_kernel_average, the default of GPRegressor."""
+    table = fe_data.load_table(ROOT / "fe_data/datasets/train_uniform.csv")
+    model = bnn.GPRegressor().fit(table.inputs[:30], table.outputs[:30, 0])
+    kernels = [each.kernels[0] for each in model.prior_.components]
+    assert any(isinstance(kernel, bnn.Warped) for kernel in kernels)
+    points = table.inputs[:50] * 1.1
+    found = call(compiled(model, include_noise=True), points, 1)
+    agrees_with_python(found, model, points, True, 1e-8)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_data", [50, 100])
 def test_what_is_found_with_nothing_set_fits(compiled, tmp_path, n_data):
@@ -266,6 +279,49 @@ def test_the_prior_by_evidence_of_a_hundred_cells_fits(compiled, tmp_path, estim
     wanted = model.predict(points, return_std=True)
     for values, expected in zip(found[:2], wanted, strict=True):
         np.testing.assert_allclose(values, expected, rtol=1e-7)
+
+
+def test_inputs_that_a_kernel_does_not_see_do_not_matter(compiled):
+    kernel = bnn.RBF(1.0, 0.7) + bnn.Linear(1.0, 1.0)
+    prior = bnn.GaussianProcessPrior(0.5, kernel, 2, features=[[0], [1]])
+    scaled = (X - [0.0, 300.0]) / [1.0, 100.0]
+    y = (Y - Y.mean(axis=0)) / Y.std(axis=0)
+    model = bnn.GPRegressor(prior, noise=0.3).fit(scaled, y)
+    *moments, slopes, _ = call(compiled(model), scaled + 0.1, 2)
+    for values, wanted in zip(moments, model.predict(scaled + 0.1, return_std=True), strict=True):
+        np.testing.assert_allclose(values, wanted, rtol=1e-11)
+    assert np.all(slopes[:, 0, 1] == 0.0)
+    assert np.all(slopes[:, 1, 0] == 0.0)
+
+
+PRIOR = bnn.GaussianProcessPrior(MEAN, STATIONARY[0], 2)
+
+
+class Derived(bnn.Warped):
+    """A kernel whose formula may be another one than that of its base."""
+
+
+BASE = family(1.0, None)
+DERIVED = Derived(BASE.kernel, BASE.low, BASE.width, BASE.warps)
+
+
+@pytest.mark.parametrize(
+    ("prior", "noise", "words"),
+    [
+        (replace(PRIOR, kernel=sk.RBF()), 0.3, r"kernel RBF\(length_scale=1\).*C has stationary"),
+        (replace(PRIOR, kernel=bnn.Periodic()), 0.3, "kernel Periodic.*C has stationary"),
+        (replace(PRIOR, kernel=WIDE + WIDE), 0.3, "kernel Linear.*at most one Linear"),
+        (replace(PRIOR, kernel=WIDE + family(1.0, None)), 0.3, "kernel Linear.*Warped as a whole"),
+        (replace(PRIOR, kernel=2.0 * family(1.0, None)), 0.3, r"kernel Warped\(.*\*\*2.*C has"),
+        (replace(PRIOR, kernel=DERIVED), 0.3, "kernel Derived.*C has stationary"),
+        (replace(PRIOR, mean=lambda X: X), 0.3, "mean of the prior is a function: must be a num"),
+        (PRIOR, [[0.3, 0.1], [0.1, 0.3]], "noise is correlated between outputs: no C file"),
+    ],
+)
+def test_what_c_does_not_hold_is_refused_by_its_name(tmp_path, prior, noise, words):
+    model = bnn.GPRegressor(prior, noise=noise).fit(X, Y)
+    with pytest.raises(ValueError, match=words):
+        to_c(model, tmp_path / "model.c")
 
 
 @pytest.mark.parametrize("kind", ["constant", "by input", "within", "heavy tails"])

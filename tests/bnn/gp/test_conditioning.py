@@ -6,8 +6,9 @@ import mpmath
 import numpy as np
 import pytest
 
+import bnn
 from bnn import RBF, GaussianProcessPrior, GPRegressor, NuggetWarning
-from bnn.gp.conditioning import Conditioning, least_variance
+from bnn.gp.conditioning import Conditioning, least_variance, resolved
 from bnn.gp.evidence import fit_prior
 
 
@@ -84,6 +85,21 @@ def test_noise_is_as_given_where_the_data_can_be_factorised(noise):
     np.testing.assert_allclose(model.predict(new), [float(m) for m in exact], atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::bnn.NuggetWarning")
+@pytest.mark.parametrize("noise", [0.0, 1e-6])
+@pytest.mark.parametrize("seed", [2, 8, 11])
+def test_repeated_rows_that_disagree(noise, seed):
+    """Data that no function without noise has leave numbers, whatever they are worth."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (12, 1))
+    y = np.sin(3.0 * X[:, 0]) if seed % 2 == 0 else rng.standard_normal(12)
+    X = np.vstack([X, X[:2]])
+    y = np.append(y, y[:2] + 0.5)
+    prior = fit_prior(X, y, noise, restarts=2)
+    model = GPRegressor(prior, noise=noise).fit(X, y)
+    assert np.all(np.isfinite(model.predict(X, return_std=True)))
+
+
 @pytest.mark.coverage
 @pytest.mark.filterwarnings("ignore::bnn.NuggetWarning")
 @pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-6, 1e-4])
@@ -127,3 +143,31 @@ def test_the_posterior_with_a_nugget_in_fifty_digits():
     deviations = np.sqrt([float(spread[i, i]) for i in range(9)])
     np.testing.assert_allclose(found, [float(m) for m in mean], atol=1e-6)
     np.testing.assert_allclose(std, deviations, atol=1e-6)
+
+
+def test_a_nugget_where_the_noise_is_too_small():
+    """For each output and datum alone, or for all outputs if they are correlated."""
+    prior = GaussianProcessPrior(0.0, [RBF(1.0), RBF(1e6)], 2)
+    X = np.linspace(0.0, 1.0, 10)[:, None]
+    least = 40.0 * np.finfo(float).eps * np.array([1.0, 1e6])
+    enough = np.diag([1e-4, 1.0])
+    np.testing.assert_array_equal(resolved(enough, [prior], X), enough)
+    small = np.diag([1e-18, 1.0])
+    np.testing.assert_allclose(resolved(small, [prior], X), small + np.diag([least[0], 0.0]))
+    both = np.stack([enough] + [small] * 9)
+    added = resolved(both, [prior], X) - both
+    np.testing.assert_array_equal(added[0], 0.0)
+    np.testing.assert_allclose(added[1:], np.tile(np.diag([least[0], 0.0]), (9, 1, 1)))
+    alike = np.array([[1.0, 1.0 - 1e-14], [1.0 - 1e-14, 1.0]])
+    np.testing.assert_allclose(resolved(alike, [prior], X), alike + np.diag(least))
+
+
+def test_zero_is_the_rounding_of_the_outputs():
+    """The noise of the estimator is that of numbers with sixteen digits."""
+    X, y, *_ = simulated(12, 1, 0)
+    prior = GaussianProcessPrior(0.0, RBF(1.0, 0.5), 2)
+    model = GPRegressor(prior, noise=[0.0, 0.1]).fit(X, np.column_stack([y, y]))
+    expected = [np.finfo(float).eps * np.abs(y).max(), 0.1]
+    np.testing.assert_allclose(np.sqrt(np.diag(model.noise_)), expected)
+    with pytest.raises(ValueError, match=r"noise = 0\.0: standard deviations must be > 0"):
+        bnn.VanillaEnsemble(noise=0.0).fit(X, y)

@@ -5,6 +5,7 @@ import pytest
 from sklearn.gaussian_process import kernels as sk
 
 import bnn
+from bnn.gp.kernels import kernel_gradient
 from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
@@ -99,3 +100,28 @@ def test_members_at_a_bound_have_no_gradient():
 def test_one_output_has_gradients_without_an_axis_for_it():
     model = bnn.GPRegressor(noise=0.1).fit(X, Y[:, 0])
     assert [part.shape for part in model.predict_gradient(NEW)] == [(7, 2), (7, 2)]
+
+
+@pytest.mark.parametrize("kind", [bnn.Linear, bnn.Periodic, bnn.RationalQuadratic, bnn.Warped])
+def test_a_kernel_that_derives_from_another_does_not_have_its_gradient(kind):
+    """Its values may be others: a gradient of the base would be wrong without a word."""
+
+    class Squared(kind):
+        def _evaluate(self, A, B):
+            return super()._evaluate(A, B) ** 2
+
+    squared = Squared(bnn.RBF(), (0.0,), (1.0,), (0.0,)) if kind is bnn.Warped else Squared()
+    with pytest.raises(ValueError, match="the gradient of the kernel Squared is not known"):
+        kernel_gradient(squared, X[:, :1], X[:1, :1])
+
+
+def test_what_has_no_gradient_is_named():
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(kernel=sk.RBF(L)), noise=0.1)
+    with pytest.raises(ValueError, match="the gradient of the kernel RBF is not known"):
+        model.fit(X, Y[:, 0]).predict_gradient(NEW)
+    prior = bnn.GaussianProcessPrior(lambda X: X[:, 0])
+    with pytest.raises(ValueError, match="the mean of the prior is a function"):
+        bnn.GPRegressor(prior, noise=0.1).fit(X, Y[:, 0]).predict_gradient(NEW)
+    model = bnn.PCARegressor(bnn.GPRegressor(noise=0.1)).fit(X, Y)
+    with pytest.raises(ValueError, match="a PCARegressor has no gradients"):
+        model.predict_gradient(NEW)

@@ -1,15 +1,19 @@
 """The average over hyper-parameters by brute force, starts of the search, origins, and time."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy.special import softmax
 
 from bnn import RBF, GaussianProcessPrior, GPRegressor
-from bnn.gp.evidence import fit_prior
+from bnn.gp.evidence import fit_noise, fit_prior
 from bnn.gp.hyperparameters import (
     density_of,
     linear_trend,
     maximise,
+    most_components,
+    representatives,
 )
 
 PLAIN = {"mean_features": (), "intercept": False}
@@ -100,3 +104,46 @@ def test_eight_starts_find_the_largest_evidence():
         missed += found[1] - found[0] > 0.05
     print(f"missed in {missed} of 24")
     assert missed == 0
+
+
+@pytest.mark.slow
+def test_time_of_evidence_and_of_predictions():
+    """Processor time: 80 data of six inputs and two outputs; a mixture under correlated noise."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (80, 6))
+    y = np.column_stack([np.sin(2 * X[:, 0]) + X[:, 1] ** 2, X[:, 2] * X[:, 3] + np.exp(X[:, 4])])
+    y += 0.1 * rng.standard_normal((80, 2))
+    start = time.process_time()
+    prior = fit_prior(X, y, fit_noise(X, y))
+    evidence = time.process_time() - start
+    noise = 0.01 * np.array([[1.0, 0.5], [0.5, 1.0]])
+    model = GPRegressor(prior, noise=noise).fit(X, y)
+    start = time.process_time()
+    model.predict(rng.uniform(-1, 1, (2000, 6)), return_std=True)
+    predictions = time.process_time() - start
+    print(f"evidence {evidence:.2f} s, 2,000 points {predictions:.1f} s")
+    assert evidence < 5.0
+    assert predictions < 10.0
+
+
+def test_components_take_a_gigabyte_at_most_up_to_the_permitted_rows():
+    for n_data in (1000, 3000, 5000, 10_000):
+        for n_outputs in (1, 2, 5):
+            found = most_components(28, n_data, n_outputs)
+            assert 1 <= found <= 28
+            assert found == 1 or 8 * found * n_outputs * n_data**2 <= 1e9
+    assert most_components(28, 2000, 1) == 28
+
+
+def test_a_single_representative_is_near_the_average():
+    """Of settings with means -1, 0.1 and 1 of equal weight the one in the middle."""
+    levels = np.array([-1.0, 0.1, 1.0])
+
+    def moments(s, places):
+        mean = np.full(len(places), levels[s])
+        return np.concatenate([mean, mean**2 + 0.5])
+
+    X = np.linspace(0.0, 1.0, 5)[:, None]
+    chosen, weights = representatives(X, moments, np.log(np.full(3, 1.0 / 3.0)), 1)
+    assert levels[chosen].tolist() == [0.1]
+    assert weights.tolist() == [1.0]

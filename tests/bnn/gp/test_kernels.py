@@ -10,7 +10,7 @@ from sklearn.gaussian_process import kernels as sk
 import bnn
 from bnn import RBF, Linear, Matern12, Matern32, Matern52, Periodic, RationalQuadratic
 from bnn.gp.kernels import Multiple, kernel_gradient
-from tests.bnn.calls import CALLS, DERIVED, X, Y
+from tests.bnn.calls import CALLS, DERIVED, OWN, VALUES, X, Y
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
 
@@ -51,6 +51,33 @@ def test_the_diagonal_is_that_of_the_matrix(kernel):
     np.testing.assert_allclose(kernel.diag(X), np.diag(kernel(X, X)), rtol=1e-14)
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: RBF(-1.0), "variance = -1.0: must be one number > 0"),
+        (lambda: Matern32(1.0, 0.0), "lengthscale = 0.0: must be > 0"),
+        (lambda: Matern32(1.0, 1e-300), "lengthscale = 1e-300: must be at least 1e-100"),
+        (lambda: Periodic(period=1e-300), "period = 1e-300: must be at least 1e-100"),
+        (lambda: RBF(1.0, (1.0, 1.0))(X1, X1), "lengthscale has 2 entries: must be one, or 1"),
+        (lambda: RBF(np.ones(3)), "variance = .*: must be one number > 0"),
+        (lambda: RationalQuadratic(alpha=-1.0), "alpha = -1.0: must be one number > 0"),
+        (lambda: Periodic(period=0.0), "period = 0.0: must be one number > 0"),
+        (lambda: "a" * RBF(), "factor = 'a': must be numbers"),
+        (lambda: np.ones(2) * RBF(), r"factor = \[1. 1.\]: must be one number > 0"),
+        (lambda: Linear(-1.0), r"variance = -1.0, offset = 0.0: must be >= 0, not all 0"),
+        (lambda: Linear((0.0, 0.0)), "not all 0"),
+        (lambda: Linear((1.0, 1.0))(np.eye(3)), "variance has 2 entries: must be one, or 3"),
+        (lambda: Linear(origin=np.nan), "origin = nan: must be finite"),
+        (lambda: Linear(reach=0.0), "reach = 0.0: must be > 0"),
+        (lambda: Linear(reach=(1.0, 2.0))(X1, X1), "reach has 2 entries: must be one, or 1"),
+        (lambda: Linear(origin=(1.0, 2.0))(X1, X1), "origin has 2 entries: must be one, or 1"),
+    ],
+)
+def test_parameters_of_kernels_are_checked(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
 PUBLIC = {
     name: kind
     for name in bnn.__all__
@@ -82,6 +109,13 @@ def test_points_that_are_as_far_apart_as_can_be(kind):
     values, slopes = kernel_gradient(kernel, X[:, None], X[None])
     np.testing.assert_allclose(values, kernel(X))
     assert np.all(np.isfinite(slopes))
+
+
+def test_parameters_of_public_kernels_have_values_of_their_own():
+    """A default would be all that is called with wrong numbers, overwritten and saved."""
+    for name, kind in PUBLIC.items():
+        given = VALUES.keys() | OWN.get(name, {}).keys()
+        assert inspect.signature(kind).parameters.keys() <= given, name
 
 
 @pytest.mark.parametrize("name", PUBLIC)

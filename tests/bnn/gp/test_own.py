@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn.storage import values
@@ -54,6 +55,68 @@ def test_a_posterior_with_an_own_kernel_is_that_of_its_closed_form():
     np.testing.assert_allclose(std, 3.0 / np.sqrt(precision), rtol=1e-6)
 
 
+@pytest.mark.parametrize("kernel", [OwnKernel(), OwnStationary(2.0, 0.5), bnn.Linear((1.0,), 2.0)])
+def test_a_number_times_a_kernel_multiplies_all_of_it(kernel):
+    for product in (3.0 * kernel, kernel * np.float64(3.0)):
+        np.testing.assert_allclose(product(X), 3.0 * kernel(X))
+        np.testing.assert_allclose(product.diag(X), 3.0 * kernel.diag(X))
+    with pytest.raises(ValueError, match="factor = -1: must be one number > 0"):
+        _ = -1 * kernel
+
+
+def test_sums_and_products_with_other_kernels_are_kernels():
+    kernel = OwnKernel() * bnn.RBF(1.0, 0.5) + sk.WhiteKernel(0.1) + OwnStationary()
+    expected = np.outer(X, X) * bnn.RBF(1.0, 0.5)(X) + OwnStationary()(X) + 0.1 * np.eye(12)
+    np.testing.assert_allclose(kernel(X), expected)
+    assert OwnStationary(2.0, 0.5) == OwnStationary(2.0, 0.5) != OwnStationary(2.0, 0.6)
+
+
+def test_what_is_not_implemented_is_named():
+    with pytest.raises(TypeError, match="_evaluate"):
+        type("Half", (bnn.Kernel,), {"diag": OwnKernel.diag})()
+    with pytest.raises(TypeError, match="diag"):
+        type("Half", (bnn.Kernel,), {"_evaluate": OwnKernel._evaluate})()
+    with pytest.raises(NotImplementedError, match=r"Half needs a method _correlation\(q"):
+        type("Half", (bnn.Stationary,), {})()(X)
+    with pytest.raises(TypeError, match="_draw"):
+        type("Half", (bnn.FunctionPrior,), {})()
+
+
+def lines_with(**methods):
+    """A prior whose kernel is that of lines through the origin, but for some methods."""
+    return bnn.GaussianProcessPrior(0.0, type("Lines", (OwnKernel,), methods)())
+
+
+@pytest.mark.parametrize(
+    ("methods", "message"),
+    [
+        ({"_evaluate": lambda *own: own[1][:, 0]}, r"Lines returned shape \(\d+,\) for k\(A, B\)"),
+        ({"_evaluate": lambda *_: None}, r"Lines returned shape \(\) for k\(A, B\)"),
+        ({"_evaluate": lambda _, A, B: A @ (B**2).T}, r"diag\(X\) is not that of k\(X, X\)"),
+        ({"_evaluate": lambda _, A, B: np.tril(A @ B.T)}, r"k\(X, X\) is not symmetric"),
+        ({"diag": lambda _, X: X**2}, r"output 0: diag\(X\) has shape \(5, 1\): must be \(5,\)"),
+        ({"diag": lambda _, X: 0.1 * X[:, 0] ** 2}, r"diag\(X\) is not that of k\(X, X\)"),
+    ],
+)
+def test_a_kernel_that_contradicts_itself_is_named(methods, message):
+    prior = lines_with(**methods)
+    with pytest.raises(ValueError, match=message):
+        bnn.GPRegressor(prior, noise=0.1).fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        prior.sample(X, 2, 0)
+
+
+def test_where_the_covariance_has_no_root_the_kernel_is_named_beside_the_noise():
+    box = {
+        "_evaluate": lambda _, A, B: 1.0 * (abs(A - B.T) < 0.3),
+        "diag": lambda _, X: X[:, 0] ** 0,
+    }
+    with pytest.raises(ValueError, match="kernel of one's own has negative eigenvalues"):
+        bnn.GPRegressor(lines_with(**box), noise=0.01).fit(X, Y)
+    with pytest.raises(ValueError, match="the covariance has eigenvalue -"):
+        lines_with(**box).sample(X, 2, 0)
+
+
 @BRIEF
 @pytest.mark.parametrize("prior", [OwnPrior(), PROCESS])
 def test_an_ensemble_with_an_own_prior_is_saved_with_it(prior, tmp_path):
@@ -63,6 +126,17 @@ def test_an_ensemble_with_an_own_prior_is_saved_with_it(prior, tmp_path):
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     expected = model.fit(X, Y, keep_prior=True).predict(X)
     np.testing.assert_array_equal(loaded.fit(X, Y, keep_prior=True).predict(X), expected)
+
+
+@BRIEF
+def test_where_the_class_of_a_prior_is_unknown_an_ensemble_only_predicts(tmp_path, monkeypatch):
+    model = small(bnn.AnchoredEnsemble, OwnPrior()).fit(X, Y)
+    model.save(tmp_path / "model.npz")
+    monkeypatch.delitem(values.KINDS, values._name(OwnPrior))
+    loaded = bnn.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match=r"a tests.bnn.calls.OwnPrior is not stored"):
+        loaded.pretrain(X)
 
 
 def test_an_own_kernel_has_what_its_class_says(tmp_path, monkeypatch):

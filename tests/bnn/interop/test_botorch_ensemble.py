@@ -1,5 +1,6 @@
 """Ensembles in BoTorch's acquisition functions, against formulas from their samples."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -52,6 +53,17 @@ def test_members_of_every_activation_are_those_of_the_ensemble(activation):
     model.members_ = replace(model.members_, bounds=np.array([[-0.1, 1000.0], [0.5, 1100.0]]))
     values = botorch_model(model)(torch.as_tensor(WANTED)).numpy()
     np.testing.assert_allclose(values, model.sample(WANTED), rtol=1e-10)
+
+
+def test_overwritten_arrays_of_the_ensemble_change_nothing():
+    pytest.importorskip("botorch", reason=MISSING)
+    model = fitted(n_members=3)
+    model.members_ = replace(model.members_, bounds=np.array([[-0.1, 1000.0], [0.5, 1100.0]]))
+    found = botorch_model(model)
+    before = found.posterior(torch.as_tensor(WANTED)).mean.clone()
+    model.members_.bounds[...] = 0.0
+    model.members_.weights[...] = 0.0
+    np.testing.assert_array_equal(found.posterior(torch.as_tensor(WANTED)).mean, before)
 
 
 def test_results_are_taken_in_as_a_gaussian_process_takes_them(varying):
@@ -109,3 +121,19 @@ def test_it_agrees_with_choose_on_the_best_candidate_and_is_optimised_from_there
     bounds = torch.tensor([[-1.0, 200.0], [1.0, 400.0]], dtype=torch.float64)
     start = {"num_restarts": 1, "batch_initial_conditions": torch.as_tensor(candidates[rows][None])}
     assert optimize_acqf(function, bounds, 1, **start)[1] >= values.max()
+
+
+@pytest.mark.slow
+def test_what_has_no_covariances_and_a_missing_library_are_said(varying, monkeypatch):
+    with pytest.raises(TypeError, match=r"model = GPRegressor.*: must be an ensemble"):
+        botorch_model(bnn.GPRegressor().fit(X, Y))
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "botorch", None)
+        patch.setitem(sys.modules, "botorch.models.ensemble", None)
+        patch.delitem(sys.modules, "bnn.interop.botorch_ensemble", raising=False)
+        with pytest.raises(ImportError, match=r"pip install '.\[botorch\]' in the checkout"):
+            botorch_model(varying)
+    pytest.importorskip("botorch", reason=MISSING)
+    model = botorch_model(fitted(n_members=5))
+    with pytest.raises(ValueError, match="model has 5 members: must be at least 200"):
+        model.condition_on_observations(torch.as_tensor(X[:1]), torch.as_tensor(Y[:1]))

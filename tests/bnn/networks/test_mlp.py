@@ -55,3 +55,19 @@ def test_initial_variance(init, variance):
     # Sampling error of a variance from 10^6 draws is below 0.2 %; 1 % allows five of these.
     assert kernel.var() == pytest.approx(variance, rel=0.01)
     assert not weights[:, architecture.groups["b0"]].any()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: MLP((1,)), "widths = "),
+        (lambda: MLP((1, 0, 1)), r"widths\[1\] = "),
+        (lambda: MLP((1, 1), "swish"), "activation = 'swish': must be one of leaky_relu"),
+        (lambda: MLP((2, 1)).initial_weights(1, 0, "zeros"), "init = 'zeros': must be one of"),
+        (lambda: MLP((2, 1)).forward(np.zeros((2, 4)), np.zeros((1, 2))), r"must be \(K, 3\)"),
+        (lambda: MLP((2, 1)).forward(np.zeros((2, 3)), np.zeros((5, 3))), r"X has shape \(5, 3\)"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from bnn import HeteroscedasticNoise, metrics
 from bnn.ensembles.members import data_gradient
 from bnn.ensembles.weight_priors import IsotropicGaussian
 from bnn.gp.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
-from bnn.noise import replicate_covariance
+from bnn.noise import replicate_covariance, resample
+from tests.bnn.closed_forms import assert_covariance
 from tests.bnn.small import small
 
 RNG = np.random.default_rng(4)
@@ -148,6 +150,15 @@ def test_a_minibatch_has_the_precisions_of_its_points(resampling):
         assert loss == pytest.approx(np.mean(np.sum(residuals * solved, axis=1)), rel=1e-5)
 
 
+@pytest.mark.slow
+def test_resampled_data_scatter_as_the_noise_does():
+    """20,000 draws at two points, within 5 standard errors of their covariances."""
+    generators = [np.random.default_rng(i) for i in range(20_000)]
+    _, drawn = resample(X[:2], Y[:2], "likelihood", NOISE(X[:2]), generators)
+    for i, expected in enumerate(written_out(NOISE, X[:2])):
+        assert_covariance(drawn[:, i], expected)
+
+
 def test_members_in_function_space_are_conditioned_on_the_noise():
     """Their targets have the mean and, with many members, the covariance of the posterior."""
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(0.7, 0.5), 2)
@@ -206,6 +217,21 @@ def test_noise_is_told_without_replicates():
     assert evidences[0] > evidences[1] + 20.0
 
 
+def test_few_data_are_not_taken_for_free_of_noise():
+    """Noise by input of 25 data with five inputs: new data are where they are predicted."""
+    rng = np.random.default_rng(2)
+    points = rng.uniform(-1, 1, (325, 5))
+    linear = points @ rng.standard_normal(5) + 0.3 * np.sin(2.0 * points[:, 0])
+    f = np.column_stack([linear, np.exp(points[:, 1]) * points[:, 2]])
+    y = f + 0.1 * np.exp(points[:, :1]) * rng.standard_normal(f.shape)
+    noise = fit_heteroscedastic_noise(points[:25], y[:25], restarts=0)
+    prior = fit_prior(points[:25], y[:25], noise, restarts=0)
+    model = bnn.GPRegressor(prior, noise=noise).fit(points[:25], y[:25])
+    mean, std = model.predict(points[25:], return_std=True, include_noise=True)
+    assert np.mean(np.abs(y[25:] - mean) < 2.0 * std) > 0.78
+    assert model.elppd(points[25:], y[25:]) > 0.0
+
+
 def coverage_of_f(n_in, n, slopes, seed):
     """Shares of 400 values of f in 95 % intervals: noise by input, constant, and the true one."""
     rng = np.random.default_rng([seed, n_in, n])
@@ -241,6 +267,13 @@ def test_intervals_of_f_hold_it_as_under_the_true_noise(n_in, n, slopes):
     covered = np.mean([coverage_of_f(n_in, n, slopes, seed) for seed in range(40)], axis=0)
     print(f"{n_in} inputs, {n} data: by input, constant, true {covered.round(3)}")
     assert covered[0] > covered[2] - 0.03
+    assert covered[0] > covered[1] - 0.03
+
+
+@pytest.mark.slow
+def test_constant_noise_of_few_data_is_not_taken_for_noise_by_input():
+    """Ten sets of 25 data: intervals of f hold it nearly as often as under constant noise."""
+    covered = np.mean([coverage_of_f(3, 25, (), seed) for seed in range(100, 110)], axis=0)
     assert covered[0] > covered[1] - 0.03
 
 
@@ -360,3 +393,26 @@ def test_scores_take_the_noise_at_each_point():
     assert metrics.crps_gaussian(Y, mean, std, noise) == pytest.approx(crps)
     with pytest.raises(ValueError, match="noise depends on the input: not taken here; metrics"):
         metrics.coverage(Y, mean, std, 0.5, NOISE)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: HeteroscedasticNoise(np.zeros(3)), r"coefficients has shape \(3,\)"),
+        (lambda: HeteroscedasticNoise(np.zeros((3, 2)), squares=(1,)), "squares = .*among 0 to 0"),
+        (lambda: HeteroscedasticNoise(np.zeros((3, 2)), CONSTANT), "of ones on the diagonal"),
+        (lambda: NOISE(X[:, :1]), "X has 1 inputs: the noise has 2"),
+        (lambda: replace(NOISE, bounds=([0, 1], [1, 0])), "low at most high"),
+        (lambda: replace(NOISE, bounds=([0], [1])), "bounds = .* of 2 inputs"),
+        (lambda: bnn.GPRegressor(noise=NOISE).fit(X, Y[:, 0]), "noise of 2 inputs"),
+        (lambda: bnn.VanillaEnsemble(noise=NOISE).fit(X[:, :1], Y), "must be of 1 inputs and 2"),
+        (lambda: HeteroscedasticNoise.from_replicates(X, Y, np.zeros(14)), "equal in a group"),
+        (
+            lambda: HeteroscedasticNoise.from_replicates(X[[0] * 4], Y[[0, 0, 0, 0]], [0] * 4),
+            "must be positive definite",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

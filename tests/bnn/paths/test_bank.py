@@ -128,3 +128,22 @@ def test_the_history_of_a_path_matters():
     assert abs(points[:, 0] - points[:, -1]).max() > 1.0  # MPa, at the same strain
     linear = points[:, :, 6:]
     np.testing.assert_allclose(linear[:, 0], linear[:, -1])
+
+
+def test_what_a_bank_cannot_use_is_refused():
+    X, strain = cells(2)
+    with pytest.raises(ValueError, match="concentration = 3: must be a function"):
+        MaterialPointBasis(3, BOUNDS)
+    with pytest.raises(ValueError, match="n_points"):
+        MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=0)
+    with pytest.raises(ValueError, match="fluctuation"):
+        MaterialPointBasis(MEAN_FIELDS, BOUNDS, fluctuation=-1.0)
+    with pytest.raises(ValueError, match=r"first_yield = 0\.9: must be at least 1"):
+        MaterialPointBasis(MEAN_FIELDS, BOUNDS, first_yield=0.9)
+    with pytest.raises(ValueError, match=r"bounds of vf = 0\.4, 0\.05: the lower bound must not"):
+        MaterialPointBasis(MEAN_FIELDS, BOUNDS[::-1])
+    wrong = MaterialPointBasis(lambda _: np.eye(3), BOUNDS)
+    with pytest.raises(ValueError, match=r"concentration returns \(3, 3\): must be \(2, 2, 3, 3\)"):
+        wrong.features(X, strain)
+    with pytest.raises(ValueError, match="strain has shape"):
+        BANK.features(X, strain[:1])

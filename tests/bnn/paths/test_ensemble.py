@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from bnn.paths import (
     MaterialPointBasis,
@@ -243,3 +244,51 @@ def test_paths_of_another_matrix_than_that_of_the_bank_are_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(X, strain, BANK.features(X, strain).mean_fields)
+
+
+def test_strains_in_percent_and_odd_flags_are_refused():
+    X, strain = cells(4)
+    strain *= 0.02 / abs(strain).max()
+    stress, *_ = draw(X, strain, 3)
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=2, random_state=0).fit(X, strain, stress)
+    assert model.largest_strain_ == abs(strain).max()
+    with pytest.raises(ValueError, match=r"10 times the largest .* Divide by 100 if .* percent"):
+        model.predict(X, 10.1 * strain)
+    with pytest.raises(ValueError, match="Divide by 100 if the strains are in percent"):
+        model.predict_members(X, 100.0 * strain)
+    with pytest.raises(ValueError, match="Divide by 100 if the strains are in percent"):
+        StrainPathEnsemble(BANK, SCATTER).fit(X, 100.0 * strain, stress)
+    for name in ("return_std", "include_noise"):
+        with pytest.raises(ValueError, match=f"{name} = 'no': must be True or False"):
+            model.predict(X, strain, **{name: "no"})
+    with pytest.raises(ValueError, match="X has shape"):
+        model.cell_weights(X[0])
+    with pytest.raises(ValueError, match=r"vf = 1\.5: must be in"):
+        model.cell_weights(X * [0.0, 1.0, 1.0, 1.0] + [1.5, 0.0, 0.0, 0.0])
+
+
+def test_wrong_input_is_refused():
+    X, strain = cells(3)
+    stress = np.zeros_like(strain)
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=1)
+    with pytest.raises(NotFittedError, match="call fit first"):
+        model.predict(X, strain)
+    with pytest.raises(ValueError, match="stress has shape"):
+        model.fit(X, strain, stress[:, 1:])
+    with pytest.raises(ValueError, match="arrangements"):
+        model.fit(X, strain, stress, arrangements=0)
+    with pytest.raises(ValueError, match="vf must be positive"):
+        model.fit(X * [0.0, 1.0, 1.0, 1.0], strain, stress)
+    with pytest.raises(ValueError, match="R >= 2"):
+        fit_scatter(BANK, X, strain, stress[:, None])
+    with pytest.raises(ValueError, match="coefficients"):
+        PathScatter(np.eye(3))
+    with pytest.raises(ValueError, match="plastic_strain has shape"):
+        SCATTER.std(X, strain, strain)
+    with pytest.raises(ValueError, match="utilisation has shape"):
+        SCATTER.std(X, strain[..., 0], strain[:, 1:, 0])
+    with pytest.raises(ValueError, match="all paths stay at rest"):
+        fit_scatter(BANK, X, 0.0 * strain, np.stack([stress, stress], axis=1))
+    for wrong in ({"n_members": 0}, {"model_error": -1.0}, {"bank": 1}, {"scatter": None}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            StrainPathEnsemble(**({"bank": BANK, "scatter": SCATTER} | wrong))

@@ -1,6 +1,7 @@
 """Priors made of samplers and tables have the moments that they claim."""
 
 import inspect
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,9 +9,9 @@ from scipy import stats
 
 import bnn
 from bnn import SamplerPrior, TablePrior
-from bnn.priors.samplers import truncated_normal_hypercube
+from bnn.priors.samplers import draw_realisations, truncated_normal_hypercube
 from bnn.storage.values import NotStored
-from tests.bnn.calls import CALLS, DERIVED, X, Y
+from tests.bnn.calls import CALLS, DERIVED, OWN, VALUES, X, Y
 from tests.bnn.small import small
 
 X1 = np.linspace(-1.0, 1.0, 9)[:, None]
@@ -66,6 +67,35 @@ def test_a_truncated_normal_hypercube_fills_every_stratum():
         assert len(np.unique(strata)) == 200
 
 
+def returning(values):
+    """A prior that returns an array."""
+    return SimpleNamespace(sample=lambda *_: values)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: TablePrior(X1, np.zeros((2, 4))), "values have 4 points: must be 9"),
+        (lambda: TablePrior(X1, np.full((2, 9), np.nan)), r"values\[0, 0\] = nan: must be finite"),
+        (lambda: TablePrior(X1, np.zeros((2, 9)), "cubic"), "interpolation = 'cubic'"),
+        (lambda: TablePrior(X1, np.zeros((2, 9))).sample(X1 + 1, 1), "differs from the table"),
+        (lambda: TablePrior(X1, np.zeros((1, 9))), "values has one realisation: must be at least"),
+        (lambda: SamplerPrior(lambda *_: 1.0).sample(X1, 2), r"of the prior has shape \(\)"),
+        (
+            lambda: draw_realisations(returning(np.zeros((2, 3, 1))), X1, 2),
+            r"the prior returned shape \(2, 3, 1\): must be \(2, 9, n_out\)",
+        ),
+        (
+            lambda: draw_realisations(returning(np.full((2, 9, 1), np.inf)), X1, 2),
+            "not finite in realisation 0",
+        ),
+    ],
+)
+def test_tables_and_realisations_are_checked(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
 def test_a_model_cannot_write_into_its_inputs():
     """Every realisation after it would be of other inputs; the caller may still write."""
 
@@ -86,6 +116,13 @@ PUBLIC = {
     and issubclass(kind, bnn.FunctionPrior)
     and name not in DERIVED
 }
+
+
+def test_parameters_of_public_priors_have_values_of_their_own():
+    """A default would be all that is called with wrong numbers, overwritten and saved."""
+    for name, kind in PUBLIC.items():
+        given = VALUES.keys() | OWN.get(name, {}).keys()
+        assert inspect.signature(kind).parameters.keys() <= given, name
 
 
 @pytest.mark.filterwarnings("ignore")  # ensembles trained for two epochs have not arrived

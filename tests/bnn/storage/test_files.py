@@ -1,7 +1,9 @@
 """What is saved comes back, and nothing else does."""
 
+import copy
 import json
 import warnings
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn import AnchoredEnsemble, FunctionAnchoredEnsemble, GPRegressor, VanillaEnsemble, load
+from bnn.gp import hyperparameters
 from bnn.storage import StoredModel
 from bnn.storage.values import KINDS, NotStored
 from tests.bnn.small import small
@@ -162,22 +165,27 @@ def test_what_no_file_can_hold_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "changed",
+    ("changed", "message"),
     [
-        {"prior_": bnn.RBF()},
-        {"X_": np.full((9, 1), np.nan)},
-        {"y_": np.zeros((8, 1))},
-        {"noise_": -np.eye(1)},
-        {"factors_": np.arange(9.0)},
+        ({"prior_": bnn.RBF()}, "prior_ is a RBF"),
+        ({"X_": np.full((9, 1), np.nan)}, "must be finite"),
+        ({"y_": np.zeros((8, 1))}, r"y_ has shape \(8, 1\)"),
+        ({"y_ndim_": 3}, "y_ndim_ is 3"),
+        ({"noise_": -np.eye(1)}, "positive definite"),
+        ({"factors_": np.ones(8)}, r"factors_ has shape \(8,\): must be \(9,\)"),
+        ({"factors_": np.arange(9.0)}, "factors_ = 0.0 of row 0: must be > 0"),
+        ({"estimator_": ONE.fit(X.to_numpy(), Y)}, "estimator_ predicts"),
     ],
-    ids=str,
 )
-def test_attributes_that_do_not_fit_each_other_are_refused(changed, tmp_path):
-    model = clone(ONE).fit(X, Y)
+def test_attributes_that_do_not_fit_each_other_are_refused(changed, message, tmp_path):
+    if "estimator_" in changed:
+        model = bnn.PCARegressor(GPRegressor()).fit(X, TWO)
+    else:
+        model = clone(ONE).fit(X, Y)
     for name, value in changed.items():
         setattr(model, name, value)
     model.save(tmp_path / "exact.npz")
-    with pytest.raises(ValueError, match=r"exact.npz: .* damaged"):
+    with pytest.raises(ValueError, match=message):
         load(tmp_path / "exact.npz")
 
 
@@ -189,7 +197,17 @@ def saved(line_data, tmp_path):
     return path
 
 
-@pytest.mark.parametrize("kept", [0.0, 0.5, 0.999])
+def test_another_kind_of_file_is_no_model_and_a_folder_must_be_there(line_data, tmp_path):
+    table = tmp_path / "own.csv"
+    table.write_text("x,y\n1.0,2.0\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"own.csv: not a saved model, or damaged \(no archive"):
+        load(table)
+    model = small(VanillaEnsemble, network__hidden=(6,)).fit(*line_data)
+    with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder$"):
+        model.save(tmp_path / "nowhere" / "saved.npz")
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.9, 0.999])
 def test_a_truncated_file_is_refused(saved, kept):
     content = saved.read_bytes()
     saved.write_bytes(content[: int(kept * len(content))])
@@ -232,47 +250,75 @@ def parameters(header):
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "message"),
     [
-        lambda h: h.update(format="other"),
-        lambda _: [1],
-        lambda h: h.update(model={"Members": {}}),
-        lambda h: h["model"]["VanillaEnsemble"].update(parameters=3),
-        lambda h: parameters(h).update(colour=1),
-        lambda h: parameters(h).update(noise={"lambda": {}}),
-        lambda h: architecture(h).update(activation="step"),
-        lambda h: architecture(h).update(widths=[1, 7, 1]),
-        lambda h: fitted(h).update(members_=1.0),
-        lambda h: fitted(h).update(predict=1.0),
-        lambda h: fitted(h).update(feature_names_=["a", "b"]),
-        lambda h: h.update(version="9" * 7000, packages=None),
+        (lambda h: h.update(format="other"), "not a saved model"),
+        (lambda _: [1], "not a saved model"),
+        (lambda h: h.update(model={"Members": {}}), "holds a Members, must be one of .*Vanilla"),
+        (lambda h: h.update(model=[]), r"holds a \[\], must be one of AnchoredEnsemble, "),
+        (lambda h: h["model"]["VanillaEnsemble"].update(parameters=3), "damaged .*must be a mapp"),
+        (lambda h: parameters(h).update(colour=1), "damaged .*unexpected keyword .*'colour'"),
+        (lambda h: parameters(h).update(noise={"lambda": {}}), "damaged .*unknown kind 'lambda'"),
+        (lambda h: architecture(h).update(activation="step"), "damaged .*activation = 'step'"),
+        (lambda h: architecture(h).update(widths=None), "saved.npz: not a saved model, or damaged"),
+        (lambda h: architecture(h).update(widths=[1, 7, 1]), r"\(3, 19\): must be \(K, 22\)"),
+        (lambda h: fitted(h).update(members_=1.0), "members_ is a float"),
+        (lambda h: fitted(h).update(predict=1.0), "damaged .*predict"),
+        (lambda h: fitted(h).update(y_ndim_={"dict": {}}), "y_ndim_ = {} does not fit 1 outputs"),
+        (lambda h: fitted(h).update(feature_names_=["a", "b"]), "'b'.* do not name 1 inputs"),
     ],
 )
-def test_a_foreign_header_is_refused(saved, change):
+def test_a_foreign_header_is_refused_by_name(saved, change, message):
     rewrite(saved, header=change)
-    with pytest.raises(ValueError, match=r"saved\.npz") as refusal:
+    with pytest.raises(ValueError, match=message):
         load(saved)
-    assert len(str(refusal.value)) < 500 + len(str(saved))
+
+
+@pytest.mark.parametrize(
+    "place", [lambda h: h["model"]["VanillaEnsemble"], fitted, architecture, parameters]
+)
+def test_a_missing_parameter_has_its_default_and_any_other_missing_entry_is_named(saved, place):
+    with np.load(saved) as file:
+        header = json.loads(str(file["header"]))
+    for entry in place(header):
+        changed = json.loads(json.dumps(header))
+        del place(changed)[entry]
+        rewrite(saved, header=lambda _, changed=changed: changed)
+        if place is parameters:
+            assert getattr(load(saved), entry) == getattr(VanillaEnsemble(), entry)
+        elif (place, entry) != (architecture, "activation"):
+            with pytest.raises(ValueError, match=rf"damaged \(.*{entry}"):
+                load(saved)
+
+
+@pytest.mark.parametrize("changes", [{"version": "9" * 7000}, {"model": "x" * 7000}])
+def test_no_message_repeats_a_long_header(saved, changes):
+    rewrite(saved, header=lambda h: h.update(changes))
+    with pytest.raises(ValueError, match=r"\.\.\.") as refusal:
+        load(saved)
+    assert len(str(refusal.value)) < 350 + len(str(saved))
 
 
 MEMBERS = "fitted.members_."
 
 
 @pytest.mark.parametrize(
-    ("drop", "arrays", "name"),
+    ("drop", "arrays", "message"),
     [
-        (["noise_covariance"], {}, "noise_covariance"),
-        ([], {"output_scaler.low": np.zeros((2, 3))}, "bounds"),
-        ([], {"weights": np.full((3, 19), np.nan)}, "weights"),
-        ([], {"losses": np.array("text")}, "losses"),
-        ([], {"numbers": np.zeros(9)}, "numbers"),
-        ([], {"predict": np.zeros(3)}, "predict"),
+        (["noise_covariance"], {}, f"there is no {MEMBERS}noise_covariance"),
+        ([], {"output_scaler.low": np.zeros((2, 3))}, r"bounds have shapes \(2, 3\) and \(1,\)"),
+        ([], {"weights": np.full((3, 19), np.nan)}, "weights holds values that are not finite"),
+        ([], {"weights": np.zeros((0, 19))}, r"weights has shape \(0, 19\): must be \(K, 19\)"),
+        ([], {"losses": np.array("text")}, f"{MEMBERS}losses holds <U4, not real numbers"),
+        ([], {"numbers": np.zeros(9)}, r"numbers has shape \(9,\): must be \(K,\)"),
+        ([], {"targets": np.zeros((3, 5, 2))}, r"targets has shape \(3, 5, 2\): must be"),
+        ([], {"predict": np.zeros(3)}, f"unknown array '{MEMBERS}predict'"),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused_by_name(saved, drop, arrays, name):
+def test_arrays_that_do_not_fit_are_refused_by_name(saved, drop, arrays, message):
     changed = {MEMBERS + name: values for name, values in arrays.items()}
     rewrite(saved, [MEMBERS + name for name in drop], **changed)
-    with pytest.raises(ValueError, match=rf"damaged \(.*{name}"):
+    with pytest.raises(ValueError, match=rf"damaged \({message}"):
         load(saved)
 
 
@@ -284,6 +330,64 @@ def test_a_small_file_cannot_ask_for_the_covariance_of_many_rows(tmp_path):
     assert path.stat().st_size < 1e6
     with limited(), pytest.raises(ValueError, match="X_ has 40000 rows: must be at most 10000"):
         load(path)
+
+
+def test_a_small_file_cannot_ask_for_many_covariances_of_permitted_rows(tmp_path):
+    """16 components of 10,000 rows would take 13 GB; one component for so many rows is loaded."""
+    path = tmp_path / "saved.npz"
+    GPRegressor().fit(X.to_numpy(), Y).save(path)
+    arrays = {f"fitted.{name}": np.zeros((10_000, 1)) for name in ("X_", "y_")}
+    rewrite(path, [], **arrays, **{"fitted.factors_": np.ones(10_000)})
+    assert path.stat().st_size < 1e6
+    message = r"16 components for 10000 data of 1 output.* at most 2, .* 2 GB"
+    with limited(), pytest.raises(ValueError, match=message):
+        load(path)
+
+
+def test_what_fit_makes_of_many_rows_for_its_memory_is_loaded(tmp_path, monkeypatch):
+    """A single component takes what memory its rows need, and of more there are as many as fit."""
+    path = tmp_path / "saved.npz"
+    mixture = bnn.MixturePrior([bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))] * 3, [1 / 3] * 3)
+    for matrices, outputs in ((0.5, Y), (3.0, Y), (0.5, TWO)):
+        monkeypatch.setattr(hyperparameters, "MEMORY", matrices * len(X) ** 2)
+        model = GPRegressor(noise="constant").fit(X.to_numpy(), outputs)
+        model.save(path)
+        expected = model.predict(X_TEST.to_numpy())
+        np.testing.assert_array_equal(load(path).predict(X_TEST.to_numpy()), expected)
+    monkeypatch.setattr(hyperparameters, "MEMORY", 1.0 * len(X) ** 2)
+    with pytest.raises(ValueError, match=r"3 components for 9 data of 1 output.* at most 2, "):
+        GPRegressor(mixture, noise=0.1).fit(X.to_numpy(), Y)
+
+
+def test_a_mixture_that_just_fits_takes_further_rows(tmp_path, monkeypatch):
+    """There is room for more than the rows that decided how many components there are."""
+    path = tmp_path / "saved.npz"
+    inputs = X.to_numpy()
+    monkeypatch.setattr(hyperparameters, "MEMORY", 3.0 * len(X) ** 2)
+    model = GPRegressor(noise="constant").fit(inputs, Y)
+    assert len(model.prior_.components) == 3
+    further = np.vstack([inputs, inputs[:2] + 0.01])
+    model.fit(further, np.append(Y, Y[:2]), keep_prior=True).save(path)
+    np.testing.assert_array_equal(load(path).predict(inputs), model.predict(inputs))
+
+
+def test_a_model_that_needs_too_much_memory_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "saved.npz"
+    ONE.fit(X.to_numpy(), Y).save(path)
+    monkeypatch.setattr(GPRegressor, "_condition", lambda *_: bytearray(2**60))
+    with pytest.raises(MemoryError, match=r"saved\.npz: the model needs more memory than there is"):
+        load(path)
+
+
+def test_foreign_and_missing_files_are_refused(tmp_path):
+    """An .npz of something else, a pickle, no file."""
+    np.savez(tmp_path / "other.npz", a=np.zeros(3))
+    np.save(tmp_path / "object.npy", np.array([{}], dtype=object), allow_pickle=True)
+    for name in ("other.npz", "object.npy"):
+        with pytest.raises(ValueError, match="not a saved model"):
+            load(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        load(tmp_path / "nothing.npz")
 
 
 def test_a_packed_file_is_read_unless_it_unpacks_to_a_thousand_times_its_size(saved):
@@ -299,6 +403,19 @@ def test_a_packed_file_is_read_unless_it_unpacks_to_a_thousand_times_its_size(sa
         load(saved)
 
 
+def test_an_array_that_is_named_again_and_again_counts_each_time(saved):
+    """Each entry of the archive counts, even if all lead to the same bytes."""
+    rewrite(saved, zeros=np.zeros(100_000))
+    with zipfile.ZipFile(saved, "a") as archive:
+        part = archive.getinfo("zeros.npy")
+        for number in range(200):
+            archive.filelist.append(copy.copy(part))
+            archive.filelist[-1].filename = f"{number}.npy"
+        archive.writestr("end.npy", b"")
+    with limited(megabytes=50), pytest.raises(ValueError, match=r"arrays of 16\d+ bytes in a file"):
+        load(saved)
+
+
 @pytest.mark.parametrize("kind", UNUSUAL)
 def test_only_a_regular_file_is_read(tmp_path, kind):
     """No pipe without a writer, nothing without an end."""
@@ -308,15 +425,23 @@ def test_only_a_regular_file_is_read(tmp_path, kind):
         load(tmp_path / "saved.npz")
 
 
-def test_a_file_of_another_format_says_which_bnn_wrote_it(saved):
+@pytest.mark.parametrize(
+    ("version", "packages", "message"),
+    [
+        (99, {"bnn": "0.9.1"}, "by bnn 0.9.1 in format version 99, bnn .* version .*: update bnn"),
+        (6, {}, "by another bnn in format version 6, .*: save the model again"),
+        ("x", None, "by another bnn in format version x"),
+    ],
+)
+def test_a_file_of_another_format_says_which_bnn_wrote_it(saved, version, packages, message):
     """The header comes first: arrays of another format are not read."""
-    header = {"version": 99, "packages": {"bnn": "0.9.1"}}
+    with np.load(saved) as file:
+        assert json.loads(str(file["header"]))["packages"]["bnn"] == bnn.__version__
+    header = {"version": version, "packages": packages}
     rewrite(saved, header=lambda h: h.update(header), zeros=np.zeros(5_000_000))
-    with (
-        limited(megabytes=10),
-        pytest.raises(ValueError, match=r"bnn 0\.9\.1 in format version 99"),
-    ):
+    with limited(megabytes=10), pytest.raises(ValueError, match=message) as refusal:
         load(saved)
+    assert len(str(refusal.value).splitlines()) == 1
 
 
 ANY = st.recursive(

@@ -45,6 +45,32 @@ def test_empty_batch_of_members():
     assert np.all(room == SENTINEL)
 
 
+def test_gaps_along_both_axes_are_refused():
+    """Every second number of B or of the result is not what the tiles read and write."""
+    A = np.ones((2, 4, 3), np.float32)
+    B = np.ones((2, 6, 10), np.float32)
+    with pytest.raises(ValueError, match="contiguous"):
+        multiply(A, B[:, ::2, ::2], np.empty((2, 4, 5), np.float32))
+    with pytest.raises(ValueError, match="contiguous"):
+        multiply(A, B[:, :3], np.empty((2, 4, 20), np.float32)[:, :, ::2])
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "out"),
+    [
+        ((2, 4, 3), (2, 5, 6), (2, 4, 6)),
+        ((2, 4, 3), (1, 3, 6), (2, 4, 6)),
+        ((2, 4, 3), (2, 3, 6), (2, 4, 7)),
+        ((2, 4, 3), (2, 3, 6), (2, 3, 6)),
+    ],
+)
+def test_matrices_that_do_not_fit_each_other_are_refused(a, b, out):
+    """Reading past an end would give numbers that belong to nobody."""
+    A, B, C = (np.ones(shape, np.float32) for shape in (a, b, out))
+    with pytest.raises(ValueError, match="must have shapes"):
+        multiply(A, B, C)
+
+
 @pytest.mark.parametrize("choice", ["own", "torch", None])
 @pytest.mark.parametrize("wide", [True, False])
 def test_both_products_agree(monkeypatch, wide, choice):
@@ -60,6 +86,12 @@ def test_both_products_agree(monkeypatch, wide, choice):
     out = torch.empty(2, 4, 6)
     chosen.multiply(*map(chosen.operand, (A, B, out)))
     torch.testing.assert_close(out, A @ B)
+
+
+def test_an_unknown_choice_is_refused(monkeypatch):
+    monkeypatch.setenv("BNN_PRODUCTS", "mkl")
+    with pytest.raises(ValueError, match="BNN_PRODUCTS = 'mkl': must be one of own, torch"):
+        products.products_on(torch.device("cpu"))
 
 
 def test_training_does_not_depend_on_the_products(monkeypatch):

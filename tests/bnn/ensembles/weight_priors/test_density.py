@@ -1,6 +1,7 @@
 """What every density over the weights promises."""
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from bnn.ensembles.weight_priors import (
@@ -58,3 +59,16 @@ def test_regulariser_is_the_gradient_of_the_penalty(prior, ensemble):
         numeric[:, j] = (upper - lower) / 2e-5
     found = gradient_of(prior, weights - anchors)
     np.testing.assert_allclose(found, numeric, rtol=2e-3, atol=2e-3)
+
+
+def test_refusals(prior, ensemble):
+    """K = 1, other shapes, values that are not finite, members that are all equal."""
+    fit = type(prior).fit
+    with pytest.raises(ValueError, match="K = 1: a weight prior needs at least 2 networks"):
+        fit(ensemble[:1], ARCHITECTURE)
+    with pytest.raises(ValueError, match=r"weights have shape \(12, 3\)"):
+        fit(ensemble[:, :3], ARCHITECTURE)
+    with pytest.raises(ValueError, match="must be finite"):
+        fit(np.full((3, D), np.nan), ARCHITECTURE)
+    with pytest.raises(ValueError, match="all networks are equal"):
+        LowRankGaussian.fit(np.ones((3, D)), ARCHITECTURE)
