@@ -117,13 +117,13 @@ test: environment
 	@$(PYTHON_ARGS) -m pytest -n 2 --dist worksteal
 
 test-dolfinx: environment
-	@$(PYTHON_ARGS) -m tests.repository.lanes.debian "$$SUITE"
+	@$(PYTHON_ARGS) -m tests.repository.environments.debian "$$SUITE"
 
 test-python: environment
-	@$(PYTHON_ARGS) -m tests.repository.lanes.pythons
+	@$(PYTHON_ARGS) -m tests.repository.environments.pythons
 
 test-slurm: environment
-	@$(PYTHON) -m tests.repository.lanes.slurm
+	@$(PYTHON) -m tests.repository.environments.slurm
 
 lint: environment
 	@$(PYTHON) -m ruff check .

@@ -83,10 +83,10 @@ def check_answer(answer):
 
 
 def test_the_page_computes_what_python_does_in_node():
-    """The browser lane asks the same of the page itself."""
+    """The browser test asks the same of the page itself."""
     node = shutil.which("node")
     if node is None:
-        pytest.skip("node is not there: the browser lane compares")
+        pytest.skip("node is not there: the browser test compares")
     paths = [json.dumps(str(FOLDER / name)) for name in ("surrogate.js", "surrogate.json")]
     head = f"const surrogate = require({paths[0]}); const model = require({paths[1]});"
     script = f"{head}{QUESTION}; console.log(JSON.stringify(answer));"

@@ -32,9 +32,9 @@ def test_values_are_handed_on_as_they_are(tmp_path, by):
     setup.write_text("#!/bin/sh\n", encoding="utf-8")
     setup.chmod(0o755)
     (tmp_path / ".environment").write_text(f"hash\n{sys.executable}\n", encoding="utf-8")
-    lane = tmp_path / "tests" / "repository" / "lanes" / "debian.py"
-    lane.parent.mkdir(parents=True)
-    lane.write_text(
+    script = tmp_path / "tests" / "repository" / "environments" / "debian.py"
+    script.parent.mkdir(parents=True)
+    script.write_text(
         "import json, os, sys\njson.dump([sys.argv[1:], dict(os.environ)], open('given', 'w'))\n",
         encoding="utf-8",
     )

@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 import pytest
 import yaml
 
-from tests.repository.lanes.common import ON_DEMAND, ROOT, imported_packages
+from tests.repository.environments.common import ON_DEMAND, ROOT, imported_packages
 from tests.repository.validators import validate
 
 RECIPE = ROOT / "conda" / "recipe.yaml"

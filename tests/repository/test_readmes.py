@@ -19,7 +19,7 @@ import pytest
 
 import bnn
 import fe_data
-from tests.repository.lanes.slurm import scripts
+from tests.repository.environments.slurm import scripts
 
 ROOT = Path(__file__).parents[2]
 FILES = [

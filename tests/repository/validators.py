@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repository.lanes.common import lanes_folder, locked
+from tests.repository.environments.common import environments_folder, locked
 
 VERSIONS = (
     "cffconvert==2.0.0",
@@ -27,10 +27,10 @@ OFFLINE = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
 @functools.cache
 def validators() -> Path:
     """Folder of the programs; the test is skipped where pip cannot get them."""
-    lanes = lanes_folder()
-    programs = lanes / "validators" / "bin"
+    folder = environments_folder()
+    programs = folder / "validators" / "bin"
     made = programs / "made"
-    with locked(lanes, "validators"):
+    with locked(folder, "validators"):
         if not made.is_file() or made.read_text(encoding="utf-8") != repr(VERSIONS):
             subprocess.run([sys.executable, "-m", "venv", "--clear", programs.parent], check=True)
             install = [programs / "python", "-m", "pip", "install", "--quiet", *VERSIONS]

@@ -1,4 +1,6 @@
-"""Run the scripts of docs/cluster.md on a Slurm cluster: python -m tests.repository.lanes.slurm
+"""Run the scripts of docs/cluster.md on a Slurm cluster.
+
+    python -m tests.repository.environments.slurm
 
 A controller and four nodes of one core speak over 127.0.0.1, with a folder of their own, in
 namespaces that end with this process, however it ends. A node is a namespace too: to kill it kills
@@ -24,7 +26,13 @@ from pathlib import Path
 from fe_data import load_table
 from fe_data.dataset import storage
 from fe_data.schema import INPUT_NAMES
-from tests.repository.lanes.common import NAMESPACES, ROOT, Unavailable, refuse_impossible, say
+from tests.repository.environments.common import (
+    NAMESPACES,
+    ROOT,
+    Unavailable,
+    refuse_impossible,
+    say,
+)
 
 GUIDE = ROOT / "docs" / "cluster.md"
 JOBS_OF_GUIDE = "100"
@@ -34,7 +42,7 @@ NODES = ("n1", "n2", "n3", "n4")
 PROGRAMS = {"slurmctld": "slurm-wlm", "munged": "munge"}
 # A dead node is noticed after ten seconds, and its jobs start elsewhere after ten more.
 CONFIGURATION = """
-ClusterName=lane
+ClusterName=test
 SlurmctldHost=localhost(127.0.0.1)
 SlurmctldPort={port}
 AuthType=auth/munge
@@ -253,7 +261,7 @@ def run(folder: Path) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Run the lane, or say why it cannot be run."""
+    """Run the test environment, or say why it cannot be run."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--inside", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)
     inside = parser.parse_args(argv).inside
@@ -271,7 +279,7 @@ def main(argv: list[str]) -> int:
     # In /tmp, since paths of sockets are short.
     with tempfile.TemporaryDirectory(prefix="slurm-", dir="/tmp") as folder:
         inner = shlex.join(
-            [sys.executable, "-m", "tests.repository.lanes.slurm", "--inside", folder]
+            [sys.executable, "-m", "tests.repository.environments.slurm", "--inside", folder]
         )
         # This process may be killed: then the kernel kills unshare, and with it all others.
         command = ["setpriv", "--pdeathsig", "KILL", *NAMESPACES]

@@ -1,7 +1,7 @@
 """Run tests/fe_data on the dolfinx of another Debian release, in a folder made by debootstrap.
 
-    python -m tests.repository.lanes.debian trixie [pytest arguments]
-    python -m tests.repository.lanes.debian trixie --if-changed
+    python -m tests.repository.environments.debian trixie [pytest arguments]
+    python -m tests.repository.environments.debian trixie --if-changed
 
 The folder is kept in $LANES (default ~/.cache/composite-bnn/lanes) and used again until the
 packages that it needs change. Mounts and processes live in namespaces of their own and end with the
@@ -22,11 +22,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.repository.lanes.common import (
+from tests.repository.environments.common import (
     NAMESPACES,
     ROOT,
     Unavailable,
-    lanes_folder,
+    environments_folder,
     locked,
     refuse_impossible,
     requirements,
@@ -38,7 +38,7 @@ SUITES = ("trixie", "sid")
 TESTED = (
     "fe_data",
     "tests/fe_data",
-    "tests/repository/lanes",
+    "tests/repository/environments",
     "pyproject.toml",
     "constraints.txt",
     "docs/fe_data.md",  # of which a test runs an example
@@ -54,7 +54,7 @@ FIXED = {
 }
 VERSIONS = """/venv/bin/python -c '
 import platform, dolfinx, numpy, scipy, petsc4py
-print("lane: Python", platform.python_version(), "dolfinx", dolfinx.__version__,
+print("test environment: Python", platform.python_version(), "dolfinx", dolfinx.__version__,
       "PETSc", petsc4py.__version__, "NumPy", numpy.__version__, "SciPy", scipy.__version__)
 '"""
 
@@ -170,7 +170,7 @@ def run_tests(root: Path, arguments: list[str]) -> int:
     return subprocess.run(inside(root, f"cd /checkout && {VERSIONS} && {call}")).returncode
 
 
-def run_lane(suite: str, folder: Path, arguments: list[str], if_changed: bool) -> int:
+def run_environment(suite: str, folder: Path, arguments: list[str], if_changed: bool) -> int:
     """Make the folder and run the tests; a passed run of all of them is remembered."""
     passed = folder / f"{suite}.passed"  # digest of the files that the last such run saw
     total = hashlib.sha256()
@@ -195,10 +195,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("--if-changed", action="store_true")
     options, arguments = parser.parse_known_args(argv)
-    folder = lanes_folder()
+    folder = environments_folder()
     try:
         with locked(folder, options.suite):
-            return run_lane(options.suite, folder, arguments, options.if_changed)
+            return run_environment(options.suite, folder, arguments, options.if_changed)
     except Unavailable as error:
         say(f"{options.suite} not run: {error}")
         return 0 if options.if_changed else 1

@@ -1,10 +1,10 @@
-"""The lanes: what they refuse and remember, and that a guide has the scripts that one runs."""
+"""Test environments: what they reject and remember, and the scripts of the guide that one runs."""
 
 import os
 
 import pytest
 
-from tests.repository.lanes import debian, slurm
+from tests.repository.environments import debian, slurm
 
 
 @pytest.mark.parametrize("programs", [[], ["debootstrap", "unshare"]])
@@ -13,32 +13,32 @@ def test_what_is_impossible_is_said_and_no_failure_of_ci(tmp_path, monkeypatch, 
         (tmp_path / name).write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("LANES", str(tmp_path / "lanes"))
+    monkeypatch.setenv("LANES", str(tmp_path / "environments"))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert debian.main(["trixie"]) == 1
-    assert "lane: trixie not run: " in capsys.readouterr().out
+    assert "test environment: trixie not run: " in capsys.readouterr().out
     assert debian.main(["trixie", "--if-changed"]) == 0
 
 
-def test_an_unchanged_lane_is_not_run_again(tmp_path, monkeypatch):
+def test_an_unchanged_environment_is_not_run_again(tmp_path, monkeypatch):
     """A run that failed, or that took some of the tests, is no reason to skip one."""
     monkeypatch.setattr(debian, "refuse_impossible", lambda _: None)
     monkeypatch.setattr(debian, "make", lambda *_: None)
     codes = iter([0, 1, 0])
     monkeypatch.setattr(debian, "run_tests", lambda *_: next(codes))
-    assert debian.run_lane("sid", tmp_path, ["-k", "mesh"], if_changed=False) == 0
-    found = [debian.run_lane("sid", tmp_path, [], if_changed=True) for _ in range(3)]
+    assert debian.run_environment("sid", tmp_path, ["-k", "mesh"], if_changed=False) == 0
+    found = [debian.run_environment("sid", tmp_path, [], if_changed=True) for _ in range(3)]
     assert found == [1, 0, 0]
 
 
-def test_without_slurm_its_lane_says_so(tmp_path, monkeypatch, capsys):
+def test_without_slurm_its_environment_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert slurm.main([]) == 0
-    assert "lane: Slurm not run: slurmctld is missing: apt-get" in capsys.readouterr().out
+    assert "Slurm not run: slurmctld is missing: apt-get" in capsys.readouterr().out
 
 
-def test_the_lane_runs_the_scripts_of_the_guide_with_another_number_of_jobs():
+def test_the_environment_runs_the_scripts_of_the_guide_with_another_number_of_jobs():
     found = slurm.scripts(4)
     assert set(found) == {"array.sh", "send.sh", "dask_cells.py"}
     assert "--array=1-4 " in found["array.sh"]

@@ -1,4 +1,4 @@
-"""What the lanes share: namespaces, where they keep what they make, which packages they install."""
+"""What the test environments share: namespaces, their folder, the packages they install."""
 
 import contextlib
 import fcntl
@@ -29,16 +29,16 @@ ON_DEMAND = {"botorch", "gpytorch"}  # bnn.interop imports them when it is asked
 
 
 class Unavailable(RuntimeError):
-    """A lane cannot be tried on this machine."""
+    """A test environment cannot be tried on this machine."""
 
 
 def say(text: str) -> None:
     """Print one line at once, before what the tests print next."""
-    print(f"lane: {text}", flush=True)
+    print(f"test environment: {text}", flush=True)
 
 
 def refuse_impossible(packages: Mapping[str, str]) -> None:
-    """Say what a lane in namespaces lacks, before anything is done.
+    """Say what a test environment in namespaces lacks, before anything is done.
 
     Raises:
         Unavailable: not root, a program of these Debian packages is missing, no namespaces.
@@ -71,7 +71,7 @@ def requirements(*folders: str) -> list[str]:
     return [bounds[name] for name in sorted(imported_packages(folders) - ON_DEMAND)]
 
 
-def lanes_folder() -> Path:
+def environments_folder() -> Path:
     """$LANES, or a folder of the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get("LANES") or Path(cache) / "composite-bnn" / "lanes").resolve()

@@ -1,7 +1,7 @@
 """Run tests/bnn on another Python, with the newest packages that pip finds.
 
-    python -m tests.repository.lanes.pythons [pytest arguments]
-    python -m tests.repository.lanes.pythons --python 3.11 --oldest [pytest arguments]
+    python -m tests.repository.environments.pythons [pytest arguments]
+    python -m tests.repository.environments.pythons --python 3.11 --oldest [pytest arguments]
 
 --oldest takes the lower bounds of pyproject.toml. The virtual environment is made in $LANES
 (default ~/.cache/composite-bnn/lanes) and removed after the run: PyTorch with CUDA takes 6 GB.
@@ -13,13 +13,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.repository.lanes.common import ROOT, Unavailable, lanes_folder, locked, requirements
+from tests.repository.environments.common import (
+    ROOT,
+    Unavailable,
+    environments_folder,
+    locked,
+    requirements,
+)
 
 # Newer ones warn about calls of matplotlib 3.8 and of scikit-learn 1.6's own tests.
 BESIDE_THE_OLDEST = ("pyparsing<3.3", "pytest<9")
 VERSIONS = """
 import platform, numpy, scipy, sklearn, torch
-print("lane: Python", platform.python_version(), "PyTorch", torch.__version__,
+print("test environment: Python", platform.python_version(), "PyTorch", torch.__version__,
       "NumPy", numpy.__version__, "SciPy", scipy.__version__, "scikit-learn", sklearn.__version__)
 """
 
@@ -59,19 +65,19 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--python", default="3.13", help="version, as in python3.13 on PATH")
     parser.add_argument("--oldest", action="store_true", help="lower bounds of pyproject.toml")
     options, arguments = parser.parse_known_args(argv)
-    lanes = lanes_folder()
+    folder = environments_folder()
     name = f"bnn-{options.python}"
-    with locked(lanes, name):
+    with locked(folder, name):
         try:
-            python = make(options.python, options.oldest, lanes / name)
+            python = make(options.python, options.oldest, folder / name)
             subprocess.run([python, "-c", VERSIONS], check=True)
             tests = [python, "-m", "pytest", "-q", *(arguments or ["tests/bnn"])]
             return subprocess.run(tests, cwd=ROOT).returncode
         except Unavailable as error:
-            print(f"lane: Python {options.python} not tried: {error}")
+            print(f"test environment: Python {options.python} not tried: {error}")
             return 1
         finally:
-            shutil.rmtree(lanes / name, ignore_errors=True)
+            shutil.rmtree(folder / name, ignore_errors=True)
 
 
 if __name__ == "__main__":
