@@ -14,7 +14,7 @@ from typer import Argument, Option
 
 import fe_data
 from fe_data.cli import options
-from fe_data.cli.options import File, Integer, Number
+from fe_data.cli.options import CommandWithSettings, File, Integer, Number
 from fe_data.schema import fitted_outputs
 from fe_data.settings import Settings, require_between
 
@@ -86,11 +86,9 @@ def counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{number} {status}" for status, number in counts.items() if number)
 
 
-@app.command()
-@options.with_settings
+@app.command(cls=CommandWithSettings)
 def generate(
     context: typer.Context,
-    settings: Settings,
     out: Out,
     name: Annotated[str | None, Argument(metavar="NAME", help=options.DESIGNS)] = None,
     inputs: Annotated[Path | None, File(help="CSV file with inputs, instead of NAME")] = None,
@@ -117,6 +115,7 @@ def generate(
     """Simulate a design into a dataset folder. Samples that are there already are kept."""
     from joblib import cpu_count
 
+    settings: Settings = context.meta["settings"]
     design = options.design(name, inputs, out, seed, count, replicates, microstructure)
     if microstructure is not None:
         options.require_given_microstructure(settings, seed)
@@ -133,11 +132,9 @@ def generate(
     return _report(summary, out)
 
 
-@app.command()
-@options.with_settings
+@app.command(cls=CommandWithSettings)
 def rve(
     context: typer.Context,
-    settings: Settings,
     E_f_GPa: Annotated[float, options.of_input("E_f_GPa")],
     out: Out,
     vf: Annotated[float | None, options.of_input("vf")] = None,
@@ -158,6 +155,7 @@ def rve(
     ] = "compiled",
 ) -> int:
     """Simulate one RVE into result, picture and fields. Files of an earlier run are replaced."""
+    settings: Settings = context.meta["settings"]
     chosen_microstructure: Any = seed
     if microstructure is not None and vf is None:
         options.require_given_microstructure(settings, seed)

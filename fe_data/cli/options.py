@@ -1,13 +1,13 @@
 """The options of the command line: their help, and how their texts become values."""
 
 import functools
-import inspect
-import typing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from typer import Option
+from typer.core import TyperCommand
 
 import fe_data
 from fe_data.loading import AXES
@@ -21,26 +21,15 @@ T = TypeVar("T")
 
 DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise, reference"
 RANDOM_FIBRES = ("n_fibres", "min_spacing", "radii", "radii_cov")  # settings
-SETTINGS_HELP = {
-    "n_fibres": "number of fibres in the RVE",
-    "min_spacing": "least distance of fibre centres, in fibre diameters",
-    "resolution": "elements per fibre diameter",
-    "increments": "number of equal load increments",
-    "strain": "final mean strain xx [-], negative in compression",
-    "tolerance": "residual at which Newton's method stops, relative to the load [-]",
-    "E_m_GPa": "Young's modulus of the matrix [GPa]",
-    "nu_m": "Poisson ratio of the matrix [-]",
-    "nu_f": "Poisson ratio of the fibres [-]",
-    "sigma_y0_MPa": "initial yield stress of the matrix [MPa]",
-    "hardening": "yield stress of the matrix at the plastic strain p: "
+HARDENING_HELP = (
+    "yield stress of the matrix at the plastic strain p: "
     + "; ".join(f"{name} is {law.formula}" for name, law in LAWS.items())
     + "; table:FILE.csv is linear between rows of plastic_strain, stress_MPa, the first at 0, and "
-    "constant beyond the last, without --b-m, --c-m and --sigma-y0-MPa",
-    "radii": "distribution of the radii of random fibres: "
-    + "; ".join(f"{name} is {law.formula}" for name, law in RADII_LAWS.items()),
-    "radii_cov": "coefficient of variation C of that distribution [-]",
-    "p_sigma_threshold_MPa": "von Mises stress in the fibres [MPa] that p_sigma counts from",
-}
+    "constant beyond the last, without --b-m, --c-m and --sigma-y0-MPa"
+)
+RADII_HELP = "distribution of the radii of random fibres: " + "; ".join(
+    f"{name} is {law.formula}" for name, law in RADII_LAWS.items()
+)
 
 
 def parser(kind: Callable[[str], T], name: str) -> Callable[[str], T]:
@@ -87,10 +76,9 @@ def hardening(text: str) -> Hardening:
         raise typer.BadParameter(f"{file}, {what}") from None
 
 
-Integer = functools.partial(typer.Option, parser=integer, metavar="N")
-Number = functools.partial(typer.Option, parser=number, metavar="X")
-File = functools.partial(typer.Option, parser=path, metavar="FILE")
-Law = functools.partial(typer.Option, parser=hardening, metavar="LAW")
+Integer = functools.partial(Option, parser=integer, metavar="N")
+Number = functools.partial(Option, parser=number, metavar="X")
+File = functools.partial(Option, parser=path, metavar="FILE")
 
 
 def of_input(name: str) -> Any:
@@ -101,39 +89,64 @@ def of_input(name: str) -> Any:
     return Number(flag, help=f"{quantity.meaning} [{unit}]")
 
 
-def with_settings(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command one option for each field of `Settings`; it receives them as `settings`."""
+def settings(
+    n_fibres: Annotated[int, Integer(help="number of fibres in the RVE")] = Settings.n_fibres,
+    min_spacing: Annotated[
+        float, Number(help="least distance of fibre centres, in fibre diameters")
+    ] = Settings.min_spacing,
+    resolution: Annotated[
+        float | None, Number(help="elements per fibre diameter", show_default="automatic")
+    ] = Settings.resolution,
+    increments: Annotated[
+        int, Integer(help="number of equal load increments")
+    ] = Settings.increments,
+    strain: Annotated[
+        float, Number(help="final mean strain xx [-], negative in compression")
+    ] = Settings.strain,
+    tolerance: Annotated[
+        float, Number(help="residual at which Newton's method stops, relative to the load [-]")
+    ] = Settings.tolerance,
+    E_m_GPa: Annotated[
+        float, Number("--E-m-GPa", help="Young's modulus of the matrix [GPa]")
+    ] = Settings.E_m_GPa,
+    nu_m: Annotated[float, Number(help="Poisson ratio of the matrix [-]")] = Settings.nu_m,
+    nu_f: Annotated[float, Number(help="Poisson ratio of the fibres [-]")] = Settings.nu_f,
+    sigma_y0_MPa: Annotated[
+        float, Number("--sigma-y0-MPa", help="initial yield stress of the matrix [MPa]")
+    ] = Settings.sigma_y0_MPa,
+    hardening: Annotated[
+        Any, Option(parser=hardening, metavar="LAW", help=HARDENING_HELP)
+    ] = Settings.hardening,
+    radii: Annotated[RadiiName, Option(help=RADII_HELP)] = Settings.radii,
+    radii_cov: Annotated[
+        float, Number(help="coefficient of variation C of that distribution [-]")
+    ] = Settings.radii_cov,
+    p_sigma_threshold_MPa: Annotated[
+        float,
+        Number(
+            "--p-sigma-threshold-MPa",
+            help="von Mises stress in the fibres [MPa] that p_sigma counts from",
+        ),
+    ] = Settings.p_sigma_threshold_MPa,
+) -> Settings:
+    """The settings that the options of a command give."""
+    return Settings(**locals())
 
-    @functools.wraps(command)
-    def wrapped(**options: Any) -> int:
-        settings = Settings(**{name: options.pop(name) for name in SETTINGS_HELP})
-        return command(**options, settings=settings)
 
-    own = inspect.signature(command)
-    types = typing.get_type_hints(Settings)
-    parameters = [p for p in own.parameters.values() if p.name != "settings"]
-    for name, text in SETTINGS_HELP.items():
-        default = getattr(Settings, name)
-        kinds: dict[Any, Callable[..., Any]] = {
-            int: Integer,
-            Hardening: Law,
-            RadiiName: typer.Option,
-        }
-        option = kinds.get(types[name], Number)(
-            "--" + name.replace("_", "-"),
-            help=text,
-            show_default="automatic" if default is None else default,
-        )
-        parameters.append(
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=default,
-                annotation=Annotated[Any if option.parser is hardening else types[name], option],
-            )
-        )
-    wrapped.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return wrapped
+class CommandWithSettings(TyperCommand):
+    """A command that has the options of `settings` after its own; `context.meta` keeps them."""
+
+    def __init__(self, *arguments: Any, params: list[Any], **others: Any):
+        app = typer.Typer(add_completion=False)
+        app.command()(settings)
+        self.of_settings = typer.main.get_command(app).params
+        super().__init__(*arguments, params=[*params, *self.of_settings], **others)
+
+    def invoke(self, context: Any) -> Any:
+        """Run the command when its settings are right."""
+        given = {each.name: context.params.pop(each.name) for each in self.of_settings}
+        context.meta["settings"] = settings(**given)
+        return super().invoke(context)
 
 
 def inputs(
