@@ -9,6 +9,9 @@ import shutil
 import sys
 from pathlib import Path
 
+from docutils.nodes import SkipNode
+from docutils.utils.math import latex2mathml
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
@@ -49,7 +52,10 @@ include_patterns = [
 exclude_patterns = [".*", "build", "data", "tests"]
 highlight_language = "none"
 default_role = "py:obj"
+myst_enable_extensions = ["dollarmath"]
+myst_dmath_double_inline = True
 myst_heading_anchors = 3
+html_math_renderer = "mathml"  # which browsers set without a script
 nb_execution_mode = "off"
 nb_ipywidgets_js = {}
 autodoc_member_order = "bysource"
@@ -90,6 +96,24 @@ def complete(app, name, source):
         source[0] = source[0].replace("\n## Findings", f"\n{link}\n\n## Findings")
 
 
+def formula(translator, node):
+    """Write a formula as MathML."""
+    block = node.tagname == "math_block"
+    markup = latex2mathml.tex2mathml(node.astext(), as_block=block)
+    translator.body.append(f'<div class="math">{markup}</div>' if block else markup)
+    raise SkipNode
+
+
+def parts_that_open(app, page, template, context, doctree):
+    """Fold each part of the navigation, but for the one that has the page."""
+    found = re.split(r'<p class="caption"[^>]*>(.*?)</p>', context["furo_navigation_tree"])
+    parts = [found[0]]
+    for caption, pages in zip(found[1::2], found[2::2], strict=True):
+        opened = " open" if "current" in pages else ""
+        parts.append(f"<details{opened}><summary>{caption}</summary>{pages}</details>")
+    context["furo_navigation_tree"] = "".join(parts)
+
+
 def finish(app, error):
     """Copy the pages of a run; README.html is what a reader comes to first."""
     out = Path(app.outdir)
@@ -112,5 +136,7 @@ def escape(app, what, name, value, options, lines):
 def setup(app):
     """Called by Sphinx."""
     app.connect("source-read", complete)
+    app.add_html_math_renderer("mathml", (formula, None), (formula, None))
+    app.connect("html-page-context", parts_that_open, priority=900)  # after furo
     app.connect("build-finished", finish)
     app.connect("autodoc-process-docstring", escape, priority=400)  # before napoleon

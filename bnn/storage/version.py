@@ -1,3 +1,3 @@
 """The version of the package, which files of models name too."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
