@@ -12,8 +12,7 @@ import typer
 from typer import Argument
 
 from bnn import MLP
-from fe_data.published.array_pickle import load_arrays
-from fe_data.published.import_published import describe
+from fe_data.published.import_published import describe, load_content
 from fe_data.schema import INPUT_NAMES
 from figures.claims import load_published
 from figures.composite.problem import OUTPUT_NAMES, load_samples, published_tables
@@ -27,16 +26,16 @@ KEY = "prior_0"  # of (networks, losses); a network is a list of kernels and bia
 
 def load_networks(path: Path) -> np.ndarray:
     """Weights (K, d) of the published networks, read without running anything in the file."""
-    content = load_arrays(path)
+    content = load_content(path)
     layers = ARCHITECTURE.layers
     shapes = [shape for each in layers for shape in ((each.n_in, each.n_out), (each.n_out,))]
     try:
         networks, _ = content[KEY]
-        if any([array.shape for array in network] != shapes for network in networks):
+        if any([np.shape(array) for array in network] != shapes for network in networks):
             raise ValueError
-        flat = [np.concatenate([array.ravel() for array in network]) for network in networks]
+        flat = [np.concatenate([np.ravel(array) for array in network]) for network in networks]
         weights = np.array(flat, dtype=float)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+    except (IndexError, KeyError, TypeError, ValueError):
         reason = f"no networks 4-20-20-20-20-5 under {KEY!r} in {describe(content)}"
         raise ValueError(f"{path}: {reason}") from None
     if len(weights) < USED or not np.isfinite(weights).all():

@@ -1,7 +1,10 @@
 """Convert the published tables, dictionaries of inputs and outputs in .pkl files, to CSV."""
 
 import errno
-from itertools import islice
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +13,17 @@ import numpy as np
 from fe_data.arrays import Floats
 from fe_data.dataset.design import NAMED_DESIGNS
 from fe_data.files.csv_rows import format_value
+from fe_data.files.reading import read_file
 from fe_data.files.writing import require_own, write_atomic
-from fe_data.published.array_pickle import load_arrays
+from fe_data.published import unpickling
 from fe_data.schema import INPUT_NAMES, required_outputs
 from fe_data.settings import Inputs
 
 COLUMNS = (*INPUT_NAMES, *required_outputs())
 KEYS = "with the keys inpts and outpts, or groups_inputs and groups_outputs,"
-MAX_PARTS = 4  # of a container, in a message
+MAX_BYTES = 50_000_000  # of a file
+MAX_SECONDS = 10  # of processor time, to read a file
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # whose memory is limited
 # How the published file of each design is called, and what the notebooks do without its table.
 PUBLISHED = {
     "test_uniform": ("testing_random", "no notebook on the composite can run"),
@@ -76,9 +82,23 @@ def design_of(name: str, n_groups: int) -> str | None:
     return None
 
 
+def load_content(path: Path) -> Any:
+    """Content of a pickle file, arrays as nested lists. No code in it runs, see `unpickling`."""
+    data = read_file(path, MAX_BYTES)
+    command = [sys.executable, "-P", unpickling.__file__, str(MAX_SECONDS)]
+    options: Any = {"capture_output": True, "env": os.environ | ONE_THREAD}
+    done = subprocess.run(command, input=data, timeout=60 * MAX_SECONDS, check=False, **options)
+    if done.returncode < 0:
+        raise ValueError(f"{path} takes more than {MAX_SECONDS} s of processor time to read")
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip()
+        raise ValueError(f"{path} is no pickle file of numeric arrays: {reason}")
+    return json.loads(done.stdout)
+
+
 def read_groups(path: Path) -> list[Floats]:
     """Inputs and outputs (rows, n_in + n_out) of each group in a published .pkl file."""
-    content = load_arrays(path)
+    content = load_content(path)
     try:
         match content:
             case {"inpts": x, "outpts": y}:
@@ -112,31 +132,22 @@ def write_csv(groups: list[Floats], target: Path) -> int:
     return len(rows) - 1
 
 
-def describe(content: Any, depth: int = 2) -> str:
+def describe(content: Any) -> str:
     """Layout of some content in a few words."""
-    if isinstance(content, np.ndarray):
-        return f"an array of shape {content.shape}"
-    if not isinstance(content, list | tuple | dict):
-        return type(content).__name__
-    text = f"a {type(content).__name__} of {len(content)}"
-    if not content or not depth:
-        return text
     if isinstance(content, dict):
-        items = islice(content.items(), MAX_PARTS)
-        parts = [f"{key[:30]}: {describe(item, depth - 1)}" for key, item in items]
-    else:
-        parts = [describe(item, depth - 1) for item in content[:MAX_PARTS]]
-    return f"{text} ({', '.join(parts)})"
+        return f"a dict with the keys {', '.join(content):.100}"
+    return f"a {type(content).__name__}" + (f" of {len(content)}" if content else "")
 
 
 def _join(x: Any, y: Any) -> Floats:
     """Inputs (n, n_in) and outputs (n, n_out) side by side, if they are valid tables."""
-    right = isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and x.size > 0 and x.ndim == 2
-    right = right and x.shape[1] == len(INPUT_NAMES)
-    if not right or y.shape != (len(x), len(required_outputs())):
-        raise ValueError(f"inputs are {describe(x)} and outputs {describe(y)}")
-    for row in x.tolist():
+    inputs, outputs = np.array(x), np.array(y)
+    rows = len(inputs) if inputs.ndim else 0
+    shapes = [(rows, len(INPUT_NAMES)), (rows, len(required_outputs()))]
+    if not rows or [inputs.shape, outputs.shape] != shapes:
+        raise ValueError(f"inputs have the shape {inputs.shape} and outputs {outputs.shape}")
+    for row in inputs.tolist():
         Inputs(*row)  # refuses what is out of range
-    if not np.isfinite(y).all():
+    if not (outputs.dtype.kind in "iuf" and np.isfinite(outputs).all()):
         raise ValueError("the table holds outputs that are not finite")
-    return np.hstack([x, y]).astype(float)
+    return np.hstack([inputs, outputs]).astype(float)

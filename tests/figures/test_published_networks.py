@@ -73,7 +73,7 @@ def test_a_file_without_the_networks_is_refused_and_nothing_in_it_is_run(folder,
         ([1], folder, "no networks 4-20-20-20-20-5 under 'prior_0' in a list of 1"),
         ({"prior_0": ([networks(1)[0][::-1]], [])}, folder, "no networks 4-20-20-20-20-5 under"),
         ({"prior_0": (unfinite, [])}, folder, "at least 30 finite ones are needed"),
-        (good | {"x": Harmful(folder / "ran")}, folder, "system' is not admitted"),
+        (good | {"x": Harmful(folder / "ran")}, folder, "system is not admitted"),
         (good, tables, f"{tables} has no published table test_uniform.csv"),
     ):
         with pytest.raises(SystemExit, match=r"^error: ") as refusal:
