@@ -12,7 +12,6 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 import fe_data
-from bnn.export import to_c
 from tests.bnn.calls import OwnStationary
 from tests.bnn.export.conftest import call
 
@@ -48,30 +47,10 @@ def test_a_kernel_of_a_user_with_code_in_c(compiled):
     agrees_with_python(found, model, NEW, False, 1e-9)
 
 
-def coordinates(kernel, x):
-    """z(x) of a Warped kernel: warps that go on as straight lines, and then the mixing."""
-    w = []
-    for value, low, width, warp in zip(x, kernel.low, kernel.width, kernel.warps, strict=True):
-        u = (value - mpmath.mpf(low)) / mpmath.mpf(width)
-        growth = mpmath.expm1(warp)
-        end = min(max(u, 0), 1)
-        w.append(
-            mpmath.log(1 + growth * end) / warp + (u - end) * growth / warp / (1 + growth * end)
-        )
-    if kernel.mixing is None:
-        return w
-    return [
-        own + sum(w[i] * mpmath.mpf(row[c]) for i, row in enumerate(kernel.mixing))
-        for c, own in enumerate(w)
-    ]
-
-
 def covariance(kernel, a, b):
     """k(a, b) in the precision of mpmath."""
     if isinstance(kernel, sk.Sum):
         return covariance(kernel.k1, a, b) + covariance(kernel.k2, a, b)
-    if isinstance(kernel, bnn.Warped):
-        return covariance(kernel.kernel, coordinates(kernel, a), coordinates(kernel, b))
     if isinstance(kernel, bnn.Linear):
         reach = np.broadcast_to(kernel.reach, 2).tolist()
         near = [
@@ -137,8 +116,7 @@ def test_every_kernel_is_that_of_the_textbook_and_of_python(compiled, kernel):
     prior = bnn.GaussianProcessPrior(MEAN, [kernel, 1e4 * kernel], 2)
     model = bnn.GPRegressor(prior, noise=[0.3, 20.0]).fit(X, Y)
     found = call(compiled(model), NEW, 2)
-    for values, wanted in zip(found[:2], model.predict(NEW, return_std=True), strict=True):
-        np.testing.assert_allclose(values, wanted, rtol=1e-12 if kernel is not WIDE else 1e-10)
+    agrees_with_python(found, model, NEW, False, 1e-10 if kernel is WIDE else 1e-11)
     variances = np.tile([0.09, 400.0], (len(X), 1))
     agrees_with_the_textbook(found, [prior], np.ones((1, 2)), variances)
 
@@ -156,31 +134,6 @@ def test_a_mixture_with_a_wide_trend_is_the_textbook_s_though_python_rounds(comp
         np.testing.assert_allclose(values, wanted, rtol=1e-8)
     variances = np.einsum("njj->nj", noise(X))
     agrees_with_the_textbook(found, priors, model.posterior_.weights, variances)
-
-
-def family(scale, mixing):
-    """Rough and smooth parts with a trend, of warped inputs; data are in [-1, 1] x [200, 400]."""
-    parts = bnn.Matern52(1.5 * scale, (0.8, 0.5)) + bnn.Matern32(0.1 * scale, (0.2, 0.3))
-    trend = bnn.Linear((12.0 * scale, 6.0 * scale), 9.0 * scale, (0.5, 0.5))
-    return bnn.Warped(parts + trend, (-1.0, 200.0), (2.0, 200.0), (1.5, -2.0), mixing)
-
-
-@pytest.mark.slow
-def test_warped_sums_beside_other_kernels_are_the_textbook_s(compiled):
-    """Inside the range of the data, on its edges and outside."""
-    C = ((0.0, 0.4), (-0.3, 0.1))
-    components = [
-        [family(1.0, C), bnn.RBF(1e4, (0.8, 90.0)) + bnn.Matern12(1e3, (0.4, 50.0))],
-        [family(1.0, None), family(1e4, C)],
-        [STATIONARY[4], family(1e4, None)],
-    ]
-    priors = [bnn.GaussianProcessPrior(MEAN, kernels, 2) for kernels in components]
-    mixture = bnn.MixturePrior(priors, [[0.3, 0.5], [0.3, 0.2], [0.4, 0.3]])
-    model = bnn.GPRegressor(mixture, noise=[0.3, 20.0]).fit(X, Y)
-    points = np.array([[0.3, 310.0], [-1.0, 400.0], [1.0, 200.0], [1.4, 150.0]])
-    found = call(compiled(model), points, 2)
-    variances = np.tile([0.09, 400.0], (len(X), 1))
-    agrees_with_the_textbook(found, priors, model.posterior_.weights, variances, points)
 
 
 @pytest.mark.parametrize(("n_in", "mixed"), [(1, False), (4, False), (4, True)])
@@ -241,87 +194,20 @@ def test_one_output_with_nothing_set_is_that_of_python(compiled):
 @pytest.mark.slow
 @pytest.mark.parametrize("n_data", [50, 100])
 def test_what_is_found_with_nothing_set_fits(compiled, tmp_path, n_data):
-    """Five outputs; a mixture of sums, warped or not, and noise by input."""
+    """Five outputs; a mixture of sums, warped or not, and noise by input. Prints size and time."""
     table = fe_data.load_table(ROOT / "fe_data/datasets/train_uniform.csv")
     model = bnn.GPRegressor().fit(table.inputs[:n_data], table.outputs[:n_data])
     library = compiled(model)
     points = table.inputs[:50] * 1.05
     found = call(library, points, 5)
-    print_size_and_time(f"nothing set, {n_data} cells", library, points, found, tmp_path)
-    agrees_with_python(found, model, points, False, 1e-8)
-
-
-def print_size_and_time(words, library, points, found, folder):
-    """Print what docs/bnn.md says, and assert the size."""
-    size = (folder / "model.c").stat().st_size
+    size = (tmp_path / "model.c").stat().st_size
     pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (points, *found)]
     start = time.process_time()
     library.surrogate(len(points), *pointers)
     seconds = (time.process_time() - start) / len(points)
-    print(f"{words}: {size} bytes, {seconds * 1e6:.0f} µs a point with gradients")
+    print(f"{n_data} RVEs: {size} bytes, {seconds * 1e6:.0f} µs a point with gradients")
     assert size < 100_000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("estimate", ["average", "map"])
-def test_the_prior_by_evidence_of_a_hundred_cells_fits(compiled, tmp_path, estimate):
-    """The mixture of fit_prior, or one prior; five outputs, and noise with heavy tails."""
-    table = fe_data.load_table(ROOT / "fe_data/datasets/train_uniform.csv")
-    X = table.inputs
-    y = table.outputs
-    noise = 0.05 * y.std(axis=0)
-    prior = bnn.evidence.fit_prior(X, y, noise, restarts=0, estimate=estimate)
-    model = bnn.GPRegressor(prior, noise=bnn.StudentNoise(noise, 5.0)).fit(X, y)
-    library = compiled(model)
-    points = X[:50] * 1.05
-    found = call(library, points, 5)
-    print_size_and_time(estimate, library, points, found, tmp_path)
-    wanted = model.predict(points, return_std=True)
-    for values, expected in zip(found[:2], wanted, strict=True):
-        np.testing.assert_allclose(values, expected, rtol=1e-7)
-
-
-def test_inputs_that_a_kernel_does_not_see_do_not_matter(compiled):
-    kernel = bnn.RBF(1.0, 0.7) + bnn.Linear(1.0, 1.0)
-    prior = bnn.GaussianProcessPrior(0.5, kernel, 2, features=[[0], [1]])
-    scaled = (X - [0.0, 300.0]) / [1.0, 100.0]
-    y = (Y - Y.mean(axis=0)) / Y.std(axis=0)
-    model = bnn.GPRegressor(prior, noise=0.3).fit(scaled, y)
-    *moments, slopes, _ = call(compiled(model), scaled + 0.1, 2)
-    for values, wanted in zip(moments, model.predict(scaled + 0.1, return_std=True), strict=True):
-        np.testing.assert_allclose(values, wanted, rtol=1e-11)
-    assert np.all(slopes[:, 0, 1] == 0.0)
-    assert np.all(slopes[:, 1, 0] == 0.0)
-
-
-PRIOR = bnn.GaussianProcessPrior(MEAN, STATIONARY[0], 2)
-
-
-class Derived(bnn.Warped):
-    """A kernel whose formula may be another one than that of its base."""
-
-
-BASE = family(1.0, None)
-DERIVED = Derived(BASE.kernel, BASE.low, BASE.width, BASE.warps)
-
-
-@pytest.mark.parametrize(
-    ("prior", "noise", "words"),
-    [
-        (replace(PRIOR, kernel=sk.RBF()), 0.3, r"kernel RBF\(length_scale=1\).*C has stationary"),
-        (replace(PRIOR, kernel=bnn.Periodic()), 0.3, "kernel Periodic.*C has stationary"),
-        (replace(PRIOR, kernel=WIDE + WIDE), 0.3, "kernel Linear.*at most one Linear"),
-        (replace(PRIOR, kernel=WIDE + family(1.0, None)), 0.3, "kernel Linear.*Warped as a whole"),
-        (replace(PRIOR, kernel=2.0 * family(1.0, None)), 0.3, r"kernel Warped\(.*\*\*2.*C has"),
-        (replace(PRIOR, kernel=DERIVED), 0.3, "kernel Derived.*C has stationary"),
-        (replace(PRIOR, mean=lambda X: X), 0.3, "mean of the prior is a function: must be a num"),
-        (PRIOR, [[0.3, 0.1], [0.1, 0.3]], "noise is correlated between outputs: no C file"),
-    ],
-)
-def test_what_c_does_not_hold_is_refused_by_its_name(tmp_path, prior, noise, words):
-    model = bnn.GPRegressor(prior, noise=noise).fit(X, Y)
-    with pytest.raises(ValueError, match=words):
-        to_c(model, tmp_path / "model.c")
+    agrees_with_python(found, model, points, False, 1e-8)
 
 
 @pytest.mark.parametrize("kind", ["constant", "by input", "within", "heavy tails"])
@@ -333,9 +219,4 @@ def test_the_total_deviation_and_its_gradient_are_those_of_python(compiled, kind
     prior = bnn.GaussianProcessPrior(MEAN, [bnn.RBF(1.5, (0.8, 90.0)), bnn.Matern52(1e3, 200.0)], 2)
     model = bnn.GPRegressor(prior, noise=noise).fit(X, Y)
     found = call(compiled(model, include_noise=True), NEW, 2)
-    wanted = [
-        *model.predict(NEW, return_std=True, include_noise=True),
-        *model.predict_gradient(NEW, include_noise=True),
-    ]
-    for ours, theirs in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max())
+    agrees_with_python(found, model, NEW, True, 1e-9)

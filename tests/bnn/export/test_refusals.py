@@ -1,0 +1,94 @@
+"""What no file can hold is refused by name, and nothing is written then."""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process import kernels as sk
+from sklearn.linear_model import LinearRegression
+
+import bnn
+from bnn.export import path_to_c, to_c, to_onnx
+from bnn.paths import StrainPathEnsemble
+from tests.bnn.export.test_ensemble import fitted
+from tests.bnn.export.test_path_file import CELL, SCATTER
+from tests.bnn.export.test_path_file import fitted as fitted_to_paths
+from tests.bnn.export.test_posterior import MEAN, STATIONARY, WIDE, X, Y
+
+PRIOR = bnn.GaussianProcessPrior(MEAN, STATIONARY[0], 2)
+WARPED = bnn.Warped(bnn.Matern52(), np.zeros(2), np.ones(2), np.ones(2))
+
+
+class Derived(bnn.Warped):
+    """A kernel whose formula may differ from the formula of its base."""
+
+
+DERIVED = Derived(WARPED.kernel, WARPED.low, WARPED.width, WARPED.warps)
+
+
+def posterior(kernel=STATIONARY[0], noise=0.3, **changed):
+    return bnn.GPRegressor(replace(PRIOR, kernel=kernel, **changed), noise=noise).fit(X, Y)
+
+
+def of_double_precision():
+    model = fitted("relu")
+    weights = model.members_.weights.astype(float) / 3.0
+    model.members_ = replace(model.members_, weights=weights)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "words"),
+    [
+        (LinearRegression, {}, "model is an instance of LinearRegression: must be a GPRegressor"),
+        (bnn.GPRegressor, {}, "not fitted"),
+        (posterior, {"name": "2d"}, "name = '2d': must be a name in C"),
+        (posterior, {"members": 3}, "members = 3: a GPRegressor has none"),
+        (posterior, {"max_bytes": 900}, "more than max_bytes = 900: take fewer data or a larger"),
+        (lambda: posterior(sk.RBF()), {}, r"kernel RBF\(length_scale=1\).*C has stationary"),
+        (lambda: posterior(WIDE + WIDE), {}, "kernel Linear.*at most one Linear"),
+        (lambda: posterior(WIDE + WARPED), {}, "kernel Linear.*Warped as a whole"),
+        (lambda: posterior(DERIVED), {}, "kernel Derived.*C has stationary"),
+        (lambda: posterior(mean=lambda X: X), {}, "mean of the prior is a function: must be a num"),
+        (lambda: posterior(noise=[[0.3, 0.1], [0.1, 0.3]]), {}, "noise is correlated"),
+        (lambda: fitted("relu"), {"members": 6}, "members = 6: the ensemble has 5"),
+        (of_double_precision, {}, "must be of single precision"),
+    ],
+)
+def test_what_no_c_file_holds(tmp_path, model, options, words):
+    with pytest.raises((ValueError, TypeError, NotFittedError), match=words):
+        to_c(model(), tmp_path / "model.c", **options)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "words"),
+    [
+        (CELL[None], {}, r"X has shape \(1, 4\): must be \(4,\), vf, E_f_GPa"),
+        ([0.5, 350.0, 400.0, 0.4], {}, "vf = 0.5: the bounds of the bank are 0 and 0.4"),
+        (CELL, {"members": 5}, "members = 5: the ensemble has 4"),
+        (CELL, {"name": "LAW"}, "name = 'LAW': the file itself has another 'LAW'"),
+        (CELL, {"max_bytes": 5000}, "more than max_bytes = 5000: take fewer members"),
+    ],
+)
+def test_what_no_c_file_of_a_path_holds(tmp_path, X, options, words):
+    model = fitted_to_paths()
+    with pytest.raises(ValueError, match=words):
+        path_to_c(model, tmp_path / "model.c", X, **options)
+    with pytest.raises(NotFittedError, match="not fitted: call fit first"):
+        path_to_c(StrainPathEnsemble(model.bank, SCATTER), tmp_path / "model.c", CELL)
+    with pytest.raises(TypeError, match="instance of LinearRegression: must be a bnn"):
+        path_to_c(LinearRegression(), tmp_path / "model.c", CELL)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_no_graph_holds(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="activation = 'gelu': ONNX Runtime computes leaky_relu"):
+        to_onnx(fitted("gelu"), tmp_path / "model.onnx")
+    with pytest.raises(TypeError, match="model is an instance of GPRegressor: must be an ensemble"):
+        to_onnx(posterior(), tmp_path / "model.onnx")
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"pip install '.\[onnx\]' in the checkout"):
+        to_onnx(fitted("tanh"), tmp_path / "model.onnx")
