@@ -1,6 +1,5 @@
 """Interrupts while tasks run in other processes."""
 
-import os
 import signal
 import threading
 from concurrent.futures import Executor, Future
@@ -51,17 +50,3 @@ def test_an_interrupt_leaves_no_lock_of_a_future_taken():
     assert free == [True]
     manager.timer.join(timeout=5.0)
     assert not manager.timer.is_alive()
-
-
-def test_helper_processes_start_without_comments_on_a_killed_run(monkeypatch):
-    """After Ctrl-C that of Python itself told of leaked semaphores, which it had cleaned up."""
-    started = []
-
-    def start():
-        started.append(os.environ.get("PYTHONWARNINGS", ""))
-
-    monkeypatch.setattr(executors.resource_tracker, "ensure_running", start)
-    with executors.local_workers(1) as run:
-        assert list(run(abs, [-1])) == [1]
-    assert all("ignore:resource_tracker:UserWarning" in each for each in started)
-    assert started

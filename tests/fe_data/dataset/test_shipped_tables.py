@@ -52,13 +52,9 @@ def test_every_row_is_of_its_design(name, file, draws):
     assert table.seed.tolist() == [design.sample(i).seed for i in range(len(design))]
     assert (table.status == "ok").all()
     assert np.isfinite(table.outputs).all()
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_independent_draws_begin_with_the_tables_of_the_paper(name):
-    lines = (SHIPPED / f"{name}.csv").read_text().splitlines()
-    drawn = (SHIPPED / "draws" / f"{name}.csv").read_text().splitlines()
-    assert drawn[: len(lines)] == lines
+    if draws > 1:
+        first = (SHIPPED / f"{name}.csv").read_text()
+        assert (SHIPPED / file).read_text().startswith(first)
 
 
 @pytest.fixture(scope="module")

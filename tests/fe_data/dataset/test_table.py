@@ -1,11 +1,8 @@
 """Tables keep every bit, and say exactly what is wrong with a file."""
 
 import gzip
-import os
 import re
 import struct
-import threading
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -46,57 +43,22 @@ def test_outputs_survive_the_table_to_the_last_bit(tmp_path, outputs):
     assert (table.index[0], table.seed[0], table.group[0]) == (4, 2**63 - 1, 2)
 
 
-def test_failed_rows_are_counted_and_kept_apart(tmp_path):
+def test_failed_rows_and_rows_without_a_fit_are_kept_apart(tmp_path):
+    """Neither a table nor its statistics ever have a NaN for what is empty."""
     path = tmp_path / "table.csv"
-    path.write_text(f"index,{FULL},status\n7,{GOOD},,,,,,failed\n9,{GOOD},{OUTPUTS},retried\n")
-    table = load_table(path)
-    assert table.failed.tolist() == [7]
-    assert table.index.tolist() == [9]
-    assert np.all(np.isfinite(table.outputs))
+    rows = [f"7,{GOOD},,,,,,failed", UNFITTED, f"9,{GOOD},{OUTPUTS},retried"]
+    path.write_text("\n".join([f"index,{FULL},status", *rows]))
+    for load in load_table, lambda path: Table.from_pandas(pd.read_csv(path)):
+        with pytest.warns(UserWarning, match="1 of the rows lack b_eff_MPa and c_eff"):
+            table = load(path)
+        assert table.failed.tolist() == [7]
+        assert table.unfitted.tolist() == [8]
+        assert table.index.tolist() == [9]
+        assert table.n_rows == 3
+        assert np.isfinite(table.outputs).all()
 
 
 UNFITTED = f"8,{GOOD},,,120,0.29,0.2,unfitted"
-
-
-def test_rows_without_a_fit_are_left_out_with_a_warning(tmp_path):
-    """Neither a table nor its statistics ever have a NaN for what is empty."""
-    path = tmp_path / "table.csv"
-    path.write_text(f"index,{FULL},status\n{UNFITTED}\n9,{GOOD},{OUTPUTS},ok\n")
-    lacking = r"table.csv: 1 of the rows lack b_eff_MPa and c_eff and are left out: index 8"
-    with pytest.warns(UserWarning, match=lacking):
-        table = load_table(path)
-    assert table.unfitted.tolist() == [8]
-    assert table.index.tolist() == [9]
-    assert table.failed.tolist() == []
-    assert table.n_rows == 2
-    assert np.isfinite(table.outputs).all()
-    frame = pd.read_csv(path)
-    with pytest.warns(UserWarning, match="frame: 1 of the rows lack"):
-        assert Table.from_pandas(frame).unfitted.tolist() == [8]
-
-
-@pytest.mark.parametrize(
-    ("row", "problem"),
-    [
-        (UNFITTED.replace(",,,", ",420,,"), "b_eff_MPa = '420' must be empty where status is"),
-        (UNFITTED.replace(",0.29,", ",,"), "nu_eff = '' is not a number"),
-        (UNFITTED.replace("unfitted", "ok"), "b_eff_MPa = '' is not a number"),
-    ],
-)
-def test_rows_that_do_not_go_with_their_status_are_refused(tmp_path, row, problem):
-    path = tmp_path / "table.csv"
-    path.write_text(f"index,{FULL},status\n{row}\n")
-    with pytest.raises(TableError, match=problem):
-        load_table(path)
-
-
-def test_spreadsheet_habits_are_understood(tmp_path):
-    path = tmp_path / "table.csv"
-    text = "\ufeff" + '"vf", E_f_GPa,b_m_MPa,c_m,note\r\n0.2 ,4e2,"350",.4,"a, b"\r\n\r\n'
-    path.write_bytes(text.encode())
-    points, groups = load_inputs(path)
-    assert points.tolist() == [[0.2, 400.0, 350.0, 0.4]]
-    assert groups.tolist() == [0]
 
 
 BAD_INPUTS = [
@@ -105,27 +67,20 @@ BAD_INPUTS = [
     ("vf;E_f_GPa;b_m_MPa;c_m\n0.2;1;1;1", "{}, line 1: a comma separates columns, not a sem"),
     (f"{HEAD},vf\n{GOOD},1", "{}, line 1: column vf appears twice"),
     (f"{HEAD}\n{GOOD}\n0.2,400,350", "{}, line 3: 3 cells where the header has 4"),
-    (f"{HEAD}\n0.2,4_0,350,0.4", "{}, line 2: E_f_GPa = '4_0' is not a number"),
-    (f"{HEAD}\n0.2,400,1e999,0.4", "{}, line 2: b_m_MPa = '1e999' is not finite"),
-    (
-        f"{HEAD}\n0.2,0.4,350,0",
-        "[1, 100000]; line 2: c_m = 0.0 is out of range: allowed is [0.0001, 1]",
-    ),
+    (f"{HEAD}\n0.2,400,1e999,0", "{}, line 2: b_m_MPa = '1e999' is not finite"),
+    (f"{HEAD}\n0.2,400,350,0", "{}, line 2: c_m = 0.0 is out of range: allowed is [0.0001, 1]"),
     (f"group,{HEAD}\n1.5,{GOOD}", "{}, line 2: group = '1.5' is not an integer"),
-    (
-        f"group,{HEAD}\n0,{GOOD}\n0,0.3,400,350,0.4",
-        "{}, line 3: group = 0 has other inputs than in line 2",
-    ),
+    (f"group,{HEAD}\n0,{GOOD}\n0,0.3,400,350,0.4", "group = 0 has other inputs than in line 2"),
     (f'{HEAD}\n0.2,400,350,"0.4', "{} is not a CSV file: unexpected end of data"),
+    (HEAD + "\n0.2,400,350,2" * 50, "; and 30 more"),
 ]
+TWICE = f"3,{GOOD},{OUTPUTS},ok\n"
 BAD_TABLES = [
     (f"{HEAD}\n{GOOD}", "column b_eff_MPa, c_eff, E_eff_GPa, nu_eff, p_sigma is missing"),
     (f"{FULL},status\n{GOOD},{OUTPUTS},good", "line 2: status = 'good' is unknown"),
     (f"{FULL},status\n{GOOD},{OUTPUTS},failed", "line 2: b_eff_MPa = '420' must be empty"),
-    (
-        f"index,{FULL}\n3,{GOOD},{OUTPUTS}\n3,{GOOD},{OUTPUTS}",
-        "line 3: index = 3 is in line 2 already",
-    ),
+    (f"index,{FULL},status\n{UNFITTED.replace('0.29', '')}", "nu_eff = '' is not a number"),
+    (f"index,{FULL},status\n{TWICE}{TWICE}", "line 3: index = 3 is in line 2 already"),
 ]
 
 
@@ -136,49 +91,19 @@ BAD_TABLES = [
 def test_bad_files_are_refused(tmp_path, load, text, message):
     path = tmp_path / "bad.csv"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(TableError) as refusal:
+    with pytest.raises(TableError, match=re.escape(message.format(path))):
         load(path)
-    assert message.format(path) in str(refusal.value)
-    assert str(refusal.value).startswith(str(path))
 
 
-def test_a_file_that_is_not_text_is_refused(tmp_path):
-    path = tmp_path / "bad.csv"
+def test_spreadsheet_habits_are_understood_and_other_encodings_refused(tmp_path):
+    path = tmp_path / "table.csv"
+    text = "\ufeff" + '"vf", E_f_GPa,b_m_MPa,c_m,note\r\n0.2 ,4e2,"350",.4,"a, b"\r\n\r\n'
+    path.write_bytes(text.encode())
+    points, groups = load_inputs(path)
+    assert points.tolist() == [[0.2, 400.0, 350.0, 0.4]]
+    assert groups.tolist() == [0]
     path.write_bytes(b"vf,\xe9\n1,2")
     with pytest.raises(TableError, match="is not a text file in UTF-8"):
-        load_inputs(path)
-
-
-def test_many_problems_are_listed_and_the_rest_counted(tmp_path):
-    path = tmp_path / "bad.csv"
-    path.write_text(HEAD + "\n0.2,400,350,2" * 50)
-    with pytest.raises(TableError) as refusal:
-        load_inputs(path)
-    assert str(refusal.value).count("c_m = 2.0") == 20
-    assert str(refusal.value).endswith("; and 30 more")
-
-
-def test_a_packed_file_may_not_unpack_to_a_thousand_times_its_size(tmp_path):
-    path = tmp_path / "bad.csv.gz"
-    path.write_bytes(gzip.compress(f"{FULL}\n".encode() + 300_000 * f"{GOOD},{OUTPUTS}\n".encode()))
-    with limited(), pytest.raises(TableError, match=r"and unpacks to more than the \d+ that are"):
-        load_table(path)
-
-
-def test_a_packed_table_of_repeated_inputs_is_read(tmp_path):
-    """As much as rows without outputs may be packed."""
-    path = tmp_path / "design.csv.gz"
-    rows = [f"{n},{0.2 + 1e-7 * n!r},400.0,350.0,0.4\n" for n in range(200)]
-    path.write_bytes(gzip.compress(f"group,{HEAD}\n{''.join(50 * row for row in rows)}".encode()))
-    assert len(load_inputs(path)[0]) == 10_000
-
-
-@pytest.mark.parametrize("size", [10**7, 10**12])
-def test_a_line_without_end_is_refused(tmp_path, size):
-    path = tmp_path / "bad.csv"
-    with path.open("wb") as file:
-        file.truncate(size)
-    with limited(megabytes=20), pytest.raises(TableError, match="a line of more than 1000000 char"):
         load_inputs(path)
 
 
@@ -191,42 +116,24 @@ def test_a_folder_or_device_is_no_table(tmp_path, kind, suffix):
         load_inputs(path)
 
 
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that cannot be read")
-@pytest.mark.parametrize("name", ["mem", "packed.gz"])
-def test_a_file_that_cannot_be_read_is_named(tmp_path, name):
-    path = Path("/proc/self/mem")
-    if name == "packed.gz":
-        path = tmp_path / name
-        path.symlink_to("/proc/self/mem")
-    with pytest.raises(OSError, match=re.escape(str(path))):
+def test_a_packed_file_may_not_unpack_to_a_thousand_times_its_size(tmp_path):
+    path = tmp_path / "bad.csv.gz"
+    path.write_bytes(gzip.compress(f"{FULL}\n".encode() + 300_000 * f"{GOOD},{OUTPUTS}\n".encode()))
+    with limited(), pytest.raises(TableError, match=r"and unpacks to more than the \d+ that are"):
         load_table(path)
 
 
-def test_a_pipe_is_read_to_its_end_and_is_empty_without_a_writer(tmp_path):
-    """A shell gives `<(command)` as one."""
-    path = tmp_path / "pipe.csv"
-    os.mkfifo(path)
-    with limited(), pytest.raises(TableError, match=f"{path} is empty"):
+@pytest.mark.parametrize("size", [10**7, 10**12])
+def test_a_line_without_end_is_refused(tmp_path, size):
+    path = tmp_path / "bad.csv"
+    with path.open("wb") as file:
+        file.truncate(size)
+    with limited(megabytes=20), pytest.raises(TableError, match="a line of more than 1000000 char"):
         load_inputs(path)
-    reading, writing = os.pipe()
-    writer = threading.Timer(
-        0.05, lambda: (os.write(writing, f"{HEAD}\n{GOOD}".encode()), os.close(writing))
-    )
-    writer.start()
-    with limited():
-        assert load_inputs(f"/dev/fd/{reading}")[0].tolist() == [[0.2, 400.0, 350.0, 0.4]]
-    writer.join()
-    os.close(reading)
 
 
-COLUMNS = ["index", "seed", "group", *INPUT_NAMES, *required_outputs(), "status"]
-ROW = "0,1,0,0.2,400.0,350.0,0.4,420.0,0.35,120.0,0.29,0.2,ok"
-WHOLE = "\n".join([",".join(COLUMNS), ROW, ROW.replace("0,1,0", "1,2,1")]) + "\n"
-
-
-@pytest.mark.slow
 @FUZZ
-@given(damaged(WHOLE.encode()))
+@given(damaged(f"index,{FULL},status\n{TWICE}".encode()))
 def test_a_damaged_table_is_refused_or_has_numbers_alone(tmp_path, data):
     path = tmp_path / "table.csv"
     path.write_bytes(data)

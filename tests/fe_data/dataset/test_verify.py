@@ -1,8 +1,8 @@
 """Damage to a dataset folder is found, and the command that made it repairs it."""
 
-import csv
 import hashlib
 import io
+import os
 import zipfile
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from fe_data.dataset import record, storage
 from fe_data.dataset.design import named_design, retry_seed
 from fe_data.dataset.verify import verify
 from tests.fe_data.dataset.conftest import RECORD, make, sealed, table
-from tests.limits import UNUSUAL, limited
+from tests.limits import limited
 
 
 def flip(path):
@@ -46,14 +46,9 @@ def link(path):
     path.symlink_to(path.parents[2] / storage.CONFIG)
 
 
-def put(kind):
-    """What removes a file and puts something else in its place."""
-
-    def replace(path):
-        path.unlink(missing_ok=True)
-        UNUSUAL[kind](path)
-
-    return replace
+def pipe(path):
+    path.unlink()
+    os.mkfifo(path)
 
 
 def written(content):
@@ -68,27 +63,23 @@ def cut(path):
 REPLACED = [  # file, what happens to it, and what is said
     (RECORD, lambda path: path.write_bytes(path.read_bytes()[:1000]), "sample 6: checksum"),
     (RECORD, flip, "sample 6: checksum"),
-    (RECORD, lambda path: np.savez(path, values=np.arange(3)), "sample 6: checksum"),
     (RECORD, foreign, "sample 6: record of another configuration"),
     (RECORD, Path.unlink, "sample 6: no record"),
     (RECORD, link, "sample 6: not a record"),
-    (RECORD, put("pipe"), "0000006.npz is a pipe: a regular file is needed"),
-    (RECORD, put("folder"), "0000006.npz is a folder: a regular file is needed"),
+    (RECORD, pipe, "0000006.npz is a pipe: a regular file is needed"),
     (RECORD, rewritten(index=1), "sample 6: record of sample 1"),
     (RECORD, rewritten(status="good"), "sample 6: no numbers as inputs, or an unknown status"),
-    (RECORD, rewritten(inputs={"vf": "0.2,1"}), "sample 6: no numbers as inputs"),
+    (RECORD, rewritten(status="failed"), "sample 6: outputs do not go with the status"),
+    (RECORD, rewritten(attempts=[1]), "sample 6: incomplete header"),
     (RECORD, rewritten(provenance="here"), "sample 6: incomplete header ('provenance')"),
-    (storage.CONFIG, put("pipe"), "config.json is a pipe: a regular file is needed"),
     (storage.CONFIG, Path.unlink, "is not a dataset folder: it has no config.json"),
     (storage.CONFIG, written(b"{"), "config.json is damaged: it is not JSON"),
     (storage.CONFIG, written(b"[]"), "config.json is damaged: its digest does not match"),
     (storage.CONFIG, written(sealed(samples=10**12)), "samples = 1000000000000 is out of range"),
     (storage.CONFIG, written(sealed(design=[1])), "config.json is not a configuration of format 1"),
     (storage.CONFIG, written(sealed(design="x" * 2_000_000)), "at most 1000000 are read"),
-    (storage.TABLE, put("device"), "dataset.csv is a device: a regular file is needed"),
     (storage.TABLE, Path.unlink, "dataset.csv is missing"),
     (storage.TABLE, written(b"\xff"), "dataset.csv cannot be read"),
-    (storage.PROVENANCE, put("folder"), "provenance.json is a folder: a regular file is needed"),
     (storage.PROVENANCE, written(b"{}"), "provenance.json, line 1: not what the records hold"),
     (storage.TABLE, cut, "dataset.csv: the entries of the records, but not as `generate`"),
     (storage.FAILURES, written(b"index,"), "failures.csv: no attempt failed"),
@@ -106,41 +97,15 @@ def test_damage_is_found_and_the_same_command_repairs_it(made, undisturbed, name
     assert table(made) == undisturbed
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"attempts": [1]}, "sample 6: incomplete header"),
-        ({"outputs": {"c_eff": 1.0}}, "sample 6: incomplete header"),
-        ({"status": "failed"}, "sample 6: outputs do not go with the status"),
-        ({"status": "unfitted"}, "sample 6: outputs do not go with the status"),
-    ],
-)
-def test_a_record_that_contradicts_itself_is_said_and_made_again(made, undisturbed, changes, said):
-    rewritten(**changes)(made / RECORD)
-    (problem,) = verify(made)[0]
-    assert said in problem
-    assert make(made).simulated == 1
-    assert verify(made)[0] == []
-    assert table(made) == undisturbed
-
-
-@pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
-        ({"seed": 7}, "sample 6: seed = 7 is not that of the configuration"),
-        ({"group": 7}, "the records' inputs are not those of the configuration"),
-    ],
-)
-def test_verify_finds_inputs_and_seeds_of_another_design(made, changes, problem):
-    rewritten(**changes)(made / RECORD)
-    assert problem in verify(made)[0]
-
-
-def test_verify_finds_records_of_no_sample(made):
+def test_verify_finds_seeds_and_records_of_no_sample(made):
     misplaced = made / "records" / "0001" / "0000003.npz"
     misplaced.parent.mkdir()
     misplaced.write_bytes(storage.record_path(made, 3).read_bytes())
     assert verify(made)[0] == ["records/0001/0000003.npz: belongs to no sample"]
+    rewritten(seed=7, group=7)(made / RECORD)
+    problems = verify(made)[0]
+    assert "sample 6: seed = 7 is not that of the configuration" in problems
+    assert "the records' inputs are not those of the configuration" in problems
 
 
 def test_verify_sees_a_damaged_table_beside_a_damaged_record(made):
@@ -152,16 +117,6 @@ def test_verify_sees_a_damaged_table_beside_a_damaged_record(made):
         (made / storage.TABLE).write_text("".join(lines))
         _, *others = verify(made)[0]
         assert sorted(others) == [*expected, "provenance.json: not the checksum of dataset.csv"]
-
-
-def test_an_entry_that_never_ends_is_damage(made):
-    """A quotation mark that is not closed makes one entry of all that follows."""
-    usual = csv.field_size_limit(1000)
-    try:
-        (made / storage.TABLE).write_text('"' + "0" * 2000)
-        assert verify(made)[0] == ["dataset.csv cannot be read"]
-    finally:
-        csv.field_size_limit(usual)
 
 
 def failed_once(folder, index, error):
@@ -190,7 +145,7 @@ def test_reasons_of_several_lines_are_rows_of_one_sample(made):
 
 def test_any_flipped_bit_of_a_record_is_found(made):
     data = storage.record_path(made, 0).read_bytes()
-    for place in np.random.default_rng(0).integers(0, len(data), 300):
+    for place in np.random.default_rng(0).integers(0, len(data), 50):
         flipped = data[:place] + bytes([data[place] ^ (1 << int(place) % 8)]) + data[place + 1 :]
         with pytest.raises(record.CorruptRecordError):
             record.decode_header(flipped)
