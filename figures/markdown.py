@@ -1,5 +1,7 @@
-"""Tables in Markdown, and their places in a page between two comments."""
+"""Tables in Markdown and CSV, and their places in a page between two comments."""
 
+import csv
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
@@ -15,6 +17,13 @@ def _lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str
     yield line(header)
     yield "|---" * len(header) + "|"
     yield from map(line, rows)
+
+
+def comma_separated(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue()
 
 
 def with_blocks(text: str, current: Mapping[str, str]) -> str:

@@ -3,8 +3,8 @@
 Each estimator is given the draws of the composite's tables, and the public sets of a folder where
 one is named, in an environment of its own. What is done already is not run again: a run that was
 interrupted goes on with the same command, and an estimator with a new version in
-bench/scoreboard/registry.py runs again. Then the tables of the guides and the picture are written;
-with --results of your own the differences are printed instead.
+bench/scoreboard/registry.py runs again. Then the tables of the guides, the CSV files and the
+picture are written; with --results of your own the differences are printed instead.
 """
 
 import argparse
@@ -16,9 +16,7 @@ from bench.scoreboard.registry import PEERS
 from figures.pipeline.paths import ROOT, SHIPPED_TABLES
 
 RESULTS = Path(__file__).with_name("results.jsonl")
-PAGES = [
-    ROOT / "docs" / name for name in ("benchmarks.md", "which_estimator.md", "estimator_tables.md")
-]
+PAGES = [ROOT / "docs" / name for name in ("benchmarks.md", "which_estimator.md")]
 
 
 def main() -> None:

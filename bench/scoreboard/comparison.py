@@ -46,11 +46,11 @@ class Gap:
 
     @property
     def word(self) -> str:
-        """Which of both has more, by two standard errors: "more", "level", "less" or "open"."""
+        """Which of both has more, by two standard errors: "more", "tied", "less" or "undecided"."""
         if not np.isfinite(self.error):
-            return "open"
+            return "undecided"
         if abs(self.mean) <= 2 * self.error:
-            return "level"
+            return "tied"
         return "more" if self.mean > 0 else "less"
 
 
@@ -155,7 +155,7 @@ class Board:
         return Gap(float(mean - np.mean(numbers)), float(error), len(numbers))
 
     def verdict(self, problem: str, rival: Rival, score: str) -> str:
-        """What ours is in a score: "ahead", "level", "behind", "open" or, with no result, "–".
+        """What ours is in a score: "better", "tied", "worse", "undecided" or, with no result, "–".
 
         Results of an older version, of ours or of the rival, are none.
         """
@@ -163,9 +163,9 @@ class Board:
         ran = [peer for peer in (OURS[rival.knows], rival.peer) if peer]
         if gap is None or any(self.is_older(problem, peer) for peer in ran):
             return "–"
-        better = "more" if SCORES[score][2] else "less"
-        words = {"level": "level", "open": "open", better: "behind"}
-        return words.get(gap.word, "ahead")
+        theirs = "more" if SCORES[score][2] else "less"  # where the rival's score is the better one
+        words = {"tied": "tied", "undecided": "undecided", theirs: "worse"}
+        return words.get(gap.word, "better")
 
     def ranks(self, problems: Sequence[str]) -> dict[str, float]:
         """Mean rank by log-likelihood over problems, of all with results on each of them, by name.

@@ -8,16 +8,16 @@ from pathlib import Path
 
 LIBRARIES = Path(__file__).with_name("libraries")
 # What an estimator is given.
-CELLS = "the training cells"
+CELLS = "the training RVEs"
 NOISE = "and the paper's noise"
 REPLICATES = "and replicates"
-FIELDS = "and mean fields"
+FIELDS = "and a mean-field model"
 # What it assumes of the noise: rows with the same words are of equal noise models.
-ONE = "one for all inputs"
-BY_INPUT = "by input"
+ONE = "constant"
+BY_INPUT = "input-dependent"
 GIVEN = "given"
-FOUND = "one, by input or with tails, as found"
-INTERVALS = "intervals alone"
+FOUND = "estimated: constant, input-dependent or heavy-tailed"
+INTERVALS = "intervals only"
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""The tables of the guides, in Markdown, and the pages that have a place for them."""
+"""The tables of the guides in Markdown, every score as CSV, and the pages that show them."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,22 +11,20 @@ import numpy as np
 
 from bench.scoreboard.comparison import JUDGED, SCORES, Board, Gap, Rival, between, mark, title
 from bench.scoreboard.picture import picture, rows_of_panels
-from bench.scoreboard.problems import CASES, FRESH, is_composite
+from bench.scoreboard.problems import CASES, is_composite
 from bench.scoreboard.public import HOLDOUT
 from bench.scoreboard.registry import CELLS, EQUAL_NOISE, OURS, PEERS, Peer
 from fe_data.files.writing import write_atomic
 from figures.composite.draws import in_words
-from figures.markdown import markdown, with_blocks
+from figures.markdown import comma_separated, markdown, with_blocks
 from figures.style import save
 
 CELLS_OF_A_TEST = 50  # whose log-likelihoods the ELPPD adds
 TIMED = "ind100"  # training set whose times are shown
-TIMES = {"fit": 1, "predict": 2}  # decimals of the seconds
-SIGNS = {"ahead": "+", "level": "=", "behind": "−", "open": "?", "–": "·"}
-LATE = "×"  # the fit took too long
 # Columns of the table that one decides by; its rows stand in the order of the first.
 DECIDING = (("loglik", "ind50"), ("loglik", "outd"), ("coverage", "outd"))
 FEW = 4  # splits, without which one does not count as the strongest of the others
+WORDS = ("better", "tied", "worse", "undecided")
 
 
 def plain(text: str) -> str:
@@ -62,14 +60,14 @@ def shown(gap: Gap | None, decimals: int, factor: float = 1.0) -> str:
 
 
 def label(board: Board, problems: Sequence[str], rival: Rival) -> str:
-    """What a rival is called on problems: with what it knows, how it failed and what is older."""
+    """What a rival is called on problems: with how it failed and what is older."""
     if rival.peer is None:
         return named(rival)
-    text = rival.label if rival.knows == CELLS else f"{rival.label} [{rival.knows}]"
+    text = rival.label
     if any(board.is_older(problem, rival.peer) for problem in problems):
         text += " (older version)"
-    errors = [plain(error) for problem in problems for error in board.errors(problem, rival.peer)]
-    return f"{text}; {len(errors)} failed: {', '.join(sorted(set(errors)))}" if errors else text
+    count = sum(len(board.errors(problem, rival.peer)) for problem in problems)
+    return f"{text} ({count} failed)" if count else text
 
 
 def public_pairs(board: Board) -> list[str]:
@@ -81,82 +79,87 @@ def public_pairs(board: Board) -> list[str]:
     ]
 
 
-def overview(board: Board) -> str:
-    """A row for each estimator: mean log-likelihood on every public set, mean rank, time."""
-    problems = [name for name in board.problems if not is_composite(name)]
-    if not problems:
-        return "No public set has been run."
-    rivals = {rival.name: rival for name in problems for rival in board.rivals(name)}
-    pairs = public_pairs(board)
-    unmarked = [name for name in pairs if not mark(name)]
-    means = {"mean rank": board.ranks(pairs), "without marks": board.ranks(unmarked)}
+def standing(board: Board) -> str:
+    """How often ours has the larger log-likelihood, by each of the others and by kind of problem.
+
+    Who has published scores on a single split alone stands only in the CSV.
+    """
+    if not board.problems:
+        return "Nothing has been run."
+    repeated = [name for name in board.problems if name.partition("/")[2] != HOLDOUT]
+    ranks = board.ranks(public_pairs(board))
+    rivals = {rival: None for problem in repeated for rival in board.rivals(problem)}
     body = []
-    for rival in rivals.values():
-        cells = [_of_all_splits(board, problem, rival) for problem in problems]
-        if not set(cells) - {"–"}:
-            continue  # other scores of it are published
-        each = [digits(found.get(rival.name, np.nan), 1) for found in means.values()]
-        body.append([named(rival), *cells, *each, _median_seconds(board, problems, rival)])
-    body.sort(key=lambda row: float(row[-3]) if row[-3] != "–" else np.inf)
-    counts = [len(board.values(problem, OURS[CELLS])) for problem in problems]
-    columns = [
-        f"{heading(name)}{mark(name)} ({count})"
-        for name, count in zip(problems, counts, strict=True)
-    ]
-    return markdown(["estimator", *columns, *means, "fit [s], median"], body)
+    for rival in rivals:
+        if _is_compared(rival):
+            late = sum(bool(rival.peer) and board.is_late(name, rival.peer) for name in repeated)
+            rank = digits(ranks.get(rival.name, np.nan), 1)
+            counts = _counts(board, repeated, rival, JUDGED[:1])
+            body.append([named(rival), *counts, str(late), rank, _median_seconds(board, rival)])
+    own = OURS[CELLS]
+    ours = Rival(own.name, own.label, CELLS, own)
+    rank = digits(ranks.get(own.name, np.nan), 1)
+    body.append([f"**{own.label}**", *["–"] * 5, rank, _median_seconds(board, ours)])
+    header = ["compared with", *WORDS, "too slow", "mean rank", "fit [s]"]
+    return markdown(header, body)
 
 
-def _median_seconds(board: Board, problems: Sequence[str], rival: Rival) -> str:
+def kinds(board: Board) -> str:
+    """The same by kind of problem and of comparison, over log-likelihood, CRPS and RMSE."""
+    found: dict[str, np.ndarray] = {}
+    for problem in board.problems:
+        for rival in filter(_is_compared, board.rivals(problem)):
+            counts = np.array(_counts(board, [problem], rival, JUDGED), int)
+            found[_group(problem, rival)] = counts + found.get(_group(problem, rival), 0)
+    body = [[group, *map(str, counts)] for group, counts in sorted(found.items()) if counts.any()]
+    return markdown(["compared with", *WORDS], body)
+
+
+def _is_compared(rival: Rival) -> bool:
+    """Whether it is of others and is given what our default is given."""
+    return rival.knows == CELLS and not (rival.peer and rival.peer.ours)
+
+
+def _counts(
+    board: Board, problems: Sequence[str], rival: Rival, scores: Sequence[str]
+) -> list[str]:
+    """How often ours is better, tied, worse and undecided."""
+    found = [board.verdict(problem, rival, score) for problem in problems for score in scores]
+    return [str(found.count(word)) for word in WORDS]
+
+
+def _group(problem: str, rival: Rival) -> str:
+    """Of what kind a comparison is."""
+    others = "libraries" if rival.peer else "published scores"
+    if is_composite(problem):
+        return f"{others}, on the composite"
+    seen = "used during development" if mark(problem) else "not used before"
+    return f"{others}, on public sets {seen}"
+
+
+def _median_seconds(board: Board, rival: Rival) -> str:
     """Of all its fits."""
     if rival.peer is None:
         return "–"
-    times = [board.values(problem, rival.peer, "fit").values() for problem in problems]
+    times = [board.values(problem, rival.peer, "fit").values() for problem in board.problems]
     seconds = [number for each in times for number in each]
     return digits(float(np.median(seconds)) if seconds else np.nan, 1)
-
-
-def coverage_table(board: Board) -> str:
-    """A row for each estimator that ran: mean coverage of 95 % intervals on every public set."""
-    problems = [name for name in board.problems if not is_composite(name)]
-    rivals = {rival: None for name in problems for rival in board.rivals(name) if rival.peer}
-    body = [
-        [rival.label, *(_of_all_splits(board, name, rival, "coverage") for name in problems)]
-        for rival in sorted(rivals, key=lambda rival: PEERS.index(rival.peer))
-    ]
-    return markdown(["estimator", *map(heading, problems)], body)
-
-
-def _of_all_splits(board: Board, problem: str, rival: Rival, score: str = "loglik") -> str:
-    """The mean score; with fewer splits than ours that of ours plus the difference, and how many.
-
-    Splits are not equally hard, and the mean of few is not to stand beside that of all.
-    """
-    decimals = SCORES[score][1]
-    mean = board.mean(problem, rival, score)
-    if rival.peer is None or not np.isfinite(mean):
-        errors = board.errors(problem, rival.peer) if rival.peer else []
-        return plain(errors[0]) if errors else digits(mean, decimals)
-    ours = board.values(problem, OURS[CELLS], score)
-    gap = board.gap(problem, rival, score)
-    count = len(board.values(problem, rival.peer, score))
-    if gap is None or count == len(ours):
-        return digits(mean, decimals)
-    return f"{digits(float(np.mean(list(ours.values()))) + gap.mean, decimals)} ({count})"
 
 
 def differences(board: Board) -> str:
     """For every problem, ours in absolute numbers and all others as differences from it."""
     names = [name for name, _, _ in SCORES.values()]
     judged = " / ".join(SCORES[score][0] for score in JUDGED)
-    header = ["estimator", *names, f"ours is, by {judged}"]
-    header += ["as a normal density", "fit [s]", "splits"]
+    header = ["estimator", *names, f"ours is, by {judged}", "fit [s]", "splits"]
     parts = []
     for problem in board.problems:
         body = []
         for rival in board.rivals(problem):
             own = rival.peer == OURS[rival.knows]
             if own:
-                cells = [_absolute(board, problem, rival.peer, score) for score in SCORES]
+                cells = [
+                    shown(_absolute(board, problem, rival, s), SCORES[s][1]) for s in SCORES
+                ]
                 words = "–"
             else:
                 gaps = {score: board.gap(problem, rival, score) for score in SCORES}
@@ -164,86 +167,19 @@ def differences(board: Board) -> str:
                 words = " / ".join(board.verdict(problem, rival, score) for score in JUDGED)
             name = label(board, [problem], rival)
             name = f"**{name}**" if own else name
-            body.append([name, *cells, words, *_ends(board, problem, rival)])
+            seconds = digits(board.mean(problem, rival, "fit"), 1)
+            splits = len(board.values(problem, rival.peer)) if rival.peer else "all"
+            body.append([name, *cells, words, seconds, str(splits)])
         parts.append(f"**{heading(problem)}**\n\n{markdown(header, body)}")
     return "\n\n".join(parts)
 
 
-def _absolute(board: Board, problem: str, peer: Peer, score: str) -> str:
-    numbers = list(board.values(problem, peer, score).values())
-    return shown(between(numbers), SCORES[score][1])
-
-
-def _ends(board: Board, problem: str, rival: Rival) -> list[str]:
-    """Log-likelihood of the normal density with its moments, seconds, number of splits."""
+def _absolute(board: Board, problem: str, rival: Rival, score: str) -> Gap | None:
+    """The mean score over splits with its standard error."""
     if rival.peer is None:
-        return ["–", "–", "all"]
-    own = board.values(problem, rival.peer)
-    # Rows whose density is normal may lack its score.
-    normal = own | board.values(problem, rival.peer, "normal")
-    seconds = list(board.values(problem, rival.peer, "fit").values())
-    is_normal = np.allclose(list(normal.values()), list(own.values()))
-    density = np.nan if is_normal else float(np.mean(list(normal.values())))
-    time = float(np.mean(seconds)) if seconds else np.nan
-    return [digits(density, 2), digits(time, 1), str(len(own))]
-
-
-def standing(board: Board) -> str:
-    """Verdicts by the three scores side by side, a row for each of the others; and their number."""
-    problems = board.problems
-    rivals = {rival: None for problem in problems for rival in board.rivals(problem)}
-    body = []
-    words: dict[str, list[str]] = {}
-    for rival in rivals:
-        if rival.knows != CELLS or (rival.peer is not None and rival.peer.ours):
-            continue
-        cells = []
-        for problem in problems:
-            verdicts = [board.verdict(problem, rival, score) for score in JUDGED]
-            words.setdefault(_group(problem, rival), []).extend(verdicts)
-            late = rival.peer is not None and board.is_late(problem, rival.peer)
-            cells.append(" ".join(LATE if late else SIGNS[word] for word in verdicts))
-        body.append([named(rival), *cells])
-    names = [word for word in SIGNS if word != "–"]
-    counts = [
-        [group, *(str(found.count(word)) for word in names)]
-        for group, found in words.items()
-        if set(found) != {"–"}
-    ]
-    verdicts = markdown(["", *(f"{heading(name)}{mark(name)}" for name in problems)], body)
-    return f"{verdicts}\n\n{markdown(['how often ours is', *names], sorted(counts))}"
-
-
-def _group(problem: str, rival: Rival) -> str:
-    """Of what kind a comparison is."""
-    others = "libraries" if rival.peer else "published scores"
-    if is_composite(problem):
-        return f"beside {others}, composite"
-    return f"beside {others}, sets {'with' if mark(problem) else 'without'} a mark"
-
-
-def noise_table(board: Board) -> str:
-    """Parts of a lead: lead = equal noise models + what ours finds by default."""
-    header = ["problem", "estimator", "its noise", "ours less it", "with equal noise models"]
-    body = []
-    for problem in board.problems:
-        for rival in board.rivals(problem):
-            peer = rival.peer
-            if peer is None or peer.ours or peer.knows != CELLS or peer.noise not in EQUAL_NOISE:
-                continue
-            whole = board.values(problem, OURS[CELLS])
-            equal = board.values(problem, EQUAL_NOISE[peer.noise])
-            theirs = board.values(problem, peer)
-            common = [i for i in theirs if i in whole and i in equal]
-            if common:
-                parts = (
-                    between([whole[i] - theirs[i] for i in common]),
-                    between([equal[i] - theirs[i] for i in common]),
-                    between([whole[i] - equal[i] for i in common]),
-                )
-                row = [heading(problem), label(board, [problem], rival), peer.noise]
-                body.append([*row, *(shown(part, 2) for part in parts), str(len(common))])
-    return markdown([*header, "of noise and families found", "splits"], body)
+        mean = board.mean(problem, rival, score)
+        return Gap(mean, np.nan, 0) if np.isfinite(mean) else None
+    return between(list(board.values(problem, rival.peer, score).values()))
 
 
 def on_cells(board: Board, case: str) -> str:
@@ -251,72 +187,23 @@ def on_cells(board: Board, case: str) -> str:
     return f"{board.cells}/{case}"
 
 
-def draws(board: Board) -> str:
-    """A sentence on the draws that the tables are of."""
-    if board.cells == FRESH:
-        return "Of fresh draws, which were never used before the default was fixed:"
-    return "Of the draws of the shipped tables, which the default may have been chosen by:"
-
-
 def score_table(board: Board) -> str:
-    """The composite: what one decides by, a table for each kind of knowledge, most ELPPD first."""
-    header = ["estimator", *(f"{_score(score)}, {in_words(case)}" for score, case in DECIDING)]
+    """The composite: all that are given only the training RVEs, and ours with further data."""
+    header = ["given", "estimator", *(f"{_score(s)}, {in_words(case)}" for s, case in DECIDING)]
     header.append("fit [s]")
-    parts = [draws(board)]
-    for knows, rivals in _by_knowledge(board).items():
-        body = {}
-        for rival in rivals:
-            cells = [_mean(board, case, rival, score) for score, case in DECIDING]
-            if set(cells) != {"–"}:
-                seconds = _mean_seconds(board, rival, "fit")
-                body[rival] = [_name(board, rival), *cells, seconds]
-        first = on_cells(board, DECIDING[0][1])
-        means = {rival: np.nan_to_num(board.mean(first, rival), nan=-np.inf) for rival in body}
-        rows = [body[rival] for rival in sorted(body, key=lambda rival: -means[rival])]
-        if rows:
-            parts.append(f"**{_given(knows)}**\n\n{markdown(header, rows)}")
-    return "\n\n".join(parts)
-
-
-def wide_table(board: Board) -> str:
-    """The composite: a table for each score with every training set, then time and effort."""
-    names = {
-        (knows, rival): _name(board, rival)
-        for knows, rivals in _by_knowledge(board).items()
-        for rival in rivals
-    }
-    parts = [draws(board)]
-    for score in SCORES:
-        rows = [
-            [knows, name, *(_mean(board, case, rival, score) for case in CASES)]
-            for (knows, rival), name in names.items()
-        ]
-        header = ["given", "estimator", *map(in_words, CASES)]
-        parts.append(f"**{_score(score)}**\n\n{markdown(header, rows)}")
+    first = on_cells(board, DECIDING[0][1])
     rows = []
-    for (knows, rival), name in names.items():
-        seconds = [_mean_seconds(board, rival, score) for score in TIMES]
-        counts = [len(board.values(on_cells(board, case), rival.peer)) for case in CASES]
-        rows.append([knows, name, *seconds, str(rival.peer.lines), *map(str, counts)])
-    header = ["given", "estimator", *(f"{name} [s]" for name in TIMES), "lines"]
-    header += [f"draws, {in_words(case)}" for case in CASES]
-    parts.append(f"**Time, with {in_words(TIMED)}, and effort**\n\n{markdown(header, rows)}")
-    return "\n\n".join(parts)
-
-
-def _by_knowledge(board: Board) -> dict[str, list[Rival]]:
-    """What estimators are given → those that ran on the composite, in the order of the registry."""
-    found: dict[str, list[Rival]] = {}
     for peer in PEERS:
-        if any((on_cells(board, case), peer.name) in board.found for case in CASES):
-            rival = Rival(peer.name, peer.label, CELLS, peer)  # what it knows stands elsewhere
-            found.setdefault(peer.knows, []).append(rival)
-    return found
-
-
-def _name(board: Board, rival: Rival) -> str:
-    """What a rival is called on the composite."""
-    return label(board, [on_cells(board, case) for case in CASES], rival)
+        rival = Rival(peer.name, peer.label, peer.knows, peer)
+        cells = [_mean(board, case, rival, score) for score, case in DECIDING]
+        if (peer.knows == CELLS or peer.ours) and set(cells) != {"–"}:
+            seconds = digits(board.mean(on_cells(board, TIMED), rival, "fit"), 1)
+            name = label(board, [on_cells(board, case) for case in CASES], rival)
+            order = list(OURS).index(peer.knows), -np.nan_to_num(
+                board.mean(first, rival), nan=-np.inf
+            )
+            rows.append((order, [peer.knows, name, *cells, seconds]))
+    return markdown(header, [row for _, row in sorted(rows)])
 
 
 def _score(score: str) -> str:
@@ -326,24 +213,10 @@ def _score(score: str) -> str:
 
 def _mean(board: Board, case: str, rival: Rival, score: str) -> str:
     """A score on a training set of the composite, with two standard errors over its draws."""
-    assert rival.peer is not None
-    numbers = list(board.values(on_cells(board, case), rival.peer, score).values())
-    return _scaled(between(numbers), score)
-
-
-def _mean_seconds(board: Board, rival: Rival, score: str) -> str:
-    return digits(board.mean(on_cells(board, TIMED), rival, score), TIMES[score])
-
-
-def _scaled(gap: Gap | None, score: str, factor: float = 1.0) -> str:
-    """A mean score of the composite, or a difference of two, in the units of its tables."""
+    gap = _absolute(board, on_cells(board, case), rival, score)
     if score == "loglik":
-        return shown(gap, 0, factor * CELLS_OF_A_TEST)
-    return shown(gap, SCORES[score][1], factor)
-
-
-def _given(knows: str) -> str:
-    return f"Given {CELLS}" if knows == CELLS else f"Given {CELLS} {knows}"
+        return shown(gap, 0, CELLS_OF_A_TEST)
+    return shown(gap, SCORES[score][1])
 
 
 @dataclass(frozen=True)
@@ -382,63 +255,101 @@ def _strongest(board: Board, problem: str, knows: str, score: str) -> Rival | No
     return max(able, key=able.__getitem__, default=None)
 
 
-def verdict_table(board: Board) -> str:
-    """On the composite, what ours is beside the strongest of the others by each score."""
-    rows: dict[tuple[str, str], dict[str, str]] = {}
-    for each in _comparisons(board):
-        words = rows.setdefault((each.knows, in_words(each.case)), {})
-        words[each.score] = board.verdict(each.problem, each.rival, each.score)
-    header = ["given", "training set", *(f"by {_score(score)}" for score in JUDGED)]
-    body = [[*key, *map(words.__getitem__, JUDGED)] for key, words in rows.items()]
-    return f"{draws(board)}\n\n{markdown(header, body)}"
+# Mark of a place in a page → what is written there.
+BLOCKS = {"scoreboard": standing, "scoreboard-kinds": kinds, "peers": score_table}
 
 
-def wide_verdict_table(board: Board) -> str:
-    """The same with the names of both, the difference and the draws."""
-    rows: dict[str, list[list[str]]] = {}
+def all_scores(board: Board) -> str:
+    """A row for each problem and estimator: scores, differences from ours, verdicts, time."""
+    header = ["problem", "marked", "given", "estimator", "splits"]
+    for score, (_, _, more) in SCORES.items():
+        header += [score, f"{score}_2se", f"{score}_less_ours", f"{score}_less_ours_2se"]
+        header += [] if more is None else [f"ours_is_by_{score}"]
+    header += ["loglik_of_normal", "fit_s", "predict_s", "lines", "older_version", "failures"]
+    return comma_separated(header, _score_rows(board))
+
+
+def _score_rows(board: Board) -> Iterator[list[str]]:
+    for problem in board.problems:
+        for rival in board.rivals(problem):
+            peer = rival.peer
+            splits = str(len(board.values(problem, peer))) if peer else ""
+            row = [title(problem), mark(problem), rival.knows, rival.label, splits]
+            for score, (_, _, more) in SCORES.items():
+                own = rival.peer == OURS[rival.knows]
+                row += _numbers(_absolute(board, problem, rival, score))
+                row += _numbers(None if own else board.gap(problem, rival, score))
+                if more is not None:
+                    row.append("" if own else board.verdict(problem, rival, score).strip("–"))
+            row += _numbers(_absolute(board, problem, rival, "normal"))[:1] if peer else [""]
+            row += [_number(board.mean(problem, rival, each)) for each in ("fit", "predict")]
+            row += [str(peer.lines), _older(board, problem, peer)] if peer else ["", ""]
+            errors = board.errors(problem, peer) if peer else []
+            yield [*row, "; ".join(" ".join(each.split()) for each in errors)]
+
+
+def _older(board: Board, problem: str, peer: Peer) -> str:
+    return "yes" if board.is_older(problem, peer) else ""
+
+
+def _numbers(gap: Gap | None) -> list[str]:
+    """A mean and two standard errors, empty where there are none."""
+    return ["", ""] if gap is None else [_number(gap.mean), _number(2 * gap.error)]
+
+
+def _number(value: float) -> str:
+    return f"{value:.5g}" if np.isfinite(value) else ""
+
+
+def strongest(board: Board) -> str:
+    """On the composite, ours less the strongest of the others by each score."""
+    rows = []
     for each in _comparisons(board):
         gap = board.gap(each.problem, each.rival, each.score)
-        row = [
-            in_words(each.case),
-            _score(each.score),
-            board.verdict(each.problem, each.rival, each.score),
-            _scaled(gap, each.score, -1.0),
-            label(board, [each.problem], replace(each.rival, knows=CELLS)),
-            str(gap.splits if gap else 0),
-        ]
-        rows.setdefault(each.knows, []).append(row)
-    header = [
-        "training set",
-        "score",
-        "ours is",
-        "ours less it",
-        "strongest of the others",
-        "draws",
-    ]
-    parts = [draws(board)]
-    for knows, body in rows.items():
-        peer = OURS[knows]
-        ours = _name(board, Rival(peer.name, peer.label, CELLS, peer))
-        parts.append(f"**{_given(knows)}: {ours}**\n\n{markdown(header, body)}")
-    return "\n\n".join(parts)
+        assert gap is not None
+        less = Gap(-gap.mean, gap.error, gap.splits)
+        word = board.verdict(each.problem, each.rival, each.score)
+        row = [each.knows, in_words(each.case), each.score, word, *_numbers(less)]
+        rows.append([*row, each.rival.label, str(gap.splits)])
+    header = ["given", "training_set", "score", "ours_is", "ours_less_it", "ours_less_it_2se"]
+    return comma_separated([*header, "strongest_of_the_others", "draws"], rows)
 
 
-# Mark of a place in a page → what is written there.
-BLOCKS = {
-    "scoreboard": overview,
-    "scoreboard-coverage": coverage_table,
-    "scoreboard-standing": standing,
-    "scoreboard-differences": differences,
-    "scoreboard-noise": noise_table,
-    "peers": score_table,
-    "peers-verdict": verdict_table,
-    "peers-wide": wide_table,
-    "peers-verdict-wide": wide_verdict_table,
+def noise_table(board: Board) -> str:
+    """Parts of a lead: lead = equal noise models + what ours finds by default."""
+    rows = []
+    for problem in board.problems:
+        for rival in board.rivals(problem):
+            peer = rival.peer
+            if peer is None or peer.ours or peer.knows != CELLS or peer.noise not in EQUAL_NOISE:
+                continue
+            whole = board.values(problem, OURS[CELLS])
+            equal = board.values(problem, EQUAL_NOISE[peer.noise])
+            theirs = board.values(problem, peer)
+            common = [i for i in theirs if i in whole and i in equal]
+            if common:
+                parts = (
+                    between([whole[i] - theirs[i] for i in common]),
+                    between([equal[i] - theirs[i] for i in common]),
+                    between([whole[i] - equal[i] for i in common]),
+                )
+                row = [title(problem), rival.label, peer.noise, str(len(common))]
+                rows.append(row + [text for part in parts for text in _numbers(part)])
+    names = ("ours_less_it", "with_equal_noise_models", "of_noise_and_families_found")
+    columns = [each for name in names for each in (name, f"{name}_2se")]
+    return comma_separated(["problem", "estimator", "its_noise", "splits", *columns], rows)
+
+
+# File beside the first page → what is written into it.
+FILES = {
+    "tables/benchmarks.csv": all_scores,
+    "tables/benchmarks_strongest.csv": strongest,
+    "tables/benchmarks_noise.csv": noise_table,
 }
 
 
 def publish(rows: Sequence[dict[str, Any]], pages: Sequence[Path]) -> None:
-    """Write the tables into the pages that have a place for them, the picture beside the first."""
+    """Write the tables into the pages; the CSV and the picture beside the first of them."""
     board = Board(rows)
     for page in pages:
         text = page.read_text(encoding="utf-8")
@@ -446,3 +357,7 @@ def publish(rows: Sequence[dict[str, Any]], pages: Sequence[Path]) -> None:
         write_atomic(page, with_blocks(text, here).encode(), None)  # it has places for tables
     if pages and rows_of_panels(board):
         save(picture(board), pages[0].with_name("scoreboard.png"))
+        for name, of in FILES.items():
+            path = pages[0].parent / name
+            path.parent.mkdir(exist_ok=True)
+            write_atomic(path, of(board).encode(), None)

@@ -1,11 +1,10 @@
-"""Tables of README and guides, from metrics: python -m figures.report.tables --write.
+"""Tables of README and guides, and CSV files, from metrics: python -m figures.report.tables --write.
 
 Prose is written by hand. tests/figures/report/test_findings.py checks the numbers that it quotes.
 """
 
 import sys
-import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,9 @@ from figures.beyond.other_methods.methods import LABELS
 from figures.beyond.prior_knowledge.study import MODELS
 from figures.claims import Table, load_published
 from figures.composite.draws import in_words
-from figures.markdown import markdown, with_blocks
+from figures.markdown import comma_separated, markdown, with_blocks
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import (
-    ABLATION,
     ACTIVE_LEARNING,
     DRAWS,
     OTHER_METHODS,
@@ -94,22 +92,29 @@ def grouped(
 
 def of_methods(runs: Runs) -> tuple[Table, Table]:
     """Methods out of distribution on both kinds of tables, and on the training sets inside it."""
-    scores = {}
-    for name in ("full-authors", "full"):
-        beyond = runs[name][OTHER_METHODS].model_extra or {}
-        cases = beyond["rows"].items()
-        scores[name] = {case: by_label(rows | beyond["exact"][case]) for case, rows in cases}
-    methods = grouped({RUNS[name]: each["outd"] for name, each in scores.items()}, SCORES)
+    scores = scores_of_methods(runs)
+    beyond = {tables: cases["outd"] for tables, cases in scores.items()}
+    methods = grouped(beyond, SCORES)
     printed = load_published()["Table 3"].rows["published.outd_anchored"].printed
     methods.rows.insert(
         0, ["the paper prints", *(each.replace("-", "−") for each in printed), "", "", ""]
     )
-    inside = {in_words(case): scores["full"][case] for case in ("ind25", "ind50", "ind100")}
+    inside = {in_words(case): scores[RUNS["full"]][case] for case in ("ind25", "ind50", "ind100")}
     return methods, grouped(inside, RMSE_AND_ELPPD)
 
 
-def of_knowledge(known: Mapping[str, Any]) -> tuple[Table, Table]:
-    """Scores of the posteriors that know more, and the coverage of every estimator."""
+def scores_of_methods(runs: Runs) -> dict[str, dict[str, dict[str, Mapping[str, Any]]]]:
+    """Tables → training set → method → its scores."""
+    scores = {}
+    for name in ("full-authors", "full"):
+        beyond = runs[name][OTHER_METHODS].model_extra or {}
+        cases = beyond["rows"].items()
+        scores[RUNS[name]] = {case: by_label(rows | beyond["exact"][case]) for case, rows in cases}
+    return scores
+
+
+def of_knowledge(known: Mapping[str, Any]) -> tuple[Table, str]:
+    """Scores of the posteriors that know more; as CSV with the coverage of every estimator."""
     more = {
         in_words(case): {MODELS[name].label: row for name, row in rows.items()}
         for case, rows in known["rows"].items()
@@ -118,23 +123,31 @@ def of_knowledge(known: Mapping[str, Any]) -> tuple[Table, Table]:
         in_words(case): {LABELS[name]: row for name, row in rows.items()}
         for case, rows in known["ensembles"].items()
     }
-    coverage = grouped(
-        {words: rows | single.get(words, {}) for words, rows in more.items()}, OF_INTERVALS
-    )
-    coverage.header[1:] = more
-    return grouped(more, OF_TRUTH), coverage
+    every = {(words,): rows | single.get(words, {}) for words, rows in more.items()}
+    return grouped(more, OF_TRUTH), long(("training_set",), every, OF_TRUTH | OF_INTERVALS)
+
+
+def long(
+    names: Sequence[str],
+    groups: Mapping[tuple[str, ...], Mapping[str, Any]],
+    columns: Mapping[str, tuple[str, int]],
+) -> str:
+    """A row for each group, method and score, with half the width of the 95 % interval."""
+    rows = []
+    for group, methods in groups.items():
+        for method, found in methods.items():
+            for score in columns:
+                if found.get(score) is not None:
+                    number = as_interval(found[score])
+                    margin = "" if number.half_width is None else f"{number.half_width:.4g}"
+                    rows.append([*group, method, score, f"{number.mean:.4g}", margin])
+    return comma_separated([*names, "method", "score", "mean", "half_width"], rows)
 
 
 def some(table: Table, columns: Mapping[int, str]) -> str:
     """Columns of a table by number, each under its own name, in the rows that have numbers."""
     rows = [[row[number] for number in columns] for row in table.rows]
     return markdown([*columns.values()], [row for row in rows if any(row[1:])])
-
-
-def shown(table: Table) -> str:
-    """A table of a metrics file with its caption above it."""
-    caption = textwrap.fill(table.caption, 130, break_long_words=False, break_on_hyphens=False)
-    return f"{caption}\n\n{markdown(table.header, table.rows)}"
 
 
 def size_of_gain(runs: Runs) -> str:
@@ -270,7 +283,7 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
     docs = ROOT / "docs"
     run = runs["full"]
     methods, cases = of_methods(runs)
-    knowledge, coverage = of_knowledge(run[PRIOR_KNOWLEDGE].model_extra or {})
+    knowledge, _ = of_knowledge(run[PRIOR_KNOWLEDGE].model_extra or {})
     return {
         docs / "reproduction.md": {
             "size_of_gain": size_of_gain(runs),
@@ -279,19 +292,12 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
             "map": contents(run),
             "runtime": runtime(runs),
         },
-        docs / "which_estimator.md": {
+        docs / "findings_methods.md": {
             "methods": some(methods, {0: "method", 4: "RMSE", 5: "miscalibration", 6: "ELPPD"}),
-            "cases": some(cases, {0: "method", 2: "25 cells", 4: "50 cells", 6: "100 cells"}),
+            "cases": some(cases, {0: "method", 2: "25 RVEs", 4: "50 RVEs", 6: "100 RVEs"}),
             "knowledge": some(
-                knowledge, {0: "method", 3: "25 cells", 7: "100 cells", 9: "out of distribution"}
+                knowledge, {0: "method", 3: "25 RVEs", 7: "100 RVEs", 9: "out of distribution"}
             ),
-        },
-        docs / "estimator_tables.md": {
-            "methods_wide": markdown(methods.header, methods.rows),
-            "cases_wide": markdown(cases.header, cases.rows),
-            "why": "\n\n".join(map(shown, run[ABLATION].tables)),
-            "knowledge_wide": markdown(knowledge.header, knowledge.rows),
-            "knowledge_coverage": markdown(coverage.header, coverage.rows),
         },
         docs / "active_learning.md": {
             "worth": "\n\n".join(
@@ -302,13 +308,30 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
     }
 
 
+def files(runs: Runs) -> dict[Path, str]:
+    """CSV file → its text, from the metrics of the runs."""
+    tables = ROOT / "docs" / "tables"
+    methods = {
+        (name, in_words(case)): rows
+        for name, cases in scores_of_methods(runs).items()
+        for case, rows in cases.items()
+    }
+    return {
+        tables / "methods.csv": long(("tables", "training_set"), methods, SCORES),
+        tables / "knowledge.csv": of_knowledge(runs["full"][PRIOR_KNOWLEDGE].model_extra or {})[1],
+    }
+
+
 def main(write: bool = False) -> None:
     """Check the generated tables of the pages, or bring them up to date."""
-    for path, parts in blocks(committed()).items():
-        text = path.read_text(encoding="utf-8")
+    runs = committed()
+    texts = files(runs)
+    for path, parts in blocks(runs).items():
+        texts[path] = with_blocks(path.read_text(encoding="utf-8"), parts)
+    for path, text in texts.items():
         if write:
-            write_atomic(path, with_blocks(text, parts).encode(), None)
-        elif with_blocks(text, parts) != text:
+            write_atomic(path, text.encode(), None)
+        elif not path.is_file() or path.read_text(encoding="utf-8") != text:
             remedy = "python -m figures.report.tables --write"
             sys.exit(f"error: {path.relative_to(ROOT)} is out of date: {remedy}")
 

@@ -19,7 +19,7 @@ class Estimator:
 
 
 class Default(Estimator):
-    """bnn, GPRegressor, nothing set."""
+    """bnn, GPRegressor, default settings."""
 
     def fit(self, given):
         """Find prior and noise by the evidence of the data."""
@@ -40,7 +40,7 @@ def with_one_rbf(given, fit_noise):
 
 
 class ExactConstant(Default):
-    """bnn, GPRegressor, constant noise by evidence."""
+    """bnn, GPRegressor, RBF and constant noise."""
 
     def fit(self, given):
         """Find the prior, and one noise for all inputs, by evidence."""
@@ -48,7 +48,7 @@ class ExactConstant(Default):
 
 
 class ExactByInput(Default):
-    """bnn, GPRegressor, noise by input by evidence."""
+    """bnn, GPRegressor, RBF and input-dependent noise."""
 
     def fit(self, given):
         """Find the prior, and noise that depends on the inputs, by evidence."""
@@ -56,7 +56,7 @@ class ExactByInput(Default):
 
 
 class FunctionAnchored(Estimator):
-    """bnn, FunctionAnchoredEnsemble, nothing set."""
+    """bnn, FunctionAnchoredEnsemble, default settings."""
 
     def fit(self, given):
         """Train about a prior that is found by evidence, as is the noise."""
@@ -92,7 +92,7 @@ class Vanilla(Estimator):
 
 
 class ExactReplicates(Default):
-    """bnn, GPRegressor, noise by input from replicates, which are training cells as well."""
+    """bnn, GPRegressor, input-dependent noise from replicates, which are also trained on."""
 
     def fit(self, given):
         """Find noise by the scatter of cells with equal inputs, then the prior by evidence."""
@@ -105,7 +105,7 @@ class ExactReplicates(Default):
 
 
 class ExactFields(Default):
-    """bnn, GPRegressor about mean fields by evidence, noise by input by evidence."""
+    """bnn, GPRegressor, mean-field model as prior mean, input-dependent noise."""
 
     def fit(self, given):
         """Find noise by input, then mean fields with a prior about them, by evidence."""

@@ -33,7 +33,7 @@ def test_it_runs_a_folder_and_writes_its_pages(call, folder, tmp_path):
     assert {row["published"] for row in rows if "published" in row} == {"Ensemble", "bde", "trees"}
     text = page.read_text(encoding="utf-8")
     assert text.startswith(
-        "Before\n<!-- scoreboard -->\n| estimator | one, holdout (0) | made, standard (2) |"
+        "Before\n<!-- scoreboard -->\n| compared with | better | tied | worse | undecided |"
     )
     assert (tmp_path / "scoreboard.png").is_file()
 

@@ -8,10 +8,10 @@ from figures.pipeline.paths import ROOT
 
 # Version and checksum of the code and pins of each estimator.
 VERSIONS = {
-    "ours.Default": (3, "152d9990"),
-    "ours.ExactConstant": (2, "8466bf15"),
-    "ours.ExactByInput": (2, "0fcd4963"),
-    "ours.FunctionAnchored": (4, "58f87c7c"),
+    "ours.Default": (3, "5a347b99"),
+    "ours.ExactConstant": (2, "3c29f8b1"),
+    "ours.ExactByInput": (2, "62634738"),
+    "ours.FunctionAnchored": (4, "26f569a9"),
     "scikit_learn.GaussianProcess": (2, "b767d0d3"),
     "botorch.SingleTask": (1, "c78939a0"),
     "botorch.MultiTask": (1, "dfeef553"),
@@ -21,13 +21,13 @@ VERSIONS = {
     "laplace.Network": (1, "8070fca3"),
     "pytorch.DeepEnsemble": (1, "b2554108"),
     "mapie.GradientBoosting": (1, "6ed0cd68"),
-    "ours.ExactPaper": (2, "8b4eb345"),
+    "ours.ExactPaper": (2, "2b6b5568"),
     "ours.Anchored": (2, "76094495"),
     "ours.Vanilla": (1, "bf630e49"),
-    "ours.ExactReplicates": (2, "d3ab2ca9"),
+    "ours.ExactReplicates": (2, "4d5a4d6c"),
     "hetgpy.WithReplicates": (1, "e69b31f3"),
     "scikit_learn.WithReplicates": (1, "c66364ac"),
-    "ours.ExactFields": (2, "38d9df6b"),
+    "ours.ExactFields": (2, "16392c50"),
     "scikit_learn.OnFields": (1, "c8a8b6f5"),
     "smt.MultiFidelity": (2, "f79d2a5a"),
 }

@@ -1,3 +1,4 @@
+import csv
 import re
 
 import numpy as np
@@ -11,6 +12,18 @@ from bench.scoreboard.problems import CASES
 from figures.pipeline.paths import ROOT
 
 OUTD = "composite/outd"
+
+
+def read(text):
+    """The rows of a CSV, as dictionaries."""
+    return list(csv.DictReader(text.splitlines()))
+
+
+def of(board, estimator, problem=None):
+    """The row of an estimator, whose name has these words, in the CSV of all scores."""
+    rows = [row for row in read(tables.all_scores(board)) if estimator in row["estimator"]]
+    (row,) = [row for row in rows if problem in (None, row["problem"])]
+    return row
 
 
 @pytest.fixture
@@ -31,19 +44,24 @@ def test_differences_are_paired_over_the_splits_that_both_have(result, current):
     failed = {**result("smt.Kriging", OUTD, 4, 0.0), "error": "singular"}
     del failed["loglik"]
     board = Board([*ours, *theirs, failed])
-    name = "SMT, KRG; 1 failed: singular"
-    assert f"| {name} | – | 200 ± 132 | 0.50 ± 0.00 |" in tables.score_table(board)
-    assert "| out of distribution | behind | level | level |" in tables.verdict_table(board)
-    details = f"| ELPPD | behind | −50 ± 8 | {name} | 4 |"
-    assert f"| out of distribution {details}" in tables.wide_verdict_table(board)
-    row = "1.00 ± 0.16 | 0.000 ± 0.000 | 0.000 ± 0.000 | 0.00 ± 0.00 | behind / level / level"
+    table = tables.score_table(board)
+    assert "| the training RVEs | SMT, KRG (1 failed) | – | 200 ± 132 | 0.50 ± 0.00 |" in table
+    row = of(board, "SMT")
+    assert (row["loglik_less_ours"], row["ours_is_by_loglik"]) == ("1", "worse")
+    assert float(row["loglik_less_ours_2se"]) == pytest.approx(2 * np.std(lead, ddof=1) / 2, rel=1e-4)
+    assert (row["ours_is_by_crps"], row["ours_is_by_rmse"]) == ("tied", "tied")
+    assert (row["splits"], row["failures"]) == ("4", "singular")
+    first = read(tables.strongest(board))[0]
+    assert first["strongest_of_the_others"] == "SMT, KRG"
+    assert (first["ours_is"], first["ours_less_it"], first["draws"]) == ("worse", "-1", "4")
+    row = "1.00 ± 0.16 | 0.000 ± 0.000 | 0.000 ± 0.000 | 0.00 ± 0.00 | worse / tied / tied"
     assert row in tables.differences(board)
-    assert "| SMT, KRG | − = = |" in tables.standing(board)
-    assert "| beside libraries, composite | 0 | 2 | 1 | 0 |" in tables.standing(board)
+    assert "| SMT, KRG | 0 | 0 | 1 | 0 | 0 |" in tables.standing(board)
+    assert "| libraries, on the composite | 0 | 2 | 1 | 0 |" in tables.kinds(board)
 
 
 def test_verdicts_are_by_two_standard_errors():
-    words = ["more", "level", "level", "less", "open"]
+    words = ["more", "tied", "tied", "less", "undecided"]
     gains = ([3.0, 4.0], [1.0, 4.0], [-4.0, 3.0], [-3.0, -4.0], [1.0])
     assert [between(each).word for each in gains] == words
     assert between([3.0, 5.0]).error == pytest.approx(1.0)
@@ -53,15 +71,17 @@ def test_verdicts_are_by_two_standard_errors():
 def test_less_crps_and_rmse_are_better(result, current):
     ours = [current(OUTD, i, 1.0, crps=0.2, rmse=0.7) for i in range(2)]
     theirs = [result("smt.Kriging", OUTD, i, 1.0) for i in range(2)]
-    assert "level / ahead / behind" in tables.differences(Board([*ours, *theirs]))
+    row = of(Board([*ours, *theirs]), "SMT")
+    words = [row[f"ours_is_by_{score}"] for score in ("loglik", "crps", "rmse")]
+    assert words == ["tied", "better", "worse"]
 
 
 def test_results_of_an_older_version_count_until_it_has_run_again(result, current):
     old = [result("ours.Default", OUTD, i, 1.0) for i in range(3)]
-    assert "**bnn, GPRegressor, nothing set (older version)**" in tables.differences(Board(old))
+    assert of(Board(old), "default settings")["older_version"] == "yes"
     board = Board([*old, current(OUTD, 0, 5.0)])
     assert board.values(OUTD, tables.OURS[tables.CELLS]) == {0: 5.0}
-    assert "older" not in tables.differences(board)
+    assert of(board, "default settings")["older_version"] == ""
 
 
 def test_no_verdict_rests_on_results_of_an_older_version(result, current):
@@ -70,54 +90,46 @@ def test_no_verdict_rests_on_results_of_an_older_version(result, current):
     former = [result("smt.Kriging", OUTD, i, 9.0 + 0.1 * i, version=0) for i in range(4)]
     theirs = [result("botorch.Saas", OUTD, i, 1.0 + 0.1 * i) for i in range(4)]
     board = Board([*ours, *former, *theirs])
-    assert "| SMT, KRG | · · · |" in tables.standing(board)
-    assert "| BoTorch, SAAS by NUTS | 4 |" in tables.wide_verdict_table(board)
+    assert of(board, "SMT")["ours_is_by_loglik"] == ""
+    found = {row["strongest_of_the_others"] for row in read(tables.strongest(board))}
+    assert found == {"BoTorch, SAAS by NUTS"}
     assert "SMT, KRG (older version)" in tables.score_table(board)
     old = Board([*(row | {"version": 0} for row in ours), *theirs])
-    assert "| BoTorch, SAAS by NUTS | · · · |" in tables.standing(old)
-    assert "SAAS" not in tables.wide_verdict_table(old)
+    assert of(old, "SAAS")["ours_is_by_loglik"] == ""
+    assert read(tables.strongest(old)) == []
 
 
 def test_fresh_draws_take_the_place_of_the_shipped_ones_once_ours_has_all(result, current):
     shipped = [current(OUTD, i, 1.0) for i in range(2)]
     fresh = [current(f"fresh/{case}", i, 3.0) for case in CASES for i in range(2)]
     theirs = [result("smt.Kriging", "fresh/outd", i, 2.0) for i in range(2)]
-    shown = (tables.score_table, tables.verdict_table, tables.wide_table, tables.wide_verdict_table)
-    for table in shown:
-        assert table(Board(shipped)).startswith("Of the draws of the shipped tables")
-        part = Board([*shipped, *fresh[:-2], *theirs])
-        assert table(part).startswith("Of the draws of the shipped tables")
-        text = table(Board([*shipped, *fresh, *theirs]))
-        assert text.startswith("Of fresh draws, which were never used before the default was fixed")
+    assert Board([*shipped, *fresh[:-2], *theirs]).cells == "composite"
     board = Board([*shipped, *fresh, *theirs])
-    assert "nothing set | 150 ± 0 | 150 ± 0 |" in tables.score_table(board)
-    assert "| out of distribution | ahead | level | level |" in tables.verdict_table(board)
-    assert "| SMT, KRG | · · · | · · · | · · · | + = = |" in tables.standing(board)
-    assert tables.differences(board).count("**composite, ") == len(CASES)
+    assert board.cells == "fresh"
+    assert "default settings | 150 ± 0 | 150 ± 0 |" in tables.score_table(board)
+    assert "| SMT, KRG | 1 | 0 | 0 | 0 | 0 |" in tables.standing(board)
+    problems = [row["problem"] for row in read(tables.all_scores(board))]
+    assert len(problems) == len(CASES) + 1
+    assert all(problem.startswith("composite, ") for problem in problems)
 
 
-def test_the_narrow_table_has_what_one_decides_by_and_the_wide_one_everything(result, current):
-    """The strongest first; who has run on other training sets alone stands in the wide one."""
+def test_the_table_to_decide_by_has_the_strongest_first_and_ours_with_further_data(result, current):
+    """The CSV has everything."""
     ours = [current(f"composite/{case}", i, 1.0) for case in ("ind50", "outd") for i in range(2)]
     best = [result("smt.Kriging", "composite/ind50", i, 2.0, coverage=0.9) for i in range(2)]
-    told = [result("hetgpy.WithReplicates", "composite/outd", 0, 1.0)]
+    told = [result(f"{each}", "composite/outd", 0, 1.0) for each in REPLICATED]
     early = [result("botorch.Saas", "composite/ind25", 0, 3.0)]
     board = Board([*ours, *best, *told, *early])
-    narrow = tables.score_table(board)
-    order = [
-        "**Given the training cells**",
-        "SMT",
-        "nothing set",
-        "cells and replicates**",
-        "hetGP",
-    ]
-    places = [narrow.index(text) for text in order]
-    assert places == sorted(places)
-    assert "SAAS" not in narrow
-    wide = tables.wide_table(board)
-    assert "| the training cells | BoTorch, SAAS by NUTS | 150 | – | – | – |" in wide
-    assert "| and replicates | hetgpy, hetGP with replicates as more training cells |" in wide
-    assert "| the training cells | SMT, KRG | – | 0.90 ± 0.00 | – | – |" in wide
+    table = tables.score_table(board)
+    order = ["SMT", "default settings", "| and replicates | bnn"]
+    assert [table.index(text) for text in order] == sorted(table.index(text) for text in order)
+    assert "SAAS" not in table
+    assert "hetGP" not in table
+    assert of(board, "SAAS")["loglik"] == "3"
+    assert of(board, "hetGP")["given"] == "and replicates"
+
+
+REPLICATED = ("ours.ExactReplicates", "hetgpy.WithReplicates")
 
 
 @pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.stem)
@@ -131,7 +143,7 @@ def published(problem, method, mean, std):
     return {"problem": problem, "published": method, "loglik": [mean, std], "splits": 4}
 
 
-def test_published_scores_are_columns_of_the_same_tables(current):
+def test_published_scores_are_rows_of_the_same_tables(current):
     numbers = [1.0, 3.0]
     ours = [current("made/gap", i, number) for i, number in enumerate(numbers)]
     board = Board([*ours, published("made/gap", "Ensemble", 7.0, 0.6)])
@@ -139,8 +151,10 @@ def test_published_scores_are_columns_of_the_same_tables(current):
     assert gap.mean == 5.0
     # Var of a mean of two, and of a mean of four
     assert gap.error == pytest.approx(np.sqrt(2.0 / 2 + 0.6**2 / 4))
-    assert "| Ensemble (published) | 7.00 | 1.0 | 1.0 | – |" in tables.overview(board)
-    assert "5.00 ± 2.09 | – | – | – | behind / – / – | – | – | all |" in tables.differences(board)
+    assert "| Ensemble (published) | 0 | 0 | 1 | 0 | 0 | 1.0 | – |" in tables.standing(board)
+    row = of(board, "Ensemble")
+    assert (row["loglik"], row["loglik_2se"], row["crps"], row["splits"]) == ("7", "", "", "")
+    assert float(row["loglik_less_ours_2se"]) == pytest.approx(2 * gap.error, rel=1e-4)
 
 
 def test_ranks_are_over_those_with_results_everywhere_by_paired_differences(result, current):
@@ -152,42 +166,36 @@ def test_ranks_are_over_those_with_results_everywhere_by_paired_differences(resu
     slow = [late, *(result("botorch.Saas", name, 0, 5.0) for name in problems[1:])]
     board = Board([*ours, *best, *slow, result("smt.Kriging", "a/gap", 0, 9.0)])
     assert board.ranks(problems) == {"ours.Default": 2.0, "botorch.SingleTask": 1.0}
-    text = tables.overview(board)
-    assert "| a, gap (2) | b, gap (2) | concrete, gap* (2) | mean rank | without marks |" in text
-    # Of the first split alone: the mean of ours over both, 1.5, with the difference of the first.
-    assert "| BoTorch, SingleTaskGP | 2.00 (1) | 2.00 (1) | 2.00 (1) | 1.0 | 1.0 |" in text
-    assert "| BoTorch, SAAS by NUTS | more than 600 s | 5.50 (1) | 5.50 (1) | – | – |" in text
-    assert "| BoTorch, SAAS by NUTS | × × × | ? ? ? | ? ? ? |" in tables.standing(board)
+    text = tables.standing(board)
+    assert "| BoTorch, SingleTaskGP | 0 | 0 | 0 | 3 | 0 | 1.0 |" in text
+    assert "| BoTorch, SAAS by NUTS | 0 | 0 | 0 | 2 | 1 | – |" in text
 
 
-def test_marks_say_what_the_default_has_seen(result, current):
+def test_kinds_of_problems_say_what_the_default_has_seen(result, current):
     problems = ["yacht/gap", "energy/gap", "wine/standard", "energy/standard"]
     ours = [current(name, i, 1.0) for name in problems for i in range(2)]
     theirs = [result("pytorch.DeepEnsemble", name, i, -i) for name in problems for i in range(2)]
-    text = tables.standing(Board([*ours, *theirs]))
-    assert "| energy, gap† | yacht, gap* | energy, standard | wine, standard‡ |" in text
-    assert "| beside libraries, sets with a mark | 3 | 6 | 0 | 0 |" in text
-    assert "| beside libraries, sets without a mark | 1 | 2 | 0 | 0 |" in text
-
-
-def test_a_normal_density_is_shown_where_an_estimator_has_another(result, current):
-    """Of splits that lack its score the density is normal."""
-    ours = [current("a/gap", i, 1.0, normal=0.5) for i in range(2)]
-    own = [result("botorch.SingleTask", "a/gap", i, 0.8, **more) for i, more in enumerate(SOME)]
-    text = tables.differences(Board([*ours, *own]))
-    assert "| – | 0.50 | 0.5 | 2 |" in text
-    assert "| – | 0.5 | 2 |" in text.partition("SingleTaskGP")[2]
-
-
-SOME = ({"normal": 0.8}, {})
+    board = Board([*ours, *theirs])
+    text = tables.kinds(board)
+    assert "| libraries, on public sets used during development | 3 | 6 | 0 | 0 |" in text
+    assert "| libraries, on public sets not used before | 1 | 2 | 0 | 0 |" in text
+    marks = {row["problem"]: row["marked"] for row in read(tables.all_scores(board))}
+    assert marks == {
+        "energy, gap": "†",
+        "yacht, gap": "*",
+        "energy, standard": "",
+        "wine, standard": "‡",
+    }
 
 
 def test_a_lead_is_the_sum_of_equal_noise_models_and_the_noise_model(result, current):
     ours = [current(OUTD, i, 4.0 + i) for i in range(3)]
     equal = [result("ours.ExactConstant", OUTD, i, 1.5 + i, version=2) for i in range(3)]
     theirs = [result("smt.Kriging", OUTD, i, 1.0 + i) for i in range(3)]
-    text = tables.noise_table(Board([*ours, *equal, *theirs]))
-    assert "| one for all inputs | 3.00 ± 0.00 | 0.50 ± 0.00 | 2.50 ± 0.00 | 3 |" in text
+    (row,) = read(tables.noise_table(Board([*ours, *equal, *theirs])))
+    parts = ("ours_less_it", "with_equal_noise_models", "of_noise_and_families_found")
+    assert [row[part] for part in parts] == ["3", "0.5", "2.5"]
+    assert (row["its_noise"], row["splits"]) == ("constant", "3")
 
 
 def test_the_picture_shows_every_difference(result, current):
@@ -214,7 +222,7 @@ def test_a_page_without_results_says_so(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("<!-- scoreboard -->\n<!-- end scoreboard -->\n", encoding="utf-8")
     tables.publish([], [page])
-    assert "No public set has been run." in page.read_text(encoding="utf-8")
+    assert "Nothing has been run." in page.read_text(encoding="utf-8")
     assert list(tmp_path.iterdir()) == [page]
 
 
@@ -225,6 +233,9 @@ def test_guides_show_the_committed_results(tmp_path):
     tables.publish(runs.read(ROOT / "bench" / "scoreboard" / "results.jsonl"), copies)
     for page, copy in zip(PAGES, copies, strict=True):
         assert copy.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+    for name in tables.FILES:
+        kept = PAGES[0].parent / name
+        assert (tmp_path / name).read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
     assert (tmp_path / "scoreboard.png").stat().st_size > 10_000
 
 
@@ -236,10 +247,12 @@ def test_names_and_errors_of_others_are_shown_as_they_are(result, current, tmp_p
     del failed["loglik"]
     ours = [current("x|y/gap", i, float(i)) for i in range(2)]
     board = Board([*ours, failed, said | {"loglik": [0.5, 0.1]}])
-    page = "\n\n".join(of(board) for of in tables.BLOCKS.values())
+    page = "\n\n".join(of(board) for of in (*tables.BLOCKS.values(), tables.differences))
     for part in page.split("\n\n"):
         rows = [line for line in part.splitlines() if line.startswith("|")]
         assert len({len(re.split(r"(?<!\\)\|", row)) for row in rows}) <= 1
     assert r"a\|b \<!-- end scoreboard --\>\<b\>\*c\*\</b\> \$x\_\$ \[d\](e) \`f\`" in page
     assert "<" not in page.replace(r"\<", "")
+    assert of(board, "a|b")["loglik"] == "0.5"
+    assert of(board, "SMT")["failures"] == " ".join(strange.split())
     picture(board).savefig(tmp_path / "strange.svg")

@@ -13,7 +13,7 @@ from figures.composite.problem import FEATURES, NOISE_COV
 from figures.pipeline.paths import ROOT, drawn
 from figures.pipeline.profiles import load_profile
 from figures.report.comparison import DIFFERS, REPRODUCED, compare, heading
-from figures.report.tables import RUNS, blocks, with_blocks
+from figures.report.tables import RUNS, blocks, files, with_blocks
 from tests.figures.report.committed import committed_files, quoted, typed_run
 
 PAGES = [ROOT / "README.md", ROOT / "docs" / "reproduction.md"]
@@ -23,12 +23,14 @@ REFERENCE = ROOT.parent / "shared" / "reference" / "published"
 
 
 def test_what_is_committed_is_what_is_rendered():
-    """Tables of the guides."""
-    for path, current in blocks({name: typed_run(name) for name in RUNS}).items():
+    """Tables of the guides, and the CSV files that they link."""
+    remedy = "git add figures, python -m figures.report.tables --write"
+    runs = {name: typed_run(name) for name in RUNS}
+    for path, current in blocks(runs).items():
         text = path.read_text()
-        assert with_blocks(text, current) == text, (
-            "git add figures, python -m figures.report.tables --write"
-        )
+        assert with_blocks(text, current) == text, remedy
+    for path, text in files(runs).items():
+        assert path.read_text(encoding="utf-8") == text, remedy
 
 
 def test_every_number_of_the_paper_has_a_scatter_but_those_beside_adam_proper():
