@@ -157,9 +157,7 @@ def differences(board: Board) -> str:
         for rival in board.rivals(problem):
             own = rival.peer == OURS[rival.knows]
             if own:
-                cells = [
-                    shown(_absolute(board, problem, rival, s), SCORES[s][1]) for s in SCORES
-                ]
+                cells = [shown(_absolute(board, problem, rival, s), SCORES[s][1]) for s in SCORES]
                 words = "–"
             else:
                 gaps = {score: board.gap(problem, rival, score) for score in SCORES}
@@ -199,8 +197,9 @@ def score_table(board: Board) -> str:
         if (peer.knows == CELLS or peer.ours) and set(cells) != {"–"}:
             seconds = digits(board.mean(on_cells(board, TIMED), rival, "fit"), 1)
             name = label(board, [on_cells(board, case) for case in CASES], rival)
-            order = list(OURS).index(peer.knows), -np.nan_to_num(
-                board.mean(first, rival), nan=-np.inf
+            order = (
+                list(OURS).index(peer.knows),
+                -np.nan_to_num(board.mean(first, rival), nan=-np.inf),
             )
             rows.append((order, [peer.knows, name, *cells, seconds]))
     return markdown(header, [row for _, row in sorted(rows)])

@@ -1,10 +1,10 @@
-"""Tables of README and guides, and CSV files, from metrics: python -m figures.report.tables --write.
+"""Tables of guides and their CSV files, from metrics: python -m figures.report.tables --write.
 
 Prose is written by hand. tests/figures/report/test_findings.py checks the numbers that it quotes.
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -124,17 +124,17 @@ def of_knowledge(known: Mapping[str, Any]) -> tuple[Table, str]:
         for case, rows in known["ensembles"].items()
     }
     every = {(words,): rows | single.get(words, {}) for words, rows in more.items()}
-    return grouped(more, OF_TRUTH), long(("training_set",), every, OF_TRUTH | OF_INTERVALS)
+    return grouped(more, OF_TRUTH), long(("training_set",), every.items(), OF_TRUTH | OF_INTERVALS)
 
 
 def long(
     names: Sequence[str],
-    groups: Mapping[tuple[str, ...], Mapping[str, Any]],
+    groups: Iterable[tuple[Sequence[str], Mapping[str, Any]]],
     columns: Mapping[str, tuple[str, int]],
 ) -> str:
     """A row for each group, method and score, with half the width of the 95 % interval."""
     rows = []
-    for group, methods in groups.items():
+    for group, methods in groups:
         for method, found in methods.items():
             for score in columns:
                 if found.get(score) is not None:
@@ -317,7 +317,7 @@ def files(runs: Runs) -> dict[Path, str]:
         for case, rows in cases.items()
     }
     return {
-        tables / "methods.csv": long(("tables", "training_set"), methods, SCORES),
+        tables / "methods.csv": long(("tables", "training_set"), methods.items(), SCORES),
         tables / "knowledge.csv": of_knowledge(runs["full"][PRIOR_KNOWLEDGE].model_extra or {})[1],
     }
 

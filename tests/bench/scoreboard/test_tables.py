@@ -48,7 +48,9 @@ def test_differences_are_paired_over_the_splits_that_both_have(result, current):
     assert "| the training RVEs | SMT, KRG (1 failed) | – | 200 ± 132 | 0.50 ± 0.00 |" in table
     row = of(board, "SMT")
     assert (row["loglik_less_ours"], row["ours_is_by_loglik"]) == ("1", "worse")
-    assert float(row["loglik_less_ours_2se"]) == pytest.approx(2 * np.std(lead, ddof=1) / 2, rel=1e-4)
+    assert float(row["loglik_less_ours_2se"]) == pytest.approx(
+        2 * np.std(lead, ddof=1) / 2, rel=1e-4
+    )
     assert (row["ours_is_by_crps"], row["ours_is_by_rmse"]) == ("tied", "tied")
     assert (row["splits"], row["failures"]) == ("4", "singular")
     first = read(tables.strongest(board))[0]

@@ -8,7 +8,7 @@ from tests.figures.report.committed import metrics, ours, paragraphs, quoted, ty
 
 README = "README.md"
 REPRODUCTION = "docs/reproduction.md"
-GUIDE = "docs/which_estimator.md"
+METHODS = "docs/findings_methods.md"
 NEXT = "docs/active_learning.md"
 ARTICLE = "article/article.typ"
 ABSTRACT = "article/metadata.yaml"
@@ -45,7 +45,7 @@ def test_inert(folder):
     begin = "The correlated regulariser is inert."
     quoted(BOTH, begin, *shares, written(change.rmse, 4), written(change.elppd, 1))
     guide = "The published regulariser changes nothing."
-    quoted(GUIDE, guide, written(change.rmse, 4), written(change.elppd, 0))
+    quoted(METHODS, guide, written(change.rmse, 4), written(change.elppd, 0))
 
 
 def test_inert_with_more_networks():
@@ -53,7 +53,7 @@ def test_inert_with_more_networks():
     row = it.rows.outd.low_rank
     shares = percent(row.gradient_in_span.mean, 1), percent(row.dimension.mean, 1)
     more = percent(it.spans["1000"].gradient_in_span.mean)
-    quoted(GUIDE, "The published regulariser changes nothing.", *shares, more)
+    quoted(METHODS, "The published regulariser changes nothing.", *shares, more)
 
 
 def test_draws():
@@ -246,7 +246,7 @@ def test_outlier():
     of_first = [written(each, 2) for each in (first.by_input, first.constant)]
     begin = "On the published RVEs a single outlier decides"
     quoted(REPRODUCTION, begin, it.n.noise, it.n.replicates, *numbers, *of_first)
-    quoted(GUIDE, "These are results on our RVEs.", it.n.noise, *numbers)
+    quoted(METHODS, "These are results on our RVEs.", it.n.noise, *numbers)
     short = [written(each, 1) for each in all_of_it[:2]]
     quoted(README, "A single outlier among", it.n.noise, *short)
 
@@ -337,7 +337,7 @@ def test_standard_deviation(folder):
     numbers = [written(100 * each, 0) for each in off.values()]
     quoted(BOTH, "the standard deviations differ from those of the exact posterior", *numbers)
     guide = "What the published method gains comes from the pre-trained initial weights."
-    quoted(GUIDE, guide, numbers[0], *numbers[3:])
+    quoted(METHODS, guide, numbers[0], *numbers[3:])
 
 
 def test_confidence_in_f():
@@ -347,7 +347,7 @@ def test_confidence_in_f():
     numbers = [written(each.truth_coverage, 2) for each in (vanilla, anchored)]
     numbers += [written(each.spread, 3) for each in (vanilla, anchored)]
     guide = "What the published method gains comes from the pre-trained initial weights."
-    quoted(GUIDE, guide, it.draws, it.repeats, *numbers)
+    quoted(METHODS, guide, it.draws, it.repeats, *numbers)
 
 
 def test_sizes():
@@ -392,7 +392,7 @@ def test_prior_by_evidence_on_all_training_sets():
     better = sum(first < second for first, second in pairs)
     subsets = [it.subsets.outd for it in runs]
     quoted(
-        GUIDE,
+        METHODS,
         "A prior chosen by the evidence",
         *(percent(run["outd"]) for run in less_rmse),
         f"{written(100 * min(inside), 0)} to {percent(max(inside))}",
@@ -404,11 +404,11 @@ def test_prior_by_evidence_on_all_training_sets():
     )
     exact = runs[0].exact.outd
     numbers = written(exact.exact.rmse, 2), written(exact.exact_evidence.miscalibration, 2)
-    quoted(GUIDE, "Neither training to convergence nor", *numbers)
+    quoted(METHODS, "Neither training to convergence nor", *numbers)
     few = runs[1].rows.outd.sampled_evidence.elppd
     posterior = runs[1].exact.outd.exact_evidence.elppd
     assert few.mean < posterior
-    quoted(GUIDE, "Thirty members are few", written(few, 0), written(posterior, 0))
+    quoted(METHODS, "Thirty members are few", written(few, 0), written(posterior, 0))
 
 
 def test_correlated_noise():
@@ -420,7 +420,7 @@ def test_correlated_noise():
         kinds = it.exact_noise[case]
         full, diagonal = kinds.replicates, kinds.replicates_diagonal
         numbers.append(written(full.exact_evidence.elppd - diagonal.exact_evidence.elppd, 0))
-    quoted(GUIDE, "Estimate Σ_noise with correlations", *numbers)
+    quoted(METHODS, "Estimate Σ_noise with correlations", *numbers)
 
 
 def test_what_to_use():
@@ -454,8 +454,8 @@ def test_worth_of_knowledge():
 
     alone = it.mean_fields_alone
     quoted(
-        GUIDE,
-        "Mean fields are those of the defaults",
+        METHODS,
+        "Mean fields are those of the defaults, or chosen by the evidence",
         written(alone.rmse_fields, 3),
         written(alone.rmse_fields_textbook, 3),
         written(rows.ind10.by_input.truth_rmse_fields.mean, 3),
@@ -466,7 +466,7 @@ def test_worth_of_knowledge():
     models = ("evidence", "by_input", "fitted", "fields", "default")
     covered = [percent(rows[case].default_by_input.truth_coverage.mean, 1) for case in CASES]
     begin = "With less noise assumed the posterior is overconfident about f."
-    quoted(GUIDE, begin, *map(inside, models), *covered)
+    quoted(METHODS, begin, *map(inside, models), *covered)
 
 
 def test_what_is_reproduced():
