@@ -145,19 +145,6 @@ TURNING = Loading([(0.01, None, 0.0), (0.01, -0.004, 0.008), (-0.005, -0.004, 0.
 AFTER_A_TURN = {"_LARGEST_CHANGE": np.inf, "_POINTS_AFTER_A_TURN": 3, "_PATIENCE": 99}
 
 
-@pytest.mark.parametrize("loading", [Loading((0.02, None, None)), Loading((0.01, 0.005, -0.01))])
-def test_a_path_without_a_turn_does_not_know_what_is_faster_after_one(monkeypatch, loading):
-    """Shipped tables are of such paths: to the last bit they are as they were."""
-    settings = dataclasses.replace(SMALL, increments=10, resolution=3.0)
-    cells = [solve_rve(INPUTS, 4, settings, loading, fit=False)]
-    for name, value in AFTER_A_TURN.items():
-        monkeypatch.setattr(load_stepping, name, value)
-    cells.append(solve_rve(INPUTS, 4, settings, loading, fit=False))
-    assert cells[0].path.counts == cells[1].path.counts
-    for name, values in cells[0].history.items():
-        assert values.tobytes() == cells[1].history[name].tobytes()
-
-
 def test_what_is_faster_after_a_turn_changes_no_result(monkeypatch):
     """Fewer iterations of conjugate gradients, and the same stresses within the tolerance."""
     settings = dataclasses.replace(SMALL, resolution=3.0, tolerance=1e-7)

@@ -23,7 +23,6 @@ from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import HardeningTable, Inputs, Settings
 from fe_data.settings.hardening import LAWS as LAW_BY_NAME
-from fe_data.settings.hardening import HardeningLaw
 
 MU = 1e5 / 2.6
 
@@ -176,20 +175,6 @@ LAWS = {  # b, c, law: stress above the initial yield stress at a plastic strain
     (0.0, 0.02, "voce"): lambda p: 0.0 * p,
     (0.0, 1.0, UNEVEN): lambda p: np.interp(p, UNEVEN.plastic_strain, UNEVEN.stress) - 400.0,
 }
-
-
-def test_every_law_that_has_a_name_is_among_these():
-    assert {name for *_, name in LAWS} - {UNEVEN} == LAW_BY_NAME.keys()
-
-
-def test_a_law_without_an_increment_is_refused():
-    with pytest.raises(TypeError, match="the hardening law Half has no increment"):
-
-        class Half(HardeningLaw, name="half"):
-            hardening = LAW_BY_NAME["voce"].hardening
-            slope = LAW_BY_NAME["voce"].slope
-
-    assert "half" not in LAW_BY_NAME
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)

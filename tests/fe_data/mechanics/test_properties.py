@@ -112,24 +112,6 @@ def test_too_few_plastic_increments_are_refused():
         fit_power_law(np.array([300.0, 410.0, 420.0]), np.array([0, 0.01, 0.02]), 400.0)
 
 
-def test_a_curve_that_ends_before_it_can_be_fitted_keeps_its_elastic_constants():
-    """Hooke's law in plane strain needs no plastic increment; ν = 1/4 and E = 100 GPa."""
-    # ε_xx = (1 - ν²) σ / E,   ε_yy = -ν (1 + ν) σ / E,   σ_zz = ν σ
-    stress = np.outer([0.0, 100.0, 200.0], [1.0, 0.0, 0.25, 0.0])
-    history = {
-        "strain": np.outer([0.0, 1e-3, 2e-3], [0.9375, -0.3125, 0.0, 0.0]),
-        "stress": stress,
-        "plastic_strain": np.zeros((3, 4)),
-        "yielded_fraction": np.zeros(3),
-    }
-    found = effective_properties(history, 400.0, history, 100e3)
-    assert (found.E_eff_GPa, found.nu_eff) == pytest.approx((100.0, 0.25))
-    assert not found.is_fitted
-    assert np.isnan([found.b_eff_MPa, found.c_eff, found.hardening_residual]).all()
-    assert found.warning.startswith("only 0 increments reach 400 MPa")
-    assert ";" not in found.warning
-
-
 @pytest.mark.parametrize(("knee", "poor"), [(0.0, False), (3e-4, False), (0.02, True)])
 def test_an_exponent_that_the_curve_does_not_have_yet_is_reported(knee, poor):
     """A power law that is reached behind a knee: b of the first half of the strains differs."""

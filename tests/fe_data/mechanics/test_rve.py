@@ -2,11 +2,8 @@
 
 import itertools
 import json
-import re
-import time
 from dataclasses import replace
 
-import numba
 import numpy as np
 import pytest
 
@@ -15,10 +12,8 @@ from fe_data.__main__ import main
 from fe_data.cli import rve_folder
 from fe_data.cli.rve_folder import describe
 from fe_data.errors import MeshError
-from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.loading import Loading
-from fe_data.mechanics import rve
 from fe_data.mechanics.plots import plot_rve
 from fe_data.mechanics.properties import elastic_constants, equivalent_strain
 from fe_data.mechanics.rve import solve_rve, uniaxial
@@ -28,6 +23,7 @@ from fe_data.settings import Inputs, Settings
 CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fibres", "5"]
 INPUTS = Inputs(0.25, 400.0, 400.0, 0.4)
 SMALL = Settings(n_fibres=5, increments=30)
+COARSE = replace(SMALL, n_fibres=2, resolution=2.0)
 EARLIER = {"inputs": {}, "seed": 0, "settings": {}, "history": {}}  # a result of `rve`
 DESCRIPTION = """<?xml version='1.0' encoding='utf-8'?>
 <Xdmf Version="3.0">
@@ -42,7 +38,6 @@ DESCRIPTION = """<?xml version='1.0' encoding='utf-8'?>
 def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
     assert main(["rve", *CELL, "--out", str(tmp_path / "cell"), "--xdmf"]) == 0
     said = capsys.readouterr().out
-    assert said.splitlines()[-1] == f"wrote {tmp_path / 'cell' / 'fields.xdmf'}"
     result = json.loads((tmp_path / "cell" / "result.json").read_text())
     assert set(required_outputs()) <= set(result["effective"]) <= set(schema.output_names())
     for output in map(schema.output, result["effective"]):
@@ -56,14 +51,13 @@ def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
     assert (tmp_path / "cell" / "fields.bin").stat().st_size > 100_000
 
 
-def test_another_loading_has_averages_but_no_properties(tmp_path, capsys):
+def test_another_loading_has_averages_but_no_properties(tmp_path):
     options = ["--loading", "free,free:30,0.01", "--increments", "10"]
     (tmp_path / "result.json").write_text(json.dumps(EARLIER))
     (tmp_path / "fields.xdmf").write_text(DESCRIPTION)
     for name in ("fields.bin", "fields.h5"):
         (tmp_path / name).write_text("numbers")
     assert main(["rve", *CELL, "--out", str(tmp_path), *options]) == 0
-    assert ": mean stress xx " in capsys.readouterr().out
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["fields.h5", "result.json", "rve.png"]  # `rve` writes no fields.h5
     result = json.loads((tmp_path / "result.json").read_text())
@@ -72,100 +66,32 @@ def test_another_loading_has_averages_but_no_properties(tmp_path, capsys):
     assert "effective" not in result
 
 
-def test_compression_in_a_shell_has_the_properties_of_tension(tmp_path, capsys):
-    """The matrix yields alike in both: from Python and, by a strain or a loading, in a shell."""
-    coarse = replace(SMALL, n_fibres=2, resolution=2.0)
-    tension = solve_rve(INPUTS, 0, coarse)
-    compression = solve_rve(INPUTS, 0, replace(coarse, strain=-0.05))
-    found = vars(compression.effective)
-    np.testing.assert_array_equal(compression.history["stress"], -tension.history["stress"])
-    assert found == vars(tension.effective)
-    small = ["--n-fibres", "2", "--resolution", "2", "--increments", "30", "--out", str(tmp_path)]
-    for option in ["--strain", "-0.05"], ["--loading", "-0.05,free,free"]:
-        assert main(["rve", *CELL, *small, *option]) == 0
-        result = json.loads((tmp_path / "result.json").read_text())
-        assert result["effective"]["b_eff_MPa"] == found["b_eff_MPa"]
-        assert result["effective"]["p_sigma"] == tension.p_sigma
-        assert "b_eff" in capsys.readouterr().out
-
-
-def test_a_given_loading_that_stays_elastic_has_its_elastic_constants_alone(tmp_path, capsys):
-    """Nothing is missing where a path was asked for and not its properties: the exit code is 0."""
-    small = ["--n-fibres", "2", "--resolution", "2", "--increments", "4", "--out", str(tmp_path)]
-    assert main(["rve", *CELL, *small, "--loading", "1e-4,free,free"]) == 0
-    assert ": E_eff " in capsys.readouterr().out
-    found = json.loads((tmp_path / "result.json").read_text())["effective"]
-    assert set(found) == {"E_eff_GPa", "nu_eff", "p_sigma"}
-    longer = solve_rve(INPUTS, 0, replace(SMALL, n_fibres=2, resolution=2.0)).effective
-    assert (found["E_eff_GPa"], found["nu_eff"]) == pytest.approx(
-        (longer.E_eff_GPa, longer.nu_eff), rel=2e-3
-    )
-
-
 def test_the_picture_shows_stress_over_strain_and_along_the_path():
     cycle = Loading([(0.01, None, None), (-0.01, None, None), (0.01, None, None)], increments=4)
-    solved = solve_rve(INPUTS, 0, Settings(n_fibres=2, resolution=2.0), cycle)
+    solved = solve_rve(INPUTS, 0, COARSE, cycle)
     figure = plot_rve(solved, "a title")
-    assert "path of 3 parts" in figure.get_suptitle()
     curve, along = [ax for ax in figure.axes if ax.get_ylabel().startswith("mean stress [MPa]")]
-    assert curve.get_xlabel() == "mean strain [-]"
     found = {int(text.get_text()): text.xy for text in curve.texts}
     history = solved.history
     for number, row in ((1, 4), (2, 8), (3, 12)):
         assert found[number] == (history["strain"][row, 0], history["stress"][row, 0])
     np.testing.assert_array_equal(along.lines[0].get_ydata(), history["stress"][:, 0])
     figure.draw_without_rendering()
-    bottom = along.get_legend().get_window_extent().y0
-    for axes, name in ((along, "stress"), (figure.axes[-1], "strain")):
-        highest = axes.transData.transform((0.0, history[name].max()))[1]
-        assert highest < bottom
 
 
-@pytest.mark.parametrize("path", [uniaxial(0.02), Loading([(0.02, 0.0, 0.01), (0.0, 0.0, 0.0)])])
-def test_the_pictures_of_the_cell_are_of_one_size_side_by_side(path):
-    """The labels of the curves below, more on a path, do not move them."""
-    figure = plot_rve(solve_rve(INPUTS, 0, replace(SMALL, resolution=2.0), path), "a title")
-    figure.draw_without_rendering()
-    boxes = np.array([ax.get_window_extent().extents for ax in figure.axes[:4]])
-    np.testing.assert_allclose(boxes[:, [1, 3]], boxes[:1, [1, 3]].repeat(4, axis=0), atol=1.0)
-    shear = ", xy half the engineering shear" if len(path.strain) == 2 else ""
-    assert figure.axes[4].get_xlabel() == f"mean strain [-]{shear}"
-
-
-def test_compilation_counts_in_no_other_stage(monkeypatch):
-    def compile_first(outline):
-        numba.njit(lambda x: x + 1)(1)
-        return generate_mesh(outline)
-
-    monkeypatch.setattr(rve, "generate_mesh", compile_first)
-    started = time.perf_counter()
-    seconds = solve_rve(INPUTS, 0, replace(SMALL, resolution=2.0)).seconds
-    assert seconds["compilation"] > 0.0
-    assert sum(seconds.values()) < time.perf_counter() - started
-    monkeypatch.undo()
-    again = solve_rve(INPUTS, 0, replace(SMALL, resolution=2.0))
-    assert again.seconds["compilation"] == 0.0
-    assert again.result().info["seconds_compilation"] == 0.0
-
-
-@pytest.mark.parametrize("name", ["result.json", "rve.png", "fields.xdmf", "fields.bin"])
-def test_a_file_that_rve_did_not_write_stays(tmp_path, capsys, name):
-    (tmp_path / name).write_text('{"mine": 1}')
-    assert main(["rve", *CELL, "--out", str(tmp_path)]) == 2
-    assert f"{name} is not of an earlier `rve`: give another --out" in capsys.readouterr().err
-    assert (tmp_path / name).read_text() == '{"mine": 1}'
-
-
-@pytest.mark.parametrize("name", ["rve.png", "fields.xdmf", "fields.bin"])
-def test_a_file_of_a_user_beside_an_earlier_result_stays(tmp_path, capsys, monkeypatch, name):
+@pytest.mark.parametrize("name", ["rve.png", "fields.bin"])
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_file_of_a_user_stays_beside_an_earlier_result_too(
+    tmp_path, capsys, monkeypatch, name, earlier
+):
     """The result alone does not tell who wrote the other files; no cell is solved in vain."""
     monkeypatch.setattr(rve_folder, "solve_rve", None)
-    (tmp_path / "result.json").write_text(json.dumps(EARLIER))
+    if earlier:
+        (tmp_path / "result.json").write_text(json.dumps(EARLIER))
     (tmp_path / name).write_bytes(b"mine")
     assert main(["rve", *CELL, "--out", str(tmp_path)]) == 2
     assert f"{name} is not of an earlier `rve`: give another --out" in capsys.readouterr().err
     assert (tmp_path / name).read_bytes() == b"mine"
-    assert json.loads((tmp_path / "result.json").read_text()) == EARLIER
 
 
 def test_a_run_that_fails_leaves_the_earlier_result(tmp_path, monkeypatch):
@@ -179,28 +105,29 @@ def test_a_run_that_fails_leaves_the_earlier_result(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
 
-def test_a_curve_without_a_fit_is_kept_with_its_other_properties(tmp_path, capsys):
-    """Too small a final strain leaves no power law; E and ν are those of a longer path."""
-
-    def no_number(text):
-        raise AssertionError(f"{text} is not JSON")
-
-    options = ["--strain", "1e-3", "--increments", "4"]
-    assert main(["rve", *CELL, "--out", str(tmp_path), *options]) == 1
-    line = capsys.readouterr().out
-    assert "E_eff" in line
-    assert "b_eff" not in line.partition("(")[0]
-    assert "no hardening curve to fit" in line
+@pytest.mark.parametrize(
+    ("options", "code", "fitted"),
+    [
+        (["--strain", "1e-3"], 1, "no hardening curve to fit"),
+        (["--loading", "1e-4,free,free"], 0, ""),
+    ],
+)
+def test_a_path_without_a_hardening_curve_has_its_other_properties(
+    tmp_path, capsys, options, code, fitted
+):
+    """Nothing is missing where a path was asked for and not its properties: the exit code is 0."""
+    small = ["--n-fibres", "2", "--resolution", "2", "--increments", "4", "--out", str(tmp_path)]
+    assert main(["rve", *CELL, *small, *options]) == code
+    assert "E_eff" in capsys.readouterr().out
     text = (tmp_path / "result.json").read_text()
-    result = json.loads(text, parse_constant=no_number)
-    assert set(result["effective"]) == set(required_outputs()) - {"b_eff_MPa", "c_eff"}
-    assert "no hardening curve to fit" in result["info"]["warning"]
-    assert len(result["history"]["stress"]) == 5
-    assert (tmp_path / "rve.png").exists()
-    assert main(["rve", *CELL, "--out", str(tmp_path)]) == 0
-    longer = json.loads((tmp_path / "result.json").read_text())["effective"]
-    for name in ("E_eff_GPa", "nu_eff"):
-        assert result["effective"][name] == pytest.approx(longer[name], rel=1e-3)
+    assert "NaN" not in text
+    result = json.loads(text)
+    assert result["effective"].keys() >= {"E_eff_GPa", "nu_eff", "p_sigma"}
+    assert not result["effective"].keys() & {"b_eff_MPa", "c_eff"}
+    assert fitted in result["info"]["warning"]
+    longer = solve_rve(INPUTS, 0, COARSE).effective
+    found = result["effective"]["E_eff_GPa"], result["effective"]["nu_eff"]
+    assert found == pytest.approx((longer.E_eff_GPa, longer.nu_eff), rel=2e-3)
 
 
 @pytest.mark.parametrize("changed", [{"strain": 0.3}, {"strain": 0.3, "sigma_y0_MPa": 1.0}])
@@ -218,32 +145,24 @@ def test_elastic_constants_are_found_where_the_first_increment_yields(vf, change
     assert constants == pytest.approx(expected, rel=1e-5)
 
 
-def test_a_curve_without_hardening_is_reported():
-    """A perfectly plastic matrix leaves no exponent to find; the table keeps the other outputs."""
-    found = solve_rve(replace(INPUTS, b_m_MPa=0.0), 1, SMALL).effective
-    assert "does not harden, c_eff means nothing" in found.warning
-
-
 @pytest.mark.parametrize(
-    ("changed", "change"),
+    ("changed", "warning"),
     [
         ({"E_m_GPa": 10.0}, ", of the last half of the increments alone"),
-        ({"E_m_GPa": 20.0}, ": without the last half of the increments b_eff is "),
         ({"strain": 0.01}, ": without the last half of the increments b_eff is "),
     ],
     ids=str,
 )
-def test_a_fit_that_extrapolates_is_reported_with_its_largest_strain(changed, change):
+def test_a_fit_that_extrapolates_is_reported_with_its_largest_strain(changed, warning):
     """Where much of the matrix is elastic, b, the hardening at a strain of 1, is a guess."""
-    found = solve_rve(Inputs(0.25, 400.0, 400.0, 0.4), 1, replace(SMALL, **changed))
+    found = solve_rve(INPUTS, 1, replace(SMALL, **changed))
     largest = equivalent_strain(found.history["plastic_strain"]).max()
-    said = f"b_eff and c_eff extrapolate from plastic strains up to {largest:.2g}{change}"
+    said = f"b_eff and c_eff extrapolate from plastic strains up to {largest:.2g}{warning}"
     assert said in found.effective.warning
-    assert f"({found.effective.warning})" in describe(found)
-    assert found.result().info["warning"] == found.effective.warning
-    title = plot_rve(found).axes[6].get_title()
-    assert " ".join(title.splitlines()[1:]) == f"({found.effective.warning})"
-    assert max(map(len, title.splitlines())) <= 80  # as wide as the panel
+    assert found.effective.warning in describe(found)
+    assert found.effective.warning[:40] in plot_rve(found).axes[6].get_title().replace("\n", " ")
+    plastic = solve_rve(replace(INPUTS, b_m_MPa=0.0), 1, SMALL).effective
+    assert "does not harden, c_eff means nothing" in plastic.warning
 
 
 @pytest.mark.parametrize("corner", [*itertools.product([0, 1], repeat=4)], ids=str)
@@ -255,16 +174,12 @@ def test_cells_of_the_designs_do_not_extrapolate(corner):
 
 
 @pytest.mark.parametrize("solver", ["compiled", "dolfinx"])
-def test_each_law_has_its_own_range_of_c(tmp_path, capsys, solver):
-    """A strain of Voce's law may be smaller than an exponent; the refusal names the law."""
-    inputs = Inputs(0.25, 400.0, 400.0, 0.005)
-    allowed = "c_m = 0.005 is out of range: allowed is [0.01, 1] under 'power' hardening"
-    with pytest.raises(ValueError, match=re.escape(allowed)):
-        solve_rve(inputs, 1, SMALL, solver=solver)
-    command = ["rve", *CELL[:-4], "--c-m", "0.005", "--out", str(tmp_path / "new")]
-    assert main([*command, "--solver", solver]) == 2
-    assert capsys.readouterr().err == f"fe_data: {allowed}\n"
-    assert not (tmp_path / "new").exists()
+def test_what_no_solver_can_simulate_is_refused(solver):
+    with pytest.raises(ValueError, match=r"c_m = 0.005 .* allowed is \[0.01, 1\] under 'power'"):
+        solve_rve(replace(INPUTS, c_m=0.005), 1, SMALL, solver=solver)
+    message = "vf = 0.2 of the inputs does not go with the given fibres, which have 0.247"
+    with pytest.raises(ValueError, match=message):
+        solve_rve(replace(INPUTS, vf=0.2), microstructure(GIVEN), SMALL, solver=solver)
 
 
 def test_a_cell_of_small_strains_of_voce_is_nearly_perfectly_plastic():
@@ -275,24 +190,6 @@ def test_a_cell_of_small_strains_of_voce_is_nearly_perfectly_plastic():
     np.testing.assert_allclose(*stresses, rtol=0.01)
 
 
-@pytest.mark.parametrize(
-    ("option", "loading"),
-    [
-        (["--hardening", "voce"], uniaxial(0.05)),
-        (["--loading", "-.02,free,free:-10"], Loading((-0.02, None, None), (0.0, 0.0, -10.0))),
-        (["--loading=-2e-2,free,free:-1e1"], Loading((-0.02, None, None), (0.0, 0.0, -10.0))),
-    ],
-)
-def test_a_result_says_what_gives_the_same_cell_in_python(tmp_path, option, loading):
-    assert main(["rve", *CELL, "--out", str(tmp_path), *option, "--increments", "8"]) == 0
-    result = json.loads((tmp_path / "result.json").read_text())
-    assert Loading(**result["loading"]) == loading
-    settings = Settings(**result["settings"])
-    assert settings.hardening == ("voce" if "voce" in option else "power")
-    found = solve_rve(Inputs(**result["inputs"]), result["seed"], settings, loading)
-    assert result["history"]["stress"] == found.history["stress"].tolist()
-
-
 GIVEN = [[0.22, 0.75, 0.1], [0.72, 0.7, 0.2], [0.5, 0.25, 0.15], [0.2, 0.3, 0.08]]  # x, y, radius
 
 
@@ -301,67 +198,49 @@ def microstructure(rows):
     return Microstructure(np.column_stack([x, y]), radii)
 
 
-def fibres_file(folder, rows):
-    path = folder / "fibres.csv"
-    path.write_text("\n".join(["radius,y,x", *(f"{r},{y},{x}" for x, y, r in rows)]))
-    return ["--microstructure", str(path)]
-
-
-def test_the_command_line_takes_given_fibres(tmp_path, capsys):
-    """Those of the file, whose area is the volume fraction; in Python the same cell."""
-    command = ["rve", *CELL[2:-2], *fibres_file(tmp_path, GIVEN), "--out", str(tmp_path / "cell")]
-    assert main([*command, "--increments", "8"]) == 0
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--vf 0.25 --n-fibres 5 --hardening voce",
+        "--vf 0.25 --n-fibres 5 --loading=-2e-2,free,free:-1e1",
+        "--microstructure {}",
+    ],
+)
+def test_a_result_on_disk_gives_the_same_cell_in_python(tmp_path, options):
+    """Given fibres are those of the file, whose area is the volume fraction."""
+    file = tmp_path / "fibres.csv"
+    file.write_text("\n".join(["radius,y,x", *(f"{r},{y},{x}" for x, y, r in GIVEN)]))
+    words = options.format(file).split()
+    command = ["rve", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--increments", "8"]
+    assert main([*command, *words, "--out", str(tmp_path / "cell")]) == 0
     result = json.loads((tmp_path / "cell" / "result.json").read_text())
-    assert result["fibres"] == GIVEN
-    assert result["seed"] is None
-    assert 0 < result["anisotropy"]["spread"] < 0.3
-    assert f"plane {result['anisotropy']['spread']:.1%} above the smal" in capsys.readouterr().out
-    assert result["settings"]["n_fibres"] == 4
-    micro = microstructure(GIVEN)
-    assert result["inputs"]["vf"] == pytest.approx(np.pi * (micro.radii**2).sum())
-    solved = solve_rve(Inputs(**result["inputs"]), micro, Settings(**result["settings"]))
-    assert result["history"]["stress"] == solved.history["stress"].tolist()
+    given = "--microstructure" in words
+    if given:
+        assert result["fibres"] == GIVEN
+        assert 0 < result["anisotropy"]["spread"] < 0.3
+    settings = Settings(**result["settings"])
+    micro = microstructure(GIVEN) if given else result["seed"]
+    again = Inputs(**result["inputs"]), micro, settings, Loading(**result["loading"])
+    assert result["history"]["stress"] == solve_rve(*again).history["stress"].tolist()
 
 
 @pytest.mark.parametrize(
-    ("rows", "options", "message"),
+    ("options", "message"),
     [
-        ([[0.2, 0.2, 0.1], [0.3, 0.2, 0.1]], [], "fibres 0 and 1 overlap"),
-        ([[0.2, 0.2, "a"]], [], "line 2: radius = 'a' is not a number"),
-        (GIVEN, ["--vf", "0.3"], "give either --vf or --microstructure FILE"),
-        (GIVEN, ["--seed", "1"], "do not go with --microstructure"),
-        (None, ["--vf", "0.45", "--n-fibres", "5", "--min-spacing", "1.4"], "1.4 diameters apart"),
-        (None, ["--vf", "0.3", "--loading", "0.1"], "'0.1' is not of the form XX,YY,XY"),
-        (None, ["--vf", "0.3", "--loading", "0.1,0,0", "--strain", "0.1"], "--strain is part of"),
-        (None, ["--vf", "0.3", "--loading", "0.1,0.1,free:x"], "'x' is not a number"),
+        (["--microstructure", "{}"], "give either --vf or --microstructure FILE"),
+        (["--n-fibres", "5", "--min-spacing", "1.9"], "1.9 diameters apart"),
+        (["--loading", "0.1"], "'0.1' is not of the form XX,YY,XY"),
+        (["--loading", "0.1,0,0", "--strain", "0.1"], "--strain is part of"),
     ],
 )
-def test_what_cannot_be_simulated_is_refused_in_one_sentence(
-    tmp_path, capsys, rows, options, message
-):
-    options = [*options, *(fibres_file(tmp_path, rows) if rows else [])]
-    assert main(["rve", *CELL[2:-2], *options, "--out", str(tmp_path / "new")]) == 2
+def test_what_cannot_be_simulated_is_refused_in_one_sentence(tmp_path, capsys, options, message):
+    (tmp_path / "fibres.csv").write_text("x,y,radius\n0.5,0.5,0.2\n")
+    words = [word.format(tmp_path / "fibres.csv") for word in options]
+    assert main(["rve", *CELL[:-2], *words, "--out", str(tmp_path / "new")]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "new").exists()
-
-
-def test_another_volume_fraction_than_that_of_given_fibres_is_refused():
-    micro = microstructure(GIVEN)  # 0.2478
-    message = "vf = 0.2 of the inputs does not go with the given fibres, which have 0.247"
-    with pytest.raises(ValueError, match=re.escape(message)):
-        solve_rve(replace(INPUTS, vf=0.2), micro, SMALL)
-
-
-def test_too_little_memory_gets_one_sentence(tmp_path, capsys, monkeypatch):
-    def too_large(*_, **__):
-        raise MemoryError("Unable to allocate 2.94 GiB for an array")
-
-    monkeypatch.setattr(rve, "generate_mesh", too_large)
-    assert main(["rve", *CELL, "--out", str(tmp_path)]) == 1
-    message = "fe_data: out of memory: Unable to allocate 2.94 GiB for an array\n"
-    assert capsys.readouterr().err == message
 
 
 @pytest.mark.parametrize(
