@@ -144,7 +144,7 @@ docs: environment
 # git knows which results are committed; a copy without it keeps those that a repository has.
 clean:
 	@[ ! -f .environment ] || ./setup.sh --leave
-	rm -rf build dist .doit figures/full*/*.html figures/full*/notebooks figures/full-authors/*.svg figures/full-authors/*.png
+	rm -rf build dist .doit figures/full*/*.html figures/full/notebooks/{*.html,unfinished} figures/full-*/notebooks figures/full-authors/*.svg figures/full-authors/*.png
 	@if [ -d data ]; then \
 	  find data -name config.json -exec grep -q '"inputs_sha256"' {} \; -print0 | sort -z | while IFS= read -r -d '' file; do \
 	    folder=$$(dirname "$$file"); rm -rf "$$folder.key" "$$folder"/records "$$folder"/.lock*; \

@@ -15,7 +15,6 @@ from docutils.utils.math import latex2mathml
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from docs.committed import unbroken, with_results
 from docs.gallery.pages import cards, sections
 
 project = "composite-bnn"
@@ -30,11 +29,7 @@ root_doc = "README"
 FETCHED = r'<script[^>]+src="(?:https?:)?//[^>]*>\s*</script>'
 RUNS = ("figures/full", "figures/quick")  # what a reader is shown of, if it is there
 RUN = next((run for run in RUNS if (ROOT / run / "index.html").is_file()), None)
-FOLDERS = [
-    "figures/full/notebooks",
-    "notebooks",
-    "notebooks/beyond",
-]  # into the last two, results are put that are committed
+FOLDERS = ["figures/full/notebooks", "notebooks", "notebooks/beyond"]  # executed, as written
 NOTEBOOKS = [
     next(f"{folder}/{path.name}" for folder in FOLDERS if (ROOT / folder / path.name).is_file())
     for part in ("notebooks", "notebooks/beyond")
@@ -73,7 +68,7 @@ html_copy_source = False
 
 
 def complete(app, name, source):
-    """Put into a page what comes from other files: contents, networks, results, a run's address."""
+    """Put into a page what comes from other files: contents, networks, a run's address."""
     source[0] = re.sub(r"(?m)^\|.*$", lambda row: unbroken(row[0]), source[0])
     if name == root_doc:
         before, heading, after = source[0].partition("\n## ")
@@ -89,11 +84,16 @@ def complete(app, name, source):
         source[0] += (
             f'\n<script type="application/json" id="surrogate">{data}</script>\n{scripts}\n'
         )
-    if name.startswith("notebooks/"):
-        source[0] = with_results(source[0], Path(name).name)
     if name == "docs/reproduction" and RUN:
         link = f'<a href="../{RUN}/index.html">The pages of a run</a> have all figures.'
         source[0] = source[0].replace("\n## Findings", f"\n{link}\n\n## Findings")
+
+
+def unbroken(text):
+    """Keep a number and its error, its unit or its verdict in one line of a table's cell."""
+    text = re.sub(r"(?<=\d) (?=[±%✓✗]|\(\d+\))|(?<=±) (?=\d)", "\u00a0", text)
+    text = re.sub(r"\bN = (?=\d)", "N\u00a0=\u00a0", text)
+    return re.sub(r"(Fig\.|Table) (?=\d)", "\\1\u00a0", text)
 
 
 def formula(translator, node):

@@ -39,6 +39,11 @@ def save(figure: Figure, path: Path, colours: int | None = None) -> None:
         content = io.BytesIO()
         reduced.save(content, kind, optimize=True)
     write_atomic(path, content.getvalue(), BEGINNING)
+    if plt.isinteractive():  # in a notebook, which knows by the output's metadata what it shows
+        from IPython.display import display
+
+        display(figure, metadata={"picture": path.name})
+        plt.close(figure)
 
 
 def band(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import papermill
 import yaml
 from nbconvert import HTMLExporter
@@ -74,11 +75,27 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
         raise NotebookError(f"cell {error.exec_count} of {path.stem} failed: {cause}") from None
     page, _ = HTMLExporter(embed_images=True).from_filename(str(unfinished))
     write_atomic(executed.with_suffix(".html"), page.encode(), None)
-    unfinished.replace(executed)
+    write_atomic(executed, small(nbformat.read(unfinished, as_version=4)).encode(), None)
+    unfinished.unlink()
     later = pictures(metrics)
     for picture in earlier:
         if later is not None and picture not in later and picture.is_file():
             picture.unlink()  # of tables that there were
+
+
+def small(notebook: nbformat.NotebookNode) -> str:
+    """An executed notebook as text; a picture that it saved is a link to the file beside it.
+
+    It can be committed: it has no times of cells and no paths of this machine.
+    """
+    for part in (notebook, *notebook.cells):
+        for name in ("papermill", "execution"):
+            part.metadata.pop(name, None)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if name := output.get("metadata", {}).get("picture"):
+                output.data = {"text/markdown": f"![{name}](../{name})"}
+    return nbformat.writes(notebook).replace(f"{ROOT}/", "") + "\n"
 
 
 def main(arguments: list[str] | None = None) -> int:

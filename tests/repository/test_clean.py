@@ -10,7 +10,12 @@ from figures.pipeline.paths import ROOT
 DATASET = '{"inputs_sha256": "0"}'
 CAMPAIGN = '{"format": "bnn campaign"}'
 MINE = ("data/mine/dataset.csv", "data/mine/config.json", "data/my/notes.txt")
-KEPT = ("figures/report/__init__.py", "figures/full/01.json", "figures/full/fig01.svg")
+KEPT = (
+    "figures/report/__init__.py",
+    "figures/full/01.json",
+    "figures/full/fig01.svg",
+    "figures/full/notebooks/01.ipynb",
+)
 REMOVED = (
     "data/my/train_beta/dataset.csv",
     "data/my/train_beta/records/0000/0000000.npz",
@@ -20,6 +25,7 @@ REMOVED = (
     "data/loop/history.csv",
     "figures/my/notebooks/01.html",
     "figures/full/index.html",
+    "figures/full/notebooks/01.html",
     ".doit/state.db",
 )
 

@@ -12,8 +12,7 @@ from types import ModuleType
 import nbformat
 import pytest
 
-from docs.committed import with_results
-from figures.pipeline.paths import notebooks
+from figures.pipeline.paths import REFERENCE, notebooks
 
 ROOT = Path(__file__).parents[2]
 SHOWN = re.findall(
@@ -60,27 +59,17 @@ def test_every_public_name_is_on_the_built_site_and_no_page_asks_for_an_address(
 
 
 @pytest.mark.parametrize("path", notebooks(), ids=lambda p: p.stem)
-def test_a_notebook_that_has_not_run_shows_every_committed_picture_of_it(path):
-    text = path.read_text(encoding="utf-8")
-    metrics = ROOT / "figures" / "full" / f"{path.stem}.json"
-    shown = with_results(text, path.stem)
-    if not metrics.is_file():
-        assert shown == text
-        return
-    found = nbformat.reads(shown, as_version=4)
+def test_a_committed_executed_notebook_links_every_picture_of_its_run(path):
+    executed = REFERENCE / "notebooks" / path.name
+    found = nbformat.read(executed, as_version=4)
     nbformat.validate(found)
-    assert "has not run here" in found.cells[0].source
-    code = [cell for cell in found.cells if cell.cell_type == "code"]
-    kinds = [kind for cell in code for output in cell.outputs for kind in output.data]
-    figures = json.loads(metrics.read_text(encoding="utf-8"))["figures"]
-    assert sum(kind.startswith("image/") for kind in kinds) == len(figures)
-    assert ("text/html" in kinds) == (path.stem != "00_method")
-
-
-def test_a_picture_that_no_cell_saves_is_named():
-    text = (ROOT / "notebooks" / "02_example_1d.ipynb").read_text(encoding="utf-8")
-    with pytest.raises(ValueError, match="02_example_1d: no cell saves fig06a_vanilla"):
-        with_results(text.replace('out / \\"fig06a', 'out / \\"another'), "02_example_1d")
+    outputs = [output for cell in found.cells for output in cell.get("outputs", [])]
+    texts = [output.get("data", {}).get("text/markdown", "") for output in outputs]
+    linked = re.findall(r"\]\((.+)\)", "\n".join(texts))
+    metrics = json.loads((REFERENCE / f"{path.stem}.json").read_text(encoding="utf-8"))
+    assert sorted(linked) == sorted(f"../{name}" for name in metrics["figures"])
+    assert all((executed.parent / name).is_file() for name in linked)
+    assert executed.stat().st_size < 300_000
 
 
 def test_names_in_the_decision_picture_are_public():

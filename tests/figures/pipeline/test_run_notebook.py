@@ -81,6 +81,11 @@ def test_an_executed_notebook_is_a_page_and_removes_pictures_that_it_no_longer_d
     page = (folder / "notebooks" / "n.html").read_text()
     assert "seed 3 True" in page
     assert "data:image/png" in page
+    kept_notebook = nbformat.read(folder / "notebooks" / "n.ipynb", as_version=4)
+    outputs = kept_notebook.cells[-1].outputs
+    shown = [output.data["text/markdown"] for output in outputs if "data" in output]
+    assert shown == ["![new.svg](../new.svg)"]
+    assert "papermill" not in kept_notebook.metadata
     foreign = json.dumps({"figures": {"../precious.svg": "", str(kept[0]): "", "notes.txt": ""}})
     (folder / "n.json").write_text(foreign)
     execute(path, {"seed": 3})
