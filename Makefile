@@ -47,8 +47,8 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make repeat-datasets  simulate 24 independent draws of the tables and train on each, added to that page
 #: make ablation         what the gain of anchoring rests on: equal choices, epochs, prior, start, added to that page
 #: make compare-methods  the comparison with other methods, at the size of the paper, added to that page
-#: make prior-knowledge  mean fields as prior, noise by input, judged by the truth, over draws, added to that page
-#: make active-learning  what cells are worth that bnn.select_runs asks for, judged by the truth, added to that page
+#: make prior-knowledge  mean fields as prior, noise by input, judged by reference data, over draws, added to that page
+#: make active-learning  what cells are worth that bnn.select_runs asks for, judged by reference data, added to that page
 #: make path-surrogates  stress on any path of strain, with bands, learnt from walks and judged on other paths, added to that page
 #: make test             run the tests (ARGS="-k mesh" to choose)
 #: make test-dolfinx     the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)

@@ -38,17 +38,17 @@ titles = {
     "reference_cycles": "a cycle, of which no walk has one",
 }
 for ax, (name, title) in zip(panels, titles.items(), strict=True):
-    truth = load_paths(name)
-    mean, std = model.predict(truth.inputs, truth.strain, return_std=True)
-    inside = abs(mean - truth.mean_stress) < 1.96 * std
-    error = np.mean((mean - truth.mean_stress) ** 2) / truth.mean_stress.var()
+    reference = load_paths(name)
+    mean, std = model.predict(reference.inputs, reference.strain, return_std=True)
+    inside = abs(mean - reference.mean_stress) < 1.96 * std
+    error = np.mean((mean - reference.mean_stress) ** 2) / reference.mean_stress.var()
     print(f"{name}: {100 * inside.mean():.0f} % inside the band, error {error:.1e} of the variance")
     # The shear of the first cell
-    shear = 200 * truth.strain[0, :, 2]
+    shear = 200 * reference.strain[0, :, 2]
     low = mean[0, :, 2] - 1.96 * std[0, :, 2]
     high = mean[0, :, 2] + 1.96 * std[0, :, 2]
-    ax.plot(shear, truth.stress[0, :, :, 2].T, color="0.8", lw=0.7)
-    ax.plot(shear, truth.mean_stress[0, :, 2], "k", label="simulated, 20 arrangements and mean")
+    ax.plot(shear, reference.stress[0, :, :, 2].T, color="0.8", lw=0.7)
+    ax.plot(shear, reference.mean_stress[0, :, 2], "k", label="simulated, 20 arrangements and mean")
     ax.plot(shear, np.transpose([low, high]), "C0", lw=0.8)
     ax.plot(shear, mean[0, :, 2], "C0--", label="predicted, mean and 95 % band")
     ax.set(title=title, xlabel="engineering shear strain [%]", ylabel="shear stress [MPa]")

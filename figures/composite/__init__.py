@@ -21,4 +21,4 @@ from figures.composite.problem import (
     published_tables,
     scaled,
 )
-from figures.composite.reference import TRUTH, load_truth
+from figures.composite.reference import REFERENCE, load_reference

@@ -12,11 +12,11 @@ from figures.composite.scores import SMALLEST_SPREAD
 from figures.pipeline.paths import SHIPPED_TABLES
 from figures.scores import CONFIDENCE
 
-TRUTH = SHIPPED_TABLES / "reference.csv"
+REFERENCE = SHIPPED_TABLES / "reference.csv"
 
 
 @dataclass(frozen=True)
-class Truth:
+class Reference:
     """Means over arrangements, scaled, and how far they are known."""
 
     X: np.ndarray  # inputs, (n, n_in)
@@ -28,18 +28,18 @@ class Truth:
         # f misses the mean that was simulated by its own error and by that of this mean.
         spread = np.maximum(np.hypot(std, self.standard_error), SMALLEST_SPREAD)
         return {
-            "truth_rmse": rmse(self.mean, mean),
-            "truth_rmse_fields": rmse(self.mean[:, EFFECTIVE], mean[:, EFFECTIVE]),
-            "truth_coverage": coverage(self.mean, mean, spread, CONFIDENCE),
-            "truth_miscalibration": miscalibration_area(self.mean, mean, spread),
-            "truth_z": rmse(self.mean / spread, mean / spread),
+            "reference_rmse": rmse(self.mean, mean),
+            "reference_rmse_fields": rmse(self.mean[:, EFFECTIVE], mean[:, EFFECTIVE]),
+            "reference_coverage": coverage(self.mean, mean, spread, CONFIDENCE),
+            "reference_miscalibration": miscalibration_area(self.mean, mean, spread),
+            "reference_z": rmse(self.mean / spread, mean / spread),
         }
 
 
-def load_truth(path: Path = TRUTH) -> Truth:
-    """Read the truth that the package ships, or other statistics over arrangements."""
+def load_reference(path: Path = REFERENCE) -> Reference:
+    """Read the reference data of the package, or other statistics over microstructures."""
     found = load_statistics(path)
-    return Truth(
+    return Reference(
         INPUT_SCALING.transform(found.X),
         OUTPUT_SCALING.transform(found.mean),
         found.standard_error / OUTPUT_SCALING.half_range,

@@ -59,7 +59,7 @@ class Distance(Generic[Number]):
 
 def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> Row[float]:
     """Scores of samples (K, n, n_out), given observed outputs (n, n_out), all scaled, and noise."""
-    # Members that all sit on a bound have no spread: any truth but theirs is infinitely far.
+    # Members that all sit on a bound have no spread: any value but theirs is infinitely far.
     mean = samples.mean(axis=0)
     std = np.maximum(samples.std(axis=0), SMALLEST_SPREAD)
     return _scores(observed, mean, std, noise, elppd(observed, samples, noise))

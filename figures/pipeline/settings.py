@@ -237,7 +237,7 @@ class StrainPaths(Section):
     few: Walks = 5  # of these numbers, those whose posteriors are drawn
     many: Walks = 100
     draws: Annotated[int, Field(ge=1, le=5)] = 3  # disjoint parts of the walks, of each number
-    truth_cells: Annotated[int, Field(ge=2, le=15)] = 15  # of each set that judges
+    reference_rves: Annotated[int, Field(ge=2, le=15)] = 15  # of each set that judges
 
     @model_validator(mode="after")
     def _counts_increase_and_have_those_drawn(self) -> Self:

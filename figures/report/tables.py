@@ -45,8 +45,11 @@ RUNS = {
 }
 SCORES = {"rmse": ("RMSE", 3), "miscalibration": ("miscalibration", 3), "elppd": ("ELPPD", 0)}
 RMSE_AND_ELPPD = {name: SCORES[name] for name in ("rmse", "elppd")}
-OF_TRUTH = {"truth_rmse_fields": ("RMSE against the truth", 3), "elppd": ("ELPPD", 0)}
-OF_INTERVALS = {"truth_coverage": ("coverage of f", 3)}
+OF_REFERENCE = {
+    "reference_rmse_fields": ("RMSE against the reference data", 3),
+    "elppd": ("ELPPD", 0),
+}
+OF_INTERVALS = {"reference_coverage": ("coverage of f", 3)}
 HOLDS = {True: "✓", False: "✗", None: "○"}
 VANILLA = (  # notebook, place of the number, what it is over
     (DRAWS, "rows.published.outd_vanilla.rmse", "draws, trained as published (Table 3 above)"),
@@ -124,7 +127,9 @@ def of_knowledge(known: Mapping[str, Any]) -> tuple[Table, str]:
         for case, rows in known["ensembles"].items()
     }
     every = {(words,): rows | single.get(words, {}) for words, rows in more.items()}
-    return grouped(more, OF_TRUTH), long(("training_set",), every.items(), OF_TRUTH | OF_INTERVALS)
+    return grouped(more, OF_REFERENCE), long(
+        ("training_set",), every.items(), OF_REFERENCE | OF_INTERVALS
+    )
 
 
 def long(

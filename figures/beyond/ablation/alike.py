@@ -23,7 +23,7 @@ from figures.beyond.ablation.ensembles import (
 )
 from figures.composite import problem
 from figures.composite.draws import Draw
-from figures.composite.reference import Truth
+from figures.composite.reference import Reference
 from figures.pipeline.processes import seeds_of, side_by_side
 from figures.pipeline.settings import TRAINING_CASE, Ablation
 from figures.scores import over_repeats
@@ -151,7 +151,7 @@ def as_published(method: str, settings: Ablation) -> dict[str, Tuned]:
 
 
 def judge_draw(
-    draw: Draw, truth: Truth, settings: Ablation, seeds: Sequence[int]
+    draw: Draw, reference: Reference, settings: Ablation, seeds: Sequence[int]
 ) -> tuple[dict[str, dict[str, EnsembleScores]], dict[str, dict[str, Tuned]]]:
     """Means over trainings of each row on every training set of a draw, and what was chosen.
 
@@ -171,7 +171,7 @@ def judge_draw(
             for method in METHODS:
                 rows_of_method = as_published(method, settings) | chosen[name][method]
                 judged = {
-                    tuned: judge(given.train(trainer, method, tuned), draw.test, truth)
+                    tuned: judge(given.train(trainer, method, tuned), draw.test, reference)
                     for tuned in set(rows_of_method.values())
                 }
                 for choice, tuned in rows_of_method.items():
@@ -185,11 +185,11 @@ def judge_draw(
 
 
 def judge_draws(
-    draws: Sequence[Draw], truth: Truth, settings: Ablation, seed: int
+    draws: Sequence[Draw], reference: Reference, settings: Ablation, seed: int
 ) -> tuple[Rows, dict[str, dict[str, dict[str, int]]]]:
     """Every row with one value per draw, and how often each choice was made for a method."""
     seeds = np.reshape(seeds_of(seed, len(draws) * settings.repeats), (len(draws), -1)).tolist()
-    calls = [(draw, truth, settings, own) for draw, own in zip(draws, seeds, strict=True)]
+    calls = [(draw, reference, settings, own) for draw, own in zip(draws, seeds, strict=True)]
     found = side_by_side(judge_draw, calls)
     rows = over_repeats([each for each, _ in found])
     return rows, _counts([chosen for _, chosen in found])

@@ -11,7 +11,7 @@ import bnn
 from bnn.evaluation.metrics import elppd_gaussian
 from figures.composite import problem
 from figures.composite.draws import Draw, load_draws
-from figures.composite.reference import Truth
+from figures.composite.reference import Reference
 from figures.composite.scores import LOG_UNITS, SMALLEST_SPREAD, Row, scores
 from figures.materials_surrogate.surrogate import HIDDEN
 from figures.pipeline.paths import SHIPPED_TABLES
@@ -67,23 +67,25 @@ class EnsembleScores(Row[Number]):
     """Scores at single test cells, and of f against the means over arrangements."""
 
     elppd_normal: Number | None = None  # of the normal density with the members' moments and noise
-    truth_rmse: Number | None = None
-    truth_coverage: Number | None = None  # of the 95 % intervals of f
+    reference_rmse: Number | None = None
+    reference_coverage: Number | None = None  # of the 95 % intervals of f
     spread: Number | None = None  # standard deviation of f, mean over inputs and outputs, scaled
 
 
-def judge(members: bnn.Members, test: problem.Samples, truth: Truth) -> EnsembleScores[float]:
+def judge(
+    members: bnn.Members, test: problem.Samples, reference: Reference
+) -> EnsembleScores[float]:
     """Scores of the members of an ensemble."""
     noise = problem.noise_std()
     samples = members.sample(test.X)
     normal = normal_density(samples, test.y)
-    f = members.sample(truth.X)
-    against_truth = truth.scores(f.mean(axis=0), f.std(axis=0))
+    f = members.sample(reference.X)
+    against_reference = reference.scores(f.mean(axis=0), f.std(axis=0))
     return EnsembleScores(
         **vars(scores(samples, test.y, noise)),
         elppd_normal=normal - len(test) * LOG_UNITS,
-        truth_rmse=against_truth["truth_rmse"],
-        truth_coverage=against_truth["truth_coverage"],
+        reference_rmse=against_reference["reference_rmse"],
+        reference_coverage=against_reference["reference_coverage"],
         spread=float(f.std(axis=0).mean()),
     )
 

@@ -72,7 +72,7 @@ def reasons(
     members.set(xlabel="(c) networks", ylabel=SHOWN["rmse"])
     width.set(xlabel="(c) neurons a layer", ylabel=SHOWN["rmse"])
     _over_cases(spread, rows, n_train, "spread")
-    _over_cases(coverage, rows, n_train, "truth_coverage")
+    _over_cases(coverage, rows, n_train, "reference_coverage")
     spread.set(title="(e) equal choices, as published", ylabel="spread of f (scaled)")
     coverage.set(title="(e) equal choices, as published", ylabel="coverage of f, 95 % intervals")
     coverage.axhline(CONFIDENCE, color="0.6", lw=0.8)

@@ -9,7 +9,7 @@ import bnn
 from figures.beyond.ablation.ensembles import ANCHORED, VANILLA, EnsembleScores, Trainer, judge
 from figures.composite import problem
 from figures.composite.draws import Draw
-from figures.composite.reference import Truth
+from figures.composite.reference import Reference
 from figures.materials_surrogate.surrogate import HIDDEN
 from figures.pipeline.processes import seeds_of, side_by_side
 from figures.pipeline.settings import FEWEST_CASE, TRAINING_CASE, Ablation
@@ -100,7 +100,7 @@ def starts(networks: bnn.Pretrained, seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def run_draw(draw: Draw, truth: Truth, settings: Ablation, seed: int) -> Experiments:
+def run_draw(draw: Draw, reference: Reference, settings: Ablation, seed: int) -> Experiments:
     """All experiments on one draw with one seed, out of distribution but for θ."""
     trainer = Trainer(settings, seed)
     cells = draw.cases[TRAINING_CASE]
@@ -110,7 +110,7 @@ def run_draw(draw: Draw, truth: Truth, settings: Ablation, seed: int) -> Experim
     networks = largest.select(range(settings.n_members))
 
     def judged(members: bnn.Members) -> EnsembleScores[float]:
-        return judge(members, draw.test, truth)
+        return judge(members, draw.test, reference)
 
     epochs = {
         VANILLA: {str(n): judged(trainer.vanilla(cells, epochs=n)) for n in settings.path},
@@ -150,9 +150,11 @@ def run_draw(draw: Draw, truth: Truth, settings: Ablation, seed: int) -> Experim
     return Experiments(epochs, priors, evidence, begun, sizes, fitted)
 
 
-def run_draws(draws: Sequence[Draw], truth: Truth, settings: Ablation, seed: int) -> Experiments:
+def run_draws(
+    draws: Sequence[Draw], reference: Reference, settings: Ablation, seed: int
+) -> Experiments:
     """All experiments, one value per draw."""
     own = seeds_of(seed, len(draws))
-    calls = [(draw, truth, settings, each) for draw, each in zip(draws, own, strict=True)]
+    calls = [(draw, reference, settings, each) for draw, each in zip(draws, own, strict=True)]
     found: Experiments = over_repeats(side_by_side(run_draw, calls))
     return found

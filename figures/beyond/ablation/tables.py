@@ -24,7 +24,7 @@ COLUMNS = {  # score → heading and decimals
     "elppd_normal": ("ELPPD, normal", 0),
     "miscalibration": ("miscalibration", 3),
     "coverage": ("coverage with noise (95 %)", 2),
-    "truth_coverage": ("coverage of f (95 %)", 2),
+    "reference_coverage": ("coverage of f (95 %)", 2),
     "spread": ("spread of f", 3),
 }
 HEADER = ["", *(heading for heading, _ in COLUMNS.values())]

@@ -93,7 +93,8 @@ def tables(rows: Rows) -> list[Table]:
     """A table of all errors."""
     caption = (
         "Errors of the posterior mean of f in b_eff, c_eff, E_eff and nu_eff, scaled, against the "
-        "truth, and the posterior's own standard deviations; cells beside those of the beta table."
+        "reference data, and the posterior's own standard deviations; "
+        "cells beside those of the beta table."
     )
     table = [
         [LABELS[name], str(n), *(written(getattr(errors, key), 4) for key in COLUMNS)]

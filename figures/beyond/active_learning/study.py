@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 import bnn
 from fe_data import load_table
 from figures.composite.problem import EFFECTIVE, Samples, load_samples, scaled
-from figures.composite.reference import Truth, load_truth
+from figures.composite.reference import Reference, load_reference
 from figures.pipeline.paths import REPLICATES, SHIPPED_TABLES, TEST, TRAINING, drawn, table_path
 from figures.pipeline.processes import repeated
 from figures.pipeline.settings import Estimate
@@ -37,7 +37,7 @@ LABELS |= {BETA + name: f"beta table, {words}" for name, words in LABELS.items()
 
 @dataclass(frozen=True)
 class Errors(Generic[Number]):
-    """Root mean squares over the inputs of the truth and four outputs, scaled."""
+    """Root mean squares over the reference inputs and four outputs, scaled."""
 
     rmse: Number
     worst: Number  # over the tenth of the inputs with the largest errors
@@ -54,7 +54,7 @@ class Study:
 
     pool: Samples
     beta: Samples
-    truth: Truth
+    reference: Reference
     noise: bnn.HeteroscedasticNoise
     candidates: int  # inputs to choose from
     batch: int  # cells that are chosen before the posterior is fitted anew
@@ -69,9 +69,9 @@ class Study:
         return bnn.GPRegressor(prior, noise=self.noise).fit(cells.X, cells.y)
 
     def errors(self, model: bnn.GPRegressor) -> Errors[float]:
-        """How far a posterior is from the truth, and how far it takes itself to be."""
-        mean, std = model.predict(self.truth.X, return_std=True)
-        misses = mean - self.truth.mean[:, EFFECTIVE]
+        """How far a posterior is from the reference data, and how far it predicts to be."""
+        mean, std = model.predict(self.reference.X, return_std=True)
+        misses = mean - self.reference.mean[:, EFFECTIVE]
         return Errors(*_all_and_worst(misses), *_all_and_worst(std))
 
     def hypercube(self, count: int, seed: int) -> Samples:
@@ -153,7 +153,7 @@ def load_study(candidates: int, batch: int, estimate: Estimate = "average") -> S
         cells.X, cells.y[:, EFFECTIVE], repeated.group, squares=(0,)
     )
     pool, beta = (Samples(each.X, each.y[:, EFFECTIVE]) for each in (joined(parts), beta))
-    return Study(pool, beta, load_truth(), noise, candidates, batch, estimate)
+    return Study(pool, beta, load_reference(), noise, candidates, batch, estimate)
 
 
 def with_known_prior(study: Study, count: int) -> Study:

@@ -17,7 +17,7 @@ HEADINGS = {  # number → heading of its column and decimals
     "elppd": ("ELPPD", 0),
     "crps": ("CRPS", 3),
     "coverage": ("coverage (95 %)", 2),
-    "truth_rmse_fields": ("RMSE against the truth", 3),
+    "reference_rmse_fields": ("RMSE against the reference data", 3),
     "penalty": ("low-rank penalty", 2),
     "gradient_in_span": ("gradient in span(V)", 3),
     "dimension": ("(K−1)/d", 3),

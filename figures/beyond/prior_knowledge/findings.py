@@ -21,11 +21,11 @@ ABOUT = "Knowledge"  # what the claims are about
 COLUMNS = {  # number → heading and decimals
     "rmse": ("RMSE, cells", 3),
     "elppd": ("ELPPD, cells", 0),
-    "truth_rmse": ("RMSE, truth", 3),
-    "truth_rmse_fields": ("without p_sigma", 3),
-    "truth_coverage": ("coverage of f (95 %)", 2),
-    "truth_miscalibration": ("miscalibration of f", 3),
-    "truth_z": ("root mean square z", 2),
+    "reference_rmse": ("RMSE, reference data", 3),
+    "reference_rmse_fields": ("without p_sigma", 3),
+    "reference_coverage": ("coverage of f (95 %)", 2),
+    "reference_miscalibration": ("miscalibration of f", 3),
+    "reference_z": ("root mean square z", 2),
 }
 
 
@@ -35,10 +35,10 @@ def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Clai
     `alone` is the RMSE of mean fields without a cell; `spread` and `corners` are relative errors
     of the predicted standard deviations, their median over all inputs and over the outermost.
     """
-    few = rows["ind10"]["fitted"].truth_rmse_fields
-    many = rows["ind50"]["by_input"].truth_rmse_fields
-    farther = rows[TRAINING_CASE]["fitted"].truth_rmse_fields
-    words = "RMSE of b_eff, c_eff, E_eff and nu_eff against the truth"
+    few = rows["ind10"]["fitted"].reference_rmse_fields
+    many = rows["ind50"]["by_input"].reference_rmse_fields
+    farther = rows[TRAINING_CASE]["fitted"].reference_rmse_fields
+    words = "RMSE of b_eff, c_eff, E_eff and nu_eff against the reference data"
     return [
         Claim(
             "fields_alone",
@@ -61,13 +61,15 @@ def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Clai
             {"RMSE": farther.mean},
             farther.mean <= 0.040,
         ),
-        _everywhere(rows, "fitted", "by_input", "truth_rmse_fields", "Mean fields lower the RMSE"),
+        _everywhere(
+            rows, "fitted", "by_input", "reference_rmse_fields", "Mean fields lower the RMSE"
+        ),
         _everywhere(rows, "covariance", "evidence", "elppd", "One covariance raises the ELPPD"),
         _everywhere(rows, "by_input", "covariance", "elppd", "Noise by input raises the ELPPD"),
         Claim(
             "deviations",
             ABOUT,
-            "Predicted standard deviations of single cells are within 15 % of the truth's "
+            "Predicted standard deviations of single cells are within 15 % of the reference data's "
             "(median), within 30 % at the outermost inputs",
             {"all inputs": spread, "outermost": corners},
             spread <= 0.15 and corners <= 0.30,
@@ -97,7 +99,7 @@ def in_cells(error: float, errors: Mapping[int, float]) -> str:
 def equivalents(rows: Rows, alone: float) -> dict[str, str]:
     """With how many cells a linear mean is as good as mean fields with none, ten and so on."""
     linear, own = (
-        {n: rows[f"ind{n}"][model].truth_rmse_fields.mean for n in counts_of(rows)}
+        {n: rows[f"ind{n}"][model].reference_rmse_fields.mean for n in counts_of(rows)}
         for model in ("by_input", "fitted")
     )
     return {str(n): in_cells(error, linear) for n, error in ({0: alone} | own).items()}
@@ -119,7 +121,7 @@ def tables(rows: Rows, ensembles: Mapping[str, Mapping[str, ReferenceScores]]) -
         _table(
             "Exact posteriors, means over the draws with the half width of their 95 % "
             "interval: scores at the single test cells, and of f against the means over "
-            "arrangements, where intervals of f have the truth's standard error added.",
+            "arrangements, where intervals of f have the reference data's standard error added.",
             every,
         ),
         _table("Ensembles under the paper's prior and noise, one training on each draw.", single),

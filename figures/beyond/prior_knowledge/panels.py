@@ -1,4 +1,4 @@
-"""Pictures of notebook 06: knowledge against the truth, what it is worth, and predicted curves."""
+"""Figures of notebook 06: predictions against reference data, their errors, and curves."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ from figures.style import STYLE, WIDTH, band, with_legend
 
 COLOURS = dict(zip(MODELS, ("0.45", "C0", "C4", "C2", "C5", "C1", "C3", "C6", "C7"), strict=True))
 SHOWN = {  # panel: number → models
-    "truth_rmse_fields": ("paper", "evidence", "by_input", "own", "fitted"),
+    "reference_rmse_fields": ("paper", "evidence", "by_input", "own", "fitted"),
     "elppd": ("paper", "evidence", "covariance", "by_input", "fitted"),
 }
 SHORT = {
@@ -28,13 +28,13 @@ SHORT = {
 }
 STRAIN = r"$\varepsilon_{xx}$ [%]"
 HEADINGS = {
-    "truth_rmse_fields": "RMSE against the truth,\nwithout $p_\\sigma$ (scaled)",
+    "reference_rmse_fields": "RMSE against the reference data,\nwithout $p_\\sigma$ (scaled)",
     "elppd": "ELPPD of 50 single cells",
 }
 
 
 @plt.style.context(STYLE)
-def against_truth(
+def against_reference(
     known: np.ndarray,
     predicted: np.ndarray,
     colours: np.ndarray,
@@ -42,7 +42,7 @@ def against_truth(
     tolerance: float = 0.0,
     log: bool = False,
 ) -> Figure:
-    """One panel for each output: predictions over the truth (n, n_out), coloured by v_f (n,).
+    """One panel for each output: predictions over reference data (n, n_out), coloured by v_f (n,).
 
     `words` are those before the output on both axes and `tolerance` is relative.
     """

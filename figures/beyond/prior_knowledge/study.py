@@ -20,7 +20,7 @@ from figures.composite.priors import (
     linear,
     mean_fields,
 )
-from figures.composite.reference import Truth
+from figures.composite.reference import Reference
 from figures.composite.scores import exact_scores, scores
 from figures.pipeline.processes import seeds_of, side_by_side
 from figures.pipeline.settings import TRAINING_CASE, OtherMethods, PriorKnowledge
@@ -62,11 +62,13 @@ IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles beside functional anchoring, o
 class ReferenceScores(Scores[Number], Generic[Number]):
     """Scores at single test cells, and of f against the means over arrangements."""
 
-    truth_rmse: Number
-    truth_rmse_fields: Number  # without p_sigma, which mean fields know least about
-    truth_coverage: Number  # of the 95 % intervals of f
-    truth_miscalibration: Number
-    truth_z: Number  # root mean square of the errors of f over their standard deviation, ideally 1
+    reference_rmse: Number
+    reference_rmse_fields: Number  # without p_sigma, which mean fields know least about
+    reference_coverage: Number  # of the 95 % intervals of f
+    reference_miscalibration: Number
+    reference_z: (
+        Number  # root mean square of the errors of f over their standard deviation, ideally 1
+    )
 
 
 Rows = Mapping[str, Mapping[str, ReferenceScores[Interval]]]  # training set → key of MODELS
@@ -111,21 +113,23 @@ def posterior(
 
 
 def judged(
-    cells: Scores[float], mean: np.ndarray, std: np.ndarray, truth: Truth
+    cells: Scores[float], mean: np.ndarray, std: np.ndarray, reference: Reference
 ) -> ReferenceScores[float]:
-    """Scores at single cells beside those of f at the inputs of the truth, (n, n_out) each."""
+    """Scores at single cells beside those of f at the reference inputs, (n, n_out) each."""
     of_cells = {field.name: getattr(cells, field.name) for field in fields(Scores)}
-    return ReferenceScores(**of_cells, **truth.scores(mean, std))
+    return ReferenceScores(**of_cells, **reference.scores(mean, std))
 
 
-def judge(model: bnn.GPRegressor, test: composite.Samples, truth: Truth) -> ReferenceScores[float]:
+def judge(
+    model: bnn.GPRegressor, test: composite.Samples, reference: Reference
+) -> ReferenceScores[float]:
     """Scores of an exact posterior."""
-    mean, std = model.predict(truth.X, return_std=True)
-    return judged(exact_scores(model, test.X, test.y), mean, std, truth)
+    mean, std = model.predict(reference.X, return_std=True)
+    return judged(exact_scores(model, test.X, test.y), mean, std, reference)
 
 
 def judge_ensembles(
-    draw: Draw, truth: Truth, counts: Sequence[int], settings: OtherMethods, seed: int
+    draw: Draw, reference: Reference, counts: Sequence[int], settings: OtherMethods, seed: int
 ) -> dict[str, dict[str, ReferenceScores[float]]]:
     """Ensembles of one seed: training set → method, a key of LABELS of notebook 05."""
     paper = composite.functional_prior(composite.fit_theta(draw.cases[TRAINING_CASE]))
@@ -141,19 +145,23 @@ def judge_ensembles(
         members["function"] = train_functions(smooth, data, settings.function_points, seed)
         found[name] = {}
         for method, each in members.items():
-            f = each.sample(truth.X)
+            f = each.sample(reference.X)
             cells = scores(each.sample(draw.test.X), draw.test.y, noise)
-            found[name][method] = judged(cells, f.mean(axis=0), f.std(axis=0, ddof=1), truth)
+            found[name][method] = judged(cells, f.mean(axis=0), f.std(axis=0, ddof=1), reference)
     return found
 
 
 def judge_ensembles_over_draws(
-    draws: Sequence[Draw], truth: Truth, settings: PriorKnowledge, sizes: OtherMethods, seed: int
+    draws: Sequence[Draw],
+    reference: Reference,
+    settings: PriorKnowledge,
+    sizes: OtherMethods,
+    seed: int,
 ) -> dict[str, dict[str, ReferenceScores[Interval]]]:
     """Ensembles of one training on each draw, as `judge_ensembles`, one value per draw."""
     seeds = seeds_of(seed, len(draws))
     calls = [
-        (draw, truth, settings.ensemble_counts, sizes, own)
+        (draw, reference, settings.ensemble_counts, sizes, own)
         for draw, own in zip(draws, seeds, strict=True)
     ]
     found: dict[str, dict[str, ReferenceScores[Interval]]] = over_repeats(
@@ -163,7 +171,7 @@ def judge_ensembles_over_draws(
 
 
 def judge_draw(
-    draw: Draw, truth: Truth, noise: Mapping[str, Any], settings: PriorKnowledge
+    draw: Draw, reference: Reference, noise: Mapping[str, Any], settings: PriorKnowledge
 ) -> dict[str, dict]:
     """Every model on every training set of a draw."""
     fields = compared_fields(settings)
@@ -180,7 +188,9 @@ def judge_draw(
     with threadpool_limits(limits=1):
         return {
             name: {
-                key: judge(posterior(known, train, noise.get(known.noise), paper), draw.test, truth)
+                key: judge(
+                    posterior(known, train, noise.get(known.noise), paper), draw.test, reference
+                )
                 for key, known in models.items()
             }
             for name, train in training_sets(draw, settings.counts).items()
@@ -188,10 +198,10 @@ def judge_draw(
 
 
 def judge_draws(
-    draws: Sequence[Draw], truth: Truth, noise: Mapping[str, Any], settings: PriorKnowledge
+    draws: Sequence[Draw], reference: Reference, noise: Mapping[str, Any], settings: PriorKnowledge
 ) -> Rows:
     """Every model on every training set, one value per draw."""
-    calls = [(draw, truth, noise, settings) for draw in draws]
+    calls = [(draw, reference, noise, settings) for draw in draws]
     return over_repeats(side_by_side(judge_draw, calls))
 
 

@@ -94,19 +94,19 @@ def bands(
     )
     for column, (name, cell) in zip(panels.T, cells.items(), strict=True):
         j = AXES.index("xx" if name == TENSION else "xy")
-        truth = cell.mean_stress[0, :, j]
-        steps = 1 + np.arange(len(truth))
+        reference = cell.mean_stress[0, :, j]
+        steps = 1 + np.arange(len(reference))
         strain = _from_rest(100 * cell.strain[0, :, j])
         column[0].plot(strain, _from_rest(fields[name][0, :, j]), **FIELDS)
         last = [*said.values()][-1][name]
         column[0].plot(strain, _from_rest(last.mean[0, :, j]), color="C0", label="posterior mean")
-        column[0].plot(strain, _from_rest(truth), **(SIMULATED | {"ls": ":"}))
+        column[0].plot(strain, _from_rest(reference), **(SIMULATED | {"ls": ":"}))
         column[0].set(
             title=LABELS[name], xlabel=rf"$\varepsilon_{{{AXES[j]}}}$ [%]", ylabel=_stress(j)
         )
         for axes, (n, each) in zip(column[1:], said.items(), strict=True):
-            _less_truth(axes, steps, truth, cell.stress[0, :, :, j], each[name], j)
-            axes.plot(steps, fields[name][0, :, j] - truth, **FIELDS)
+            _less_reference(axes, steps, reference, cell.stress[0, :, :, j], each[name], j)
+            axes.plot(steps, fields[name][0, :, j] - reference, **FIELDS)
             axes.set(title=f"from {n} training walks", xlabel="increment")
         if len(said) > 1:
             low, high = np.transpose([axes.get_ylim() for axes in column[1:]])
@@ -116,11 +116,11 @@ def bands(
     return with_legend(figure, 3)
 
 
-def _less_truth(
-    axes: Axes, steps: np.ndarray, truth: np.ndarray, cells: np.ndarray, said: Said, j: int
+def _less_reference(
+    axes: Axes, steps: np.ndarray, reference: np.ndarray, cells: np.ndarray, said: Said, j: int
 ) -> None:
     """Bands of a posterior less the simulated mean, and the arrangements (R, T)."""
-    centre = said.mean[0, :, j] - truth
+    centre = said.mean[0, :, j] - reference
     for std, colour, alpha, words in (
         (said.total, "0.5", 0.3, "95 % band of a single cell"),
         (said.std, "C0", 0.4, "95 % band of the mean"),
@@ -131,7 +131,7 @@ def _less_truth(
         )
     for end in (cells.min(axis=0), cells.max(axis=0)):
         axes.plot(
-            steps, end - truth, color="0.3", lw=0.6, label="ends of the simulated arrangements"
+            steps, end - reference, color="0.3", lw=0.6, label="ends of the simulated arrangements"
         )
     axes.plot(steps, centre, color="C0", label="posterior mean")
     axes.axhline(0.0, color="k", lw=1.0, ls=":")

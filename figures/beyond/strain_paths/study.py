@@ -58,7 +58,7 @@ class Study:
     bank: MaterialPointBasis
     scatter: PathScatter
     walks: Paths
-    truths: Mapping[str, Paths]
+    references: Mapping[str, Paths]
 
     @property
     def variance(self) -> np.ndarray:
@@ -78,27 +78,31 @@ class Study:
     def error(self, name: str, stress: np.ndarray) -> float:
         """Mean square error of stresses on a set, over the variance of each component."""
         kept = components(name)
-        squares = np.square(stress - self.truths[name].mean_stress).mean(axis=(0, 1))
+        squares = np.square(stress - self.references[name].mean_stress).mean(axis=(0, 1))
         return float(np.mean(squares[kept] / self.variance[kept]))
 
     def mean_fields(self) -> dict[str, float]:
         """Errors of mean fields alone, by set."""
         return {
-            name: self.error(name, self.bank.features(truth.inputs, truth.strain).mean_fields)
-            for name, truth in self.truths.items()
+            name: self.error(
+                name, self.bank.features(reference.inputs, reference.strain).mean_fields
+            )
+            for name, reference in self.references.items()
         }
 
     def errors(self, model: StrainPathEnsemble) -> dict[str, Errors[float]]:
         """How well a posterior does, by set."""
         found = {}
-        for name, truth in self.truths.items():
+        for name, reference in self.references.items():
             kept = components(name)
-            mean, std = model.predict(truth.inputs, truth.strain, return_std=True)
+            mean, std = model.predict(reference.inputs, reference.strain, return_std=True)
             _, total = model.predict(
-                truth.inputs, truth.strain, return_std=True, include_noise=True
+                reference.inputs, reference.strain, return_std=True, include_noise=True
             )
-            of_mean = np.abs(mean - truth.mean_stress) <= HALF_WIDTH * with_error(std, truth)
-            of_cells = np.abs(mean[:, None] - truth.stress) <= HALF_WIDTH * total[:, None]
+            of_mean = np.abs(mean - reference.mean_stress) <= HALF_WIDTH * with_error(
+                std, reference
+            )
+            of_cells = np.abs(mean[:, None] - reference.stress) <= HALF_WIDTH * total[:, None]
             found[name] = Errors(
                 self.error(name, mean),
                 float(of_mean[..., kept].mean()),
@@ -108,14 +112,14 @@ class Study:
 
     def members(self, model: StrainPathEnsemble, name: str) -> Members:
         """Members on a set beside the closed form."""
-        truth = self.truths[name]
+        reference = self.references[name]
         kept = components(name)
-        curves = model.predict_members(truth.inputs, truth.strain)
-        mean, std = model.predict(truth.inputs, truth.strain, return_std=True)
-        theta = spread_of_theta(model, truth, std)
+        curves = model.predict_members(reference.inputs, reference.strain)
+        mean, std = model.predict(reference.inputs, reference.strain, return_std=True)
+        theta = spread_of_theta(model, reference, std)
         off = (curves.mean(axis=0) - mean) / (theta / np.sqrt(len(curves)))
-        misses = np.abs(mean - truth.mean_stress)
-        covered = [misses <= HALF_WIDTH * with_error(each, truth) for each in (theta, std)]
+        misses = np.abs(mean - reference.mean_stress)
+        covered = [misses <= HALF_WIDTH * with_error(each, reference) for each in (theta, std)]
         return Members(
             _rms(off[..., kept]),
             _rms(curves.std(axis=0, ddof=1)[..., kept]) / _rms(theta[..., kept]),
@@ -128,17 +132,19 @@ def components(name: str) -> slice:
     return slice(0, 1) if name == TENSION else slice(0, 3)
 
 
-def with_error(std: np.ndarray, truth: Paths) -> np.ndarray:
+def with_error(std: np.ndarray, reference: Paths) -> np.ndarray:
     """Standard deviation of a prediction less a mean over arrangements, with the mean's own error.
 
     Args:
         std: (n, T, 3) of the prediction [MPa].
-        truth: Paths with R arrangements.
+        reference: Paths with R arrangements.
 
     Returns:
         √(std² + s² / R), with the standard deviation s of the arrangements, (n, T, 3) [MPa].
     """
-    found: np.ndarray = np.sqrt(std**2 + truth.stress.var(axis=1, ddof=1) / truth.stress.shape[1])
+    found: np.ndarray = np.sqrt(
+        std**2 + reference.stress.var(axis=1, ddof=1) / reference.stress.shape[1]
+    )
     return found
 
 
@@ -164,21 +170,23 @@ def _rms(values: np.ndarray) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def load_study(bank: MaterialPointBasis, scatter: PathScatter, truth_cells: int) -> Study:
+def load_study(bank: MaterialPointBasis, scatter: PathScatter, reference_rves: int) -> Study:
     """The study on the sets that come with the package, with so many cells of each that judges."""
-    truths = {}
+    references = {}
     for name in LABELS:
-        truth = load_paths(name)
-        parts = (getattr(truth, each)[:truth_cells] for each in ("inputs", "strain", "stress"))
-        truths[name] = Paths(*parts)
-    return Study(bank, scatter, load_paths("random"), truths)
+        reference = load_paths(name)
+        parts = (
+            getattr(reference, each)[:reference_rves] for each in ("inputs", "strain", "stress")
+        )
+        references[name] = Paths(*parts)
+    return Study(bank, scatter, load_paths("random"), references)
 
 
 def typical(study: Study, name: str) -> int:
     """The cell of a set whose mean square error of mean fields is the median of the set."""
-    truth = study.truths[name]
-    fields = study.bank.features(truth.inputs, truth.strain).mean_fields
-    errors = np.square(fields - truth.mean_stress)[..., components(name)].mean(axis=(1, 2))
+    reference = study.references[name]
+    fields = study.bank.features(reference.inputs, reference.strain).mean_fields
+    errors = np.square(fields - reference.mean_stress)[..., components(name)].mean(axis=(1, 2))
     return int(np.argsort(errors)[(len(errors) - 1) // 2])
 
 
@@ -206,7 +214,7 @@ def compare(study: Study, counts: Sequence[int], draws: int, seed: int) -> Rows:
         count: over_repeats([errors for call, errors in found if call[1] == count])
         for count in sorted(counts)
     }
-    return {name: {n: errors[name] for n, errors in by_count.items()} for name in study.truths}
+    return {name: {n: errors[name] for n, errors in by_count.items()} for name in study.references}
 
 
 def two_errors(number: Interval) -> float:

@@ -82,8 +82,8 @@ def test_mlcroissant_loads_the_numbers_that_fe_data_loads():
     assert len(found) == 10
     for name, (inputs, outputs) in found.items():
         if name == "reference":
-            truth = load_statistics(SHIPPED_TABLES / "reference.csv")
-            expected = (truth.X, truth.mean)
+            reference = load_statistics(SHIPPED_TABLES / "reference.csv")
+            expected = (reference.X, reference.mean)
         else:
             (path,) = SHIPPED_TABLES.glob(f"{name}.csv*")
             table = load_table(path)

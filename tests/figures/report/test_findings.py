@@ -223,8 +223,8 @@ def test_mechanics():
         "Mean fields are worth most with few RVEs and out of distribution, input-dependent",
         it.draws,
         written(it.mean_fields_alone.rmse_fields, 3),
-        written(few.fitted.truth_rmse_fields, 3),
-        written(few.by_input.truth_rmse_fields, 3),
+        written(few.fitted.reference_rmse_fields, 3),
+        written(few.by_input.reference_rmse_fields, 3),
         *(written(rows.outd[n].elppd, 0) for n in ("paper", "evidence", "by_input", "fitted")),
         *(written(fields[case], 0) for case in CASES),
         *(written(noise[case], 0) for case in CASES),
@@ -343,8 +343,8 @@ def test_standard_deviation(folder):
 def test_confidence_in_f():
     it = metrics("04c_ablation")
     vanilla, anchored = (it.rows.outd[f"{n}_bootstrap_bounds"] for n in ("vanilla", "anchored"))
-    assert vanilla.truth_coverage.mean < 0.95 < anchored.truth_coverage.mean
-    numbers = [written(each.truth_coverage, 2) for each in (vanilla, anchored)]
+    assert vanilla.reference_coverage.mean < 0.95 < anchored.reference_coverage.mean
+    numbers = [written(each.reference_coverage, 2) for each in (vanilla, anchored)]
     numbers += [written(each.spread, 3) for each in (vanilla, anchored)]
     guide = "What the published method gains comes from the pre-trained initial weights."
     quoted(METHODS, guide, it.draws, it.repeats, *numbers)
@@ -449,7 +449,7 @@ def test_worth_of_knowledge():
         return f"{written(min(found), 0)} to {written(max(found), 0)}"
 
     def inside(model):
-        found = [models[model].truth_coverage.mean for models in rows.values()]
+        found = [models[model].reference_coverage.mean for models in rows.values()]
         return f"{written(100 * min(found), 0)} to {percent(max(found))}"
 
     alone = it.mean_fields_alone
@@ -458,13 +458,13 @@ def test_worth_of_knowledge():
         "Mean fields are those of the defaults, or chosen by the evidence",
         written(alone.rmse_fields, 3),
         written(alone.rmse_fields_textbook, 3),
-        written(rows.ind10.by_input.truth_rmse_fields.mean, 3),
+        written(rows.ind10.by_input.reference_rmse_fields.mean, 3),
         *(it.cells[each] for each in ("10", "25", "50")),
         gain("covariance", "evidence"),
         gain("by_input", "covariance"),
     )
     models = ("evidence", "by_input", "fitted", "fields", "default")
-    covered = [percent(rows[case].default_by_input.truth_coverage.mean, 1) for case in CASES]
+    covered = [percent(rows[case].default_by_input.reference_coverage.mean, 1) for case in CASES]
     begin = "With less noise assumed the posterior is overconfident about f."
     quoted(METHODS, begin, *map(inside, models), *covered)
 

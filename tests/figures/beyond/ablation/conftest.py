@@ -3,7 +3,7 @@
 import pytest
 
 from figures.beyond.ablation.ensembles import load_training_draws
-from figures.composite.reference import load_truth
+from figures.composite.reference import load_reference
 from figures.pipeline.settings import Ablation, Case
 
 SIZES = {
@@ -39,5 +39,5 @@ def draws(settings):
 
 
 @pytest.fixture(scope="session")
-def truth():
-    return load_truth()
+def reference():
+    return load_reference()

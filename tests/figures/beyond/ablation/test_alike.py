@@ -20,13 +20,13 @@ from tests.figures.report.committed import committed_run
 
 
 @pytest.fixture(scope="module")
-def rows_and_choices(draws, truth, settings):
-    return alike.judge_draws(draws, truth, settings, seed=2)
+def rows_and_choices(draws, reference, settings):
+    return alike.judge_draws(draws, reference, settings, seed=2)
 
 
 @pytest.fixture(scope="module")
-def found(draws, truth, settings):
-    return reasons.run_draws(draws, truth, settings, seed=3)
+def found(draws, reference, settings):
+    return reasons.run_draws(draws, reference, settings, seed=3)
 
 
 @pytest.mark.slow

@@ -40,16 +40,16 @@ def test_the_normal_density_is_that_of_the_moments_with_noise():
     assert normal_density(samples, observed) == pytest.approx(expected)
 
 
-def test_scores_are_those_of_the_members_at_cells_and_truth(draws, settings, truth):
+def test_scores_are_those_of_the_members_at_cells_and_reference_data(draws, settings, reference):
     draw = draws[0]
     members = Trainer(settings, 3).vanilla(draw.cases["outd"])
-    found = judge(members, draw.test, truth)
+    found = judge(members, draw.test, reference)
     samples = members.sample(draw.test.X)
-    f = members.sample(truth.X)
+    f = members.sample(reference.X)
     density = normal_density(samples, draw.test.y)
     assert found.rmse == bnn.metrics.rmse(draw.test.y, samples.mean(axis=0))
     assert found.elppd_normal == pytest.approx(density - len(draw.test) * LOG_UNITS)
-    assert found.truth_rmse == bnn.metrics.rmse(truth.mean, f.mean(axis=0))
+    assert found.reference_rmse == bnn.metrics.rmse(reference.mean, f.mean(axis=0))
     assert found.spread == pytest.approx(f.std(axis=0).mean())
 
 

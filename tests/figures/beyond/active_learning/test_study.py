@@ -21,7 +21,7 @@ from figures.beyond.active_learning.study import (
     with_known_prior,
 )
 from figures.composite.problem import Samples
-from figures.composite.reference import Truth
+from figures.composite.reference import Reference
 
 RNG = np.random.default_rng(0)
 DEVIATION = 0.02
@@ -40,11 +40,11 @@ def cells(n, width=1.0):
 def study():
     X = RNG.uniform(-1, 1, (60, 4))
     mean = np.hstack([surface(X), np.zeros((60, 1))])
-    truth = Truth(X, mean, np.full_like(mean, 1e-3))
+    reference = Reference(X, mean, np.full_like(mean, 1e-3))
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 1.5), n_outputs=4)
     logs = np.vstack([np.full(4, np.log(DEVIATION)), np.zeros((4, 4))])
     noise = bnn.HeteroscedasticNoise(logs)
-    return Study(cells(600), cells(30, width=0.3), truth, noise, 600, batch=5, prior=prior)
+    return Study(cells(600), cells(30, width=0.3), reference, noise, 600, batch=5, prior=prior)
 
 
 def test_cells_of_a_hypercube_are_in_every_slice_of_each_input(study):
@@ -59,8 +59,8 @@ def test_cells_of_a_hypercube_are_in_every_slice_of_each_input(study):
 def test_errors_are_those_of_the_predictions_and_of_the_tenth_where_they_are_largest(study):
     model = study.posterior(study.pool[:40])
     found = study.errors(model)
-    (mean, std) = model.predict(study.truth.X, return_std=True)
-    squares = np.sort(np.mean((mean - surface(study.truth.X)) ** 2, axis=1))
+    (mean, std) = model.predict(study.reference.X, return_std=True)
+    squares = np.sort(np.mean((mean - surface(study.reference.X)) ** 2, axis=1))
     assert found.rmse**2 == pytest.approx(squares.mean())
     assert found.worst**2 == pytest.approx(squares[54:].mean())
     assert found.std**2 == pytest.approx(np.mean(std**2))
@@ -81,10 +81,10 @@ def test_chosen_cells_lower_what_they_are_chosen_for_and_none_is_run_twice(study
         assert found[BETA + goal][FEW].rmse < found[BETA + goal][0].rmse
 
 
-def test_no_cell_of_the_package_is_simulated_where_the_truth_judges():
+def test_no_cell_of_the_package_is_simulated_at_the_inputs_of_the_reference_data():
     study = load_study(1000, batch=5)
     assert len(study.pool) == 3600
     inputs = joined([study.pool, study.beta]).X
-    assert not {tuple(x) for x in inputs.round(9)} & {tuple(x) for x in study.truth.X.round(9)}
+    assert not {tuple(x) for x in inputs.round(9)} & {tuple(x) for x in study.reference.X.round(9)}
     known = with_known_prior(study, 20)
     assert known.posterior(study.pool[:10]).prior_ is known.prior

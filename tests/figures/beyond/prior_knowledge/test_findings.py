@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from figures.beyond.prior_knowledge.findings import claims, equivalents, tables
-from figures.beyond.prior_knowledge.panels import against_truth, worth
+from figures.beyond.prior_knowledge.panels import against_reference, worth
 from figures.beyond.prior_knowledge.study import MODELS, ReferenceScores
 from figures.pipeline.settings import PriorKnowledge
 from figures.scores import Interval
@@ -61,7 +61,7 @@ def test_tables_have_every_model_on_every_training_set(rows):
 @pytest.mark.slow
 def test_pictures_show_every_output_and_every_training_set(rows, tmp_path):
     values = 1.0 + np.random.default_rng(0).uniform(size=(20, 5))
-    figure = against_truth(values, values, values[:, 0], ("x", "y"), tolerance=0.1, log=True)
+    figure = against_reference(values, values, values[:, 0], ("x", "y"), tolerance=0.1, log=True)
     assert len(figure.axes) == 6
     save(figure, tmp_path / "values.svg")
     figure = worth(rows, alone=0.05, textbook=0.08)

@@ -16,7 +16,7 @@ from figures.beyond.prior_knowledge.study import (
 )
 from figures.composite.draws import load_draws
 from figures.composite.problem import INPUT_SCALING, load_designs, scaled
-from figures.composite.reference import Truth
+from figures.composite.reference import Reference
 from figures.pipeline.paths import SHIPPED_TABLES
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import PriorKnowledge
@@ -61,14 +61,14 @@ def test_far_from_all_cells_predictions_are_those_of_the_mean_of_the_prior(kinds
 
 
 @pytest.mark.usefixtures("few_draws")
-def test_scores_at_cells_and_against_the_truth_are_those_of_the_predictions(draws, kinds):
+def test_scores_at_cells_and_against_the_reference_data_are_those_of_the_predictions(draws, kinds):
     draw = draws[1]
     known = MODELS["evidence"]
     model = posterior(known, training_sets(draw, COUNTS)["ind10"], kinds[known.noise], None)
-    truth = Truth(draw.test.X, model.predict(draw.test.X), np.full((50, 5), 1e-6))
-    found = judge(model, draw.test, truth)
-    assert found.truth_rmse == found.truth_rmse_fields == 0.0
-    assert found.truth_coverage == 1.0
+    reference = Reference(draw.test.X, model.predict(draw.test.X), np.full((50, 5), 1e-6))
+    found = judge(model, draw.test, reference)
+    assert found.reference_rmse == found.reference_rmse_fields == 0.0
+    assert found.reference_coverage == 1.0
     error = model.predict(draw.test.X) - draw.test.y
     assert found.rmse == pytest.approx(np.sqrt(np.mean(error**2)))
 

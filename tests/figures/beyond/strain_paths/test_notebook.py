@@ -8,7 +8,7 @@ from figures.beyond.strain_paths.study import LABELS
 
 
 def test_the_notebook_writes_its_errors_and_pictures(run_cells, profile_content, tmp_path):
-    brief = {"counts": [1, 2], "few": 1, "many": 2, "draws": 1, "truth_cells": 2}
+    brief = {"counts": [1, 2], "few": 1, "many": 2, "draws": 1, "reference_rves": 2}
     profile = tmp_path / "brief.yaml"
     profile.write_text(yaml.safe_dump({**profile_content, "strain_paths": brief}))
     given = {"profile": str(profile), "seed": 0, "out_dir": str(tmp_path)}

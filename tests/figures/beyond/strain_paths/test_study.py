@@ -46,8 +46,8 @@ def study():
     bank = MaterialPointBasis(alike, BOUNDS, n_points=4)
     log_variance = 2.0 * np.log(SCATTER)
     scatter = PathScatter(np.tile([log_variance, 0.0, 0.0, 0.0], (3, 1)))
-    truths = {name: cells(4, 6, seed, bank) for seed, name in enumerate(LABELS)}
-    return Study(bank, scatter, cells(7, 1, 10, bank), truths)
+    references = {name: cells(4, 6, seed, bank) for seed, name in enumerate(LABELS)}
+    return Study(bank, scatter, cells(7, 1, 10, bank), references)
 
 
 def test_parts_of_the_walks_have_no_walk_in_common(study):
@@ -58,7 +58,9 @@ def test_parts_of_the_walks_have_no_walk_in_common(study):
 def test_errors_and_coverages_are_those_of_the_prediction(study):
     """A prediction 5 MPa off in xx alone, whose bands are as wide as the argument says."""
     off = np.array([5.0, 0.0, 0.0])
-    means = {truth.inputs[0, 0]: truth.mean_stress for truth in study.truths.values()}
+    means = {
+        reference.inputs[0, 0]: reference.mean_stress for reference in study.references.values()
+    }
 
     def model(std):
         def predict(X, strain, *, return_std, include_noise=False):
@@ -78,9 +80,11 @@ def test_errors_and_coverages_are_those_of_the_prediction(study):
 
 
 def test_the_error_of_the_mean_over_arrangements_widens_a_band(study):
-    truth = study.truths["reference_random"]
-    expected = 9.0 + truth.stress.var(axis=1, ddof=1) / 6
-    np.testing.assert_allclose(with_error(np.full(truth.strain.shape, 3.0), truth) ** 2, expected)
+    reference = study.references["reference_random"]
+    expected = 9.0 + reference.stress.var(axis=1, ddof=1) / 6
+    np.testing.assert_allclose(
+        with_error(np.full(reference.strain.shape, 3.0), reference) ** 2, expected
+    )
 
 
 def test_what_is_learnt_removes_most_of_the_error_of_mean_fields(study):
@@ -97,10 +101,10 @@ def test_members_scatter_as_theta_alone_does(study):
     assert found.spread == pytest.approx(1.0, abs=0.05)
     assert found.off < 3.0
     assert found.theta < found.full
-    truth = study.truths["reference_random"]
-    _, std = model.predict(truth.inputs, truth.strain, return_std=True)
-    curves = model.predict_members(truth.inputs, truth.strain)
-    ratio = curves.std(axis=0) / spread_of_theta(model, truth, std)
+    reference = study.references["reference_random"]
+    _, std = model.predict(reference.inputs, reference.strain, return_std=True)
+    curves = model.predict_members(reference.inputs, reference.strain)
+    ratio = curves.std(axis=0) / spread_of_theta(model, reference, std)
     assert np.median(ratio) == pytest.approx(1.0, abs=0.05)
 
 
@@ -119,17 +123,17 @@ def test_two_standard_errors_of_a_mean_over_draws():
 
 
 def test_the_typical_cell_has_as_many_better_as_worse_ones(study):
-    truth = study.truths["reference_random"]
-    fields = study.bank.features(truth.inputs, truth.strain).mean_fields
-    errors = np.square(fields - truth.mean_stress).mean(axis=(1, 2))
+    reference = study.references["reference_random"]
+    fields = study.bank.features(reference.inputs, reference.strain).mean_fields
+    errors = np.square(fields - reference.mean_stress).mean(axis=(1, 2))
     row = typical(study, "reference_random")
     assert sorted(errors).index(errors[row]) == 1
-    assert one(truth, row).inputs.shape == (1, 4)
+    assert one(reference, row).inputs.shape == (1, 4)
 
 
 def test_no_cell_that_judges_has_the_inputs_of_one_to_learn_from(study):
     shipped = load_study(study.bank, study.scatter, 15)
     learnt = {tuple(x) for x in shipped.walks.inputs}
-    for truth in shipped.truths.values():
-        assert truth.stress.shape[:2] == (15, 20)
-        assert not learnt & {tuple(x) for x in truth.inputs}
+    for reference in shipped.references.values():
+        assert reference.stress.shape[:2] == (15, 20)
+        assert not learnt & {tuple(x) for x in reference.inputs}
