@@ -49,12 +49,12 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make compare-methods  the comparison with other methods, at the size of the paper, added to that page
 #: make prior-knowledge  mean fields as prior, noise by input, judged by reference data, over draws, added to that page
 #: make active-learning  what cells are worth that bnn.select_runs asks for, judged by reference data, added to that page
-#: make path-surrogates  stress on any path of strain, with bands, learnt from walks and judged on other paths, added to that page
+#: make path-surrogates  stress on any path of strain, with bands, learnt from random paths and judged on other paths, added to that page
 #: make test             run the tests (ARGS="-k mesh" to choose)
 #: make test-dolfinx     the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)
 #: make test-python      the tests of bnn on another Python and its newest PyTorch (ARGS="--python 3.11 --oldest")
 #: make test-slurm       the scripts of docs/cluster.md on a Slurm cluster of this machine
-#: make lint             check style, types and which room imports which
+#: make lint             check style, types and which subpackage imports which
 #: make bench            measure the speed of simulation and training
 #: make docs             the site: guides, notebooks, reference, in build/docs/index.html
 #: make datasets         simulate the designs of the paper and compare with the shipped tables (JOBS=2)

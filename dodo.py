@@ -66,7 +66,7 @@ DOIT_CONFIG = {
 
 def _simulation(designs, folder):
     """Simulate designs, name → number of inputs, into a folder."""
-    repeats = {design: f"x{count}" for design, count in PROFILE.arrangements.items()}
+    repeats = {design: f"x{count}" for design, count in PROFILE.microstructures.items()}
     parts = [f"{name}={count}{repeats.get(name, '')}" for name, count in designs.items()]
     given = ["--seed", str(PROFILE.seed), "--jobs", str(JOBS)]
     command = ["-m", "figures.pipeline.simulation", str(folder), *parts, *given]

@@ -30,7 +30,7 @@ GPA = 1e3
 TABLE = HardeningTable([0.0, 0.04, 2.0], [500.0, 700.0, 700.0 + 2000.0 * 1.96])
 SETTINGS = Settings(nu_f=0.19, hardening=TABLE)
 INPUTS = Inputs(vf=0.3, E_f_GPa=500.0, b_m_MPa=0.0, c_m=1.0)
-ARRANGEMENTS = 50
+MICROSTRUCTURES = 50
 STRAINS = np.array([0.01, 0.02, 0.03, 0.04, 0.05])
 # File, loading, column of strain and stress in a history, factor from strain xy to shear angle.
 LOADINGS = {
@@ -174,7 +174,7 @@ def main(folder: Path | None) -> None:
         return
     strains = " | ".join(f"{strain:.0%}" for strain in STRAINS)
     print(f"| cells | loading | {strains} | error of the last | over microstructures and strains |")
-    found = {name: simulate("30 discs", name, ARRANGEMENTS, SETTINGS) for name in LOADINGS}
+    found = {name: simulate("30 discs", name, MICROSTRUCTURES, SETTINGS) for name in LOADINGS}
     for loading, ours in found.items():
         report("30 discs", loading, differences(ours, loading, folder))
     save_picture(draw(folder, found), PICTURE, dpi=150)

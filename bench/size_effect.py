@@ -13,7 +13,7 @@ from fe_data import Design, Settings, Table, compare, generate, load_table
 from fe_data.schema import INPUT_BOUNDS
 from fe_data.statistics.compare import format_comparison
 
-ARRANGEMENTS = {15: 80, 30: 40, 60: 20, 120: 6}  # for each input
+MICROSTRUCTURES = {15: 80, 30: 40, 60: 20, 120: 6}  # for each input
 OUT = Path("data/size_effect")
 # Inputs that have their largest value in a corner of the box; the others have their smallest.
 CORNERS = (
@@ -34,7 +34,7 @@ def inputs() -> np.ndarray:
 
 def simulate(n_fibres: int, jobs: int = 2) -> Table:
     """Return cells of so many fibres at all inputs; those of an earlier run are read."""
-    groups = np.arange(6).repeat(ARRANGEMENTS[n_fibres])
+    groups = np.arange(6).repeat(MICROSTRUCTURES[n_fibres])
     folder = OUT / str(n_fibres)
     design = Design("inputs", 0, inputs()[groups], groups)
     generate(design, Settings(n_fibres=n_fibres), folder, jobs=jobs)
@@ -43,7 +43,7 @@ def simulate(n_fibres: int, jobs: int = 2) -> Table:
 
 def main() -> None:
     """Print differences from the largest cells, and the exponents of the scatter."""
-    tables = {n: simulate(n) for n in ARRANGEMENTS}
+    tables = {n: simulate(n) for n in MICROSTRUCTURES}
     found = {n: compare(table, tables[max(tables)]) for n, table in tables.items()}
     for n, comparison in list(found.items())[:-1]:  # the last is the largest, beside itself
         print(f"{n} fibres: {format_comparison(comparison)}")

@@ -145,5 +145,5 @@ def __getattr__(name: str) -> ModuleType:
 
 
 def __dir__() -> list[str]:
-    """List what is public, and neither rooms nor what is imported here."""
+    """List what is public, and neither subpackages nor what is imported here."""
     return sorted(__all__)

@@ -31,7 +31,7 @@ def mean_field(X):
 
 
 known = {"mean": mean_field, "mean_features": ()}
-# The scatter from one arrangement to the next, which grows with the volume fraction.
+# The scatter from one microstructure to the next, which grows with the volume fraction.
 noise = bnn.evidence.fit_heteroscedastic_noise(X, y, **known)
 model = bnn.GPRegressor(bnn.evidence.fit_prior(X, y, noise, **known), noise=noise).fit(X, y)
 mean, std = model.predict([[0.3, 400.0, 400.0, 0.4]], return_std=True, include_noise=True)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--paths", type=int, default=100, help="simulated walks to learn from")
+parser.add_argument("--paths", type=int, default=100, help="simulated random paths to learn from")
 parser.add_argument("--members", type=int, default=20, help="members of the surrogate")
 parser.add_argument("--steps", type=int, default=5, help="steps to each of the three ends")
 parser.add_argument("--no-fe2", action="store_true", help="leave out FE2, which takes minutes")
@@ -35,14 +35,14 @@ from fe_data.schema import INPUT_BOUNDS
 CELL = [0.3, 400.0, 400.0, 0.4]  # vf, E_f [GPa], b_m [MPa], c_m
 AMPLITUDE = 0.01  # mean strain of the plate
 
-walks = load_paths("random")
+random_paths = load_paths("random")
 repeated = load_paths("repeated_random")
 bounds = np.transpose(list(INPUT_BOUNDS.values()))
 bank = MaterialPointBasis(partial(strain_concentration, softening=0.1), bounds)
 scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
 model = StrainPathEnsemble(bank, scatter, n_members=options.members, random_state=0)
 n = options.paths
-model.fit(walks.inputs[:n], walks.strain[:n], walks.stress[:n, 0])
+model.fit(random_paths.inputs[:n], random_paths.strain[:n], random_paths.stress[:n, 0])
 with tempfile.TemporaryDirectory() as folder:
     source = Path(folder, "cell.c")
     library = Path(folder, "cell.so")

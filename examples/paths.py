@@ -1,11 +1,11 @@
-"""The stress of a cell under any path of strain, with a band, from a hundred simulated walks."""
+"""The stress of an RVE on an arbitrary strain path, with a band, from a hundred simulated paths."""
 
 import argparse
 from functools import partial
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--paths", type=int, default=100, help="simulated walks to learn from")
+parser.add_argument("--paths", type=int, default=100, help="simulated random paths to learn from")
 parser.add_argument("--out", type=Path, default=Path("paths.png"), help="picture")
 options = parser.parse_args()
 
@@ -18,24 +18,24 @@ from bnn.storage.writing import save_picture
 from fe_data import load_paths, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
-walks = load_paths("random")
-repeated = load_paths("repeated_random")  # five fibre arrangements for each path
+random_paths = load_paths("random")
+repeated = load_paths("repeated_random")  # five microstructures for each path
 n = options.paths
 
 # The prior: points of the matrix about mean fields, here with a softened matrix.
 bounds = np.transpose(list(INPUT_BOUNDS.values()))
 bank = MaterialPointBasis(
-    partial(strain_concentration, softening=0.1), bounds, PhaseProperties(**walks.phases)
+    partial(strain_concentration, softening=0.1), bounds, PhaseProperties(**random_paths.phases)
 )
 scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
 model = StrainPathEnsemble(bank, scatter, random_state=0)
-model.fit(walks.inputs[:n], walks.strain[:n], walks.stress[:n, 0])
+model.fit(random_paths.inputs[:n], random_paths.strain[:n], random_paths.stress[:n, 0])
 
 figure, panels = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
 titles = {
-    "reference_random": "a walk",
-    "reference_random_large": "a walk of 1.5 times the strains",
-    "reference_cycles": "a cycle, of which no walk has one",
+    "reference_random": "a random path",
+    "reference_random_large": "a random path of 1.5 times the strains",
+    "reference_cycles": "a cycle, of which no random path has one",
 }
 for ax, (name, title) in zip(panels, titles.items(), strict=True):
     reference = load_paths(name)
@@ -48,7 +48,9 @@ for ax, (name, title) in zip(panels, titles.items(), strict=True):
     low = mean[0, :, 2] - 1.96 * std[0, :, 2]
     high = mean[0, :, 2] + 1.96 * std[0, :, 2]
     ax.plot(shear, reference.stress[0, :, :, 2].T, color="0.8", lw=0.7)
-    ax.plot(shear, reference.mean_stress[0, :, 2], "k", label="simulated, 20 arrangements and mean")
+    ax.plot(
+        shear, reference.mean_stress[0, :, 2], "k", label="simulated, 20 microstructures and mean"
+    )
     ax.plot(shear, np.transpose([low, high]), "C0", lw=0.8)
     ax.plot(shear, mean[0, :, 2], "C0--", label="predicted, mean and 95 % band")
     ax.set(title=title, xlabel="engineering shear strain [%]", ylabel="shear stress [MPa]")

@@ -62,7 +62,7 @@ class Table:
     rows: list[list[str]]
 
 
-class Row(BaseModel, extra="forbid"):
+class PaperRow(BaseModel, extra="forbid"):
     """A row of a table of the paper; the lists go with the columns of the table."""
 
     label: str  # {n} stands for the number of training cells
@@ -90,7 +90,7 @@ class Item(BaseModel, extra="forbid"):
     ours: str = ""  # where our metrics have the number of a row and column
     unit: float = 1.0  # of the printed numbers
     columns: list[str] = []
-    rows: dict[str, Row] = {}
+    rows: dict[str, PaperRow] = {}
 
     def model_post_init(self, _: Any) -> None:
         """Put the row of networks trained by Adam proper beside each that has one."""
@@ -98,7 +98,7 @@ class Item(BaseModel, extra="forbid"):
         for name, row in self.rows.items():
             rows[name] = row
             if row.proper:
-                beside = Row(label=row.proper, printed=row.printed, case=row.case)
+                beside = PaperRow(label=row.proper, printed=row.printed, case=row.case)
                 rows[name.replace("published.", "proper.")] = beside
         self.rows = rows
 

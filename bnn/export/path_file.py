@@ -34,7 +34,7 @@ def path_to_c(
     of a member or of the posterior mean: from the state and the strain at its end to the stress,
     the new state and the consistent tangent, which is symmetric. NAME_STATE numbers are a state,
     and zeros are rest. Threads may call it at the same time. Members differ by what the training
-    paths leave open, without the scatter of fibre arrangements and what no bank can say.
+    paths leave open, without the scatter of microstructures and what no bank can say.
 
     Args:
         model: A fitted ensemble.

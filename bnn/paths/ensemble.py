@@ -4,7 +4,7 @@ With the features ψ of a bank of points (bnn.paths.bank), the stress of a cell 
 
     y(t) = S₀(t) + v_f Σ_r θ_r(x) ψ_r(t) + δ(t) + ε(t)
     θ_0 ~ N(0, M² τ²/R),    θ_m ~ N(0, λ² M² τ²/R),
-    ε ~ scatter of the arrangements, σ(t),  δ ~ what the bank cannot say, σ(t) ρ / √(v_f u(t)).
+    ε ~ scatter of the microstructures, σ(t),  δ ~ what the bank cannot say, σ(t) ρ / √(v_f u(t)).
 
 θ = M w with independent w, and M is the identity but for weights that change the elastic stiffness
 (bnn.paths.bank). Both δ and ε are Ornstein–Uhlenbeck processes of the strain travelled, independent
@@ -46,7 +46,7 @@ from bnn.paths.network import INPUTS, check_strain, checked_inputs, checked_path
 from bnn.paths.scatter import PathScatter, travelled, whitened
 
 # Medians of the log-normal priors of τ and λ, and the standard deviation of their logarithms. They,
-# and the ρ that is the default, were chosen on the training walks that ship with fe_data. The
+# and the ρ that is the default, were chosen on the training paths that ship with fe_data. The
 # evidence of few paths would take ρ for too small: δ is smoother than the process that it is given.
 MEDIANS = (4.0, 0.05)
 SPREAD = 0.3
@@ -55,7 +55,9 @@ _OF_SOLVER = 0.01  # MPa, least deviation of data: at rest nothing scatters but 
 _LEAST = 1e-12  # utilisation above zero
 _ELSEWHERE = -1e6  # strain travelled that is far from every other
 _CHUNK = 50  # paths whose features are in memory at a time
-_MISFIT = 3.0  # mean square of whitened residuals: 1 is expected, shipped walks leave 0.5 to 1.9
+_MISFIT = (
+    3.0  # mean square of whitened residuals: 1 is expected, shipped random paths leave 0.5 to 1.9
+)
 _FAR = 10.0  # times the largest strain of training: probably percent
 
 
@@ -75,7 +77,7 @@ class StrainPathEnsemble(Short):
 
     Args:
         bank: Mean fields and points about them, which are the prior.
-        scatter: Scatter of cells over fibre arrangements.
+        scatter: Scatter of cells over microstructures.
         model_error: ρ, the standard deviation of δ over that of ε at a volume fraction of one.
         n_members: Number of members, K.
         random_state: Seed of the members.
@@ -120,7 +122,7 @@ class StrainPathEnsemble(Short):
         check_count("n_members", self.n_members, 1)
 
     def fit(
-        self, X: ArrayLike, strain: ArrayLike, stress: ArrayLike, *, arrangements: int = 1
+        self, X: ArrayLike, strain: ArrayLike, stress: ArrayLike, *, replicates: int = 1
     ) -> StrainPathEnsemble:
         """Learn from simulated paths.
 
@@ -131,7 +133,7 @@ class StrainPathEnsemble(Short):
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
             strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
             stress: (n, T, 3) [MPa].
-            arrangements: Number of fibre arrangements whose mean each stress is.
+            replicates: Number of microstructures whose mean each stress is.
 
         Returns:
             self.
@@ -144,9 +146,9 @@ class StrainPathEnsemble(Short):
         stress = as_finite("stress", stress)
         if stress.shape != strain.shape:
             raise ValueError(f"stress has shape {stress.shape}: must be {strain.shape}")
-        check_count("arrangements", arrangements, 1)
+        check_count("replicates", replicates, 1)
         self.largest_strain_ = float(np.abs(strain).max())
-        data = self._data(X, strain, stress, arrangements)
+        data = self._data(X, strain, stress, replicates)
         W, y = _whitened_design(data, self.scatter.length)
         gram = W.T @ W
         projected = W.T @ y
@@ -163,7 +165,7 @@ class StrainPathEnsemble(Short):
     def predict(
         self, X: ArrayLike, strain: ArrayLike, return_std: bool = False, include_noise: bool = False
     ) -> Array | tuple[Array, Array]:
-        """Mean stress of cells over their arrangements, which many members have as their mean.
+        """Mean stress of cells over their microstructures, which many members have as their mean.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
@@ -239,7 +241,7 @@ class StrainPathEnsemble(Short):
         check_strain(strain, _FAR * self.largest_strain_, words)
         return X, strain
 
-    def _data(self, X: Array, strain: Array, stress: Array, arrangements: int) -> _Data:
+    def _data(self, X: Array, strain: Array, stress: Array, replicates: int) -> _Data:
         steps = _learnt_steps(strain.shape[1])
         residuals = []
         points = []
@@ -252,7 +254,7 @@ class StrainPathEnsemble(Short):
             states.append([features.plastic_strain[:, steps], features.utilisation[:, steps]])
         flow, utilisation = np.concatenate(states, axis=1)
         sigma = self.scatter.std(X, flow, utilisation)
-        std = np.sqrt(self._variance(X, sigma, utilisation, 1.0 / arrangements))
+        std = np.sqrt(self._variance(X, sigma, utilisation, 1.0 / replicates))
         # A step at rest, where nothing scatters, says nothing of the steps beside it.
         lengths = np.where(utilisation > 0.0, travelled(strain)[:, steps], _ELSEWHERE)
         return _Data(

@@ -1,6 +1,6 @@
-"""How the stress of a cell scatters with the arrangement of its fibres, along a path.
+"""How the stress of a cell scatters with the microstructure, along a path.
 
-The variance of a component j of the stress, over arrangements of the same inputs on the same path,
+The variance of a component j of the stress, over microstructures of equal inputs on the same path,
 depends on the fibres and on how far the matrix has flowed:
 
     σ_j² = u² exp(c_j0 + c_j1 ln v_f + c_j2 ln E_f + c_j3 ln(p + 0.001)),
@@ -32,13 +32,13 @@ from bnn.storage import storable
 _NO_FLOW = 1e-3  # plastic strain that counts as little
 _SHRINKAGE = 0.1  # of the coefficients, in units of the regressors' standard deviations
 _AT_REST = 0.01  # utilisation below which the solver's tolerance is as large as the scatter
-_LEAST_VARIANCE = 1e-6  # MPa², where arrangements agree but for rounding
+_LEAST_VARIANCE = 1e-6  # MPa², where microstructures agree but for rounding
 
 
 @storable
 @dataclass(frozen=True, eq=False, repr=False)
 class PathScatter(Short):
-    """Scatter of the stress over fibre arrangements.
+    """Scatter of the stress over microstructures.
 
     Attributes:
         coefficients: (3, 4) c of the components xx, yy, xy, for variances in MPa².
@@ -68,7 +68,7 @@ class PathScatter(Short):
         object.__setattr__(self, "coefficients", found)
 
     def std(self, X: ArrayLike, plastic_strain: ArrayLike, utilisation: ArrayLike) -> Array:
-        """Standard deviation over arrangements.
+        """Standard deviation over microstructures.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
@@ -101,13 +101,13 @@ def fit_scatter(
     *,
     length: float = 0.03,
 ) -> PathScatter:
-    """Learn the scatter from cells that were simulated with several arrangements.
+    """Learn the scatter from cells that were simulated with several microstructures.
 
     Args:
         bank: Gives the plastic strain of mean fields.
         X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
         strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
-        stress: (n, R, T, 3) of R >= 2 arrangements of each input [MPa].
+        stress: (n, R, T, 3) of R >= 2 microstructures of each input [MPa].
         length: Strain L over which the scatter forgets itself.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Predictions judged by means over fibre arrangements: the mean of f, and its own uncertainty."""
+"""Predictions judged by means over microstructures: the mean of f, and its own uncertainty."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ REFERENCE = SHIPPED_TABLES / "reference.csv"
 
 @dataclass(frozen=True)
 class Reference:
-    """Means over arrangements, scaled, and how far they are known."""
+    """Means over microstructures, scaled, and how far they are known."""
 
     X: np.ndarray  # inputs, (n, n_in)
     mean: np.ndarray  # (n, n_out)

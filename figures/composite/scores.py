@@ -17,7 +17,7 @@ LOG_UNITS = float(np.log(OUTPUT_SCALING.half_range).sum())  # per test cell, sca
 
 
 @dataclass(frozen=True)
-class Row(Scores[Number]):
+class MethodScores(Scores[Number]):
     """Scores of a method, its distance to an exact posterior and what training it took."""
 
     crps: Number  # scaled
@@ -26,13 +26,13 @@ class Row(Scores[Number]):
     seconds: Number | None = None  # of anchoring in function space; one thread for several repeats
     pretrain_seconds: Number | None = None
 
-    def __sub__(self, other: "Row[Number]") -> "Row[Number]":
+    def __sub__(self, other: "MethodScores[Number]") -> "MethodScores[Number]":
         """Paired differences of the scores alone."""
-        return Row(**{name: getattr(self, name) - getattr(other, name) for name in SCORES})
+        return MethodScores(**{name: getattr(self, name) - getattr(other, name) for name in SCORES})
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightRow(Row[Number]):
+class WeightSpaceScores(MethodScores[Number]):
     """The same of a method in weight space, with what the low-rank regulariser sees of it."""
 
     penalty: Number  # (K-1) |S⁻¹ Vᵀ (ω - ω0)|² at the end
@@ -57,7 +57,7 @@ class Distance(Generic[Number]):
         )
 
 
-def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> Row[float]:
+def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> MethodScores[float]:
     """Scores of samples (K, n, n_out), given observed outputs (n, n_out), all scaled, and noise."""
     # Members that all sit on a bound have no spread: any value but theirs is infinitely far.
     mean = samples.mean(axis=0)
@@ -65,7 +65,9 @@ def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> Row[
     return _scores(observed, mean, std, noise, elppd(observed, samples, noise))
 
 
-def exact_scores(posterior: GPRegressor, X: np.ndarray, observed: np.ndarray) -> Row[float]:
+def exact_scores(
+    posterior: GPRegressor, X: np.ndarray, observed: np.ndarray
+) -> MethodScores[float]:
     """The same scores of an exact posterior, in closed form, as of infinitely many members."""
     mean, std = posterior.predict(X, return_std=True)
     density = posterior.elppd(X, observed)
@@ -75,11 +77,11 @@ def exact_scores(posterior: GPRegressor, X: np.ndarray, observed: np.ndarray) ->
 
 def _scores(
     observed: np.ndarray, mean: np.ndarray, std: np.ndarray, noise: np.ndarray, density: float
-) -> Row[float]:
+) -> MethodScores[float]:
     """The scores, from the moments of a prediction (n, n_out) and its ELPPD in scaled units."""
     # The miscalibration is epistemic, as published; CRPS and coverage are those of Gaussians with
     # noise. RMSE and CRPS stay scaled; the ELPPD is joint over outputs and in physical units.
-    return Row(
+    return MethodScores(
         rmse=rmse(observed, mean),
         miscalibration=miscalibration_area(observed, mean, std),
         elppd=density - len(observed) * LOG_UNITS,

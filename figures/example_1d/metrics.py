@@ -24,7 +24,7 @@ def inside(bounds: tuple[float, float]) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Row(Generic[Number]):
+class RegionMetrics(Generic[Number]):
     """Numbers of one method."""
 
     rmse: Number  # at the data
@@ -34,7 +34,7 @@ class Row(Generic[Number]):
     to_exact: Mapping[str, Number] | None = None  # distances from the exact posterior on GRID
 
 
-def row(name: str, found: Mapping[str, Prediction]) -> Row[float]:
+def row(name: str, found: Mapping[str, Prediction]) -> RegionMetrics[float]:
     """Numbers of a method of `ensembles.run`."""
     prediction = found[name]
     distances = None
@@ -46,7 +46,7 @@ def row(name: str, found: Mapping[str, Prediction]) -> Row[float]:
             "std": rmse(exact.std, prediction.std),
             "wasserstein": distance(prediction, exact).wasserstein,
         }
-    return Row(
+    return RegionMetrics(
         rmse=rmse(load_data()[1], prediction.at_data),
         mean={region: float(prediction.mean[inside(b)].mean()) for region, b in REGIONS.items()},
         std={region: float(prediction.std[inside(b)].mean()) for region, b in REGIONS.items()},
@@ -55,12 +55,12 @@ def row(name: str, found: Mapping[str, Prediction]) -> Row[float]:
     )
 
 
-def rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, Row[Interval]]:
+def rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, RegionMetrics[Interval]]:
     """Numbers of every method over the repeats."""
     return over_repeats([{name: row(name, found) for name in found} for found in repeats])
 
 
-def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
+def claims(table: Mapping[str, RegionMetrics[Interval]]) -> list[Claim]:
     """What section 3.1 says in words, as comparisons of two numbers of `rows`."""
     return [
         *_uncertainty_claims(table),
@@ -70,7 +70,7 @@ def claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
 
 
 def _smaller(
-    table: Mapping[str, Row[Interval]],
+    table: Mapping[str, RegionMetrics[Interval]],
     identifier: str,
     about: str,
     claim: str,
@@ -88,7 +88,7 @@ def _smaller(
     return Claim(identifier, about, claim, ours, holds, of_paper)
 
 
-def _uncertainty_claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
+def _uncertainty_claims(table: Mapping[str, RegionMetrics[Interval]]) -> list[Claim]:
     """What Fig. 6 shows: vanilla against anchored, and the two length scales."""
     flexible, constrained = (f"{scale:g}" for scale in LENGTHSCALES)
     surer = [
@@ -118,7 +118,9 @@ def _uncertainty_claims(table: Mapping[str, Row[Interval]]) -> list[Claim]:
     return [*surer, of_scales]
 
 
-def _factorised_claims(table: Mapping[str, Row[Interval]], kind: str, how: str) -> list[Claim]:
+def _factorised_claims(
+    table: Mapping[str, RegionMetrics[Interval]], kind: str, how: str
+) -> list[Claim]:
     """What Fig. 7 shows of the factorised prior: of its fit, its spread and its mean."""
     prior = f"The factorised prior ({how})"
     # The paper claims it of the prior as it prints it, and names six comparisons.
@@ -159,7 +161,7 @@ def _factorised_claims(table: Mapping[str, Row[Interval]], kind: str, how: str) 
     ]
 
 
-def _fit_claims(table: Mapping[str, Row[Interval]], kind: str, prior: str) -> list[Claim]:
+def _fit_claims(table: Mapping[str, RegionMetrics[Interval]], kind: str, prior: str) -> list[Claim]:
     """How well the factorised prior fits the data, beside anchoring and the exact posterior."""
     constrained = LENGTHSCALES[1]
     return [
@@ -188,7 +190,7 @@ def _fit_claims(table: Mapping[str, Row[Interval]], kind: str, prior: str) -> li
 
 
 def _exact_posterior_claims(
-    table: Mapping[str, Row[Interval]], kind: str, prior: str
+    table: Mapping[str, RegionMetrics[Interval]], kind: str, prior: str
 ) -> list[Claim]:
     """Whether the factorised prior is farther from the exact posterior; not in the paper."""
     return [

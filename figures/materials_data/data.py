@@ -201,7 +201,7 @@ def _scatter_claims(replicates: Mapping[str, Table]) -> list[Claim]:
         Claim(
             "scatter",
             "Fig. 10",
-            "The random arrangement hardly moves E_eff, but p_σ very much: "
+            "The random microstructure hardly moves E_eff, but p_σ very much: "
             "coefficients of variation below 1 % and above 20 %",
             mean,
             mean["E_eff_GPa"] < 0.01 and mean["p_sigma"] > 0.2,

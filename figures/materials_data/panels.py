@@ -23,7 +23,7 @@ MAGNIFICATION = 4  # of the mean deformation in the sketch of the loading
 
 @plt.style.context(STYLE)
 def overview(cell: RVESolution) -> Figure:
-    """Fig. 8: from the arrangement to the averaged curve of one simulated cell."""
+    """Fig. 8: from the microstructure to the averaged curve of one simulated cell."""
     figure, axes = plt.subplot_mosaic(
         "AABBCC;DDDEEE", figsize=(WIDTH, 6.8), height_ratios=(1.0, 0.95)
     )
@@ -100,7 +100,7 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
 
 @plt.style.context(STYLE)
 def scatter(replicates: Mapping[str, Table]) -> Figure:
-    """Fig. 10: cells that differ in their random arrangement alone, a row for each study."""
+    """Fig. 10: cells that differ in their random microstructure alone, a row for each study."""
     height = 2.9 * len(replicates)
     figure, panels = plt.subplots(
         len(replicates), len(OUTPUT_NAMES), figsize=(WIDTH, height), squeeze=False, sharex=True

@@ -17,7 +17,7 @@ from figures.composite.problem import (
     OUTPUT_SCALING,
     Samples,
 )
-from figures.materials_surrogate.surrogate import Prediction, Row, Rows
+from figures.materials_surrogate.surrogate import Prediction, RepeatedScores, Rows
 from figures.style import STYLE, WIDTH, band, with_legend
 
 BAND = 2  # predicted standard deviations drawn as error bars
@@ -67,7 +67,10 @@ def prior_functions(theta: np.ndarray, seed: int) -> Figure:
 
 @plt.style.context(STYLE)
 def predictions(
-    prediction: Prediction, row: Row, laws: Sequence[int], limits: np.ndarray | None = None
+    prediction: Prediction,
+    row: RepeatedScores,
+    laws: Sequence[int],
+    limits: np.ndarray | None = None,
 ) -> Figure:
     """Figs. 12 and 13: parity of each output (top), behaviour law of four test points (bottom)."""
     figure = plt.figure(figsize=(WIDTH, 5.4))

@@ -44,8 +44,8 @@ class OutputScores(Scores[Number]):
     by_output: Mapping[str, Mapping[str, Number]]  # score → output → number
 
 
-Row = OutputScores[Interval]  # over the repeats
-Rows = Mapping[str, Row]  # method → its scores
+RepeatedScores = OutputScores[Interval]  # over the repeats
+Rows = Mapping[str, RepeatedScores]  # method → its scores
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def _claim(
     return Claim(identifier, about, claim, ours, holds)
 
 
-def _improves(fewer: Row, more: Row, score: str) -> bool | None:
+def _improves(fewer: RepeatedScores, more: RepeatedScores, score: str) -> bool | None:
     """Whether a score improves with more cells; a difference of no size is no improvement."""
     if score in LARGER_IS_BETTER:
         return more.is_better(fewer, score)
@@ -278,7 +278,7 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
     ]
 
 
-def _method_claims(anchored: Row, vanilla: Row) -> list[Claim]:
+def _method_claims(anchored: RepeatedScores, vanilla: RepeatedScores) -> list[Claim]:
     """Claims on the anchored and the vanilla ensemble out of distribution."""
     gains = improvements({"_anchored": anchored, "_vanilla": vanilla}, "")["rmse"]
     others = [gain for name, gain in gains.items() if name not in LEADING]
@@ -313,7 +313,7 @@ def _method_claims(anchored: Row, vanilla: Row) -> list[Claim]:
     ]
 
 
-def _calibration_claim(name: str, anchored: Row, vanilla: Row) -> Claim:
+def _calibration_claim(name: str, anchored: RepeatedScores, vanilla: RepeatedScores) -> Claim:
     """The claim on the miscalibration of one output."""
     ours = anchored.by_output["miscalibration"][name]
     theirs = vanilla.by_output["miscalibration"][name]
@@ -330,7 +330,7 @@ def _calibration_claim(name: str, anchored: Row, vanilla: Row) -> Claim:
     return _claim(f"calibration/{name}", "Fig. 14", words, cells, holds)
 
 
-def _accuracy_claim(name: str, anchored: Row, vanilla: Row) -> Claim:
+def _accuracy_claim(name: str, anchored: RepeatedScores, vanilla: RepeatedScores) -> Claim:
     """The claim on the RMSE of one output."""
     ours = anchored.by_output["rmse"][name]
     theirs = vanilla.by_output["rmse"][name]

@@ -71,8 +71,8 @@ class Profile(settings.Section):
     name: str  # of the file
     seed: settings.NotNegative
     datasets: dict[settings.Design, settings.Several]  # design → number of simulated inputs
-    # Design → fibre arrangements per input, where they are not as many as in the paper.
-    arrangements: dict[settings.Design, settings.Several] = Field(default_factory=dict)
+    # Design → microstructures per input, where they are not as many as in the paper.
+    microstructures: dict[settings.Design, settings.Several] = Field(default_factory=dict)
     surrogate: settings.Surrogate
     method: settings.Method = settings.Method()
     prior_study: settings.PriorStudy = settings.PriorStudy()

@@ -10,7 +10,7 @@ from fe_data.settings import Inputs, require_c
 NotNegative = Annotated[int, Field(ge=0)]
 Several = Annotated[int, Field(ge=2)]
 AtLeast3 = Annotated[int, Field(ge=3)]
-Walks = Annotated[int, Field(ge=1, le=500)]  # of the set to learn from
+PathCount = Annotated[int, Field(ge=1, le=500)]  # of the set to learn from
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Design = Literal["test_uniform", "train_uniform", "train_beta", "replicates", "noise"]
 TrainingChoice = Literal["published", "proper"]  # as the paper's own run did, or as it prints
@@ -91,7 +91,7 @@ class Cell(Section):
     E_f: PositiveFloat = 400.0  # Young's modulus of the fibres [GPa]
     b_m: PositiveFloat = 400.0  # hardening coefficient of the matrix [MPa]
     c_m: PositiveFloat = 0.40  # hardening exponent of the matrix [-]
-    seed: NotNegative = 1  # of the arrangement of the fibres
+    seed: NotNegative = 1  # of the microstructure
 
     @model_validator(mode="after")
     def _inputs_are_in_range(self) -> Self:
@@ -232,11 +232,11 @@ class ActiveLearning(Section):
 class StrainPaths(Section):
     """Sizes of notebook 08, which reads the sets of paths that come with the package."""
 
-    # Training walks, increasing.
-    counts: Annotated[tuple[Walks, ...], Field(strict=False)] = (5, 20, 50, 100, 500)
-    few: Walks = 5  # of these numbers, those whose posteriors are drawn
-    many: Walks = 100
-    draws: Annotated[int, Field(ge=1, le=5)] = 3  # disjoint parts of the walks, of each number
+    # Training paths, increasing.
+    counts: Annotated[tuple[PathCount, ...], Field(strict=False)] = (5, 20, 50, 100, 500)
+    few: PathCount = 5  # of these numbers, those whose posteriors are drawn
+    many: PathCount = 100
+    draws: Annotated[int, Field(ge=1, le=5)] = 3  # disjoint parts of the paths, of each number
     reference_rves: Annotated[int, Field(ge=2, le=15)] = 15  # of each set that judges
 
     @model_validator(mode="after")

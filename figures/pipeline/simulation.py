@@ -53,8 +53,8 @@ def simulate(out: Path, designs: Mapping[str, Sequence[int]], seed: int, jobs: i
     Args:
         out: Folder of the dataset folders.
         designs: Design → number of different inputs, and, unless it is that of the paper, the
-            number of fibre arrangements per input.
-        seed: Of designs and fibre arrangements.
+            number of microstructures per input.
+        seed: Of designs and microstructures.
         jobs: Number of worker processes.
 
     Returns:
@@ -62,10 +62,10 @@ def simulate(out: Path, designs: Mapping[str, Sequence[int]], seed: int, jobs: i
     """
     with local_workers(jobs) as run:
         list(run(solve_tiny_cell, [0]))  # by one worker: all of them would compile the same
-    for design, (count, *arrangements) in designs.items():
+    for design, (count, *replicates) in designs.items():
         arguments = [design, "--count", str(count), "--seed", str(seed)]
-        arguments += [f"--replicates={repeats}" for repeats in arrangements]
-        sizes = dict(zip(("count", "replicates"), (count, *arrangements), strict=False))
+        arguments += [f"--replicates={repeats}" for repeats in replicates]
+        sizes = dict(zip(("count", "replicates"), (count, *replicates), strict=False))
         planned = fe_data.named_design(design, seed, **sizes)
         digest = storage.configuration(planned, fe_data.Settings())["digest"]
         keep_own_samples(out / design, arguments, digest)
@@ -77,7 +77,7 @@ def simulate(out: Path, designs: Mapping[str, Sequence[int]], seed: int, jobs: i
 
 
 def design_and_sizes(text: str) -> tuple[str, list[int]]:
-    """What DESIGN=COUNT or DESIGN=COUNTxARRANGEMENTS on the command line stands for."""
+    """What DESIGN=COUNT or DESIGN=COUNTxREPLICATES on the command line stands for."""
     design, _, sizes = text.partition("=")
     return design, [int(size) for size in sizes.split("x")]
 
@@ -87,7 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m figures.pipeline.simulation")
     parser.add_argument("out", type=Path, help="folder of the dataset folders")
     parser.add_argument(
-        "designs", type=design_and_sizes, nargs="+", metavar="DESIGN=COUNT[xARRANGEMENTS]"
+        "designs", type=design_and_sizes, nargs="+", metavar="DESIGN=COUNT[xREPLICATES]"
     )
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--jobs", type=int, required=True, help="worker processes")

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from figures.claims import (
     Claim,
     Item,
-    Row,
+    PaperRow,
     Table,
     decimals,
     load_published,
@@ -166,7 +166,7 @@ class Comparison:
         rows = {name: self._row(name, row) for name, row in self.item.rows.items()}
         return {name: checks for name, checks in rows.items() if checks}
 
-    def _row(self, name: str, row: Row) -> dict[str, Check]:
+    def _row(self, name: str, row: PaperRow) -> dict[str, Check]:
         """The numbers of a row by column; ValueError where one is missing.
 
         A run without the training set or design behind a row has no such row, and draws of the
@@ -180,7 +180,7 @@ class Comparison:
         if (no_cells or shown_beside) and not any(numbers):
             return {}
         same = row.same_tables is not None and row.tables <= set(metrics.published_tables)
-        # At the published inputs the arrangement of the fibres adds to the scatter of the seeds. By
+        # At the published inputs the microstructure adds to the scatter of the seeds. By
         # how much is not known, but the inputs add still more to that over draws.
         same_inputs = row.same_tables is not None and metrics.folder == REBUILT
         unknown = [None] * len(row.printed)

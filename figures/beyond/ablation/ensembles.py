@@ -12,7 +12,7 @@ from bnn.evaluation.metrics import elppd_gaussian
 from figures.composite import problem
 from figures.composite.draws import Draw, load_draws
 from figures.composite.reference import Reference
-from figures.composite.scores import LOG_UNITS, SMALLEST_SPREAD, Row, scores
+from figures.composite.scores import LOG_UNITS, SMALLEST_SPREAD, MethodScores, scores
 from figures.materials_surrogate.surrogate import HIDDEN
 from figures.pipeline.paths import SHIPPED_TABLES
 from figures.pipeline.profiles import load_profile
@@ -63,8 +63,8 @@ def load_training_draws(settings: Ablation, folder: Path = SHIPPED_TABLES) -> li
 
 
 @dataclass(frozen=True)
-class EnsembleScores(Row[Number]):
-    """Scores at single test cells, and of f against the means over arrangements."""
+class EnsembleScores(MethodScores[Number]):
+    """Scores at single test cells, and of f against the means over microstructures."""
 
     elppd_normal: Number | None = None  # of the normal density with the members' moments and noise
     reference_rmse: Number | None = None

@@ -81,7 +81,7 @@ def _scores(rows: Rows, n_train: Mapping[str, int], settings: Ablation) -> Table
         "networks, from which a vanilla ensemble then starts without a regulariser. The mixture is "
         "the density that the paper scores, the normal one has the moments of the members; both "
         "are with noise. A spread of f is epistemic and scaled; its coverage is that of means over "
-        "arrangements.",
+        "microstructures.",
         HEADER,
         body,
     )

@@ -11,12 +11,12 @@ from figures.beyond.other_methods.priors import correlation
 from figures.beyond.other_methods.tables import COMPARED, HEADINGS, Results
 from figures.claims import Claim
 from figures.composite.problem import OUTPUT_NAMES
-from figures.composite.scores import Row
+from figures.composite.scores import MethodScores
 from figures.pipeline.settings import PAPER_COUNTS, PAPER_TEST
 from figures.scores import LARGER_IS_BETTER, Interval
 
 ABOUT = "Beyond"  # what the claims are about
-Rows = Mapping[str, Row[Interval]]  # by method
+Rows = Mapping[str, MethodScores[Interval]]  # by method
 ADVISED = "function_evidence"
 RIVALS = ("low_rank", "vanilla", "function")
 REPLICATES = ("replicates", "replicates_diagonal")  # kinds of Σ_noise

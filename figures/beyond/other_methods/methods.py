@@ -10,7 +10,7 @@ from fe_data.schema import INPUT_NAMES
 from figures.beyond.other_methods import weights
 from figures.beyond.other_methods.problems import Problem, with_moments
 from figures.beyond.other_methods.weights import CORE, METHODS, PAPER, SMOOTH, pretrained
-from figures.composite.scores import Row, WeightRow
+from figures.composite.scores import MethodScores, WeightSpaceScores
 from figures.pipeline.processes import seeds_of, side_by_side
 from figures.pipeline.settings import OtherMethods
 from figures.scores import Interval, over_repeats
@@ -31,7 +31,7 @@ EXACT_LABELS = {
 }
 LABELS = {name: method.label for name, method in METHODS.items()} | FUNCTION_LABELS | EXACT_LABELS
 Problems = Mapping[str, Problem]  # by training set, or by kind of Σ_noise
-Rows = dict[str, Row[float]]  # of one repeat, by method
+Rows = dict[str, MethodScores[float]]  # of one repeat, by method
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,9 @@ class Repeat:
         sizes = {"count": count, "epochs": epochs, "n_features": len(INPUT_NAMES)}
         return pretrained(prior, network, self.settings, self.seed, **sizes)
 
-    def in_weights(self, name: str, networks: Pretrained, problem: Problem) -> WeightRow[float]:
+    def in_weights(
+        self, name: str, networks: Pretrained, problem: Problem
+    ) -> WeightSpaceScores[float]:
         """A method in weight space."""
         method = METHODS[name]
         settings = self.settings
@@ -66,9 +68,11 @@ class Repeat:
             method, networks, problem, n_members=settings.n_members, epochs=epochs, seed=self.seed
         )
         row = problem.row(members.sample(problem.test.X))
-        return WeightRow(**vars(row), **weights.diagnostics(members, networks))
+        return WeightSpaceScores(**vars(row), **weights.diagnostics(members, networks))
 
-    def in_functions(self, networks: Pretrained, problem: Problem, exact: str) -> Row[float]:
+    def in_functions(
+        self, networks: Pretrained, problem: Problem, exact: str
+    ) -> MethodScores[float]:
         """Functional anchoring, against an exact posterior."""
         points = self.settings.function_points
         started = time.perf_counter()
@@ -76,7 +80,7 @@ class Repeat:
         seconds = time.perf_counter() - started
         return replace(problem.row(members.sample(problem.test.X), exact), seconds=seconds)
 
-    def by_evidence(self, problem: Problem, exact: str = "exact_evidence") -> Row[float]:
+    def by_evidence(self, problem: Problem, exact: str = "exact_evidence") -> MethodScores[float]:
         """Functional anchoring with the prior of an exact posterior, the one by evidence."""
         prior = problem.posteriors[exact].prior_
         return self.in_functions(self.for_functions(prior), problem, exact)
@@ -129,7 +133,7 @@ def run_cases(problems: Problems, settings: OtherMethods, seed: int) -> list[dic
 
 def run_spans(
     problem: Problem, settings: OtherMethods, seed: int
-) -> dict[str, WeightRow[Interval]]:
+) -> dict[str, WeightSpaceScores[Interval]]:
     """The published method with more and more networks behind its weight prior, by their number."""
     pool = Repeat(settings, seed).for_weights(problem.paper, max(settings.spans))
     repeats = []
@@ -144,7 +148,7 @@ def run_spans(
 
 def run_noise(
     problems: Problems, settings: OtherMethods, seed: int
-) -> dict[str, dict[str, Row[Interval]]]:
+) -> dict[str, dict[str, MethodScores[Interval]]]:
     """Two methods on one training set, `settings.noise_repeats` times: kind of Σ_noise → method."""
     with_moments(problems)
     calls = [(Repeat(settings, s), problems) for s in seeds_of(seed, settings.noise_repeats)]

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from figures.beyond.other_methods.example_1d import Curves
 from figures.beyond.other_methods.methods import LABELS
 from figures.beyond.other_methods.tables import COMPARED, HEADINGS
-from figures.composite.scores import Row, WeightRow
+from figures.composite.scores import MethodScores, WeightSpaceScores
 from figures.example_1d.ensembles import GRID, load_data
 from figures.example_1d.panels import LIMITS
 from figures.scores import Interval
@@ -32,7 +32,9 @@ def _colour(method: str) -> str:
 
 
 @plt.style.context(STYLE)
-def methods(rows: Mapping[str, Row[Interval]], exact: Mapping[str, Row[float]]) -> Figure:
+def methods(
+    rows: Mapping[str, MethodScores[Interval]], exact: Mapping[str, MethodScores[float]]
+) -> Figure:
     """Scores of every method: means with 95 % intervals, ticks for seeds; exact ones as lines."""
     figure, panels = plt.subplots(1, 3, figsize=(WIDTH, 0.32 * len(rows) + 1.3), sharey=True)
     for axes, score in zip(panels, COMPARED, strict=True):
@@ -69,7 +71,9 @@ def methods(rows: Mapping[str, Row[Interval]], exact: Mapping[str, Row[float]]) 
 
 
 @plt.style.context(STYLE)
-def span(rows: Mapping[str, Row[Interval]], spans: Mapping[str, WeightRow[Interval]]) -> Figure:
+def span(
+    rows: Mapping[str, MethodScores[Interval]], spans: Mapping[str, WeightSpaceScores[Interval]]
+) -> Figure:
     """How much of the data's gradient the low-rank regulariser sees, and what comes of it."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.4))
     counts = [int(count) for count in spans]

@@ -14,7 +14,7 @@ from bnn.noise import noise_covariance
 from figures.beyond.other_methods.priors import MEANS
 from figures.beyond.other_methods.weights import Data
 from figures.composite import problem as composite
-from figures.composite.scores import Distance, Row, exact_scores, scores
+from figures.composite.scores import Distance, MethodScores, exact_scores, scores
 from figures.example_1d.ensembles import DATA as EXAMPLE_DATA
 from figures.pipeline.paths import REPLICATES, tables_of
 from figures.pipeline.settings import OtherMethods
@@ -76,14 +76,14 @@ class Problem(Data):
         """Mean and standard deviation (n, n_out) of each exact posterior at the test cells."""
         return {k: p.predict(self.test.X, return_std=True) for k, p in self.posteriors.items()}
 
-    def row(self, samples: np.ndarray, exact: str = "exact") -> Row[float]:
+    def row(self, samples: np.ndarray, exact: str = "exact") -> MethodScores[float]:
         """Scores of samples (K, n, n_out) at the test cells, and distance to an exact posterior."""
         row = scores(samples, self.test.y, self.noise)
         distance = Distance.of(samples, *self.moments[exact])
         return replace(row, mean_to_exact=distance.mean, std_to_exact=distance.std)
 
     @property
-    def exact(self) -> dict[str, Row[float]]:
+    def exact(self) -> dict[str, MethodScores[float]]:
         """Scores of the exact posteriors in closed form."""
         X = self.test.X
         y = self.test.y

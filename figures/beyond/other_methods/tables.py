@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from figures.beyond.other_methods.methods import LABELS
 from figures.beyond.other_methods.priors import Relevance
 from figures.claims import Table
-from figures.composite.scores import SCORES, Distance, Row, WeightRow
+from figures.composite.scores import SCORES, Distance, MethodScores, WeightSpaceScores
 from figures.scores import Interval, written
 
 COMPARED = ("rmse", "miscalibration", "elppd")  # the scores of the paper
@@ -37,14 +37,16 @@ Measured = TypeVar("Measured")  # numbers of a method: scores or distances
 class Results:
     """What the notebook measured, by training set; the first of them has every method."""
 
-    cases: Mapping[str, Mapping[str, Row[Interval]]]  # by method
-    exact: Mapping[str, Mapping[str, Row[float]]]  # of the exact posteriors, in closed form
-    spans: Mapping[str, WeightRow[Interval]]  # pre-trained networks → the published method
+    cases: Mapping[str, Mapping[str, MethodScores[Interval]]]  # by method
+    exact: Mapping[
+        str, Mapping[str, MethodScores[float]]
+    ]  # of the exact posteriors, in closed form
+    spans: Mapping[str, WeightSpaceScores[Interval]]  # pre-trained networks → the published method
     example: Mapping[str, Mapping[str, Distance[Interval]]]  # "L = ..." → method
     relevance: Mapping[str, Sequence[Relevance]]  # inputs of each output
     # Kind of Σ_noise → method, and training set → kind of Σ_noise → exact posterior.
-    noise: Mapping[str, Mapping[str, Row[Interval]]]  # empty without replicates
-    exact_noise: Mapping[str, Mapping[str, Mapping[str, Row[float]]]]
+    noise: Mapping[str, Mapping[str, MethodScores[Interval]]]  # empty without replicates
+    exact_noise: Mapping[str, Mapping[str, Mapping[str, MethodScores[float]]]]
     repeats: int
     n_members: int
     n_test: int
@@ -56,10 +58,10 @@ class Results:
         return next(iter(self.cases))
 
     @property
-    def published(self) -> WeightRow[Interval]:
+    def published(self) -> WeightSpaceScores[Interval]:
         """The published method on the first training set."""
         row = self.cases[self.first]["low_rank"]
-        assert isinstance(row, WeightRow)
+        assert isinstance(row, WeightSpaceScores)
         return row
 
     def label(self, case: str) -> str:

@@ -127,7 +127,7 @@ def diagnostics(members: bnn.Members, networks: bnn.Pretrained) -> dict[str, flo
     prior = bnn.LowRankGaussian.fit(networks.weights, networks.architecture)
     gradient = data_gradient(members, members.start)
     penalty = prior.penalty(members.weights, networks.weights[members.numbers])
-    return {  # of a `WeightRow`
+    return {  # of a `WeightSpaceScores`
         "penalty": float(penalty.mean()),
         "gradient_in_span": part_in_span(prior.directions, gradient),
         "step_in_span": part_in_span(prior.directions, members.weights - members.start),

@@ -121,7 +121,7 @@ def tables(rows: Rows, ensembles: Mapping[str, Mapping[str, ReferenceScores]]) -
         _table(
             "Exact posteriors, means over the draws with the half width of their 95 % "
             "interval: scores at the single test cells, and of f against the means over "
-            "arrangements, where intervals of f have the reference data's standard error added.",
+            "microstructures, where intervals of f have the reference data's standard error added.",
             every,
         ),
         _table("Ensembles under the paper's prior and noise, one training on each draw.", single),

@@ -159,7 +159,7 @@ def curve_fans(
     for i, title in enumerate(titles):
         for axes, scale, shift in zip(panels[:, i], (mean[i], hundred), (0, 100), strict=True):
             centre = scale - shift
-            band(axes, x, centre, scale * total[i], "f and arrangement", "0.5")
+            band(axes, x, centre, scale * total[i], "f and microstructure", "0.5")
             band(axes, x, centre, scale * spread[i], "f", "C0", 0.5)
             lines = axes.plot(x, (scale * simulated[i] / mean[i] - shift).T, "k", lw=0.6, alpha=0.6)
             lines[0].set_label("new simulations")
@@ -176,7 +176,7 @@ def curve_errors(
 ) -> Figure:
     """Relative errors of mean curves (increments,) beside the relative scatter of single cells."""
     figure, axes = plt.subplots(figsize=(WIDTH / 2, 3.6))
-    label = "scatter of the arrangement, standard deviation"
+    label = "scatter of the microstructure, standard deviation"
     axes.fill_between(100 * strain, 0, 100 * scatter, color="0.85", lw=0, label=label)
     for (name, error), style in zip(errors.items(), ("-", "--", "-.", ":"), strict=False):
         axes.plot(100 * strain, 100 * error, style, label=f"error, {name}")

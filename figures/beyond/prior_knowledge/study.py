@@ -60,7 +60,7 @@ IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles beside functional anchoring, o
 
 @dataclass(frozen=True)
 class ReferenceScores(Scores[Number], Generic[Number]):
-    """Scores at single test cells, and of f against the means over arrangements."""
+    """Scores at single test cells, and of f against the means over microstructures."""
 
     reference_rmse: Number
     reference_rmse_fields: Number  # without p_sigma, which mean fields know least about

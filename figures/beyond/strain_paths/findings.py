@@ -9,7 +9,7 @@ from figures.scores import Interval
 
 ABOUT = "Paths"  # what the claims are about
 HALF = 0.5  # of the error of mean fields
-COVERAGES = {"coverage": "the mean over arrangements", "single": "single cells"}
+COVERAGES = {"coverage": "the mean over microstructures", "single": "single cells"}
 
 
 def claims(
@@ -18,17 +18,17 @@ def claims(
     """Claims with our numbers.
 
     Args:
-        rows: Errors by set and number of training walks.
+        rows: Errors by set and number of training paths.
         alone: Errors of mean fields, by set.
-        many: Number of training walks that is compared with mean fields.
-        members: Members on paths as learnt, by number of training walks.
+        many: Number of training paths that is compared with mean fields.
+        members: Members on paths as learnt, by number of training paths.
     """
     removed = shares(rows, alone, many)
     found = [
         Claim(
             "removed",
             ABOUT,
-            f"{many} training walks remove more than half of the mean square error of mean fields "
+            f"{many} training paths remove more than half of the mean square error of mean fields "
             "on each set",
             {LABELS[name]: share for name, share in removed.items()},
             min(removed.values()) > HALF,
@@ -37,7 +37,7 @@ def claims(
     for name, errors in rows.items():
         means = {n: each.error.mean for n, each in errors.items()}
         falls = all(map(lt, [*means.values()][1:], means.values()))
-        words = f"On {LABELS[name]} every larger number of training walks has a smaller mean error"
+        words = f"On {LABELS[name]} every larger number of training paths has a smaller mean error"
         found.append(Claim(f"falls/{name}", ABOUT, words, _by_count(means), falls))
     low, high = ALLOWED
     for score, what in COVERAGES.items():
@@ -45,14 +45,14 @@ def claims(
             means = {n: getattr(each, score).mean for n, each in errors.items()}
             words = (
                 f"On {LABELS[name]} 95 % bands hold between {low:.2f} and {high:.2f} of {what} "
-                "for every number of training walks"
+                "for every number of training paths"
             )
             holds = all(low <= mean <= high for mean in means.values())
             found.append(Claim(f"{score}/{name}", ABOUT, words, _by_count(means), holds))
     for n, each in members.items():
         numbers = {"off, in standard errors": each.off, "spread over closed form": each.spread}
         words = (
-            f"With {n} training walks the mean of the members is that of the closed form within "
+            f"With {n} training paths the mean of the members is that of the closed form within "
             "two of its standard errors (root mean square), and their spread is within a fifth"
         )
         holds = each.off < 2.0 and abs(each.spread - 1.0) < 0.2
@@ -65,7 +65,7 @@ def _by_count(numbers: Mapping[int, float]) -> dict[str, float]:
 
 
 def shares(rows: Rows, alone: Mapping[str, float], many: int) -> dict[str, float]:
-    """Part of the mean square error of mean fields that so many walks remove, by set."""
+    """Part of the mean square error of mean fields that so many paths remove, by set."""
     return {name: 1.0 - errors[many].error.mean / alone[name] for name, errors in rows.items()}
 
 
@@ -73,7 +73,7 @@ def leaving(rows: Rows) -> list[dict[str, str | float]]:
     """Mean coverages outside of what is allowed."""
     low, high = ALLOWED
     return [
-        {"score": score, "set": name, "walks": n, "coverage": coverage}
+        {"score": score, "set": name, "paths": n, "coverage": coverage}
         for score in COVERAGES
         for name, errors in rows.items()
         for n, each in errors.items()
@@ -93,12 +93,15 @@ def tables(rows: Rows, alone: Mapping[str, float]) -> list[Table]:
         for n in counts:
             numbers = [getattr(rows[name][n], score) for name in rows]
             coverages.append([f"of {what}", str(n), *map(_written, numbers)])
-    header = ["", "training walks", *(LABELS[name] for name in rows)]
-    ends = "Means over disjoint parts of the walks ± two standard errors, where there are several."
+    header = ["", "training paths", *(LABELS[name] for name in rows)]
+    ends = (
+        "Means over disjoint parts of the random paths ± two standard errors, "
+        "where there are several."
+    )
     return [
         Table(
             "Mean square error of the mean stress in thousandths of the variance of the component "
-            f"in the walks, mean over components. {ends}",
+            f"in the random paths, mean over components. {ends}",
             header,
             errors,
         ),

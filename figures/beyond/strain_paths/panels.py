@@ -20,10 +20,10 @@ from figures.beyond.strain_paths.study import (
 from figures.style import STYLE, WIDTH, with_legend
 
 AXES = ("xx", "yy", "xy")
-FEW = 5  # arrangements of a loop
+FEW = 5  # microstructures of a loop
 SHOWN = 12  # members that are drawn
 FIELDS = {"color": "C1", "ls": "--", "label": "mean fields"}
-SIMULATED = {"color": "k", "lw": 1.0, "label": "simulated, mean over arrangements"}
+SIMULATED = {"color": "k", "lw": 1.0, "label": "simulated, mean over microstructures"}
 
 
 class Said(NamedTuple):
@@ -36,14 +36,14 @@ class Said(NamedTuple):
 
 @plt.style.context(STYLE)
 def loops(cells: Mapping[str, tuple[Paths, np.ndarray]]) -> Figure:
-    """Stress over strain in three components: arrangements, and mean fields (1, T, 3); by path."""
+    """Stress over strain, three components: simulated RVEs, and mean fields (1, T, 3); by path."""
     figure, panels = plt.subplots(len(cells), 3, figsize=(WIDTH, 3.1 * len(cells)), squeeze=False)
     for row, (words, (cell, fields)) in zip(panels, cells.items(), strict=True):
         strain = _from_rest(100 * cell.strain[0])
         for j, axes in enumerate(row):
             some = cell.stress[0, :FEW, :, j].T
             lines = axes.plot(strain[:, j], _from_rest(some), color="0.6", lw=0.6)
-            lines[0].set_label(f"{FEW} of the simulated arrangements")
+            lines[0].set_label(f"{FEW} of the simulated microstructures")
             axes.plot(strain[:, j], _from_rest(fields[0, :, j]), **FIELDS)
             axes.set(xlabel=rf"$\varepsilon_{{{AXES[j]}}}$ [%]", ylabel=_stress(j), title=words)
     return with_legend(figure, 2)
@@ -87,7 +87,7 @@ def bands(
     Args:
         cells: One path of each set.
         fields: Their mean fields (1, T, 3) [MPa].
-        said: Number of training walks → set → what the posterior says.
+        said: Number of training paths → set → what the posterior says.
     """
     figure, panels = plt.subplots(
         1 + len(said), len(cells), figsize=(WIDTH, 2.6 * (1 + len(said))), squeeze=False
@@ -107,7 +107,7 @@ def bands(
         for axes, (n, each) in zip(column[1:], said.items(), strict=True):
             _less_reference(axes, steps, reference, cell.stress[0, :, :, j], each[name], j)
             axes.plot(steps, fields[name][0, :, j] - reference, **FIELDS)
-            axes.set(title=f"from {n} training walks", xlabel="increment")
+            axes.set(title=f"from {n} training paths", xlabel="increment")
         if len(said) > 1:
             low, high = np.transpose([axes.get_ylim() for axes in column[1:]])
             plt.setp(column[1:], ylim=(low.min(), high.max()))
@@ -119,7 +119,7 @@ def bands(
 def _less_reference(
     axes: Axes, steps: np.ndarray, reference: np.ndarray, cells: np.ndarray, said: Said, j: int
 ) -> None:
-    """Bands of a posterior less the simulated mean, and the arrangements (R, T)."""
+    """Bands of a posterior less the simulated mean, and the microstructures (R, T)."""
     centre = said.mean[0, :, j] - reference
     for std, colour, alpha, words in (
         (said.total, "0.5", 0.3, "95 % band of a single cell"),
@@ -131,7 +131,11 @@ def _less_reference(
         )
     for end in (cells.min(axis=0), cells.max(axis=0)):
         axes.plot(
-            steps, end - reference, color="0.3", lw=0.6, label="ends of the simulated arrangements"
+            steps,
+            end - reference,
+            color="0.3",
+            lw=0.6,
+            label="ends of the simulated microstructures",
         )
     axes.plot(steps, centre, color="C0", label="posterior mean")
     axes.axhline(0.0, color="k", lw=1.0, ls=":")
@@ -139,7 +143,7 @@ def _less_reference(
 
 @plt.style.context(STYLE)
 def learning(rows: Rows, alone: Mapping[str, float]) -> Figure:
-    """Errors and coverages over the number of training walks, means ± two standard errors."""
+    """Errors and coverages over the number of training paths, means ± two standard errors."""
     figure, panels = plt.subplots(1, 3, figsize=(WIDTH, 3.9))
     headings = {
         "error": "mean square error over variance",
@@ -163,7 +167,7 @@ def learning(rows: Rows, alone: Mapping[str, float]) -> Figure:
             if score == "error":
                 axes.axhline(alone[name], color=colours[i], lw=0.8, ls="--")
         counts = list(next(iter(rows.values())))
-        axes.set(xscale="log", xlabel="training walks", ylabel=words)
+        axes.set(xscale="log", xlabel="training paths", ylabel=words)
         axes.set_xticks(counts, map(str, counts))
         axes.minorticks_off()
     panels[0].set_yscale("log")
@@ -183,7 +187,7 @@ def members(
     theta: Mapping[int, np.ndarray],
     j: int = 0,
 ) -> Figure:
-    """Members (K, T, 3) of one cell less the closed-form mean, by number of training walks.
+    """Members (K, T, 3) of one cell less the closed-form mean, by number of training paths.
 
     `theta` has the standard deviation (T, 3) of θ alone, which that of the members estimates.
     """
@@ -202,7 +206,7 @@ def members(
         whole = drawn[:, :, j].mean(axis=0) - mean
         axes.plot(steps, whole, color="C1", label=f"mean of all {len(drawn)}")
         axes.plot(steps, cell.mean_stress[0, :, j] - mean, **SIMULATED)
-        axes.set(title=f"from {n} training walks", xlabel="increment")
+        axes.set(title=f"from {n} training paths", xlabel="increment")
     panels[0, 0].set_ylabel(f"{_stress(j)} less the closed-form mean")
     return with_legend(figure, 3)
 

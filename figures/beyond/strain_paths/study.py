@@ -1,4 +1,4 @@
-"""Posteriors from some of the walks, judged by cells on other paths with 20 arrangements each."""
+"""Posteriors from some of the random paths, judged by RVEs of 20 microstructures on other paths."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ BOUNDS = np.transpose(list(INPUT_BOUNDS.values()))  # (2, 4)
 FILES = SHIPPED_TABLES / "paths"  # of the sets
 TENSION = "reference_tension"
 LABELS = {
-    "reference_random": "walks",
-    "reference_random_large": "walks 1.5 times as large",
+    "reference_random": "random paths",
+    "reference_random_large": "random paths 1.5 times as large",
     "reference_cycles": "cycles",
     TENSION: "tension",
 }  # set that judges → words; the first has paths as learnt, the others have not
@@ -33,12 +33,12 @@ ALLOWED = (0.90, 0.98)  # of the coverage of such bands
 class Errors(Generic[Number]):
     """How far a posterior is from a set, and how often its bands hold."""
 
-    error: Number  # mean square error over the variance of the component in the walks
-    coverage: Number  # of the mean over arrangements, by bands of f and of the mean's own error
-    single: Number  # of single cells, by bands with the scatter of arrangements
+    error: Number  # mean square error over the variance of the component in the random paths
+    coverage: Number  # of the mean over microstructures, by bands of f and of the mean's own error
+    single: Number  # of single cells, by bands with the scatter of microstructures
 
 
-Rows = Mapping[str, Mapping[int, Errors[Interval]]]  # set → number of training walks
+Rows = Mapping[str, Mapping[int, Errors[Interval]]]  # set → number of training paths
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Members:
 
     off: float  # of their mean, in its standard errors, root mean square
     spread: float  # their standard deviation over that of θ, root mean squares
-    theta: float  # coverage of the mean over arrangements by bands of θ alone, as members have
+    theta: float  # coverage of the mean over microstructures by bands of θ alone, as members have
     full: float  # the same with the model error δ
 
 
@@ -57,21 +57,22 @@ class Study:
 
     bank: MaterialPointBasis
     scatter: PathScatter
-    walks: Paths
+    random_paths: Paths
     references: Mapping[str, Paths]
 
     @property
     def variance(self) -> np.ndarray:
-        """Variance of the stress xx, yy, xy in the walks (3,) [MPa²]."""
-        return np.asarray(self.walks.stress.var(axis=(0, 1, 2)))
+        """Variance of the stress xx, yy, xy in the random paths (3,) [MPa²]."""
+        return np.asarray(self.random_paths.stress.var(axis=(0, 1, 2)))
 
     def part(self, count: int, number: int) -> Paths:
-        """A part of the walks, which has no walk in common with another of the same size."""
+        """A part of the random paths, which has none in common with another of the same size."""
         rows = slice(count * number, count * (number + 1))
-        return Paths(self.walks.inputs[rows], self.walks.strain[rows], self.walks.stress[rows])
+        paths = self.random_paths
+        return Paths(paths.inputs[rows], paths.strain[rows], paths.stress[rows])
 
     def posterior(self, learnt: Paths, seed: int) -> StrainPathEnsemble:
-        """The posterior given paths of one arrangement each."""
+        """The posterior given paths of one microstructure each."""
         model = StrainPathEnsemble(self.bank, self.scatter, random_state=seed)
         return model.fit(learnt.inputs, learnt.strain, learnt.mean_stress)
 
@@ -133,14 +134,14 @@ def components(name: str) -> slice:
 
 
 def with_error(std: np.ndarray, reference: Paths) -> np.ndarray:
-    """Standard deviation of a prediction less a mean over arrangements, with the mean's own error.
+    """Standard deviation of a prediction less a mean over microstructures, with the mean's error.
 
     Args:
         std: (n, T, 3) of the prediction [MPa].
-        reference: Paths with R arrangements.
+        reference: Paths with R microstructures.
 
     Returns:
-        √(std² + s² / R), with the standard deviation s of the arrangements, (n, T, 3) [MPa].
+        √(std² + s² / R), with the standard deviation s of the microstructures, (n, T, 3) [MPa].
     """
     found: np.ndarray = np.sqrt(
         std**2 + reference.stress.var(axis=1, ddof=1) / reference.stress.shape[1]
@@ -196,18 +197,18 @@ def one(paths: Paths, row: int) -> Paths:
 
 
 def draw(study: Study, count: int, number: int, seed: int) -> dict[str, Errors[float]]:
-    """Errors of the posterior from one part of the walks, by set."""
+    """Errors of the posterior from one part of the random paths, by set."""
     with threadpool_limits(limits=1):
         return study.errors(study.posterior(study.part(count, number), seed))
 
 
 def compare(study: Study, counts: Sequence[int], draws: int, seed: int) -> Rows:
-    """Errors over disjoint parts of the walks, at most `draws` of each number."""
+    """Errors over disjoint parts of the random paths, at most `draws` of each number."""
     seeds = seeds_of(seed, draws)
     calls = [
         (study, count, number, seeds[number])
         for count in sorted(counts, reverse=True)  # the longest first
-        for number in range(min(draws, len(study.walks) // count))
+        for number in range(min(draws, len(study.random_paths) // count))
     ]
     found = list(zip(calls, side_by_side(draw, calls), strict=True))
     by_count = {

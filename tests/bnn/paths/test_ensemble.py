@@ -1,4 +1,4 @@
-"""The posterior of paths, its members, and the scatter of arrangements."""
+"""The posterior of paths, its members, and the scatter of microstructures."""
 
 import warnings
 from dataclasses import replace
@@ -152,13 +152,13 @@ def test_members_spread_as_the_posterior_of_the_weights_says():
     assert np.median(abs(members.mean(axis=0) - mean) / std) < 0.1
 
 
-def test_more_arrangements_teach_more():
+def test_more_microstructures_teach_more():
     X, strain = cells(5)
     stress, *_ = draw(X, strain, 3)
     stds = []
-    for arrangements in (1, 20):
+    for replicates in (1, 20):
         model = StrainPathEnsemble(BANK, SCATTER, n_members=1, model_error=0.1, random_state=0)
-        model.fit(X, strain, stress, arrangements=arrangements)
+        model.fit(X, strain, stress, replicates=replicates)
         stds.append(model.predict(X, strain, return_std=True)[1].mean())
     assert stds[1] < 0.7 * stds[0]
 
@@ -275,8 +275,8 @@ def test_wrong_input_is_refused():
         model.predict(X, strain)
     with pytest.raises(ValueError, match="stress has shape"):
         model.fit(X, strain, stress[:, 1:])
-    with pytest.raises(ValueError, match="arrangements"):
-        model.fit(X, strain, stress, arrangements=0)
+    with pytest.raises(ValueError, match="replicates"):
+        model.fit(X, strain, stress, replicates=0)
     with pytest.raises(ValueError, match="vf must be positive"):
         model.fit(X * [0.0, 1.0, 1.0, 1.0], strain, stress)
     with pytest.raises(ValueError, match="R >= 2"):

@@ -6,7 +6,7 @@ import pytest
 from fe_data.paths.design import AMPLITUDE, PATH_SETS, cycle, path_design, random_path
 
 
-def test_walks_have_their_amplitude_and_begin_at_rest():
+def test_paths_have_their_amplitude_and_begin_at_rest():
     rng = np.random.default_rng(0)
     paths = np.array([random_path(rng) for _ in range(400)])
     half = (paths[..., 0] - paths[..., 1]) / 2

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from figures.claims import Claim, Row, says_something, tolerance
+from figures.claims import Claim, PaperRow, says_something, tolerance
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.report.comparison import (
     DIFFERS,
@@ -108,7 +108,7 @@ def test_a_row_is_absent_only_without_its_training_set(metrics):
     with pytest.raises(ValueError, match=rf"{SURROGATE}\.json has no number at rows\.proper\."):
         assert table_3(metrics).rows
     with pytest.raises(ValueError, match="replicas"):
-        Row.model_validate({"label": "x", "printed": ["1"], "case": "replicas"})
+        PaperRow.model_validate({"label": "x", "printed": ["1"], "case": "replicas"})
 
 
 def test_the_published_tables_have_a_scatter_of_their_own(metrics):
@@ -126,7 +126,7 @@ def test_the_published_tables_have_a_scatter_of_their_own(metrics):
 def test_at_the_published_inputs_a_number_is_met_within_seeds_and_differs_beyond_draws(
     metrics, tmp_path, ours, verdict, met
 ):
-    """The arrangement of the fibres scatters too, nobody knows by how much. Printed: 0.16."""
+    """The microstructure scatters too, nobody knows by how much. Printed: 0.16."""
     for training in metrics["rows"].values():
         training["outd_anchored"]["rmse"]["mean"] = ours
     path = tmp_path / REBUILT / f"{SURROGATE}.json"

@@ -18,7 +18,7 @@ def errors(error, coverage=0.95, single=0.94):
 
 @pytest.fixture
 def rows():
-    """The error of mean fields is 0.01; five walks halve it, a hundred leave a tenth."""
+    """The error of mean fields is 0.01; five paths halve it, a hundred leave a tenth."""
     return {name: {5: errors(0.005), 100: errors(0.001)} for name in LABELS}
 
 
@@ -50,12 +50,12 @@ def test_coverages_that_leave_the_range_are_listed(rows):
     assert found == {
         "score": "coverage",
         "set": "reference_tension",
-        "walks": 5,
+        "paths": 5,
         "coverage": pytest.approx(0.99),
     }
 
 
-def test_the_tables_have_mean_fields_and_each_number_of_walks(rows):
+def test_the_tables_have_mean_fields_and_each_number_of_paths(rows):
     assert shares(rows, ALONE, 100) == pytest.approx(dict.fromkeys(LABELS, 0.9))
     found, coverages = tables(rows, ALONE)
     assert found.rows[0] == ["mean fields alone", "0", *["10"] * 4]

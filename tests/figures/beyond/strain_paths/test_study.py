@@ -31,13 +31,13 @@ def alike(X):
     return np.tile(np.eye(3), (len(X), 2, 1, 1))
 
 
-def cells(n, arrangements, seed, bank):
-    """Stress of mean fields, 3 % more of it, and the scatter of arrangements."""
+def cells(n, microstructures, seed, bank):
+    """Stress of mean fields, 3 % more of it, and the scatter of microstructures."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(BOUNDS[0] + [0.1, 0, 0, 0], BOUNDS[1], (n, 4))
     strain = np.array([random_path(rng, increments=30) for _ in range(n)])
     stress = 1.03 * bank.features(X, strain).mean_fields
-    shifts = SCATTER * rng.standard_normal((n, arrangements, 1, 3))
+    shifts = SCATTER * rng.standard_normal((n, microstructures, 1, 3))
     return Paths(X, strain, stress[:, None] + shifts)
 
 
@@ -50,9 +50,9 @@ def study():
     return Study(bank, scatter, cells(7, 1, 10, bank), references)
 
 
-def test_parts_of_the_walks_have_no_walk_in_common(study):
+def test_parts_of_the_random_paths_have_none_in_common(study):
     parts = [study.part(3, number).inputs for number in range(2)]
-    np.testing.assert_array_equal(np.concatenate(parts), study.walks.inputs[:6])
+    np.testing.assert_array_equal(np.concatenate(parts), study.random_paths.inputs[:6])
 
 
 def test_errors_and_coverages_are_those_of_the_prediction(study):
@@ -79,7 +79,7 @@ def test_errors_and_coverages_are_those_of_the_prediction(study):
     assert {each.coverage for each in wide.values()} == {1.0}
 
 
-def test_the_error_of_the_mean_over_arrangements_widens_a_band(study):
+def test_the_error_of_the_mean_over_microstructures_widens_a_band(study):
     reference = study.references["reference_random"]
     expected = 9.0 + reference.stress.var(axis=1, ddof=1) / 6
     np.testing.assert_allclose(
@@ -89,14 +89,14 @@ def test_the_error_of_the_mean_over_arrangements_widens_a_band(study):
 
 def test_what_is_learnt_removes_most_of_the_error_of_mean_fields(study):
     alone = study.mean_fields()
-    found = study.errors(study.posterior(study.walks, seed=0))
+    found = study.errors(study.posterior(study.random_paths, seed=0))
     assert all(each.error < 0.2 * alone[name] for name, each in found.items())
 
 
 def test_members_scatter_as_theta_alone_does(study):
-    walks = study.walks
+    random_paths = study.random_paths
     model = StrainPathEnsemble(study.bank, study.scatter, n_members=4000, random_state=0)
-    model.fit(walks.inputs, walks.strain, walks.stress[:, 0])
+    model.fit(random_paths.inputs, random_paths.strain, random_paths.stress[:, 0])
     found = study.members(model, "reference_random")
     assert found.spread == pytest.approx(1.0, abs=0.05)
     assert found.off < 3.0
@@ -108,7 +108,7 @@ def test_members_scatter_as_theta_alone_does(study):
     assert np.median(ratio) == pytest.approx(1.0, abs=0.05)
 
 
-def test_there_are_as_many_draws_as_the_walks_have_parts(study):
+def test_there_are_as_many_draws_as_the_paths_have_parts(study):
     rows = compare(study, [2, 5], draws=3, seed=0)
     assert [*rows] == [*LABELS]
     for errors in rows.values():
@@ -133,7 +133,7 @@ def test_the_typical_cell_has_as_many_better_as_worse_ones(study):
 
 def test_no_cell_that_judges_has_the_inputs_of_one_to_learn_from(study):
     shipped = load_study(study.bank, study.scatter, 15)
-    learnt = {tuple(x) for x in shipped.walks.inputs}
+    learnt = {tuple(x) for x in shipped.random_paths.inputs}
     for reference in shipped.references.values():
         assert reference.stress.shape[:2] == (15, 20)
         assert not learnt & {tuple(x) for x in reference.inputs}

@@ -5,11 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.paths.data import TRUTHS
-from bench.paths.estimators import ESTIMATORS
-from bench.paths.study import DRAWS, Row
+from bench.path_surrogates.data import REFERENCES
+from bench.path_surrogates.estimators import ESTIMATORS
+from bench.path_surrogates.study import DRAWS, Row
 
-TITLES = dict(zip(TRUTHS, ("walks", "large walks", "cycles", "tension"), strict=True))
+TITLES = dict(
+    zip(REFERENCES, ("random paths", "large random paths", "cycles", "tension"), strict=True)
+)
 LABELS = {each.name: each.label for each in ESTIMATORS}
 OURS = "ours"
 MEAN_FIELDS = "mean_fields"

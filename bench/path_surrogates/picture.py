@@ -5,9 +5,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench.paths.data import TRUTHS
-from bench.paths.study import DRAWS
-from bench.paths.summary import COVERED, LABELS, MEAN_FIELDS, TITLES, Summary
+from bench.path_surrogates.data import REFERENCES
+from bench.path_surrogates.study import DRAWS
+from bench.path_surrogates.summary import COVERED, LABELS, MEAN_FIELDS, TITLES, Summary
 from figures.style import STYLE, WIDTH, with_legend
 
 COLOURS = {"ours": "C1", "gru": "C0", "gru_long": "C5", "prn": "C2"}
@@ -19,9 +19,9 @@ def picture(summary: Summary) -> Figure:
     """Errors above, coverage of means below, a column for each set."""
     cases = summary.cases()
     figure, grid = plt.subplots(
-        2, len(TRUTHS), figsize=(WIDTH, 5.2), sharex=True, sharey="row", height_ratios=(1.3, 1)
+        2, len(REFERENCES), figsize=(WIDTH, 5.2), sharex=True, sharey="row", height_ratios=(1.3, 1)
     )
-    for (errors, covered), problem in zip(grid.T, TRUTHS, strict=True):
+    for (errors, covered), problem in zip(grid.T, REFERENCES, strict=True):
         errors.set_title(TITLES[problem])
         _lines(errors, summary, problem, "nmse")
         _lines(covered, summary, problem, "coverage")
@@ -35,7 +35,7 @@ def picture(summary: Summary) -> Figure:
         covered.set_xticks(list(DRAWS), list(map(str, DRAWS)))
         covered.set_xticks([], minor=True)
         covered.set_xlabel("training paths [–]")
-    means = [summary.mean(problem, *case, "coverage") for case in cases for problem in TRUTHS]
+    means = [summary.mean(problem, *case, "coverage") for case in cases for problem in REFERENCES]
     lowest = min([each.mean for each in means if each] + [COVERED[0]])
     grid[1, 0].set_ylim(lowest - 0.05, 1.01)
     grid[0, 0].set_ylabel("normalised mean square error [–]")

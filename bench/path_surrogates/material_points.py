@@ -1,8 +1,8 @@
 """A physically recurrent network without a prior, trained by Adam on the squared error.
 
 Points of matrix and fibres with the laws of their phases, whose strains and weights a network says
-(Maia et al., CMAME 407, 2023). As in bench/paths/recurrent.py, each network has a fifth of the
-paths for validation of its own, and keeps the weights of the smallest error there.
+(Maia et al., CMAME 407, 2023). Like a recurrent network, each network has a fifth of the paths
+for its own validation, and keeps the weights of the smallest error there.
 """
 
 import math
@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.paths.data import BOUNDS
-from bench.paths.recurrent import VALIDATION, minibatches
+from bench.path_surrogates.data import BOUNDS
+from bench.path_surrogates.recurrent import VALIDATION, minibatches
 from bnn.paths import PhysicallyRecurrentNetwork
 from bnn.paths.network import Localisation, cell_stress
 

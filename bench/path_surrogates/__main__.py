@@ -1,9 +1,9 @@
-"""Surrogates of paths beside each other: python -m bench.paths.
+"""Surrogates of paths beside each other: python -m bench.path_surrogates.
 
-Each estimator learns from parts of the training walks, and is judged by the means over twenty
-arrangements of cells that followed other paths. What is done already is not run again: a run that
-was interrupted goes on with the same command. Then the tables of docs/paths.md and the picture are
-written.
+Each estimator learns from parts of the training paths, and is judged by the means over twenty
+microstructures of RVEs that followed other paths. Results that exist are not computed again, so
+that the same command continues an interrupted run. Then the tables and the figure of docs/paths.md
+are written.
 """
 
 import argparse
@@ -18,7 +18,7 @@ PAGE = ROOT / "docs" / "paths.md"
 
 def main() -> None:
     """Run what is not done yet, then write the tables and the picture."""
-    parser = argparse.ArgumentParser("python -m bench.paths", description=__doc__)
+    parser = argparse.ArgumentParser("python -m bench.path_surrogates", description=__doc__)
     parser.add_argument("--estimators", nargs="+", default=[""], help="beginnings of their names")
     parser.add_argument("--sizes", nargs="+", type=int, help="numbers of training paths")
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -27,7 +27,7 @@ def main() -> None:
     # Not above: --help is not to wait for PyTorch.
     import torch
 
-    from bench.paths import data, estimators, study, tables
+    from bench.path_surrogates import data, estimators, study, tables
 
     results = study.Results(given.results)
     if not given.pages:

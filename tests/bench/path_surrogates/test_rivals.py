@@ -3,8 +3,8 @@ import pytest
 import torch
 from torch import nn
 
-from bench.paths.material_points import PointEnsemble
-from bench.paths.recurrent import RecurrentEnsemble, Units
+from bench.path_surrogates.material_points import PointEnsemble
+from bench.path_surrogates.recurrent import RecurrentEnsemble, Units
 
 NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # of a layer of nn.GRU
 
@@ -34,7 +34,11 @@ def test_members_are_those_of_pytorch_side_by_side():
     ids=["recurrent", "points"],
 )
 def test_rivals_learn(sets, model, most):
-    X, strain, stress = sets.walks.inputs, sets.walks.strain, sets.walks.mean_stress
+    X, strain, stress = (
+        sets.random_paths.inputs,
+        sets.random_paths.strain,
+        sets.random_paths.mean_stress,
+    )
     mean, std = model.fit(X, strain, stress).predict(X, strain)
     assert np.square(mean - stress).mean() < most * stress.var()
     assert (np.abs(mean - stress) < 1.96 * std).mean() > 0.8
@@ -42,13 +46,17 @@ def test_rivals_learn(sets, model, most):
 
 def test_what_is_kept_is_the_best_on_the_paths_for_validation(sets):
     model = PointEnsemble(0, updates=10.0, every=5, rate=0.3)  # overshoots
-    model.fit(sets.walks.inputs, sets.walks.strain, sets.walks.mean_stress)
+    model.fit(sets.random_paths.inputs, sets.random_paths.strain, sets.random_paths.mean_stress)
     kept = (model.residual_variance_ / model._std**2).mean()
     assert kept <= min(model.history_) * (1.0 + 1e-9)
 
 
 def test_equal_seeds_give_equal_members(sets):
-    X, strain, stress = sets.walks.inputs, sets.walks.strain, sets.walks.mean_stress
+    X, strain, stress = (
+        sets.random_paths.inputs,
+        sets.random_paths.strain,
+        sets.random_paths.mean_stress,
+    )
     first, second, other = (
         RecurrentEnsemble(seed, hidden=4, updates=2.0).fit(X, strain, stress).predict(X, strain)[0]
         for seed in (0, 0, 1)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bench.paths.data import BOUNDS
+from bench.path_surrogates.data import BOUNDS
 
 MEMBERS = 5
 VALIDATION = 0.2  # of the paths

@@ -2,12 +2,12 @@ import shutil
 
 import pytest
 
-from bench.paths import tables
-from bench.paths.__main__ import PAGE, RESULTS
-from bench.paths.data import TRUTHS
-from bench.paths.picture import picture
-from bench.paths.study import Results
-from bench.paths.summary import Mean, Summary
+from bench.path_surrogates import tables
+from bench.path_surrogates.__main__ import PAGE, RESULTS
+from bench.path_surrogates.data import REFERENCES
+from bench.path_surrogates.picture import picture
+from bench.path_surrogates.study import Results
+from bench.path_surrogates.summary import Mean, Summary
 from figures.style import shows_something
 
 
@@ -15,7 +15,7 @@ def rows(estimator, n, numbers, **more):
     """A row for each draw on each set."""
     return [
         {"problem": problem, "estimator": estimator, "n": n, "draw": draw, "nmse": number, **more}
-        for problem in TRUTHS
+        for problem in REFERENCES
         for draw, number in enumerate(numbers)
     ]
 
@@ -48,7 +48,7 @@ def test_a_mean_has_two_standard_errors_where_there_are_two_draws(summary):
 def test_the_picture_shows_every_estimator_on_every_set(summary):
     figure = picture(summary)
     assert all(shows_something(axes) for axes in figure.axes)
-    assert len(figure.axes) == 2 * len(TRUTHS)
+    assert len(figure.axes) == 2 * len(REFERENCES)
 
 
 def test_the_page_shows_the_committed_results(tmp_path):

@@ -1,4 +1,4 @@
-"""Share of laws that gain energy in closed cycles, by amplitude: python -m bench.paths.energy.
+"""Share of laws that gain energy in cycles, by amplitude: python -m bench.path_surrogates.energy.
 
 A real material never does. Sixty RVEs with inputs drawn between the bounds follow proportional
 cycles in random directions: from rest to one end, to the opposite end, and back. From the first
@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from bench.paths import data
-from bench.paths.estimators import fitted
-from bench.paths.study import drawn
+from bench.path_surrogates import data
+from bench.path_surrogates.estimators import fitted
+from bench.path_surrogates.study import drawn
 from bnn.paths import StrainPathEnsemble
 from figures.markdown import markdown
 
@@ -30,12 +30,14 @@ _BEFORE = 20  # increments to the strain about which cycles go
 
 def main() -> None:
     """Print the shares of cycles that gain energy."""
-    parser = argparse.ArgumentParser("python -m bench.paths.energy", description=__doc__)
-    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="training walks")
+    parser = argparse.ArgumentParser("python -m bench.path_surrogates.energy", description=__doc__)
+    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="training paths")
     given = parser.parse_args()
     torch.set_num_threads(1)
     sets = data.load()
-    models = {n: fitted(drawn(sets.walks, n, 0), sets.repeated_random, 0) for n in given.sizes}
+    models = {
+        n: fitted(drawn(sets.random_paths, n, 0), sets.repeated_random, 0) for n in given.sizes
+    }
     for preload, words in ((0.0, "Cycles about rest"), (PRELOAD, f"About a strain of {PRELOAD:g}")):
         print(f"{words}: share of laws that gain energy\n")
         text, largest = table(models, AMPLITUDES, preload)
@@ -45,7 +47,7 @@ def main() -> None:
 def table(
     models: dict[int, StrainPathEnsemble], amplitudes: Sequence[float], preload: float
 ) -> tuple[str, float]:
-    """Shares of means and of members for each number of walks, by amplitude; the largest gain."""
+    """Shares of means and of members for each number of paths, by amplitude; the largest gain."""
     body: list[list[str]] = []
     largest = 0.0
     for n, model in models.items():
@@ -55,7 +57,7 @@ def table(
                 row.append(f"{100 * (gained > 0.0).mean():.2g} %")
                 largest = max(largest, gained.max())
         body += rows
-    return markdown(["laws", "walks", *map(str, amplitudes)], body), largest
+    return markdown(["laws", "training paths", *map(str, amplitudes)], body), largest
 
 
 def cycled(

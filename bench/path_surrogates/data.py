@@ -11,36 +11,36 @@ from bnn.paths import MaterialPointBasis
 from fe_data import load_paths, strain_concentration
 from fe_data.schema import INPUT_BOUNDS
 
-TRUTHS = ("reference_random", "reference_random_large", "reference_cycles", "reference_tension")
+REFERENCES = ("reference_random", "reference_random_large", "reference_cycles", "reference_tension")
 BOUNDS = np.transpose(list(INPUT_BOUNDS.values()))
 SOFTENING = 0.1  # of the matrix in the mean fields that the estimators are given
 
 
 class Paths(NamedTuple):
-    """Cells that were simulated along paths, in several fibre arrangements each."""
+    """Cells that were simulated along paths, in several microstructures each."""
 
     inputs: np.ndarray  # (n, 4) vf, E_f [GPa], b_m [MPa], c_m
-    strain: np.ndarray  # (n, T, 3) xx, yy, xy [-]; where it is free, the mean over arrangements
+    strain: np.ndarray  # (n, T, 3) xx, yy, xy [-]; where it is free, the mean over microstructures
     stress: np.ndarray  # (n, R, T, 3) [MPa]
 
     @property
     def mean_stress(self) -> np.ndarray:
-        """Mean over arrangements (n, T, 3) [MPa]."""
+        """Mean over microstructures (n, T, 3) [MPa]."""
         return self.stress.mean(axis=1)
 
 
 class Sets(NamedTuple):
     """What the study needs."""
 
-    walks: Paths  # one arrangement each
+    random_paths: Paths  # one microstructure each
     repeated_random: Paths
-    truths: dict[str, Paths]
+    references: dict[str, Paths]
 
 
 def load() -> Sets:
     """Read the sets that come with fe_data."""
-    truths = {name: _load(name) for name in TRUTHS}
-    return Sets(_load("random"), _load("repeated_random"), truths)
+    references = {name: _load(name) for name in REFERENCES}
+    return Sets(_load("random"), _load("repeated_random"), references)
 
 
 def concentration(X: np.ndarray) -> np.ndarray:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.paths.data import TRUTHS
-from bench.paths.picture import picture
-from bench.paths.study import TRUTH, Row
-from bench.paths.summary import LABELS, MEAN_FIELDS, OURS, RIVALS, TITLES, Mean, Summary
+from bench.path_surrogates.data import REFERENCES
+from bench.path_surrogates.picture import picture
+from bench.path_surrogates.study import REFERENCE, Row
+from bench.path_surrogates.summary import LABELS, MEAN_FIELDS, OURS, RIVALS, TITLES, Mean, Summary
 from fe_data.files.writing import write_atomic
 from figures.markdown import markdown, with_blocks
 from figures.style import save
@@ -33,7 +33,7 @@ def blocks(summary: Summary) -> dict[str, str]:
     """The tables by the names of their places."""
     return {
         "paths-goals": goals(summary),
-        "paths-errors": table(summary, "nmse", 1e3) + "\n" + _of_truth(summary),
+        "paths-errors": table(summary, "nmse", 1e3) + "\n" + _of_reference(summary),
         "paths-coverage": table(summary, "coverage"),
         "paths-elppd": table(summary, "elppd"),
         "paths-cells": table(summary, "cells"),
@@ -46,7 +46,7 @@ def table(summary: Summary, score: str, factor: float = 1.0) -> str:
     """A row for each estimator and number of training paths, a column for each set."""
     body = []
     for name, n in summary.cases():
-        means = [summary.mean(problem, name, n, score) for problem in TRUTHS]
+        means = [summary.mean(problem, name, n, score) for problem in REFERENCES]
         if any(means):
             paths = str(n) if n else "–"
             body.append([LABELS[name], paths, *(shown(each, factor) for each in means)])
@@ -70,20 +70,22 @@ def goals(summary: Summary) -> str:
     """The goals, and what came of each on each set."""
     header = ["goal", *TITLES.values()]
     body = [[f"error with {COMPARED} paths over that of {NAMED}: at most ¼"]]
-    body[0] += [_quarter(summary, problem) for problem in TRUTHS]
+    body[0] += [_quarter(summary, problem) for problem in REFERENCES]
     for few, many in TEN_TIMES:
         words = f"error with {few} paths over that of {NAMED} with {many}: at most 1"
-        body.append([words, *(_verdict(summary, problem, few, many, 1.0) for problem in TRUTHS)])
+        body.append(
+            [words, *(_verdict(summary, problem, few, many, 1.0) for problem in REFERENCES)]
+        )
     body.append(["coverage 0.90 to 0.98 with every number of paths"])
-    body[-1] += [_covered(summary, problem) for problem in TRUTHS]
+    body[-1] += [_covered(summary, problem) for problem in REFERENCES]
     return markdown(header, body)
 
 
 def shares(summary: Summary) -> str:
     """What mean fields remove of the error of no stress at all, and learning of theirs."""
     body = []
-    for problem in TRUTHS:
-        nothing = summary.mean(problem, TRUTH, 0, "of_nothing")
+    for problem in REFERENCES:
+        nothing = summary.mean(problem, REFERENCE, 0, "of_nothing")
         alone = summary.mean(problem, MEAN_FIELDS, 0, "nmse")
         ours = summary.mean(problem, OURS, COMPARED, "nmse")
         body.append(
@@ -104,17 +106,17 @@ def seconds(summary: Summary) -> str:
     body = []
     for name, n in summary.cases():
         if n in (5, COMPARED, 500):
-            fit = summary.mean(TRUTHS[0], name, n, "fit")
-            predict = summary.mean(TRUTHS[0], name, n, "predict")
+            fit = summary.mean(REFERENCES[0], name, n, "fit")
+            predict = summary.mean(REFERENCES[0], name, n, "predict")
             if fit and predict:
                 body.append([LABELS[name], str(n), f"{fit.mean:.0f}", f"{predict.mean:.2f}"])
     return markdown(["estimator", "paths", "fit [s]", "prediction [s]"], body)
 
 
-def _of_truth(summary: Summary) -> str:
+def _of_reference(summary: Summary) -> str:
     """The row that says how exact the sets themselves are."""
-    means = [summary.mean(problem, TRUTH, 0, "nmse") for problem in TRUTHS]
-    cells = ["the truth's own error", "–", *(shown(each, 1e3) for each in means)]
+    means = [summary.mean(problem, REFERENCE, 0, "nmse") for problem in REFERENCES]
+    cells = ["error of the reference means", "–", *(shown(each, 1e3) for each in means)]
     return "| " + " | ".join(cells) + " |"
 
 

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bench.paths import study
-from bench.paths.__main__ import main
-from bench.paths.data import TRUTHS
-from bench.paths.estimators import ESTIMATORS, Predicted
+from bench.path_surrogates import study
+from bench.path_surrogates.__main__ import main
+from bench.path_surrogates.data import REFERENCES
+from bench.path_surrogates.estimators import ESTIMATORS, Predicted
 
 OURS, MEAN_FIELDS = ESTIMATORS[:2]
 
 
-def test_draws_of_a_size_are_disjoint_and_there_are_enough_walks(sets):
-    parts = [study.drawn(sets.walks, 5, draw) for draw in range(5)]
+def test_draws_of_a_size_are_disjoint_and_there_are_enough_paths(sets):
+    parts = [study.drawn(sets.random_paths, 5, draw) for draw in range(5)]
     assert all(len(part.inputs) == 5 for part in parts)
     assert len(np.unique(np.concatenate([part.inputs[:, 0] for part in parts]))) == 25
     assert all(n * draws <= 500 for n, draws in study.DRAWS.items())
@@ -24,7 +24,7 @@ def test_what_is_done_is_not_run_again(sets, tmp_path):
     counted = []
 
     def fit(training):
-        counted.append((len(training.walks.inputs), training.seed))
+        counted.append((len(training.random_paths.inputs), training.seed))
         return lambda _, strain: Predicted(np.zeros(strain.shape))
 
     estimator = replace(MEAN_FIELDS, name="zero", fit=fit, sizes=(5, 20))
@@ -33,7 +33,7 @@ def test_what_is_done_is_not_run_again(sets, tmp_path):
         study.study(sets, [estimator], sizes, results)
     assert counted == [(5, draw) for draw in range(5)] + [(20, draw) for draw in range(3)]
     rows = [json.loads(line) for line in results.path.read_text(encoding="utf-8").splitlines()]
-    assert len(rows) == len(TRUTHS) * (1 + 5 + 3)
+    assert len(rows) == len(REFERENCES) * (1 + 5 + 3)
     assert len(study.Results(results.path).rows) == len(rows)
 
 
@@ -41,7 +41,7 @@ def test_ours_is_better_than_the_mean_fields_that_it_learns_about(sets, tmp_path
     results = study.Results(tmp_path / "results.jsonl")
     study.study(sets, [OURS, MEAN_FIELDS], [20], results)
     rows = {(row["problem"], row["estimator"], row["draw"]): row for row in results.rows}
-    for problem in TRUTHS:
+    for problem in REFERENCES:
         ours, alone = rows[problem, "ours", 0], rows[problem, "mean_fields", 0]
         assert ours["nmse"] < 0.5 * alone["nmse"]
         assert ours["coverage"] > 0.5

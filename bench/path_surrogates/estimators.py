@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.paths.data import Paths, concentration, default_bank
-from bench.paths.material_points import PointEnsemble
-from bench.paths.recurrent import RecurrentEnsemble
+from bench.path_surrogates.data import Paths, concentration, default_bank
+from bench.path_surrogates.material_points import PointEnsemble
+from bench.path_surrogates.recurrent import RecurrentEnsemble
 from bnn.paths import StrainPathEnsemble, fit_scatter, mean_field_stress
 from bnn.paths.network import PHASES
 
@@ -17,14 +17,14 @@ class Predicted(NamedTuple):
     """What an estimator says of the cells of a set; standard deviations where it has them."""
 
     mean: np.ndarray  # (n, T, 3) [MPa]
-    std: np.ndarray | None = None  # of the mean over arrangements
+    std: np.ndarray | None = None  # of the mean over microstructures
     total: np.ndarray | None = None  # of single cells
 
 
 class Training(NamedTuple):
     """What an estimator may learn from, and the seed of what it draws."""
 
-    walks: Paths
+    random_paths: Paths
     repeated_random: Paths
     seed: int
 
@@ -49,11 +49,11 @@ class Estimator:
     sizes: tuple[int, ...] = (5, 20, 50, 100, 500)
 
 
-def fitted(walks: Paths, repeated_random: Paths, seed: int) -> StrainPathEnsemble:
-    """`StrainPathEnsemble` with nothing set, which has learnt from walks."""
+def fitted(random_paths: Paths, repeated_random: Paths, seed: int) -> StrainPathEnsemble:
+    """`StrainPathEnsemble` with nothing set, which has learnt from random paths."""
     bank = default_bank()
     model = StrainPathEnsemble(bank, fit_scatter(bank, *repeated_random), random_state=seed)
-    return model.fit(walks.inputs, walks.strain, walks.mean_stress)
+    return model.fit(random_paths.inputs, random_paths.strain, random_paths.mean_stress)
 
 
 def fit_ours(training: Training) -> Predict:
@@ -75,23 +75,23 @@ def fit_mean_fields(_: Training) -> Predict:
 
 def fit_recurrent(training: Training) -> Predict:
     """An ensemble of recurrent networks."""
-    return _with_one_band(RecurrentEnsemble(training.seed), training.walks)
+    return _with_one_band(RecurrentEnsemble(training.seed), training.random_paths)
 
 
 def fit_longer(training: Training) -> Predict:
     """The same with twice as many updates."""
     usual = RecurrentEnsemble(training.seed)
-    return _with_one_band(replace(usual, updates=2.0 * usual.updates), training.walks)
+    return _with_one_band(replace(usual, updates=2.0 * usual.updates), training.random_paths)
 
 
 def fit_material_points(training: Training) -> Predict:
     """An ensemble of physically recurrent networks."""
-    return _with_one_band(PointEnsemble(training.seed), training.walks)
+    return _with_one_band(PointEnsemble(training.seed), training.random_paths)
 
 
-def _with_one_band(model: RecurrentEnsemble | PointEnsemble, walks: Paths) -> Predict:
+def _with_one_band(model: RecurrentEnsemble | PointEnsemble, random_paths: Paths) -> Predict:
     """The residual of the band has the scatter of single cells in it: it is that of both."""
-    model.fit(walks.inputs, walks.strain, walks.mean_stress)
+    model.fit(random_paths.inputs, random_paths.strain, random_paths.mean_stress)
 
     def predict(X: np.ndarray, strain: np.ndarray) -> Predicted:
         mean, std = model.predict(X, strain)

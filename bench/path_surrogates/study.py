@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from bench.paths.data import Paths, Sets
-from bench.paths.estimators import Estimator, Predicted, Training
-from bench.paths.scores import floor, scores
+from bench.path_surrogates.data import Paths, Sets
+from bench.path_surrogates.estimators import Estimator, Predicted, Training
+from bench.path_surrogates.scores import floor, scores
 from bnn.storage.reading import parse_json, read_text
 from figures.pipeline.provenance import processor
 
 DRAWS = {5: 5, 20: 3, 50: 3, 100: 3, 500: 1}  # number of draws of each training size
 MOST_BYTES = 10**8  # of a file of results
 KEY = ("problem", "estimator", "n", "draw")
-TRUTH = "truth"  # the estimator of rows that say how exact a set is, and the error of no stress
+REFERENCE = (
+    "reference"  # the estimator of rows that say how exact a set is, and the error of no stress
+)
 
 Row = dict[str, Any]
 
@@ -55,15 +57,15 @@ def study(
     sets: Sets, estimators: Sequence[Estimator], sizes: Sequence[int], results: Results
 ) -> None:
     """Run what is not done yet."""
-    variances = sets.walks.stress.var(axis=(0, 1, 2))
-    for problem, truth in sets.truths.items():
-        if results.lacks([problem], TRUTH, 0, 0):
-            key = dict(zip(KEY, (problem, TRUTH, 0, 0), strict=True))
-            nothing = scores(truth, Predicted(np.zeros(truth.strain.shape)), variances)
-            results.add(key | {"nmse": floor(truth, variances), "of_nothing": nothing["nmse"]})
+    variances = sets.random_paths.stress.var(axis=(0, 1, 2))
+    for problem, reference in sets.references.items():
+        if results.lacks([problem], REFERENCE, 0, 0):
+            key = dict(zip(KEY, (problem, REFERENCE, 0, 0), strict=True))
+            nothing = scores(reference, Predicted(np.zeros(reference.strain.shape)), variances)
+            results.add(key | {"nmse": floor(reference, variances), "of_nothing": nothing["nmse"]})
     for estimator in estimators:
         for n, draw in runs(estimator, sizes):
-            if results.lacks(list(sets.truths), estimator.name, n, draw):
+            if results.lacks(list(sets.references), estimator.name, n, draw):
                 _run(sets, estimator, n, draw, variances, results)
 
 
@@ -74,25 +76,25 @@ def runs(estimator: Estimator, sizes: Sequence[int]) -> list[tuple[int, int]]:
     return [(n, draw) for n in sizes if n in estimator.sizes for draw in range(DRAWS[n])]
 
 
-def drawn(walks: Paths, n: int, draw: int) -> Paths:
-    """A part of the walks, disjoint from those of other draws of this size."""
-    return Paths(*(each[draw * n : (draw + 1) * n] for each in walks))
+def drawn(random_paths: Paths, n: int, draw: int) -> Paths:
+    """A part of the random paths, disjoint from those of other draws of this size."""
+    return Paths(*(each[draw * n : (draw + 1) * n] for each in random_paths))
 
 
 def _run(
     sets: Sets, estimator: Estimator, n: int, draw: int, variances: np.ndarray, results: Results
 ) -> None:
     begin = time.process_time()
-    training = Training(drawn(sets.walks, n, draw), sets.repeated_random, draw)
+    training = Training(drawn(sets.random_paths, n, draw), sets.repeated_random, draw)
     predict = estimator.fit(training)
     fit = time.process_time() - begin
     words = []
-    for problem, truth in sets.truths.items():
+    for problem, reference in sets.references.items():
         begin = time.process_time()
-        found = predict(truth.inputs, truth.strain)
+        found = predict(reference.inputs, reference.strain)
         seconds = {"fit": fit, "predict": time.process_time() - begin, "processor": processor()}
         key = dict(zip(KEY, (problem, estimator.name, n, draw), strict=True))
-        row = key | scores(truth, found, variances) | seconds
+        row = key | scores(reference, found, variances) | seconds
         results.add(row)
         words.append(f"{row['nmse']:.2e} ({row.get('coverage', np.nan):.2f})")
     print(f"{estimator.name} {n} {draw}: {', '.join(words)}; {fit:.0f} s", flush=True)

@@ -1,4 +1,4 @@
-"""Which population arrangements are of: python -m bench.arrangements [CELLS].
+"""Which population microstructures are of: python -m bench.microstructures [CELLS].
 
 Prints, for seeds whose first sequence jams or not and for hard discs in equilibrium, fibres within
 0.1 % of the least distance and within 10 %, the nearest distance, and b_eff of so many RVEs.
@@ -18,7 +18,7 @@ from fe_data.settings import Inputs, Settings
 
 N_FIBRES = 30
 SPACING = 1.14
-ARRANGEMENTS = 100
+MICROSTRUCTURES = 100
 ROWS = {
     0.36: ("any", "equilibrium"),
     0.40: ("not jammed", "jammed", "equilibrium"),
@@ -27,8 +27,8 @@ ROWS = {
 }
 
 
-def arrangements(vf: float, kind: str) -> Iterator[Microstructure]:
-    """Arrangements of the seeds 0, 1, ... that are of a kind."""
+def microstructures(vf: float, kind: str) -> Iterator[Microstructure]:
+    """Microstructures of the seeds 0, 1, ... that are of a kind."""
     radius = math.sqrt(vf / (N_FIBRES * math.pi))
     packing = (N_FIBRES, 2 * radius * SPACING)
     for seed in itertools.count():
@@ -47,7 +47,7 @@ def row(vf: float, kind: str, cells: int) -> list[str]:
     """Columns of the table: means with their standard errors."""
     statistics = []
     b = []
-    for m in itertools.islice(arrangements(vf, kind), ARRANGEMENTS):
+    for m in itertools.islice(microstructures(vf, kind), MICROSTRUCTURES):
         r = periodic_distances(m.centres, m.centres) / (2 * m.radii[0] * SPACING)
         r += 9.0 * np.eye(N_FIBRES)  # no fibre is its own neighbour
         contacts = (r < 1.001).sum() / N_FIBRES
@@ -57,7 +57,7 @@ def row(vf: float, kind: str, cells: int) -> list[str]:
             rve = solve_rve(Inputs(vf, 400.0, 400.0, 0.4), m, Settings())
             b.append(rve.result().effective["b_eff_MPa"])
     means = np.mean(statistics, axis=0)
-    errors = np.std(statistics, axis=0, ddof=1) / ARRANGEMENTS**0.5
+    errors = np.std(statistics, axis=0, ddof=1) / MICROSTRUCTURES**0.5
     columns = [f"{m:.4f} ± {e:.4f}" for m, e in zip(means, errors, strict=True)]
     if cells > 1:
         scatter = np.std(b, ddof=1)
@@ -77,6 +77,6 @@ def main(cells: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Print the statistics of arrangements.")
+    parser = argparse.ArgumentParser(description="Print the statistics of microstructures.")
     parser.add_argument("cells", type=int, nargs="?", default=0, help="RVEs to solve in each row")
     main(parser.parse_args().cells)

@@ -1,9 +1,8 @@
-"""Stress in tension by walks and by curves: python -m bench.paths.tension.
+"""Stress in tension from random paths and from curves: python -m bench.path_surrogates.tension.
 
-`StrainPathEnsemble` learns from walks, and has never seen a monotone test. A surrogate of curves,
-an exact posterior of their principal components, learns from that test alone and knows no other
-path. Both are judged by the mean stress xx of `reference_tension`, at the 50 strains of the shipped
-curves.
+`StrainPathEnsemble` learns from random paths, and has never seen a monotone test. A surrogate of
+curves, an exact posterior of their principal components, learns only from tension tests. Both are
+judged by the mean stress xx of `reference_tension`, at the 50 strains of the shipped curves.
 """
 
 import argparse
@@ -12,7 +11,7 @@ import numpy as np
 import torch
 
 import bnn
-from bench.paths import data
+from bench.path_surrogates import data
 from bnn.paths import StrainPathEnsemble, fit_scatter
 from fe_data import load_curves, load_table
 from figures.pipeline.paths import ROOT
@@ -23,28 +22,30 @@ TABLE = ROOT / "fe_data" / "datasets" / "train_uniform.csv"
 
 def main() -> None:
     """Print error and coverage of both for each number of simulated cells."""
-    argparse.ArgumentParser("python -m bench.paths.tension", description=__doc__).parse_args()
+    argparse.ArgumentParser(
+        "python -m bench.path_surrogates.tension", description=__doc__
+    ).parse_args()
     torch.set_num_threads(1)
     sets = data.load()
-    truth = sets.truths["reference_tension"]
+    reference = sets.references["reference_tension"]
     # Every second of 100 increments is one of the 50 of the curves.
-    stress = truth.mean_stress[:, 1::2, 0]
-    of_mean = truth.stress[:, :, 1::2, 0].var(axis=1, ddof=1) / truth.stress.shape[1]
+    stress = reference.mean_stress[:, 1::2, 0]
+    of_mean = reference.stress[:, :, 1::2, 0].var(axis=1, ddof=1) / reference.stress.shape[1]
     curves = load_curves(TABLE)
-    assert np.allclose(curves.strain[-1], truth.strain[0, -1, 0])
+    assert np.allclose(curves.strain[-1], reference.strain[0, -1, 0])
     bank = data.default_bank()
     repeated = sets.repeated_random
     scatter = fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress)
     for n in SIZES:
-        walks = sets.walks
+        random_paths = sets.random_paths
         paths = StrainPathEnsemble(bank, scatter, n_members=1, random_state=0)
-        paths.fit(walks.inputs[:n], walks.strain[:n], walks.stress[:n, 0])
-        mean, std = paths.predict(truth.inputs, truth.strain, return_std=True)
-        _report("walks", n, mean[:, 1::2, 0], std[:, 1::2, 0], stress, of_mean)
+        paths.fit(random_paths.inputs[:n], random_paths.strain[:n], random_paths.stress[:n, 0])
+        mean, std = paths.predict(reference.inputs, reference.strain, return_std=True)
+        _report("random paths", n, mean[:, 1::2, 0], std[:, 1::2, 0], stress, of_mean)
         # Curves are positive and scatter by fractions of themselves.
         model = bnn.PCARegressor(bnn.GPRegressor())
         model.fit(load_table(TABLE).inputs[:n], np.log(curves.stress[:n]))
-        logs, spread = model.predict(truth.inputs, return_std=True)
+        logs, spread = model.predict(reference.inputs, return_std=True)
         of_curves = np.exp(logs)
         _report("curves", n, of_curves, of_curves * spread, stress, of_mean)
 

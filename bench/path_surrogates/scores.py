@@ -1,0 +1,54 @@
+"""Scores of what an estimator says of the cells of a set."""
+
+import numpy as np
+
+from bench.path_surrogates.data import Paths
+from bench.path_surrogates.estimators import Predicted
+from bnn import metrics
+from figures.scores import CONFIDENCE
+
+
+def scores(reference: Paths, found: Predicted, variances: np.ndarray) -> dict[str, float]:
+    """Scores over all cells, steps and components of a set.
+
+    Args:
+        reference: The set, with several microstructures.
+        found: What is predicted.
+        variances: (3,) of the components of the stress of the training paths [MPa²].
+
+    Returns:
+        `nmse`, the mean over components of the mean square error of the mean over
+        microstructures over the variance of the component; with a band the mean of the log
+        predictive density of a number in MPa, `elppd`, the coverage of the means by 95 % bands,
+        and that of `cells`. The variance of a mean over microstructures, s² / R, is added to the
+        band of a mean.
+    """
+    mean = reference.mean_stress
+    row = {"nmse": float(np.mean(np.square(found.mean - mean).mean(axis=(0, 1)) / variances))}
+    if found.std is not None:
+        std = np.sqrt(found.std**2 + sampling_variance(reference))
+        row["elppd"] = float(metrics.elppd_gaussian(_flat(mean), _flat(found.mean), _flat(std)))
+        row["elppd"] /= mean.size
+        row["coverage"] = _coverage(mean, found.mean, std)
+    if found.total is not None:
+        row["cells"] = _coverage(reference.stress, found.mean[:, None], found.total[:, None])
+    return row
+
+
+def sampling_variance(reference: Paths) -> np.ndarray:
+    """Variance of the mean over microstructures (n, T, 3), s² / R [MPa²]."""
+    return reference.stress.var(axis=1, ddof=1) / reference.stress.shape[1]
+
+
+def floor(reference: Paths, variances: np.ndarray) -> float:
+    """Normalised square error of the reference means themselves."""
+    return float(np.mean(sampling_variance(reference).mean(axis=(0, 1)) / variances))
+
+
+def _coverage(y: np.ndarray, mean: np.ndarray, std: np.ndarray) -> float:
+    mean, std = np.broadcast_to(mean, y.shape), np.broadcast_to(std, y.shape)
+    return float(metrics.coverage(_flat(y), _flat(mean), _flat(std), CONFIDENCE))
+
+
+def _flat(values: np.ndarray) -> np.ndarray:
+    return values.reshape(-1, values.shape[-1])
