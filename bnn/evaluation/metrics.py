@@ -104,7 +104,7 @@ def rmse(y: Values, mean: Values, per_output: bool = False) -> Score:
     """Return the root of the mean squared error.
 
     Args:
-        y: Truth, (n,) or (n, n_out).
+        y: True values, (n,) or (n, n_out).
         mean: Prediction, of the same shape.
         per_output: Whether to return one value for each output instead of one over all residuals.
 
@@ -134,7 +134,7 @@ def calibration_curve(
     """Compare the observed with the expected distribution of z = (y - mean) / std.
 
     Args:
-        y: Truth, (n,) or (n, n_out).
+        y: True values, (n,) or (n, n_out).
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape; epistemic only as published.
         noise: Noise that is added to std, see the module.
@@ -162,7 +162,7 @@ def miscalibration_area(
     (up to 0 and 1 at the ends).
 
     Args:
-        y: Truth, (n,) or (n, n_out).
+        y: True values, (n,) or (n, n_out).
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape; epistemic only as published.
         noise: Noise that is added to std, see the module.
@@ -194,7 +194,7 @@ def elppd(
     the predictive density of a Gaussian f of which K draws are known.
 
     Args:
-        y: Truth, (n,) or (n, n_out); the value depends on its units.
+        y: True values, (n,) or (n, n_out); the value depends on its units.
         samples: f of each member, (K, n, n_out).
         noise: Standard deviations or Σ_noise, in the same units; or a StudentNoise, for the
             mixture.
@@ -244,7 +244,7 @@ def elppd_gaussian(y: Values, mean: Values, std: Values, noise: Noise | None = N
     """Return the expected log pointwise predictive density of Gaussian predictions.
 
     Args:
-        y: Truth, (n,) or (n, n_out); the value depends on its units.
+        y: True values, (n,) or (n, n_out); the value depends on its units.
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape.
         noise: Noise that is added to std, with its correlations, see the module.
@@ -264,7 +264,7 @@ def crps(y: Values, samples: ArrayLike, per_output: bool = False) -> Score:
     """Return the continuous ranked probability score of an ensemble, lower is better.
 
     Args:
-        y: Truth, (n,) or (n, n_out).
+        y: True values, (n,) or (n, n_out).
         samples: (K, n, n_out); add draws of the noise to score the total uncertainty.
         per_output: Whether to return one value for each output instead of their mean.
 
@@ -293,7 +293,7 @@ def crps_gaussian(
     """Return the CRPS of Gaussian predictions, in closed form.
 
     Args:
-        y: Truth, (n,) or (n, n_out).
+        y: True values, (n,) or (n, n_out).
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape.
         noise: Noise that is added to std, see the module.
@@ -323,7 +323,7 @@ def coverage(
     """Return the fraction of points inside the central Gaussian interval.
 
     Args:
-        y: Truth, (n,) or (n, n_out).
+        y: True values, (n,) or (n, n_out).
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape.
         level: Nominal probability, in (0, 1).

@@ -225,7 +225,7 @@ def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None =
     """Draw predicted mean ± 2 standard deviations against the truth, one panel per output.
 
     Args:
-        y: Truth, (n,) or (n, n_out).
+        y: True values, (n,) or (n, n_out).
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape.
         names: Names of the outputs, with units.
@@ -273,7 +273,7 @@ def plot_calibration(
     """Draw calibration curves, averaged over the outputs, with the miscalibration area.
 
     Args:
-        y: Truth, (n,) or (n, n_out).
+        y: True values, (n,) or (n, n_out).
         predictions: Name → (mean, std), of the shape of y.
         noise: Noise, whose variance is added to std², see bnn.evaluation.metrics.
         axes: Axes to draw into; None makes a figure.

@@ -262,7 +262,7 @@ class GPRegressor(PredictiveRegressor):
 
         Args:
             X: (n, n_in).
-            y: Truth, (n,) or (n, n_out).
+            y: True values, (n,) or (n, n_out).
 
         Returns:
             Σ_i log p(y_i | x_i, D), joint over the outputs. With a MixturePrior or a StudentNoise
