@@ -15,7 +15,7 @@ ROOT = np.array([[0.5, 0.0, 0.0], [0.2, 0.7, 0.0], [0.1, -0.3, 0.4]])
 
 @pytest.fixture(scope="module")
 def case():
-    """Truth, mean, std, (60, 3), and samples, (25, 60, 3)."""
+    """True values, mean, std, (60, 3), and samples, (25, 60, 3)."""
     rng = np.random.default_rng(0)
     y, mean = rng.standard_normal((2, 60, 3))
     std = rng.uniform(0.5, 1.5, (60, 3))
