@@ -29,7 +29,7 @@ def tip_deflection(ratio, shear_modulus):
 
 def test_networks_of_your_own_give_what_they_give_in_pytorch():
     text = (ROOT / "docs" / "bnn.md").read_text(encoding="utf-8")
-    section = text.partition("## Networks of your own\n")[2].partition("\n## ")[0]
+    section = text.partition("## Use your own networks\n")[2].partition("\n## ")[0]
     (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     X = np.linspace(1.5, 10.0, 5)[:, None]
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 2.0))
@@ -51,7 +51,8 @@ SMOOTH = (lambda X: np.sin(3.0 * X[:, 0]) * X[:, 1] + X[:, 2] ** 2, 0.8)
 def test_networks_are_near_the_posterior_at_inputs_that_are_given(function, ratio):
     """Beyond the data, in six inputs; with -s prints how far means are with points of the box."""
     text = (ROOT / "docs" / "bnn.md").read_text(encoding="utf-8")
-    section = text.partition("## Anchoring in function space\n")[2].partition("\n## ")[0]
+    heading = "## Predict with networks far from the data\n"
+    section = text.partition(heading)[2].partition("\n## ")[0]
     (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (150, 6))

@@ -52,7 +52,7 @@ def test_the_distribution_is_bnn_and_fe_data_and_nothing_else_is_installed_with_
 
 
 def test_the_extras_that_the_guide_names_are_enough_to_test_bnn_alone():
-    guide = (ROOT / "docs" / "bnn.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "settings_bnn.md").read_text(encoding="utf-8")
     (named,) = re.findall(r"`pip install \"\.\[(.*?)\]\"` in the checkout and then `pytest", guide)
     imported = imported_packages(["bnn", "tests/bnn"]) - ON_DEMAND
     assert imported <= declared_packages(*named.split(","))

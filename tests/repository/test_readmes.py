@@ -171,6 +171,15 @@ def test_the_python_of_fe_data_runs(capsys):
 
 
 @pytest.mark.slow
+def test_the_python_of_strain_paths_runs(capsys):
+    text = (ROOT / "docs" / "paths.md").read_text(encoding="utf-8")
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", text, re.S):
+        exec(compile(code, "docs/paths.md", "exec"), names)
+    assert capsys.readouterr().out == "(1, 100, 3)\n(15, 100, 3)\n"
+
+
+@pytest.mark.slow
 def test_the_array_job_of_fe_data_makes_the_table(tmp_path):
     """Two jobs instead of a hundred, in the wrong order, on four small cells."""
     text = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")

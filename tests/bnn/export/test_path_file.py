@@ -186,7 +186,7 @@ def test_what_is_not_admissible_returns_one_and_writes_nothing(compiled, model):
 
 
 def test_size_and_time_of_a_file_of_the_default_bank(compiled, tmp_path):
-    """Print what docs/bnn.md says, and assert the size."""
+    """Print what docs/paths.md says, and assert the size."""
     cell = compiled(fitted(n_points=MaterialPointBasis.n_points, n_members=20))
     size = (tmp_path / "model.c").stat().st_size
     strain = walk(1000)
