@@ -57,15 +57,11 @@ def test_uniaxial_is_a_strain_xx_alone_that_never_turns(loading, uniaxial):
         (([UP, (0.01, None)],), r"of the loading must be three numbers .*, None\), \(0.01, None\)"),
         ((UP, (None, 0.0, 0.0)), r"stress of the loading must be three numbers .*: \(None, 0"),
         ((UP, [(0.0, 0.0, 0.0), (0.0, np.inf, 0.0)]), "vertex 2 of the path: loading must be fin"),
-        (([UP, (0.6, 0, 0)],), r"vertex 2 of the path: strain xx = 0.6 .* allowed are \[-0.5, 0.5"),
         (([UP, (2.0, None, None)],), r"strain xx = 2.0 .*; strains are fractions: 2 % is 0.02"),
-        ((np.ma.masked_array([0.01, 0.0, 0.0], [0, 1, 0]),), "strain has masked entries"),
-        (((True, None, None),), "strain = True must be a number"),
         (([UP, UP],), r"vertex 2 of the path: loading is there already, at \(0.02, None, None\)"),
         (([NONE, UP],), "vertex 1 of the path: loading is zero in every component, as at rest"),
         (([UP, DOWN], (9.0, 0, 0)), "vertex 1 of the path: stress 9.0 .* prescribed strain, xx"),
         (([UP, DOWN], (0, 0, 0), (1, 2, 3)), "increments of the loading: 3 values for 2 vert"),
-        ((UP, (0, 0, 0), 0), r"increments = 0 is out of range: allowed are integers in \[1, 10000"),
     ],
 )
 def test_wrong_paths_are_refused(arguments, message):

@@ -26,25 +26,8 @@ def rve(tmp_path):
     assert main(["rve", *CELL.split(), "--xdmf", "--out", str(tmp_path / "cell")]) == 0
 
 
-def solve_rve(_):
-    fe_data.solve_rve(INPUTS, 1, SMALL)
-
-
-def reference(_):
-    fe_data.solve_rve(INPUTS, 1, SMALL, solver="dolfinx")
-
-
 def anisotropy(_):
     fe_data.anisotropy(fe_data.solve_rve(INPUTS, 1, SMALL, silent=True))
-
-
-def verify(tmp_path):
-    assert main(["verify", str(dataset(tmp_path / "cells"))]) == 0
-
-
-def statistics(tmp_path):
-    table = str(dataset(tmp_path / "cells"))
-    assert main(["statistics", table, "--out", str(tmp_path / "statistics.csv")]) == 0
 
 
 def curves(tmp_path):
@@ -53,12 +36,8 @@ def curves(tmp_path):
 
 
 SHOWN = {  # the last state of each bar
-    solve_rve: ["RVE: 100%", "9/9"],
-    reference: ["RVE: 100%", "9/9"],
     rve: ["RVE: 100%", "9/9", "fields: 100%", "5/5"],
     anisotropy: ["anisotropy: 100%", "3/3"],
-    verify: ["records: 100%", "8/8"],
-    statistics: ["dataset.csv: 9line"],
     curves: ["records: 100%", "curves: 100%", "8/8"],
 }
 

@@ -123,15 +123,6 @@ def test_steps_that_were_not_kept_leave_the_end(tmp_path):
     assert (read(tmp_path / "c.xdmf")[-1]["stress_MPa"] == end["stress_MPa"]).all()
 
 
-def test_a_file_of_another_ending_is_refused(tmp_path):
-    rve = solve_rve(INPUTS, 1, SMALL, CYCLE)
-    with pytest.raises(ValueError, match=r"path = '.*cell\.vtu' must end in \.xdmf"):
-        save_fields(rve, tmp_path / "cell.vtu")
-    with pytest.raises(FileNotFoundError):
-        save_fields(rve, tmp_path / "none" / "rve.xdmf")
-    assert not list(tmp_path.iterdir())
-
-
 def test_the_guide_reads_the_fields_with_numpy(tmp_path, monkeypatch, capsys):
     guide = Path(__file__).parents[3] / "docs" / "fe_data.md"
     blocks = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.S)

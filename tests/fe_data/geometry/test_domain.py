@@ -1,9 +1,5 @@
 """Functions, measure and matrices on a mesh, as forms in UFL use them."""
 
-import logging
-import subprocess
-import sys
-
 import dolfinx.fem
 import dolfinx.jit
 import numpy as np
@@ -73,42 +69,3 @@ def test_forms_compile_in_an_empty_cache_also_after_an_interruption(mesh, cache,
     vector = dolfinx.fem.assemble_vector(domain.compiled_form(form))
     assert sum(vector.array) == pytest.approx(2.0)  # the area
     assert set(cache.glob("*.c")) > compiled_before
-
-
-def test_the_lines_of_the_compiler_are_in_no_log(mesh, cache, caplog):
-    """setuptools sets the level of the root logger to INFO and logs each command."""
-    x = ufl.SpatialCoordinate(mesh)
-    before = set(cache.glob("*.c"))
-    with caplog.at_level(logging.INFO):
-        domain.compiled_form(x[0] ** 3 * domain.measure(mesh))
-        logging.getLogger("another").info("is heard")
-    assert set(cache.glob("*.c")) > before
-    assert [record.getMessage() for record in caplog.records] == ["is heard"]
-
-
-def test_warnings_stay_warnings():
-    """Importing ffcx, which dolfinx does, sends them to a log."""
-    program = [
-        "import warnings",
-        "shown = warnings.showwarning",
-        "import fe_data.geometry.domain",
-        "assert warnings.showwarning is shown",
-    ]
-    subprocess.run([sys.executable, "-c", "; ".join(program)], check=True)
-
-
-def test_a_compilation_that_fails_late_leaves_no_mark_that_it_is_done(cache):
-    """In a locale of ASCII the mark was there before its text could not be written."""
-    (cache / "old.c").touch()
-    (cache / "old.c.cached").touch()
-
-    @domain._compilation()
-    def fail():
-        for name in ("done.c", "done.c.cached", "marked.c.cached", "source.c"):
-            (cache / name).touch()
-        "\udcc3".encode()
-
-    with pytest.raises(UnicodeEncodeError):
-        fail()
-    left = sorted(path.name for path in cache.iterdir() if path.suffix in (".c", ".cached"))
-    assert left == ["done.c", "done.c.cached", "old.c", "old.c.cached"]

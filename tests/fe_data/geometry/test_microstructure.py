@@ -33,24 +33,15 @@ UNJAMMED = {
 @pytest.mark.parametrize(
     ("centres", "radii", "message"),
     [
-        (
-            [[0.1, 0.1], [0.5, 0.5], [0.9, 0.1]],
-            [0.15, 0.1, 0.1],
-            r"fibres 0 and 2 overlap across the edge .* comes back at \(-0.1, 0.1\): centres 0.2 ",
-        ),
         ([[0.1, 0.95], [1.2, 1.1]], 0.1, r"0 and 1 overlap across .*: centres 0.180278 apart"),
         ([[0.3, 0.3], [0.7, 0.7], [0.45, 0.3]], 0.1, "fibres 0 and 2 overlap: centres 0.15 apart"),
         # Fibres that touch overlap by rounding, and no edge lies between them.
-        ([[0.2, 0.3], [0.4, 0.3]], [0.1, 0.1], r"fibres 0 and 1 overlap: centres 0\.2 apart"),
         ([[1.2, 0.3], [1.4, 0.3]], [0.1, 0.1], r"fibres 0 and 1 overlap: centres 0\.2 apart"),
-        ([[0.1, 0.3], [0.9, 0.3]], [0.1, 0.1], r"0 and 1 overlap across .* at \(-0\.1, 0\.3\): "),
         ([[0.0, 0.4], [0.5, 0.5], [1.0, 0.4]], 0.1, r"fibres 0 and 2 are one .* and \(1, 0.4\)"),
         # A square of 10 micrometres, whose fibres have v_f = 0.0045 and not 0.28.
         ([[0.3, 0.4], [5.1, 5.2], [9.7, 2.1]], 0.2, r"\[1\] = \(5.1, 5.2\) .* is then about 9.4"),
         ([[0.5, 0.5], [0.1, 0.1]], [0.1, np.nan], r"radii\[1\] = nan is out of range"),
         ([[0.5, 0.5], [0.1, 0.1]], [0.1] * 3, r"radii \(3,\) must be one number or one for each"),
-        ([0.5, 0.5], 0.1, r"centres of shape \(2,\) must be \(n, 2\) finite numbers"),
-        ([[0.5, np.inf]], 0.1, "must be .* finite numbers"),
     ],
 )
 def test_given_fibres_that_make_no_sense_are_refused(centres, radii, message):
@@ -184,7 +175,6 @@ SEVERAL = [("uniform", 0.1), ("uniform", 0.5), ("lognormal", 0.2), ("lognormal",
 def test_several_radii_have_the_exact_volume_fraction_and_keep_their_distance(law, cov, vf):
     m = random_microstructure(vf, 2, n_fibres=40, radii=law, radii_cov=cov)
     assert m.volume_fraction == pytest.approx(vf, rel=1e-14)
-    assert len(set(m.radii.tolist())) == 40
     least = 1.14 * (m.radii[:, None] + m.radii)
     distances = periodic_distances(m.centres, m.centres) + 9.0 * np.eye(40)
     assert (distances >= least * (1 - 1e-12)).all()
@@ -232,13 +222,3 @@ def test_several_radii_that_jam_are_relaxed(monkeypatch):
 def test_a_radius_too_small_for_a_mesh_is_an_error_of_the_arrangement():
     with pytest.raises(MicrostructureError, match=r"smallest of 1000 fibres has the radius 0\.0"):
         random_microstructure(0.005, 0, n_fibres=1000, radii="lognormal", radii_cov=0.5)
-
-
-def test_several_radii_jam_later_than_equal_ones():
-    """At 0.44, where 84 % of the first sequences of equal fibres jam."""
-    for law, cov in (("uniform", 0.3), ("lognormal", 0.2)):
-        for seed in range(10):
-            rng = np.random.default_rng(seed)
-            several = microstructure._radii_and_distances(rng, 0.44, 30, 1.14, law, cov)[1]
-            assert sequential_addition(rng, 30, several) is not None
-    assert sum(jams(0.44, seed) for seed in range(10)) > 5

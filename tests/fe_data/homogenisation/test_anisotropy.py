@@ -110,20 +110,6 @@ def test_a_table_has_the_anisotropy_where_it_is_asked_for(tmp_path):
         generate(design, small, tmp_path / "plain", anisotropy=True, silent=True)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"loading": Loading((0.01, None, None))}, "does not go with paths"),
-        ({"simulator": print}, "does not go with another simulator"),
-    ],
-)
-def test_anisotropy_of_what_has_none_is_refused(tmp_path, options, message):
-    design = named_design("train_beta", 5, count=2)
-    with pytest.raises(ValueError, match=f"anisotropy = True {message}"):
-        generate(design, Settings(), tmp_path / "new", anisotropy=True, silent=True, **options)
-    assert not (tmp_path / "new").exists()
-
-
 def test_moduli_by_direction_are_those_of_an_orthotropic_material():
     """At 45 degrees 4 / E = 1 / E_x + 1 / E_y - 2 nu / E_x + 1 / G."""
     Ex = 150.0

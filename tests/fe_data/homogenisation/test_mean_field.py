@@ -144,13 +144,6 @@ def test_a_matrix_that_does_not_harden_is_perfectly_plastic():
     assert without.tolist() == with_hardening.tolist()
 
 
-@pytest.mark.parametrize("outputs", [["b_eff_MPa"], ["nu_eff", "c_eff"]], ids=str)
-@pytest.mark.parametrize(("b", "hardening"), [(0.0, 1.0), (400.0, 0.1)])
-def test_hardening_of_a_matrix_that_hardly_hardens_is_refused(b, hardening, outputs):
-    with pytest.raises(ValueError, match=r"b_m_MPa times hardening = .* is out of range.* need 50"):
-        mean_field([CELL, [0.3, 400.0, b, 0.4]], hardening=hardening, outputs=outputs)
-
-
 @pytest.mark.parametrize(("b", "c"), [(0.0, 0.4), (1.0, 0.1), (400.0, 1.0), (5000.0, 0.05)])
 @pytest.mark.parametrize("vf", [0.05, 0.4])
 def test_the_law_is_fitted_beyond_the_measured_range_too(vf, b, c):
@@ -161,21 +154,11 @@ def test_the_law_is_fitted_beyond_the_measured_range_too(vf, b, c):
     np.testing.assert_allclose(np.ravel(own.power_law(G_s, reached)), expected, rtol=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore:.*of mean fields are within:UserWarning")
-def test_plastic_strains_too_small_for_a_law_are_an_error():
-    """p^0.01 is a hundredth at p = 1e-200."""
-    with pytest.raises(FitError, match="plastic strains are too small"):
-        mean_field([0.005, 600.0, 1e5, 0.01], Settings(E_m_GPa=10.0))
-
-
 @pytest.mark.parametrize(
     ("inputs", "parameters", "message"),
     [
-        ([0.3, 400.0, 400.0, 1.0], {}, "c_m = 1: b_eff and c_eff of mean fields are within"),
-        ([0.3, 400.0, 400.0, 0.1], {}, "c_m = 0.1: "),
-        ([0.3, 400.0, 100.0, 0.4], {}, "b_m = 100: "),
+        ([0.3, 400.0, 400.0, 0.1], {}, "c_m = 0.1: b_eff and c_eff of mean fields are within"),
         ([0.3, 400.0, 400.0, 0.4], {"hardening": 0.4}, "b_m = 160: "),
-        ([0.3, 400.0, 5000.0, 0.4], {"outputs": ["c_eff"]}, "b_m = 5000: "),
     ],
 )
 def test_b_and_c_beyond_the_measured_range_have_a_warning(inputs, parameters, message):
@@ -185,15 +168,20 @@ def test_b_and_c_beyond_the_measured_range_have_a_warning(inputs, parameters, me
     mean_field([0.0, *inputs[1:]], **parameters)  # the matrix itself
 
 
+@pytest.mark.filterwarnings("ignore:.*of mean fields are within:UserWarning")
+def test_hardening_that_cannot_be_fitted_is_an_error():
+    """p^0.01 is a hundredth at p = 1e-200."""
+    with pytest.raises(FitError, match="plastic strains are too small"):
+        mean_field([0.005, 600.0, 1e5, 0.01], Settings(E_m_GPa=10.0))
+    with pytest.raises(FitError, match="fewer than 3 increments"):
+        mean_field(CELL, Settings(sigma_y0_MPa=1e5))
+    with pytest.raises(ValueError, match=r"b_m_MPa times hardening = .* is out of range.* need 50"):
+        mean_field([CELL, [0.3, 400.0, 400.0, 0.4]], hardening=0.1, outputs=["c_eff"])
+
+
 # v_f, b_m, c_m: within the range in which b_eff and c_eff hold, then beyond it.
 HELD = [*itertools.product([0.05, 0.4], [250.0, 1000.0], [0.2, 0.55]), (0.3, 400.0, 0.4)]
-BEYOND = [
-    (0.3, 400.0, 0.05),
-    (0.3, 400.0, 1.0),
-    (0.1, 400.0, 1.0),
-    (0.3, 100.0, 0.1),
-    (0.3, 50.0, 0.4),
-]
+BEYOND = [(0.3, 400.0, 0.05), (0.3, 400.0, 1.0), (0.1, 400.0, 1.0), (0.3, 100.0, 0.1)]
 
 
 @pytest.mark.slow
@@ -227,30 +215,6 @@ def test_parameters_are_broadcast():
             alone = mean_field(X[j], reference=references[i, 0], hardening=factors[i, 0])
             np.testing.assert_allclose(together[i, j], alone, rtol=1e-10)
     assert together[1, 0, 0] != together[0, 0, 0]
-
-
-def test_a_curve_without_plastic_increments_has_no_law():
-    with pytest.raises(FitError, match="fewer than 3 increments"):
-        mean_field(CELL, Settings(sigma_y0_MPa=1e5))
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"inputs": [0.3, 400.0, 400.0]}, r"inputs of shape \(3,\) must have 4 columns"),
-        ({"inputs": [0.9, 400.0, 400.0, 0.4]}, "vf = 0.9 is out of range"),
-        ({"outputs": "E_eff_GPa"}, "outputs = 'E_eff_GPa': must be names out of b_eff_MPa"),
-        ({"settings": Settings(hardening="voce")}, "settings.hardening = 'voce': mean_field takes"),
-        ({"reference": np.nan}, "reference = nan is out of range"),
-        (
-            {"inputs": [CELL] * 2, "hardening": np.ones(3)},
-            r"shapes do not match: .*hardening \(3,\)",
-        ),
-    ],
-)
-def test_wrong_values_are_named(given, message):
-    with pytest.raises(ValueError, match=message):
-        mean_field(**({"inputs": CELL} | given))
 
 
 def test_compression_has_the_properties_of_tension():

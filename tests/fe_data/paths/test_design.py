@@ -40,14 +40,3 @@ def test_a_smaller_set_is_the_beginning_of_a_larger_one(name):
     assert small.sample(0).seed != small.sample(1).seed
     if name != "reference_tension":
         assert small.sample(0).loading != small.sample(repeats).loading
-
-
-def test_other_numbers_and_names_are_refused():
-    with pytest.raises(ValueError, match=r"name = 'walk' is no set: allowed are random, "):
-        path_design("walk")
-    with pytest.raises(ValueError, match="count"):
-        path_design("random", count=0)
-    rng = np.random.default_rng(0)
-    for wrong in ({"amplitude": 0.2}, {"length": 0.0}, {"dilatation": -1.0}, {"increments": 0}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            random_path(rng, **wrong)

@@ -104,13 +104,3 @@ def test_the_tangent_is_the_derivative_of_the_stress(point):
         columns.append((ahead - behind) / (2.0 * h))
     np.testing.assert_allclose(np.transpose(columns), tangent, atol=2e-4 * tangent.max())
     np.testing.assert_allclose(tangent, tangent.T, atol=1e-7 * tangent.max())
-
-
-def test_wrong_strains_and_inputs_are_refused(point):
-    for wrong in ([0.0, 0.0], [np.nan, 0.0, 0.0], [5.0, 0.0, 0.0]):
-        with pytest.raises(ValueError, match=r"strain = .* must be three numbers"):
-            point.respond(wrong)
-    with pytest.raises(TypeError, match="inputs"):
-        MaterialPoint([0.2, 400.0, 400.0, 0.4])
-    with pytest.raises(ValueError, match="microstructure"):
-        MaterialPoint(INPUTS, -1)

@@ -1,6 +1,5 @@
 """What numba compiles is measured and said, once."""
 
-import multiprocessing
 import time
 
 import numba
@@ -35,20 +34,4 @@ def test_the_compiler_is_timed_and_named_once(capsys):
     with compilation.compilation() as third:
         new_function()(1)
     assert third.seconds > 0.0
-    assert capsys.readouterr().err == ""
-
-
-def test_without_a_folder_for_it_the_next_process_compiles_again(capsys, monkeypatch):
-    monkeypatch.setattr(compilation, "_CACHE", False)
-    with compilation.compilation():
-        new_function()(1)
-    said = capsys.readouterr().err
-    assert said == "fe_data: compiling, in each process, for want of a folder to keep it\n"
-
-
-def test_workers_say_nothing(capsys, monkeypatch):
-    monkeypatch.setattr(multiprocessing, "parent_process", object)
-    with compilation.compilation() as watched:
-        new_function()(1)
-    assert watched.seconds > 0.0
     assert capsys.readouterr().err == ""

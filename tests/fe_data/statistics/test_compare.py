@@ -78,27 +78,23 @@ def test_the_worst_pair_is_named():
     assert comparison.difference[7, 0] == pytest.approx(-0.1)
     assert np.isnan(comparison.scatter).all()
     assert np.isnan(comparison.standard_error).all()
-    line = format_comparison(comparison).splitlines()[2].split()
-    assert line[:9] == ["b_eff_MPa", "-0.500", "%", "-", "+2.236", "%", "-10.000", "%", "7"]
 
 
-def test_inputs_that_differ_are_paired_with_the_nearest_and_said_so():
+def test_inputs_that_differ_are_paired_with_the_nearest():
     ours = table(groups=5, replicates=1)
-    reference = table(groups=5, replicates=1)
-    moved = reference.inputs + np.array([0.0, 4.0, 0.0, 0.0])  # 1 % of the box
-    comparison = compare(ours, dataclasses.replace(reference, inputs=moved))
+    reference = table(replicates=1)
+    moved = ours.inputs + np.array([0.0, 4.0, 0.0, 0.0])  # 1 % of the box
+    comparison = compare(ours, dataclasses.replace(ours, inputs=moved))
     assert comparison.distance == pytest.approx(0.01)
     assert "5 pairs of nearest inputs, up to 0.01 of the box apart" in format_comparison(comparison)
-
-
-def test_a_part_of_the_reference_may_remain_unused():
-    comparison = compare(reordered(table(), np.arange(24)), table())
+    comparison = compare(reordered(reference, np.arange(3)), reference)
     assert len(comparison.difference) == 3
     assert comparison.unpaired == 17
-    assert "3 pairs of equal inputs; 17 inputs of the reference" in format_comparison(comparison)
+    with pytest.raises(ValueError, match="do not hold the same inputs"):
+        check(reordered(reference, np.arange(19)), reference, 1e-6)
 
 
-def test_the_command_prints_the_comparison_and_fails_where_rows_differ(tmp_path, capsys):
+def test_the_command_fails_where_rows_differ(tmp_path, capsys):
     names = "vf,E_f_GPa,b_m_MPa,c_m,b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma"
     for name, factor in (("ours", 1.02), ("reference", 1.0)):
         rows = [f"0.2,400,{b},0.4,{b * factor!r},0.3,120,0.29,0.1" for b in (350.0, 400.0)]
@@ -107,11 +103,7 @@ def test_the_command_prints_the_comparison_and_fails_where_rows_differ(tmp_path,
     assert main(command) == 0
     assert "b_eff_MPa    +2.000 %          -   +0.000 %   +2.000 %" in capsys.readouterr().out
     assert main([*command, "--tolerance", "0.03"]) == 0
-    assert "all rows agree" in capsys.readouterr().out
     assert main([*command, "--tolerance", "0.01"]) == 1
-    assert "2 rows differ" in capsys.readouterr().out
-    assert main([*command, "--tolerance", "-1"]) == 2
-    assert "tolerance = -1.0 is out of range" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not REFERENCE.exists(), reason="needs the published tables")
@@ -144,8 +136,3 @@ def test_a_matrix_without_hardening_has_b_of_zero():
     assert not compare(ours, ours).difference.any()
     assert check(ours, reference, 0.5) == (1.0, [3, 4])
     assert compare(ours, reference).difference[2:5, 0].tolist() == [0.0, -1.0, 1.0]
-
-
-def test_other_inputs_are_not_checked():
-    with pytest.raises(ValueError, match="do not hold the same inputs"):
-        check(table(), table(groups=19), 1e-6)
