@@ -5,6 +5,7 @@ names that NumPy's arrays are rebuilt from. A short pickle can also stand for a 
 end, so this file runs as a process that may take only so much memory and processor time.
 """
 
+import argparse
 import contextlib
 import json
 import pickle
@@ -94,4 +95,6 @@ def main(seconds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    parser = argparse.ArgumentParser(prog="python -m fe_data.published.unpickling")
+    parser.add_argument("seconds", type=int, help="of processor time")
+    main(parser.parse_args().seconds)

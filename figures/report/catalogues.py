@@ -1,8 +1,7 @@
 """What catalogues read: python -m figures.report.catalogues --write.
 
-croissant.json describes the shipped tables and is written by hand but for the checksums of the
-files. codecheck.yml is written by hand but for the manifest: what a checker makes again from the
-checkout, and the command.
+croissant.json describes the shipped tables, by hand but for the checksums. codecheck.yml is written
+by hand but for the manifest, the results that a checker makes again.
 """
 
 import json
@@ -21,32 +20,22 @@ CROISSANT = SHIPPED_TABLES / "croissant.json"
 CODECHECK = ROOT / "codecheck.yml"
 
 
-def manifest() -> list[dict[str, str]]:
-    """Metrics and pictures of the full run, and how they are made."""
-    found = []
-    for path in sorted(REFERENCE.glob("*.json")):
-        metrics = json.loads(path.read_text(encoding="utf-8"))
-        made_by = command(REFERENCE.name, path.stem)
-        seconds = metrics["provenance"]["wall_time_s"]
-        comments = {
-            path.name: f"{metrics['title']}: numbers, by {made_by} in {seconds:.0f} s on two cores",
-            **{name: f"{text}, by the same" for name, text in metrics["figures"].items()},
-        }
-        folder = REFERENCE.relative_to(ROOT)
-        found += [{"file": f"{folder / name}", "comment": t} for name, t in comments.items()]
-    return found
-
-
 def texts() -> dict[Path, str]:
     """File → what is to be in it."""
     tables = json.loads(CROISSANT.read_text(encoding="utf-8"))
     for file in tables["distribution"]:
         file["sha256"] = file_digest(SHIPPED_TABLES / file["contentUrl"])
-    check = yaml.safe_load(CODECHECK.read_text(encoding="utf-8")) | {"manifest": manifest()}
-    written = yaml.safe_dump(check, sort_keys=False, allow_unicode=True, width=120)
+    check = yaml.safe_load(CODECHECK.read_text(encoding="utf-8")) | {"manifest": []}
+    for path in sorted(REFERENCE.glob("*.json")):
+        metrics = json.loads(path.read_text(encoding="utf-8"))
+        made_by = f"{metrics['title']}: numbers, by {command(REFERENCE.name, path.stem)}"
+        for name, comment in {path.name: made_by, **metrics["figures"]}.items():
+            file = str(REFERENCE.relative_to(ROOT) / name)
+            check["manifest"].append({"file": file, "comment": comment})
+    manifest = yaml.safe_dump(check, sort_keys=False, allow_unicode=True, width=120)
     return {
         CROISSANT: json.dumps(tables, indent=1, ensure_ascii=False) + "\n",
-        CODECHECK: f"---\n{written}",
+        CODECHECK: f"---\n{manifest}",
     }
 
 
