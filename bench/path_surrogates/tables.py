@@ -1,4 +1,4 @@
-"""The tables of docs/paths.md, in Markdown."""
+"""The tables of docs/paths.md in Markdown, and every score as CSV."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,12 +8,15 @@ import numpy as np
 from bench.path_surrogates.data import REFERENCES
 from bench.path_surrogates.picture import picture
 from bench.path_surrogates.study import REFERENCE, Row
-from bench.path_surrogates.summary import LABELS, MEAN_FIELDS, OURS, RIVALS, TITLES, Mean, Summary
+from bench.path_surrogates.summary import LABELS, OURS, TITLES, Mean, Summary
 from fe_data.files.writing import write_atomic
-from figures.markdown import markdown, with_blocks
+from figures.markdown import comma_separated, markdown, with_blocks
 from figures.style import save
 
 NAMED = "recurrent networks"  # the rival, trained for the better of two times
+SHOWN = (0, 5, 100, 500)  # numbers of training paths in the page
+FILE = "tables/paths.csv"  # beside the page
+SCORES = ("nmse", "coverage", "elppd", "cells", "fit", "predict")
 COMPARED = 100  # paths at which errors are compared
 QUARTER = 0.25  # goal: error over that of the rival at this number of paths
 TEN_TIMES = ((5, 50), (50, 500))  # goal: our paths, paths of the rival
@@ -27,30 +30,51 @@ def publish(rows: Sequence[Row], page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     write_atomic(page, with_blocks(text, blocks(summary)).encode(), None)
     save(picture(summary), page.with_name("paths.png"))
+    path = page.parent / FILE
+    path.parent.mkdir(exist_ok=True)
+    write_atomic(path, all_scores(summary).encode(), None)
 
 
 def blocks(summary: Summary) -> dict[str, str]:
     """The tables by the names of their places."""
     return {
         "paths-goals": goals(summary),
-        "paths-errors": table(summary, "nmse", 1e3) + "\n" + _of_reference(summary),
-        "paths-coverage": table(summary, "coverage"),
-        "paths-elppd": table(summary, "elppd"),
-        "paths-cells": table(summary, "cells"),
-        "paths-share": shares(summary),
-        "paths-seconds": seconds(summary),
+        "paths-errors": errors(summary),
     }
 
 
-def table(summary: Summary, score: str, factor: float = 1.0) -> str:
-    """A row for each estimator and number of training paths, a column for each set."""
+def errors(summary: Summary) -> str:
+    """Mean square errors in thousandths: a row for each estimator and some numbers of paths."""
     body = []
     for name, n in summary.cases():
-        means = [summary.mean(problem, name, n, score) for problem in REFERENCES]
-        if any(means):
+        means = [summary.mean(problem, name, n, "nmse") for problem in REFERENCES]
+        if name != REFERENCE and n in SHOWN and any(means):
             paths = str(n) if n else "–"
-            body.append([LABELS[name], paths, *(shown(each, factor) for each in means)])
-    return markdown(["estimator", "paths", *TITLES.values()], body)
+            body.append([LABELS[name], paths, *(shown(each, 1e3) for each in means)])
+    table = markdown(["estimator", "paths", *TITLES.values()], body)
+    return f"{table}\n{_of_reference(summary)}"
+
+
+def all_scores(summary: Summary) -> str:
+    """A row for each estimator, number of training paths and set, as CSV."""
+    rows = []
+    for name, n in summary.cases():
+        for problem in REFERENCES:
+            means = {score: summary.mean(problem, name, n, score) for score in SCORES}
+            if any(means.values()):
+                draws = len(summary.values(problem, name, n, "nmse"))
+                numbers = [text for mean in means.values() for text in _numbers(mean)]
+                rows.append(
+                    [LABELS[name].strip("`"), str(n), TITLES[problem], str(draws), *numbers]
+                )
+    columns = [each for score in SCORES for each in (score, f"{score}_2se")]
+    return comma_separated(["estimator", "paths", "set", "draws", *columns], rows)
+
+
+def _numbers(found: Mean | None) -> list[str]:
+    """A mean and two standard errors, empty where there are none."""
+    numbers = found or (np.nan, np.nan)
+    return [f"{number:.5g}" if np.isfinite(number) else "" for number in numbers]
 
 
 def shown(found: Mean | None, factor: float = 1.0) -> str:
@@ -81,56 +105,11 @@ def goals(summary: Summary) -> str:
     return markdown(header, body)
 
 
-def shares(summary: Summary) -> str:
-    """What mean fields remove of the error of no stress at all, and learning of theirs."""
-    body = []
-    for problem in REFERENCES:
-        nothing = summary.mean(problem, REFERENCE, 0, "of_nothing")
-        alone = summary.mean(problem, MEAN_FIELDS, 0, "nmse")
-        ours = summary.mean(problem, OURS, COMPARED, "nmse")
-        body.append(
-            [
-                TITLES[problem],
-                _removed(nothing, alone),
-                _removed(alone, ours),
-                _enough(summary, problem, alone),
-            ]
-        )
-    columns = ["mean fields remove", f"learning {COMPARED} paths removes of the rest"]
-    columns += [f"paths with which {NAMED} err less than mean fields"]
-    return markdown(["set", *columns], body)
-
-
-def seconds(summary: Summary) -> str:
-    """Processor time of a fit, and of a prediction of the fifteen cells of a set."""
-    body = []
-    for name, n in summary.cases():
-        if n in (5, COMPARED, 500):
-            fit = summary.mean(REFERENCES[0], name, n, "fit")
-            predict = summary.mean(REFERENCES[0], name, n, "predict")
-            if fit and predict:
-                body.append([LABELS[name], str(n), f"{fit.mean:.0f}", f"{predict.mean:.2f}"])
-    return markdown(["estimator", "paths", "fit [s]", "prediction [s]"], body)
-
-
 def _of_reference(summary: Summary) -> str:
     """The row that says how exact the sets themselves are."""
     means = [summary.mean(problem, REFERENCE, 0, "nmse") for problem in REFERENCES]
     cells = ["error of the reference means", "–", *(shown(each, 1e3) for each in means)]
     return "| " + " | ".join(cells) + " |"
-
-
-def _removed(before: Mean | None, after: Mean | None) -> str:
-    """The share of an error that is gone."""
-    return f"{1.0 - after.mean / before.mean:.1%}".replace("%", " %") if before and after else "–"
-
-
-def _enough(summary: Summary, problem: str, most: Mean | None) -> str:
-    """The smallest number of paths with which the rival has a smaller error."""
-    sizes = sorted({n for name in RIVALS for n in summary.sizes(name)})
-    errors = {n: summary.rival(problem, n) for n in sizes}
-    enough = [n for n, each in errors.items() if each and most and each.mean < most.mean]
-    return str(min(enough)) if enough else f"more than {max(sizes)}" if sizes else "–"
 
 
 def _quarter(summary: Summary, problem: str) -> str:

@@ -50,6 +50,7 @@ OF_REFERENCE = {
     "elppd": ("ELPPD", 0),
 }
 OF_INTERVALS = {"reference_coverage": ("coverage of f", 3)}
+OF_SELECTION = ("rmse", "worst", "std", "worst_std")
 HOLDS = {True: "✓", False: "✗", None: "○"}
 VANILLA = (  # notebook, place of the number, what it is over
     (DRAWS, "rows.published.outd_vanilla.rmse", "draws, trained as published (Table 3 above)"),
@@ -130,6 +131,14 @@ def of_knowledge(known: Mapping[str, Any]) -> tuple[Table, str]:
     return grouped(more, OF_REFERENCE), long(
         ("training_set",), every.items(), OF_REFERENCE | OF_INTERVALS
     )
+
+
+def of_selection(rows: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
+    """Scores of selected RVEs and of hypercubes, by their number, as CSV."""
+    groups = (
+        ((n,), {name: found[n]}) for name, found in rows.items() for n in sorted(found, key=int)
+    )
+    return long(("n_rves",), groups, dict.fromkeys(OF_SELECTION, ("", 0)))
 
 
 def long(
@@ -304,12 +313,6 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
                 knowledge, {0: "method", 3: "25 RVEs", 7: "100 RVEs", 9: "out of distribution"}
             ),
         },
-        docs / "active_learning.md": {
-            "worth": "\n\n".join(
-                label(f"{table.caption}\n\n{markdown(table.header, table.rows)}")
-                for table in run[ACTIVE_LEARNING].tables
-            )
-        },
     }
 
 
@@ -321,7 +324,9 @@ def files(runs: Runs) -> dict[Path, str]:
         for name, cases in scores_of_methods(runs).items()
         for case, rows in cases.items()
     }
+    selected: Any = runs["full"][ACTIVE_LEARNING].at("rows")
     return {
+        tables / "active_learning.csv": of_selection(selected),
         tables / "methods.csv": long(("tables", "training_set"), methods.items(), SCORES),
         tables / "knowledge.csv": of_knowledge(runs["full"][PRIOR_KNOWLEDGE].model_extra or {})[1],
     }

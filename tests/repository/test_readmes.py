@@ -171,12 +171,21 @@ def test_the_python_of_fe_data_runs(capsys):
 
 
 @pytest.mark.slow
-def test_the_python_of_strain_paths_runs(capsys):
-    text = (ROOT / "docs" / "paths.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("page", "printed"),
+    [
+        ("paths.md", r"\(1, 100, 3\)\n\(15, 100, 3\)\n"),
+        ("active_learning.md", r"\[(0\.\d+ *){3}\]\n"),
+    ],
+)
+def test_the_python_of_a_guide_runs(page, printed, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fe_data").symlink_to(ROOT / "fe_data")
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     names = {}
     for code in re.findall(r"```python\n(.*?)```", text, re.S):
-        exec(compile(code, "docs/paths.md", "exec"), names)
-    assert capsys.readouterr().out == "(1, 100, 3)\n(15, 100, 3)\n"
+        exec(compile(code, page, "exec"), names)
+    assert re.fullmatch(printed, capsys.readouterr().out)
 
 
 @pytest.mark.slow

@@ -1,3 +1,4 @@
+import csv
 import shutil
 
 import pytest
@@ -45,6 +46,14 @@ def test_a_mean_has_two_standard_errors_where_there_are_two_draws(summary):
     assert tables.shown(None) == "–"
 
 
+def test_the_csv_has_every_score(summary):
+    rows = list(csv.DictReader(tables.all_scores(summary).splitlines()))
+    assert len(rows) == 4 * len(REFERENCES)
+    row = rows[0]
+    assert (row["paths"], row["set"], row["draws"]) == ("5", "random paths", "2")
+    assert (row["nmse"], row["nmse_2se"], row["elppd"]) == ("0.002", "0.002", "")
+
+
 def test_the_picture_shows_every_estimator_on_every_set(summary):
     figure = picture(summary)
     assert all(shows_something(axes) for axes in figure.axes)
@@ -57,3 +66,5 @@ def test_the_page_shows_the_committed_results(tmp_path):
     tables.publish(Results(RESULTS).rows, copy)
     assert copy.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
     assert (tmp_path / "paths.png").is_file()
+    kept = PAGE.parent / tables.FILE
+    assert (tmp_path / tables.FILE).read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
