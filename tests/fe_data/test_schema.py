@@ -110,15 +110,6 @@ def test_a_further_output_is_written_and_read(folders):
     assert load_statistics(folders / "statistics.csv").output_names == new.output_names
 
 
-def test_a_table_lacks_it_where_a_record_does(folders):
-    design = named_design("noise", count=2, replicates=3)
-    mixed = folders / "five"
-    next((mixed / "records").glob("*/*.npz")).unlink()
-    generate(design, Settings(), mixed, simulator=six, silent=True)
-    assert load_table(mixed / "dataset.csv").output_names == schema.required_outputs()
-    assert verify(mixed)[0] == []
-
-
 @pytest.mark.usefixtures("further")
 def test_shipped_tables_are_read_without_it_and_mean_fields_have_no_model_of_it():
     assert load_table(SHIPPED).outputs.shape == (50, len(schema.required_outputs()))

@@ -44,30 +44,17 @@ def test_shards_make_a_table_that_verify_confirms_until_it_is_changed(tmp_path, 
     assert err == f"fe_data: {tmp_path}: 1 problem\n"
 
 
-def test_generate_says_which_fits_are_poor(tmp_path, capsys):
+def test_settings_reach_the_simulator_and_the_configuration(tmp_path, capsys):
     def cell(inputs, seed, settings):
         found = AnalyticCell()(inputs, seed, settings)
-        found.info["warning"] = "" if inputs.vf < 0.2 else "b_eff extrapolates"
+        found.info["warning"] = "b_eff extrapolates"
         return found
 
-    code, out, _ = run(capsys, "generate", "test_uniform", "--out", tmp_path, *QUICK, cell=cell)
-    assert code == 0
-    dense = [
-        i for i, vf in enumerate(load_table(tmp_path / "dataset.csv").inputs[:, 0]) if vf >= 0.2
-    ]
-    assert 0 < len(dense) < 4
-    said = f"{len(dense)} samples have a warning (first: sample {dense[0]}, b_eff extrapolates)"
-    assert out.splitlines()[-1] == said
-    one = ["--shard", f"{dense[0] + 1}/4", "--out", tmp_path / "one", *QUICK]
-    code, out, _ = run(capsys, "generate", "test_uniform", *one, cell=cell)
-    assert code == 0
-    said = f"1 sample has a warning (first: sample {dense[0]}, b_eff extrapolates)"
-    assert out.splitlines()[-1] == said
-
-
-def test_settings_reach_the_simulator_and_the_configuration(tmp_path, capsys):
     options = ["--strain", "0.02", "--n-fibres", "7", "--E-m-GPa", "70", "--seed", "5"]
-    assert run(capsys, "generate", "noise", "--out", tmp_path, *QUICK, *options)[0] == 0
+    command = ["generate", "test_uniform", "--out", tmp_path, *QUICK, *options]
+    code, out, _ = run(capsys, *command, cell=cell)
+    assert code == 0
+    assert "4 samples have a warning (first: sample 0, b_eff extrapolates)" in out
     config = json.loads((tmp_path / storage.CONFIG).read_text())
     assert config["settings"]["E_m_GPa"] == 70
     assert config["seed"] == 5
@@ -100,77 +87,44 @@ def test_failed_samples_give_exit_code_1(tmp_path, capsys):
 GENERATE = "generate noise --out {}"
 NOISE = "fe_data/datasets/noise.csv"
 RVE = "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --out {}"
+
+
 BAD_COMMANDS = [
     (f"{GENERATE} --jobs 0", "jobs = 0 is out of range: allowed are integers in [1, 4096]"),
-    (f"{GENERATE} --count 2000000", "count = 2000000 is out of range"),
-    (f"{GENERATE} --replicates 0", "replicates = 0 is out of range"),
     (f"{GENERATE} --resolution nan", "resolution = nan is out of range: allowed is [1, 25]"),
-    (f"{GENERATE} --n-fibres 0", "n_fibres = 0 is out of range"),
-    (
-        f"{GENERATE} --strain 0",
-        "strain = 0.0 is out of range: allowed is [-0.5, -0.0001] or [0.0001,",
-    ),
-    (f"{GENERATE} --strain nan", "strain = nan is out of range: allowed is [-0.5, -0.0001] or"),
     (f"{GENERATE} --radii bimodal", "'bimodal' is not one of 'equal', 'uniform', 'lognormal'"),
-    (
-        f"{GENERATE} --radii uniform",
-        "radii_cov = 0.0 is out of range: allowed is above 0 and up to",
-    ),
-    (f"{GENERATE} --radii-cov 0.1", "radii_cov = 0.1 is out of range: allowed is 0 with 'equal'"),
-    (f"{GENERATE} --radii lognormal --radii-cov nan", "radii_cov = nan is out of range"),
+    (f"{GENERATE} --radii uniform", "radii_cov = 0.0 is out of range: allowed is above 0 and up"),
     (f"{RVE} --vf 0.6", "vf = 0.6 is out of range: allowed is 0 or [0.005, 0.5]"),
     (f"{RVE} --seed -1", "seed = -1 is out of range"),
-    (f"{RVE} --loading 0.02", "'0.02' is not of the form XX,YY,XY, such as 0.02,free,free"),
     (f"{RVE} --loading {{}}/paths.csv --strain 0.03", "--strain is part of --loading"),
-    (f"{RVE} --loading {{}}/paths.csv --strain 0.05", "--strain is part of --loading"),
+    (f"{RVE} --loading 0.02", "'0.02' is not of the form XX,YY,XY, such as 0.02,free,free"),
     (f"{GENERATE} --loading {{}}/paths.csv --strain 0.05", "--strain is part of --loading"),
     (
         "rve --microstructure {}/semicolons.csv --E-f 400 --b-m 400 --c-m 0.4 --out {}/new",
         "{}/semicolons.csv, line 1: a comma separates columns, not a semicolon: 'x;y;radius'",
     ),
-    (
-        "rve --microstructure {}/micrometres.csv --E-f 400 --b-m 400 --c-m 0.4 --out {}/new",
-        "centres[1] = (16, 20) is out of range: allowed is [-0.5, 1.5] sides of the square. If "
-        "centres and radii are in another unit, divide both by the side, which is then about 19.5",
-    ),
-    (
-        f"{RVE} --loading {{}}/long.csv",
-        "loading: the path has 101 vertices and 1010000 increments in all, allowed are 1000000",
-    ),
+    (f"{RVE} --loading {{}}/long.csv", "the path has 101 vertices and 1010000 increments in all"),
     (f"{GENERATE} --jobs 1.5", "'1.5' is not an integer"),
-    (f"{GENERATE} --resolution fine", "'fine' is not a number"),
     (f"{GENERATE} --shard 5/4", "'5/4' is out of range"),
     (f"{GENERATE} --shard 1/2/3", "'1/2/3' is not of the form i/n"),
     ("generate noise", "Missing option '--out'"),
     ("", "Missing command"),
-    ("simulate", "No such command 'simulate'"),
     ("generate --out {}", "give either a design ("),
-    ("generate noise --inputs x.csv --out {}", "give either a design ("),
-    ("generate beta --out {}", "name = 'beta' is no design"),
     ("generate noise --out=", "'--out': the path is empty: '.' is the current folder"),
-    ("rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --out=", "'--out': the path is empty"),
     ("generate --out --jobs 2 noise", "'--out': a path is missing before --jobs"),
     (f"{GENERATE} --dask tcp://x --jobs 2", "--jobs counts local processes"),
+    (f"{GENERATE} --microstructure {{}}/semicolons.csv", "--microstructure goes with --inputs"),
     ("generate --inputs missing.csv --out {}", "No such file or directory: missing.csv"),
     ("generate --inputs {} --out {}/new", "{} is a folder"),
     ("generate --inputs {}/bad.csv --out {}/new", "{}/bad.csv, line 2: vf = 'x' is not a n"),
     ("generate --inputs {}/bad.csv --count 3 --out {}/new", "--count sizes a named design"),
     ("generate --inputs {}/other/dataset.csv --out {}/other", "that --out would replace"),
-    ("statistics {}/bad.csv --out {}/bad.csv", "an input that --out would replace"),
     ("statistics {}/other --out {}/other/dataset.csv", "an input that --out would replace"),
-    ("curves {}/other --out {}/other/dataset.csv", "an input that --out would replace"),
-    (f"statistics {NOISE} --out {{}}/bad.csv", "move it away or give another name: {}/bad.csv"),
     (f"curves {NOISE} --out {{}}/bad.csv", "move it away or give another name: {}/bad.csv"),
     (f"curves {NOISE} --out {{}}/other", "must end in .csv or .parquet"),
     (f"statistics {NOISE} --out {{}}/other", "a folder is in the place of this file"),
     (f"statistics {NOISE} --out /dev/null", "a pipe or a device is in the place of this"),
-    (f"{GENERATE}/other", "{}/other holds dataset.csv, which is not of a data"),
     (f"{GENERATE}/bad.csv", "File exists: {}/bad.csv"),
-    ("rve --vf 0.3 --out {}", "Missing option '--E-f'"),
-    ("rve --solver abaqus --out {}", "'abaqus' is not one of"),
-    ("compare {} missing.csv", "No such file or directory: {}/dataset.csv"),
-    ("compare {}/bad.csv {}/bad.csv", "bad.csv, line 1: column b_eff_MPa, c_eff, "),
-    ("compare {}/failed.csv {}/failed.csv", "the dataset has no sample with outputs"),
     ("compare {}/failed.csv {}/failed.csv --tolerance 1e-6", "no sample with outputs"),
     ("import-published {} {}/out", "{} holds no .pkl file"),
 ]
@@ -187,7 +141,6 @@ def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys):
     (tmp_path / "failed.csv").write_text(failed)
     (tmp_path / "paths.csv").write_text("strain_xx\n0.02\n0.01\n")
     (tmp_path / "semicolons.csv").write_text("x;y;radius\n0,5;0,5;0,2\n")
-    (tmp_path / "micrometres.csv").write_text("x,y,radius\n0.5,0.5,3.5\n16,20,3.5\n")
     long = "".join(f"{0.01 * (-1) ** i},10000\n" for i in range(101))
     (tmp_path / "long.csv").write_text(f"strain_xx,increments\n{long}")
     (tmp_path / "other").mkdir()
@@ -212,16 +165,6 @@ def test_closed_streams_lose_no_sample(tmp_path, closed):
     )
     assert done.returncode == 0
     assert len(load_table(tmp_path)) == 4
-
-
-def test_words_that_are_no_text_in_the_locale_do_not_reach_dolfinx():
-    """In a locale of ASCII a letter with an accent is no text, and dolfinx reads all words."""
-    ascii_alone = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    code = "import sys, fe_data.geometry.domain; assert sys.argv[1:] == ['f\\udcc3\\udcb6lder']"
-    command = [sys.executable, "-c", code, "földer".encode()]
-    assert (
-        subprocess.run(command, cwd=ROOT, env=os.environ | ascii_alone, check=False).returncode == 0
-    )
 
 
 def start(folder):

@@ -5,7 +5,6 @@ import pytest
 
 from fe_data import Inputs, Settings, solve_rve
 from fe_data.errors import MeshError
-from fe_data.geometry import mesh
 from fe_data.geometry.mesh import generate_mesh, smallest_jacobian
 from fe_data.geometry.microstructure import (
     Microstructure,
@@ -21,18 +20,6 @@ def case(request):
     vf, seed = request.param
     micro = random_microstructure(vf, seed)
     return micro, generate_mesh(Outline(micro))
-
-
-@pytest.mark.parametrize(
-    ("raised", "expected"), [(MemoryError(), MemoryError), (Exception("gmsh"), MeshError)]
-)
-def test_only_errors_of_gmsh_are_those_of_the_mesh(monkeypatch, raised, expected):
-    def failing(_):
-        raise raised
-
-    monkeypatch.setattr(mesh, "_add_faces", failing)
-    with pytest.raises(expected):
-        generate_mesh(Outline(Microstructure([[0.5, 0.5]], 0.2), resolution=3.0))
 
 
 def test_areas_are_exact(case):

@@ -10,6 +10,7 @@ from fe_data.errors import FitError
 from fe_data.mechanics.properties import (
     effective_properties,
     elastic_constants,
+    equivalent_strain,
     fit_power_law,
     hooke_misfit,
     transverse_modulus,
@@ -41,6 +42,13 @@ def test_elastic_constants_are_of_the_equations_that_the_code_names():
     E, nu = elastic_constants(strain, np.column_stack([zz + difference, yy, zz, zero]))
     np.testing.assert_allclose(E, mu * (3 * lam + 2 * mu) / (lam + mu), rtol=1e-12)
     np.testing.assert_allclose(nu, lam / (2 * (lam + mu)), rtol=1e-10)
+
+
+def test_equivalents_of_pure_shear():
+    """q = √3 τ and, with tr ε = 0, ε = 2 ε_xy / √3: their product is the work 2 τ ε_xy."""
+    shear = np.array([0.0, 0.0, 0.0, 1.0])
+    assert von_mises(shear) == pytest.approx(np.sqrt(3.0))
+    assert equivalent_strain(shear) == pytest.approx(2.0 / np.sqrt(3.0))
 
 
 def averages(axial, across, nu_axial, nu_across):

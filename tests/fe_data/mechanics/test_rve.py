@@ -66,19 +66,6 @@ def test_another_loading_has_averages_but_no_properties(tmp_path):
     assert "effective" not in result
 
 
-def test_the_picture_shows_stress_over_strain_and_along_the_path():
-    cycle = Loading([(0.01, None, None), (-0.01, None, None), (0.01, None, None)], increments=4)
-    solved = solve_rve(INPUTS, 0, COARSE, cycle)
-    figure = plot_rve(solved, "a title")
-    curve, along = [ax for ax in figure.axes if ax.get_ylabel().startswith("mean stress [MPa]")]
-    found = {int(text.get_text()): text.xy for text in curve.texts}
-    history = solved.history
-    for number, row in ((1, 4), (2, 8), (3, 12)):
-        assert found[number] == (history["strain"][row, 0], history["stress"][row, 0])
-    np.testing.assert_array_equal(along.lines[0].get_ydata(), history["stress"][:, 0])
-    figure.draw_without_rendering()
-
-
 @pytest.mark.parametrize("name", ["rve.png", "fields.bin"])
 @pytest.mark.parametrize("earlier", [False, True])
 def test_a_file_of_a_user_stays_beside_an_earlier_result_too(
@@ -222,25 +209,6 @@ def test_a_result_on_disk_gives_the_same_cell_in_python(tmp_path, options):
     micro = microstructure(GIVEN) if given else result["seed"]
     again = Inputs(**result["inputs"]), micro, settings, Loading(**result["loading"])
     assert result["history"]["stress"] == solve_rve(*again).history["stress"].tolist()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--microstructure", "{}"], "give either --vf or --microstructure FILE"),
-        (["--n-fibres", "5", "--min-spacing", "1.9"], "1.9 diameters apart"),
-        (["--loading", "0.1"], "'0.1' is not of the form XX,YY,XY"),
-        (["--loading", "0.1,0,0", "--strain", "0.1"], "--strain is part of"),
-    ],
-)
-def test_what_cannot_be_simulated_is_refused_in_one_sentence(tmp_path, capsys, options, message):
-    (tmp_path / "fibres.csv").write_text("x,y,radius\n0.5,0.5,0.2\n")
-    words = [word.format(tmp_path / "fibres.csv") for word in options]
-    assert main(["rve", *CELL[:-2], *words, "--out", str(tmp_path / "new")]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(

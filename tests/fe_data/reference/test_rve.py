@@ -1,9 +1,7 @@
 """The second solver, in UFL, against the compiled one on the same mesh."""
 
 import json
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -119,13 +117,3 @@ def test_both_solvers_agree_at_the_corners_of_the_box(inputs, name, loading):
     largest = agreement.differences(inputs, loading)
     assert len(largest) == (4 if name == "uniaxial" else 3)
     assert max(largest.values()) <= 1e-6
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from Linux")
-def test_factors_do_not_stay_in_memory():
-    def pages():
-        solve_rve(INPUTS, 1, SMALL, solver="dolfinx")
-        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
-
-    first, *_, last = [pages() for _ in range(3)]
-    assert (last - first) * os.sysconf("SC_PAGESIZE") < 10e6  # each of 50 factors has 1 MB

@@ -8,7 +8,7 @@ import pytest
 
 from fe_data.__main__ import main
 from fe_data.dataset.design import named_design
-from fe_data.dataset.table import Table, load_table
+from fe_data.dataset.table import Table
 from fe_data.statistics.compare import check, compare, format_comparison
 
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference"
@@ -104,15 +104,6 @@ def test_the_command_fails_where_rows_differ(tmp_path, capsys):
     assert "b_eff_MPa    +2.000 %          -   +0.000 %   +2.000 %" in capsys.readouterr().out
     assert main([*command, "--tolerance", "0.03"]) == 0
     assert main([*command, "--tolerance", "0.01"]) == 1
-
-
-@pytest.mark.skipif(not REFERENCE.exists(), reason="needs the published tables")
-def test_published_replicates_are_ten_groups_of_equal_inputs():
-    published = load_table(REFERENCE / "replicates_10.csv")
-    comparison = compare(published, published)
-    assert len(comparison.difference) == 10
-    assert comparison.ours.count.sum() == 91
-    assert 0.002 < comparison.scatter[0, 2] < 0.005
 
 
 def test_rows_are_checked_one_by_one_and_named_by_their_index():
