@@ -1,4 +1,4 @@
-"""Surrogates of paths beside each other: python -m bench.path_surrogates.
+"""Surrogates of strain paths compared: python -m bench.path_surrogates.
 
 Each estimator learns from parts of the training paths, and is judged by the means over twenty
 microstructures of RVEs that followed other paths. Results that exist are not computed again, so
@@ -10,6 +10,9 @@ import argparse
 import sys
 from pathlib import Path
 
+import torch
+
+from bench.path_surrogates import data, estimators, study, tables
 from figures.pipeline.paths import ROOT
 
 RESULTS = Path(__file__).with_name("results.jsonl")
@@ -17,32 +20,28 @@ PAGE = ROOT / "docs" / "paths.md"
 
 
 def main() -> None:
-    """Run what is not done yet, then write the tables and the picture."""
+    """Run what is missing, then write the tables and the figure."""
     parser = argparse.ArgumentParser("python -m bench.path_surrogates", description=__doc__)
     parser.add_argument("--estimators", nargs="+", default=[""], help="beginnings of their names")
     parser.add_argument("--sizes", nargs="+", type=int, help="numbers of training paths")
     parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--pages", action="store_true", help="write tables and picture alone")
+    parser.add_argument("--pages", action="store_true", help="only write tables and figure")
     given = parser.parse_args()
-    # Not above: --help is not to wait for PyTorch.
-    import torch
-
-    from bench.path_surrogates import data, estimators, study, tables
-
-    results = study.Results(given.results)
-    if not given.pages:
-        chosen = [e for e in estimators.ESTIMATORS if e.name.startswith(tuple(given.estimators))]
-        sizes = list(study.DRAWS) if given.sizes is None else given.sizes
-        if not chosen or set(sizes) - set(study.DRAWS):
-            names = ", ".join(each.name for each in estimators.ESTIMATORS)
-            parser.error(f"--estimators are {names}; --sizes {', '.join(map(str, study.DRAWS))}")
-        torch.set_num_threads(1)
-        try:
-            study.study(data.load(), chosen, sizes, results)
-        except KeyboardInterrupt:
-            sys.exit(f"interrupted: what is done is in {given.results}")
-        except (OSError, ValueError) as error:
-            sys.exit(f"error: {error}")
+    chosen = [e for e in estimators.ESTIMATORS if e.name.startswith(tuple(given.estimators))]
+    sizes = list(study.DRAWS) if given.sizes is None else given.sizes
+    if not chosen or set(sizes) - set(study.DRAWS):
+        names = ", ".join(each.name for each in estimators.ESTIMATORS)
+        parser.error(f"--estimators are {names}; --sizes {', '.join(map(str, study.DRAWS))}")
+    torch.set_num_threads(1)
+    try:
+        results = study.load(given.results)
+        if not given.pages:
+            with results.opened():
+                study.study(data.load(), chosen, sizes, results)
+    except KeyboardInterrupt:
+        sys.exit(f"interrupted: what is done is in {given.results}")
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
     if given.results == RESULTS:
         tables.publish(results.rows, PAGE)
 

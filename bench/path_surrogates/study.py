@@ -1,56 +1,30 @@
 """Estimators × training sizes × draws, and what came of each on every set."""
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from bench.path_surrogates.data import Paths, Sets
 from bench.path_surrogates.estimators import Estimator, Predicted, Training
 from bench.path_surrogates.scores import floor, scores
-from bnn.storage.reading import parse_json, read_text
+from bench.results import Format, Results, is_count, is_text
 from figures.pipeline.provenance import processor
 
 DRAWS = {5: 5, 20: 3, 50: 3, 100: 3, 500: 1}  # number of draws of each training size
-MOST_BYTES = 10**8  # of a file of results
-KEY = ("problem", "estimator", "n", "draw")
-REFERENCE = (
-    "reference"  # the estimator of rows that say how exact a set is, and the error of no stress
+REFERENCE = "reference"  # the estimator of rows with the error of a set itself, and of no stress
+
+
+FORMAT = Format(
+    key={"problem": is_text, "estimator": is_text, "n": is_count, "draw": is_count},
+    more={"processor": is_text},
 )
 
-Row = dict[str, Any]
 
-
-class Results:
-    """One line of JSON for each set, estimator, training size and draw, written at once."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        lines = read_text(path, MOST_BYTES).splitlines() if path.exists() else []
-        self.by_key = {_key(row): row for row in (parse_json(line, str(path)) for line in lines)}
-
-    @property
-    def rows(self) -> list[Row]:
-        """All rows; of two with the same key the later one."""
-        return list(self.by_key.values())
-
-    def add(self, row: Row) -> None:
-        """Write a row."""
-        short = {k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in row.items()}
-        self.by_key[_key(short)] = short
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(short) + "\n")
-
-    def lacks(self, problems: Sequence[str], estimator: str, n: int, draw: int) -> bool:
-        """Whether a run has not been scored on all problems."""
-        return any((problem, estimator, n, draw) not in self.by_key for problem in problems)
-
-
-def _key(row: Row) -> tuple:
-    return tuple(row[name] for name in KEY)
+def load(path: Path) -> Results:
+    """The results of a file of this study."""
+    return Results(path, FORMAT)
 
 
 def study(
@@ -59,13 +33,14 @@ def study(
     """Run what is not done yet."""
     variances = sets.random_paths.stress.var(axis=(0, 1, 2))
     for problem, reference in sets.references.items():
-        if results.lacks([problem], REFERENCE, 0, 0):
-            key = dict(zip(KEY, (problem, REFERENCE, 0, 0), strict=True))
+        if (problem, REFERENCE, 0, 0) not in results.by_key:
+            key = {"problem": problem, "estimator": REFERENCE, "n": 0, "draw": 0}
             nothing = scores(reference, Predicted(np.zeros(reference.strain.shape)), variances)
             results.add(key | {"nmse": floor(reference, variances), "of_nothing": nothing["nmse"]})
     for estimator in estimators:
         for n, draw in runs(estimator, sizes):
-            if results.lacks(list(sets.references), estimator.name, n, draw):
+            keys = {(problem, estimator.name, n, draw) for problem in sets.references}
+            if not keys <= results.by_key.keys():
                 _run(sets, estimator, n, draw, variances, results)
 
 
@@ -93,7 +68,7 @@ def _run(
         begin = time.process_time()
         found = predict(reference.inputs, reference.strain)
         seconds = {"fit": fit, "predict": time.process_time() - begin, "processor": processor()}
-        key = dict(zip(KEY, (problem, estimator.name, n, draw), strict=True))
+        key = {"problem": problem, "estimator": estimator.name, "n": n, "draw": draw}
         row = key | scores(reference, found, variances) | seconds
         results.add(row)
         words.append(f"{row['nmse']:.2e} ({row.get('coverage', np.nan):.2f})")

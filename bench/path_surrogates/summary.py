@@ -7,7 +7,8 @@ import numpy as np
 
 from bench.path_surrogates.data import REFERENCES
 from bench.path_surrogates.estimators import ESTIMATORS
-from bench.path_surrogates.study import DRAWS, Row
+from bench.path_surrogates.study import DRAWS
+from bench.results import Result
 
 TITLES = dict(
     zip(REFERENCES, ("random paths", "large random paths", "cycles", "tension"), strict=True)
@@ -29,7 +30,7 @@ class Mean(NamedTuple):
 class Summary:
     """What the rows of results say of each estimator and number of training paths."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[Result]) -> None:
         self.rows = rows
 
     def cases(self) -> list[tuple[str, int]]:

@@ -7,8 +7,9 @@ import numpy as np
 
 from bench.path_surrogates.data import REFERENCES
 from bench.path_surrogates.picture import picture
-from bench.path_surrogates.study import REFERENCE, Row
+from bench.path_surrogates.study import REFERENCE
 from bench.path_surrogates.summary import LABELS, OURS, TITLES, Mean, Summary
+from bench.results import Result
 from fe_data.files.writing import write_atomic
 from figures.markdown import comma_separated, markdown, with_blocks
 from figures.style import save
@@ -22,7 +23,7 @@ QUARTER = 0.25  # goal: error over that of the rival at this number of paths
 TEN_TIMES = ((5, 50), (50, 500))  # goal: our paths, paths of the rival
 
 
-def publish(rows: Sequence[Row], page: Path) -> None:
+def publish(rows: Sequence[Result], page: Path) -> None:
     """Write the tables into the page, and the picture beside it."""
     summary = Summary(rows)
     if not summary.cases():

@@ -1,17 +1,18 @@
 """Problems × estimators × splits: python -m bench.scoreboard, which make scoreboard calls.
 
-Each estimator is given the draws of the composite's tables, and the public sets of a folder where
-one is named, in an environment of its own. What is done already is not run again: a run that was
-interrupted goes on with the same command, and an estimator with a new version in
-bench/scoreboard/registry.py runs again. Then the tables of the guides, the CSV files and the
-picture are written; with --results of your own the differences are printed instead.
+Each estimator is given the draws of the composite's tables, and the public sets of a folder if one
+is named, in a separate environment. Results that exist are not computed again, so that the same
+command continues an interrupted run. An estimator with a new version in
+bench/scoreboard/registry.py runs again. Then the tables of the guides, the CSV files and the figure
+are written; with custom --results the differences are printed instead.
 """
 
 import argparse
 import sys
-from collections.abc import Collection
 from pathlib import Path
 
+from bench.scoreboard import problems, public, runs, tables
+from bench.scoreboard.comparison import Board
 from bench.scoreboard.registry import PEERS
 from figures.pipeline.paths import ROOT, SHIPPED_TABLES
 
@@ -20,26 +21,18 @@ PAGES = [ROOT / "docs" / name for name in ("benchmarks.md", "which_estimator.md"
 
 
 def main() -> None:
-    """Run what is not done yet, then write the tables and the picture."""
-    for stream in (sys.stdout, sys.stderr):  # "±" is printed in any locale, as \xb1 where need be
-        stream.reconfigure(errors="backslashreplace")
+    """Run what is missing, then write the tables and the figure, or print the differences."""
     parser = _parser()
     given = parser.parse_args()
     if given.splits < 1:
         parser.error(f"--splits {given.splits}: must be 1 or more")
-    pages = given.pages
-    if pages is None:
-        pages = PAGES if given.results == RESULTS else []
-    # Not above: --help is not to wait for PyTorch.
-    from bench.scoreboard import problems, public, runs, tables
-
     try:
         peers = problems.beginning(PEERS, given.peers, "estimator of --peers")
         others = public.problems(given.data) if given.data else []
         published = public.published(given.data, others) if given.data else []
         sets = problems.composite(given.cells) + others
         chosen = problems.beginning(sets, given.problems, "problem of --problems")
-        _check_pages(pages, tables.BLOCKS)
+        results = runs.load(given.results)
     except (OSError, ValueError) as error:
         parser.error(str(error))
     guides = public.SETS | {problems.COMPOSITE, problems.FRESH}
@@ -47,10 +40,6 @@ def main() -> None:
     if own and given.results == RESULTS:
         names = ", ".join(sorted(own))
         parser.error(f"{names}: the guides have other sets: name a file of yours, --results FILE")
-    try:
-        results = runs.Results(given.results)
-    except (OSError, ValueError) as error:
-        parser.error(f"--results {error}")
     try:
         with results.opened():
             for row in published:
@@ -60,9 +49,10 @@ def main() -> None:
         sys.exit(f"interrupted: what is done is in {given.results}, the same command does the rest")
     except OSError as error:
         sys.exit(f"error: {error}")
-    tables.publish(results.rows, pages)
-    if not pages:
-        print(tables.differences(tables.Board(results.rows)))
+    if given.results == RESULTS:
+        tables.publish(results.rows, PAGES)
+    else:
+        print(tables.differences(Board(results.rows)))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -82,24 +72,10 @@ def _parser() -> argparse.ArgumentParser:
         "--results",
         type=Path,
         default=RESULTS,
-        help="file of results, needed for sets of your own (default: that of the guides)",
+        help="file of results, needed for custom sets (default: that of the guides)",
     )
     parser.add_argument("--envs", type=Path, default=ROOT / "build" / "scoreboard")
-    parser.add_argument(
-        "--pages",
-        nargs="*",
-        type=Path,
-        help="that tables are written into; without it the guides, if --results is not given",
-    )
     return parser
-
-
-def _check_pages(pages: list[Path], blocks: Collection[str]) -> None:
-    """Raise ValueError if no table can be written into a page."""
-    for page in pages:
-        text = page.read_text(encoding="utf-8") if page.is_file() else ""
-        if not any(f"<!-- {name} -->\n" in text for name in blocks):
-            raise ValueError(f"--pages {page}: must be a file with a line as <!-- scoreboard -->")
 
 
 if __name__ == "__main__":

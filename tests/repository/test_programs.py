@@ -62,8 +62,8 @@ def test_a_program_has_help(name, monkeypatch, capsys):
 WRITING = {"write_text", "write_bytes", "savefig", "to_csv", "savez", "savez_compressed", "savetxt"}
 WRITING |= {"rmtree", "unlink", "open"}
 MAY_WRITE = {
-    "bench/path_surrogates/study.py": "appends results",
-    "bench/scoreboard/runs.py": "appends results and logs, empties environments that it made",
+    "bench/results.py": "appends results",
+    "bench/scoreboard/runs.py": "exchanges with a process, logs, removes environments that it made",
     "bench/scoreboard/worker.py": "answers in a temporary folder",
     "docs/conf.py": "the site",
     "fe_data/dataset/collection.py": "removes a table of failures that are no more",

@@ -29,16 +29,16 @@ def test_what_is_done_is_not_run_again(sets, tmp_path):
 
     estimator = replace(MEAN_FIELDS, name="zero", fit=fit, sizes=(5, 20))
     for sizes in ([5], [5, 20]):
-        results = study.Results(tmp_path / "results.jsonl")
+        results = study.load(tmp_path / "results.jsonl")
         study.study(sets, [estimator], sizes, results)
     assert counted == [(5, draw) for draw in range(5)] + [(20, draw) for draw in range(3)]
     rows = [json.loads(line) for line in results.path.read_text(encoding="utf-8").splitlines()]
     assert len(rows) == len(REFERENCES) * (1 + 5 + 3)
-    assert len(study.Results(results.path).rows) == len(rows)
+    assert len(study.load(results.path).rows) == len(rows)
 
 
 def test_ours_is_better_than_the_mean_fields_that_it_learns_about(sets, tmp_path):
-    results = study.Results(tmp_path / "results.jsonl")
+    results = study.load(tmp_path / "results.jsonl")
     study.study(sets, [OURS, MEAN_FIELDS], [20], results)
     rows = {(row["problem"], row["estimator"], row["draw"]): row for row in results.rows}
     for problem in REFERENCES:

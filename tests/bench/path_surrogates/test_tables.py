@@ -7,7 +7,7 @@ from bench.path_surrogates import tables
 from bench.path_surrogates.__main__ import PAGE, RESULTS
 from bench.path_surrogates.data import REFERENCES
 from bench.path_surrogates.picture import picture
-from bench.path_surrogates.study import Results
+from bench.path_surrogates.study import load
 from bench.path_surrogates.summary import Mean, Summary
 from figures.style import shows_something
 
@@ -63,7 +63,7 @@ def test_the_picture_shows_every_estimator_on_every_set(summary):
 def test_the_page_shows_the_committed_results(tmp_path):
     copy = tmp_path / PAGE.name
     shutil.copy(PAGE, copy)
-    tables.publish(Results(RESULTS).rows, copy)
+    tables.publish(load(RESULTS).rows, copy)
     assert copy.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
     assert (tmp_path / "paths.png").is_file()
     kept = PAGE.parent / tables.FILE

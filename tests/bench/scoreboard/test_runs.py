@@ -1,14 +1,12 @@
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from bench.scoreboard import registry, runs, worker
+from bench.scoreboard import registry, runs
 from bench.scoreboard.problems import Problem, Split
 from bench.scoreboard.registry import ONE, Peer
 from figures.pipeline.provenance import processor
@@ -58,7 +56,7 @@ class Blind(Mean):
 
 @pytest.fixture
 def results(tmp_path):
-    return runs.Results(tmp_path / "results.jsonl")
+    return runs.load(tmp_path / "results.jsonl")
 
 
 def made(number, shift=0.0):
@@ -77,7 +75,7 @@ def study(tmp_path, monkeypatch, results):
     monkeypatch.setattr(runs, "PATIENCE", 4)
 
     def study(*kinds, splits=1, make=made, limit=1.0, **more):
-        fresh = runs.Results(results.path)
+        fresh = runs.load(results.path)
         peers = [Peer("fake", kind, ONE, **{"public": True, **more}) for kind in kinds]
         with fresh.opened():
             problem = Problem("made/standard", 2, make)
@@ -112,11 +110,6 @@ def test_rows_say_on_what_they_ran(study):
     own = {each.get("architecture") for each in threadpool_info()}
     assert set(rows["fake.Mean", 0]["blas"].split(", ")) <= own
     assert "blas" not in rows["fake.Broken", 0]
-
-
-def test_an_environment_without_threadpoolctl_has_no_kernels(monkeypatch):
-    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
-    assert worker.kernels() == ""
 
 
 def test_a_run_that_was_killed_goes_on_where_it_was(study, results):
@@ -156,56 +149,6 @@ def test_other_rows_and_another_version_run_again_and_replace_the_old_ones(study
         assert len(results.path.read_text().splitlines()) == 1
 
 
-RAN = {"problem": "made/gap", "peer": "fake.Mean", "split": 0, "version": 1, "data": "0"}
-SAID = {"problem": "made/gap", "published": "Ensemble", "source": "a paper", "splits": 2}
-NO_RESULTS = {
-    "a text\n": "line 1: must be JSON",
-    "a text": "line 1: must be JSON",
-    "[" * 100_000: "nested too deep",
-    "[]\n": r"line 1 is no result: \[\] must be an object",
-    "{}\n": "it lacks data, peer, problem, split, version",
-    json.dumps(RAN | {"split": True}): "split = True is not allowed",
-    json.dumps(RAN | {"split": -1}): "split = -1",
-    json.dumps(RAN | {"peer": ["a"]}): r"peer = \['a'\]",
-    json.dumps(RAN | {"peer": "a" * 1001}): "peer = 'a",
-    json.dumps(RAN | {"rmse": "0.5"}): "rmse = '0.5'",
-    json.dumps(RAN | {"rmse": None}): "rmse = None",
-    json.dumps(RAN | {"rmse": np.nan}) + "\n": "NaN is not a finite number",
-    json.dumps(RAN | {"rmse": 10**400}) + "\n": "more than 18 digits",
-    json.dumps(RAN | {"limit": "1"}): "limit = '1'",
-    json.dumps(RAN | {"error": 3}): "error = 3",
-    json.dumps(SAID | {"rmse": 0.5}): "rmse = 0.5",
-    json.dumps(SAID | {"rmse": [0.5]}): r"rmse = \[0.5\]",
-    json.dumps(SAID | {"rmse": [0.5, "a"]}): r"rmse = \[0.5, 'a'\]",
-    json.dumps(SAID | {"splits": None}): "splits = None",
-    json.dumps({"published": "Ensemble"}): "it lacks problem, source, splits",
-    json.dumps(RAN)[:9] + "\n" + json.dumps(RAN) + "\n": "line 1: must be JSON",
-}
-
-
-@pytest.mark.parametrize("text", NO_RESULTS, ids=range(len(NO_RESULTS)))
-def test_a_file_of_other_things_is_refused_and_stays_as_it_is(results, text):
-    results.path.write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=f"{results.path}.*{NO_RESULTS[text]}"):
-        runs.Results(results.path)
-    with pytest.raises(ValueError, match=NO_RESULTS[text]), results.opened():
-        pass
-    assert results.path.read_text(encoding="utf-8") == text
-
-
-def test_results_in_a_pipe_or_a_device_are_refused(results):
-    os.mkfifo(results.path)
-    for path in (results.path, Path("/dev/zero")):
-        with pytest.raises(ValueError, match=f"{path}: must be a regular file"):
-            runs.Results(path)
-
-
-def test_two_runs_do_not_write_to_the_same_file(results):
-    other = runs.Results(results.path)
-    with results.opened(), pytest.raises(OSError, match="another run"), other.opened():
-        pass
-
-
 def test_a_library_that_cannot_be_installed_is_left_out_and_not_recorded(
     study, monkeypatch, capsys
 ):
@@ -226,7 +169,7 @@ def pinned(tmp_path, monkeypatch):
     """A library with pinned packages, whose environment is made without pip."""
 
     def run(command, **_):
-        (tmp_path / "envs" / "fake" / "pyvenv.cfg").touch()
+        (tmp_path / "envs" / "fake").mkdir(exist_ok=True)
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr(runs, "LIBRARIES", tmp_path)
@@ -241,10 +184,9 @@ def test_an_environment_is_made_anew_when_its_packages_change(pinned, tmp_path):
     assert runs.environment("fake", home.parent) == home / "bin" / "python"
     for text, kept in (("fake==1\n", True), ("fake==2\n", False)):
         pinned.write_text(text)
-        (home / "lib" / "old").mkdir(parents=True, exist_ok=True)
+        (home / "old").touch()
         runs.environment("fake", home.parent)
-        assert (home / "lib" / "old").exists() == kept
-    assert (home / "made.txt").read_text().endswith("\nfake==2\n")
+        assert (home / "old").exists() == kept
 
 
 @pytest.mark.usefixtures("pinned")
@@ -260,27 +202,17 @@ def test_an_environment_whose_making_was_killed_is_made_anew(tmp_path, monkeypat
         patch.setattr(runs.subprocess, "run", killed)
         with pytest.raises(KeyboardInterrupt):
             runs.environment("fake", home.parent)
-    assert (home / "pyvenv.cfg").is_file()
     (home / "half").touch()
     runs.environment("fake", home.parent)
     assert not (home / "half").exists()
 
 
 @pytest.mark.usefixtures("pinned")
-@pytest.mark.parametrize("name", ["mine.txt", "made.txt"])
-@pytest.mark.parametrize("content", [b"", b"mine", b"fake==0\n", b"\xff"])
-def test_a_folder_of_a_user_among_environments_stays(tmp_path, name, content):
-    mine = tmp_path / "envs" / "fake" / name
-    mine.parent.mkdir(parents=True)
-    mine.write_bytes(content)
+@pytest.mark.parametrize("name", ["fake/mine.txt", "fake.made.txt"])
+def test_files_of_a_user_among_environments_stay(tmp_path, name):
+    mine = tmp_path / "envs" / name
+    (tmp_path / "envs" / "fake").mkdir(parents=True)
+    mine.write_bytes(b"fake==0\n")
     with pytest.raises(OSError, match="fake was not made by the scoreboard: move it away"):
         runs.environment("fake", tmp_path / "envs")
-    assert mine.read_bytes() == content
-    assert [*mine.parent.iterdir()] == [mine]
-
-
-def test_predictions_replace_no_file_beside_the_environments(study, tmp_path):
-    mine = tmp_path / "fake.Mean.npz"
-    mine.write_text("mine")
-    study("Mean")
-    assert mine.read_text() == "mine"
+    assert mine.read_bytes() == b"fake==0\n"

@@ -5,11 +5,10 @@ import numpy as np
 import pytest
 
 from bench.scoreboard import runs, tables
-from bench.scoreboard.__main__ import PAGES
+from bench.scoreboard.__main__ import PAGES, RESULTS
 from bench.scoreboard.comparison import Board, between
 from bench.scoreboard.picture import picture, rows_of_panels
 from bench.scoreboard.problems import CASES
-from figures.pipeline.paths import ROOT
 
 OUTD = "composite/outd"
 
@@ -232,7 +231,7 @@ def test_guides_show_the_committed_results(tmp_path):
     copies = [tmp_path / page.name for page in PAGES]
     for page, copy in zip(PAGES, copies, strict=True):
         copy.write_text(page.read_text(encoding="utf-8"), encoding="utf-8")
-    tables.publish(runs.read(ROOT / "bench" / "scoreboard" / "results.jsonl"), copies)
+    tables.publish(runs.load(RESULTS).rows, copies)
     for page, copy in zip(PAGES, copies, strict=True):
         assert copy.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
     for name in tables.FILES:
