@@ -64,8 +64,6 @@ class FunctionAnchoring(Settings):
         max_iter: Largest number of Gauss-Newton iterations for each member.
         n_realisations: Number of realisations that estimate the covariance of a prior without a
             kernel.
-        center: Whether realisations and perturbed data are shifted, so that their averages over
-            the members are the mean of a Gaussian process prior and the data.
         progress: Whether to show a progress bar; None shows one on a terminal after two
             seconds, and lines elsewhere after thirty.
 
@@ -80,7 +78,6 @@ class FunctionAnchoring(Settings):
     tol: float = 0.1
     max_iter: int = 100
     n_realisations: int = 1000
-    center: bool = True
     progress: bool | None = None
 
     def __post_init__(self) -> None:
@@ -89,7 +86,6 @@ class FunctionAnchoring(Settings):
             check_count(name, getattr(self, name), least)
         nugget = _MOST_NUGGET if self.nugget is None else self.nugget
         check_positive(nugget=nugget, tol=self.tol)
-        check_flags(center=self.center)
         if self.progress is not None:
             check_flags(progress=self.progress)
 
@@ -177,8 +173,11 @@ def _anchor_to_process(
     anchoring: FunctionAnchoring,
     device: str,
     seeds: np.random.SeedSequence,
+    *,
+    centred: bool = True,
 ) -> Members:
     """Anchor members to realisations of one prior, with the arguments of the public function."""
+    # Centred realisations and perturbed data average to the mean of a Gaussian process and the data
     prior = drawn_prior(pretrained)
     network = pretrained.architecture
     scaler = pretrained.output_scaler
@@ -187,13 +186,13 @@ def _anchor_to_process(
     anchors = pretrained.weights[:n_members]
     numbers = pretrained.numbers[:n_members]
     # Realisations g and their covariance C, of outputs scaled to [-1, 1]
-    g = scaler.transform(prior.at(points, numbers, anchoring.center))
+    g = scaler.transform(prior.at(points, numbers, centred))
     seed = spawn(seeds, Purpose.COVARIANCE)
     C = prior.scaled_covariance(points, scaler, anchoring.n_realisations, seed)
     covariance = covariance_at(noise, X)
     nuggets = _nuggets(scaler.transform_covariance(covariance), anchoring.nugget, C)
     prior_metric = Metric(C, nuggets)
-    targets, S = _posterior_realisations(g, C, X, y, covariance, scaler, anchoring.center, seeds)
+    targets, S = _posterior_realisations(g, C, X, y, covariance, scaler, centred, seeds)
     # Each member minimises (f - f*)ᵀ (S + δ² I)⁻¹ (f - f*).
     rule = StoppingRule(anchoring.max_iter, loss=anchoring.tol)
     title = titled("training", anchoring.progress)
@@ -279,7 +278,7 @@ def _anchor_to_components(
     given = MixturePosterior(mixture, covariance_at(noise, X), X, y)
     numbers = given.allocate(K, spawn(seeds, Purpose.COMPONENTS))
     # A single member has no average to be shifted, and one progress bar stands for all members.
-    alone = replace(anchoring, center=False, progress=False)
+    alone = replace(anchoring, progress=False)
     parts = []
     title = titled("training", anchoring.progress)
     with warnings.catch_warnings(), progress_bar(K, title, "member") as bar:
@@ -287,7 +286,8 @@ def _anchor_to_components(
         for k in range(K):
             one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
             seed = spawn(seeds, Purpose.COMPONENTS, k)
-            parts.append(_anchor_to_process(one, X, y, noise, None, alone, device, seed))
+            of_one = _anchor_to_process(one, X, y, noise, None, alone, device, seed, centred=False)
+            parts.append(of_one)
             bar.update()
     late = np.count_nonzero([np.nanmin(part.losses) > anchoring.tol for part in parts])
     if late:

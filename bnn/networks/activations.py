@@ -34,26 +34,9 @@ ACTIVATIONS = {
         lambda d, z: _aten.tanh_backward.grad_input(d, torch.tanh(z), grad_input=d),
         1.0,
     ),
-    "sigmoid": Activation(
-        lambda z, out: torch.sigmoid(z, out=out),
-        lambda d, z: _aten.sigmoid_backward.grad_input(d, torch.sigmoid(z), grad_input=d),
-        1.0,
-    ),
     "silu": Activation(
         lambda z, out: _aten.silu.out(z, out=out),
         lambda d, z: _aten.silu_backward.grad_input(d, z, grad_input=d),
-    ),
-    "gelu": Activation(  # its out= variants ignore strides
-        lambda z, out: out.copy_(torch.nn.functional.gelu(z)),
-        lambda d, z: d.copy_(_aten.gelu_backward(d, z)),
-    ),
-    "elu": Activation(
-        lambda z, out: _aten.elu.out(z, out=out),
-        lambda d, z: _aten.elu_backward.grad_input(d, 1.0, 1.0, 1.0, False, z, grad_input=d),
-    ),
-    "softplus": Activation(
-        lambda z, out: _aten.softplus.out(z, out=out),
-        lambda d, z: _aten.softplus_backward.grad_input(d, z, 1.0, 20.0, grad_input=d),
     ),
     "identity": Activation(lambda z, out: out.copy_(z), lambda _d, _z: None, 1.0),
 }
