@@ -64,7 +64,7 @@ def content() -> dict[str, Any]:
     runs = committed()
     profile = load_profile("full")
     return {
-        "methods": asdict(of_methods(runs)[0]),
+        "methods": asdict(of_methods(runs)),
         "items": {
             name: {place: judged(entry) for place, entry in compare(run).items()}
             for name, run in runs.items()

@@ -4,7 +4,7 @@ Prose is written by hand. tests/figures/report/test_findings.py checks the numbe
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +44,36 @@ RUNS = {
     REBUILT: "our cells at the published inputs",
 }
 SCORES = {"rmse": ("RMSE", 3), "miscalibration": ("miscalibration", 3), "elppd": ("ELPPD", 0)}
-RMSE_AND_ELPPD = {name: SCORES[name] for name in ("rmse", "elppd")}
 OF_REFERENCE = {
     "reference_rmse_fields": ("RMSE against the reference data", 3),
     "elppd": ("ELPPD", 0),
 }
 OF_INTERVALS = {"reference_coverage": ("coverage of f", 3)}
 OF_SELECTION = ("rmse", "worst", "std", "worst_std")
+PLAIN = {  # words of labels in figures → words of the pages
+    "by evidence": "from the evidence",
+    "nothing set": "default settings",
+    "one covariance": "constant covariance",
+    "random start": "random initial weights",
+    "pre-trained start": "pre-trained initial weights",
+    "no other cells": "no other RVEs",
+    "mean fields": "mean-field model",
+}
+SHOWN = [  # methods in the table of the page; all are in the CSV
+    LABELS[name]
+    for name in (
+        "vanilla",
+        "none",
+        "low_rank",
+        "random_low_rank",
+        "proper",
+        "function",
+        "function_evidence",
+        "sampled_evidence",
+        "exact",
+        "exact_evidence",
+    )
+]
 HOLDS = {True: "✓", False: "✗", None: "○"}
 VANILLA = (  # notebook, place of the number, what it is over
     (DRAWS, "rows.published.outd_vanilla.rmse", "draws, trained as published (Table 3 above)"),
@@ -94,17 +117,15 @@ def grouped(
     return Table("", header, [[method, *cells] for method, cells in rows.items()])
 
 
-def of_methods(runs: Runs) -> tuple[Table, Table]:
-    """Methods out of distribution on both kinds of tables, and on the training sets inside it."""
-    scores = scores_of_methods(runs)
-    beyond = {tables: cases["outd"] for tables, cases in scores.items()}
+def of_methods(runs: Runs) -> Table:
+    """Methods out of distribution on both kinds of tables."""
+    beyond = {tables: cases["outd"] for tables, cases in scores_of_methods(runs).items()}
     methods = grouped(beyond, SCORES)
     printed = load_published()["Table 3"].rows["published.outd_anchored"].printed
     methods.rows.insert(
         0, ["the paper prints", *(each.replace("-", "−") for each in printed), "", "", ""]
     )
-    inside = {in_words(case): scores[RUNS["full"]][case] for case in ("ind25", "ind50", "ind100")}
-    return methods, grouped(inside, RMSE_AND_ELPPD)
+    return methods
 
 
 def scores_of_methods(runs: Runs) -> dict[str, dict[str, dict[str, Mapping[str, Any]]]]:
@@ -154,14 +175,25 @@ def long(
                 if found.get(score) is not None:
                     number = as_interval(found[score])
                     margin = "" if number.half_width is None else f"{number.half_width:.4g}"
-                    rows.append([*group, method, score, f"{number.mean:.4g}", margin])
+                    rows.append([*group, plain(method), score, f"{number.mean:.4g}", margin])
     return comma_separated([*names, "method", "score", "mean", "half_width"], rows)
 
 
-def some(table: Table, columns: Mapping[int, str]) -> str:
-    """Columns of a table by number, each under its own name, in the rows that have numbers."""
+def some(table: Table, columns: Mapping[int, str], methods: Collection[str] = ()) -> str:
+    """Columns of a table by number, each under its own name, in the rows that have numbers.
+
+    With `methods` only their rows.
+    """
     rows = [[row[number] for number in columns] for row in table.rows]
-    return markdown([*columns.values()], [row for row in rows if any(row[1:])])
+    rows = [row for row in rows if any(row[1:]) and (not methods or row[0] in methods)]
+    return markdown([*columns.values()], [[plain(row[0]), *row[1:]] for row in rows])
+
+
+def plain(text: str) -> str:
+    """The label of a method in the words of the pages."""
+    for label_, words in PLAIN.items():
+        text = text.replace(label_, words)
+    return text
 
 
 def size_of_gain(runs: Runs) -> str:
@@ -296,7 +328,6 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
     """Page → name of each generated table in it → its text, from the metrics of the runs."""
     docs = ROOT / "docs"
     run = runs["full"]
-    methods, cases = of_methods(runs)
     knowledge, _ = of_knowledge(run[PRIOR_KNOWLEDGE].model_extra or {})
     return {
         docs / "reproduction.md": {
@@ -307,8 +338,9 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
             "runtime": runtime(runs),
         },
         docs / "findings_methods.md": {
-            "methods": some(methods, {0: "method", 4: "RMSE", 5: "miscalibration", 6: "ELPPD"}),
-            "cases": some(cases, {0: "method", 2: "25 RVEs", 4: "50 RVEs", 6: "100 RVEs"}),
+            "methods": some(
+                of_methods(runs), {0: "method", 4: "RMSE", 5: "miscalibration", 6: "ELPPD"}, SHOWN
+            ),
             "knowledge": some(
                 knowledge, {0: "method", 3: "25 RVEs", 7: "100 RVEs", 9: "out of distribution"}
             ),

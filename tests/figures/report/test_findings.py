@@ -455,7 +455,7 @@ def test_worth_of_knowledge():
     alone = it.mean_fields_alone
     quoted(
         METHODS,
-        "Mean fields are those of the defaults, or chosen by the evidence",
+        "The mean-field model has default settings",
         written(alone.rmse_fields, 3),
         written(alone.rmse_fields_textbook, 3),
         written(rows.ind10.by_input.reference_rmse_fields.mean, 3),
