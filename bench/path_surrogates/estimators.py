@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.path_surrogates.data import Paths, concentration, default_bank
+from bench.path_surrogates.data import concentration, default_bank
 from bench.path_surrogates.material_points import PointEnsemble
 from bench.path_surrogates.recurrent import RecurrentEnsemble
 from bnn.paths import StrainPathEnsemble, fit_scatter, mean_field_stress
 from bnn.paths.network import PHASES
+from fe_data import Paths
 
 
 class Predicted(NamedTuple):
@@ -49,10 +50,14 @@ class Estimator:
     sizes: tuple[int, ...] = (5, 20, 50, 100, 500)
 
 
-def fitted(random_paths: Paths, repeated_random: Paths, seed: int) -> StrainPathEnsemble:
+def fitted(random_paths: Paths, repeated: Paths, seed: int) -> StrainPathEnsemble:
     """`StrainPathEnsemble` with nothing set, which has learnt from random paths."""
     bank = default_bank()
-    model = StrainPathEnsemble(bank, fit_scatter(bank, *repeated_random), random_state=seed)
+    model = StrainPathEnsemble(
+        bank,
+        fit_scatter(bank, repeated.inputs, repeated.strain, repeated.stress),
+        random_state=seed,
+    )
     return model.fit(random_paths.inputs, random_paths.strain, random_paths.mean_stress)
 
 

@@ -1,14 +1,10 @@
 """An ensemble of recurrent networks: gated recurrent units, as they are usually applied to paths.
 
-K networks of gated recurrent units (Cho et al., EMNLP 2014) are trained side by side, each with
-initial weights, minibatches and a fifth of the paths for validation of its own. They are given
-strain, its increment and the inputs at each step, all scaled by the training data. The learning
-rate of Adam falls along a cosine, and the weights of the smallest validation error are kept.
+K networks of gated recurrent units (Cho et al., EMNLP 2014) are trained side by side. Their
+inputs at each step are strain, its increment and those of the RVE, scaled by the training data.
 """
 
-import copy
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from bench.path_surrogates.data import BOUNDS
+from bench.path_surrogates.training import parted, train
 
 MEMBERS = 5
-VALIDATION = 0.2  # of the paths
 
 
 class Units(nn.Module):
@@ -91,9 +87,19 @@ class RecurrentEnsemble:
         self._std = stress.std(axis=(0, 1))
         x = self._given(X, strain)
         y = torch.as_tensor((stress - self._mean) / self._std, dtype=torch.float32)
-        orders = np.array([rng.permutation(len(X)) for _ in range(self.members)])
-        held = max(round(VALIDATION * len(X)), 1)
-        self._train(x, y, orders[:, held:], orders[:, :held], rng)
+        rows = parted(len(X), self.members, rng)
+        torch.manual_seed(self.random_state)
+        network = Units(self.members, x.shape[2], y.shape[2], self.hidden, self.layers)
+
+        def errors(now: np.ndarray) -> Tensor:
+            return torch.square(network(x[now]) - y[now]).mean(dim=(1, 2))
+
+        options = {"updates": self.updates, "batch": self.batch, "rate": self.rate}
+        parameters = list(network.parameters())
+        trained = train(parameters, errors, rows, rng, every=self.every, clip=True, **options)
+        self._network = network
+        self.history_ = trained.history
+        self.residual_variance_ = trained.residuals.mean(axis=0) * self._std**2
         return self
 
     def predict(self, X: np.ndarray, strain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -111,66 +117,7 @@ class RecurrentEnsemble:
         scaled = [strain / self._strain_scale, _increments(strain) / self._increment_scale, x]
         return torch.as_tensor(np.concatenate(scaled, axis=2), dtype=torch.float32)
 
-    def _train(
-        self, x: Tensor, y: Tensor, learnt: np.ndarray, held: np.ndarray, rng: np.random.Generator
-    ) -> None:
-        torch.manual_seed(self.random_state)
-        network = Units(self.members, x.shape[2], y.shape[2], self.hidden, self.layers)
-        adam = torch.optim.Adam(network.parameters(), lr=self.rate)
-        last = round(self.updates * math.sqrt(len(x)))
-        falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, last)
-        best = np.full(self.members, np.inf)
-        residuals = np.empty((self.members, y.shape[2]))
-        kept = copy.deepcopy(network)
-        self.history_ = []
-        for update, now in enumerate(minibatches(learnt, self.batch, last, rng), start=1):
-            loss = torch.square(network(x[now]) - y[now]).mean(dim=(1, 2, 3)).sum()
-            adam.zero_grad()
-            loss.backward()
-            _clip(network)
-            adam.step()
-            falling.step()
-            if update % self.every == 0 or update == last:
-                with torch.no_grad():
-                    errors = torch.square(network(x[held]) - y[held]).mean(dim=(1, 2)).numpy()
-                self.history_.append(errors.mean())
-                better = np.flatnonzero(errors.mean(axis=1) < best)
-                best[better] = errors[better].mean(axis=1)
-                residuals[better] = errors[better]
-                _keep(kept, network, better)
-        self._network = kept
-        self.residual_variance_ = residuals.mean(axis=0) * self._std**2
-
-
-def minibatches(
-    learnt: np.ndarray, size: int, updates: int, rng: np.random.Generator
-) -> Iterator[np.ndarray]:
-    """Rows (K, size) for each update: every member has an order of its own, anew when used up."""
-    size = min(size, learnt.shape[1])
-    rows = learnt[:, :0]
-    for _ in range(updates):
-        if rows.shape[1] < size:
-            rows = rng.permuted(learnt, axis=1)
-        yield rows[:, :size]
-        rows = rows[:, size:]
-
 
 def _increments(strain: np.ndarray) -> np.ndarray:
     """Increments (n, T, 3) from rest on."""
     return np.diff(strain, axis=1, prepend=0.0)
-
-
-def _clip(network: nn.Module) -> None:
-    """Gradients of each member to a norm of at most one."""
-    gradients = [each.grad for each in network.parameters() if each.grad is not None]
-    squares = torch.stack([torch.square(g).flatten(1).sum(dim=1) for g in gradients]).sum(dim=0)
-    factor = 1.0 / torch.sqrt(squares).clamp_min(1.0)
-    for gradient in gradients:
-        gradient.mul_(factor.view(-1, *[1] * (gradient.ndim - 1)))
-
-
-def _keep(kept: nn.Module, network: nn.Module, members: np.ndarray) -> None:
-    """Copy the weights of some members."""
-    with torch.no_grad():
-        for old, new in zip(kept.parameters(), network.parameters(), strict=True):
-            old[members] = new[members]

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from bench.path_surrogates.data import Paths
 from bench.path_surrogates.estimators import Predicted
 from bnn import metrics
+from fe_data import Paths
 from figures.scores import CONFIDENCE
 
 

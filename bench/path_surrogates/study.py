@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.path_surrogates.data import Paths, Sets
+from bench.path_surrogates.data import Sets
 from bench.path_surrogates.estimators import Estimator, Predicted, Training
 from bench.path_surrogates.scores import floor, scores
 from bench.results import Format, Results, is_count, is_text
+from fe_data import Paths
 from figures.pipeline.provenance import processor
 
 DRAWS = {5: 5, 20: 3, 50: 3, 100: 3, 500: 1}  # number of draws of each training size
@@ -53,14 +54,16 @@ def runs(estimator: Estimator, sizes: Sequence[int]) -> list[tuple[int, int]]:
 
 def drawn(random_paths: Paths, n: int, draw: int) -> Paths:
     """A part of the random paths, disjoint from those of other draws of this size."""
-    return Paths(*(each[draw * n : (draw + 1) * n] for each in random_paths))
+    rows = slice(draw * n, (draw + 1) * n)
+    return Paths(random_paths.inputs[rows], random_paths.strain[rows], random_paths.stress[rows])
 
 
 def _run(
     sets: Sets, estimator: Estimator, n: int, draw: int, variances: np.ndarray, results: Results
 ) -> None:
     begin = time.process_time()
-    training = Training(drawn(sets.random_paths, n, draw), sets.repeated_random, draw)
+    paths = drawn(sets.random_paths, n, draw) if n else sets.random_paths  # none are learnt from
+    training = Training(paths, sets.repeated_random, draw)
     predict = estimator.fit(training)
     fit = time.process_time() - begin
     words = []

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from bench.path_surrogates.data import BOUNDS, REFERENCES, Paths, Sets, concentration
+from bench.path_surrogates.data import BOUNDS, REFERENCES, Sets, concentration
 from bnn.paths import PhaseProperties, mean_field_stress
+from fe_data import Paths
 
 
 def made(rng, n, microstructures):

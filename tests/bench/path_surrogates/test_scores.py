@@ -1,16 +1,17 @@
 import numpy as np
 import pytest
 
-from bench.path_surrogates.data import Paths
+from bench.path_surrogates.data import BOUNDS
 from bench.path_surrogates.estimators import Predicted
 from bench.path_surrogates.scores import floor, sampling_variance, scores
+from fe_data import Paths
 
 
 @pytest.fixture
 def reference():
     """Standard normal stresses of 40 microstructures."""
-    rng = np.random.default_rng(1)
-    return Paths(np.zeros((30, 4)), np.zeros((30, 20, 3)), rng.normal(0.0, 1.0, (30, 40, 20, 3)))
+    stress = np.random.default_rng(1).normal(0.0, 1.0, (30, 40, 20, 3))
+    return Paths(np.tile(BOUNDS[0], (30, 1)), np.zeros((30, 20, 3)), stress)
 
 
 def test_errors_are_over_the_variance_of_each_component(reference):
@@ -19,7 +20,7 @@ def test_errors_are_over_the_variance_of_each_component(reference):
     assert found == {"nmse": pytest.approx((1.0 + 0.25 + 0.0) / 3.0)}
 
 
-def test_a_surrogate_that_is_right_is_covered_by_the_sampling_error_of_the_truth(reference):
+def test_the_sampling_error_of_the_reference_means_covers_a_surrogate_that_is_right(reference):
     zero = np.zeros(reference.strain.shape)
     found = scores(reference, Predicted(zero, zero, zero + 1.0), np.ones(3))
     assert found["coverage"] == pytest.approx(0.95, abs=0.02)
@@ -27,7 +28,4 @@ def test_a_surrogate_that_is_right_is_covered_by_the_sampling_error_of_the_truth
     # E ln N(m; 0, v) with m of the variance v = 1 / 40
     assert found["elppd"] == pytest.approx(-0.5 * (np.log(2.0 * np.pi / 40.0) + 1.0), abs=0.1)
     assert found["nmse"] == pytest.approx(floor(reference, np.ones(3)), rel=0.1)
-
-
-def test_the_sampling_variance_is_that_of_a_mean(reference):
     assert sampling_variance(reference).mean() == pytest.approx(1.0 / 40.0, rel=0.02)
