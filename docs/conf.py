@@ -84,9 +84,11 @@ def complete(app, name, source):
         source[0] += (
             f'\n<script type="application/json" id="surrogate">{data}</script>\n{scripts}\n'
         )
-    if name == "docs/reproduction" and RUN:
+    if name == "docs/verdicts" and RUN:
         link = f'<a href="../{RUN}/index.html">The pages of a run</a> have all figures.'
-        source[0] = source[0].replace("\n## Findings", f"\n{link}\n\n## Findings")
+        source[0] = source[0].replace(
+            "\n## Figures and tables", f"\n{link}\n\n## Figures and tables"
+        )
 
 
 def unbroken(text):

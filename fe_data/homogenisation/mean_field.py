@@ -40,7 +40,7 @@ _LEAST = 0.2
 _LARGEST = 20.0
 _POINTS = 80
 _NODES, _WEIGHTS = roots_hermitenorm(9)
-# Where b_eff and c_eff are near those of RVEs (docs/fe_model.md), and the least b_m at all.
+# Where b_eff and c_eff are near those of RVEs (docs/validation.md), and the least b_m at all.
 _HOLDS = {"b_m": (250.0, 1000.0), "c_m": (0.2, 0.55)}
 _LEAST_HARDENING_MPa = 50.0
 _STEP = 1e-20j  # imaginary: derivatives have no rounding error (Squire & Trapp, SIAM Rev. 40, 1998)

@@ -14,7 +14,7 @@ from fe_data.errors import FitError
 ELASTIC_YIELDED_FRACTION = 0.01  # increments with less yielded volume count as elastic
 _POOR_FIT = 0.02  # relative deviation above which a fit is reported as poor
 # Relative difference of E_eff from the modulus across the fibres above which it is reported: with
-# inputs and settings of the paper it is up to 3.2 % (docs/fe_model.md).
+# inputs and settings of the paper it is up to 3.2 % (docs/validation.md).
 _MISLEADING_MODULUS = 0.035
 # Relative change of b, when the last half of the increments is left out, above which b and c are
 # reported as an extrapolation; b is the hardening at a plastic strain of 1.

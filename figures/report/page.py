@@ -53,7 +53,7 @@ ENVIRONMENT.filters |= {
 }
 ENVIRONMENT.globals |= {
     "command": command,
-    "explained": "../../docs/reproduction.md#verdicts",
+    "explained": "../../docs/verdicts.md",
     "heading": heading,
     "signs": SIGNS,
 }

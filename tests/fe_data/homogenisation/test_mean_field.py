@@ -188,7 +188,7 @@ BEYOND = [(0.3, 400.0, 0.05), (0.3, 400.0, 1.0), (0.1, 400.0, 1.0), (0.3, 100.0,
 @pytest.mark.filterwarnings("ignore:.*of mean fields are within:UserWarning")
 @pytest.mark.parametrize(("vf", "b", "c"), [*HELD, *BEYOND])
 def test_mean_fields_are_those_of_cells_in_the_measured_range(vf, b, c):
-    """Means over three microstructures; the bounds are what docs/fe_model.md says."""
+    """Means over three microstructures; the bounds are what docs/validation.md says."""
     inputs = Inputs(vf, 400.0, b, c)
     settings = Settings(resolution=3, tolerance=1e-4)
     cells = [solve_rve(inputs, seed, settings).effective for seed in range(3)]

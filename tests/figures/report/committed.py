@@ -10,6 +10,8 @@ from typing import Any
 from figures.pipeline.paths import ROOT
 from figures.report.comparison import Metrics
 
+SECTIONED = ("docs/findings.md",)  # a finding is a sentence, a table and what limits it
+
 
 def committed_run(name: str) -> dict[str, dict[str, Any]]:
     """Metrics files of a run as git has them, by notebook; where git has none, the files there are.
@@ -74,9 +76,10 @@ def ours(content: Any, identifier: str) -> Any:
 
 @functools.cache
 def paragraphs(page: str) -> list[str]:
-    """Paragraphs and list items of a page as plain text on one line."""
+    """Paragraphs and list items of a page as plain text on one line; of SECTIONED, sections."""
     text = (ROOT / page).read_text(encoding="utf-8").replace("~", " ")
-    parts = re.split(r"\n\s*\n|\n(?=- )", re.sub(r"[*$`\"\\]", "", text))
+    between = r"\n(?=#+ )" if page in SECTIONED else r"\n\s*\n"
+    parts = re.split(rf"{between}|\n(?=- )", re.sub(r"[*$`\"\\]", "", text))
     return [" ".join(part.split()) for part in parts]
 
 

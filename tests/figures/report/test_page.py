@@ -46,7 +46,7 @@ def test_every_picture_is_shown_and_links_lead_to_places_of_the_pages_and_execut
         assert len(sources) == len(listed)
         assert all(source.startswith("data:image/") for source in sources)
     known = {"data:,", f"notebooks/{DATA}.html", *pages}
-    known.add("../../docs/reproduction.md#verdicts")
+    known.add("../../docs/verdicts.md")
     known |= {f"{name}{place}" for name, page in pages.items() for place in places(page)}
     for page in pages.values():
         assert "http" not in re.sub(r'src="data:[^"]*"', "", page)

@@ -16,9 +16,10 @@ from figures.report.comparison import DIFFERS, REPRODUCED, compare, heading
 from figures.report.tables import RUNS, blocks, files, with_blocks
 from tests.figures.report.committed import committed_files, quoted, typed_run
 
-PAGES = [ROOT / "README.md", ROOT / "docs" / "reproduction.md"]
+PAGES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
 PUBLISHED = load_published()
-REPRODUCTION = "docs/reproduction.md"
+FINDINGS = "docs/findings.md"
+VERDICTS = "docs/verdicts.md"
 REFERENCE = ROOT.parent / "shared" / "reference" / "published"
 
 
@@ -91,7 +92,7 @@ def test_the_scatter_of_the_arrangement_is_that_of_both_published_studies():
         assumed = 100 * np.array(NOISE_COV)
         ratios += list([cell["mean"] for cell in theirs] / assumed)
     words = f"{min(ratios):.2f} to {max(ratios):.2f} of what is assumed"
-    quoted(REPRODUCTION, "The paper prints no scatter", words)
+    quoted(VERDICTS, "The paper prints no scatter", words)
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published tables are not here")
@@ -102,7 +103,7 @@ def test_the_odd_cell_of_the_second_published_study_is_the_one_that_its_finding_
     (own,) = table.group[np.isclose(b, 428, atol=0.5) & (table.inputs[:, 0] < 0.1)]
     *others, odd = np.sort(b[table.group == own])
     words = f"b {odd:.0f} MPa", f"{min(others):.0f} to {max(others):.0f}"
-    quoted(REPRODUCTION, "On the published RVEs a single outlier decides", *words)
+    quoted(FINDINGS, "On the published RVEs a single outlier decides", *words)
 
 
 def test_the_scatter_of_table_1_is_that_of_one_start_over_those_of_the_full_run():
@@ -134,8 +135,8 @@ def test_subsets_by_mutual_information_over_draws_are_those_that_the_finding_cou
     assert max(int((found == used).all(axis=0).sum()) for found in positive) == 2
     shares = [np.mean([found[where] for found in positive]) for where in (used, ~used)]
     words = "{:.0f} % of the inputs in the subsets and for {:.0f} % of the others"
-    begin = "The information of b_m on b_eff differs"
-    quoted(REPRODUCTION, begin, words.format(*(100 * share for share in shares)))
+    begin = "The mutual information of b_m and b_eff"
+    quoted(VERDICTS, begin, words.format(*(100 * share for share in shares)))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
