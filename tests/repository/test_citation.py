@@ -17,7 +17,7 @@ CODEMETA = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
 AUTHORS = [each["name"] for each in PROJECT["authors"]]
 
 
-def test_version_title_and_authors_are_those_of_the_package():
+def test_version_title_licence_and_authors_are_those_of_the_package():
     assert bnn.__version__ == fe_data.__version__ == PROJECT["version"]
     for name in ("name", "description", "version", "readme"):
         assert CODEMETA[name] == PROJECT[name]
@@ -26,9 +26,6 @@ def test_version_title_and_authors_are_those_of_the_package():
     assert CITATION["version"] == PROJECT["version"]
     for listed in (CODEMETA["author"], CITATION["authors"]):
         assert [each["name"] for each in listed] == AUTHORS
-
-
-def test_the_licence_is_one():
     text = (ROOT / PROJECT["license"]["file"]).read_text(encoding="utf-8")
     assert text.startswith(f"{CITATION['license']} License")
     assert CODEMETA["license"] == f"https://spdx.org/licenses/{CITATION['license']}"
@@ -45,18 +42,15 @@ def test_all_name_the_same_paper():
     assert article["title"] == f"[Re] {paper['title']}"
     cited, key, *_ = article["replication"]
     assert all(name in cited["cite"] for name in [*names, paper["title"]])
-    assert f"{{{key['bib']}," in (ROOT / "article" / article["bibliography"]).read_text(
-        encoding="utf-8"
-    )
+    bibliography = ROOT / "article" / article["bibliography"]
+    assert f"{{{key['bib']}," in bibliography.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 def test_the_citation_is_of_its_format(tmp_path):
     validate("cffconvert", "--validate", "-i", ROOT / "CITATION.cff")
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     broken = tmp_path / "CITATION.cff"
-    broken.write_text(
-        (ROOT / "CITATION.cff").read_text(encoding="utf-8").replace("title:", "titel:"),
-        encoding="utf-8",
-    )
+    broken.write_text(text.replace("title:", "titel:"), encoding="utf-8")
     with pytest.raises(AssertionError, match="titel"):
         validate("cffconvert", "--validate", "-i", broken)

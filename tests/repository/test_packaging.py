@@ -49,6 +49,7 @@ def test_the_distribution_is_bnn_and_fe_data_and_nothing_else_is_installed_with_
     patterns = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
     folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert {f for f in folders if any(fnmatch(f, p) for p in patterns)} == {"bnn", "fe_data"}
+    assert all((ROOT / package / "py.typed").exists() for package in ("bnn", "fe_data"))
 
 
 def test_the_extras_that_the_guide_names_are_enough_to_test_bnn_alone():
@@ -60,17 +61,12 @@ def test_the_extras_that_the_guide_names_are_enough_to_test_bnn_alone():
 
 def test_both_lists_of_versions_name_every_declared_package():
     declared = declared_packages(*EXTRAS)
-    pinned = set(
-        re.findall(
-            r"(?m)^([\w.-]+)==", (ROOT / "constraints.txt").read_text(encoding="utf-8").lower()
-        )
-    )
-    assert declared <= pinned
+    pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8").lower()
+    assert declared <= set(re.findall(r"(?m)^([\w.-]+)==", pinned))
     of_processors = {**CONDA_NAMES, "torch": "pytorch-cpu"}
-    listed = set(
-        re.findall(r"(?m)^ *- ([\w-]+)=", (ROOT / "environment.yml").read_text(encoding="utf-8"))
-    )
-    assert {of_processors.get(name, name) for name in declared} <= listed
+    listed = (ROOT / "environment.yml").read_text(encoding="utf-8")
+    wanted = {of_processors.get(name, name) for name in declared}
+    assert wanted <= set(re.findall(r"(?m)^ *- ([\w-]+)=", listed))
 
 
 def as_conda_says(requirement):
@@ -97,8 +93,7 @@ def test_the_recipe_for_conda_names_what_pyproject_names():
 def test_rattler_build_takes_the_recipe_and_none_with_an_unknown_field(tmp_path):
     validate("python", "-c", RENDER, RECIPE)
     broken = tmp_path / "recipe.yaml"
-    broken.write_text(
-        RECIPE.read_text(encoding="utf-8").replace("license_file", "licence_file"), encoding="utf-8"
-    )
+    text = RECIPE.read_text(encoding="utf-8")
+    broken.write_text(text.replace("license_file", "licence_file"), encoding="utf-8")
     with pytest.raises(AssertionError, match="unknown field 'licence_file'"):
         validate("python", "-c", RENDER, broken)

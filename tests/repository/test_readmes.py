@@ -141,33 +141,21 @@ def test_its_target_and_options_exist(command, monkeypatch, capsys):
         assert words[0] in ("pip", "dask", "sbatch", "git")
 
 
-def test_the_readme_is_read_in_one_go():
-    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 120
-    assert max(map(len, lines)) <= 200
-
-
 @pytest.mark.slow
-def test_the_python_of_the_readme_prints_what_stands_below_it(capsys):
+def test_the_python_of_the_readmes_runs_and_prints_what_stands_below_it(capsys):
     """Numbers are those of a mesh and of a search: their last digits are another machine's."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     found = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.S)
     assert ["import bnn" in code for code, _ in found] == [True, False]
     for code, printed in found:
-        assert code.count("\n") <= 12
         exec(compile(code, "README.md", "exec"), {})
         said = capsys.readouterr().out
         numbers = [[float(n) for n in re.findall(NUMBER, each)] for each in (said, printed)]
         assert re.sub(NUMBER, "", said) == re.sub(NUMBER, "", printed)
         assert numbers[0] == pytest.approx(numbers[1], rel=0.01, abs=0.1)
-
-
-@pytest.mark.slow
-def test_the_python_of_fe_data_runs(capsys):
     text = (ROOT / "fe_data" / "README.md").read_text(encoding="utf-8")
     for code in re.findall(r"```python\n(.*?)```", text, re.S):
         exec(compile(code, "fe_data/README.md", "exec"), {})
-    assert capsys.readouterr().out.count(" ") >= 3
 
 
 @pytest.mark.slow
@@ -200,12 +188,8 @@ def test_the_array_job_of_fe_data_makes_the_table(tmp_path):
     job = job.replace("/100", "/2").replace("python -m fe_data generate", small)
     whole = f'"$PYTHON" -m fe_data generate --inputs design.csv --out whole --jobs 2 {SMALL}'
     for number, script in ((2, job), (1, job), (0, whole)):
-        environment = {
-            **os.environ,
-            "PYTHON": sys.executable,
-            "PYTHONPATH": str(ROOT),
-            "SLURM_ARRAY_TASK_ID": str(number),
-        }
+        given = {"PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, **given, "SLURM_ARRAY_TASK_ID": str(number)}
         subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, check=True)
     tables = [(tmp_path / name / "dataset.csv").read_bytes() for name in ("cells", "whole")]
     assert tables[0] == tables[1]

@@ -39,13 +39,12 @@ def program(path, text):
 def sandbox(tmp_path):
     """A checkout in a path with a space, and a PATH without python, conda and apt."""
     checkout = tmp_path / "my checkout"
-    programs = tmp_path / "programs"
     checkout.mkdir()
-    programs.mkdir()
+    (tmp_path / "programs").mkdir()
     for name in RECIPE:
         shutil.copy2(ROOT / name, checkout)
     for name in PROGRAMS.split():
-        (programs / name).symlink_to(shutil.which(name))
+        (tmp_path / "programs" / name).symlink_to(shutil.which(name))
     program(checkout / "interpreter", INTERPRETER)
     return checkout
 
@@ -70,14 +69,12 @@ def setup(checkout, *options, **environment):
     )
 
 
-@pytest.mark.parametrize("kind", ["missing", "a file"])
-def test_a_wrong_folder_of_temporary_files_is_named(conda, kind):
-    folder = conda / ("absent" if kind == "missing" else "setup.sh")
-    done = setup(conda, TMPDIR=str(folder))
+def failed(checkout, message, **environment):
+    """Assert that setup.sh ends with this message and leaves no stamp."""
+    done = setup(checkout, **environment)
     assert done.returncode == 1
-    sentence = f"TMPDIR = '{folder}' is not allowed: a folder that exists and can be written to is"
-    assert sentence in done.stderr
-    assert not (conda / ".environment").exists()
+    assert message in done.stderr
+    assert not (checkout / ".environment").exists()
 
 
 def calls(checkout):
@@ -88,10 +85,11 @@ def test_conda_makes_the_environment_from_the_file(conda):
     done = setup(conda, "--python")
     assert done.returncode == 0, done.stderr
     assert done.stdout == ".venv/bin/python\n"  # the path of the checkout has a space
-    assert (conda / ".environment").read_text(encoding="utf-8").splitlines()[
-        1
-    ] == f"{conda}/.venv/bin/python"
+    stamp = (conda / ".environment").read_text(encoding="utf-8").splitlines()
+    assert stamp[1] == f"{conda}/.venv/bin/python"
     assert calls(conda) == [f"env create --quiet --prefix {conda}/.venv --file environment.yml"]
+    assert setup(conda, "--leave").returncode == 0
+    assert (conda / ".environment").exists()
 
 
 @pytest.mark.parametrize(
@@ -118,8 +116,7 @@ def test_a_checkout_that_moves_keeps_a_virtual_environment(conda, made_by_conda)
     if made_by_conda:
         (conda / ".venv" / "conda-meta").mkdir()
     moved = conda.rename(conda.parent / "renamed checkout")
-    done = setup(moved, "--python")
-    assert done.stdout == ".venv/bin/python\n", done.stderr
+    assert setup(moved, "--python").stdout == ".venv/bin/python\n"
     assert len(calls(moved)) == (2 if made_by_conda else 1)
 
 
@@ -127,19 +124,13 @@ def test_an_environment_of_a_user_stays(conda):
     mine = conda / ".venv" / "bin" / "python"
     mine.parent.mkdir(parents=True)
     program(mine, INTERPRETER + "# mine\n")
-    done = setup(conda)
-    assert done.returncode == 1
-    assert f"{conda}/.venv was not made by setup.sh: move it away" in done.stderr
+    failed(conda, f"{conda}/.venv was not made by setup.sh: move it away")
     assert mine.read_text(encoding="utf-8").endswith("# mine\n")
     assert not (conda / "calls").exists()
     mine.parent.parent.rename(conda / "elsewhere")
-    assert setup(conda).returncode == 0
-
-
-def test_an_environment_of_setup_is_known_without_its_stamp(conda):
     packages = conda / ".venv" / "lib" / "python3.11" / "site-packages"
     packages.mkdir(parents=True)
-    (packages / "composite-bnn.pth").touch()
+    (packages / "composite-bnn.pth").touch()  # known as our own without the stamp
     assert setup(conda).returncode == 0
     assert not packages.exists()
 
@@ -172,8 +163,7 @@ def bare_python(tmp_path):
     (packages,) = (tmp_path / "bare").glob("lib/python*/site-packages")
     for name in ("dolfinx", "gmsh", "torch"):
         (packages / f"{name}.py").touch()
-    pip = Path(find_spec("pip").origin).parent
-    (packages / "pip").symlink_to(pip)
+    (packages / "pip").symlink_to(Path(find_spec("pip").origin).parent)
     return tmp_path / "bare" / "bin" / "python3"
 
 
@@ -189,67 +179,40 @@ def test_packages_are_imported_from_a_checkout_of_any_name_in_any_locale(conda, 
     subprocess.run(command, cwd="/", env=locale, check=True)
 
 
-def test_a_line_break_in_the_path_of_the_checkout_is_refused(conda):
-    checkout = conda.rename(conda.with_name("two\nlines"))
-    done = setup(checkout)
-    assert done.returncode == 1
-    assert "the path of the checkout has a line break" in done.stderr
-    assert not (checkout / ".environment").exists()
-
-
-@pytest.mark.parametrize("kind", ["own", "another checkout's"])
-def test_what_is_left_in_an_active_environment_is_removed(sandbox, bare_python, kind):
+@pytest.mark.parametrize("own", [True, False])
+def test_only_our_own_path_file_is_removed_from_an_active_environment(sandbox, bare_python, own):
     path = f"{bare_python.parent}{os.pathsep}{sandbox.parent / 'programs'}"
     (packages,) = bare_python.parents[1].glob("lib/python*/site-packages")
-    (packages / "composite-bnn.pth").write_text("another\n", encoding="utf-8")
-    lines = ["", str(bare_python), str(sandbox)]
-    (sandbox / ".environment").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    if kind == "own":
-        text = f"import os, sys; sys.path.append(os.fsdecode({os.fsencode(sandbox)!r}))\n"
-        (packages / "composite-bnn.pth").write_text(text, encoding="utf-8")
+    ours = f"import os, sys; sys.path.append(os.fsdecode({os.fsencode(sandbox)!r}))\n"
+    (packages / "composite-bnn.pth").write_text(ours if own else "another\n", encoding="utf-8")
+    (sandbox / ".environment").write_text(f"\n{bare_python}\n{sandbox}\n", encoding="utf-8")
     done = setup(sandbox, "--leave", PATH=path)
     assert done.returncode == 0, done.stderr
-    assert (packages / "composite-bnn.pth").exists() == (kind != "own")
-    assert (f"removed {packages / 'composite-bnn.pth'}" in done.stderr) == (kind == "own")
+    assert (packages / "composite-bnn.pth").exists() != own
     assert not (sandbox / ".environment").exists()
 
 
-def test_an_environment_of_the_checkout_stays_when_it_is_left(conda):
-    setup(conda)
-    assert setup(conda, "--leave").returncode == 0
-    assert (conda / ".environment").exists()
+@pytest.mark.parametrize("kind", ["absent", "setup.sh"])
+def test_a_wrong_folder_of_temporary_files_is_named(conda, kind):
+    failed(conda, f"TMPDIR = '{conda / kind}' is not allowed", TMPDIR=str(conda / kind))
 
 
-def test_without_conda_and_apt_one_sentence_says_what_to_do(sandbox):
-    done = setup(sandbox)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("setup: found neither an active environment with dolfinx, nor")
-    assert not (sandbox / ".environment").exists()
+def test_what_setup_cannot_work_with_is_said(conda):
+    program(conda / "interpreter", "#!/bin/sh\nexit 1\n")
+    failed(conda, "cannot import dolfinx")
+    checkout = conda.rename(conda.with_name("two\nlines"))
+    failed(checkout, "the path of the checkout has a line break")
+
+
+def test_without_conda_one_sentence_says_what_to_do(sandbox):
+    failed(sandbox, "setup: found neither an active environment with dolfinx, nor")
+    for name, text in (("apt-get", "exit 1"), ("dpkg-query", "exit 1"), ("id", "echo 1000")):
+        program(sandbox.parent / "programs" / name, f"#!/bin/bash\n{text}\n")
+    failed(sandbox, "apt-get install python3-venv")  # not as administrator
 
 
 def test_the_last_word_after_pip_is_that_the_index_cannot_be_reached(sandbox, bare_python):
     """Not pip's own, which is that there are no versions of what it did not find."""
     path = f"{bare_python.parent}{os.pathsep}{sandbox.parent / 'programs'}"
-    nothing_listens = "http://127.0.0.1:9"
-    given = {"PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "1", "https_proxy": nothing_listens}
-    done = setup(sandbox, PATH=path, **given)
-    assert done.returncode == 1
-    assert "the package index could not be reached" in done.stderr.splitlines()[-1]
-
-
-def test_an_environment_that_cannot_import_dolfinx_is_not_accepted(conda):
-    program(conda / "interpreter", "#!/bin/sh\nexit 1\n")
-    done = setup(conda)
-    assert done.returncode == 1
-    assert "cannot import dolfinx" in done.stderr
-    assert not (conda / ".environment").exists()
-
-
-def test_missing_packages_without_administrator_are_named(sandbox):
-    programs = sandbox.parent / "programs"
-    program(programs / "apt-get", "#!/bin/bash\nexit 1\n")
-    program(programs / "dpkg-query", "#!/bin/bash\nexit 1\n")
-    program(programs / "id", "#!/bin/bash\necho 1000\n")
-    done = setup(sandbox)
-    assert done.returncode == 1
-    assert "apt-get install python3-venv" in done.stderr
+    given = {"PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "1", "https_proxy": "http://127.0.0.1:9"}
+    failed(sandbox, "the package index could not be reached", PATH=path, **given)

@@ -11,23 +11,16 @@ from tests.repository.test_citation import PROJECT
 PAGE = (ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
 
 
-def licence(package):
-    """All that a wheel states, in one text."""
-    fields = metadata(package)
-    stated = [fields.get("License-Expression", ""), fields.get("License", "")]
-    return "; ".join([*stated, *fields.get_all("Classifier", [])])
-
-
 @pytest.mark.parametrize("requirement", PROJECT["dependencies"])
 def test_nothing_that_bnn_needs_is_under_the_gpl(requirement):
     name = re.match(r"[\w-]+", requirement)[0]
-    stated = licence(name).partition("\n")[0]
+    fields = metadata(name)
+    texts = [fields.get("License-Expression", ""), fields.get("License", "")]
+    stated = "; ".join([*texts, *fields.get_all("Classifier", [])]).partition("\n")[0]
     assert not re.search(r"\bA?GPL|GNU General", stated)
     assert ("MPL" in stated) == (f"| {name} |" in PAGE)
 
 
-def test_gmsh_comes_with_the_extra_fe_alone():
+def test_gmsh_which_is_comes_with_the_extra_fe_alone():
     extras = PROJECT["optional-dependencies"]
-    having = [extra for extra, needed in extras.items() if "gmsh" in " ".join(needed)]
-    assert having == ["fe"]
-    assert re.search(r"^\| gmsh [\d.]+ \| GPL-2.0-or-later", PAGE, re.MULTILINE)
+    assert [extra for extra in extras if "gmsh" in " ".join(extras[extra])] == ["fe"]

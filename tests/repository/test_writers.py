@@ -54,14 +54,15 @@ def cell():
     return solve_rve(CELL, 0, COARSE, keep_steps=True)
 
 
+def curves(path):
+    if path.suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    fe_data.save_curves(fe_data.load_curves("fe_data/datasets/test_uniform.csv"), path)
+
+
 def to_onnx(path):
     pytest.importorskip("onnx")
     bnn.export.to_onnx(ensemble(), path)
-
-
-def parquet(path):
-    pytest.importorskip("pyarrow")
-    fe_data.save_curves(fe_data.load_curves("fe_data/datasets/test_uniform.csv"), path)
 
 
 @functools.cache
@@ -72,10 +73,9 @@ def figure():
 
 
 def picture(path):
-    plain = {"metadata": {"CreationDate": None}} if path.suffix == ".pdf" else {}
-    plain = {"metadata": {"Date": None}} if path.suffix == ".svg" else plain
+    dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     with plt.rc_context({"svg.hashsalt": "0"}):
-        save_picture(figure(), path, **plain)
+        save_picture(figure(), path, metadata=dates.get(path.suffix))
 
 
 def study(path):
@@ -92,10 +92,8 @@ WRITERS = {
     "model.onnx": to_onnx,
     "study.npz": study,
     "fields.xdmf": lambda path: fe_data.save_fields(cell(), path),
-    "curves.parquet": parquet,
-    "curves.csv": lambda path: fe_data.save_curves(
-        fe_data.load_curves("fe_data/datasets/test_uniform.csv"), path
-    ),
+    "curves.parquet": curves,
+    "curves.csv": curves,
     "picture.png": picture,
     "picture.svg": picture,
     "picture.pdf": picture,
@@ -197,14 +195,6 @@ def test_an_rve_that_is_killed_leaves_whole_files_in_a_folder_of_its_own(write_r
         write_rve("first")
     assert b"".join(first.values()) in found
     assert b"".join(other.values()) in found
-
-
-@pytest.mark.slow
-def test_a_first_rve_that_is_killed_can_be_made_again(write_rve, tmp_path):
-    for _ in killed_at_each_step(lambda: write_rve("first")):
-        rve_folder._require_own_folder(tmp_path)
-        for path in tmp_path.iterdir():
-            path.unlink()
 
 
 def test_on_a_full_disk_an_earlier_rve_stays(write_rve, tmp_path):
