@@ -6,7 +6,6 @@ import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
 import pytest
-import yaml
 
 from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES
 from figures.composite.problem import OUTPUT_NAMES, OUTPUT_SCALING
@@ -79,26 +78,3 @@ def profile_content():
             "epochs": 3,
         },
     }
-
-
-@pytest.fixture(scope="session")
-def profile_file(tmp_path_factory, profile_content):
-    """The profile as a file that users can give too."""
-    path = tmp_path_factory.mktemp("profile") / "brief.yaml"
-    path.write_text(yaml.safe_dump(profile_content))
-    return path
-
-
-@pytest.fixture(scope="session")
-def executed(tmp_path_factory, tables, profile_file, run_cells):
-    """Folder with the results of the materials notebooks, run once on the small world."""
-    out = tmp_path_factory.mktemp("out")
-    given = {
-        "profile": str(profile_file),
-        "seed": 3,
-        "data_dir": str(tables),
-        "out_dir": str(out),
-    }
-    for name in ("03_materials_data", "04_materials_surrogate"):
-        run_cells(name, given)
-    return out

@@ -21,19 +21,20 @@ from figures.scores import (
 )
 
 
-def test_a_single_repeat_has_no_interval_and_decides():
-    assert Interval((1.0, 3.0)).std == pytest.approx(np.sqrt(2))
-    assert Interval((2.0,)).std is None
-    assert Interval((2.0,)).half_width is None
-    assert Interval((-2.0,)).sign == -1
-
-
-def test_a_comparison_needs_more_than_its_scatter():
+def test_a_comparison_needs_more_than_its_scatter_or_a_single_repeat():
     low = Interval((1.0, 1.1, 0.9))
     high = Interval((2.0, 2.1, 1.9))
     assert is_below(low, high) is True
     assert is_below(high, low) is False
     assert is_below(Interval((1.0, 2.0, 3.0)), Interval((2.0, 1.0, 3.1))) is None
+    assert Interval((1.0, 3.0)).std == pytest.approx(np.sqrt(2))
+    single = Interval((-2.0,))
+    assert (single.std, single.half_width, single.sign) == (None, None, -1)
+    assert [all_hold(each) for each in ([True, True], [True, None], [None, False])] == [
+        True,
+        None,
+        False,
+    ]
 
 
 def test_an_interval_excludes_zero_where_the_paired_t_test_is_significant():
@@ -53,12 +54,6 @@ def test_a_method_may_be_in_the_first_repeats_only():
     table = over_repeats(repeats)
     assert table["b"]["rmse"].values == (0, 2)
     assert (table["b"]["rmse"] - table["a"]["rmse"]).values == (0, 1)
-
-
-def test_several_comparisons_hold_when_each_does():
-    assert all_hold([True, True]) is True
-    assert all_hold([True, None]) is None
-    assert all_hold([None, False]) is False
 
 
 def test_a_metrics_file_gives_the_same_intervals_back(tmp_path):

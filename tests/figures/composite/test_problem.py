@@ -41,12 +41,6 @@ def test_prior_of_an_output_ignores_inputs_outside_its_influential_subset():
     assert (difference[[1, 4]] > 0.1).all()
 
 
-def test_prior_samples_are_positive_in_physical_units():
-    X = np.random.default_rng(2).uniform(-1, 1, (30, 4))
-    values = functional_prior(np.full(5, -3.0)).sample(X, 20, 0)
-    assert OUTPUT_SCALING.inverse_transform(values).min() >= 0.01 - 1e-12
-
-
 def test_prior_has_the_published_variance_and_mean():
     theta = np.array([0.6, -0.2, 0.9, -0.9, 1.2])
     X = np.array([[0.5, 0.0, 0.0, 0.0]])
@@ -55,14 +49,8 @@ def test_prior_has_the_published_variance_and_mean():
     band = 4 * np.sqrt(0.2 / 4000)
     np.testing.assert_allclose(values.mean(axis=0)[unclipped], 0.5 * theta[unclipped], atol=band)
     np.testing.assert_allclose(values.var(axis=0)[unclipped], 0.2, rtol=0.1)
-
-
-def test_table_of_a_generated_folder_and_a_single_file_are_both_found(tables, tmp_path):
-    (tmp_path / "train_beta").mkdir()
-    (tmp_path / "train_beta" / "dataset.csv").write_bytes((tables / "train_beta.csv").read_bytes())
-    generated = load_samples(tmp_path, "train_beta")
-    single = load_samples(tables, "train_beta")
-    np.testing.assert_array_equal(generated.X, single.X)
+    low = functional_prior(np.full(5, -3.0)).sample(X, 20, 0)
+    assert OUTPUT_SCALING.inverse_transform(low).min() >= 0.01 - 1e-12
 
 
 @pytest.mark.parametrize("name", MEANS)

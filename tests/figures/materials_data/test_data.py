@@ -1,7 +1,6 @@
 """Numbers and pictures of the materials data."""
 
 import dataclasses
-import json
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,7 +12,6 @@ from fe_data.dataset.table import Table
 from fe_data.schema import INPUT_NAMES
 from figures import style
 from figures.composite.problem import FEATURES, OUTPUT_NAMES, load_designs
-from figures.materials_data import panels
 from figures.materials_data.data import (
     chance_level,
     claims,
@@ -119,26 +117,6 @@ def test_share_outside_counts_cells_and_not_values():
     mixed = table_of(np.vstack([np.zeros(5), np.ones(5)]), [0, 1])
     assert share_outside(inner, inner) == 0
     assert share_outside(mixed, inner) == 0.5
-
-
-def test_pictures_show_every_set_and_group(tables, replicates):
-    designs = load_designs(tables, ["test_uniform", "train_beta"])
-    figure = panels.histograms(designs)
-    assert [len(axes.patches) for axes in figure.axes] == [2] * 9
-    assert all(axes.get_xlabel() for axes in figure.axes)
-    figure = panels.scatter({"replicates": replicates, "noise": replicates})
-    assert [len(axes.lines[0].get_xdata()) for axes in figure.axes] == [len(replicates)] * 10
-    assert all(axes.get_ylabel() for axes in figure.axes)
-    plt.close("all")
-
-
-@pytest.mark.slow
-def test_notebook_draws_the_cell_and_says_what_it_lacks(executed):
-    metrics = json.loads((executed / "03_materials_data.json").read_text())
-    assert set(metrics["figures"]) == {"fig08_overview.png", "fig09_histograms.svg"}
-    assert metrics["left_out"] == ["Fig. 10"]
-    assert metrics["cell"]["effective"]["E_eff_GPa"] > 100
-    assert (executed / "fig08_overview.png").stat().st_size > 1e5
 
 
 def test_a_figure_with_an_empty_panel_is_refused(tmp_path):

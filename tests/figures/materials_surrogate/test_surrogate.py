@@ -1,12 +1,10 @@
 """Scores of predictions and repeated trainings."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 from bnn.evaluation.metrics import elppd
-from figures import style
 from figures.composite.problem import OUTPUT_NAMES, Samples, fit_theta, load_samples, noise_std
 from figures.materials_surrogate import panels
 from figures.materials_surrogate.surrogate import (
@@ -110,12 +108,6 @@ def test_claims_follow_the_numbers():
         assert found[name] is False
 
 
-def test_claims_on_size_need_all_three_sizes():
-    rows = score_rows([{"outd_anchored": prediction(), "outd_vanilla": prediction()}])
-    places = {each.about for each in claims(rows, dict.fromkeys(OUTPUT_NAMES, 0.1), {})}
-    assert "Fig. 12" not in places
-
-
 def test_prior_mean_that_is_right_explains_everything():
     X = np.random.default_rng(1).uniform(-1, 1, (20, 4))
     theta = np.array([0.6, -0.2, 0.9, -0.9, 1.2])
@@ -153,18 +145,3 @@ def test_behaviour_laws_are_power_laws_of_cells_from_the_weakest_to_the_stronges
     chosen = panels.law_points(test_set, published=False)
     assert truth[chosen[0], 0] == truth[:, 0].min()
     assert truth[chosen[-1], 0] == truth[:, 0].max()
-
-
-def test_every_panel_shows_something_with_a_name(tables, repeats):
-    theta = np.full(5, 0.5)
-    test_set = load_samples(tables, "test_uniform")
-    rows = score_rows(repeats)
-    shown = repeats[0]["outd_anchored"]
-    for figure in (
-        panels.predictions(shown, rows["outd_anchored"], [0, 1, 2, 3]),
-        panels.calibration(repeats, rows, {"anchored": "outd_anchored"}),
-        panels.prior_mean(test_set, theta, dict.fromkeys(OUTPUT_NAMES, 0.5)),
-        panels.prior_functions(theta, seed=0),
-    ):
-        assert all(style.shows_something(axes) and axes.get_xlabel() for axes in figure.axes)
-        plt.close(figure)

@@ -34,14 +34,11 @@ def test_the_second_run_waits_for_the_first(tmp_path):
         assert second.stdout.readline() == "mine\n"
 
 
-def test_a_checkout_that_cannot_be_written_is_refused(tmp_path):
+def test_what_fails_is_one_sentence(tmp_path):
     """A file in place of the folder stops root too."""
     (tmp_path / ".doit").touch()
     with pytest.raises(ValueError, match="a checkout that may be written to is needed"):
         make_state(tmp_path / ".doit")
-
-
-def test_a_failed_program_is_one_sentence():
     failure = pipeline.run_program(["-c", "raise SystemExit(3)"])
     assert failure.get_msg().strip().endswith("ended with exit code 3")
     assert pipeline.run_program(["-c", "pass"]) is None

@@ -9,8 +9,6 @@ from matplotlib.figure import Figure
 from figures.pipeline.paths import notebooks
 from figures.pipeline.run_notebook import NotebookError, execute, find_notebook, main, parameters
 
-ALL = notebooks()
-
 
 def notebook(path, *sources, tags=("parameters",)):
     """A notebook whose first cell holds its parameters."""
@@ -22,7 +20,7 @@ def notebook(path, *sources, tags=("parameters",)):
     return path
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
 def test_notebooks_are_stripped_and_declare_the_common_parameters(path):
     """Their formulas are plain text: no network is needed to show them."""
     assert set(parameters(path, {})) == {"profile", "seed", "data_dir", "out_dir"}
@@ -30,22 +28,6 @@ def test_notebooks_are_stripped_and_declare_the_common_parameters(path):
     code = [cell for cell in cells if cell.cell_type == "code"]
     assert all(not cell.outputs and cell.execution_count is None for cell in code)
     assert not any("$" in cell.source for cell in cells if cell.cell_type == "markdown")
-
-
-def test_materials_notebook_scores_every_method_and_says_where_its_numbers_come_from(executed):
-    metrics = json.loads((executed / "04_materials_surrogate.json").read_text())
-    assert set(metrics["rows"]) == {"published", "proper"}
-    for rows in metrics["rows"].values():
-        assert set(rows) == {"prior", "outd_anchored", "outd_vanilla"}
-        for row in rows.values():
-            assert row["rmse"]["mean"] > 0
-            assert 0 < row["miscalibration"]["mean"] < 0.5
-            assert "elppd" in row
-    assert (metrics["n_train"], metrics["n_test"]) == ({"outd": 10}, 6)
-    provenance = metrics["provenance"]
-    assert provenance["seed"] == 3
-    assert len(provenance["inputs_sha256"]) == 2
-    assert {"commit", "config_sha256", "torch", "wall_time_s", "processor"} < set(provenance)
 
 
 DRAWING = """
@@ -64,7 +46,7 @@ print("seed", seed, Path("notebooks").is_dir())
 def test_an_executed_notebook_is_a_page_and_removes_pictures_that_it_no_longer_draws(
     tmp_path, monkeypatch
 ):
-    """In a kernel of its own, from the root; what is no picture of the folder stays."""
+    """In a separate kernel, from the root; what is no picture of the folder stays."""
     monkeypatch.delenv("MPLBACKEND", raising=False)
     folder = tmp_path / "out"
     folder.mkdir()
@@ -92,7 +74,10 @@ def test_an_executed_notebook_is_a_page_and_removes_pictures_that_it_no_longer_d
     assert all(each.exists() for each in kept)
 
 
-def test_parameters_that_a_notebook_lacks_are_refused(tmp_path, capsys):
+def test_parameters_take_the_types_of_the_defaults_and_others_are_refused(tmp_path, capsys):
+    path = notebook(tmp_path / "n.ipynb", "import os\nseed = 1\nname = 'a'\nscale = 0.5", "x = 2")
+    found = parameters(path, {"seed": "3", "name": "3", "scale": "1.5"})
+    assert found == {"seed": 3, "name": "3", "scale": 1.5}
     assert main(["04_materials_surrogate", "-p", "epochs", "3"]) == 1
     assert capsys.readouterr().err.startswith("error: unknown parameter 'epochs' of 04_materials")
     with pytest.raises(NotebookError, match=r"seed = 'one' .* must be of type int"):
@@ -104,17 +89,10 @@ def test_parameters_that_a_notebook_lacks_are_refused(tmp_path, capsys):
         parameters(untagged, {"seed": 2})
 
 
-def test_given_texts_take_the_types_of_the_defaults(tmp_path):
-    path = notebook(tmp_path / "n.ipynb", "import os\nseed = 1\nname = 'a'\nscale = 0.5", "x = 2")
-    found = parameters(path, {"seed": "3", "name": "3", "scale": "1.5"})
-    assert found == {"seed": 3, "name": "3", "scale": 1.5}
-
-
 def test_failing_cell_is_named_with_its_error(tmp_path):
     """What was executed until then is where the message says, not among the finished ones."""
     path = notebook(tmp_path / "n.ipynb", f"out_dir = {str(tmp_path)!r}", "1 / 0")
-    words = "of n failed: ZeroDivisionError: division by zero"
-    with pytest.raises(NotebookError, match=words) as failure:
+    with pytest.raises(NotebookError, match="of n failed: ZeroDivisionError") as failure:
         execute(path, {})
     kept = tmp_path / "notebooks" / "unfinished" / "n.ipynb"
     assert f"(details in {kept})" in str(failure.value)

@@ -81,11 +81,7 @@ def test_published_penalty_is_that_of_the_trained_networks_with_two_degrees_fewe
     differences = np.random.default_rng(1).normal(size=weights.shape)
     for procedure, used, degrees in ((PUBLISHED, weights[:5], 3), (PROPER, weights, 7)):
         centred = used - used.mean(axis=0)
-        expected = (
-            degrees
-            * np.linalg.norm(np.linalg.pinv(centred.T, rcond=1e-5) @ differences.T, axis=0) ** 2
-        )
-        found = procedure.low_rank(procedure.learnt_from(pretrained, 5)).penalty(
-            differences, 0 * differences
-        )
-        np.testing.assert_allclose(found, expected)
+        in_span = np.linalg.pinv(centred.T, rcond=1e-5) @ differences.T
+        density = procedure.low_rank(procedure.learnt_from(pretrained, 5))
+        found = density.penalty(differences, 0 * differences)
+        np.testing.assert_allclose(found, degrees * np.sum(in_span**2, axis=0))

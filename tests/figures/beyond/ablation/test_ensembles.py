@@ -1,3 +1,5 @@
+"""Ensembles of the study of the gain, and their scores."""
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -14,21 +16,17 @@ from figures.beyond.ablation.ensembles import (
 )
 from figures.composite import problem
 from figures.composite.scores import LOG_UNITS
-from figures.pipeline.settings import Ablation
 
 
-def test_training_sets_are_the_first_cells_of_each_draw(draws):
-    first, second = draws
-    assert {name: len(cells) for name, cells in first.cases.items()} == {"outd": 12, "ind25": 8}
-    assert not np.array_equal(first.cases["outd"].X, second.cases["outd"].X)
-
-
-def test_the_data_scale_to_their_own_range(draws):
-    cells = draws[0].cases["outd"]
-    bounds = scaling_by(DATA, cells).outputs
-    np.testing.assert_array_equal(bounds.lb, cells.y.min(axis=0))
-    np.testing.assert_array_equal(bounds.ub, cells.y.max(axis=0))
-    assert scaling_by(BOUNDS, cells).inputs is None
+def test_training_sets_are_the_first_cells_of_each_draw_and_scale_to_their_own_range(draws):
+    first, second = (draw.cases["outd"] for draw in draws)
+    assert {name: len(cells) for name, cells in draws[0].cases.items()} == {"outd": 12, "ind25": 8}
+    assert not np.array_equal(first.X, second.X)
+    bounds = scaling_by(DATA, first).outputs
+    np.testing.assert_array_equal(
+        [bounds.lb, bounds.ub], [first.y.min(axis=0), first.y.max(axis=0)]
+    )
+    assert scaling_by(BOUNDS, first).inputs is None
 
 
 def test_the_normal_density_is_that_of_the_moments_with_noise():
@@ -61,14 +59,3 @@ def test_equal_seeds_give_equal_ensembles_and_start_where_networks_were_pretrain
     first, second = (trainer.anchor(networks, cells, PUBLISHED.resampling) for _ in range(2))
     np.testing.assert_array_equal(first.weights, second.weights)
     np.testing.assert_array_equal(first.start, networks.weights)
-
-
-def test_the_cases_that_are_compared_are_needed(settings):
-    sizes = settings.model_dump() | {"cases": {"outd": settings.cases["outd"]}}
-    with pytest.raises(ValueError, match="ind25 and outd are needed"):
-        Ablation(**sizes)
-
-
-def test_the_published_number_of_networks_is_among_those_that_are_compared(settings):
-    with pytest.raises(ValueError, match=r"members = .* n_members = 3 is needed"):
-        Ablation(**settings.model_dump() | {"n_members": 3})

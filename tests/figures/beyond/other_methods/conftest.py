@@ -6,43 +6,36 @@ import pytest
 
 from figures.beyond.other_methods.example_1d import distances, run_example
 from figures.beyond.other_methods.methods import run_cases, run_spans
-from figures.beyond.other_methods.priors import relevance
 from figures.beyond.other_methods.problems import load_problems
 from figures.beyond.other_methods.tables import Results
-from figures.pipeline.settings import OtherMethods
+from figures.pipeline.settings import Case, OtherMethods
 from figures.scores import Interval, over_repeats
 
 
 @pytest.fixture(scope="session")
-def brief():
-    """The section of a profile."""
-    return {
-        "cases": {
-            "outd": {"design": "train_beta", "count": 10},
-            "ind25": {"design": "train_uniform", "count": 4},
+def settings():
+    return OtherMethods(
+        cases={
+            "outd": Case(design="train_beta", count=10),
+            "ind25": Case(design="train_uniform", count=4),
         },
-        "repeats": 2,
-        "n_members": 3,
-        "n_pretrained": 4,
-        "prior_points": 30,
-        "pretrain_epochs": 3,
-        "epochs": 2,
-        "converged_epochs": 4,
-        "spans": [3, 6],
-        "function_pretrain_epochs": 3,
-        "function_points": 5,
-        "small_repeats": 1,
-        "noise_repeats": 1,
-        "example_repeats": 1,
-        "example_members": 3,
-        "example_pretrained": 4,
-        "example_epochs_scale": 0.01,
-    }
-
-
-@pytest.fixture(scope="session")
-def settings(brief):
-    return OtherMethods.model_validate(brief)
+        repeats=2,
+        n_members=3,
+        n_pretrained=4,
+        prior_points=30,
+        pretrain_epochs=3,
+        epochs=2,
+        converged_epochs=4,
+        spans=(3, 6),
+        function_pretrain_epochs=3,
+        function_points=5,
+        small_repeats=1,
+        noise_repeats=1,
+        example_repeats=1,
+        example_members=3,
+        example_pretrained=4,
+        example_epochs_scale=0.01,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +56,7 @@ def results(problems, repeats, settings):
         exact={case: problem.exact for case, problem in problems.items()},
         spans=run_spans(problems["outd"], settings, seed=1),
         example=distances([run_example(settings, seed=1)]),
-        relevance={"outd": relevance(problems["outd"].evidence, "θ·vf")},
+        relevance={},
         noise={},
         exact_noise={},
         repeats=2,

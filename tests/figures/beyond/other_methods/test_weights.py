@@ -68,12 +68,8 @@ def test_a_random_start_is_pulled_towards_the_pretrained_weights(networks):
     assert diagnostics(pulled, networks)["penalty"] < diagnostics(free, networks)["penalty"]
 
 
-def test_part_in_the_span():
+def test_part_in_the_span_and_blocks_of_a_pool(networks):
     directions = np.eye(4)[:, :2]
     assert part_in_span(directions, np.array([[3.0, 0, 4.0, 0]])) == pytest.approx(9 / 25)
     assert part_in_span(directions, np.array([[1.0, 1, 0, 0], [0, 0, 1, 1]])) == pytest.approx(0.5)
-
-
-def test_blocks_of_a_pool_go_round(networks):
-    chosen = block(networks, 4, 3)
-    np.testing.assert_array_equal(chosen.weights, networks.weights[[4, 0, 1]])
+    np.testing.assert_array_equal(block(networks, 4, 3).weights, networks.weights[[4, 0, 1]])

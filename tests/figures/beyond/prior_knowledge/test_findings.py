@@ -2,16 +2,12 @@
 
 from dataclasses import fields
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 
-from figures.beyond.prior_knowledge.findings import claims, equivalents, tables
-from figures.beyond.prior_knowledge.panels import against_reference, worth
+from figures.beyond.prior_knowledge.findings import claims, equivalents
 from figures.beyond.prior_knowledge.study import MODELS, ReferenceScores
 from figures.pipeline.settings import PriorKnowledge
 from figures.scores import Interval
-from figures.style import save
 
 COUNTS = PriorKnowledge().counts
 CASES = [*(f"ind{count}" for count in COUNTS), "outd"]
@@ -51,20 +47,3 @@ def test_mean_fields_are_worth_twice_their_cells(rows):
     worth = ["20", "20", "50", "100", "more than 100"]
     assert [*equivalents(rows, alone=0.05).values()] == worth
     assert equivalents(rows, alone=0.2)["0"] == "fewer than 10"
-
-
-def test_tables_have_every_model_on_every_training_set(rows):
-    found = tables(rows, {"ind10": {"vanilla": judged(0.1)}})
-    assert [len(table.rows) for table in found] == [len(MODELS) * len(CASES), 1]
-
-
-@pytest.mark.slow
-def test_pictures_show_every_output_and_every_training_set(rows, tmp_path):
-    values = 1.0 + np.random.default_rng(0).uniform(size=(20, 5))
-    figure = against_reference(values, values, values[:, 0], ("x", "y"), tolerance=0.1, log=True)
-    assert len(figure.axes) == 6
-    save(figure, tmp_path / "values.svg")
-    figure = worth(rows, alone=0.05, textbook=0.08)
-    assert len(figure.axes) == 4
-    save(figure, tmp_path / "worth.svg")
-    plt.close("all")

@@ -15,13 +15,9 @@ from figures.beyond.strain_paths.study import (
     Study,
     compare,
     load_study,
-    one,
     spread_of_theta,
-    two_errors,
-    typical,
     with_error,
 )
-from figures.scores import Interval
 
 SCATTER = 2.0  # MPa
 
@@ -50,17 +46,10 @@ def study():
     return Study(bank, scatter, cells(7, 1, 10, bank), references)
 
 
-def test_parts_of_the_random_paths_have_none_in_common(study):
-    parts = [study.part(3, number).inputs for number in range(2)]
-    np.testing.assert_array_equal(np.concatenate(parts), study.random_paths.inputs[:6])
-
-
 def test_errors_and_coverages_are_those_of_the_prediction(study):
     """A prediction 5 MPa off in xx alone, whose bands are as wide as the argument says."""
     off = np.array([5.0, 0.0, 0.0])
-    means = {
-        reference.inputs[0, 0]: reference.mean_stress for reference in study.references.values()
-    }
+    means = {reference.inputs[0, 0]: reference.mean_stress for reference in study.references.values()}
 
     def model(std):
         def predict(X, strain, *, return_std, include_noise=False):
@@ -82,9 +71,7 @@ def test_errors_and_coverages_are_those_of_the_prediction(study):
 def test_the_error_of_the_mean_over_microstructures_widens_a_band(study):
     reference = study.references["reference_random"]
     expected = 9.0 + reference.stress.var(axis=1, ddof=1) / 6
-    np.testing.assert_allclose(
-        with_error(np.full(reference.strain.shape, 3.0), reference) ** 2, expected
-    )
+    np.testing.assert_allclose(with_error(np.full(reference.strain.shape, 3.0), reference) ** 2, expected)
 
 
 def test_what_is_learnt_removes_most_of_the_error_of_mean_fields(study):
@@ -108,27 +95,15 @@ def test_members_scatter_as_theta_alone_does(study):
     assert np.median(ratio) == pytest.approx(1.0, abs=0.05)
 
 
-def test_there_are_as_many_draws_as_the_paths_have_parts(study):
+def test_there_are_as_many_draws_as_the_walks_have_parts_without_a_walk_in_common(study):
+    parts = [study.part(3, number).inputs for number in range(2)]
+    np.testing.assert_array_equal(np.concatenate(parts), study.random_paths.inputs[:6])
     rows = compare(study, [2, 5], draws=3, seed=0)
     assert [*rows] == [*LABELS]
     for errors in rows.values():
         assert [len(each.error.values) for each in errors.values()] == [3, 1]
     first = study.errors(study.posterior(study.part(2, 0), 0))["reference_random"]
     assert rows["reference_random"][2].error.values[0] == pytest.approx(first.error)
-
-
-def test_two_standard_errors_of_a_mean_over_draws():
-    assert two_errors(Interval((1.0, 2.0, 3.0))) == pytest.approx(2 / np.sqrt(3))
-    assert two_errors(Interval((1.0,))) == 0.0
-
-
-def test_the_typical_cell_has_as_many_better_as_worse_ones(study):
-    reference = study.references["reference_random"]
-    fields = study.bank.features(reference.inputs, reference.strain).mean_fields
-    errors = np.square(fields - reference.mean_stress).mean(axis=(1, 2))
-    row = typical(study, "reference_random")
-    assert sorted(errors).index(errors[row]) == 1
-    assert one(reference, row).inputs.shape == (1, 4)
 
 
 def test_no_cell_that_judges_has_the_inputs_of_one_to_learn_from(study):
