@@ -30,11 +30,8 @@ def test_a_comparison_needs_more_than_its_scatter_or_a_single_repeat():
     assert Interval((1.0, 3.0)).std == pytest.approx(np.sqrt(2))
     single = Interval((-2.0,))
     assert (single.std, single.half_width, single.sign) == (None, None, -1)
-    assert [all_hold(each) for each in ([True, True], [True, None], [None, False])] == [
-        True,
-        None,
-        False,
-    ]
+    for answers, together in (([True, True], True), ([True, None], None), ([None, False], False)):
+        assert all_hold(answers) is together
 
 
 def test_an_interval_excludes_zero_where_the_paired_t_test_is_significant():

@@ -22,25 +22,20 @@ def test_the_command_writes_a_study_and_prints_its_tables(tmp_path, capsys):
     assert f"{variance:8.2f}" in capsys.readouterr().out
 
 
-REFUSED = [
-    (["--priors", "A", "E"], "priors = 'E': must be one of A, B, C, D"),
-    (["--members", "1"], "members = 1: must be an integer >= 2"),
-    (["--epochs-scale", "nan"], "epochs_scale = nan: must be > 0"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=lambda value: str(value)[:30])
-def test_what_is_not_allowed_is_refused_in_one_sentence(arguments, message, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--priors", "A", "E"], "priors = 'E': must be one of A, B, C, D"),
+        (["--members", "1"], "members = 1: must be an integer >= 2"),
+        (["--epochs-scale", "nan"], "epochs_scale = nan: must be > 0"),
+        (["--out", "absent/study.npz"], "must be a .npz file in a folder that exists"),
+    ],
+)
+def test_what_is_not_allowed_is_one_sentence_before_any_work(arguments, message, tmp_path, capsys):
     out = tmp_path / "study.npz"
     assert main([*BRIEF, "--out", str(out), *arguments]) == 1
-    assert capsys.readouterr().err == f"error: {message}\n"
+    assert message in capsys.readouterr().err
     assert not out.exists()
-
-
-@pytest.mark.parametrize("name", ["study.csv", "absent/study.npz"])
-def test_a_place_that_cannot_be_written_is_refused_before_any_work(name, tmp_path, capsys):
-    assert main([*BRIEF, "--out", str(tmp_path / name)]) == 1
-    assert "must be a .npz file in a folder that exists" in capsys.readouterr().err
 
 
 def test_defaults_are_the_published_sizes():

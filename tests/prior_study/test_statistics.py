@@ -7,7 +7,6 @@ import pytest
 
 from bnn import MLP
 from prior_study.statistics import (
-    correlation,
     directions,
     held,
     histogram,
@@ -90,11 +89,6 @@ def test_one_in_twenty_independent_kernels_with_long_tails_is_above_its_level():
     assert 1 <= sum(above) <= 12
     kernel = rng.standard_normal((K, 30)) + 0.6 * rng.standard_normal((K, 1))  # share a part
     assert mean_correlation(kernel) > null_correlation(kernel)
-
-
-def test_proportional_weights_correlate_fully():
-    values = np.random.default_rng(3).standard_normal((K, 1)) * np.array([1.0, -2.0, 3.0])
-    np.testing.assert_allclose(np.abs(correlation(values, 50)), 1.0)
 
 
 def test_directions_that_hold_most_of_the_variance_are_counted():

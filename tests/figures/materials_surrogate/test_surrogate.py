@@ -9,7 +9,6 @@ from figures.composite.problem import OUTPUT_NAMES, Samples, fit_theta, load_sam
 from figures.materials_surrogate import panels
 from figures.materials_surrogate.surrogate import (
     Prediction,
-    claims,
     improvements,
     prior_function_claims,
     prior_mean_rmse,
@@ -18,7 +17,7 @@ from figures.materials_surrogate.surrogate import (
     train,
 )
 from figures.pipeline.processes import repeated
-from figures.pipeline.settings import PAPER_COUNTS, Case, Surrogate
+from figures.pipeline.settings import Case, Surrogate
 from figures.pipeline.training import PROCEDURES
 
 BRIEF = Surrogate(
@@ -84,28 +83,6 @@ def test_improvement_is_the_mean_of_those_of_the_repeats():
     gain = improvements(score_rows([first, second]), "a")["rmse"]["c_eff"]
     assert gain.values[0] > 0 > gain.values[1]
     assert gain.mean == pytest.approx(np.mean(gain.values))
-
-
-def verdicts(**predictions):
-    """What the claims say of one repeat, by id."""
-    explained = dict.fromkeys(OUTPUT_NAMES, 0.1) | {"nu_eff": 0.9}
-    found = claims(score_rows([predictions]), explained, PAPER_COUNTS)
-    return {claim.id: claim.holds for claim in found}
-
-
-def test_claims_follow_the_numbers():
-    sizes = {
-        f"ind{n}_anchored": prediction(shift, spread=spread)
-        for n, shift, spread in ((25, 0.15, 0.12), (50, 0.1, 0.11), (100, 0, 0.1))
-    }
-    good = sizes | {"outd_anchored": prediction(0.12), "outd_vanilla": prediction(0.25)}
-    found = verdicts(**good)
-    held = ["prior_mean", "more_cells/rmse", "more_cells/spread", "outside/rmse", "coverage"]
-    assert all(found[name] for name in [*held, "calibration/b_eff_MPa"])
-    assert found["calibration/c_eff"] is False
-    found = verdicts(**good | {"ind50_anchored": prediction(0.3, spread=0.2)})
-    for name in ("more_cells/spread", "more_cells/rmse", "outside/rmse"):
-        assert found[name] is False
 
 
 def test_prior_mean_that_is_right_explains_everything():

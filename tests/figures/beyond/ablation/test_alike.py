@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from figures.beyond.ablation import alike, reasons
 from figures.beyond.ablation.ensembles import (
@@ -16,27 +15,6 @@ from figures.beyond.ablation.ensembles import (
     VANILLA,
     Trainer,
 )
-from figures.beyond.ablation.tables import gain
-from figures.scores import Interval
-
-
-@pytest.fixture(scope="module")
-def rows_and_choices(draws, reference, settings):
-    return alike.judge_draws(draws, reference, settings, seed=2)
-
-
-@pytest.fixture(scope="module")
-def found(draws, reference, settings):
-    return reasons.run_draws(draws, reference, settings, seed=3)
-
-
-def test_every_method_has_every_choice_on_every_training_set(rows_and_choices, draws):
-    rows, chosen = rows_and_choices
-    names = [alike.row_name(m, choice) for m in METHODS for choice in alike.LABELS]
-    assert {case: [*methods] for case, methods in rows.items()} == dict.fromkeys(rows, names)
-    assert all(len(row.rmse.values) == len(draws) for row in rows["outd"].values())
-    counts = [sum(made.values()) for methods in chosen.values() for made in methods.values()]
-    assert counts == [5 * len(draws)] * 4  # resampling, scaling, epochs, number and start
 
 
 def test_networks_scaled_by_data_start_at_the_same_prior(draws, settings):
@@ -97,17 +75,6 @@ def test_starts_are_those_of_both_methods(draws, settings):
     assert distances[alike.RANDOM] > 2 * distances[alike.PRETRAINED]
 
 
-def test_a_gain_is_the_paired_difference_with_the_sign_of_the_score(rows_and_choices):
-    rows = rows_and_choices[0]["outd"]
-    anchored, vanilla = (
-        rows[alike.row_name(method, PUBLISHED.name)] for method in (ANCHORED, VANILLA)
-    )
-    errors = np.subtract(vanilla.rmse.values, anchored.rmse.values)
-    densities = np.subtract(anchored.elppd_normal.values, vanilla.elppd_normal.values)
-    assert gain(rows, PUBLISHED.name, "rmse") == Interval(tuple(errors))
-    assert gain(rows, PUBLISHED.name, "elppd_normal") == Interval(tuple(densities))
-
-
 def test_starts_keep_what_they_say(draws, settings):
     networks = alike.training_sets(draws[0], Trainer(settings, 1))["outd"].networks["bounds"]
     starts = [*reasons.starts(networks, 0).values()]
@@ -126,9 +93,3 @@ def test_wrong_priors_have_less_evidence_than_a_right_one(draws):
     priors = reasons.wrong_priors(reasons.problem.fit_theta(cells))
     evidence = {name: reasons.log_evidence(prior, cells) for name, prior in priors.items()}
     assert evidence["theta_reversed"] < evidence["theta_zero"] < evidence["published"]
-
-
-def test_the_vanilla_ensemble_beside_other_priors_is_the_published_one(found, settings):
-    """The panels of priors and starts take it from the sizes."""
-    of_sizes = found.sizes[VANILLA][f"members_{settings.n_members}"]
-    assert of_sizes.rmse == found.epochs[VANILLA][str(settings.epochs)].rmse

@@ -1,4 +1,4 @@
-"""Every method in small: each runs, repeats are paired, and claims follow the numbers."""
+"""Every method in small: each runs, and repeats are paired."""
 
 import shutil
 from dataclasses import asdict
@@ -6,11 +6,34 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from figures.beyond.other_methods.findings import RIVALS, advice, claims
-from figures.beyond.other_methods.methods import FUNCTION_LABELS, run_noise
-from figures.beyond.other_methods.problems import input_files
+from figures.beyond.other_methods.example_1d import run_example
+from figures.beyond.other_methods.methods import FUNCTION_LABELS, run_cases, run_spans
+from figures.beyond.other_methods.problems import input_files, load_problems
 from figures.beyond.other_methods.weights import METHODS
 from figures.composite.scores import SCORES
+from figures.pipeline.settings import Case, OtherMethods
+
+CASES = {"outd": ("train_beta", 10), "ind25": ("train_uniform", 4)}
+
+
+@pytest.fixture(scope="module")
+def settings():
+    cases = {name: Case(design=design, count=n) for name, (design, n) in CASES.items()}
+    epochs = {"pretrain_epochs": 3, "epochs": 2, "converged_epochs": 4}
+    function = {"function_pretrain_epochs": 3, "function_points": 5, "small_repeats": 1}
+    example = {"example_members": 3, "example_pretrained": 4, "example_epochs_scale": 0.01}
+    sizes = {"repeats": 2, "n_members": 3, "n_pretrained": 4, "prior_points": 30, "spans": (3, 6)}
+    return OtherMethods(cases=cases, **epochs, **function, **example, **sizes)
+
+
+@pytest.fixture(scope="module")
+def problems(tables, settings):
+    return load_problems(tables, settings)
+
+
+@pytest.fixture(scope="module")
+def repeats(problems, settings):
+    return run_cases(problems, settings, seed=1)
 
 
 def test_every_method_is_there_with_every_number(repeats):
@@ -33,26 +56,17 @@ def test_repeats_are_paired_and_differ(repeats):
     assert abs(first["none"].rmse - second["none"].rmse) > 1e-3
 
 
-def test_more_networks_see_more_of_the_gradient(results):
-    few, many = (row.gradient_in_span.values for row in results.spans.values())
-    assert np.all(np.array(many) > np.array(few))
-
-
-def test_functional_anchoring_comes_as_near_to_the_example_as_exact_draws(results):
+def test_functional_anchoring_comes_as_near_to_the_example_as_exact_draws(settings):
     """And every method in weight space stays farther away."""
-    away = {name: row.mean.mean for name, row in results.example["L = 1"].items()}
+    found = run_example(settings, seed=1)["L = 1"]
+    away = {name: curves.distance.mean for name, curves in found.items()}
     assert max(away["function"], away["sampled"]) < 0.2 * min(away[name] for name in METHODS)
     assert away["exact"] == 0
 
 
-@pytest.mark.slow
-def test_noise_study_runs_under_each_covariance(problems, settings):
-    problem = problems["outd"]
-    tasks = problem.under_noise(np.diag(problem.noise**2) + 0.001)
-    found = run_noise(tasks, settings, seed=1)
-    assert list(found) == ["paper", "replicates_diagonal", "replicates"]
-    assert all(set(rows) == set(found["paper"]) for rows in found.values())
-    assert tasks["paper"].exact == problem.exact
+def test_more_networks_see_more_of_the_gradient(problems, settings):
+    few, many = run_spans(problems["outd"], settings, seed=1).values()
+    assert np.all(np.subtract(many.gradient_in_span.values, few.gradient_in_span.values) > 0)
 
 
 def test_every_file_that_is_read_is_an_input(tables, settings, tmp_path):
@@ -63,20 +77,3 @@ def test_every_file_that_is_read_is_an_input(tables, settings, tmp_path):
     for name in more:
         shutil.copy(tables / "train_beta.csv", tmp_path / name)
     assert {path.name for path in input_files(tmp_path, settings)} == names | more
-
-
-def test_claims_and_advice_follow_the_numbers(changed):
-    for low_rank, alike in (([0.5, 0.6], False), ([1.0, 1.1], True)):
-        other = changed(none={"rmse": [1.0, 1.1]}, low_rank={"rmse": low_rank})
-        assert {c.id: c.holds for c in claims(other)}["alike/rmse"] is alike
-    sizes = {"n_members": 30, "n_test": 50, "n_train": {"outd": 50}}
-    for miscalibration, expected in ((0.07, True), (0.09, False)):
-        scores = {"rmse": [0.12], "miscalibration": [miscalibration], "elppd": [160.0]}
-        sized = claims(changed(other=sizes, function_evidence=scores))
-        assert {c.id: c.holds for c in sized}["target/outd/function_evidence"] is expected
-    alike = {"rmse": [0.2, 0.2], "miscalibration": [0.1, 0.1], "elppd": [100.0, 100.0]}
-    rows = dict.fromkeys(RIVALS, alike) | {"vanilla": alike | {"elppd": [150.0, 150.0]}}
-    found = advice(changed(function_evidence=alike | {"rmse": [0.1, 0.1]}, **rows).cases)
-    assert found["rmse"] == {"better": 3, "worse": 0, "of": 3}
-    assert found["miscalibration"] == {"better": 0, "worse": 0, "of": 3}
-    assert found["elppd"] == {"better": 0, "worse": 1, "of": 3}

@@ -1,0 +1,102 @@
+"""The committed claims follow from the committed numbers, and so do the numbers of RVEs."""
+
+import pytest
+from pydantic import TypeAdapter
+
+from figures.beyond.ablation import claims as ablation
+from figures.beyond.ablation.ensembles import EnsembleScores
+from figures.beyond.ablation.reasons import Experiments
+from figures.beyond.active_learning import findings as active_learning
+from figures.beyond.active_learning.study import Errors
+from figures.beyond.other_methods import findings as other_methods
+from figures.beyond.other_methods.tables import Results
+from figures.beyond.prior_knowledge import findings as prior_knowledge
+from figures.beyond.prior_knowledge.study import ReferenceScores
+from figures.beyond.strain_paths import findings as strain_paths
+from figures.beyond.strain_paths.study import Errors as PathErrors
+from figures.beyond.strain_paths.study import Members
+from figures.composite.scores import Row, WeightRow
+from figures.example_1d import metrics as example_1d
+from figures.materials_surrogate import surrogate
+from figures.scores import Interval
+from tests.figures.report.committed import committed_run
+
+RUNS = [
+    (run, name)
+    for run, names in (("full", "02 04 04b 04c 05 06 07 08"), ("full-authors", "04 05"))
+    for name in names.split()
+]
+
+
+def of(kind, content):
+    """Scores of the metrics file as objects of their class, by as many names as `kind` has."""
+    return TypeAdapter(kind).validate_python(content)
+
+
+def made_again(name, metrics):
+    """Claims from the numbers of a metrics file."""
+    rows = metrics["rows"]
+    if name == "02":
+        return example_1d.claims(of(dict[str, example_1d.Row[Interval]], rows))
+    if name in ("04", "04b"):
+        rows = of(dict[str, surrogate.OutputScores[Interval]], rows["published"])
+        if name == "04b":
+            return surrogate.comparison_claims(rows, metrics["n_train"])
+        seed = metrics["provenance"]["seed"]
+        found = surrogate.claims(rows, metrics["prior_mean"], metrics["n_train"])
+        return [*found, *surrogate.prior_function_claims(metrics["theta"], seed)]
+    if name == "04c":
+        one = dict[str, EnsembleScores[Interval]]
+        found = dict(metrics["found"])
+        for part in set(found) - {"evidence"}:
+            two = part in ("epochs", "sizes")
+            found[part] = of(dict[str, one] if two else one, found[part])
+        return ablation(of(dict[str, one], rows), Experiments(**found))
+    if name == "05":
+        return other_methods.claims(results(metrics))
+    if name == "06":
+        alone, off = metrics["mean_fields_alone"]["rmse_fields"], metrics["noise_off"]
+        scores = of(dict[str, dict[str, ReferenceScores[Interval]]], rows)
+        return prior_knowledge.claims(scores, alone, off["median"], off["corners"])
+    if name == "07":
+        kind = dict[str, dict[int, Errors[Interval]]]
+        return active_learning.claims(of(kind, rows), of(kind, metrics["known"]))
+    scores = of(dict[str, dict[int, PathErrors[Interval]]], rows)
+    members = of(dict[int, Members], metrics["members"])
+    return strain_paths.claims(scores, metrics["mean_fields_alone"], max(members), members)
+
+
+def results(metrics):
+    rows = {
+        case: {
+            name: of((WeightRow if "penalty" in row else Row)[Interval], row)
+            for name, row in methods.items()
+        }
+        for case, methods in metrics["rows"].items()
+    }
+    sizes = {name: metrics[name] for name in ("repeats", "n_members", "n_test", "n_train")}
+    exact = of(dict[str, dict[str, Row[float]]], metrics["exact"])
+    exact_noise = of(dict[str, dict[str, dict[str, Row[float]]]], metrics["exact_noise"])
+    return Results(rows, exact, {}, {}, {}, metrics["noise"], exact_noise, **sizes)
+
+
+@pytest.mark.parametrize(("run", "name"), RUNS)
+def test_claims_follow_from_the_numbers(run, name):
+    (metrics,) = [m for each, m in committed_run(run).items() if each.split("_")[0] == name]
+    found = {each.id: each.holds for each in made_again(name, metrics)}
+    assert found == {each["id"]: each["holds"] for each in metrics["claims"]}
+
+
+def test_rves_that_are_worth_as_much_and_the_advice_follow_from_the_numbers():
+    run = committed_run("full")
+    it = run["06_prior_knowledge"]
+    rows = of(dict[str, dict[str, ReferenceScores[Interval]]], it["rows"])
+    assert prior_knowledge.equivalents(rows, it["mean_fields_alone"]["rmse_fields"]) == it["cells"]
+    it = run["07_active_learning"]
+    rows = of(dict[str, dict[int, Errors[Interval]]], it["rows"])
+    assert active_learning.equivalents(rows) == it["cells"]
+    it = run["08_strain_paths"]
+    rows = of(dict[str, dict[int, PathErrors[Interval]]], it["rows"])
+    assert strain_paths.leaving(rows) == it["outside"]
+    it = run["05_other_methods"]
+    assert other_methods.advice(results(it).cases) == it["advice"]
