@@ -1,4 +1,4 @@
-"""The committed claims follow from the committed numbers, and so do the numbers of RVEs."""
+"""Committed claims and advice follow from the committed numbers."""
 
 import pytest
 from pydantic import TypeAdapter
@@ -15,7 +15,7 @@ from figures.beyond.prior_knowledge.study import ReferenceScores
 from figures.beyond.strain_paths import findings as strain_paths
 from figures.beyond.strain_paths.study import Errors as PathErrors
 from figures.beyond.strain_paths.study import Members
-from figures.composite.scores import Row, WeightRow
+from figures.composite.scores import MethodScores, WeightSpaceScores
 from figures.example_1d import metrics as example_1d
 from figures.materials_surrogate import surrogate
 from figures.scores import Interval
@@ -37,7 +37,7 @@ def made_again(name, metrics):
     """Claims from the numbers of a metrics file."""
     rows = metrics["rows"]
     if name == "02":
-        return example_1d.claims(of(dict[str, example_1d.Row[Interval]], rows))
+        return example_1d.claims(of(dict[str, example_1d.RegionMetrics[Interval]], rows))
     if name in ("04", "04b"):
         rows = of(dict[str, surrogate.OutputScores[Interval]], rows["published"])
         if name == "04b":
@@ -69,14 +69,14 @@ def made_again(name, metrics):
 def results(metrics):
     rows = {
         case: {
-            name: of((WeightRow if "penalty" in row else Row)[Interval], row)
+            name: of((WeightSpaceScores if "penalty" in row else MethodScores)[Interval], row)
             for name, row in methods.items()
         }
         for case, methods in metrics["rows"].items()
     }
     sizes = {name: metrics[name] for name in ("repeats", "n_members", "n_test", "n_train")}
-    exact = of(dict[str, dict[str, Row[float]]], metrics["exact"])
-    exact_noise = of(dict[str, dict[str, dict[str, Row[float]]]], metrics["exact_noise"])
+    exact = of(dict[str, dict[str, MethodScores[float]]], metrics["exact"])
+    exact_noise = of(dict[str, dict[str, dict[str, MethodScores[float]]]], metrics["exact_noise"])
     return Results(rows, exact, {}, {}, {}, metrics["noise"], exact_noise, **sizes)
 
 

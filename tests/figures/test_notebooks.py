@@ -30,7 +30,7 @@ SMALLER = {
     "other_methods": BRIEFLY
     | {"converged_epochs": 4, "function_pretrain_epochs": 3, "function_points": 5},
     "active_learning": {"start": 3, "chosen": 1, "n_fibres": 3, "candidates": 60, "known": 20},
-    "strain_paths": {"counts": [5, 100], "many": 100, "truth_cells": 2},
+    "strain_paths": {"counts": [5, 100], "many": 100, "reference_rves": 2},
 }
 
 

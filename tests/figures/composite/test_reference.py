@@ -20,7 +20,7 @@ def drawn(std, error, n=4000):
 
 
 @pytest.mark.parametrize(("std", "error"), [(0.05, 0.01), (0.02, 0.05), (0.1, 0.0)])
-def test_a_calibrated_spread_is_found_calibrated_whatever_the_error_of_the_reference_data(std, error):
+def test_a_calibrated_spread_is_found_so_whatever_the_error_of_the_reference_data(std, error):
     reference, mean, spread = drawn(std, error)
     found = reference.scores(mean, spread)
     assert found["reference_coverage"] == pytest.approx(0.95, abs=0.01)

@@ -36,7 +36,7 @@ def test_noise_by_input_covers_the_reference_as_that_of_repeated_runs(case):
             row.append(found["reference_coverage"])
         covered.append(row)
     ours, theirs = np.mean(covered, axis=0)
-    print(f"{case}: covers {ours:.3f} of the reference data, with the noise of repeated runs {theirs:.3f}")
+    print(f"{case}: covers {ours:.3f}, with the noise of repeated runs {theirs:.3f}")
     assert ours > theirs - 0.03
 
 
@@ -58,6 +58,6 @@ def test_how_kinds_of_noise_cover_the_reference_data(noise, case):
         found = reference.scores(*model.predict(reference.X, return_std=True))
         covered.append(found["reference_coverage"])
     error = np.std(covered, ddof=1) / np.sqrt(len(covered))
-    print(f"{noise}, {case}: covers {np.mean(covered):.3f} ± {2.0 * error:.3f} of the reference data")
+    print(f"{noise}, {case}: covers {np.mean(covered):.3f} ± {2.0 * error:.3f}")
     assert len(covered) == 24
     assert np.mean(covered) > 0.8

@@ -49,7 +49,7 @@ def study():
 def test_errors_and_coverages_are_those_of_the_prediction(study):
     """A prediction 5 MPa off in xx alone, whose bands are as wide as the argument says."""
     off = np.array([5.0, 0.0, 0.0])
-    means = {reference.inputs[0, 0]: reference.mean_stress for reference in study.references.values()}
+    means = {each.inputs[0, 0]: each.mean_stress for each in study.references.values()}
 
     def model(std):
         def predict(X, strain, *, return_std, include_noise=False):
@@ -71,7 +71,8 @@ def test_errors_and_coverages_are_those_of_the_prediction(study):
 def test_the_error_of_the_mean_over_microstructures_widens_a_band(study):
     reference = study.references["reference_random"]
     expected = 9.0 + reference.stress.var(axis=1, ddof=1) / 6
-    np.testing.assert_allclose(with_error(np.full(reference.strain.shape, 3.0), reference) ** 2, expected)
+    found = with_error(np.full(reference.strain.shape, 3.0), reference)
+    np.testing.assert_allclose(found**2, expected)
 
 
 def test_what_is_learnt_removes_most_of_the_error_of_mean_fields(study):
