@@ -56,9 +56,3 @@ def test_held_out_realisations_choose_the_shrinkage():
         for factor in (0.2, 1.0, 5.0)
     ]
     assert np.argmax(scores) == 1
-
-
-def test_one_realisation_is_refused():
-    """It has no covariance."""
-    with pytest.raises(ValueError, match="one realisation has no covariance"):
-        sample_covariance(np.ones((1, 3, 1)))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import norm
-from sklearn.exceptions import ConvergenceWarning
 
 import bnn
 from bnn import RBF, FunctionAnchoredEnsemble, GaussianProcessPrior, GPRegressor
@@ -14,10 +13,10 @@ from bnn.training.gauss_newton import jacobian
 from bnn.training.gauss_newton.function_space import FunctionFit, Metric
 from bnn.training.gauss_newton.jacobian import Linearisation
 from tests.bnn.closed_forms import assert_covariance, importance_weighted, linear_gaussian
-from tests.bnn.small import small
 
 X_TEST = np.array([[-0.9], [-0.3], [0.2], [0.8]])
 GRID = np.linspace(-1.0, 1.0, 41)[:, None]
+SMOOTH_PRIOR = GaussianProcessPrior(0.0, RBF(0.5, 0.8))
 FAR = 10.0  # tolerance that ten leaky units can reach
 SMOOTH = {"network": bnn.Architecture((30, 30), "silu"), "random_state": 0}
 
@@ -53,20 +52,6 @@ def test_linear_network_draws_from_the_exact_posterior():
     error = 0.1 * np.sqrt(np.diag(covariance) / 800)
     assert np.all(np.abs(samples.mean(axis=0) - mean[:, 0]) < error)
     assert_covariance(samples, covariance, errors=4.0)
-
-
-def test_sampler_with_linear_networks():
-    """The same prior as a sampler: its covariance is estimated, so are the posterior's moments."""
-    X, y = few_data()
-    prior = bnn.SamplerPrior(lambda X, rng: np.sqrt(0.5) * rng.standard_normal() * X[:, 0])
-    ensemble = linear_ensemble(prior, 400, n_realisations=4000).fit(X, y)
-    exact = GPRegressor(GaussianProcessPrior(0.0, bnn.Linear(0.5)), noise=0.3).fit(X, y)
-    mean, covariance = exact.joint_moments(X_TEST)
-    samples = ensemble.sample(X_TEST)[:, :, 0]
-    deviations = np.sqrt(np.diag(covariance))
-    # Four standard errors and what 4000 realisations leave unknown of the covariance.
-    assert np.all(np.abs(samples.mean(axis=0) - mean[:, 0]) < 0.25 * deviations)
-    assert np.all(np.abs(samples.std(axis=0) / deviations - 1.0) < 0.15)
 
 
 @pytest.mark.parametrize("noise", [0.1, np.array([[0.01, 0.008], [0.008, 0.02]])])
@@ -139,7 +124,7 @@ def function_ensemble(prior, n, noise=0.3, epochs=200, nugget=None):
 def test_table_prior(interpolation):
     """300 tabulated functions: near the posterior of the Gaussian with their moments."""
     points = np.linspace(-1.0, 1.0, 60)[:, None]
-    values = GaussianProcessPrior(0.0, RBF(0.5, 0.8)).sample(points, 300, 0)
+    values = SMOOTH_PRIOR.sample(points, 300, 0)
     data = [10, 32, 45]
     y = np.array([0.5, -0.2, 0.3])
     prior = bnn.TablePrior(points, values, interpolation)
@@ -151,20 +136,6 @@ def test_table_prior(interpolation):
     std = np.sqrt(np.diag(left))
     assert np.mean(np.abs(ours - exact)) < 0.3 * std.mean()
     assert spread.mean() / std.mean() == pytest.approx(1.0, abs=0.25)
-
-
-def test_a_table_without_interpolation_has_nothing_to_say_between_its_points():
-    """Data elsewhere are refused, before intervals that the table does not bear out."""
-    points = np.linspace(-1.0, 1.0, 9)[:, None]
-    table = bnn.TablePrior(points, np.outer([1.0, 2.0, 3.0], points[:, 0]))
-    between = 0.5 * (points[1:] + points[:-1])
-    for kind in (bnn.AnchoredEnsemble, FunctionAnchoredEnsemble):
-        small(kind, table).fit(points[2:7], points[2:7, 0])
-    small(bnn.AnchoredEnsemble, table).fit(between, between[:, 0])
-    with pytest.raises(
-        ValueError, match=r"differs from the table's points: give TablePrior\(.*lin"
-    ):
-        small(FunctionAnchoredEnsemble, table).fit(between, between[:, 0])
 
 
 @pytest.mark.parametrize("activation", ["silu", "tanh", "leaky_relu"])
@@ -251,69 +222,32 @@ def test_bent_step_follows_the_linear_model():
 def test_near_deterministic_data():
     """The nugget follows a noise of 1e-4: spread and mean at the data are the exact ones."""
     X = np.linspace(-0.9, 0.9, 6)[:, None]
-    prior = GaussianProcessPrior(0.0, RBF(0.5, 0.8))
-    y = prior.sample(X, 1, 5)[0, :, 0]
-    ensemble = function_ensemble(prior, 16, noise=1e-4).fit(X, y)
-    mean, std = GPRegressor(prior, noise=1e-4).fit(X, y).predict(X, return_std=True)
+    y = SMOOTH_PRIOR.sample(X, 1, 5)[0, :, 0]
+    ensemble = function_ensemble(SMOOTH_PRIOR, 16, noise=1e-4).fit(X, y)
+    mean, std = GPRegressor(SMOOTH_PRIOR, noise=1e-4).fit(X, y).predict(X, return_std=True)
     ours, spread = ensemble.predict(X, return_std=True)
     assert np.mean(spread / std) == pytest.approx(1.0, abs=0.25)
     assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 0.5
 
 
+DRAWN = bnn.SamplerPrior(lambda X, a: np.hstack([a + X, X]), {"a": norm(0.0, 1.0)})
+
+
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("prior", "settings", "message"),
     [
-        ({"noise": 1e-9}, "noise = 1e-09: too small for the prior"),
-        ({"nugget": 1e-9}, "nugget = 1e-09 .*: too small for double precision"),
-        ({"nugget": 1e-3, "noise": 1e-9}, "noise = 1e-09: too small for the prior"),
+        (SMOOTH_PRIOR, {"noise": 1e-9}, "noise = 1e-09: too small for the prior"),
+        (SMOOTH_PRIOR, {"nugget": 1e-12}, "nugget = 1e-12 .*: too small for double precision"),
+        (SMOOTH_PRIOR, {"nugget": 0.6}, "nugget = 0.6: must be below a third .* for output 0"),
+        (DRAWN, {}, "the prior does not vary in output 1: give it"),
     ],
 )
-def test_what_double_precision_cannot_resolve_is_refused(settings, message):
+def test_what_double_precision_cannot_resolve_is_refused(prior, settings, message):
     """No bare error of a factorisation."""
     X = np.linspace(-1.0, 1.0, 30)[:, None]
-    prior = GaussianProcessPrior(0.0, RBF(0.5, 0.8))
+    y = X[:, 0] if prior is SMOOTH_PRIOR else np.hstack([X, X])
     with pytest.raises(ValueError, match=message):
-        function_ensemble(prior, 2, epochs=1, **settings).fit(X, X[:, 0])
-
-
-@pytest.mark.parametrize("given", [True, False])
-@pytest.mark.parametrize(
-    ("nugget", "message"),
-    [
-        (0.6, r"nugget = 0.6: must be below a third .* 0.* for output 0"),
-        (1e-12, "nugget = 1e-12 .*: too small for double precision"),
-    ],
-)
-def test_a_wrong_nugget_is_refused_before_pretraining(nugget, message, given, monkeypatch):
-    """Also where the points of pre-training are given, before there are data."""
-    monkeypatch.setattr("bnn.ensembles.pretraining.train", None)
-    X = np.linspace(-1.0, 1.0, 30)[:, None]
-    ensemble = function_ensemble(GaussianProcessPrior(0.0, RBF(0.5, 0.8)), 4, nugget=nugget)
-    with pytest.raises(ValueError, match=message):
-        ensemble.pretrain(X) if given else ensemble.fit(X, X[:, 0])
-
-
-def test_a_prior_that_does_not_vary_in_an_output_is_refused():
-    """By what is wrong with it, and not by the nugget, which nobody set."""
-    X = np.linspace(-1.0, 1.0, 30)[:, None]
-    drawn = bnn.SamplerPrior(lambda X, a: np.hstack([a + X, X]), {"a": norm(0.0, 1.0)})
-    y = np.hstack([X, X])
-    with pytest.raises(ValueError, match="the prior does not vary in output 1: give it"):
-        function_ensemble(drawn, 4, epochs=1).fit(X, y)
-
-
-@pytest.mark.filterwarnings("ignore::bnn.PriorRangeWarning")
-def test_measurement_points_are_given_points_that_are_no_training_inputs():
-    """Each once, up to rounding; a point may share one of its inputs with the data."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1.0, 1.0, (12, 2))
-    asked = np.column_stack([X[:8, 0], rng.uniform(-1.0, 1.0, 8)])
-    given = np.vstack([X.astype(np.float32), asked, asked])
-    ensemble = function_ensemble(GaussianProcessPrior(0.0, RBF(0.5, 0.8)), 2)
-    inputs = ensemble.pretrain(given).fit(X, X[:, 0]).members_.inputs
-    np.testing.assert_array_equal(inputs[: len(X)], X)
-    others = inputs[len(X) :]
-    np.testing.assert_array_equal(np.sort(others, axis=0), np.sort(asked, axis=0))
+        function_ensemble(prior, 4, epochs=1, **settings).fit(X, y)
 
 
 def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
@@ -331,13 +265,3 @@ def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
     # Data with much noise leave the realisations alone: the third is number 5 among all.
     distance = [np.abs(part.targets[2] - whole.targets[k]).mean() for k in (2, 5)]
     assert distance[1] < 0.2 * distance[0]
-
-
-def test_members_that_do_not_arrive_are_counted():
-    """Four units cannot follow a prior realisation that closely."""
-    prior = GaussianProcessPrior(0.0, RBF(0.2))
-    hard = {"anchoring__max_iter": 3, "anchoring__tol": 1e-6, "anchoring__n_points": 30}
-    ensemble = small(FunctionAnchoredEnsemble, prior, **hard)
-    with pytest.warns(ConvergenceWarning, match="3 of 3 members did not arrive within 3"):
-        ensemble.fit(*few_data())
-    assert ensemble.members_.losses.shape == (4, 3)

@@ -88,10 +88,3 @@ def test_members_that_do_not_arrive_are_counted_once():
     hard = {"anchoring__max_iter": 2, "anchoring__tol": 1e-6, "anchoring__n_points": 20}
     with pytest.warns(ConvergenceWarning, match="3 of 3 members did not arrive within 2"):
         small(bnn.FunctionAnchoredEnsemble, MIXTURE, **hard).fit(X, Y)
-
-
-def test_noise_beyond_the_data_is_said_once():
-    """Not by each member, which is trained alone."""
-    with pytest.warns(bnn.NoiseWarning) as said:
-        small(bnn.FunctionAnchoredEnsemble, MIXTURE, noise=10.0).fit(X, Y)
-    assert len(said) == 1

@@ -1,6 +1,5 @@
 """Noise with heavy tails: likelihoods and posteriors of Student's t by SciPy, and its limits."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,6 @@ from scipy.stats import multivariate_t, norm, t
 
 import bnn
 from bnn import HeteroscedasticNoise, StudentNoise, metrics
-from tests.terminal import slow_terminal
 
 RNG = np.random.default_rng(7)
 X = RNG.uniform(-1, 1, (20, 2))
@@ -163,32 +161,6 @@ def first(seeds, n):
     return [*seeds[:n], *(pytest.param(seed, marks=pytest.mark.slow) for seed in seeds[n:])]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("outliers", [[15], [6, 15, 24]], ids=["one", "three"])
-@pytest.mark.parametrize("seed", first(range(3), 1))
-def test_the_prior_does_not_bend_to_outliers(outliers, seed):
-    """Noise of good data, as replicates tell it: beside the prior of the good data alone.
-
-    The evidence of one prior is compared: that of an average has no meaning of its own.
-    """
-    points = np.linspace(-1, 1, 30)[:, None]
-    f = np.sin(3.0 * points[:, 0])
-    y = f + 0.1 * np.random.default_rng(seed).standard_normal(30)
-    y[outliers] += 3.0
-    noise = StudentNoise(0.1)
-    good = np.delete(np.arange(30), outliers)
-    evidence = []
-    for rows in (np.arange(30), good):
-        prior = bnn.evidence.fit_prior(points[rows], y[rows], noise, restarts=0, estimate="map")
-        model = bnn.GPRegressor(prior, noise=noise).fit(points, y)
-        evidence.append(model.log_evidence())
-    assert evidence[0] > evidence[1] - 2.0
-    average = bnn.evidence.fit_prior(points, y, noise, restarts=0)
-    found = bnn.GPRegressor(average, noise=noise).fit(points, y)
-    assert found.factors_[outliers].max() < 0.05
-    assert metrics.rmse(f, found.predict(points)) < 0.1
-
-
 @pytest.mark.parametrize("seed", first([102, *range(16)], 3))
 def test_the_average_does_not_bend_to_three_outliers(seed):
     """Of random places and signs; beside the average of the good data, whose bound is known."""
@@ -257,43 +229,3 @@ def test_ensembles_are_scored_by_the_density_of_students_t():
     assert metrics.elppd(Y, samples, at_points) == pytest.approx(np.log(each).sum())
     gaussian = replace(noise, freedom=np.inf)
     assert metrics.elppd(Y, samples, gaussian) == metrics.elppd(Y, samples, FULL)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: StudentNoise(0.1, 2.0), "freedom = 2.0: must be > 2, or None"),
-        (lambda: StudentNoise(0.1, np.nan), "freedom"),
-        (lambda: StudentNoise(np.nan), "noise = nan: standard deviations must be > 0"),
-        (lambda: StudentNoise([0.1, np.inf]), "noise = .*: standard deviations must be > 0"),
-        (lambda: StudentNoise(-FULL), "noise: the covariance has eigenvalue -"),
-        (lambda: bnn.GPRegressor(noise=StudentNoise(-1.0)).fit(X, Y[:, 0]), "must be > 0"),
-        (lambda: bnn.VanillaEnsemble(noise=StudentNoise(0.1)).fit(X, Y), "StudentNoise is taken"),
-        (lambda: metrics.elppd(Y, Y[None], StudentNoise(FULL)), "freedom = None: must be a number"),
-        (lambda: metrics.elppd_gaussian(Y, Y, Y, StudentNoise(FULL, 3.0)), "noise = StudentNoise"),
-    ],
-)
-def test_what_does_not_fit_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-@pytest.mark.parametrize("components", [1, 3])
-def test_the_updates_of_the_factors_are_shown_on_a_terminal_up_to_the_last(
-    components, capsys, monkeypatch
-):
-    """At most 200 of them, for a mixture twice and ten under each of its components.
-
-    Fewer are needed, and the rest is done at once.
-    """
-    slow_terminal(monkeypatch)
-    processes = [bnn.GaussianProcessPrior(0.0, KERNELS, 2)] * components
-    mixture = bnn.MixturePrior(processes, np.full(components, 1.0 / components))
-    prior = processes[0] if components == 1 else mixture
-    bnn.GPRegressor(prior, noise=StudentNoise(0.1)).fit(X, Y)
-    total = 200 if components == 1 else 400 + 10 * components
-    printed = capsys.readouterr().err
-    shown = re.findall(rf"precision factors: +\d+%[^\r]*?(\d+)/{total} ", printed)
-    numbers = [int(number) for number in shown]
-    assert numbers[0] < total
-    assert numbers[-1] == total

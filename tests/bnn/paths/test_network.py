@@ -10,7 +10,6 @@ from bnn.paths import (
     PhaseProperties,
     PhysicallyRecurrentNetwork,
     StrainPathEnsemble,
-    fit_scatter,
     mean_field_stress,
 )
 from bnn.paths.network import cell_stress
@@ -93,73 +92,44 @@ def test_elastic_cells_about_mean_fields_are_a_little_softer_than_these():
 def test_wrong_arrays_are_named():
     X, walk = _cells(2)
     weights = NETWORK.initial_weights(1, random_state=0)
-    for name, arguments in {
-        "X has shape": (weights, X[:, :3], walk),
-        "strain has shape": (weights, X, walk[:1]),
-        "weights have shape": (weights[:, 1:], X, walk),
-        "strain": (weights, X, walk * np.nan),
-    }.items():
-        with pytest.raises(ValueError, match=name):
-            NETWORK.stress(*arguments)
-    with pytest.raises(ValueError, match="concentration has shape"):
-        mean_field_stress(np.eye(3), X, walk, PhaseProperties())
-    for wrong in (BOUNDS[::-1], BOUNDS[:, :3], BOUNDS * np.nan):
-        with pytest.raises(ValueError, match="bounds"):
-            PhysicallyRecurrentNetwork(wrong)
-    with pytest.raises(ValueError, match="nu_m"):
-        PhaseProperties(nu_m=0.5)
-    for wrong in ("voce", None, 3):
-        with pytest.raises(ValueError, match=f"hardening = {wrong!r}: the points have only"):
-            PhaseProperties(hardening=wrong)
+    A = strain_concentration(X)
+    for call, message in (
+        (lambda: NETWORK.stress(weights, X[:, :3], walk), "X has shape"),
+        (lambda: NETWORK.stress(weights, X, walk[:1]), "strain has shape"),
+        (lambda: NETWORK.stress(weights[:, 1:], X, walk), "weights have shape"),
+        (lambda: mean_field_stress(np.eye(3), X, walk, PhaseProperties()), "concentration has"),
+        (lambda: mean_field_stress(A, X, 100.0 * walk, PhaseProperties()), "Divide by 100 if"),
+        (lambda: PhysicallyRecurrentNetwork(BOUNDS[:, :3]), "bounds"),
+        (lambda: PhaseProperties(nu_m=0.5), "nu_m"),
+        (lambda: PhaseProperties(hardening="voce"), "hardening = 'voce': the points have only"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 @pytest.mark.parametrize(
     ("column", "value", "words"),
     [
-        (0, 1.5, r"vf = 1\.5: must be in \[0, 1\)"),
-        (0, 1.0, "vf = 1: must be"),
-        (0, -0.1, "vf = -0.1: must be"),
-        (1, -400.0, "E_f_GPa = -400: must be above 0"),
+        (0, 1.0, r"vf = 1: must be in \[0, 1\)"),
         (1, 0.0, "E_f_GPa = 0: must be above 0"),
         (2, -400.0, "b_m_MPa = -400: must be at least 0"),
-        (3, 0.0, "c_m = 0: must be above 0 and at most 1"),
         (3, 1.01, r"c_m = 1\.01: must be above 0 and at most 1"),
     ],
 )
-def test_inputs_that_mechanics_does_not_allow_are_named_at_every_door(column, value, words):
+def test_inputs_that_mechanics_does_not_allow_are_named(column, value, words):
     X, walk = _cells(2)
     A = strain_concentration(X)
     X[1, column] = value
     bounds = BOUNDS.copy()
     bounds[:, column] = value
     bank = MaterialPointBasis(strain_concentration, BOUNDS, n_points=2)
-    scatter = PathScatter(np.zeros((3, 4)))
-    for door in (
-        lambda: NETWORK.stress(NETWORK.initial_weights(1, random_state=0), X, walk),
+    for call in (
         lambda: mean_field_stress(A, X, walk, PhaseProperties()),
-        lambda: bank.features(X, walk),
-        lambda: StrainPathEnsemble(bank, scatter).fit(X, walk, walk),
-        lambda: fit_scatter(bank, X, walk, np.stack([walk, walk], axis=1)),
-        lambda: scatter.std(X, np.zeros((2, 1)), np.ones((2, 1))),
-        lambda: MaterialPointBasis(strain_concentration, bounds),
+        lambda: StrainPathEnsemble(bank, PathScatter(np.zeros((3, 4)))).fit(X, walk, walk),
         lambda: PhysicallyRecurrentNetwork(bounds),
     ):
         with pytest.raises(ValueError, match=words):
-            door()
-
-
-def test_strains_beyond_small_ones_are_refused_with_the_probable_factor():
-    X, walk = _cells(2)
-    with pytest.raises(ValueError, match=r"must be at most 0\.5, .* Divide by 100 if .* percent"):
-        mean_field_stress(strain_concentration(X), X, 100.0 * walk, PhaseProperties())
-
-
-def test_a_network_whose_input_has_one_value_does_not_depend_on_its_scale():
-    X, walk = _cells(2)
-    X[:, 2:] = BOUNDS[0, 2:]
-    fixed = np.array([BOUNDS[0], [*BOUNDS[1, :2], *BOUNDS[0, 2:]]])
-    network = PhysicallyRecurrentNetwork(fixed, n_matrix=2, n_fibre=1, hidden=2)
-    assert np.isfinite(network.stress(network.initial_weights(1, random_state=0), X, walk)).all()
+            call()
 
 
 def test_points_about_mean_fields_follow_simulated_walks():

@@ -63,12 +63,6 @@ def test_held_out_networks_choose_the_noise():
         assert kind.fit(draw(40, 1), ARCHITECTURE).log_prob(fresh).mean() < score - 10.0
 
 
-def test_too_few_networks():
-    """Two networks leave no covariance once one is held out."""
-    with pytest.raises(ValueError, match="K = 2: probabilistic PCA needs at least 3 networks"):
-        ProbabilisticPCA.fit(draw(2, 0), ARCHITECTURE)
-
-
 @pytest.fixture(scope="module")
 def smooth():
     """Pre-trained networks whose objective has a gradient everywhere."""
