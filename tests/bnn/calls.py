@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import ModuleType
 from typing import Any
 
@@ -311,6 +311,11 @@ class Call:
         return answers(self.make(**given))
 
 
+def parts(value):
+    """The fields of a dataclass, as its arguments."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
 def is_estimator(function):
     return inspect.isclass(function) and issubclass(function, PredictiveRegressor)
 
@@ -377,7 +382,7 @@ def call_of(name, function):
     return Call(function, data | arguments(function, VALUES) | OWN.get(name, {}))
 
 
-# Noise, files and networks made of their parts are in test_wrong_parts.py; paths and pictures have
+# Noise, files and networks made of their parts are in test_arguments.py; paths and pictures have
 # tests of their own; the others make results.
 ELSEWHERE = (
     "noise.",

@@ -1,4 +1,6 @@
-"""Wrong arguments are refused by name, before anything is trained."""
+"""Wrong arguments of all that is public are refused by name, before anything is trained."""
+
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -9,31 +11,184 @@ from sklearn.base import clone
 from sklearn.gaussian_process import kernels as sk
 
 import bnn
-from bnn import GaussianProcessPrior, metrics
-from bnn.evaluation.plots import plot_1d
+from bnn import GaussianProcessPrior
 from bnn.gp.evidence import fit_prior
+from tests.bnn.calls import CALLS, EXACT, VALUES, Call, parts, pretrained_once, trained_once
 from tests.bnn.small import small
+from tests.wrong_arguments import WRONG as WRONG_OF_ANY
+from tests.wrong_arguments import arguments, complaint
+
+TENSOR = torch.ones((8, 2))
+WRONG = [*WRONG_OF_ANY, stats.norm, bnn.RBF(), bnn.RBF, TENSOR, TENSOR.clone().requires_grad_()]
+# What messages call an argument, beside its name: scikit-learn's and relations between two.
+ALSO = {
+    "X": "y|[Aa]rray|inputs?|data|points|features|coefficients",
+    "y": "X|[Aa]rray|outputs?|data|groups|noise",
+    "coefficients": "bounds|correlation|squares|noise",
+    "function": "realisation of the prior|prior|mean|argument",
+    "groups": "y",
+    "high": "bounds",
+    "low": "bounds",
+    "max_bytes": "members",
+    "mean": "means",
+    "n_features": "inputs",
+    "n_outputs": "prior|outputs|kernel|noise",
+    "n_weights": "weights",
+    "noise_covariance": "noise",
+    "other": "factor",
+    "parameters": "prior|parameters?",
+    "points": "X|inputs?|features",
+    "prior": "outputs|inputs",
+    "random_state": "Seed",
+    "squares": "noise",
+    "std": "shapes",
+}
+INFINITE = {"lengthscale", "reach"}  # parameters that leave an input out, or have no end
+# Searches that take minutes with all wrong values
+LONG = {"AnchoredEnsemble", "FunctionAnchoredEnsemble", "train_function_anchored"}
+LONG |= {"HeteroscedasticNoise.from_replicates"}
+BRIEF = pytest.mark.filterwarnings("ignore")  # ensembles trained for one epoch have not arrived
+
+
+def passed(call, argument, value, *allowed):
+    """What is wrong with the answer to a wrong value; None where it works or names the argument."""
+    changed = call.arguments | {argument: value}
+    also = ALSO.get(argument, argument)
+    return complaint(call.run, changed, argument, also, bnn.DivergenceError, *allowed)
+
+
+def is_long(name):
+    return name in LONG or name.startswith("evidence.fit")
+
+
+@BRIEF
+@pytest.mark.usefixtures("few_draws")
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if is_long(n) else n for n in CALLS]
+)
+def test_every_wrong_argument_is_named(name):
+    call = CALLS[name]
+    call.run()
+    for argument, value in product(call.arguments, WRONG):
+        assert passed(call, argument, value) is None, (argument, value)
+
+
+def asked(path, bounds, model, n_initial, batch_size, candidates, select_options, random_state):
+    """What a new campaign asks for first; a path that is no name of a file says so itself."""
+    path.unlink(missing_ok=True) if hasattr(path, "unlink") else None
+    given = {"batch_size": batch_size, "candidates": candidates, "select_options": select_options}
+    made = bnn.Campaign(
+        path, bounds, model, n_initial=n_initial, random_state=random_state, **given
+    )
+    return made.ask()
+
+
+def campaign(folder):
+    given = {"n_initial": 4, "batch_size": 2, "candidates": 20, "random_state": 0}
+    bounds = np.array([[0.0, 1.0], [-1.0, 2.0]])
+    path = folder / "campaign.json"
+    return asked, {"path": path, "bounds": bounds, "model": None, "select_options": None} | given
+
+
+def of(function, **given):
+    return function, arguments(function, VALUES | given)
+
+
+def saved(folder):
+    EXACT.save(folder / "saved.npz")
+    return folder / "saved.npz"
+
+
+# Functions of files, and networks that are made of their parts.
+FILES = {
+    "Members": lambda _: (bnn.Members, parts(trained_once())),
+    "Pretrained": lambda _: (bnn.Pretrained, parts(pretrained_once())),
+    "Campaign": campaign,
+    "load": lambda folder: (bnn.load, {"path": saved(folder)}),
+    "save": lambda folder: (EXACT.save, {"path": folder / "model.npz"}),
+    "to_c": lambda folder: of(bnn.export.to_c, path=folder / "model.c"),
+    "replicates": lambda _: of(bnn.noise.replicate_covariance, groups=np.arange(8) // 2),
+}
+
+
+@BRIEF
+@pytest.mark.parametrize("name", FILES)
+def test_every_wrong_argument_of_files_and_parts_is_named(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)  # texts are names of files there
+    call = Call(*FILES[name](tmp_path))
+    call.run()
+    for argument, value in product(call.arguments, WRONG_OF_ANY):
+        of_files = (FileNotFoundError, FileExistsError, IsADirectoryError)
+        found = passed(call, argument, value, *of_files)
+        assert found is None or (argument == "path" and value in ("", "a", "cpufoo")), found
+
+
+def arrays(call):
+    return {
+        argument: value
+        for argument, value in call.arguments.items()
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    }
+
+
+@BRIEF
+@pytest.mark.parametrize("name", [name for name, call in CALLS.items() if arrays(call)])
+def test_numbers_that_are_not_finite_do_not_pass(name):
+    """Calls with wrong values may work; with one such number in an array none may."""
+    for (argument, array), value in product(arrays(CALLS[name]).items(), [np.nan, np.inf]):
+        if argument in INFINITE and value == np.inf:
+            continue
+        wrong = array.copy()
+        wrong[(-1,) * array.ndim] = value
+        with pytest.raises(ValueError, match=rf"\b({argument}|{ALSO.get(argument, argument)})\b"):
+            CALLS[name].run(**{argument: wrong})
+
+
+def with_object(array, entry):
+    changed = array.astype(object)
+    changed.flat[0] = entry
+    return changed
+
+
+# An array of numbers → the same with an entry that is no real number.
+NOT_REAL = {
+    "masked entries": lambda array: np.ma.masked_array(
+        array, np.arange(array.size).reshape(array.shape) == 0
+    ),
+    "Complex": lambda array: array + 0j,
+    "Complex data": lambda array: with_object(array, 1j),
+    "True or False": lambda array: array > 0.0,
+    "not True": lambda array: with_object(array, True),
+    "durations": lambda array: (1e3 * array).astype("m8[s]"),
+    "not durations": lambda array: with_object(array, np.timedelta64(1, "s")),
+    "dates": lambda array: (1e3 * array).astype("M8[s]"),
+}
+
+
+@BRIEF
+@pytest.mark.parametrize("words", NOT_REAL)
+def test_what_is_no_real_number_does_not_pass(words):
+    """NumPy would take the real part, a number of some unit, 1 or 0, or what the mask hides."""
+    for call in CALLS.values():
+        for argument, array in arrays(call).items():
+            with pytest.raises(ValueError, match=words):
+                call.run(**{argument: NOT_REAL[words](array)})
+
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (12, 3))
 Y = X[:, 0] + 0.1 * RNG.standard_normal(12)
 TWO = np.c_[Y, -Y]
-TWICE = np.vstack([X, X])
-WITH_NAN = np.where(np.arange(12) == 2, np.nan, Y)
-MASKED = np.ma.masked_array(X, mask=np.eye(12, 3, dtype=bool))
 DATES = pd.DataFrame({"a": X[:, 0], "b": pd.date_range("2026-01-01", periods=12)})
 ROUNDED = np.add(X, [0.0, 1e7, 0.0]).astype(np.float32)
 SKEW = np.array([[1.0, 2.0], [2.0, 1.0]])
 RANDOM = bnn.RandomMean(lambda X, rng: rng.normal() * X[:, 0])
 DEEP = torch.nn.Sequential(*(torch.nn.Linear(3, 3) for _ in range(40)))
+ONE = GaussianProcessPrior()
 PAIR = GaussianProcessPrior(0.0, [bnn.RBF(0.7, 0.5), bnn.RBF(0.3, 1.0)], 2)
 
 
-def slope(X, a):
-    return a * X[:, 0]
-
-
-def fit(X=X, y=Y, *, prior=None, **changed):
+def fit(X=X, y=Y, *, prior=ONE, **changed):
     return small(bnn.AnchoredEnsemble, prior, **changed).fit(X, y)
 
 
@@ -41,104 +196,51 @@ def exact(prior, X=X, y=Y, noise=0.1):
     return bnn.GPRegressor(prior, noise=noise).fit(X, y)
 
 
+@BRIEF
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: fit(n_members=1), "n_members = 1: must be an integer >= 2"),
+        # Arguments that contradict each other
         (lambda: fit(n_members=5), "n_members = 5: must be <= pretraining"),
-        (lambda: fit(network__hidden=(4, 2.5)), r"hidden\[1\] = 2.5: must be an integer"),
-        (lambda: fit(device="tpu9"), "device = 'tpu9': must be 'cpu' or"),
         (lambda: fit(device="cuda:99"), "device = 'cuda:99': this PyTorch sees"),
-        (lambda: fit(random_state=-1), "random_state = -1: must be >= 0"),
-        (lambda: fit(scaling__inputs=5), r"inputs has shape \(\): must be None, 'data'"),
-        (lambda: fit(scaling__inputs=(0, [1, 1])), "inputs = .*: must be numbers"),
-        (lambda: fit(noise=0.0), "noise = 0.0: standard deviations must be > 0"),
-        (lambda: fit(noise="a"), "noise = 'a': must be one of constant, heteroscedastic"),
         (lambda: fit(noise=[0.1, 0.2]), "noise has 2 entries: must be one, or 1"),
         (lambda: fit(y=TWO, noise=SKEW), "eigenvalue -1, must be positive"),
-        (lambda: fit(y=TWO, noise=SKEW[:1]), r"noise has shape \(1, 2\)"),
-        (
-            lambda: small(bnn.VanillaEnsemble, noise=1e-30).fit(X, Y),
-            "noise: .* too small for single",
-        ),
-        (lambda: fit(prior="gp"), "prior = 'gp': must have a method sample"),
-        (lambda: fit(prior=DEEP), r"prior = Sequential\(\.\.\.\): must have a method sample"),
+        (lambda: fit(noise=1e-30), "noise: .* too small for single"),
         (lambda: fit(prior=[DEEP] * 9), "prior = 9 Sequentials: must have a method sample"),
-        (lambda: fit(prior=bnn.SamplerPrior), "prior = SamplerPrior: must be an object"),
         (lambda: fit(prior=PAIR), "3 inputs and 1 outputs, the prior has 3 and 2"),
         (lambda: fit(prior=bnn.SamplerPrior(lambda X, _: np.nan * X)), "finite in realisation 0"),
-        (lambda: bnn.Anchoring("none", "sampled"), "anchors = 'sampled': needs a regulariser"),
-        (
-            lambda: bnn.Anchoring("low_rank", optimiser="gauss_newton"),
-            "regulariser = 'low_rank': optimiser = 'gauss_newton'",
-        ),
-        (lambda: fit(network__hidden=(10**5, 10**5)), r"widths = .*: \d+ weights, must be at most"),
-        (lambda: fit(MASKED), "X has masked entries"),
         (lambda: fit(DATES), "X = .*: must be numbers, not dates"),
-        (
-            lambda: fit(DATES.assign(b=DATES.b - DATES.b[0])),
-            "X = .*: must be numbers, not durations",
-        ),
-        (lambda: fit(y=DATES["b"]), "y = .*: must be numbers, not dates"),
-        (lambda: fit(1j * X), "X = .*: must be real numbers. Complex"),
-        (lambda: fit(ROUNDED), r"X: column 1 has the range .* which float32 resolves to"),
-        (lambda: fit(pd.DataFrame(ROUNDED)), "X: column 1 has the range"),
+        (lambda: fit(pd.DataFrame(ROUNDED)), "X: column 1 has the range .* which float32 resolves"),
         (lambda: fit(torch.as_tensor(ROUNDED)), "X: column 1 has the range"),
-        (lambda: fit_prior(X, ROUNDED[:, 1], 0.1), "y: column 0 has the range"),
-        (
-            lambda: metrics.rmse([[1.0], [1.0, 2.0]], X),
-            "y = .*: must be numbers, and as many in",
-        ),
-        (lambda: exact(GaussianProcessPrior(), MASKED), "X has masked"),
-        (lambda: metrics.rmse(MASKED, X), "y has masked entries"),
-        (lambda: fit_prior(X, WITH_NAN, 0.1), r"y\[2\] = nan: must be finite"),
-        (lambda: fit_prior(X[:0], Y[:0], 0.1), r"X has shape \(0, 3\): must be \(n, n_in\)"),
-        (
-            lambda: bnn.train_anchored(3, X, Y, noise=0.1),
-            "pretrained = 3: must be from bnn.pretrain",
-        ),
-        (lambda: bnn.RBF(lengthscale="a"), "lengthscale = 'a': must be numbers"),
-        (lambda: bnn.SamplerPrior(3), "function = 3: must be callable"),
+        (lambda: bnn.Anchoring("none", "sampled"), "anchors = 'sampled': needs a regulariser"),
         (lambda: bnn.SamplerPrior(sk.RBF()), "function = RBF.*: must be callable, and no kernel"),
-        (lambda: bnn.SamplerPrior(slope, [1.0]), r"parameters = \[1.0\]: must be a mapping"),
-        (lambda: bnn.SamplerPrior(slope, {"a": stats.norm}), r"parameters\['a'\] = norm: must be"),
         (lambda: GaussianProcessPrior(sk.RBF()), "mean = RBF.*: is a kernel, give it as kernel="),
-        (lambda: GaussianProcessPrior(kernel=sk.RBF), "kernel = .*RBF'>: must be a kernel"),
-        (lambda: GaussianProcessPrior(kernel=["a"]), r"kernel = \['a'\]: must be a kernel"),
-        (lambda: fit_prior(X, Y, 0.1, mean=2.0), "mean = 2.0: must be callable"),
         (lambda: exact(sk.RBF()), "prior = RBF.*: must be a GaussianProcess"),
-        (lambda: exact(bnn.SamplerPrior(slope)), "prior = SamplerPrior.*: must"),
         (lambda: exact(GaussianProcessPrior(), y=TWO), "y has 2 outputs: must be 1"),
         (lambda: exact(GaussianProcessPrior(RANDOM)), "a random mean has no single value"),
-        (lambda: bnn.VanillaEnsemble(noise=1e-30).fit(X, Y), "noise: .* too small for single"),
-        (
-            lambda: GaussianProcessPrior().sample(np.zeros((20_000, 1)), 1),
-            "X has 20000 points: .* at most 10000 rows",
-        ),
+        # What would take more memory than there is
+        (lambda: GaussianProcessPrior().sample(np.zeros((20_000, 1)), 1), "at most 10000 rows"),
         (lambda: exact(PAIR, y=TWO).sample(np.zeros((10_001, 3))), "covariance has 10001 rows"),
         (
             lambda: exact(PAIR, y=TWO, noise=0.1 * SKEW + np.eye(2)).sample(np.zeros((5001, 3))),
             "5001 points: their joint covariance has 10002 rows",
         ),
+        (lambda: fit(network__hidden=(10**5, 10**5)), r"widths = .*: \d+ weights, must be at most"),
         (lambda: fit(n_members=10**7), "n_members = 10000000: must be at most 100000"),
         (lambda: fit_prior(X, Y, 0.1, restarts=10**7), "restarts = .*: must be at most 10000"),
-        (lambda: bnn.Architecture((4,) * 10**6), "hidden has 1000000 widths: must be at most 1000"),
         (lambda: bnn.Architecture([4] * 1001), "hidden has 1001 widths: must be at most 1000"),
-        (lambda: plot_1d(X, np.zeros((4, 12, 1))), r"X has shape \(12, 3\): must be \(12, 1\)"),
     ],
 )
-@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
-def test_a_wrong_argument_is_named(call, message):
+def test_what_no_single_argument_says_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
 
-@pytest.mark.parametrize("noise", [-1.0, 0.0, np.nan, 1e-300, [0.1, 0.2]])
 @pytest.mark.parametrize("kind", [bnn.AnchoredEnsemble, bnn.FunctionAnchoredEnsemble])
-def test_wrong_noise_is_refused_before_pretraining(kind, noise, monkeypatch):
+def test_wrong_noise_is_refused_before_pretraining(kind, monkeypatch):
     monkeypatch.setattr("bnn.ensembles.pretraining.train", None)
     with pytest.raises(ValueError, match="noise"):
-        small(kind, noise=noise).fit(X, Y)
+        small(kind, noise=-1.0).fit(X, Y)
 
 
 MODELS = {
@@ -149,7 +251,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("unit", [1e-300, 1e-155, 1e-100, 1e-77])
+@pytest.mark.parametrize("unit", [1e-300, 1e-77])
 @pytest.mark.parametrize("name", MODELS)
 def test_ranges_whose_squares_are_zero_are_refused(name, unit):
     for data in ((X, unit * Y), (unit * X, Y)):

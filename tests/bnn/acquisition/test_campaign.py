@@ -126,37 +126,15 @@ def test_costs_are_a_function_of_the_inputs_and_a_first_round_can_be_given(file)
         (lambda c: c.tell([[5.0, 5.0]], [[0.0, 0.0]]), r"X\[0\] = \[5.0, 5.0\]: was not asked for"),
         (lambda c: c.tell(c.ask(), np.zeros(3)), r"y has shape \(3,\): must be \(5,\)"),
         (lambda c: c.tell(c.ask(), np.full((5, 2), np.inf)), "y: must be finite"),
-        (lambda c: c.tell(c.ask(), np.full((5, 2), 1e200)), r"y: .* at most 1e\+100 in size"),
-        (lambda c: made(c.path, batch_size=0), "batch_size = 0: must be an integer >= 1"),
         (lambda c: bnn.Campaign(c.path, [(0.0, 1.0)]), "bounds = .*: the campaign in .* has"),
-        (lambda c: bnn.Campaign(c.path.with_name("b"), [0.0, 1.0]), "bounds has shape"),
-        (
-            lambda c: made(c.path.with_name("c"), n_initial=[[1.0]]),
-            "n_initial has 1 inputs: must be 2",
-        ),
-        (
-            lambda c: made(c.path.with_name("c"), n_initial=[[5.0, 0.0]]),
-            r"n_initial\[0, 0\] = 5: must be",
-        ),
-        (lambda c: made(c.path, random_state=-1), "random_state = -1"),
+        (lambda c: made(c.path.with_name("c"), n_initial=[[5.0, 0.0]]), r"n_initial\[0, 0\] = 5"),
         (lambda c: bnn.Campaign(c.path, BOUNDS, []), r"model = \[\]: must be None or an estimator"),
-        (lambda c: bnn.Campaign(c.path, BOUNDS, bnn.GPRegressor), "model = .*: must be None or"),
         (lambda _: bnn.Campaign(3, BOUNDS), "path = 3: must be a text or a Path"),
     ],
 )
 def test_a_wrong_argument_is_named(file, call, message):
     with pytest.raises(ValueError, match=message):
         call(made(file))
-
-
-def test_results_are_told_once_and_have_one_shape(file):
-    campaign = made(file)
-    X = campaign.ask()
-    campaign.tell(X[:2], simulate(X[:2]))
-    with pytest.raises(ValueError, match=r"X\[0\] = .* has its results"):
-        campaign.tell(X[:1], simulate(X[:1]))
-    with pytest.raises(ValueError, match="y has 1 outputs: must be 2"):
-        campaign.tell(X[2:], np.zeros(3))
 
 
 def run(**changed):
@@ -171,42 +149,21 @@ def written(*runs, **changed):
 
 DAMAGED = {
     "{": "must be JSON",
-    "[]": "no campaign",
     "[" * 100_000: "nested too deep",
     '{"format": "bnn campaign", "bounds": [], "version": 9}': "version 9, this bnn reads 1",
-    '{"format": "bnn campaign", "bounds": [[0, 2], [-1, 1]], "version": 1}': "damaged .*stopped",
-    written(run(), version=True): "version True",
     written(run(), stopped="no"): "stopped = 'no': must be true or false",
     written(run(), bounds=[[2.0, 0.0], [-1.0, 1.0]]): "bounds of column 0 are 2.0 and 0.0",
-    written(run(), bounds="ab"): "bounds = 'ab'",
-    written(): "runs: must be a list",
     written(run(), runs="ab"): "runs: must be a list",
-    written([1]): r"runs\[0\] = \[1\]: must have",
     written(run(more=1)): "must have deviation, inputs, outputs, round",
-    written(run(round=10**12)): r"runs\[0\] has the round 10{12} after round 0",
     written(run(outputs=[1.0]), run(round=2)): r"runs\[1\] has the round 2 after round 0",
-    written(run(round=-1)): "round = -1: must be an integer >= 0",
-    written(run(round=1.5)): "round = 1.5: must be an integer",
-    written(run(round=True)): "round = True: must be an integer",
-    written(run(round="0")): "round = '0': must be an integer",
     written(run(inputs=[np.nan, 0.0])): "NaN is not a finite number",
-    written(run(inputs=[None, 0.0])): r"inputs = \[None, 0.0\]: must be numbers",
     written(run(inputs=[True, 0.0])): r"inputs = \[True, 0.0\]: must be numbers",
-    written(run(inputs=["1", 0.0])): "must be numbers",
-    written(run(inputs="12")): "inputs = '12': must be numbers",
-    written(run(inputs=[0.5])): "has 1 inputs: must be 2",
     written(run(inputs=[5.0, 0.0])): r"inputs\[0, 0\] = 5: must be from 0 to 2",
-    written(run(outputs=[np.inf])): "Infinity is not a finite number",
     written(run(outputs=[2.5])).replace("2.5", "1e999"): "1e999 is not a finite number",
     written(run(outputs=[10**400])): "an integer of more than 18 digits",
-    written(run(outputs=[2.5])).replace("2.5", 5000 * "9"): "an integer of more than 18 digits",
     written(run(outputs=[1e200])): r"outputs = \[1e\+200\]: must be numbers or null, and at most",
-    written(run(outputs=[[1.0], [2.0]])): "must be numbers or null",
-    written(run(outputs=3.0)): "outputs = 3.0: must be numbers or null",
-    written(run(outputs=[])): r"outputs = \[\]: must be numbers or null",
     written(run(outputs=[1.0]), run(outputs=[1.0, 2.0])): "runs have 1 and 2 outputs",
     written(run(deviation=-1.0)): "deviation = -1.0: must be null or >= 0",
-    written(run(deviation="1")): "deviation = '1': must be null or >= 0",
 }
 
 
@@ -219,6 +176,8 @@ def test_a_file_that_is_no_campaign_is_refused(file, text):
 
 
 def test_what_is_no_regular_file_or_too_large_is_refused(file, monkeypatch):
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        bnn.Campaign.load(file)
     os.mkfifo(file)
     for path in (file, Path("/dev/zero"), file.parent):
         with pytest.raises(ValueError, match=f"{path}: must be a regular file"):
@@ -230,10 +189,14 @@ def test_what_is_no_regular_file_or_too_large_is_refused(file, monkeypatch):
 
 
 def test_scripts_that_share_a_file_lose_no_results(file):
-    """One asks and tells while the other still has the file in mind as it was."""
-    first, second = made(file), made(file)
+    """One asks and tells while the other, by a link, still knows the file as it was."""
+    link = file.with_name("link.json")
+    link.symlink_to(file)
+    first, second = made(link), made(file)
     X = first.ask()
     first.tell(X[:2], simulate(X[:2]))
+    with pytest.raises(ValueError, match="y has 1 outputs: must be 2"):
+        second.tell(X[2:], np.zeros(3))
     second.tell(X[2:], simulate(X[2:]))
     np.testing.assert_array_equal(bnn.Campaign.load(file).y, simulate(X))
     asked = first.ask()
@@ -244,20 +207,7 @@ def test_scripts_that_share_a_file_lose_no_results(file):
     second.stop()
     assert first.ask().shape == (0, 2)
     assert bnn.Campaign.load(file).round == 2
-
-
-def test_scripts_that_use_a_file_and_a_link_to_it_lose_no_results(file, tmp_path):
-    link = tmp_path / "other" / "link.json"
-    link.parent.mkdir()
-    link.symlink_to(file)
-    first, second = made(link), made(file)
-    X = first.ask()
-    first.tell(X[:2], simulate(X[:2]))
-    second.tell(X[2:], simulate(X[2:]))
     assert link.is_symlink()
-    for path in (file, link):
-        np.testing.assert_array_equal(bnn.Campaign.load(path).y, simulate(X))
-    assert [path.name for path in link.parent.iterdir()] == ["link.json"]  # one lock for both
 
 
 def test_threads_that_tell_at_once_lose_no_results(file):
@@ -269,8 +219,3 @@ def test_threads_that_tell_at_once_lose_no_results(file):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(tell, range(40)))
     np.testing.assert_array_equal(made(file).y, simulate(X))
-
-
-def test_a_missing_file_is_named(file):
-    with pytest.raises(FileNotFoundError, match="no such file"):
-        bnn.Campaign.load(file)

@@ -5,8 +5,6 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import NotFittedError
-from sklearn.gaussian_process import GaussianProcessRegressor
 
 import bnn
 from tests.bnn.small import small
@@ -87,18 +85,15 @@ def test_a_mixture_and_an_ensemble_as_the_best_linear_prediction(kind, noise):
 
 
 def test_defaults_are_the_ranges_of_the_data_and_a_hypercube_by_the_seed():
+    frame = pd.DataFrame(CANDIDATES, columns=["a", "b"])
+    named = bnn.GPRegressor(OWN, noise=0.1).fit(pd.DataFrame(X, columns=["a", "b"]), Y)
+    assert len(bnn.select_runs(named, frame, 2, region=frame, pending=frame[:1])[0]) == 2
     model = bnn.GPRegressor(OWN, noise=0.1).fit(X, Y)
     found = [bnn.select_runs(model, CANDIDATES, 3, random_state=seed)[1] for seed in (0, 0, 1)]
     np.testing.assert_array_equal(found[0], found[1])
     assert np.all(found[0] != found[2])
     ranges = {"output_ranges": np.ptp(Y, axis=0)}
     np.testing.assert_array_equal(bnn.select_runs(model, CANDIDATES, 3, **ranges)[1], found[0])
-
-
-def test_tables_with_names_are_taken():
-    frame = pd.DataFrame(CANDIDATES, columns=["a", "b"])
-    model = bnn.GPRegressor(OWN, noise=0.1).fit(pd.DataFrame(X, columns=["a", "b"]), Y)
-    assert len(bnn.select_runs(model, frame, 2, region=frame, pending=frame[:1])[0]) == 2
 
 
 def test_weights_of_outputs_and_costs_as_by_refitting():
@@ -165,45 +160,6 @@ def test_the_choice_ends_where_a_run_gains_too_little():
         np.testing.assert_array_equal(fewer, chosen[:first])
         np.testing.assert_array_equal(left, variances[: first + 1])
     assert len(fewer) == 0
-
-
-MODEL = bnn.GPRegressor(SHARED, noise=0.1).fit(X, Y)
-FEW = small(bnn.VanillaEnsemble, n_members=199).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"model": FEW}, "model has 199 members: must be at least 200, the covariances between"),
-        ({"n": 10}, "n = 10: must be at most 9, the number of candidates"),
-        ({"replicates": 3}, "replicates = 3: must be True or False"),
-        ({"candidates": CANDIDATES[:, :1]}, "candidates: X has 1 features"),
-        ({"region": [[0.0, np.nan]]}, r"region\[0, 1\] = nan: must be finite"),
-        ({"pending": [0.0, 0.0]}, "pending: Expected 2D array"),
-        ({"output_ranges": [1.0]}, r"output_ranges has shape \(1,\): must be \(2,\)"),
-        ({"output_ranges": [1.0, 0.0]}, r"output_ranges = array\(\[1., 0.\]\): must be > 0"),
-        ({"output_weights": [1.0, -1.0]}, "output_weights = .*, >= 0, not all 0"),
-        ({"costs": np.zeros(9)}, "costs = .*: must be > 0"),
-        ({"costs": [1.0]}, r"costs has shape \(1,\): must be \(9,\)"),
-        ({"output_bounds": (1.0, 0.0)}, "output_bounds = .*: low must be below high"),
-        ({"output_bounds": 3.0}, r"output_bounds = 3.0: must be \(low, high\)"),
-        ({"output_bounds": (None, -100.0)}, "no candidate is within them"),
-        ({"min_feasibility": 1.5}, "min_feasibility = 1.5: must be in"),
-        ({"min_gain": -0.1}, r"min_gain = -0.1: must be in \[0, 1\)"),
-    ],
-)
-def test_a_wrong_argument_is_named(changed, message):
-    with pytest.raises(ValueError, match=message):
-        bnn.select_runs(**{"model": MODEL, "candidates": CANDIDATES, "n": 2} | changed)
-
-
-def test_a_model_without_covariances_between_points_is_refused():
-    with pytest.raises(
-        TypeError, match=r"model = GaussianProcessRegressor.*: must be a GPRegressor"
-    ):
-        bnn.select_runs(GaussianProcessRegressor(), CANDIDATES, 2)
-    with pytest.raises(NotFittedError):
-        bnn.select_runs(bnn.GPRegressor(), CANDIDATES, 2)
 
 
 @pytest.mark.slow

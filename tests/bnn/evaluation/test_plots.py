@@ -36,27 +36,6 @@ def test_plot_1d_shows_mean_band_members_data_and_truth():
     assert top == pytest.approx((mean + 2 * std).max())
 
 
-MODEL = bnn.VanillaEnsemble()
-LINE = np.linspace(0.0, 1.0, 9)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: plots.plot_1d(MODEL, LINE), r"X is a VanillaEnsemble: .*\(X, model.sample\(X"),
-        (lambda: plots.plot_1d(LINE, MODEL), "samples is a VanillaEnsemble"),
-        (lambda: plots.plot_1d(LINE, LINE), r"samples has shape \(9,\): must be \(K, n, n_out\)"),
-        (lambda: plots.plot_1d(LINE, np.ones((3, 9, 1)), output=1), "with the output 1"),
-        (lambda: plots.plot_parity(MODEL, LINE, LINE), r"y is a .*plot_parity\(y, \*model.pred"),
-        (lambda: plots.plot_parity(LINE, LINE, LINE[:3]), r"shapes \(9,\), \(9,\), \(3,\): must"),
-        (lambda: plots.plot_parity(LINE, LINE, LINE, ["a", "b"]), "names has 2 entries: must be"),
-    ],
-)
-def test_a_model_in_place_of_numbers_is_named_with_the_call_that_plots_it(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
 class Plane:
     """f = (x0 + 10 x1, -x1) with standard deviations 1 and |x0|."""
 
@@ -107,29 +86,6 @@ def test_plot_slices_fades_data_by_their_distance_in_the_other_inputs():
     assert [axes.get_xlabel() for axes in figure.axes[2:]] == ["input 0", "input 1"]
 
 
-def test_plot_slices_asks_a_model_of_tables_with_their_columns():
-    """No warning of scikit-learn's about feature names, which are the labels."""
-    table = pd.DataFrame(X, columns=["a [m]", "b [N]"])
-    model = bnn.GPRegressor(noise=0.1).fit(table, X[:, 0])
-    figure = plots.plot_slices(model, table, X[:, 0])
-    assert [axes.get_xlabel() for axes in figure.axes] == ["a [m]", "b [N]"]
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"at": [1.0]}, r"at has shape \(1,\): must be \(2,\)"),
-        ({"y": np.zeros((5, 3))}, "y has 3 outputs: must be 2"),
-        ({"y": np.zeros(4)}, r"y has shape \(4,\)"),
-        ({"X": X[:, 0]}, r"X has shape \(5,\)"),
-        ({"input_names": ["a"]}, "input_names has 1 entries: must be 2"),
-    ],
-)
-def test_plot_slices_refuses_what_does_not_fit(given, message):
-    with pytest.raises(ValueError, match=message):
-        plots.plot_slices(Plane(), **{"X": X} | given)
-
-
 def test_plot_parity_has_one_panel_per_output():
     y = np.random.default_rng(0).standard_normal((10, 3))
     figure = plots.plot_parity(y, y, np.ones_like(y), ["a [m]", "b [N]", "c"])
@@ -167,12 +123,6 @@ def test_plot_singular_values():
     assert [len(line.get_xdata()) for line in axes.lines] == [3, 2]
 
 
-def test_names_that_the_package_lacks_are_refused():
-    """The pictures come by name when they are asked for, other names do not."""
-    with pytest.raises(AttributeError, match="module 'bnn' has no attribute 'plot'"):
-        _ = bnn.plot
-
-
 def test_plot_sensitivity_shows_effects_and_both_indices():
     first = np.array([[0.7, 0.1], [0.0, 1.0]])
     effects = np.arange(12.0).reshape(2, 2, 3)
@@ -183,3 +133,23 @@ def test_plot_sensitivity_shows_effects_and_both_indices():
     heights = [bar.get_height() for bar in panels[0, 1].patches]
     np.testing.assert_allclose(heights, [0.75, 0.7, 0.15, 0.1])
     assert [text.get_text() for text in panels[1, 1].get_xticklabels()] == ["a", "b"]
+
+
+MODEL = bnn.VanillaEnsemble()
+LINE = np.linspace(0.0, 1.0, 9)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plots.plot_1d(MODEL, LINE), r"X is a VanillaEnsemble: .*\(X, model.sample\(X"),
+        (lambda: plots.plot_1d(LINE, LINE), r"samples has shape \(9,\): must be \(K, n, n_out\)"),
+        (lambda: plots.plot_parity(LINE, LINE, LINE[:3]), r"shapes \(9,\), \(9,\), \(3,\): must"),
+        (lambda: plots.plot_parity(LINE, LINE, LINE, ["a", "b"]), "names has 2 entries: must be"),
+        (lambda: plots.plot_slices(Plane(), X, at=[1.0]), r"at has shape \(1,\): must be \(2,\)"),
+        (lambda: plots.plot_slices(Plane(), X, np.zeros((5, 3))), "y has 3 outputs: must be 2"),
+    ],
+)
+def test_what_does_not_fit_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

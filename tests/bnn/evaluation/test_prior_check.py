@@ -1,14 +1,11 @@
 """Prior predictive check: closed form, valid p-values for few realisations, refusals."""
 
-import re
-
 import numpy as np
 import pytest
-from scipy.stats import chi2, norm, uniform
+from scipy.stats import chi2, norm
 
 import bnn
 from bnn import RBF, GaussianProcessPrior, SamplerPrior, TablePrior, check_prior
-from tests.terminal import slow_terminal
 
 RNG = np.random.default_rng(0)
 X = np.sort(RNG.uniform(-1, 1, (30, 1)), axis=0)
@@ -93,34 +90,3 @@ def test_data_that_the_model_cannot_explain_conflict():
         )
     )
     assert check_prior(with_discrepancy, X, conflict, NOISE, random_state=0).p_value[0] > 0.05
-
-
-def test_realisations_and_comparison_show_how_far_they_are_on_a_terminal(capsys, monkeypatch):
-    slow_terminal(monkeypatch)
-    process = GaussianProcessPrior(0.5, [RBF(0.7, 0.4)] * 3, 3)
-    mixture = bnn.MixturePrior([process] * 4, np.full(4, 0.25))
-    for prior, steps in ((LINES, 1000), (process, 3), (mixture, 4)):
-        y = np.tile(data(0)[:, None], prior.sample(X, 1, 0).shape[2])
-        capsys.readouterr()
-        check_prior(prior, X, y, NOISE, random_state=0)
-        printed = capsys.readouterr().err
-        assert f"| {steps}/{steps} " in re.findall(r"realisations: 100%[^\r]*", printed)[-1]
-        assert re.search(rf"prior check: 100%.*{y.shape[1] + 1}/{y.shape[1] + 1} ", printed)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((SamplerPrior, X, data(0)), "prior = .*: must be an object with a method sample"),
-        ((uniform(), X, data(0)), "prior = .*: must be an object with a method sample"),
-        ((LINES, X, np.ones((30, 2))), "y has 2 outputs: must be 1"),
-        ((LINES, X, data(0)[:5]), r"y has shape \(5,\): must be"),
-        (
-            (TablePrior(X, np.ones((3, 30))), X, data(0)),
-            "realisations = 3: must be an integer >= 4",
-        ),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        check_prior(*arguments, NOISE)

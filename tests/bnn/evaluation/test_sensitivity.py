@@ -63,22 +63,6 @@ def test_a_surrogate_of_forty_runs_and_a_table_has_those_of_its_function():
     ]
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"n": 100}, "n = 100: must be a power of two"),
-        ({"model": bnn.GPRegressor(noise=0.1).fit(np.eye(2), [0.0, 1.0])}, r"must be \(2, 2\)"),
-        ({"n": 1}, "n = 1: must be an integer >= 2"),
-        ({"bounds": [(0.0, 1.0, 2.0)]}, r"bounds has shape \(1, 3\): must be \(1, 2\)"),
-        ({"bounds": (0.0, 1.0)}, r"bounds has shape \(2,\): must be \(\d, 2\)"),
-        ({"bounds": [(1.0, 0.0)] * 3}, "bounds of column 0 are 1.0 and 0.0"),
-    ],
-)
-def test_a_wrong_argument_is_named(changed, message):
-    with pytest.raises(ValueError, match=message):
-        bnn.sensitivity(**{"model": Ishigami(), "bounds": BOX} | changed)
-
-
 def test_print_shows_both_indices_of_each_input_and_output():
     found = bnn.Sensitivity(
         np.array([[0.7, -0.001], [np.nan, np.nan]]),
@@ -92,16 +76,3 @@ def test_print_shows_both_indices_of_each_input_and_output():
         "x0  0.70 (0.99)  nan (nan)",
         "x1  0.00 (0.30)  nan (nan)",
     ]
-
-
-def test_print_has_ten_lines_for_many_inputs_and_outputs_and_keeps_the_inputs_that_count():
-    total = np.zeros((9, 30))
-    total[3, [4, 20, 29]] = 0.5, 0.25, 0.125
-    names = tuple(f"{i} {'a' * 80}" for i in range(30))
-    found = bnn.Sensitivity(total, total, np.zeros((30, 25)), np.zeros((9, 30, 25)), names)
-    lines = str(found).splitlines()
-    assert len(lines) == 10
-    assert max(map(len, lines)) <= 100
-    assert lines[0].endswith("5 of 9 outputs")
-    assert [line.split()[0] for line in lines[2:9]] == ["0", "1", "2", "3", "4", "20", "29"]
-    assert lines[-1] == "and 23 more inputs, none with a larger share"

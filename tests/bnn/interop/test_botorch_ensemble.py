@@ -55,17 +55,6 @@ def test_members_of_every_activation_are_those_of_the_ensemble(activation):
     np.testing.assert_allclose(values, model.sample(WANTED), rtol=1e-10)
 
 
-def test_overwritten_arrays_of_the_ensemble_change_nothing():
-    pytest.importorskip("botorch", reason=MISSING)
-    model = fitted(n_members=3)
-    model.members_ = replace(model.members_, bounds=np.array([[-0.1, 1000.0], [0.5, 1100.0]]))
-    found = botorch_model(model)
-    before = found.posterior(torch.as_tensor(WANTED)).mean.clone()
-    model.members_.bounds[...] = 0.0
-    model.members_.weights[...] = 0.0
-    np.testing.assert_array_equal(found.posterior(torch.as_tensor(WANTED)).mean, before)
-
-
 def test_results_are_taken_in_as_a_gaussian_process_takes_them(varying):
     """With the covariance of the members for prior: mean, covariance, and results one by one."""
     pytest.importorskip("botorch", reason=MISSING)

@@ -1,9 +1,5 @@
-"""The CUDA path, run on the CPU: recording, replay, and no read-back inside the loop.
+"""Steps of training read nothing back and use the same memory, as a recorded graph needs."""
 
-Nothing here needs a GPU. What only a GPU can show, its kernels and its speed, is not tested.
-"""
-
-import contextlib
 import multiprocessing
 
 import numpy as np
@@ -11,72 +7,10 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import bnn.training.members
 from bnn import MLP, TrainingSettings
-from bnn._progress import progress_bar, titled
 from bnn.ensembles.weight_priors import FactorisedGeneralisedNormal, LowRankGaussian
-from bnn.training.execution import capture
-from bnn.training.loop import train
 from bnn.training.members import MemberGroup, Objective
 from tests.bnn.training.problem import ARCHITECTURE, objective_near, problem
-
-
-class RecordedStream:
-    """Stands for a CUDA stream."""
-
-    def wait_stream(self, other):
-        assert isinstance(other, RecordedStream)
-
-
-class RecordedGraph:
-    """Stands for a CUDA graph: replay runs what was recorded."""
-
-    def replay(self):
-        self.recorded()
-
-
-@pytest.fixture
-def cuda_on_cpu(monkeypatch):
-    """Replace torch.cuda's streams and graphs, and record functions instead of kernels."""
-    calls = []
-
-    @contextlib.contextmanager
-    def recording(graph):
-        graph.recorded = calls[-1]
-        yield
-
-    monkeypatch.setattr(torch.cuda, "Stream", RecordedStream)
-    monkeypatch.setattr(torch.cuda, "current_stream", RecordedStream)
-    monkeypatch.setattr(torch.cuda, "stream", lambda _stream: contextlib.nullcontext())
-    monkeypatch.setattr(torch.cuda, "CUDAGraph", RecordedGraph)
-    monkeypatch.setattr(torch.cuda, "graph", recording)
-
-    def remembered(function, restore):
-        calls.append(function)
-        return capture(function, restore)
-
-    return remembered
-
-
-class ReplayedGroup(MemberGroup):
-    """A group on the CPU that takes the path of a GPU."""
-
-    def __init__(self, *args):
-        super().__init__(*args)
-        self._steps = bnn.training.members.capture(self.steps, self._restart)
-
-
-@pytest.mark.parametrize("bias_correction", [True, False])
-def test_replayed_graph_trains_as_the_plain_loop(cuda_on_cpu, monkeypatch, bias_correction):
-    """Warming up and recording leave no trace: weights equal those of the plain loop."""
-    weights, X, y, seeds = problem()
-    settings = TrainingSettings(epochs=15, batch_size=16, bias_correction=bias_correction)
-    plain = train(ARCHITECTURE, weights, X, y, settings, seeds=seeds)
-    monkeypatch.setattr(bnn.training.members, "capture", cuda_on_cpu)
-    monkeypatch.setattr(bnn.training.loop, "MemberGroup", ReplayedGroup)
-    replayed = train(ARCHITECTURE, weights, X, y, settings, seeds=seeds)
-    np.testing.assert_array_equal(replayed.weights, plain.weights)
-    np.testing.assert_array_equal(replayed.losses, plain.losses)
 
 
 class NoReadBack(TorchDispatchMode):
@@ -104,12 +38,6 @@ def test_steps_read_nothing_back(kind):
     assert torch.isfinite(group.loss).all()
 
 
-def test_the_guard_notices_a_read_back():
-    """The test above can fail."""
-    with pytest.raises(AssertionError, match="inside the loop"), NoReadBack():
-        torch.ones(1).item()
-
-
 def test_steps_use_the_same_buffers_every_epoch():
     """A replayed graph sees the addresses of its recording: none may change."""
     weights, X, y, seeds = problem()
@@ -126,33 +54,6 @@ def test_steps_use_the_same_buffers_every_epoch():
     group.run_epoch(0)
     group.run_epoch(1)
     assert addresses() == before
-
-
-def test_progress_is_a_line_every_few_seconds_where_no_terminal_is(capsys, monkeypatch):
-    """A piped log: no carriage returns, a line at the start, in between and at the end."""
-    now = iter(range(0, 1000, 2))  # each look at the clock is 2 s later
-    monkeypatch.setattr("tqdm.std.time", lambda: float(next(now)))
-    with progress_bar(20, "training", "epoch") as bar:
-        for _ in range(20):
-            bar.update()
-    printed = capsys.readouterr().err
-    assert "\r" not in printed
-    lines = printed.splitlines()
-    assert lines[0].startswith("training: 0%, 0 of 20 epochs, ")
-    assert lines[-1].startswith("training: 100%, 20 of 20 epochs, ")
-    assert 5 <= len(lines) <= 12
-
-
-@pytest.mark.parametrize(("seconds", "shown"), [(0.05, False), (0.2, True)])
-def test_on_a_terminal_a_bar_shows_after_two_seconds(capsys, monkeypatch, seconds, shown):
-    """Of 20 steps, one second or four in all, where nobody asked for a bar."""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    now = iter(np.arange(0.0, 100.0, seconds))
-    monkeypatch.setattr("tqdm.std.time", lambda: float(next(now)))
-    with progress_bar(20, titled("training", None), "epoch") as bar:
-        for _ in range(20):
-            bar.update()
-    assert ("training" in capsys.readouterr().err) == shown
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
@@ -178,21 +79,3 @@ def test_networks_are_evaluated_in_a_forked_child_after_their_parent_used_thread
         torch.set_num_threads(threads)
     assert arrived
     assert receiver.recv() == pytest.approx(expected.sum(), rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("progress", "seconds", "shown"),
-    [(None, 1.0, False), (None, 5.0, True), (False, 5.0, False), (True, 1.0, True)],
-)
-def test_elsewhere_lines_show_in_long_calls_or_where_they_are_asked_for(
-    capsys, monkeypatch, progress, seconds, shown
-):
-    """Of 20 steps, which take 20 s or 100 s."""
-    now = iter(np.arange(0.0, 1000.0, seconds))
-    monkeypatch.setattr("tqdm.std.time", lambda: float(next(now)))
-    with progress_bar(20, titled("training", progress), "epoch") as bar:
-        for _ in range(20):
-            bar.update()
-    printed = capsys.readouterr().err
-    assert ("training: 100%, 20 of 20 epochs" in printed) == shown
-    assert ("training" in printed) == shown

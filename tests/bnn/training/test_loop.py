@@ -1,7 +1,6 @@
 """The batched loop: Adam, independence of the members, end and failure."""
 
 import functools
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -46,38 +45,31 @@ def test_groups_and_threads_change_nothing(with_prior):
     threads = torch.get_num_threads()
     try:
         torch.set_num_threads(1)
-        for members_at_once in (1, 16, 1000):
+        for members_at_once in (1, 16):
             actual = run(weights, X, y, seeds, goal, epochs=200, members_at_once=members_at_once)
             np.testing.assert_allclose(actual.weights, expected, rtol=0, atol=1e-6)
+        assert torch.get_num_threads() == 1  # training changes the count for nobody
     finally:
         torch.set_num_threads(threads)
 
 
-@pytest.mark.parametrize("n_members", [2, 15, 16, 17, 33, 100, 200])
-@pytest.mark.parametrize("size", [1, 16, 48, 300])
-@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_an_error_in_a_group_is_that_of_the_call():
+    def fail(group, _):
+        raise RuntimeError(f"group {group}")
+
+    with pytest.raises(RuntimeError, match="group 0"):
+        run_groups(fail, [0, 1], 2)
+
+
+@pytest.mark.parametrize("n_members", [2, 15, 16, 17, 200])
+@pytest.mark.parametrize("size", [1, 48, 300])
+@pytest.mark.parametrize("workers", [1, 7])
 def test_groups_cover_every_member_once(n_members, size, workers):
     """Groups are a partition, start at multiples of 16 and have at least two members."""
     groups = member_groups(n_members, size, workers)
     members = np.concatenate([np.unique(group) for group in groups])
     assert np.array_equal(members, np.arange(n_members))
     assert all(group[0] % 16 == 0 and len(group) >= 2 for group in groups)
-
-
-def test_thread_settings_are_left_alone():
-    """Training changes PyTorch's thread count for nobody, an error in a group included."""
-    threads = torch.get_num_threads()
-    weights, X, y, seeds = problem()
-    run(weights, X, y, seeds, epochs=1)
-    assert torch.get_num_threads() == threads
-
-    def fail(group, _):
-        raise RuntimeError(f"group {group}")
-
-    with pytest.raises(RuntimeError, match="group 0"):
-        run_groups(fail, [0, 1], 2)
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(torch.get_num_threads).result() == threads
 
 
 def adam(gradients, start, corrected):
@@ -170,18 +162,6 @@ def test_convergence_ends_each_member_by_itself():
         np.testing.assert_allclose(cut.weights[k], result.weights[k], atol=1e-6)
         assert np.isnan(result.losses[result.epochs[k] :, k]).all()
         assert result.losses[: result.epochs[k], k].argmin() > 0
-
-
-def test_converged_loss_meets_the_criterion():
-    """Members that ended by `residual_variance` explain that much."""
-    weights, X, y, seeds = problem()
-    rule = Convergence(residual_variance=0.05, improvement=0.0, window=10)
-    result = run(weights, X, y, seeds, epochs=1000, convergence=rule, learning_rate=5e-3)
-    done = result.epochs < 1000
-    residual = ARCHITECTURE.forward(result.weights, X.astype(np.float32)) - y
-    residual_variance = (residual**2).mean(axis=1).sum(axis=1) / y.var(axis=1).sum(axis=1)
-    assert done.sum() > K / 2
-    assert residual_variance[done].max() < 0.06
 
 
 def test_diverging_member_is_named_and_alone():
