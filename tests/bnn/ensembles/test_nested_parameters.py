@@ -18,13 +18,13 @@ def test_a_clone_shares_neither_groups_nor_networks(small_anchored):
 
 def test_a_wrong_setting_is_refused_where_it_is_set():
     """Groups stay as they were then, and the default of other estimators always."""
-    model = bnn.AnchoredEnsemble().set_params(training__batch_size=None)
+    model = bnn.AnchoredEnsemble().set_params(training__batch_size=None, network__init="he")
     before = model.get_params()
     with pytest.raises(ValueError, match="epochs = 0: must be an integer >= 1"):
         model.set_params(training__epochs=0)
     with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
         model.set_params(network__colour=1)
     assert model.get_params() == before
-    assert bnn.AnchoredEnsemble().training.batch_size == 32
+    assert bnn.AnchoredEnsemble().get_params()["training__batch_size"] == 32
     with pytest.raises(ValueError, match="network = 3: must be a Architecture"):
         bnn.AnchoredEnsemble(noise=0.1, network=3).fit([[0.0], [1.0]], [0.0, 1.0])
