@@ -62,7 +62,8 @@ def _run(
     sets: Sets, estimator: Estimator, n: int, draw: int, variances: np.ndarray, results: Results
 ) -> None:
     begin = time.process_time()
-    paths = drawn(sets.random_paths, n, draw) if n else sets.random_paths  # none are learnt from
+    # Mean fields, whose n is 0, learn nothing.
+    paths = drawn(sets.random_paths, n, draw) if n else sets.random_paths
     training = Training(paths, sets.repeated_random, draw)
     predict = estimator.fit(training)
     fit = time.process_time() - begin

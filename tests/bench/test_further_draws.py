@@ -1,12 +1,9 @@
 """Further draws of the tables beside those that come with the package."""
 
-import subprocess
-import sys
-
 import pytest
 
 from bench import further_draws
-from figures.pipeline.paths import ROOT, SHIPPED_TABLES
+from figures.pipeline.paths import SHIPPED_TABLES
 from figures.pipeline.profiles import load_profile
 
 SMALL = {"n_members": 3, "n_pretrained": 4, "prior_points": 20, "pretrain_epochs": 2, "epochs": 2}
@@ -55,12 +52,3 @@ def test_the_training_set_out_of_distribution_is_the_only_one(tmp_path):
 def test_a_folder_without_tables_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="test_uniform"):
         further_draws.main([tmp_path])
-
-
-@pytest.mark.slow
-def test_a_folder_without_tables_is_one_sentence(tmp_path):
-    command = [sys.executable, "-m", "bench.further_draws", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert f"no table of 'test_uniform' in {tmp_path}" in done.stderr
-    assert "Traceback" not in done.stderr

@@ -1,5 +1,4 @@
 import json
-import os
 
 import numpy as np
 import pytest
@@ -83,26 +82,16 @@ def test_scores_are_in_the_units_of_y(folder):
     ("name", "text", "error", "message"),
     [
         ("made/standard.json", "[[1, 2", ValueError, "standard.json: must be JSON"),
-        ("made/standard.json", "[" * 100_000, ValueError, "nested too deep"),
-        ("made/standard.json", "[[Infinity]]", ValueError, "Infinity is not a finite number"),
-        ("made/standard.json", f"[[{'9' * 5000}]]", ValueError, "more than 18 digits"),
         ("made/data.csv", "x0,y\n1,2\n3,True\n4,5\n", ValueError, "column y is 'True'"),
-        ("made/data.csv", "x0,y\nTrue,2\nFalse,3\nTrue,5\n", ValueError, "column x0 is 'True'"),
         ("made/data.csv", "x0,y\n1,2\n3,4,5\n6,7\n", ValueError, "no CSV table"),
-        ("made/data.csv", "x0,y\n1,2,3\n4,5,6\n7,8,9\n", ValueError, "no CSV table"),
         ("made/data.csv", "x0,y\n1,2\n3,1e200\n4,5\n", ValueError, "row 1, column y is 1e.200"),
-        ("made/standard.json", "{}", ValueError, "must be a list"),
         ("made/standard.json", "[[1], []]", ValueError, "split 1 must be a list of row numbers"),
         ("made/standard.json", "[[1, 12]]", ValueError, r"row 12: must be .* in 0 \.\.\. 11"),
-        ("made/standard.json", "[[1, -1]]", ValueError, "row -1"),
         ("made/standard.json", "[[1, 2.0]]", ValueError, r"row 2\.0"),
-        ("made/standard.json", "[[true]]", ValueError, "row True"),
         ("made/standard.json", "[[1, 1]]", ValueError, "a row twice"),
         ("made/standard.json", json.dumps([list(range(11))]), ValueError, "fewer than 2 training"),
-        ("made/data.csv", "x0,y\n1,2\n3,nan\n4,5\n", ValueError, "row 1, column y is nan"),
         ("made/data.csv", "x0,y\n1,2\n3,many\n4,5\n", ValueError, "column y is 'many'"),
         ("made/data.csv", "y\n1\n2\n3\n", ValueError, "too few"),
-        ("made/data.csv", "", ValueError, "no CSV table"),
         ("made/data.csv", None, FileNotFoundError, "data.csv is not there"),
     ],
 )
@@ -138,15 +127,11 @@ def test_published_scores_are_those_of_problems_that_are_there(folder):
     ("name", "text", "message"),
     [
         ("published.csv", "dataset,method\nmade,Ensemble\n", "column splits, score, mean, std, so"),
-        ("published.csv", "", "published.csv is empty"),
         (
             "published.csv",
             PUBLISHED.replace("-3.5", "many"),
             "line 2: mean = 'many' is not a number",
         ),
-        ("published.csv", PUBLISHED.replace("-3.5", "1e999"), "mean = '1e999' is not finite"),
-        ("published.csv", PUBLISHED.replace("-3.5", "True"), "mean = 'True' is not a number"),
-        ("one_published.csv", "dataset,model\none,rf\n", "column rmse, nll_default is missing"),
         ("one_published.csv", "dataset,model,rmse,nll_default\none,rf,a,\n", "rmse = 'a' is not"),
     ],
 )
@@ -154,12 +139,3 @@ def test_published_scores_that_are_not_of_the_form_are_refused(folder, name, tex
     (folder / name).write_text(text)
     with pytest.raises(ValueError, match=message):
         public.published(folder, public.problems(folder))
-
-
-def test_what_is_no_regular_file_is_refused(folder):
-    for name in ("made/standard.json", "published.csv"):
-        (folder / name).unlink()
-        os.mkfifo(folder / name)
-        with pytest.raises(ValueError, match=f"{name}.* (regular file|is empty)"):
-            public.published(folder, public.problems(folder))
-        (folder / name).unlink()

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from bench.scoreboard import registry, worker
-from bench.scoreboard.registry import BY_INPUT, EQUAL_NOISE, LIBRARIES, ONE, OURS, PEERS
+from bench.scoreboard.registry import LIBRARIES, ONE, PEERS
 from figures.pipeline.paths import ROOT
 
 # Version and checksum of the code and pins of each estimator.
@@ -65,19 +65,10 @@ def test_every_package_of_every_library_is_pinned():
     assert torches <= set((ROOT / "constraints.txt").read_text().split())
 
 
-def test_ours_is_one_estimator_for_each_kind_of_knowledge_with_nothing_set():
-    assert all(peer.ours and peer.knows == knows for knows, peer in OURS.items())
-    assert {peer.knows for peer in PEERS} == set(OURS)
-    (default,) = [peer for peer in PEERS if peer.name == "ours.Default"]
-    assert "bnn.GPRegressor().fit(given.X, given.y)" in default.source.read_text()
-    assert EQUAL_NOISE[ONE].noise == ONE
-    assert EQUAL_NOISE[BY_INPUT].noise == BY_INPUT
-
-
-def cells(n=40, seed=0):
-    """Made-up cells with equal inputs beside them, whose noise grows with the first input."""
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, (n, 2))
+def test_noise_by_regression_of_log_variances_grows_as_it_should():
+    """Equal inputs beside the training cells; the noise grows with the first input."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (40, 2))
     points = rng.uniform(-1, 1, (12, 2)).repeat(15, axis=0)
 
     def observed(X):
@@ -85,13 +76,8 @@ def cells(n=40, seed=0):
         return (np.sin(2 * X[:, 1]) + std * rng.normal(size=len(X)))[:, None]
 
     given = {"X": X, "y": observed(X), "X_repeated": points, "y_repeated": observed(points)}
-    return worker.Given(**given, X_test=X[:0], groups=np.arange(12).repeat(15))
-
-
-def test_noise_by_regression_of_log_variances_grows_as_it_should():
-    kind = worker.load(LIBRARIES / "scikit_learn.py", "WithReplicates")
-    model = kind()
-    model.fit(cells())
+    model = worker.load(LIBRARIES / "scikit_learn.py", "WithReplicates")()
+    model.fit(worker.Given(**given, X_test=X[:0], groups=np.arange(12).repeat(15)))
     X = np.array([[-0.8, 0.0], [0.8, 0.0]])
     found = 0.5 * np.log(model.variances(X)[:, 0])
     np.testing.assert_allclose(found, -2.0 + X[:, 0], atol=0.25)
@@ -139,19 +125,3 @@ def test_a_deep_ensemble_is_the_mixture_of_its_members(monkeypatch):
     variance = seconds.mean(axis=0) - means.mean(axis=0) ** 2
     np.testing.assert_allclose(std, y.std(axis=0) * np.sqrt(variance), rtol=1e-4)
     assert len({float(m[0, 0]) for m in means}) == 5
-
-
-@pytest.mark.slow
-def test_the_default_tells_its_own_density():
-    kind = worker.load(LIBRARIES / "ours.py", "Default")
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (14, 1))
-    found = worker.predict(kind, worker.Given(X, X**2, X[:3]), X[:3] ** 2)
-    assert found["mean"].shape == (3, 1)
-    assert found["elppd"] == pytest.approx(_default(X).elppd(X[:3], X[:3] ** 2))
-
-
-def _default(X):
-    import bnn
-
-    return bnn.GPRegressor().fit(X, X**2)
