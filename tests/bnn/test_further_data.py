@@ -61,11 +61,6 @@ def test_nothing_is_kept_where_nothing_was_fitted():
         bnn.GPRegressor(noise=0.1).fit(X, Y).fit(X[:, :1], Y, keep_prior=True)
 
 
-def test_one_further_datum_is_enough():
-    model = bnn.GPRegressor(noise=0.1).fit(X, Y)
-    assert model.fit(X[:1], Y[:1], keep_prior=True).predict(NEW).shape == (5, 2)
-
-
 @pytest.mark.slow
 @ANY
 @BRIEF
@@ -106,29 +101,3 @@ def test_a_search_over_nested_parameters_finds_the_longer_training():
     nested = {"pcaregressor__estimator__noise": [0.1, 50.0]}
     chosen = GridSearchCV(pipeline, nested, cv=3).fit(X, Y).best_params_
     assert chosen == {"pcaregressor__estimator__noise": 0.1}
-
-
-@pytest.mark.slow
-@ANY
-@BRIEF
-def test_a_loaded_model_can_be_fitted_again(model, y, tmp_path):
-    """To further data with the prior that it has, and anew."""
-    saved = clone(model).fit(X[:12], y[:12])
-    saved.save(tmp_path / "model.npz")
-    kept = bnn.load(tmp_path / "model.npz").fit(X, y, keep_prior=True)
-    expected = saved.fit(X, y, keep_prior=True).predict(NEW)
-    np.testing.assert_allclose(kept.predict(NEW), expected, rtol=1e-6, atol=1e-9)
-    anew = bnn.load(tmp_path / "model.npz").fit(X, y)
-    np.testing.assert_array_equal(anew.predict(NEW), clone(model).fit(X, y).predict(NEW))
-
-
-def test_what_a_file_cannot_hold_has_to_be_set_again(tmp_path):
-    prior = bnn.GaussianProcessPrior(lambda X: X, bnn.RBF(), 2)
-    model = small(bnn.AnchoredEnsemble, prior)
-    whole = bnn.PCARegressor(model).fit(X, Y)
-    whole.save(tmp_path / "model.npz")
-    loaded = bnn.load(tmp_path / "model.npz")
-    np.testing.assert_array_equal(loaded.predict(NEW), whole.predict(NEW))
-    with pytest.raises(ValueError, match="prior: a GaussianProcessPrior is not stored with a mode"):
-        loaded.fit(X, Y)
-    loaded.set_params(estimator__prior=prior).fit(X, Y)

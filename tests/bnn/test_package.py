@@ -1,14 +1,10 @@
 """The public surface of the package."""
 
-import inspect
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-import bnn
-from tests.bnn.calls import CALLS
 
 ROOT = Path(__file__).parents[2]
 CLOCK = """
@@ -42,15 +38,3 @@ def test_the_import_takes_at_most_two_seconds_beyond_pytorch():
     for torch_seconds, bnn_seconds in times:
         print(f"PyTorch {torch_seconds:.2f} s, bnn {bnn_seconds:.2f} s")
     assert min(seconds for _, seconds in times) < 2.0
-
-
-def test_help_shows_signatures_that_can_be_read():
-    """Types by their names: NumPy's ArrayLike written out has 250 characters."""
-    public = [getattr(bnn, name) for name in bnn.__all__]
-    public += [call.function for call in CALLS.values()]
-    public += [bnn.GPRegressor.fit, bnn.GPRegressor.predict, bnn.metrics.rmse]
-    for function in public:
-        if inspect.isfunction(function) or hasattr(function, "__dataclass_fields__"):
-            text = str(inspect.signature(function))
-            assert len(text) < 700, function
-            assert "numpy._typing" not in text, function

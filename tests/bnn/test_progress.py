@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bnn
+from bnn._progress import progress_bar, titled
 from tests.terminal import slow_terminal
 
 rng = np.random.default_rng(0)
@@ -14,42 +15,15 @@ Y = np.column_stack([np.sin(5.0 * X[:, 0]), np.cos(4.0 * X[:, 1])])
 X_NEW = rng.uniform(size=(30, 2))
 Y_NEW = np.column_stack([np.sin(5.0 * X_NEW[:, 0]), np.cos(4.0 * X_NEW[:, 1])])
 PROCESS = bnn.GaussianProcessPrior(0.0, [bnn.RBF(1.0, 0.5), bnn.Matern32(1.0, 0.4)], 2)
-MIXTURE = bnn.MixturePrior(
-    [PROCESS, bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 1.0), 2)], [0.5] * 2
-)
-EXACT = {
-    "predict": lambda model: model.predict(X_NEW, return_std=True),
-    "mean": lambda model: model.predict(X_NEW),
-    "elppd": lambda model: model.elppd(X_NEW, Y_NEW),
-    "predict_gradient": lambda model: model.predict_gradient(X_NEW),
-    "sample": lambda model: model.sample(X_NEW, 2, random_state=0),
-    "joint_moments": lambda model: model.joint_moments(X_NEW),
-    "select_runs": lambda model: bnn.select_runs(model, X_NEW, 2),
-    "fit": lambda model: model.fit(X, Y),
-}
-# Bars of a process with two outputs, 40 data and 10 points at a time, with their last step.
-OF_PROCESS = {
-    "predict": {"predictions": 3},
-    "mean": {"predictions": 3},
-    "elppd": {"density": 3},
-    "predict_gradient": {"gradients": 6, "predictions": 3},
-    "sample": {"joint covariance": 2, "realisations": 2},
-    "joint_moments": {"joint covariance": 2},
-    "select_runs": {"covariances": 2, "choosing": 2},
-    "fit": {"covariance of the data": 4, "conditioning": 2},
-}
-# Its components take their turns within each part.
-OF_MIXTURE = {
-    "predict": {"means": 2, "covariances": 2},
-    "mean": {"means": 2},
-    "elppd": {"densities": 2},
-    "sample": {"realisations": 2},
-    "joint_moments": {"covariances": 2},
-    "select_runs": {"covariances": 2, "choosing": 2},
-    "fit": {"conditioning": 2},
-}
-CASES = [(PROCESS, call, bars) for call, bars in OF_PROCESS.items()]
-CASES += [(MIXTURE, call, bars) for call, bars in OF_MIXTURE.items()]
+# Calls, and the bars of a process with two outputs, 40 data and 10 points at a time.
+CALLS = [
+    (lambda model: model.predict(X_NEW, return_std=True), {"predictions": 3}),
+    (lambda model: model.elppd(X_NEW, Y_NEW), {"density": 3}),
+    (lambda model: model.predict_gradient(X_NEW), {"gradients": 6, "predictions": 3}),
+    (lambda model: model.sample(X_NEW, 2), {"joint covariance": 2, "realisations": 2}),
+    (lambda model: bnn.select_runs(model, X_NEW, 2), {"covariances": 2, "choosing": 2}),
+    (lambda model: model.fit(X, Y), {"covariance of the data": 4, "conditioning": 2}),
+]
 
 
 def ended(printed: str) -> set[tuple[str, int]]:
@@ -58,32 +32,19 @@ def ended(printed: str) -> set[tuple[str, int]]:
     return {(title, int(steps)) for title, steps in found}
 
 
-@pytest.fixture
-def small_parts(monkeypatch):
-    """Ten points at a time, and as many rows of the covariance of the data."""
+@pytest.mark.parametrize(("call", "bars"), CALLS)
+def test_an_exact_posterior_shows_its_steps(call, bars, capsys, monkeypatch):
     monkeypatch.setattr("bnn.gp.conditioning.ENTRIES", 400)
     monkeypatch.setattr("bnn.gp.regressor.GRADIENT_ENTRIES", 400)
-
-
-@pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize(("prior", "call", "bars"), CASES)
-def test_an_exact_posterior_shows_its_steps(prior, call, bars, capsys, monkeypatch):
-    model = bnn.GPRegressor(prior, noise=0.1).fit(X, Y)
+    model = bnn.GPRegressor(PROCESS, noise=0.1).fit(X, Y)
+    call(model)
     assert capsys.readouterr().err == ""
     slow_terminal(monkeypatch)
-    EXACT[call](model)
+    call(model)
     assert set(bars.items()) <= ended(capsys.readouterr().err)
 
 
-@pytest.mark.parametrize(
-    ("call", "title"),
-    [
-        (lambda model: model.predict(X_NEW, return_std=True), "predictions"),
-        (lambda model: model.sample(X_NEW), "predictions"),
-        (lambda model: model.predict_gradient(X_NEW), "gradients"),
-    ],
-)
-def test_an_ensemble_shows_its_steps(call, title, capsys, monkeypatch):
+def test_an_ensemble_shows_its_steps(capsys, monkeypatch):
     """Five networks in blocks of two, 30 points in blocks of ten: nine parts."""
     for name, size in {"MEMBER": 2, "POINT": 10, "GRADIENT": 10}.items():
         monkeypatch.setattr(f"bnn.ensembles.members.{name}_BLOCK", size)
@@ -91,23 +52,34 @@ def test_an_ensemble_shows_its_steps(call, title, capsys, monkeypatch):
     model = bnn.VanillaEnsemble(n_members=5, noise=0.1, training=brief, random_state=0).fit(X, Y)
     assert capsys.readouterr().err == ""
     slow_terminal(monkeypatch)
-    call(model)
-    assert (title, 9) in ended(capsys.readouterr().err)
-
-
-@pytest.mark.usefixtures("small_parts")
-def test_a_bar_below_another_one_is_wiped_out(capsys, monkeypatch):
-    """What stays are the bars of the whole call, not those of each of its parts."""
-    model = bnn.GPRegressor(MIXTURE, noise=0.1).fit(X, Y)
-    slow_terminal(monkeypatch)
     model.predict(X_NEW, return_std=True)
+    assert ("predictions", 9) in ended(capsys.readouterr().err)
+    model.predict_gradient(X_NEW)
+    assert ("gradients", 9) in ended(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("progress", "terminal", "seconds", "shown"),
+    [
+        (None, False, 1.0, False),
+        (None, False, 5.0, True),
+        (False, False, 5.0, False),
+        (True, False, 1.0, True),
+        (None, True, 0.05, False),
+        (None, True, 0.2, True),
+    ],
+)
+def test_bars_show_in_long_calls_or_where_they_are_asked_for(
+    progress, terminal, seconds, shown, capsys, monkeypatch
+):
+    """Of 20 steps: on a terminal after two seconds, in a log as lines in calls of a minute."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
+    now = iter(np.arange(0.0, 1000.0, seconds))
+    monkeypatch.setattr("tqdm.std.time", lambda: float(next(now)))
+    with progress_bar(20, titled("training", progress), "epoch") as bar:
+        for _ in range(20):
+            bar.update()
     printed = capsys.readouterr().err
-    assert re.search(r"predictions: 100%[^\r]*\n$", printed)
-    assert not re.search(r"covariances: [^\r\n\x1b]*\n", printed)
-
-
-@pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("call", EXACT)
-def test_elsewhere_nothing_is_shown(call, capsys):
-    EXACT[call](bnn.GPRegressor(PROCESS, noise=0.1).fit(X, Y))
-    assert capsys.readouterr().err == ""
+    assert ("training" in printed) == shown
+    assert terminal or "\r" not in printed
+    assert terminal or ("training: 100%, 20 of 20 epochs" in printed) == shown

@@ -10,28 +10,25 @@ from tests.bnn.small import small
 
 
 @pytest.mark.parametrize(
-    "bounds", [[(0, 1), (10, 30)], np.array([[0, 1], [10, 30]]), Bounds([0, 10], [1, 30])]
+    ("bounds", "low", "high"),
+    [
+        ([(0, 1), (10, 30)], [0, 10], [1, 30]),
+        (Bounds([0, 10], [1, 30]), [0, 10], [1, 30]),
+        ((-2, 5), [-2, -2], [5, 5]),
+        (Bounds(-2, 5), [-2, -2], [5, 5]),
+    ],
 )
-def test_each_column_has_a_pair(bounds):
+def test_each_column_has_a_pair_or_one_pair_is_for_all(bounds, low, high):
     scaler = scaler_of("input_bounds", bounds, None, 2)
-    np.testing.assert_array_equal([scaler.low, scaler.high], [[0, 10], [1, 30]])
-
-
-@pytest.mark.parametrize("bounds", [(-2, 5), Bounds(-2, 5)])
-def test_one_pair_is_for_all_columns(bounds):
-    scaler = scaler_of("input_bounds", bounds, None, 3)
-    np.testing.assert_array_equal([scaler.low, scaler.high], [[-2] * 3, [5] * 3])
+    np.testing.assert_array_equal([scaler.low, scaler.high], [low, high])
 
 
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
         (([0, 0, 0], [1, 1, 1]), r"shape \(2, 3\): must be .* 3 such pairs, one for each column"),
-        ([(0, 1)], r"shape \(1, 2\): must be"),
-        ([(0, 1), (0, 1)], r"shape \(2, 2\): must be"),
         (Bounds([0, 0], [1, 1]), r"shape \(2, 2\): must be"),
         ([(0, 1), (3, 2), (0, 1)], "bounds of column 1 are 3.0 and 2.0: must be .* increasing"),
-        ([(0, 1), (0, 1), (2, 2)], "bounds of column 2 are 2.0 and 2.0"),
         ([(0, 1), (0, 1), (0, np.inf)], "bounds of column 2 .* finite"),
     ],
 )

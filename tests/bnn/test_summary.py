@@ -55,15 +55,6 @@ def test_components_count_by_their_posterior_weights():
     assert found["length scale / range of x0, RBF"] == [f"{0.01 * 0.5**p:.3g}"]
 
 
-def test_noise_by_input_is_shown_from_its_least_to_its_largest():
-    noise = bnn.HeteroscedasticNoise([[np.log(0.1)], [np.log(10.0) / 2.0]])
-    model = bnn.GPRegressor(bnn.GaussianProcessPrior(), noise=bnn.StudentNoise(noise, 5.0))
-    found = rows(model.fit(X[:, :1], Y[:, 0]).summary())
-    assert found["noise, heavy tails by input"] == ["0.1 to 1"]
-    assert found["noise / range"] == ["0.025 to 0.25"]
-    assert found["degrees of freedom"] == ["5"]
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")  # so brief a training does not arrive
 def test_ensembles_and_components_have_summaries(tmp_path):
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, (1.0, 100.0)), 2)
@@ -77,25 +68,16 @@ def test_ensembles_and_components_have_summaries(tmp_path):
     assert "length scale" not in small(bnn.VanillaEnsemble).fit(X, Y).summary()
     sampler = bnn.SamplerPrior(lambda X, rng: rng.normal() * X)
     assert "noise" in small(bnn.AnchoredEnsemble, sampler).fit(X, Y).summary()
+    noise = bnn.HeteroscedasticNoise([[np.log(0.1)], [np.log(10.0) / 2.0]])
+    exact = bnn.GPRegressor(bnn.GaussianProcessPrior(), noise=bnn.StudentNoise(noise, 5.0))
+    named = exact.fit(X[:, :1], pd.Series(Y[:, 0], name="b_eff"))
+    named.save(tmp_path / "model.npz")
+    found = rows(bnn.load(tmp_path / "model.npz").summary())
+    assert found[""] == ["b_eff"]
+    assert found["noise, heavy tails by input"] == ["0.1 to 1"]
+    assert found["degrees of freedom"] == ["5"]
+    with pytest.raises(NotFittedError):
+        bnn.GPRegressor().summary()
     curves = bnn.PCARegressor(bnn.GPRegressor(noise=0.1)).fit(X, Y).summary()
     assert "2 outputs by 1 scores y" in curves
     assert "GPRegressor of 12 data" in curves
-
-
-def test_outputs_have_the_names_of_y(tmp_path):
-    """Of a table and of a series, also after loading; without names they are numbered."""
-    frame = pd.DataFrame(Y, columns=["b_eff [MPa]", "c_eff"])
-    prior = bnn.GaussianProcessPrior(n_outputs=2)
-    for model in (bnn.GPRegressor(prior, noise=0.1), small(bnn.VanillaEnsemble)):
-        assert rows(model.fit(X, frame).summary())[""] == ["b_eff [MPa]", "c_eff"]
-        model.save(tmp_path / "model.npz")
-        assert rows(bnn.load(tmp_path / "model.npz").summary())[""] == ["b_eff [MPa]", "c_eff"]
-        assert rows(model.fit(X, Y).summary())[""] == ["y0", "y1"]
-    model = bnn.GPRegressor(bnn.GaussianProcessPrior(), noise=0.1)
-    assert rows(model.fit(X, frame["c_eff"]).summary())[""] == ["c_eff"]
-    assert rows(model.fit(X, Y[:, 0], keep_prior=True).summary())[""] == ["c_eff"]
-
-
-def test_there_is_none_before_a_fit():
-    with pytest.raises(NotFittedError):
-        bnn.GPRegressor().summary()

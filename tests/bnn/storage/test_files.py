@@ -18,8 +18,7 @@ from sklearn.gaussian_process import kernels as sk
 import bnn
 from bnn import AnchoredEnsemble, FunctionAnchoredEnsemble, GPRegressor, VanillaEnsemble, load
 from bnn.gp import hyperparameters
-from bnn.storage import StoredModel
-from bnn.storage.values import KINDS, NotStored
+from bnn.storage.values import NotStored
 from tests.bnn.small import small
 from tests.damage import FUZZ, damaged, outcome
 from tests.limits import UNUSUAL, limited
@@ -102,11 +101,6 @@ def test_what_is_saved_comes_back(name, tmp_path):
         np.testing.assert_equal(answers(loaded.fit(X, y + 0.1)), answers(model.fit(X, y + 0.1)))
 
 
-def test_each_estimator_is_saved_above():
-    models = {kind.type for kind in KINDS.values() if issubclass(kind.type, StoredModel)}
-    assert {type(model) for model, _ in SAVED.values()} == models
-
-
 @pytest.mark.parametrize("name", [name for name in SAVED if "exact" in name])
 def test_the_same_data_and_the_prior_that_was_kept_give_the_same_model(name, tmp_path):
     """To the last bit, of the model and of the one that was loaded."""
@@ -136,20 +130,6 @@ def test_a_lost_prior_is_never_replaced_in_silence(small_anchored, line_data, tm
     assert len(loaded.pretrained_.losses) == 2
 
 
-def test_what_was_fitted_is_stored_not_what_was_set_afterwards(tmp_path):
-    """Activation, regulariser and noise of the models, whatever the parameters say by now."""
-    ensemble = small(AnchoredEnsemble).fit(X, Y)
-    ensemble.set_params(network__activation="tanh", anchoring__regulariser="none")
-    assert ensemble.penalty().all()
-    exact = GPRegressor(noise=0.1).fit(X, Y).set_params(noise=0.3)
-    for model in (ensemble, exact):
-        model.save(tmp_path / "a.npz")
-        loaded = load(tmp_path / "a.npz")
-        np.testing.assert_equal(answers(loaded), answers(model))
-        np.testing.assert_equal(answers(loaded.fit(X, Y)), answers(model.fit(X, Y)))
-    assert loaded.noise == 0.3
-
-
 def test_what_no_file_can_hold_is_refused(tmp_path):
     """A mean that is a function, a low-fidelity model, and an estimator before fit."""
     for model in (GPRegressor(), VanillaEnsemble(), AnchoredEnsemble()):
@@ -167,12 +147,9 @@ def test_what_no_file_can_hold_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"prior_": bnn.RBF()}, "prior_ is a RBF"),
         ({"X_": np.full((9, 1), np.nan)}, "must be finite"),
         ({"y_": np.zeros((8, 1))}, r"y_ has shape \(8, 1\)"),
-        ({"y_ndim_": 3}, "y_ndim_ is 3"),
         ({"noise_": -np.eye(1)}, "positive definite"),
-        ({"factors_": np.ones(8)}, r"factors_ has shape \(8,\): must be \(9,\)"),
         ({"factors_": np.arange(9.0)}, "factors_ = 0.0 of row 0: must be > 0"),
         ({"estimator_": ONE.fit(X.to_numpy(), Y)}, "estimator_ predicts"),
     ],
@@ -189,6 +166,16 @@ def test_attributes_that_do_not_fit_each_other_are_refused(changed, message, tmp
         load(tmp_path / "exact.npz")
 
 
+def test_what_was_fitted_is_stored_not_what_was_set_afterwards(tmp_path):
+    """Activation and regulariser of the networks, whatever the parameters say by now."""
+    ensemble = small(AnchoredEnsemble).fit(X, Y)
+    ensemble.set_params(network__activation="tanh", anchoring__regulariser="none")
+    ensemble.save(tmp_path / "a.npz")
+    loaded = load(tmp_path / "a.npz")
+    np.testing.assert_equal(answers(loaded), answers(ensemble))
+    np.testing.assert_equal(answers(loaded.fit(X, Y)), answers(ensemble.fit(X, Y)))
+
+
 @pytest.fixture
 def saved(line_data, tmp_path):
     """A small saved ensemble."""
@@ -197,31 +184,28 @@ def saved(line_data, tmp_path):
     return path
 
 
-def test_another_kind_of_file_is_no_model_and_a_folder_must_be_there(line_data, tmp_path):
-    table = tmp_path / "own.csv"
-    table.write_text("x,y\n1.0,2.0\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"own.csv: not a saved model, or damaged \(no archive"):
-        load(table)
-    model = small(VanillaEnsemble, network__hidden=(6,)).fit(*line_data)
-    with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder$"):
-        model.save(tmp_path / "nowhere" / "saved.npz")
-
-
-@pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.9, 0.999])
-def test_a_truncated_file_is_refused(saved, kept):
+def test_what_is_no_saved_model_is_refused(saved, tmp_path):
+    """A truncated file, a flipped bit among the weights, other files, and what is no file."""
     content = saved.read_bytes()
-    saved.write_bytes(content[: int(kept * len(content))])
-    with pytest.raises(ValueError, match="not a saved model, or damaged"):
-        load(saved)
-
-
-def test_a_flipped_bit_among_the_weights_is_found(saved):
-    content = bytearray(saved.read_bytes())
     position = content.find(b"weights.npy") + 250
-    content[position] ^= 0x10
-    saved.write_bytes(content)
-    with pytest.raises(ValueError, match="damaged"):
-        load(saved)
+    flipped = bytes([content[position] ^ 0x10])
+    damaged = [content[: int(kept * len(content))] for kept in (0.0, 0.1, 0.5, 0.9, 0.999)]
+    damaged += [content[:position] + flipped + content[position + 1 :], b"x,y\n1.0,2.0\n"]
+    for each in damaged:
+        saved.write_bytes(each)
+        with pytest.raises(ValueError, match=r"saved.npz: not a saved model, or damaged"):
+            load(saved)
+    np.savez(tmp_path / "other.npz", a=np.zeros(3))
+    np.save(tmp_path / "object.npy", np.array([{}], dtype=object), allow_pickle=True)
+    for kind, make in UNUSUAL.items():  # nothing without an end, no pipe without a writer
+        make(tmp_path / kind)
+    for name in ("other.npz", "object.npy", *UNUSUAL):
+        with limited(megabytes=10), pytest.raises(ValueError, match="not a saved model"):
+            load(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        load(tmp_path / "nothing.npz")
+    with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder$"):
+        ONE.fit(X.to_numpy(), Y).save(tmp_path / "nowhere" / "saved.npz")
 
 
 def rewrite(path, drop=(), header=None, **arrays):
@@ -253,16 +237,11 @@ def parameters(header):
     ("change", "message"),
     [
         (lambda h: h.update(format="other"), "not a saved model"),
-        (lambda _: [1], "not a saved model"),
-        (lambda h: h.update(model={"Members": {}}), "holds a Members, must be one of .*Vanilla"),
         (lambda h: h.update(model=[]), r"holds a \[\], must be one of AnchoredEnsemble, "),
         (lambda h: h["model"]["VanillaEnsemble"].update(parameters=3), "damaged .*must be a mapp"),
-        (lambda h: parameters(h).update(colour=1), "damaged .*unexpected keyword .*'colour'"),
         (lambda h: parameters(h).update(noise={"lambda": {}}), "damaged .*unknown kind 'lambda'"),
         (lambda h: architecture(h).update(activation="step"), "damaged .*activation = 'step'"),
-        (lambda h: architecture(h).update(widths=None), "saved.npz: not a saved model, or damaged"),
         (lambda h: architecture(h).update(widths=[1, 7, 1]), r"\(3, 19\): must be \(K, 22\)"),
-        (lambda h: fitted(h).update(members_=1.0), "members_ is a float"),
         (lambda h: fitted(h).update(predict=1.0), "damaged .*predict"),
         (lambda h: fitted(h).update(y_ndim_={"dict": {}}), "y_ndim_ = {} does not fit 1 outputs"),
         (lambda h: fitted(h).update(feature_names_=["a", "b"]), "'b'.* do not name 1 inputs"),
@@ -291,14 +270,6 @@ def test_a_missing_parameter_has_its_default_and_any_other_missing_entry_is_name
                 load(saved)
 
 
-@pytest.mark.parametrize("changes", [{"version": "9" * 7000}, {"model": "x" * 7000}])
-def test_no_message_repeats_a_long_header(saved, changes):
-    rewrite(saved, header=lambda h: h.update(changes))
-    with pytest.raises(ValueError, match=r"\.\.\.") as refusal:
-        load(saved)
-    assert len(str(refusal.value)) < 350 + len(str(saved))
-
-
 MEMBERS = "fitted.members_."
 
 
@@ -308,9 +279,7 @@ MEMBERS = "fitted.members_."
         (["noise_covariance"], {}, f"there is no {MEMBERS}noise_covariance"),
         ([], {"output_scaler.low": np.zeros((2, 3))}, r"bounds have shapes \(2, 3\) and \(1,\)"),
         ([], {"weights": np.full((3, 19), np.nan)}, "weights holds values that are not finite"),
-        ([], {"weights": np.zeros((0, 19))}, r"weights has shape \(0, 19\): must be \(K, 19\)"),
         ([], {"losses": np.array("text")}, f"{MEMBERS}losses holds <U4, not real numbers"),
-        ([], {"numbers": np.zeros(9)}, r"numbers has shape \(9,\): must be \(K,\)"),
         ([], {"targets": np.zeros((3, 5, 2))}, r"targets has shape \(3, 5, 2\): must be"),
         ([], {"predict": np.zeros(3)}, f"unknown array '{MEMBERS}predict'"),
     ],
@@ -332,18 +301,6 @@ def test_a_small_file_cannot_ask_for_the_covariance_of_many_rows(tmp_path):
         load(path)
 
 
-def test_a_small_file_cannot_ask_for_many_covariances_of_permitted_rows(tmp_path):
-    """16 components of 10,000 rows would take 13 GB; one component for so many rows is loaded."""
-    path = tmp_path / "saved.npz"
-    GPRegressor().fit(X.to_numpy(), Y).save(path)
-    arrays = {f"fitted.{name}": np.zeros((10_000, 1)) for name in ("X_", "y_")}
-    rewrite(path, [], **arrays, **{"fitted.factors_": np.ones(10_000)})
-    assert path.stat().st_size < 1e6
-    message = r"16 components for 10000 data of 1 output.* at most 2, .* 2 GB"
-    with limited(), pytest.raises(ValueError, match=message):
-        load(path)
-
-
 def test_what_fit_makes_of_many_rows_for_its_memory_is_loaded(tmp_path, monkeypatch):
     """A single component takes what memory its rows need, and of more there are as many as fit."""
     path = tmp_path / "saved.npz"
@@ -359,35 +316,12 @@ def test_what_fit_makes_of_many_rows_for_its_memory_is_loaded(tmp_path, monkeypa
         GPRegressor(mixture, noise=0.1).fit(X.to_numpy(), Y)
 
 
-def test_a_mixture_that_just_fits_takes_further_rows(tmp_path, monkeypatch):
-    """There is room for more than the rows that decided how many components there are."""
-    path = tmp_path / "saved.npz"
-    inputs = X.to_numpy()
-    monkeypatch.setattr(hyperparameters, "MEMORY", 3.0 * len(X) ** 2)
-    model = GPRegressor(noise="constant").fit(inputs, Y)
-    assert len(model.prior_.components) == 3
-    further = np.vstack([inputs, inputs[:2] + 0.01])
-    model.fit(further, np.append(Y, Y[:2]), keep_prior=True).save(path)
-    np.testing.assert_array_equal(load(path).predict(inputs), model.predict(inputs))
-
-
 def test_a_model_that_needs_too_much_memory_is_named(tmp_path, monkeypatch):
     path = tmp_path / "saved.npz"
     ONE.fit(X.to_numpy(), Y).save(path)
     monkeypatch.setattr(GPRegressor, "_condition", lambda *_: bytearray(2**60))
     with pytest.raises(MemoryError, match=r"saved\.npz: the model needs more memory than there is"):
         load(path)
-
-
-def test_foreign_and_missing_files_are_refused(tmp_path):
-    """An .npz of something else, a pickle, no file."""
-    np.savez(tmp_path / "other.npz", a=np.zeros(3))
-    np.save(tmp_path / "object.npy", np.array([{}], dtype=object), allow_pickle=True)
-    for name in ("other.npz", "object.npy"):
-        with pytest.raises(ValueError, match="not a saved model"):
-            load(tmp_path / name)
-    with pytest.raises(FileNotFoundError, match="no such file"):
-        load(tmp_path / "nothing.npz")
 
 
 def test_a_packed_file_is_read_unless_it_unpacks_to_a_thousand_times_its_size(saved):
@@ -416,21 +350,11 @@ def test_an_array_that_is_named_again_and_again_counts_each_time(saved):
         load(saved)
 
 
-@pytest.mark.parametrize("kind", UNUSUAL)
-def test_only_a_regular_file_is_read(tmp_path, kind):
-    """No pipe without a writer, nothing without an end."""
-    UNUSUAL[kind](tmp_path / "saved.npz")
-    message = "not a saved model, which is a reg"
-    with limited(megabytes=10), pytest.raises(ValueError, match=message):
-        load(tmp_path / "saved.npz")
-
-
 @pytest.mark.parametrize(
     ("version", "packages", "message"),
     [
         (99, {"bnn": "0.9.1"}, "by bnn 0.9.1 in format version 99, bnn .* version .*: update bnn"),
         (6, {}, "by another bnn in format version 6, .*: save the model again"),
-        ("x", None, "by another bnn in format version x"),
     ],
 )
 def test_a_file_of_another_format_says_which_bnn_wrote_it(saved, version, packages, message):
@@ -485,7 +409,6 @@ def predictions(path):
         return model.predict(X.to_numpy())
 
 
-@pytest.mark.slow
 @FUZZ
 @given(st.data())
 def test_damaged_bytes_are_refused_or_change_no_prediction(tmp_path, whole, data):
@@ -497,7 +420,6 @@ def test_damaged_bytes_are_refused_or_change_no_prediction(tmp_path, whole, data
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.slow
 @FUZZ
 @given(st.data())
 def test_another_header_or_other_arrays_are_refused_or_predict_numbers(tmp_path, whole, data):
