@@ -9,6 +9,8 @@ from bench.scoreboard.__main__ import PAGES, RESULTS
 from bench.scoreboard.comparison import Board, between
 from bench.scoreboard.picture import picture, rows_of_panels
 from bench.scoreboard.problems import CASES
+from bench.scoreboard.registry import BY_NAME, FIELDS
+from tests.figures.report.committed import quoted
 
 OUTD = "composite/outd"
 
@@ -148,6 +150,38 @@ def test_guides_show_the_committed_results(tmp_path):
         kept = PAGES[0].parent / name
         assert (tmp_path / name).read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
     assert (tmp_path / "scoreboard.png").stat().st_size > 10_000
+
+
+def test_sentences_of_the_guides_quote_the_committed_results():
+    board = Board(runs.load(RESULTS).rows)
+    default = tables.OURS[tables.CELLS]
+    fields, alone = rival_of(tables.OURS[FIELDS]), rival_of(default)
+    for case in ("fresh/ind25", "fresh/outd"):
+        more = tables.CELLS_OF_A_TEST * (board.mean(case, fields) - board.mean(case, alone))
+        quoted("docs/which_estimator.md", "Use a low-fidelity model", f"{more:.0f}")
+    gap, standard = (board.values(f"energy/{kind}", default) for kind in ("gap", "standard"))
+    covered = board.values("energy/gap", default, "coverage")
+    assert f"{covered[0]:.2f}" == f"{covered[1]:.2f}"
+    numbers = [min(gap.values()), max(gap.values()), *(standard[i] for i in (12, 8, 16))]
+    numbers += [covered[0], board.values("airfoil/holdout", default)[0]]
+    texts = [tables.digits(each, 2) for each in numbers]
+    texts.append(f"{board.values('airfoil/holdout', default, 'rmse')[0]:.3f}")
+    for name in ("concrete", "wine", "yacht"):
+        less = board.gap(f"{name}/gap", rival_of(BY_NAME["ours.FunctionAnchored"]))
+        texts.append(f"{-less.mean:.2f} ± {2 * less.error:.2f}")
+    less = board.gap("fresh/outd", rival_of(BY_NAME["ours.ExactConstant"]), "rmse")
+    texts.append(f"{-less.mean:.3f} ± {2 * less.error:.3f}")
+    more = board.gap("fresh/outd", rival_of(BY_NAME["ours.ExactByInput"]))
+    texts.append(tables.shown(more, 0, tables.CELLS_OF_A_TEST))
+    quoted("docs/benchmarks.md", "| weakness | measured", *texts)
+    worse = [("fresh/ind25", "botorch.Saas", "rmse"), ("fresh/ind50", "botorch.Saas", "rmse")]
+    worse.append(("wine/gap", "pytorch.DeepEnsemble", "crps"))
+    for problem, name, score in worse:
+        assert board.verdict(problem, rival_of(BY_NAME[name]), score) == "worse"
+
+
+def rival_of(peer):
+    return tables.Rival(peer.name, peer.label, peer.knows, peer)
 
 
 def test_names_and_errors_of_others_neither_end_a_cell_nor_become_marks(result, current):
