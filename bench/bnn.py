@@ -9,7 +9,6 @@ if __name__ == "__main__":
 
 # After the options: --help does not wait for these.
 import os
-import resource
 import time
 from dataclasses import dataclass
 
@@ -179,14 +178,9 @@ def main(full: bool) -> None:
         row = compare(work, share)
         print(f"{name}, K = {work.n_members}, {work.epochs} epochs:", shown(row))
     print("functional anchoring, materials, K = 30:", shown(functional()))
-    counts = (50, 100, 200, 500, 1000)
-    each = {f"K = {k}": 100 * batched_seconds(STUDY, k, 10) / k for k in counts}
-    print("prior C, ms per epoch and member:", shown(each, 3))
     print("products of a hidden layer, GFLOP/s of a core")
     for kind, rates in product_rates().items():
         print(f"    {kind:10}", shown(rates, 0))
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peak memory {memory:.0f} MB")
 
 
 if __name__ == "__main__":

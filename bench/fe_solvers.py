@@ -1,11 +1,10 @@
 """Sparse solvers on the tangent of a volume element: python -m bench.fe_solvers prints the table.
 
 Milliseconds of a factorisation and of one solve, one thread, at the default mesh; medians of
-several. Pardiso is measured where pypardiso is installed.
+several.
 """
 
 import argparse
-import importlib.util
 import statistics
 import timeit
 from collections.abc import Callable
@@ -28,27 +27,6 @@ def plastic_tangent() -> BorderedSystem:
     rve = solve_rve(Inputs(0.23, 400.0, 400.0, 0.4), 3, settings, fit=False)
     rve.problem.assemble_tangent(rve.path.state)
     return rve.problem.system
-
-
-class Pardiso:
-    """MKL's Pardiso, Cholesky, double precision."""
-
-    def __init__(self, upper: sp.csr_matrix):
-        from pypardiso import PyPardisoSolver
-
-        self.matrix = upper
-        self._solver = PyPardisoSolver(mtype=2)
-        self._solver.set_phase(12)
-
-    def factorise(self) -> None:
-        """Factorise; the symbolic phase is done at the first call."""
-        self._solver._call_pardiso(self.matrix, np.zeros((self.matrix.shape[0], 1)))
-        self._solver.set_phase(22)
-
-    def solve(self, rhs: np.ndarray) -> np.ndarray:
-        """Solve one right-hand side."""
-        self._solver.set_phase(33)
-        return self._solver._call_pardiso(self.matrix, rhs[:, None])[:, 0]
 
 
 class SuperLU:
@@ -82,8 +60,6 @@ def main() -> None:
         "MUMPS (PETSc)": PetscCholesky(*pattern, "petsc"),
         "SuperLU (SciPy)": SuperLU(full),
     }
-    if importlib.util.find_spec("pypardiso"):
-        solvers["Pardiso (MKL)"] = Pardiso(upper)
     rhs = np.random.default_rng(0).standard_normal(n)
     print(f"{n} unknowns, {full.nnz} entries")
     print(f"{'solver':18s} factor [ms]  solve [ms]    residual")

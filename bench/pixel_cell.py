@@ -1,6 +1,6 @@
 """A cell on a grid of square pixels, as voxel codes have it: standard elements beside ours.
 
-Each pixel is one bilinear square or two linear triangles, of the material at its centre. History,
+Each pixel is one bilinear square of the material at its centre. History,
 return mapping and load steps are those of the other solvers; bench.direct_simulation uses it.
 """
 
@@ -14,7 +14,7 @@ from fe_data.mechanics.problem import State, upper_pattern
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
 from fe_data.settings import Inputs, Settings
 
-ELEMENTS = ("squares, mean dilatation", "squares", "triangles")
+ELEMENTS = ("squares, mean dilatation", "squares")
 _IN_PLANE = [0, 1, 3]
 
 
@@ -23,14 +23,10 @@ def strain_operators(element: str, h: float) -> Floats:
 
     The corners are (0, 0), (1, 0), (1, 1), (0, 1); all points have the same weight.
     """
-    if element == "triangles":  # corners 0, 1, 2 and 0, 2, 3
-        dx = np.array([[-1, 1, 0, 0], [0, 0, 1, -1]]) / h
-        dy = np.array([[0, -1, 1, 0], [-1, 0, 0, 1]]) / h
-    else:
-        g = 0.5 + np.array([-0.5, 0.5]) / np.sqrt(3)
-        x, y = (each.ravel() for each in np.meshgrid(g, g))
-        dx = np.array([y - 1, 1 - y, y, -y]).T / h
-        dy = np.array([x - 1, -x, x, 1 - x]).T / h
+    g = 0.5 + np.array([-0.5, 0.5]) / np.sqrt(3)
+    x, y = (each.ravel() for each in np.meshgrid(g, g))
+    dx = np.array([y - 1, 1 - y, y, -y]).T / h
+    dy = np.array([x - 1, -x, x, 1 - x]).T / h
     B = np.zeros((len(dx), 4, 8))
     B[:, 0, ::2] = dx
     B[:, 1, 1::2] = dy

@@ -47,6 +47,6 @@ def test_pixels_approach_our_cell_from_above():
         pixels = PixelCell(n, cell, study.INPUTS, settings, element)
         return solve_load_steps(pixels, tension, 8, 1e-5).history["stress"][-1, 0] / ours - 1
 
-    mean_dilatation, squares, triangles = (stiffer(element, 32) for element in ELEMENTS)
-    assert 0.01 < mean_dilatation < squares < triangles
+    mean_dilatation, squares = (stiffer(element, 32) for element in ELEMENTS)
+    assert 0.01 < mean_dilatation < squares
     assert 0 < stiffer(ELEMENTS[0], 64) < 0.7 * mean_dilatation
