@@ -1,5 +1,6 @@
 """Calls with one wrong argument work, or say in ValueError or TypeError which argument it is."""
 
+import copy
 import itertools
 from pathlib import Path
 
@@ -20,7 +21,7 @@ VALUES = {
     **vars(INPUTS),
     **vars(SETTINGS),
     "microstructure": 0,
-    "centres": [[0.2, 0.2], [0.7, 0.7]],
+    "centres": np.array([[0.2, 0.2], [0.7, 0.7]]),
     "count": 2,
     "design": fe_data.named_design("test_uniform", count=1),
     "fit": True,
@@ -29,7 +30,7 @@ VALUES = {
     "name": "test_uniform",
     "ours": TABLE,
     "path": DATASETS / "test_uniform.csv",
-    "radii": [0.1, 0.2],
+    "radii": np.array([0.1, 0.2]),
     "reference": TABLE,
     "rng": np.random.default_rng(0),
     "settings": SETTINGS,
@@ -75,9 +76,9 @@ def solved(_):
 # Further arguments of some functions, or what makes these for a folder to write in.
 OWN = {
     "Settings": {"radii": "equal"},
-    "HardeningTable": {"plastic_strain": [0.0, 1.0], "stress": [400.0, 500.0]},
+    "HardeningTable": {"plastic_strain": np.arange(2.0), "stress": np.array([400.0, 500.0])},
     "HardeningTable.yield_stress": {"p": 0.5},
-    "Loading": {"strain": (0.01, None, None)},
+    "Loading": {"strain": np.array([0.01, 0.0, 0.0])},
     "Design": design,
     "random_path": {"length": 1.0, "increments": 3},
     "path_design": {"name": "random"},
@@ -168,6 +169,36 @@ def test_a_wrong_argument_is_named(name, tmp_path):
         given = valid | {argument: value}
         said = complaint(function, given, argument, ALSO.get(argument, argument), *own)
         assert said is None, (argument, value)
+
+
+def arrays_in(value):
+    """Arrays of a value, also in lists and dictionaries."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    parts = list(value.values()) if isinstance(value, dict) else value
+    if isinstance(parts, list | tuple):
+        return [array for part in parts for array in arrays_in(part)]
+    return []
+
+
+HOLDERS = ["Curves", "Design", "HardeningTable", "Loading", "Microstructure", "Paths", "Table"]
+
+
+@pytest.mark.parametrize("name", [*HOLDERS, "Anisotropy", "Comparison", "Statistics"])
+def test_what_is_made_of_arrays_stays_when_these_are_overwritten(name, tmp_path):
+    results = {
+        "Anisotropy": {"stiffness_GPa": 2.0 * np.eye(3), "spread": 0.1, "stiffest_deg": 0.0},
+        "Comparison": vars(fe_data.compare(TABLE, TABLE)),
+        "Statistics": vars(fe_data.load_statistics(DATASETS / "reference.csv")),
+    }
+    valid = copy.deepcopy(results[name] if name in results else call(name, tmp_path)[1])
+    made = getattr(fe_data, name)(**valid)
+    expected = copy.deepcopy(vars(made))
+    given = arrays_in(valid)
+    assert given
+    for array in given:
+        array[...] = 1
+    np.testing.assert_equal(arrays_in(vars(made)), arrays_in(expected))
 
 
 # Arguments that are numbers or arrays of numbers, with all that NumPy or Python read as a number.

@@ -112,13 +112,6 @@ def test_rows_that_do_not_go_with_the_fibres_are_refused(files, rows, message):
         designed(files)
 
 
-def test_the_fibres_are_part_of_the_configuration(files):
-    make(designed(files), files / "data")
-    (files / "fibres.csv").write_text(FIBRES.replace("0.8,0.7", "0.8,0.71"))
-    with pytest.raises(ValueError, match=r"another configuration \(microstructures_sha256"):
-        make(designed(files), files / "data")
-
-
 def test_a_stopped_run_is_continued_and_a_damaged_record_made_again(files):
     def full(inputs, fibres, settings):
         """The disk is full at the last row."""

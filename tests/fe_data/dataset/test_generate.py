@@ -1,6 +1,5 @@
 """A dataset is a function of its design, settings and seed, whatever happens while it is made."""
 
-import contextlib
 import errno
 import hashlib
 import json
@@ -16,7 +15,6 @@ import pytest
 from fe_data.dataset import executors, generate, record, storage
 from fe_data.dataset.curves import load_curves
 from fe_data.dataset.design import digest_inputs, named_design, retry_seed
-from fe_data.dataset.executors import WorkerDied
 from fe_data.dataset.generate import GenerationError, GenerationInterrupted
 from fe_data.dataset.table import load_table
 from fe_data.dataset.verify import verify
@@ -172,24 +170,6 @@ def test_a_solver_that_does_not_work_ends_the_run_and_records_nothing(
     summary = generate.generate(design, COARSE, tmp_path, **choices)
     assert summary.counts == {"ok": 1, "retried": 0, "failed": 1}
     assert str(error) in failures(tmp_path)[0]
-
-
-def test_dead_workers_are_blamed_on_the_machine_where_a_known_rve_kills_them_too(
-    tmp_path, monkeypatch
-):
-    @contextlib.contextmanager
-    def dying(_):
-        def run(_function, tasks):
-            raise WorkerDied([next(iter(tasks))])
-            yield
-
-        yield run
-
-    design = named_design("train_beta", 3, count=2)
-    monkeypatch.setattr(executors, "local_workers", dying)
-    with pytest.raises(GenerationError, match=r"\(the worker process died\)"):
-        generate.generate(design, COARSE, tmp_path, silent=True)
-    assert not list((tmp_path / storage.RECORDS).rglob("*.npz"))
 
 
 def test_a_worker_killed_from_outside_costs_nothing_but_time(tmp_path, undisturbed):

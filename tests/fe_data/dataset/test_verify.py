@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fe_data.dataset import record, storage
-from fe_data.dataset.design import named_design, retry_seed
+from fe_data.dataset.design import named_design
 from fe_data.dataset.verify import verify
 from tests.fe_data.dataset.conftest import RECORD, make, sealed, table
 from tests.limits import limited
@@ -117,30 +117,6 @@ def test_verify_sees_a_damaged_table_beside_a_damaged_record(made):
         (made / storage.TABLE).write_text("".join(lines))
         _, *others = verify(made)[0]
         assert sorted(others) == [*expected, "provenance.json: not the checksum of dataset.csv"]
-
-
-def failed_once(folder, index, error):
-    """Give a record the header of a sample whose first attempt failed."""
-    path = storage.record_path(folder, index)
-    header = record.decode_header(path.read_bytes())
-    first = {"seed": header["seed"], "error": error}
-    seed = retry_seed(header["seed"])
-    attempts = [first, *header["attempts"]]
-    rewritten(status="retried", seed=seed, attempts=attempts)(path)
-
-
-def test_reasons_of_several_lines_are_rows_of_one_sample(made):
-    """Sample 6 cannot be read: none of the lines of its reason is compared."""
-    for index in (2, 6):
-        failed_once(made, index, 'no mesh:\n3, "4"\n2, 5')
-    make(made)
-    assert verify(made)[0] == []
-    flip(made / RECORD)
-    (problem,) = verify(made)[0]
-    assert problem.startswith("sample 6: checksum")
-    failures = made / storage.FAILURES
-    failures.write_text(failures.read_text().replace("3, ", "4, ", 1))
-    assert "failures.csv, line 4: not what the records hold" in verify(made)[0]
 
 
 def test_any_flipped_bit_of_a_record_is_found(made):

@@ -85,16 +85,6 @@ def test_mean_squares_are_derivatives_of_the_energy(reference):
     np.testing.assert_allclose(own.rms_strain(own.G_m, True) ** 2, fibres / (1.5 * 0.3), rtol=1e-6)
 
 
-def test_the_law_is_fitted_as_to_simulated_curves():
-    own = cells(0.35, 500.0)
-    G_s, reached = own.increments()
-    _, stress, plastic = (reached[..., None] * each for each in own.averages(G_s))
-    b, c, _ = fit_power_law(von_mises(stress), equivalent_strain(plastic), 400.0)
-    np.testing.assert_allclose(np.ravel(own.power_law(G_s, reached)), [b, c], rtol=1e-6)
-    np.testing.assert_allclose(reached[-1], 0.05, rtol=1e-3)
-    assert (np.diff(reached) > 0).all()
-
-
 def test_simulated_cells_have_these_properties():
     """Means over 15 microstructures; the bounds are what the README says."""
     X, simulated = means("noise")
@@ -144,14 +134,16 @@ def test_a_matrix_that_does_not_harden_is_perfectly_plastic():
     assert without.tolist() == with_hardening.tolist()
 
 
-@pytest.mark.parametrize(("b", "c"), [(0.0, 0.4), (1.0, 0.1), (400.0, 1.0), (5000.0, 0.05)])
+@pytest.mark.parametrize(("b", "c"), [(400.0, 0.4), (0.0, 0.4), (1.0, 0.1), (5000.0, 0.05)])
 @pytest.mark.parametrize("vf", [0.05, 0.4])
-def test_the_law_is_fitted_beyond_the_measured_range_too(vf, b, c):
+def test_the_law_is_fitted_as_to_simulated_curves_beyond_the_measured_range_too(vf, b, c):
     own = replace(cells(vf, 500.0, spread=0.6 * vf**0.5), b=np.array([b]), c=np.array([c]))
     G_s, reached = own.increments()
     _, stress, plastic = (reached[..., None] * each for each in own.averages(G_s))
     expected = fit_power_law(von_mises(stress), equivalent_strain(plastic), 400.0)[:2]
     np.testing.assert_allclose(np.ravel(own.power_law(G_s, reached)), expected, rtol=1e-5)
+    np.testing.assert_allclose(reached[-1], 0.05, rtol=1e-3)
+    assert (np.diff(reached) > 0).all()
 
 
 @pytest.mark.parametrize(

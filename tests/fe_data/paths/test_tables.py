@@ -55,14 +55,6 @@ def test_a_folder_gives_the_curves_of_each_input_and_arrangement_without_rest(tm
     np.testing.assert_allclose(paths.mean_stress[0, -1], 1e5 * paths.strain[0, -1], rtol=1e-12)
 
 
-def test_samples_of_a_group_may_be_anywhere(tmp_path):
-    order = [0, 3, 1, 4, 2, 5]
-    make(tmp_path, design=replace(DESIGN, inputs=DESIGN.inputs[order], groups=DESIGN.groups[order]))
-    paths = collect_paths(tmp_path)
-    assert paths.stress.shape == (2, 3, 4, 3)
-    assert (paths.inputs == DESIGN.inputs[::3]).all()
-
-
 def test_a_free_strain_is_the_mean_over_arrangements(tmp_path):
     make(tmp_path)
     file = record_path(tmp_path, 1)

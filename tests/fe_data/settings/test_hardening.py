@@ -42,22 +42,6 @@ def test_a_table_that_is_none_is_refused_also_in_a_file(tmp_path, capsys, strain
     assert not (tmp_path / "cell").exists()
 
 
-@pytest.mark.parametrize(
-    ("hardening", "more", "message"),
-    [
-        ("table:", [], "'table:' is unknown: allowed are power, "),
-        ("table:{}", ["--b-m", "400"], "--b-m and --c-m mean nothing under a hardening table"),
-        ("power", [], "--b-m is missing: power hardening needs it"),
-    ],
-)
-def test_options_that_do_not_go_with_a_law_are_refused(tmp_path, capsys, hardening, more, message):
-    file = tmp_path / "t.csv"
-    file.write_text("plastic_strain,stress_MPa\n0,400\n1,500\n", encoding="utf-8")
-    command = ["rve", "--vf", "0.2", "--E-f", "400", "--out", str(tmp_path / "cell"), *more]
-    assert main([*command, "--hardening", hardening.format(file)]) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_inputs_that_mean_nothing_under_a_table_are_refused(tmp_path):
     message = "mean nothing under a hardening table: give 0 and 1"
     for b, c in ((400.0, 1.0), (0.0, 0.4)):

@@ -3,16 +3,8 @@
 import time
 
 import numba
-import pytest
 
 from fe_data.sparse import compilation
-
-
-@pytest.fixture(autouse=True)
-def nothing_said():
-    compilation._announce.cache_clear()
-    yield
-    compilation._announce.cache_clear()
 
 
 def new_function():
@@ -22,6 +14,7 @@ def new_function():
 
 
 def test_the_compiler_is_timed_and_named_once(capsys):
+    compilation._announce.cache_clear()
     started = time.perf_counter()
     with compilation.compilation() as first:
         function = new_function()

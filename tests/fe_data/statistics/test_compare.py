@@ -71,15 +71,6 @@ def test_scatter_is_recovered_within_its_sampling_error():
     assert (np.abs(comparison.bias) < 4 * comparison.standard_error).all()
 
 
-def test_the_worst_pair_is_named():
-    ours = table(replicates=1)
-    ours.outputs[7, 0] *= 0.9
-    comparison = compare(ours, table(replicates=1))
-    assert comparison.difference[7, 0] == pytest.approx(-0.1)
-    assert np.isnan(comparison.scatter).all()
-    assert np.isnan(comparison.standard_error).all()
-
-
 def test_inputs_that_differ_are_paired_with_the_nearest():
     ours = table(groups=5, replicates=1)
     reference = table(replicates=1)
