@@ -91,7 +91,6 @@ def test_other_curves_are_refused(tmp_path, stress):
 
 
 def test_the_folder_of_one_cell_has_its_curve(tmp_path):
-    """To the last bit in Python, in a file and in pandas."""
     cell = tmp_path / "cell"
     inputs = ["--vf", "0.3", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--seed", "1"]
     small = ["--n-fibres", "2", "--resolution", "2", "--increments", "30"]
@@ -102,11 +101,6 @@ def test_the_folder_of_one_cell_has_its_curve(tmp_path):
     assert curves.index.tolist() == [0]
     for name, values in alone.items():
         np.testing.assert_array_equal(curves.histories[0][name], values)
-    file = tmp_path / "curve.csv"
-    assert main(["curves", str(cell), "--out", str(file)]) == 0
-    pd = pytest.importorskip("pandas")
-    frame = pd.read_csv(file, float_precision="round_trip")
-    pd.testing.assert_frame_equal(frame, curves.to_pandas(), check_exact=True)
     for history in ("null", '{"strain": [[0, 0, 0, 0]]}'):
         (cell / "result.json").write_text(f'{{"history": {history}}}')
         with pytest.raises(TableError, match=r"result\.json is not of `rve`"):

@@ -2,7 +2,6 @@
 
 import dolfinx.fem
 import dolfinx.jit
-import numpy as np
 import pytest
 import ufl
 from cffi import FFI
@@ -26,22 +25,6 @@ def test_values_at_the_points_are_those_that_a_form_sums(mesh):
     for integrand, exact in ((values[0], 2.0), (values[1], 2 / 3), (difference, 0.0)):
         form = domain.compiled_form(integrand * domain.measure(mesh))
         assert dolfinx.fem.assemble_scalar(form) == pytest.approx(exact, abs=1e-14)
-
-
-def test_a_matrix_is_assembled_with_the_values_of_the_moment(mesh):
-    V = domain.space(mesh, "Lagrange", 1)
-    factor = dolfinx.fem.Function(V)
-    u = ufl.TrialFunction(V)
-    v = ufl.TestFunction(V)
-    matrix = domain.assembler(factor * u * v * domain.measure(mesh))
-    assembled = []
-    for value in (1.0, 3.0):
-        factor.x.array[:] = value
-        assembled.append(matrix())
-    one, three = (values.toarray() for values in assembled)
-    assert one.sum() == pytest.approx(2.0)  # the area
-    np.testing.assert_allclose(three, 3 * one, atol=1e-15)
-    np.testing.assert_allclose(one, one.T, atol=1e-15)
 
 
 @pytest.fixture

@@ -101,13 +101,6 @@ def test_fibres_that_nearly_touch_are_meshed(gap, resolution):
         assert smallest_jacobian(mesh.points[mesh.triangles]) > 0
 
 
-def test_three_fibres_that_nearly_touch_each_other_are_meshed():
-    d = 0.3 + 1e-5
-    centres = [[0.2, 0.3], [0.2 + d, 0.3], [0.2 + d / 2, 0.3 + d * np.sqrt(0.75)]]
-    mesh = generate_mesh(Outline(Microstructure(centres, 0.15), 3.0))
-    assert smallest_jacobian(mesh.points[mesh.triangles]) > 0
-
-
 def test_a_gap_that_is_too_narrow_is_named():
     for gap in (1e-8, 1e-9):
         micro = Microstructure([[0.3, 0.9], [0.3, 0.47], [0.7 + gap, 0.47]], [0.1, 0.2, 0.2])

@@ -1,11 +1,8 @@
 """The solver that FE_DATA_SOLVER chooses, and what a volume element gives with each of them."""
 
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from fe_data.dataset.design import named_design
 from fe_data.dataset.generate import generate
@@ -49,23 +46,6 @@ def test_solvers_of_libraries_take_several_right_hand_sides_and_new_values(monke
             b = np.random.default_rng(0).standard_normal(shape)
             x = np.linalg.solve(scale * np.array([[2.0, 1.0], [1.0, 4.0]]), b)
             assert solver.solve(b) == pytest.approx(x, rel=1e-12)
-
-
-@pytest.mark.parametrize("name", SOLVERS[1:])
-def test_solvers_of_earlier_cells_do_not_stay_in_memory(monkeypatch, name):
-    monkeypatch.setenv(VARIABLE, name)
-    line = sp.diags([2.0, -1.0], [0, 1], (60, 60))
-    matrix = sp.csr_matrix(sp.triu(sp.kronsum(line, line)))
-
-    def pages():
-        for _ in range(8):
-            solver = sparse_cholesky(matrix.indptr, matrix.indices, np.zeros((3600, 2)))
-            solver.values[:] = matrix.data
-            solver.factorise()
-        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
-
-    first, *_, last = [pages() for _ in range(3)]
-    assert (last - first) * os.sysconf("SC_PAGESIZE") < 6e6  # each of 16 solvers has 1.4 MB
 
 
 @pytest.mark.parametrize("name", SOLVERS)
