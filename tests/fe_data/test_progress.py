@@ -1,11 +1,9 @@
 """Calls that take more than two seconds show how far they are, on a terminal and nowhere else."""
 
-import numpy as np
 import pytest
 
 import fe_data
 from fe_data.__main__ import main
-from fe_data.dataset import worker
 from fe_data.progress import progress_bar
 from tests.terminal import slow_terminal
 
@@ -23,15 +21,6 @@ def test_a_command_shows_its_steps_on_a_terminal_up_to_the_last(tmp_path, capsys
     shown = capsys.readouterr().err
     for text in ("RVE: 100%", "9/9", "fields: 100%", "5/5"):
         assert text in shown
-
-
-def test_a_cell_in_a_worker_shows_nothing(capsys, monkeypatch):
-    """Workers have the terminal of the bar that counts their cells."""
-    slow_terminal(monkeypatch)
-    assert worker.rve_with_anisotropy(INPUTS, 1, SMALL).effective["E_spread"] > 0
-    design = fe_data.Design("one", 0, np.array([[*vars(INPUTS).values()]]), np.zeros(1, int))
-    worker.Job(SMALL, "configuration")(worker.Task(design.sample(0)))
-    assert "|" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("seconds", "is_shown"), [(0.3, False), (0.7, True)])

@@ -13,7 +13,6 @@ import pytest
 
 from fe_data.__main__ import main
 from fe_data.dataset import record, storage
-from fe_data.dataset.table import load_table
 from fe_data.settings import Settings
 from tests.fe_data.analytic_cell import AnalyticCell
 
@@ -156,17 +155,6 @@ def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys):
         assert contents(tmp_path) == before, command
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_lose_no_sample(tmp_path, closed):
-    command = [sys.executable, "-m", "tests.fe_data.analytic_cell", "generate", "train_uniform"]
-    command += ["--out", str(tmp_path), "--increments", "4", "--jobs", "2", "--count", "4"]
-    done = subprocess.run(
-        ["sh", "-c", f'exec "$@" {closed}', "sh", *command], cwd=ROOT, check=False
-    )
-    assert done.returncode == 0
-    assert len(load_table(tmp_path)) == 4
-
-
 def start(folder):
     """Generate 30 samples in a process group of its own, slowly."""
     command = [sys.executable, "-m", "tests.fe_data.analytic_cell", "generate", "train_uniform"]
@@ -230,8 +218,7 @@ def test_further_interrupts_do_not_disturb_the_end(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("missing", "arguments"),
-    [("typer", ["verify", "."]), ("gmsh", RVE.replace("{}", "x").split())],
+    ("missing", "arguments"), [("typer", ["verify", "."]), ("gmsh", RVE.replace("{}", "x").split())]
 )
 def test_without_the_extra_one_sentence_says_what_to_install(missing, arguments):
     code = (

@@ -6,15 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fe_data import (
-    Inputs,
-    Settings,
-    TableError,
-    generate,
-    load_curves,
-    load_table,
-    solve_rve,
-)
+from fe_data import Inputs, Settings, TableError, generate, load_curves, load_table, solve_rve
 from fe_data.__main__ import main
 from fe_data.dataset.curves import SHIPPED
 from fe_data.dataset.design import named_design

@@ -1,6 +1,5 @@
 """Tables and curves go to pandas and to files and come back as they were, or say what is wrong."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -90,10 +89,3 @@ def test_a_parquet_file_holds_the_same(tmp_path):
     save_curves(curves, tmp_path / "curves.parquet")
     read = pd.read_parquet(tmp_path / "curves.parquet")
     pd.testing.assert_frame_equal(read, curves.to_pandas(), check_exact=True)
-
-
-def test_without_pandas_one_sentence_says_what_to_install(monkeypatch):
-    table = load_table(SHIPPED)
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="pip install pandas adds what data frames need"):
-        table.to_pandas()

@@ -1,11 +1,8 @@
 """Loading paths in files, and datasets whose samples take them in turn."""
 
-import json
-
 import numpy as np
 import pytest
 
-from fe_data.__main__ import main
 from fe_data.dataset import record, storage
 from fe_data.dataset.curves import load_curves
 from fe_data.dataset.design import loadings_from_file, named_design
@@ -14,8 +11,7 @@ from fe_data.dataset.table import load_inputs, load_table
 from fe_data.dataset.verify import verify
 from fe_data.files.csv_rows import TableError
 from fe_data.loading import Loading
-from fe_data.mechanics.rve import solve_rve
-from fe_data.settings import Inputs, Settings
+from fe_data.settings import Settings
 from tests.fe_data.analytic_cell import AnalyticCell
 
 SETTINGS = Settings(increments=10)
@@ -79,25 +75,3 @@ def test_paths_are_part_of_the_configuration(tmp_path, other, difference):
     make(tmp_path)
     with pytest.raises(ValueError, match=f"another configuration \\({difference}"):
         make(tmp_path, other)
-
-
-def test_the_command_line_takes_a_file_of_paths(tmp_path):
-    one = tmp_path / "one.csv"
-    two = tmp_path / "two.csv"
-    one.write_text("strain_xx,increments\n0.01,4\n,3\n")
-    two.write_text("path,strain_xx,increments\n0,0.01,4\n0,,3\n1,-0.01,5\n")
-    design = ["train_uniform", "--count", "2", "--jobs", "1", "--out", str(tmp_path / "data")]
-    options = [*design, "--loading", str(two)]
-    assert main(["generate", *options], simulator=AnalyticCell()) == 0
-    header = record.decode_header(storage.record_path(tmp_path / "data", 0).read_bytes())
-    fibres = "--vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --n-fibres 2 --resolution 2"
-    cell = [*fibres.split(), "--out"]
-    assert main(["rve", *cell, str(tmp_path), "--loading", str(one)]) == 0
-    result = json.loads((tmp_path / "result.json").read_text())
-    assert result["loading"] == header["loading"]
-    assert "effective" not in result
-    settings = Settings(n_fibres=2, resolution=2.0)
-    loading = Loading(**header["loading"])
-    same = solve_rve(Inputs(0.3, 400.0, 400.0, 0.4), 0, settings, loading, fit=False)
-    assert same.history["stress"].tolist() == result["history"]["stress"]
-    assert main(["rve", *cell, str(tmp_path), "--loading", str(two)]) == 2  # one RVE takes one

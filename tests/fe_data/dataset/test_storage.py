@@ -70,22 +70,12 @@ def test_shards_may_begin_at_the_same_moment(tmp_path, monkeypatch):
     assert make(tmp_path, shard=(1, 2)).simulated == 4
 
 
-@pytest.mark.parametrize(
-    ("held", "shard", "excluded"),
-    [
-        ((1, 1), (1, 2), True),
-        ((1, 2), (2, 2), False),
-        ((1, 2), (1, 4), True),
-        ((1, 2), (2, 3), True),
-        ((1, 2), (2, 4), False),
-    ],
-)
-def test_runs_that_share_samples_exclude_each_other(tmp_path, held, shard, excluded):
-    with storage.locked(tmp_path, held):
-        if excluded:
-            with pytest.raises(FolderLockedError, match="is in use by another `generate`"):
-                make(tmp_path, shard=shard)
-        else:
+def test_runs_that_share_samples_exclude_each_other(tmp_path):
+    for held, shard in ((1, 1), (1, 2)), ((1, 2), (1, 4)), ((1, 2), (2, 3)):
+        with storage.locked(tmp_path, held), pytest.raises(FolderLockedError, match="is in use by"):
+            make(tmp_path, shard=shard)
+    for shard in (2, 2), (2, 4):
+        with storage.locked(tmp_path, (1, 2)):
             make(tmp_path, shard=shard)
     assert make(tmp_path).table_written
 

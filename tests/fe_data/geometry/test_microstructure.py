@@ -20,14 +20,8 @@ from fe_data.geometry.microstructure import (
 )
 
 # Seeds whose first sequence jams, and seeds whose first sequence does not, by volume fraction.
-JAMMED = {
-    0.40: (2, 9, 13, 15, 19, 25, 28, 39),
-    0.45: (1, 2, 3, 4, 5, 6, 7, 8),
-}
-UNJAMMED = {
-    0.40: (3, 4, 5, 6, 7, 8, 10, 11),
-    0.45: (0, 10, 33, 48, 84, 96, 98, 138),
-}
+JAMMED = {0.40: (2, 9, 13, 15, 19, 25, 28, 39), 0.45: (1, 2, 3, 4, 5, 6, 7, 8)}
+UNJAMMED = {0.40: (3, 4, 5, 6, 7, 8, 10, 11), 0.45: (0, 10, 33, 48, 84, 96, 98, 138)}
 
 
 @pytest.mark.parametrize(

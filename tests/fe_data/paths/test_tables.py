@@ -103,16 +103,6 @@ def test_what_is_no_set_of_paths_is_refused(tmp_path, given, message):
         collect_paths(tmp_path)
 
 
-def test_paths_of_different_length_are_refused(tmp_path):
-    def cell(inputs, seed, settings, loading):
-        return AnalyticCell()(inputs, seed, replace(settings, increments=loading.increments[0]))
-
-    several = [replace(RAMP, increments=count) for count in (4, 4, 4, 5, 5, 5)]
-    generate(DESIGN, SETTINGS, tmp_path, loading=several, simulator=cell, jobs=1, silent=True)
-    with pytest.raises(TableError, match="sample 3: it has 5 increments, the first one 4, and all"):
-        collect_paths(tmp_path)
-
-
 def test_a_file_keeps_inputs_to_the_last_bit_and_the_rest_to_seven_digits(tmp_path):
     rng = np.random.default_rng(0)
     inputs = SMALL.inputs * rng.uniform(0.9, 1.1, (2, 4))
@@ -184,14 +174,6 @@ def test_other_files_and_names_are_refused(tmp_path):
     assert old.settings is None
     with pytest.raises(ValueError, match="the settings of the simulations are not known"):
         old.phases  # noqa: B018
-
-
-def test_a_file_called_as_a_set_is_read_where_a_path_is_given(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    save_paths(SMALL, "random.npz")
-    (tmp_path / "random.npz").rename("random")
-    assert len(load_paths(tmp_path / "random")) == 2
-    assert len(load_paths("random")) == 500
 
 
 def test_all_sets_come_with_the_package_and_its_card_names_each():

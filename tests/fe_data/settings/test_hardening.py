@@ -77,21 +77,6 @@ def test_a_table_of_one_slope_is_linear_hardening():
     np.testing.assert_allclose(flat.history["stress"], plastic.history["stress"], atol=1e-4)
 
 
-def test_the_result_on_disk_gives_the_same_cell_in_python(tmp_path):
-    file = tmp_path / "table.csv"
-    rows = zip(TABLE.plastic_strain, TABLE.stress, strict=True)
-    lines = [f"{s!r},{p!r}" for p, s in rows]
-    file.write_text("\n".join(["stress_MPa,plastic_strain", *lines]), encoding="utf-8")
-    command = ["rve", "--vf", "0.2", "--E-f", "400", "--hardening", f"table:{file}"]
-    command += ["--n-fibres", "2", "--resolution", "2", "--increments", "10", "--seed", "1"]
-    assert main([*command, "--out", str(tmp_path / "cell")]) == 0
-    result = json.loads((tmp_path / "cell" / "result.json").read_text(encoding="utf-8"))
-    settings = Settings(**result["settings"])
-    assert settings == SMALL
-    found = solve_rve(Inputs(**result["inputs"]), result["seed"], settings)
-    assert result["history"]["stress"] == found.history["stress"].tolist()
-
-
 def test_a_dataset_is_of_one_table(tmp_path):
     """Its numbers are part of what names the samples, and the folder is taken up again by them."""
     rows = np.array([[0.2, 400.0, 0.0, 1.0], [0.3, 300.0, 0.0, 1.0]])

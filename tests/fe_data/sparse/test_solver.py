@@ -1,6 +1,5 @@
 """The solver that FE_DATA_SOLVER chooses, and what a volume element gives with each of them."""
 
-
 import numpy as np
 import pytest
 
