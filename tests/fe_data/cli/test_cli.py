@@ -13,7 +13,9 @@ import pytest
 
 from fe_data.__main__ import main
 from fe_data.dataset import record, storage
+from fe_data.dataset.table import load_inputs
 from fe_data.settings import Settings
+from fe_data.statistics.replicates import load_statistics
 from tests.fe_data.analytic_cell import AnalyticCell
 
 ROOT = Path(__file__).parents[3]
@@ -83,6 +85,25 @@ def test_failed_samples_give_exit_code_1(tmp_path, capsys):
     assert err.endswith(f"fe_data: 60 samples failed: see {tmp_path / 'failures.csv'}\n")
 
 
+@pytest.mark.filterwarnings("default:.* of the rows lack:UserWarning")  # as a user has it
+def test_rves_without_a_fit_are_left_out_of_statistics_and_keep_their_curves(tmp_path, capsys):
+    def cell(inputs, seed, settings):
+        found = AnalyticCell()(inputs, seed, settings)
+        if inputs.vf < 0.2:
+            del found.effective["b_eff_MPa"], found.effective["c_eff"]
+        return found
+
+    folder = tmp_path / "data"
+    command = ["generate", "noise", "--replicates", "2", "--out", folder, *QUICK]
+    assert run(capsys, *command, cell=cell)[0] == 1
+    vf = load_inputs(folder / "dataset.csv")[0][:, 0]
+    left = len(set(vf[vf >= 0.2]))
+    assert 0 < left < 4
+    assert run(capsys, "statistics", folder, "--out", tmp_path / "s.csv")[0] == 1
+    assert len(load_statistics(tmp_path / "s.csv").X) == left
+    assert run(capsys, "curves", folder, "--out", tmp_path / "c.csv")[0] == 0
+
+
 GENERATE = "generate noise --out {}"
 NOISE = "fe_data/datasets/noise.csv"
 RVE = "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --out {}"
@@ -95,6 +116,9 @@ BAD_COMMANDS = [
     (f"{GENERATE} --radii uniform", "radii_cov = 0.0 is out of range: allowed is above 0 and up"),
     (f"{RVE} --vf 0.6", "vf = 0.6 is out of range: allowed is 0 or [0.005, 0.5]"),
     (f"{RVE} --seed -1", "seed = -1 is out of range"),
+    (f"{RVE} --microstructure {{}}/semicolons.csv", "give either --vf or --microstructure FILE"),
+    (f"{RVE} --hardening table:", "'table:' is unknown: allowed are power, "),
+    ("rve --vf 0.3 --E-f 400 --out {}", "--b-m is missing: power hardening needs it"),
     (f"{RVE} --loading {{}}/paths.csv --strain 0.03", "--strain is part of --loading"),
     (f"{RVE} --loading 0.02", "'0.02' is not of the form XX,YY,XY, such as 0.02,free,free"),
     (f"{GENERATE} --loading {{}}/paths.csv --strain 0.05", "--strain is part of --loading"),
