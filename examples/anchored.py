@@ -1,4 +1,4 @@
-"""Cells of few fibres learnt, and of many predicted: with Halpin and Tsai as prior, and without."""
+"""Predict RVEs with many fibres from RVEs with few, with and without Halpin-Tsai as prior."""
 
 import argparse
 from pathlib import Path

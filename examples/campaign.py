@@ -1,4 +1,4 @@
-"""Runs of any command that prints numbers, chosen by what they tell: a loop that can be killed."""
+"""Select the next runs of any command that prints numbers. The loop survives a kill."""
 
 import argparse
 import subprocess

@@ -1,4 +1,4 @@
-"""Simulate cells of a composite and learn how they differ from mean fields: fe_data, then bnn."""
+"""Simulate RVEs with fe_data, then fit with bnn how they differ from a mean-field model."""
 
 import argparse
 from pathlib import Path

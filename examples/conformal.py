@@ -1,4 +1,4 @@
-"""Intervals that hold whatever the prior is: MAPIE's CV+ around an exact posterior."""
+"""Intervals that hold for any prior: CV+ of MAPIE around a Gaussian process."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Cross-validate with nothing set, beside scikit-learn's Gaussian process on the same folds."""
+"""Cross-validate the default settings and scikit-learn's Gaussian process on the same folds."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A cell under a cyclic path: its hysteresis as a picture, its fields as a file for ParaView."""
+"""An RVE under a cyclic strain path: hysteresis as a figure, fields as a file for ParaView."""
 
 import argparse
 from pathlib import Path

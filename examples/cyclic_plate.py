@@ -1,4 +1,4 @@
-"""A plate under a cycle: each member of a surrogate of paths at its points, beside FE²."""
+"""A plate under a cycle: a strain-path surrogate at its points, compared with FE²."""
 
 import argparse
 import ctypes

@@ -1,4 +1,4 @@
-"""A low-fidelity model as prior: eight cells of low fibre content, Halpin and Tsai beyond them."""
+"""A low-fidelity model as prior: eight RVEs with few fibres, and Halpin-Tsai beyond them."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Mean fields with uncertain parameters and a discrepancy: the evidence weighs draws of these."""
+"""A mean-field model with uncertain parameters and a discrepancy as prior."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Simulate cells where they are expected to help most: rounds of fit, choose, simulate, collect."""
+"""Active learning: fit, select the most informative RVEs, simulate them, repeat."""
 
 import argparse
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A plate of random volume fraction: the C file of an ensemble at every integration point."""
+"""A plate of random volume fraction: an ensemble as C code at every integration point."""
 
 import argparse
 import ctypes

@@ -1,4 +1,4 @@
-"""Which inputs matter: main effects and Sobol indices of a composite's properties, of 50 cells."""
+"""Which inputs matter: main effects and Sobol indices of a composite's properties."""
 
 import argparse
 from pathlib import Path

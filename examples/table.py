@@ -1,4 +1,4 @@
-"""Learn from a table of your own: any columns, nothing set; score, save and load."""
+"""Fit a table of your own with default settings; score, save and load the model."""
 
 import argparse
 from pathlib import Path

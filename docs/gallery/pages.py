@@ -5,23 +5,23 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-SCRIPTS = "these are scripts to be copied, each with what it prints and draws"
+SCRIPTS = "the scripts below can be copied, and each shows its output and figure"
 # In the order of the gallery, with what stands on the card.
 CARDS = {
-    "anchored": "Few cells, and an equation known before",
-    "table": "A table of your own, nothing set",
-    "cells": "Simulate cells, learn from them",
+    "anchored": "Extrapolate with an equation as prior",
+    "table": "Fit a table of your own",
+    "cells": "Simulate RVEs, then fit them",
     "low_fidelity": "A low-fidelity model as prior",
-    "mean_fields": "Mean fields with uncertain parameters",
-    "cross_validation": "Cross-validation beside scikit-learn",
-    "conformal": "Conformal intervals by MAPIE",
+    "mean_fields": "A mean-field model as prior",
+    "cross_validation": "Cross-validation, compared with scikit-learn",
+    "conformal": "Conformal intervals with MAPIE",
     "sensitivity": "Which inputs matter",
-    "next_cell": "Which cells to simulate next",
-    "campaign": "The next run of any simulator",
-    "cyclic": "A cell under a cyclic path, in ParaView",
-    "plate": "A plate that asks an ensemble in C",
-    "paths": "Stress under any path, with a band",
-    "cyclic_plate": "A plate under a cycle, beside FE²",
+    "next_cell": "Which RVEs to simulate next",
+    "campaign": "Which run of any simulator is next",
+    "cyclic": "An RVE under a cyclic strain path",
+    "plate": "A plate with a surrogate in C",
+    "paths": "Stress on any strain path, with a band",
+    "cyclic_plate": "A plate under a cycle, compared with FE²",
 }
 
 
@@ -30,7 +30,7 @@ def cards() -> str:
     lines = [
         "## Examples",
         "",
-        f"[A surrogate to touch](docs/interactive.md) has sliders; {SCRIPTS}:",
+        f"The [interactive surrogate](docs/interactive.md) has sliders; {SCRIPTS}:",
     ]
     lines += ["", "```{container} gallery"]
     for name, words in ordered().items():
