@@ -10,6 +10,7 @@ from. An interrupted run continues with the cells that are missing.
 
 import argparse
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from fe_data.files.writing import save_picture
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.mechanics.load_stepping import EquilibriumPath, solve_load_steps
 from fe_data.mechanics.rve import RVESolution, solve_rve
+from figures.markdown import table_lines
 
 OUT = Path("data/direct_simulation")
 PICTURE = Path("docs/direct_simulation.png")
@@ -79,18 +81,20 @@ def differences(found: Curves, loading: str, folder: Path) -> np.ndarray:
     return 100 * (ours / np.interp(STRAINS, *published(folder, loading)) - 1)
 
 
-def report(name: str, loading: str, found: np.ndarray) -> None:
+def row(name: str, loading: str, found: np.ndarray) -> list[str]:
     """A row of the table: mean differences, and their range over microstructures."""
-    means = " | ".join(f"{mean:+.2f}" for mean in found.mean(axis=0))
     error = found[:, -1].std(ddof=1) / len(found) ** 0.5 if len(found) > 1 else np.nan
     span = f"{found.min():+.1f} to {found.max():+.1f}"
-    print(f"| {name} | {loading} | {means} | {error:.2f} | {span} |", flush=True)
+    return [name, loading, *signed(found.mean(axis=0)), f"{error:.2f}", span]
 
 
-def other_elements() -> None:
-    """Print by how much other elements are stiffer than ours on the same cells [%]."""
-    strains = " | ".join(f"{strain:.0%}" for strain in STRAINS)
-    print(f"| element | pixels across a disc | loading | {strains} |")
+def signed(percent: np.ndarray) -> list[str]:
+    """Numbers with their signs."""
+    return [f"{value:+.2f}" for value in percent]
+
+
+def other_elements() -> Iterator[list[str]]:
+    """By how much other elements are stiffer than ours on the same cells [%]."""
     cells = [random_microstructure(INPUTS.vf, seed, DISCS) for seed in SEEDS]
     ours = {
         name: [stresses(solve_rve(INPUTS, c, SETTINGS, path(name)), name) for c in cells]
@@ -98,12 +102,14 @@ def other_elements() -> None:
     }
     for name in LOADINGS:
         standard = [solve_rve(INPUTS, c, SETTINGS, path(name), element="P2") for c in cells]
-        print_ratio("standard P2, our mesh", "", name, [stresses(s, name) for s in standard], ours)
+        theirs = [stresses(solved, name) for solved in standard]
+        yield ["standard P2, our mesh", "", name, *stiffer(theirs, ours[name])]
     across = f"{2 * cells[0].radii[0] * PIXELS:.0f}"
     for element, name in itertools.product(ELEMENTS, LOADINGS):
         grids = [PixelCell(PIXELS, cell, INPUTS, SETTINGS, element) for cell in cells]
         found = [solve_load_steps(g, path(name), FEW, SETTINGS.tolerance) for g in grids]
-        print_ratio(element, across, name, [stresses(s, name) for s in found], ours)
+        theirs = [stresses(solved, name) for solved in found]
+        yield [element, across, name, *stiffer(theirs, ours[name])]
 
 
 def path(loading: str) -> Loading:
@@ -118,11 +124,9 @@ def stresses(solved: RVESolution | EquilibriumPath, loading: str) -> np.ndarray:
     return np.interp(STRAINS, strain, solved.history["stress"][:, column])
 
 
-def print_ratio(element: str, size: str, loading: str, theirs: list, ours: dict) -> None:
-    """A row of the table of elements: mean over the cells."""
-    percent = 100 * (np.array(theirs) / np.array(ours[loading]) - 1).mean(axis=0)
-    columns = " | ".join(f"{value:+.2f}" for value in percent)
-    print(f"| {element} | {size} | {loading} | {columns} |", flush=True)
+def stiffer(theirs: list[np.ndarray], ours: list[np.ndarray]) -> list[str]:
+    """Stresses over ours, less 1 [%], as means over the cells."""
+    return signed(100 * (np.array(theirs) / np.array(ours) - 1).mean(axis=0))
 
 
 def draw(folder: Path, found: dict[str, Curves]) -> Figure:
@@ -165,18 +169,25 @@ def main(folder: Path | None) -> None:
     if folder is None:
         print("without the folder of the published curves there is nothing to compare with")
         return
-    strains = " | ".join(f"{strain:.0%}" for strain in STRAINS)
-    print(f"| cells | loading | {strains} | error of the last | over microstructures and strains |")
+    strains = [f"{strain:.0%}" for strain in STRAINS]
     found = {name: simulate("30 discs", name, MICROSTRUCTURES, SETTINGS) for name in LOADINGS}
-    for loading, ours in found.items():
-        report("30 discs", loading, differences(ours, loading, folder))
     save_picture(draw(folder, found), PICTURE, dpi=150)
     print(f"wrote {PICTURE}")
-    for name, count, changes in OTHERS:
-        for loading in LOADINGS:
+
+    def rows() -> Iterator[list[str]]:
+        for loading, ours in found.items():
+            yield row("30 discs", loading, differences(ours, loading, folder))
+        for (name, count, changes), loading in itertools.product(OTHERS, LOADINGS):
             ours = simulate(name, loading, count, replace(SETTINGS, **changes))
-            report(name, loading, differences(ours, loading, folder))
-    other_elements()
+            yield row(name, loading, differences(ours, loading, folder))
+
+    spans = ["error of the last", "over microstructures and strains"]
+    for line in table_lines(["cells", "loading", *strains, *spans], rows()):
+        print(line, flush=True)
+    print()
+    header = ["element", "pixels across a disc", "loading", *strains]
+    for line in table_lines(header, other_elements()):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ compared with the finest P2/P0 mesh.
 
 import argparse
 import time
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -17,12 +18,15 @@ from fe_data.geometry.outline import default_size
 from fe_data.mechanics.properties import equivalent_strain, von_mises
 from fe_data.mechanics.rve import RVESolution, solve_rve
 from fe_data.settings import Inputs, Settings
+from figures.markdown import table_lines
 
 VOLUME_FRACTIONS = (0.07, 0.23, 0.39)
 ELEMENTS = {30: ("P2/P0", "P2"), 6: ("P2/P0",)}  # by number of fibres
 FINENESS = (0.5, 1.0, 1.5, 2.2)  # element sizes of the default mesh over those of this one
 FINEST = 4.0
 SEED = 3
+HEADER = ["vf", "fibres", "element", "dofs", "seconds"]
+HEADER += ["b [%]", "c [%]", "E [%]", "stress [%]", "p_sigma"]
 
 
 def solve(
@@ -47,25 +51,25 @@ def compared_values(rve: RVESolution) -> Floats:
     return np.array([e.b_eff_MPa, e.c_eff, e.E_eff_GPa, np.interp(0.02, p, mises)])
 
 
-def differences(rve: RVESolution, exact: RVESolution) -> str:
+def differences(rve: RVESolution, exact: RVESolution) -> list[str]:
     """Differences of b, c, E and the mean stress at 0.02 plastic strain [%], and of p_sigma."""
     b, c, E, stress = 100 * (compared_values(rve) / compared_values(exact) - 1)
-    return f"{b:+.2f} | {c:+.2f} | {E:+.3f} | {stress:+.2f} | {rve.p_sigma - exact.p_sigma:+.4f}"
+    p_sigma = rve.p_sigma - exact.p_sigma
+    return [f"{b:+.2f}", f"{c:+.2f}", f"{E:+.3f}", f"{stress:+.2f}", f"{p_sigma:+.4f}"]
 
 
-def main() -> None:
-    """Print the table."""
-    solve(0.1, 0.5)  # compiles
-    differences_of = "b [%] | c [%] | E [%] | stress [%] | p_sigma"
-    print(f"| vf | fibres | element | dofs | seconds | {differences_of} |")
+def rows() -> Iterator[list[str]]:
+    """The rows of the table."""
     for vf, (n_fibres, elements) in product(VOLUME_FRACTIONS, ELEMENTS.items()):
         exact, _ = solve(vf, FINEST, n_fibres=n_fibres)
         for element, fineness in product(elements, FINENESS):
             rve, seconds = solve(vf, fineness, element, n_fibres)
-            case = f"{vf:g} | {n_fibres} | {element} | {2 * rve.discretisation.n_nodes}"
-            print(f"| {case} | {seconds:.1f} | {differences(rve, exact)} |", flush=True)
+            case = [f"{vf:g}", str(n_fibres), element, str(2 * rve.discretisation.n_nodes)]
+            yield [*case, f"{seconds:.1f}", *differences(rve, exact)]
 
 
 if __name__ == "__main__":
     argparse.ArgumentParser(description=__doc__).parse_args()
-    main()
+    solve(0.1, 0.5)  # compiles
+    for line in table_lines(HEADER, rows()):
+        print(line, flush=True)

@@ -39,6 +39,7 @@ def main(folders: list[Path]) -> None:
     """Print what anchoring gains, and the claims of the paper, over all draws."""
     # Not above: --help is not to wait for PyTorch.
     from figures.composite.draws import load_draws
+    from figures.markdown import markdown
     from figures.materials_surrogate.surrogate import comparison_claims, improvements
     from figures.repeated_datasets.draws import (
         gains,
@@ -53,8 +54,7 @@ def main(folders: list[Path]) -> None:
     rows = over_draws(train_draws(draws, profile, SEED))
     table = table_of_gains(gains(rows, [draw.outside for draw in draws]), len(draws))
     print(f"{len(draws)} draws: {table.caption}")
-    for cells in (table.header, *table.rows):
-        print(" | ".join(cells))
+    print(markdown(table.header, table.rows))
     gained = improvements(rows, TRAINING_CASE)["rmse"]
     second = gained["E_eff_GPa"] - gained["b_eff_MPa"]
     print(f"Table 4, gain of E_eff less that of b_eff: {second.mean:.3f} ± {second.margin:.3f}")

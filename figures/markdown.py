@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
-    return "\n".join(_lines(header, rows))
+    return "\n".join(table_lines(header, rows))
 
 
-def _lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def table_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table in Markdown, each as soon as its row is known."""
+
     def line(cells: Sequence[str]) -> str:
         return "|".join(["", *(f" {cell} " if cell else " " for cell in cells), ""])
 

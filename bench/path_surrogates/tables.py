@@ -52,8 +52,9 @@ def errors(summary: Summary) -> str:
         if name != REFERENCE and n in SHOWN and any(means):
             paths = str(n) if n else "–"
             body.append([LABELS[name], paths, *(shown(each, 1e3) for each in means)])
-    table = markdown(["estimator", "paths", *TITLES.values()], body)
-    return f"{table}\n{_of_reference(summary)}"
+    means = [summary.mean(problem, REFERENCE, 0, "nmse") for problem in REFERENCES]
+    body.append(["error of the reference means", "–", *(shown(each, 1e3) for each in means)])
+    return markdown(["estimator", "paths", *TITLES.values()], body)
 
 
 def all_scores(summary: Summary) -> str:
@@ -95,7 +96,7 @@ def goals(summary: Summary) -> str:
     """The goals, and what came of each on each set."""
     header = ["goal", *TITLES.values()]
     body = [[f"error with {COMPARED} paths over that of {NAMED}: at most ¼"]]
-    body[0] += [_quarter(summary, problem) for problem in REFERENCES]
+    body[0] += [_verdict(summary, each, COMPARED, COMPARED, QUARTER) for each in REFERENCES]
     for few, many in TEN_TIMES:
         words = f"error with {few} paths over that of {NAMED} with {many}: at most 1"
         body.append(
@@ -104,17 +105,6 @@ def goals(summary: Summary) -> str:
     body.append(["coverage 0.90 to 0.98 with every number of paths"])
     body[-1] += [_covered(summary, problem) for problem in REFERENCES]
     return markdown(header, body)
-
-
-def _of_reference(summary: Summary) -> str:
-    """The row that says how exact the sets themselves are."""
-    means = [summary.mean(problem, REFERENCE, 0, "nmse") for problem in REFERENCES]
-    cells = ["error of the reference means", "–", *(shown(each, 1e3) for each in means)]
-    return "| " + " | ".join(cells) + " |"
-
-
-def _quarter(summary: Summary, problem: str) -> str:
-    return _verdict(summary, problem, COMPARED, COMPARED, QUARTER)
 
 
 def _verdict(summary: Summary, problem: str, n: int, of_rival: int, most: float) -> str:
