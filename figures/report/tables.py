@@ -29,7 +29,6 @@ from figures.report.comparison import (
     SIGNS,
     Check,
     Metrics,
-    command,
     compare,
     heading,
     read,
@@ -80,7 +79,7 @@ VANILLA = (  # notebook, place of the number, what it is over
     (
         SURROGATE,
         "rows.published.outd_vanilla.rmse",
-        "seeds on one dataset, that of `make reproduce`, published optimiser",
+        "seeds on one dataset (`make reproduce`), published optimiser",
     ),
     (SURROGATE, "rows.proper.outd_vanilla.rmse", "seeds on the same dataset, standard Adam"),
     (OTHER_METHODS, "rows.outd.vanilla.rmse", "of these seeds, as in the findings"),
@@ -315,13 +314,12 @@ def runtime(runs: Runs) -> str:
             rows.append(
                 [
                     f"`{folder}/{name}.json`",
-                    f"`{command(folder, name)}`",
                     f"`{made['commit']}`",
                     str(made["seed"]),
                     f"{made['wall_time_s']:.0f}",
                 ]
             )
-    return markdown(["file in `figures`", "command", "commit", "seed", "wall time [s]"], rows)
+    return markdown(["file in `figures`", "commit", "seed", "wall time [s]"], rows)
 
 
 def blocks(runs: Runs) -> dict[Path, dict[str, str]]:

@@ -544,7 +544,7 @@ def test_table_1_needs_the_published_optimiser():
     number = written({"mean": 1000 * W1.mean, "std": 1000 * W1.std}, 1)
     begin = "For prior B the variance of W1"
     quoted(ARTICLE, begin, number, len(W1["values"]), *map(percent, smaller))
-    quoted(VERDICTS, "for prior B that of W1", number, len(W1["values"]))
+    quoted(VERDICTS, "for prior B the variance of W1", number, len(W1["values"]))
 
 
 def test_fig_4_closest_density():

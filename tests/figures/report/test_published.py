@@ -134,7 +134,7 @@ def test_subsets_by_mutual_information_over_draws_are_those_that_the_finding_cou
         positive.append(np.transpose(found) > 0)
     assert max(int((found == used).all(axis=0).sum()) for found in positive) == 2
     shares = [np.mean([found[where] for found in positive]) for where in (used, ~used)]
-    words = "{:.0f} % of the inputs in the subsets and for {:.0f} % of the others"
+    words = "{:.0f} % of the inputs in the paper's subsets and {:.0f} % of the others"
     begin = "The mutual information of b_m and b_eff"
     quoted(VERDICTS, begin, words.format(*(100 * share for share in shares)))
 
