@@ -16,7 +16,6 @@ TITLES = dict(
 LABELS = {each.name: each.label for each in ESTIMATORS}
 OURS = "ours"
 MEAN_FIELDS = "mean_fields"
-RIVALS = ("gru", "gru_long")  # recurrent networks, trained for two times
 COVERED = (0.90, 0.98)  # goal of 95 % bands
 
 
@@ -60,15 +59,3 @@ class Summary:
         if len(found) > 1:
             error = float(2.0 * np.std(found, ddof=1) / np.sqrt(len(found)))
         return Mean(float(np.mean(found)), error)
-
-    def rival(self, problem: str, n: int) -> Mean | None:
-        """The smallest error of recurrent networks with a number of training paths."""
-        found = [self.mean(problem, name, n, "nmse") for name in RIVALS]
-        return min((each for each in found if each), key=lambda each: each.mean, default=None)
-
-    def outside(self, problem: str, estimator: str) -> list[tuple[int, float]]:
-        """Numbers of training paths whose coverage leaves the goal, with the coverage."""
-        low, high = COVERED
-        means = [(n, self.mean(problem, estimator, n, "coverage")) for n in self.sizes(estimator)]
-        found = [(n, round(each.mean, 3)) for n, each in means if each]
-        return [(n, covered) for n, covered in found if not low <= covered <= high]
