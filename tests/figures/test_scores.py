@@ -45,14 +45,6 @@ def test_an_interval_excludes_zero_where_the_paired_t_test_is_significant():
         assert bool(difference.sign) == (ttest_rel(a, b + shift).pvalue < 0.05)
 
 
-def test_a_method_may_be_in_the_first_repeats_only():
-    repeats = [{"a": {"rmse": i}, "b": {"rmse": 2 * i}} for i in range(3)]
-    del repeats[2]["b"]
-    table = over_repeats(repeats)
-    assert table["b"]["rmse"].values == (0, 2)
-    assert (table["b"]["rmse"] - table["a"]["rmse"]).values == (0, 1)
-
-
 def test_a_metrics_file_gives_the_same_intervals_back(tmp_path):
     table = over_repeats([{"a": {"rmse": i**2}} for i in range(3)])
     for scatter in ("std", "half_width"):

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from bnn.evaluation.metrics import elppd
-from figures.composite.problem import OUTPUT_NAMES, Samples, fit_theta, load_samples, noise_std
+from figures.composite.problem import OUTPUT_NAMES, Samples, noise_std
 from figures.materials_surrogate import panels
 from figures.materials_surrogate.surrogate import (
     Prediction,
@@ -14,20 +14,6 @@ from figures.materials_surrogate.surrogate import (
     prior_mean_rmse,
     prior_mean_table,
     score_rows,
-    train,
-)
-from figures.pipeline.processes import repeated
-from figures.pipeline.settings import Case, Surrogate
-from figures.pipeline.training import PROCEDURES
-
-BRIEF = Surrogate(
-    cases={"outd": Case(design="train_beta", count=10)},
-    repeats=2,
-    n_pretrained=4,
-    n_members=3,
-    prior_points=30,
-    pretrain_epochs=2,
-    epochs=2,
 )
 
 
@@ -60,21 +46,6 @@ def test_coverage_of_a_correct_spread_is_that_of_two_standard_deviations():
     observed = centre + std * rng.normal(size=centre.shape)
     samples = centre + std * np.array([-1.0, 1.0])[:, None, None]
     assert Prediction(samples, observed).scores().coverage == pytest.approx(0.9545, abs=0.005)
-
-
-@pytest.fixture(scope="module")
-def repeats(tables):
-    train_set, test_set = (load_samples(tables, d) for d in ("train_beta", "test_uniform"))
-    theta = fit_theta(train_set)
-    given = {"outd": train_set}, test_set, theta, BRIEF, PROCEDURES["published"]
-    return repeated(train, *given, seed=5, repeats=2)
-
-
-def test_repeats_predict_with_every_method_and_differ(repeats):
-    assert [sorted(r) for r in repeats] == [["outd_anchored", "outd_vanilla", "prior"]] * 2
-    for first, second in zip(repeats[0].values(), repeats[1].values(), strict=True):
-        assert first.samples.shape == (3, 6, 5)
-        assert np.abs(first.samples - second.samples).max() > 1e-3
 
 
 def test_improvement_is_the_mean_of_those_of_the_repeats():

@@ -36,19 +36,9 @@ def test_only_tables_of_the_published_size_make_a_run_of_that_size():
     """Settings say how many cells are wanted; a table may have fewer."""
     settings = load_profile("full").surrogate
     assert settings.ran_at_paper_size(PAPER_COUNTS, 50)
-    assert settings.ran_at_paper_size({"outd": 50}, 50)
     assert not settings.ran_at_paper_size(PAPER_COUNTS, 20)
     assert not settings.ran_at_paper_size(PAPER_COUNTS | {"ind100": 60}, 50)
     assert not load_profile("quick").surrogate.ran_at_paper_size({"outd": 50}, 50)
-
-
-@pytest.mark.parametrize("notebook", ["02_example_1d", "04_materials_surrogate"])
-def test_another_choice_of_training_runs_the_notebooks_that_follow_it_again(notebook):
-    published = load_profile("full")
-    proper = published.model_copy(update={"training": "proper"})
-    assert published.training == "published"
-    assert proper.settings_of(notebook) != published.settings_of(notebook)
-    assert proper.settings_of("01_prior_study") == published.settings_of("01_prior_study")
 
 
 # One for each kind of rule: type, name, number, cases, counts and the inputs of a cell.

@@ -62,28 +62,6 @@ def test_no_start_decides_alone(study, identifier, prior, worse):
     assert holds(starts[::-1], identifier) is None
 
 
-@pytest.mark.parametrize(("widths", "expected"), [("ADBC", True), ("ABDC", None)])
-def test_priors_stand_in_the_order_of_their_variance_in_each_start(study, widths, expected):
-    """In the second start B and D change places by variance, and by width or not."""
-    first = with_isotropic(study, "ABDC", "ABDC")
-    second = with_isotropic(study, "ADBC", widths)
-    assert holds([first, first], "wider/isotropic")
-    assert holds([first, second], "wider/isotropic") is expected
-
-
-def with_isotropic(study, by_variance, by_width):
-    """The study with priors in an order of their variance, and of the width of their functions."""
-    index = SOURCES.index("isotropic")
-    common = study.results["A"].functions[index]
-    for rank, name in enumerate(by_variance, start=1):
-        study = changed(study, name, variance=np.full(6, float(rank)))
-    for rank, name in enumerate(by_width, start=1):
-        functions = study.results[name].functions.copy()
-        functions[index] = rank * common
-        study = changed(study, name, functions=functions)
-    return study
-
-
 @pytest.mark.parametrize(
     ("wasserstein", "verdict"),
     [((0.01, 0.02, 0.015), True), ((90.0, 80.0, 85.0), False), ((0.01, 90.0, 0.02), None)],

@@ -205,10 +205,7 @@ def kill_a_node(cluster: Cluster) -> None:
 
 
 def perform(
-    cluster: Cluster,
-    folder: Path,
-    command: list[str],
-    disturb: Callable[[Cluster], None] | None,
+    cluster: Cluster, folder: Path, command: list[str], disturb: Callable[[Cluster], None] | None
 ) -> float:
     """Run a command in a work folder; seconds until the table is there."""
 
