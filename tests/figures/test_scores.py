@@ -34,7 +34,7 @@ def test_a_comparison_needs_more_than_its_scatter_or_a_single_repeat():
         assert all_hold(answers) is together
 
 
-def test_an_interval_excludes_zero_where_the_paired_t_test_is_significant():
+def test_the_interval_of_a_difference_is_that_of_the_paired_t_test():
     """Twenty pairs with a common scatter much larger than their difference."""
     rng = np.random.default_rng(0)
     common = 10.0 * rng.standard_normal(20)
@@ -42,7 +42,11 @@ def test_an_interval_excludes_zero_where_the_paired_t_test_is_significant():
     b = common + 0.4 + rng.standard_normal(20)
     for shift in (0.0, 0.5, 2.0):
         difference = Interval(tuple(a)) - Interval(tuple(b + shift))
-        assert bool(difference.sign) == (ttest_rel(a, b + shift).pvalue < 0.05)
+        expected = ttest_rel(a, b + shift)
+        low, high = expected.confidence_interval(0.95)
+        assert difference.mean - difference.half_width == pytest.approx(low)
+        assert difference.mean + difference.half_width == pytest.approx(high)
+        assert bool(difference.sign) == (expected.pvalue < 0.05)
 
 
 def test_a_metrics_file_gives_the_same_intervals_back(tmp_path):
