@@ -1,4 +1,4 @@
-"""Independent draws of the tables: which cells each has, what is gained, and the notebook."""
+"""Independent draws of the tables: which cells each has, and what is gained."""
 
 import numpy as np
 import pytest
@@ -12,41 +12,21 @@ from figures.scores import Interval, Scores
 from tests.figures.conftest import write_table
 
 
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
-    """Folder with the tables of three draws of 10 training and 6 test cells."""
-    folder = tmp_path_factory.mktemp("drawn")
-    (folder / "draws").mkdir()
-    write_table(folder / "draws" / "train_beta.csv", 30, seed=1)
-    write_table(folder / "draws" / "test_uniform.csv", 18, seed=2)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def profile_path(tmp_path_factory, profile_content):
-    path = tmp_path_factory.mktemp("profile") / "drawn.yaml"
-    content = profile_content | {
-        "notebooks": ["04b_repeated_datasets"],
-        "draws": {"count": 3, "repeats": 2},
-    }
-    path.write_text(yaml.safe_dump(content))
-    return path
-
-
-def test_each_draw_takes_the_next_cells(drawn, profile_path):
-    draws = load_draws(drawn, load_profile(profile_path))
-    every = load_samples(drawn / "draws", "train_beta")
-    assert len(draws) == 3
+def test_each_draw_takes_the_next_cells_and_needs_them(profile_content, tmp_path):
+    """Three draws of 10 training and 6 test cells, and not four."""
+    (tmp_path / "draws").mkdir()
+    write_table(tmp_path / "draws" / "train_beta.csv", 30, seed=1)
+    write_table(tmp_path / "draws" / "test_uniform.csv", 18, seed=2)
+    path = tmp_path / "drawn.yaml"
+    path.write_text(yaml.safe_dump(profile_content | {"draws": {"count": 3}}))
+    draws = load_draws(tmp_path, load_profile(path))
+    every = load_samples(tmp_path / "draws", "train_beta")
+    assert [len(draw.test) for draw in draws] == [6, 6, 6]
     for i, draw in enumerate(draws):
         np.testing.assert_array_equal(draw.cases["outd"].y, every.y[10 * i : 10 * i + 10])
-        assert len(draw.test) == 6
-
-
-def test_tables_of_fewer_draws_are_refused(drawn, profile_content, tmp_path):
-    path = tmp_path / "more.yaml"
     path.write_text(yaml.safe_dump(profile_content | {"draws": {"count": 4}}))
     with pytest.raises(ValueError, match=r"test_uniform.csv holds 18 cells: 24 are needed"):
-        load_draws(drawn, load_profile(path))
+        load_draws(tmp_path, load_profile(path))
 
 
 def test_share_of_test_cells_outside_the_training_range():

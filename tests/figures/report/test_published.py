@@ -1,7 +1,5 @@
 """The committed metrics of the full runs beside the paper, and what is rendered from them."""
 
-import re
-
 import numpy as np
 import pytest
 from sklearn.feature_selection import mutual_info_regression
@@ -16,7 +14,6 @@ from figures.report.comparison import DIFFERS, REPRODUCED, compare, heading
 from figures.report.tables import RUNS, blocks, files, with_blocks
 from tests.figures.report.committed import committed_files, quoted, typed_run
 
-PAGES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
 PUBLISHED = load_published()
 FINDINGS = "docs/findings.md"
 VERDICTS = "docs/verdicts.md"
@@ -137,13 +134,6 @@ def test_subsets_by_mutual_information_over_draws_are_those_that_the_finding_cou
     words = "{:.0f} % of the inputs in the paper's subsets and {:.0f} % of the others"
     begin = "The mutual information of b_m and b_eff"
     quoted(VERDICTS, begin, words.format(*(100 * share for share in shares)))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_targets_that_a_page_names_exist(page):
-    makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"`make ([a-z][a-z-]*)", page.read_text()):
-        assert re.search(rf"^([a-z -]* )?{target}( [a-z -]*)?:", makefile, re.MULTILINE), target
 
 
 def test_every_picture_of_the_full_run_is_committed_in_eight_megabytes():
