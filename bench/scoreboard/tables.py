@@ -187,8 +187,9 @@ def on_cells(board: Board, case: str) -> str:
 
 def score_table(board: Board) -> str:
     """The composite: all that are given only the training RVEs, and ours with further data."""
-    header = ["given", "estimator", *(f"{_score(s)}, {in_words(case)}" for s, case in DECIDING)]
-    header.append("fit [s]")
+    sizes = {case: in_words(case).replace("cells", "RVEs") for case in CASES}
+    columns = [f"{_score(score)}, {sizes[case]}" for score, case in DECIDING]
+    header = ["given", "estimator", *columns, "fit [s]"]
     first = on_cells(board, DECIDING[0][1])
     rows = []
     for peer in PEERS:
