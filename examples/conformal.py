@@ -33,16 +33,16 @@ found = {
     "posterior": (mean - 1.645 * std, mean + 1.645 * std),
     "CV+": (intervals[:, 0, 0], intervals[:, 1, 0]),
 }
-truth = test[:, 2]
+observed = test[:, 2]
 order = np.argsort(mean)
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.5), sharey=True, layout="constrained")
 for axes, (name, (low, high)) in zip(panels, found.items(), strict=True):
-    inside = (low <= truth) & (truth <= high)
+    inside = (low <= observed) & (observed <= high)
     width = np.mean(high - low)
     print(f"{name:10} inside {LEVEL:.0%} intervals {inside.mean():.2f}, width {width:.2f} GPa")
     places = range(len(order))
     axes.vlines(places, (low - mean)[order], (high - mean)[order], color="C0", lw=3, alpha=0.5)
-    axes.scatter(places, (truth - mean)[order], s=12, c=np.where(inside, "k", "C1")[order])
+    axes.scatter(places, (observed - mean)[order], s=12, c=np.where(inside, "k", "C1")[order])
     axes.set(title=name, xlabel="cells that are not learnt, by predicted modulus")
 panels[0].set_ylabel("modulus less the prediction [GPa]")
 save_picture(figure, options.out)

@@ -30,7 +30,7 @@ few = train[train["vf"] < 0.2][:8]
 X = few[["vf", "E_f_GPa"]].to_numpy()
 y = few["E_eff_GPa"]
 X_new = test[["vf", "E_f_GPa"]].to_numpy()
-truth = test["E_eff_GPa"]
+simulated = test["E_eff_GPa"]
 prior = bnn.SamplerPrior(halpin_tsai, {"zeta": stats.uniform(0.2, 2.0)})  # 0.2 to 2.2
 model = bnn.FunctionAnchoredEnsemble(
     prior,
@@ -47,8 +47,8 @@ for name, mean in {"zeta 1, corrected": lambda X: halpin_tsai(X, 1.0), "without"
     known[name] = bnn.GPRegressor(smooth, noise=0.5).fit(X, y)
 for name, each in known.items():
     mean, std = each.predict(X_new, return_std=True)
-    error = bnn.metrics.rmse(truth, mean)
-    inside = bnn.metrics.coverage(truth, mean, std, noise=0.5)
+    error = bnn.metrics.rmse(simulated, mean)
+    inside = bnn.metrics.coverage(simulated, mean, std, noise=0.5)
     print(f"{name:17} RMSE {error:.2f} GPa, inside 95 % {inside:.2f}")
 names = {"input_names": ["vf [-]", "E_f [GPa]"], "output_names": ["E_eff [GPa]"]}
-save_picture(bnn.plots.plot_slices(model, X_new, truth, at=(0.3, 400.0), **names), options.out)
+save_picture(bnn.plots.plot_slices(model, X_new, simulated, at=(0.3, 400.0), **names), options.out)

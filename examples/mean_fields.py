@@ -32,7 +32,7 @@ y = 2 * (train[[*RANGES]].to_numpy() - low) / (high - low) - 1
 X_cells = repeated[INPUTS].to_numpy()
 cells = 2 * (repeated[[*RANGES]].to_numpy() - low) / (high - low) - 1
 points, groups = np.unique(X_cells, axis=0, return_inverse=True)
-truth = np.array([cells[groups == g].mean(axis=0) for g in range(len(points))])
+simulated = np.array([cells[groups == g].mean(axis=0) for g in range(len(points))])
 noise = bnn.HeteroscedasticNoise.from_replicates(X_cells, cells, groups, squares=(0,))
 of_means = noise(points) / (len(cells) / len(points))  # of 15 cells each
 
@@ -68,7 +68,7 @@ mean = sum(w * m for w, (m, _) in zip(weights, each, strict=True))
 variance = sum(w * (s**2 + (m - mean) ** 2) for w, (m, s) in zip(weights, each, strict=True))
 found = {"as they are": learnt({}).predict(points, True), "uncertain": (mean, np.sqrt(variance))}
 for name, (m, s) in found.items():
-    error = bnn.metrics.rmse(truth, m)
-    inside = bnn.metrics.coverage(truth, m, s, noise=of_means)
+    error = bnn.metrics.rmse(simulated, m)
+    inside = bnn.metrics.coverage(simulated, m, s, noise=of_means)
     print(f"{name:11} RMSE {error:.3f}, inside 95 % {inside:.2f}")
-save_picture(bnn.plots.plot_parity(truth, mean, np.sqrt(variance), [*RANGES]), options.out)
+save_picture(bnn.plots.plot_parity(simulated, mean, np.sqrt(variance), [*RANGES]), options.out)

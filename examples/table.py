@@ -50,14 +50,14 @@ try:
     model.fit(train[options.inputs], train[options.outputs])
 except ValueError as error:
     parser.error(str(error))
-truth = test[options.outputs].to_numpy()
+simulated = test[options.outputs].to_numpy()
 mean, std = model.predict(test[options.inputs], return_std=True, include_noise=True)
-errors = bnn.metrics.rmse(truth, mean, per_output=True) / truth.std(axis=0)
-inside = bnn.metrics.coverage(truth, mean, std, per_output=True)
+errors = bnn.metrics.rmse(simulated, mean, per_output=True) / simulated.std(axis=0)
+inside = bnn.metrics.coverage(simulated, mean, std, per_output=True)
 print(sizes)
 for name, error, share in zip(options.outputs, errors, inside, strict=True):
     print(f"{name:10} RMSE {error:.3f} of the scatter, inside 95 % {share:.2f}")
-save_picture(bnn.plots.plot_parity(truth, mean, std, options.outputs), options.out)
+save_picture(bnn.plots.plot_parity(simulated, mean, std, options.outputs), options.out)
 
 model.save(options.out.with_suffix(".npz"))
 again = bnn.load(options.out.with_suffix(".npz")).predict(test[options.inputs])

@@ -222,7 +222,7 @@ def _check_names(argument: str, names: Sequence[str] | None, n: int) -> None:
 
 
 def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None = None) -> Figure:
-    """Draw predicted mean ± 2 standard deviations against the truth, one panel per output.
+    """Draw predicted mean ± 2 standard deviations against the true values, one panel per output.
 
     Args:
         y: True values, (n,) or (n, n_out).

@@ -30,13 +30,13 @@ LINES = {"prior": ":", "anchored": "-", "vanilla": "--"}
 @plt.style.context(STYLE)
 def prior_mean(test_set: Samples, theta: np.ndarray, explained: Mapping[str, float]) -> Figure:
     """Fig. 11 a: the prior mean m(x) = θ v_f against the simulated value, physical units."""
-    truth, mean = map(OUTPUT_SCALING.inverse_transform, (test_set.y, test_set.X[:, :1] * theta))
+    observed, mean = map(OUTPUT_SCALING.inverse_transform, (test_set.y, test_set.X[:, :1] * theta))
     figure, panels = plt.subplots(1, len(LABELS), figsize=(WIDTH, 2.7))
-    both = np.concatenate([truth, mean])
+    both = np.concatenate([observed, mean])
     ends = np.array([both.min(axis=0), both.max(axis=0)])
     for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
         axes.plot(ends[:, j], ends[:, j], "k--", lw=1)
-        axes.plot(truth[:, j], mean[:, j], "o", ms=3, color="C0")
+        axes.plot(observed[:, j], mean[:, j], "o", ms=3, color="C0")
         axes.set(title=f"{LABELS[name]}, $R^2$ = {explained[name]:.2f}", xlabel="simulated")
     panels[0].set_ylabel("prior mean $m(x)$")
     return figure
@@ -77,11 +77,11 @@ def predictions(
     (top,), (bottom,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.15, 1))
     panels = top.subplots(1, len(LABELS))
     limits = parity_limits([prediction]) if limits is None else limits  # (2, n_out)
-    truth, mean = map(OUTPUT_SCALING.inverse_transform, (prediction.observed, prediction.mean))
+    observed, mean = map(OUTPUT_SCALING.inverse_transform, (prediction.observed, prediction.mean))
     bars = BAND * prediction.std * OUTPUT_SCALING.half_range
     for j, (axes, name) in enumerate(zip(panels, OUTPUT_NAMES, strict=True)):
         axes.plot(limits[:, j], limits[:, j], "k--", lw=1)
-        axes.errorbar(truth[:, j], mean[:, j], bars[:, j], fmt="o", ms=3, lw=0.8, color="C0")
+        axes.errorbar(observed[:, j], mean[:, j], bars[:, j], fmt="o", ms=3, lw=0.8, color="C0")
         score = row.by_output["rmse"][name]
         spread = "" if score.std is None else f" ± {score.std:.2f}"
         axes.set_title(f"{LABELS[name]}\nscaled RMSE {score.mean:.2f}{spread}")
@@ -96,12 +96,12 @@ def predictions(
 def _laws(figure, prediction: Prediction, laws: Sequence[int]) -> None:
     """Mean ± 2 standard deviations of σ = a + b pᶜ, with each network's b and c."""
     physical = np.maximum(OUTPUT_SCALING.inverse_transform(prediction.samples), LOWEST_OUTPUT)
-    truth = OUTPUT_SCALING.inverse_transform(prediction.observed)
+    observed = OUTPUT_SCALING.inverse_transform(prediction.observed)
     panels = figure.subplots(1, len(laws), sharey=True)
     for axes, i in zip(panels, laws, strict=True):
         curves = behaviour_law(physical[:, i, 0], physical[:, i, 1])
         band(axes, PLASTIC_STRAIN, curves.mean(axis=0), curves.std(axis=0), "predicted, mean")
-        (simulated,) = behaviour_law(truth[i, :1], truth[i, 1:2])
+        (simulated,) = behaviour_law(observed[i, :1], observed[i, 1:2])
         axes.plot(PLASTIC_STRAIN, simulated, "--", color="C1", label="simulated")
         axes.set(title=f"test point {i}", xlabel=r"plastic strain $\varepsilon_{pl}$ [–]")
         axes.set(xlim=(0, PLASTIC_STRAIN[-1]))

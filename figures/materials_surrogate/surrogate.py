@@ -69,14 +69,14 @@ class Prediction:
         """Scores of epistemic uncertainty; the ELPPD is with noise, in physical units."""
         moments = self.observed, self.mean, self.std
         physical = problem.OUTPUT_SCALING.inverse_transform
-        truth = physical(self.observed)
+        observed = physical(self.observed)
         samples = physical(self.samples)
         noise = problem.noise_std() * problem.OUTPUT_SCALING.half_range
-        densities = [elppd(truth[:, j], samples[:, :, [j]], s) for j, s in enumerate(noise)]
+        densities = [elppd(observed[:, j], samples[:, :, [j]], s) for j, s in enumerate(noise)]
         return OutputScores(
             rmse=rmse(self.observed, self.mean),
             miscalibration=miscalibration_area(*moments),
-            elppd=elppd(truth, samples, noise),  # joint over the outputs
+            elppd=elppd(observed, samples, noise),  # joint over the outputs
             coverage=coverage(*moments, 0.9545),  # within ± 2 standard deviations
             epistemic_std=float(self.std.mean()),
             by_output={
