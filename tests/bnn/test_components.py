@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 import bnn
 from bnn import RBF, GaussianProcessPrior, GPRegressor, PCARegressor, PrincipalComponents
@@ -131,27 +130,3 @@ def test_draws_of_the_posterior_are_curves(components):
     mean, std = model.predict(X_TEST, return_std=True)
     np.testing.assert_allclose(curves.mean(axis=0), mean, atol=0.06 * std.max())
     np.testing.assert_allclose(curves.std(axis=0), std, rtol=0.05)
-
-
-@pytest.mark.slow
-def test_components_are_found_where_none_are_given():
-    model = PCARegressor(GPRegressor(noise=0.01)).fit(X, NOISY)
-    expected = PrincipalComponents.fit(NOISY)
-    np.testing.assert_array_equal(model.components_.vectors, expected.vectors)
-    again = clone(model).fit(X, NOISY).predict(X_TEST)
-    np.testing.assert_array_equal(again, model.predict(X_TEST))
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda _: PrincipalComponents.fit(NOISY, 1.0), r"explained = 1.0: must be in \[0, 1\)"),
-        (lambda _: PrincipalComponents.fit(np.ones((3, 2))), "with rows that differ"),
-        (lambda c: c.transform(NOISY[:, :5]), r"y has shape \(12, 5\): must be \(..., 7\)"),
-        (lambda c: PrincipalComponents(c.mean, 2 * c.vectors, c.residual), "orthonormal rows"),
-        (lambda c: PCARegressor(PRIOR, c).fit(X, NOISY), "estimator = .*: must be a Predict"),
-    ],
-)
-def test_what_does_not_fit_is_refused_by_name(components, call, message):
-    with pytest.raises(ValueError, match=message):
-        call(components)

@@ -44,6 +44,17 @@ def test_an_exact_posterior_shows_its_steps(call, bars, capsys, monkeypatch):
     assert set(bars.items()) <= ended(capsys.readouterr().err)
 
 
+@pytest.mark.usefixtures("few_draws")
+def test_a_search_shows_its_steps_up_to_the_last(capsys, monkeypatch):
+    slow_terminal(monkeypatch)
+    bnn.evidence.fit_kernel_average(X[:15], Y[:15])
+    printed = capsys.readouterr().err
+    shown = re.findall(r"(?:^|\r)prior and noise: +\d+%.*?(\d+)/(\d+) ", printed)
+    (total,) = {int(end) for _, end in shown}
+    assert int(shown[-1][0]) == total >= 12
+    assert not re.search(r"prior and noise: \d+step", printed)  # beyond the total
+
+
 def test_an_ensemble_shows_its_steps(capsys, monkeypatch):
     """Five networks in blocks of two, 30 points in blocks of ten: nine parts."""
     for name, size in {"MEMBER": 2, "POINT": 10, "GRADIENT": 10}.items():

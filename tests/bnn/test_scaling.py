@@ -23,20 +23,6 @@ def test_each_column_has_a_pair_or_one_pair_is_for_all(bounds, low, high):
     np.testing.assert_array_equal([scaler.low, scaler.high], [low, high])
 
 
-@pytest.mark.parametrize(
-    ("bounds", "message"),
-    [
-        (([0, 0, 0], [1, 1, 1]), r"shape \(2, 3\): must be .* 3 such pairs, one for each column"),
-        (Bounds([0, 0], [1, 1]), r"shape \(2, 2\): must be"),
-        ([(0, 1), (3, 2), (0, 1)], "bounds of column 1 are 3.0 and 2.0: must be .* increasing"),
-        ([(0, 1), (0, 1), (0, np.inf)], "bounds of column 2 .* finite"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_by_name(bounds, message):
-    with pytest.raises(ValueError, match="output_bounds.* " + message):
-        scaler_of("output_bounds", bounds, None, 3)
-
-
 def test_a_column_that_is_constant_to_rounding_is_constant():
     values = np.array([[0.3], [0.1 + 0.2]])
     assert values[0] != values[1]

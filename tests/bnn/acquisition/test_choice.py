@@ -1,7 +1,5 @@
 """Chosen runs against the posterior refitted with every candidate, and against linear algebra."""
 
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -160,24 +158,3 @@ def test_the_choice_ends_where_a_run_gains_too_little():
         np.testing.assert_array_equal(fewer, chosen[:first])
         np.testing.assert_array_equal(left, variances[: first + 1])
     assert len(fewer) == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("noise", "estimate"), [(0.1, "average"), (0.01 * np.eye(5) + 0.005, "map")]
-)
-def test_twenty_of_two_thousand_take_about_a_second(noise, estimate):
-    """Processor time, for a mixture of twenty under diagonal noise, for one prior under full."""
-    rng = np.random.default_rng(0)
-    inputs = rng.uniform(-1, 1, (50, 4))
-    candidates = rng.uniform(-1, 1, (2000, 4))
-    y = np.sin(inputs @ rng.normal(size=(4, 5))) + 0.1 * rng.standard_normal((50, 5))
-    prior = bnn.evidence.fit_prior(inputs, y, noise, estimate=estimate)
-    model = bnn.GPRegressor(prior, noise=noise).fit(inputs, y)
-    times = []
-    for _ in range(3):
-        start = time.process_time()
-        bnn.select_runs(model, candidates, 20)
-        times.append(time.process_time() - start)
-    print(f"{min(times):.2f} s")
-    assert min(times) < 2.0

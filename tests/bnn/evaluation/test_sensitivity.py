@@ -61,18 +61,3 @@ def test_a_surrogate_of_forty_runs_and_a_table_has_those_of_its_function():
         ["a", "0.80", "(0.80)"],
         ["b", "0.20", "(0.20)"],
     ]
-
-
-def test_print_shows_both_indices_of_each_input_and_output():
-    found = bnn.Sensitivity(
-        np.array([[0.7, -0.001], [np.nan, np.nan]]),
-        np.array([[0.99, 0.3], [np.nan, np.nan]]),
-        np.zeros((2, 25)),
-        np.zeros((2, 2, 25)),
-    )
-    assert str(found).splitlines() == [
-        "Share of the variance that an input explains alone (with its interactions)",
-        "             y0         y1",
-        "x0  0.70 (0.99)  nan (nan)",
-        "x1  0.00 (0.30)  nan (nan)",
-    ]

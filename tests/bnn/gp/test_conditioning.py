@@ -100,25 +100,6 @@ def test_repeated_rows_that_disagree(noise, seed):
     assert np.all(np.isfinite(model.predict(X, return_std=True)))
 
 
-@pytest.mark.coverage
-@pytest.mark.filterwarnings("ignore::bnn.NuggetWarning")
-@pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-6, 1e-4])
-@pytest.mark.parametrize("kind", ["smooth", "white"])
-def test_how_many_sets_need_a_nugget(kind, noise):
-    """Of 24 sets with 10 to 120 data of one to three inputs."""
-    needed = 0
-    for seed in range(24):
-        n_data = (10, 20, 40, 120)[seed // 3 % 4]
-        X, y, *_ = simulated(n_data, 1 + seed % 3, seed)
-        if kind == "white":
-            y = np.random.default_rng(seed).standard_normal(n_data)
-        given = noise * np.ptp(y)
-        prior = fit_prior(X, y, given, restarts=2)
-        needed += GPRegressor(prior, noise=given).fit(X, y).nugget_[0] > 0.0
-    print(f"{kind}, noise {noise:g} of the range: {needed} of 24 sets with a nugget")
-    assert needed <= (16 if kind == "smooth" else 2)
-
-
 def test_the_posterior_with_a_nugget_in_fifty_digits():
     """Mean and standard deviation, of equidistant data with a kernel of deficient rank."""
     X = np.linspace(-1.0, 1.0, 14)[:, None]

@@ -97,11 +97,6 @@ def test_members_at_a_bound_have_no_gradient():
     assert np.all(model.members_.gradients(NEW)[:, :, 0][at] == 0.0)
 
 
-def test_one_output_has_gradients_without_an_axis_for_it():
-    model = bnn.GPRegressor(noise=0.1).fit(X, Y[:, 0])
-    assert [part.shape for part in model.predict_gradient(NEW)] == [(7, 2), (7, 2)]
-
-
 @pytest.mark.parametrize("kind", [bnn.Linear, bnn.Periodic, bnn.RationalQuadratic, bnn.Warped])
 def test_a_kernel_that_derives_from_another_does_not_have_its_gradient(kind):
     """Its values may be others: a gradient of the base would be wrong without a word."""

@@ -1,7 +1,6 @@
 """Mean functions of Gaussian process priors."""
 
 import numpy as np
-import pytest
 
 import bnn
 from bnn import LinearMean
@@ -14,17 +13,6 @@ def test_one_slope_for_each_output_multiplies_the_first_input():
     matrix = np.column_stack([theta, np.zeros(3)])
     np.testing.assert_allclose(LinearMean(theta, 0.1)(X), LinearMean(matrix, 0.1)(X))
     np.testing.assert_allclose(LinearMean(matrix, theta)(X), X[:, :1] * theta + theta)
-
-
-def test_a_model_that_fails_is_told_where():
-    X = np.linspace(0.1, 1.0, 10)[:, None]
-    with (
-        np.errstate(invalid="ignore"),
-        pytest.raises(
-            ValueError, match=r"mean\(X\) is not finite at X = \[0\.1\]: it needs values"
-        ),
-    ):
-        bnn.evidence.fit_prior(X, X[:, 0], 0.1, mean=lambda points: np.sqrt(points[:, 0] - 0.15))
 
 
 def test_a_model_is_asked_for_nothing_beyond_the_ranges_of_the_data():

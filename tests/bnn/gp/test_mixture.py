@@ -117,18 +117,3 @@ def test_shares_are_rounded_up_or_down():
         counts = np.bincount(numbers[:, j], minlength=3)
         assert np.all(np.abs(counts - 10 * shares[:, j]) < 1)
     assert len(np.unique(allocate_components(np.full((4, 2), 0.25), 400, 0), axis=0)) == 16
-
-
-@pytest.mark.parametrize(
-    ("weights", "changes", "message"),
-    [
-        ([1.0], {}, r"weights have shape \(1,\): must be \(2,\) or \(2, 2\)"),
-        ([0.6, 0.6], {}, "weights sum to 1.2"),
-        ([1.5, -0.5], {}, "must be >= 0 and sum to 1"),
-        ([0.5, 0.5], {"bounds": (0.0, None)}, "components: must not differ in bounds"),
-    ],
-)
-def test_unfit_mixtures_are_refused(weights, changes, message):
-    components = [GaussianProcessPrior(n_outputs=2), GaussianProcessPrior(n_outputs=2, **changes)]
-    with pytest.raises(ValueError, match=message):
-        MixturePrior(components, weights)

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -96,22 +95,6 @@ def test_the_joint_gaussian_written_out(kernel, features, noise):
     assert_moments(draws, mean[:2].ravel(), covariance[:6, :6])
 
 
-@pytest.mark.parametrize("noise", [0.1, CORRELATED], ids=["diagonal", "full"])
-def test_memory_grows_with_the_training_points_alone(noise):
-    """Three factors, of 1.1 MB each, and parts of bounded size; a joint one has 10 or 130 MB."""
-    rng = np.random.default_rng(0)
-    points = rng.uniform(-1, 1, (380, 2))
-    new = rng.uniform(-1, 1, (20_000, 2))
-    posterior = GPRegressor(GaussianProcessPrior(0.0, RBF(1.0, 0.5), 3), noise=noise)
-    tracemalloc.start()
-    posterior.fit(points, np.column_stack([points, points[:, 0] ** 2]))
-    kept, peak = tracemalloc.get_traced_memory()
-    assert kept < 5e6
-    assert peak < 8e6
-    tracemalloc.stop()
-    assert posterior.predict(new).shape == (20_000, 3)
-
-
 def test_samples_at_data_known_almost_exactly():
     """The posterior is the difference of covariances 1e8 times larger."""
     points = np.linspace(0.0, 1.0, 20)[:, None]
@@ -202,40 +185,3 @@ def test_a_variance_in_lists_is_pointed_out():
     for noise in ([0.5], 0.5, np.array([[0.25]])):
         model = GPRegressor(prior, noise=noise).fit(X, Y[:, 0])
         np.testing.assert_allclose(model.predict(X_TEST), nested.predict(X_TEST), rtol=1e-12)
-
-
-MEANS = """
-import time
-import numpy as np
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process import kernels as sk
-from threadpoolctl import threadpool_limits
-from bnn import RBF, GPRegressor, GaussianProcessPrior
-rng = np.random.default_rng(0)
-data = rng.uniform(size=(300, 4))
-y = np.sin(data.sum(axis=1))
-points = rng.uniform(size=(100_000, 4))
-prior = GaussianProcessPrior(0.0, RBF(1.0, (0.5,) * 4))
-theirs = GaussianProcessRegressor(sk.RBF([0.5] * 4), alpha=0.0025, optimizer=None)
-models = [GPRegressor(prior, noise=0.05).fit(data, y), theirs.fit(data, y)]
-seconds = np.full((7, 2), np.inf)
-with threadpool_limits(limits=1):  # threads that wait for a busy core would count
-    for row in seconds:
-        for j, model in enumerate(models):
-            begin = time.process_time()
-            model.predict(points)
-            row[j] = time.process_time() - begin
-print(np.divide(*seconds.min(axis=0)))
-"""
-
-
-@pytest.mark.slow
-def test_a_mean_takes_about_as_long_as_that_of_scikit_learn():
-    """Of 100,000 points, by processor time of one thread: the least of seven each, in turn.
-
-    In a process of its own: what tests before it did to the memory of this one changes the ratio.
-    """
-    done = subprocess.run([sys.executable, "-c", MEANS], capture_output=True, text=True, check=True)
-    ratio = float(done.stdout)
-    print(f"{ratio:.2f} times the processor time of scikit-learn")
-    assert ratio < 1.7

@@ -6,7 +6,6 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn.gp.kernels import kernel_gradient
-from bnn.gp.summary import prior_rows
 from bnn.gp.warping import warped
 
 RNG = np.random.default_rng(0)
@@ -76,12 +75,6 @@ def test_the_gradient_of_the_posterior_follows_the_warp():
         np.testing.assert_allclose(by_a[:, i], ends[:, 0] / (2.0 * step[i]), rtol=1e-6, atol=1e-9)
 
 
-def test_length_scales_in_a_summary_are_relative_to_the_ranges():
-    prior = bnn.GaussianProcessPrior(0.0, made())
-    rows = prior_rows(prior, None, ["a", "b"], np.array(WIDTH))
-    assert [values for _, values in rows] == [["0.5"], ["0.8"]]
-
-
 def test_diagonal_products_and_files(tmp_path):
     kernel = made((1.0, -1.0), ((0.0, 0.1), (0.2, 0.0))) + bnn.Linear(0.1)
     np.testing.assert_allclose(kernel.diag(X), np.diag(kernel(X)), rtol=1e-12)
@@ -94,19 +87,3 @@ def test_diagonal_products_and_files(tmp_path):
     loaded = bnn.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert loaded.prior_.kernels[0] == kernel
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: bnn.Warped(1.0, LOW, WIDTH, (0.0, 0.0)), "kernel = 1.0: must be a Kernel"),
-        (lambda: bnn.Warped(bnn.RBF(), LOW, (1.0, 0.0), (0.0, 0.0)), "width = .*: must be > 0"),
-        (lambda: made((0.0,)), r"warps has shape \(1,\): must be \(n_in,\), as low"),
-        (lambda: made((0.0, 50.0)), "warps = .*: must be at most 20 in size"),
-        (lambda: made((0.0, 0.0), ((1.0,),)), r"mixing has shape \(1, 1\): must be \(2, 2\)"),
-        (lambda: made()(np.zeros((2, 3))), "X has 3 inputs: must be 2"),
-    ],
-)
-def test_wrong_parameters_are_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -1,7 +1,6 @@
 """Noise that depends on the input: its estimate, and every estimator under it."""
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +11,7 @@ from bnn import HeteroscedasticNoise, metrics
 from bnn.ensembles.members import data_gradient
 from bnn.ensembles.weight_priors import IsotropicGaussian
 from bnn.gp.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
-from bnn.noise import replicate_covariance, resample
-from tests.bnn.closed_forms import assert_covariance
+from bnn.noise import replicate_covariance
 from tests.bnn.small import small
 
 RNG = np.random.default_rng(4)
@@ -147,15 +145,6 @@ def test_a_minibatch_has_the_precisions_of_its_points(resampling):
         residuals = members.sample(inputs)[k] - members.targets[k]
         solved = np.linalg.solve(written_out(NOISE, inputs), residuals[:, :, None])[:, :, 0]
         assert loss == pytest.approx(np.mean(np.sum(residuals * solved, axis=1)), rel=1e-5)
-
-
-@pytest.mark.slow
-def test_resampled_data_scatter_as_the_noise_does():
-    """20,000 draws at two points, within 5 standard errors of their covariances."""
-    generators = [np.random.default_rng(i) for i in range(20_000)]
-    _, drawn = resample(X[:2], Y[:2], "likelihood", NOISE(X[:2]), generators)
-    for i, expected in enumerate(written_out(NOISE, X[:2])):
-        assert_covariance(drawn[:, i], expected)
 
 
 def test_members_in_function_space_are_conditioned_on_the_noise():
@@ -363,19 +352,3 @@ def test_scores_take_the_noise_at_each_point():
     assert metrics.crps_gaussian(Y, mean, std, noise) == pytest.approx(crps)
     with pytest.raises(ValueError, match="noise depends on the input: not taken here; metrics"):
         metrics.coverage(Y, mean, std, 0.5, NOISE)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: HeteroscedasticNoise(np.zeros((3, 2)), squares=(1,)), "squares = .*among 0 to 0"),
-        (lambda: HeteroscedasticNoise(np.zeros((3, 2)), CONSTANT), "of ones on the diagonal"),
-        (lambda: NOISE(X[:, :1]), "X has 1 inputs: the noise has 2"),
-        (lambda: replace(NOISE, bounds=([0, 1], [1, 0])), "low at most high"),
-        (lambda: bnn.GPRegressor(noise=NOISE).fit(X, Y[:, 0]), "noise of 2 inputs"),
-        (lambda: HeteroscedasticNoise.from_replicates(X, Y, np.zeros(14)), "equal in a group"),
-    ],
-)
-def test_what_does_not_fit_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -133,29 +133,6 @@ def test_many_degrees_of_freedom_are_gaussian_noise_and_a_mixture_of_one_is_it(n
         np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
-@pytest.mark.slow
-def test_a_prior_is_found_beside_outliers():
-    """With 4 gross outliers among 40 data the posterior is close to that of the other 36."""
-    rng = np.random.default_rng(3)
-    points = np.linspace(-1, 1, 40)[:, None]
-    y = np.sin(3.0 * points[:, 0]) + 0.05 * rng.standard_normal(40)
-    good = np.ones(40, dtype=bool)
-    good[[3, 14, 22, 35]] = False
-    spoilt = y + 3.0 * ~good
-    truth = np.sin(3.0 * points[:, 0])
-
-    def error(noise, values, rows):
-        prior = bnn.evidence.fit_prior(points[rows], values[rows], noise, restarts=0)
-        model = bnn.GPRegressor(prior, noise=noise).fit(points[rows], values[rows])
-        return metrics.rmse(truth, model.predict(points)), model
-
-    without, _ = error(0.05, y, good)
-    heavy, model = error(StudentNoise(0.9), spoilt, slice(None))
-    gaussian, _ = error(0.9, spoilt, slice(None))
-    assert heavy < 2.0 * without < 0.2 * gaussian
-    assert model.noise_.freedom < 2.5
-
-
 def first(seeds, n):
     """Seeds of which the first few are tried in seconds, and all with those that take minutes."""
     return [*seeds[:n], *(pytest.param(seed, marks=pytest.mark.slow) for seed in seeds[n:])]

@@ -12,13 +12,6 @@ U = RNG.uniform(size=(25, 3))
 Y = RNG.standard_normal(25)
 
 
-class Half(bnn.Stationary):
-    """A kernel whose derivative is not known."""
-
-    def _correlation(self, q, derivative):  # noqa: ARG002
-        return np.exp(-q), None
-
-
 FAMILIES = [
     Family((bnn.RBF,), trend=True),
     Family((bnn.Matern32,), sparse=True),
@@ -56,12 +49,6 @@ def test_density_and_gradient(family, basis):
     # Differences of values of a few hundred have errors relative to the largest slope.
     largest = np.abs(slopes).max()
     np.testing.assert_allclose(made(first)[1], slopes, rtol=1e-5, atol=1e-6 * largest)
-
-
-def test_a_kernel_without_a_derivative_is_refused_by_its_name():
-    made = density(Family((Half,)), None)
-    with pytest.raises(ValueError, match="derivative of the kernel Half is not known"):
-        made(made.centre)
 
 
 def test_kernels_have_the_units_of_the_data():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.gaussian_process import GaussianProcessRegressor, kernels
 
 import bnn
 from bnn.gp import hyperparameters
@@ -10,7 +9,6 @@ from bnn.gp.evidence import fit_kernel_average, mixture
 from bnn.gp.evidence import unset as by_evidence
 from bnn.gp.evidence.families import Family
 from bnn.gp.evidence.laplace import some_rows
-from bnn.gp.evidence.trend import varying_inputs
 
 FEW = pytest.mark.usefixtures("few_draws")
 
@@ -54,48 +52,6 @@ def test_trends_and_hyperpriors_follow_the_number_of_data(n_data, n_inputs, tren
     assert sum(family.trend for family in found) == trends
     assert all(family.sparse == sparse for family in found)
     assert len(set(found)) == len(found)
-
-
-def errors(function, n_in, n, noise, seed):
-    """RMSE of the default, and of scikit-learn's process with a length scale for each input."""
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(size=(n, n_in))
-    new = rng.uniform(size=(500, n_in))
-    y = function(X) + noise * rng.standard_normal(n)
-    rbf = kernels.RBF(np.ones(n_in), (1e-2, 1e3))
-    kernel = kernels.ConstantKernel(1.0, (1e-3, 1e4)) * rbf + kernels.WhiteKernel(1e-2)
-    plain = GaussianProcessRegressor(
-        kernel, normalize_y=True, n_restarts_optimizer=2, random_state=0
-    )
-    found = [
-        np.std(model.fit(X, y).predict(new) - function(new)) for model in (bnn.GPRegressor(), plain)
-    ]
-    print(f"RMSE {found[0]:.4f}, of a plain process {found[1]:.4f}")
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_few_data_of_many_inputs_tell_which_of_them_matter():
-    """Three of twelve inputs: on average as accurate as the plain process, within 0.01."""
-
-    def function(u):
-        return np.sin(3.0 * u[:, 0]) + 2.0 * u[:, 1] ** 2 + np.cos(4.0 * u[:, 2] * u[:, 0])
-
-    found = np.mean([errors(function, 12, 60, 0.04, seed) for seed in range(3)], axis=0)
-    assert found[0] < found[1] + 0.01
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_smooth_function_of_many_data_has_a_smooth_family():
-    """As accurate as the plain process, whose kernel is right, within a tenth."""
-
-    def function(u):
-        return np.sin(3.0 * u[:, 0]) + np.cos(4.0 * u[:, 1]) + u[:, 2] * u[:, 0]
-
-    default, plain = errors(function, 3, 400, 0.08, 0)
-    assert default < 1.1 * plain
 
 
 @pytest.mark.slow
@@ -160,18 +116,6 @@ def test_odd_tables_are_taken():
     np.testing.assert_allclose(model.predict(moved), mean)
 
 
-@pytest.mark.slow
-def test_outputs_have_processes_and_noise_of_their_own():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(40, 2))
-    clean = np.column_stack([np.sin(5.0 * X[:, 0]), 1000.0 * X[:, 1]])
-    y = clean + rng.standard_normal((40, 2)) * [0.1, 5.0]
-    model = bnn.GPRegressor().fit(X, y)
-    sizes = np.sqrt(np.einsum("...jj->...j", bnn.noise.covariance_at(model.noise_, X)))
-    np.testing.assert_allclose(np.mean(np.atleast_2d(sizes), axis=0), [0.1, 5.0], rtol=0.4)
-    assert np.mean((model.predict(X) - clean) ** 2, axis=0) == pytest.approx([0, 0], abs=9.0)
-
-
 @FEW
 def test_of_many_data_some_are_searched_and_all_are_conditioned_on(monkeypatch):
     monkeypatch.setattr(mixture, "SEARCHED", 60)
@@ -203,16 +147,6 @@ def test_an_input_that_varies_in_few_of_many_data_has_its_effect(searched):
     assert with_it - without == pytest.approx(3.0, abs=0.5)
 
 
-@pytest.mark.slow
-@FEW
-def test_an_output_that_varies_in_few_of_many_data_is_taken(searched):
-    X = np.random.default_rng(0).uniform(size=(100, 1))
-    y = np.zeros(100)
-    y[searched[:2]] = [1.0, 2.0]
-    mean = bnn.GPRegressor().fit(X, y).predict(X)
-    assert np.all(np.isfinite(mean))
-
-
 def test_all_that_varies_does_so_in_the_searches(searched):
     """Up to ten rows more for each column; where nothing is rare, the rows chosen at random."""
     rng = np.random.default_rng(0)
@@ -223,19 +157,6 @@ def test_all_that_varies_does_so_in_the_searches(searched):
     X[searched[:12], 1] = np.arange(12) + 4.0
     expected = np.union1d(chosen, searched[2:12])
     np.testing.assert_array_equal(mixture._searched_rows(X, y, 0), expected)
-
-
-@pytest.mark.slow
-def test_components_that_count_by_some_data_count_by_all(monkeypatch):
-    """The evidence of ten times as many data would leave one of the components."""
-    monkeypatch.setattr(mixture, "SEARCHED", 40)
-    rng = np.random.default_rng(1)
-    X = rng.uniform(size=(400, 2))
-    y = np.sin(6.0 * X[:, 0] * X[:, 1]) + 0.1 * rng.standard_normal((2, 400))
-    shares = bnn.GPRegressor().fit(X, y.T).posterior_.shares
-    counted = 1.0 / np.sum(shares**2, axis=0)
-    print(f"effective numbers of components {counted.round(1)}")
-    assert np.all(counted > 4.0)
 
 
 @FEW
@@ -256,13 +177,6 @@ def test_rounding_errors_are_no_input():
         fit_kernel_average(X, X[:, 1])
 
 
-def test_units_are_no_rounding_errors():
-    """Inputs of nanometres, and dates in seconds."""
-    x = np.linspace(0.0, 1.0, 12)
-    X = np.column_stack([1e-9 * x, 1.7e9 + x])
-    assert varying_inputs(X).tolist() == [0, 1]
-
-
 @FEW
 @pytest.mark.parametrize("noise", [None, "constant", "heteroscedastic"])
 def test_many_data_have_few_components(noise, monkeypatch):
@@ -274,45 +188,6 @@ def test_many_data_have_few_components(noise, monkeypatch):
     for outputs, expected in ((y, 3), (np.column_stack([y, y**2, y**3]), 1)):
         model = bnn.GPRegressor(noise=noise).fit(X, outputs)
         assert len(model.prior_.components) == expected
-
-
-@pytest.mark.parametrize(
-    ("X", "y", "message"),
-    [
-        (np.ones((5, 2)), np.arange(5.0), "X: no input varies"),
-        (np.arange(5.0)[:, None], np.ones(5), "output 0 is constant"),
-        (np.ones((1, 1)), np.ones(1), "X has 1 rows: must be at least 2"),
-    ],
-)
-def test_tables_that_say_nothing_are_refused(X, y, message):
-    with pytest.raises(ValueError, match=message):
-        fit_kernel_average(X, y)
-
-
-def test_too_many_rows_are_refused_with_an_alternative():
-    X = np.zeros((10_001, 1))
-    with pytest.raises(ValueError, match=r"10001 rows: must be at most 10000 .* AnchoredEnsemble"):
-        bnn.GPRegressor().fit(X, X[:, 0])
-
-
-@FEW
-def test_the_ensemble_in_function_space_takes_the_same_prior():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(12, 1))
-    y = np.sin(5.0 * X[:, 0])
-    model = bnn.FunctionAnchoredEnsemble(
-        n_members=2,
-        network=bnn.Architecture((6,), "silu"),
-        pretraining=bnn.Pretraining(2, 10, training=bnn.TrainingSettings(epochs=2)),
-        anchoring=bnn.FunctionAnchoring(n_points=4, tol=1e9),
-        random_state=0,
-    ).fit(X, y)
-    prior, noise = fit_kernel_average(X, y, noise="gaussian")
-    np.testing.assert_array_equal(model.prior_.weights, prior.weights)
-    assert model.prior_.components[0].kernels == prior.components[0].kernels
-    kept = bnn.noise.checked_noise(noise, 1, 1)
-    expected = bnn.noise.covariance_at(kept, X)
-    np.testing.assert_array_equal(bnn.noise.covariance_at(model.noise_, X), expected)
 
 
 @FEW

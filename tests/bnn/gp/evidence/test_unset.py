@@ -45,14 +45,6 @@ def scores_on_other_cells(name, rows, columns=(0, 1, 2, 3, 4)):
 
 
 @pytest.mark.slow
-def test_the_default_is_good_on_outputs_of_a_shipped_table():
-    """Units differ by four orders of magnitude, and the noise of b is 10 MPa, that of ν 0.001."""
-    explained, covered = scores_on_other_cells("train_uniform.csv", 50, (0, 3))
-    assert np.all(explained >= 0.95)
-    assert np.all((covered >= 0.85) & (covered <= 0.98))
-
-
-@pytest.mark.slow
 def test_the_default_is_good_on_a_shipped_table():
     """All outputs.
 
@@ -113,24 +105,6 @@ def test_the_average_over_families_is_kept_under_any_noise(noise):
     assert np.sqrt(np.mean((model.predict(places) - function(places)) ** 2)) < 0.065
 
 
-def test_what_is_given_is_taken():
-    prior = bnn.GaussianProcessPrior()
-    model = bnn.GPRegressor(prior, noise=0.1).fit(X, Y)
-    assert model.prior_ is prior
-    np.testing.assert_array_equal(model.noise_, [[0.1**2]])
-
-
-@pytest.mark.usefixtures("few_draws")
-def test_nothing_set_is_an_average_over_families():
-    """Prior and noise of `fit_kernel_average`, whose own tests say what they are."""
-    prior, noise = bnn.evidence.fit_kernel_average(X, Y)
-    model = bnn.GPRegressor().fit(X, Y)
-    assert model.prior_.components[0].kernels == prior.components[0].kernels
-    kept = bnn.noise.checked_tails(noise, 1, 1)
-    expected = bnn.noise.covariance_at(kept, X)
-    np.testing.assert_array_equal(bnn.noise.covariance_at(model.noise_, X), expected)
-
-
 @pytest.mark.parametrize(
     ("make", "noise"),
     [
@@ -145,15 +119,6 @@ def test_ensembles_take_the_same_noise_and_prior(make, noise):
     exact = bnn.GPRegressor(noise=np.sqrt(model.noise_[0, 0])).fit(X, Y)
     if make is not bnn.VanillaEnsemble:
         np.testing.assert_array_equal(model.prior_.weights, exact.prior_.weights)
-
-
-@pytest.mark.slow
-def test_the_evidence_of_many_data_is_that_of_some_of_them():
-    points = RNG.uniform(-1.0, 1.0, (400, 1))
-    values = np.sin(3.0 * points[:, 0]) + 0.1 * RNG.standard_normal(400)
-    model = bnn.GPRegressor().fit(points, values)
-    assert np.sqrt(model.noise_[0, 0]) == pytest.approx(0.1, rel=0.25)
-    assert len(model.X_) == 400
 
 
 ESTIMATORS = [
@@ -180,14 +145,6 @@ def test_constant_inputs_are_left_out_and_constant_outputs_are_refused(model):
         clone(model).fit(X, np.column_stack([Y, np.full(25, 5.0)]))
     with pytest.raises(ValueError, match="output 0 is constant"):
         clone(model).fit(X, np.zeros(25))
-
-
-@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
-def test_what_is_given_needs_no_scale_of_the_data():
-    """A constant output is data as any other where prior, noise and bounds are known."""
-    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
-    assert bnn.GPRegressor(prior, noise=0.1).fit(X, np.ones(25)).predict(X).mean() > 0.5
-    small(bnn.VanillaEnsemble, scaling=bnn.Scaling("data", (-1.0, 1.0))).fit(X, np.ones(25))
 
 
 @pytest.mark.usefixtures("few_draws")
