@@ -113,7 +113,6 @@ def test_the_program_prints_means_over_splits(folder, monkeypatch, capsys):
     [
         (["--problems", "sum"], "sum/standard: y of row"),
         (["--problems", "sum", "--splits", "0"], "--splits 0: must be 1 or more"),
-        (["--data", "nowhere", "--problems", "sum"], "nowhere: there is no such folder"),
     ],
 )
 def test_wrong_words_are_refused_before_anything_runs(folder, words, message, monkeypatch, capsys):

@@ -20,12 +20,12 @@ def results(tmp_path):
 
 
 def test_rows_are_read_again_and_the_last_of_a_key_counts(results):
-    rows = [RAN | {"rmse": 0.123456789}, RAN | {"split": 1}, RAN | {"rmse": 7.0}]
+    rows = [RAN | {"rmse": 0.5}, RAN | {"split": 1, "rmse": 0.123456789}, RAN | {"rmse": 7.0}]
     rows += [SAID | {"rmse": [0.5, None]}]
     with results.opened():
         for row in [*rows, rows[-1]]:
             results.add(row)
-    assert results.rows == [rows[2], rows[1], rows[3]]
+    assert results.rows == [rows[2], rows[1] | {"rmse": 0.12346}, rows[3]]
     assert len(results.path.read_text(encoding="utf-8").splitlines()) == 4  # equal: once
     again = runs.load(results.path)
     assert again.rows == results.rows

@@ -31,6 +31,11 @@ def test_a_spring_gains_nothing_a_damped_one_loses_and_its_negative_gains():
     np.testing.assert_array_equal(found > 0.0, [2 * [False]] * 2 + [2 * [True]])
     # In units of an end: 78 of 80 steps of 1/20 give their square, as both turns change the sign.
     np.testing.assert_allclose(found[2], 78 * 0.05**2 / (0.5 * 0.95**2), rtol=1e-9)
+    # In shear alone, where the work of xy counts twice.
+    of_shear = gains((elastic - viscous * [0.0, 0.0, 1.0])[None], strain, first)[0]
+    normal, shear = np.sum(ENDS[:, :2] ** 2, axis=1), 2.0 * ENDS[:, 2] ** 2
+    gained = 78 * 0.05**2 * shear / (0.5 * 0.95**2 * shear + 0.5 * normal)
+    np.testing.assert_allclose(of_shear, gained, rtol=1e-9)
 
 
 @pytest.mark.parametrize("preload", [0.0, PRELOAD])

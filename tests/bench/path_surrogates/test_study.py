@@ -52,7 +52,6 @@ def test_ours_is_better_than_the_mean_fields_that_it_learns_about(sets, tmp_path
     ("words", "message"),
     [
         (["--estimators", "nobody"], "--estimators are ours, mean_fields, gru, gru_long, prn"),
-        (["--sizes", "7"], "--sizes 5, 20, 50, 100, 500"),
     ],
 )
 def test_what_does_not_exist_is_refused(monkeypatch, capsys, tmp_path, words, message):

@@ -38,14 +38,11 @@ def test_tables_of_a_folder_give_it_its_name_and_as_many_splits_as_they_have_dra
     assert found["fresh/ind25"].split(0).given["y"].shape == (25, 5)
 
 
-def test_fewer_cells_than_a_draw_needs_are_refused(tables):
-    with pytest.raises(ValueError, match="fewer cells than one draw"):
-        composite(tables(draws=0.5))
-
-
-def test_a_folder_without_tables_is_refused(tmp_path):
+def test_tables_with_less_than_a_draw_are_refused(tables, tmp_path):
     with pytest.raises(FileNotFoundError, match="test_uniform"):
         composite(tmp_path)
+    with pytest.raises(ValueError, match="fewer cells than one draw"):
+        composite(tables(draws=0.5))
 
 
 def test_mean_fields_are_those_of_the_training_and_of_the_test_cells(monkeypatch):

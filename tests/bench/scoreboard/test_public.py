@@ -82,16 +82,12 @@ def test_scores_are_in_the_units_of_y(folder):
     ("name", "text", "error", "message"),
     [
         ("made/standard.json", "[[1, 2", ValueError, "standard.json: must be JSON"),
-        ("made/data.csv", "x0,y\n1,2\n3,True\n4,5\n", ValueError, "column y is 'True'"),
         ("made/data.csv", "x0,y\n1,2\n3,4,5\n6,7\n", ValueError, "no CSV table"),
-        ("made/data.csv", "x0,y\n1,2\n3,1e200\n4,5\n", ValueError, "row 1, column y is 1e.200"),
         ("made/standard.json", "[[1], []]", ValueError, "split 1 must be a list of row numbers"),
         ("made/standard.json", "[[1, 12]]", ValueError, r"row 12: must be .* in 0 \.\.\. 11"),
-        ("made/standard.json", "[[1, 2.0]]", ValueError, r"row 2\.0"),
         ("made/standard.json", "[[1, 1]]", ValueError, "a row twice"),
         ("made/standard.json", json.dumps([list(range(11))]), ValueError, "fewer than 2 training"),
         ("made/data.csv", "x0,y\n1,2\n3,many\n4,5\n", ValueError, "column y is 'many'"),
-        ("made/data.csv", "y\n1\n2\n3\n", ValueError, "too few"),
         ("made/data.csv", None, FileNotFoundError, "data.csv is not there"),
     ],
 )
@@ -102,11 +98,6 @@ def test_what_is_not_of_the_form_is_refused_by_name(folder, name, text, error, m
         (folder / name).write_text(text)
     with pytest.raises(error, match=message):
         public.problems(folder)
-
-
-def test_a_folder_without_sets_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="no set"):
-        public.problems(tmp_path)
 
 
 def test_published_scores_are_those_of_problems_that_are_there(folder):
