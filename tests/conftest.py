@@ -26,7 +26,6 @@ def few_draws(monkeypatch):
 
     A search then takes a third of the time.
     """
-    monkeypatch.setattr("bnn.gp.hyperparameters.DRAWS", 64)
     monkeypatch.setattr("bnn.gp.evidence.laplace.DRAWS", (32, 32))
 
 

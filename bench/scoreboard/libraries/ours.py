@@ -35,7 +35,7 @@ def with_one_rbf(given, fit_noise):
     n = len(given.X)
     rows = np.arange(n) if n <= ROWS else np.random.default_rng(0).choice(n, ROWS, replace=False)
     noise = fit_noise(given.X[rows], given.y[rows])
-    prior = evidence.fit_prior(given.X[rows], given.y[rows], noise, n_data=n)
+    prior = evidence.fit_prior(given.X[rows], given.y[rows], noise)
     return bnn.GPRegressor(prior, noise=noise).fit(given.X, given.y)
 
 

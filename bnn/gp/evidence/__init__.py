@@ -1,8 +1,7 @@
 """Gaussian process priors, and noise, by the evidence p(y | X), the marginal likelihood."""
 
 from bnn.gp.evidence.mixture import fit_kernel_average
-from bnn.gp.evidence.noise import fit_heteroscedastic_noise, fit_noise
-from bnn.gp.evidence.prior import fit_prior, lengthscales
+from bnn.gp.evidence.prior import fit_heteroscedastic_noise, fit_noise, fit_prior, lengthscales
 
 __all__ = [
     "fit_heteroscedastic_noise",

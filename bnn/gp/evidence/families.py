@@ -6,7 +6,8 @@ is a sum of stationary parts and a linear trend,
     k(x, x') = Σ_p k0_p φ_p(|(z - z') / L_p|) + 12 v (z - ½)·(z' - ½) + o²,
 
 of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero. Some
-ranges beyond the data the trend is constant, see `bnn.Linear`.
+ranges beyond the data the trend is constant, see `bnn.Linear`. A mean whose coefficients have known
+prior variances takes the place of trend and constant o.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints
 from bnn.gp.conditioning import least_variance, log_diagonal
-from bnn.gp.hyperparameters import BEYOND
+from bnn.gp.evidence.trend import BEYOND, KnownTrend
+from bnn.gp.hyperparameters import moments_of
 from bnn.gp.kernels import Linear, Stationary
 from bnn.gp.warping import Warped, warped
 
@@ -93,12 +95,20 @@ class FamilyDensity:
         y: Output less its mean, in units of its standard deviation, (N,).
         basis: b, (N, p), with p = 0 for constant noise; None if the noise is known.
         relative: r, (N,); the variances themselves if the noise is known.
+        known_trend: Mean of known prior variances, for a family without a trend; None adds o².
     """
 
     def __init__(
-        self, family: Family, u: Array, y: Array, basis: Array | None, relative: Array
+        self,
+        family: Family,
+        u: Array,
+        y: Array,
+        basis: Array | None,
+        relative: Array,
+        known_trend: KnownTrend | None = None,
     ) -> None:
         self.family = family
+        self.known_trend = known_trend
         self.u = u
         self.y = y
         self.basis = basis
@@ -139,11 +149,18 @@ class FamilyDensity:
     def thinned(self, rows: Ints) -> Self:
         """Return the density of some of the data."""
         basis = None if self.basis is None else self.basis[rows]
-        return type(self)(self.family, self.u[rows], self.y[rows], basis, self.relative[rows])
+        trend = None if self.known_trend is None else self.known_trend.thinned(rows)
+        return type(self)(
+            self.family, self.u[rows], self.y[rows], basis, self.relative[rows], trend
+        )
 
     def under(self, variances: Array) -> Self:
         """Return the density under known variances of the noise, (N,); η ends before the noise."""
-        return type(self)(self.family, self.u, self.y, None, variances)
+        return self.with_noise(None, variances)
+
+    def with_noise(self, basis: Array | None, relative: Array) -> Self:
+        """Return the density under another noise: b (N, p), or None for known noise, and r (N,)."""
+        return type(self)(self.family, self.u, self.y, basis, relative, self.known_trend)
 
     def start_from(self, other: "FamilyDensity", eta: Array) -> Array:
         """Return the η of this family, shared parameters copied from `other`."""
@@ -175,7 +192,10 @@ class FamilyDensity:
         return C
 
     def kernel(self, eta: Array, low: Array, width: Array, spread: float) -> sk.Kernel:
-        """Return the kernel for inputs low + width u and an output of variance `spread`."""
+        """Return the kernel for inputs low + width u and an output of variance `spread`.
+
+        A known trend is not part of it.
+        """
         plain = not (self.family.warped or self.family.mixed)
         scale = width if plain else np.ones_like(width)
         origin = low + 0.5 * width if plain else np.full_like(width, 0.5)
@@ -184,6 +204,8 @@ class FamilyDensity:
             variance = float(np.exp(eta[k0][0]) * spread)
             part = kind(variance, tuple((np.exp(eta[L]) * scale).tolist()))
             total = part if total is None else total + part
+        if self.known_trend is not None:
+            return total
         slopes = UNIFORM * self._trend(eta) * spread / scale**2
         # Half of the range of z over the data, which are within [0, 1], and ranges beyond it
         turn = np.eye(len(width)) + self.mixing_matrix(eta)
@@ -263,6 +285,17 @@ class FamilyDensity:
         assert root is not None
         return root, self._evidence(root)[1]
 
+    def moments(self, eta: Array, places: Array) -> Array:
+        """Return the means of f and of f² given the data at places u (n, n), (2 n,)."""
+        kernel = self.kernel(eta, np.zeros(self.u.shape[1]), np.ones(self.u.shape[1]), 1.0)
+        cross = kernel(self.u, places)
+        variances = kernel.diag(places)
+        if self.known_trend is not None:
+            between, own = self.known_trend.at(places)
+            cross = cross + between
+            variances = variances + own
+        return moments_of(cross, variances, self.solved(eta))
+
     def squares(self, eta: Array) -> Array:
         """Return E (y - f)² of the data, (N,)."""
         root, solved = self.solved(eta)
@@ -300,7 +333,8 @@ class FamilyDensity:
             variance += size
         matrix = squareform(total)
         centred = z - 0.5
-        matrix += UNIFORM * self._trend(eta) * (centred @ centred.T) + OFFSET**2
+        constant = OFFSET**2 if self.known_trend is None else self.known_trend.covariance
+        matrix += UNIFORM * self._trend(eta) * (centred @ centred.T) + constant
         matrix[np.diag_indices(len(z))] += variance
         least = least_variance(len(z), np.diag(matrix).max())
         matrix[np.diag_indices(len(z))] += np.maximum(self.variances(eta), least)

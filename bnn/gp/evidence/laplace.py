@@ -19,7 +19,7 @@ from scipy.special import logsumexp, softmax
 from bnn._seeding import generator
 from bnn._validation import Array, Ints
 from bnn.gp.evidence.families import FamilyDensity
-from bnn.gp.hyperparameters import curvature, importance_sample, moments_of, representatives
+from bnn.gp.hyperparameters import AROUND, curvature, importance_sample, representatives
 from bnn.gp.mixture import TINY
 
 STEPS = 60  # most steps of a search
@@ -177,25 +177,23 @@ def tempered(logs: Array) -> Array:
 
 
 def components(
-    fits: Sequence[FamilyFit], most: int, seed: int | None
+    fits: Sequence[FamilyFit], most: int, seed: int | None, around: float = AROUND
 ) -> tuple[list[Draw], Array, Array]:
     """Return few draws that stand for the posteriors of several families in a MixturePrior.
 
-    Given the data, their mixture has the means and variances of f that all draws together have.
+    Given the data, their mixture has the means and variances of f that all draws together have, in
+    a box whose width is `around` times that of the data.
 
     Returns:
         The draws, as many as `most`, their posterior weights, (most,), and log p(y | η) of each.
     """
     draws, logs = posterior_draws(fits, seed)
-    u = fits[0].density.u
-    origin = np.zeros(u.shape[1])
-    unit = np.ones(u.shape[1])
 
     def moments(s: int, places: Array) -> Array:
         density, eta = draws[s]
-        return moments_of(density.kernel(eta, origin, unit, 1.0), u, density.solved(eta), places)
+        return density.moments(eta, places)
 
-    numbers, posterior = representatives(u, moments, logs, most)
+    numbers, posterior = representatives(fits[0].density.u, moments, logs, most, around)
     chosen = [draws[s] for s in numbers]
     evidences = [density.log_evidence(eta) for density, eta in chosen]
     return chosen, posterior, np.array(evidences)

@@ -1,26 +1,38 @@
-"""Prior and noise of data in one, averaged over families of processes: the default of estimators.
+"""The one search for prior and noise by the evidence, averaged over families of processes.
 
-Each output has four stages. Families of kernels are fitted under constant noise; this is compared
-with input-dependent noise and with heavy tails; the families are fitted again under the noise that
-was found; and draws of their hyper-parameters become the components of a mixture. If the noise is
-known, there is one fit of the families, under this noise.
+There are four stages. Families of kernels are fitted to each output under constant noise; this is
+compared with input-dependent noise and with heavy tails; the families are fitted again under the
+noise that was found; and draws of their hyper-parameters become the components of a mixture. If the
+noise is known, there is one fit of the families, under this noise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
+from sklearn.gaussian_process import kernels as sk
 
 from bnn._progress import progress_bar, titled
 from bnn._seeding import generator
-from bnn._validation import Array, Ints, as_data, check_option, check_outputs_vary, varies
+from bnn._validation import (
+    MOST_RESTARTS,
+    Array,
+    Ints,
+    as_data,
+    check_count,
+    check_option,
+    check_outputs_vary,
+    varies,
+)
 from bnn.gp.conditioning import ProcessPosterior, resolved
 from bnn.gp.evidence.families import Family, FamilyDensity
 from bnn.gp.evidence.laplace import (
+    Draw,
     FamilyFit,
     approximated,
     components,
@@ -30,7 +42,6 @@ from bnn.gp.evidence.laplace import (
     some_rows,
     updated,
 )
-from bnn.gp.evidence.noise import noise_correlation
 from bnn.gp.evidence.tails import (
     ODDS,
     TAIL_STEPS,
@@ -38,11 +49,11 @@ from bnn.gp.evidence.tails import (
     averaged_tails,
     student_noise,
 )
-from bnn.gp.evidence.trend import sorted_inputs, varying_inputs
-from bnn.gp.hyperparameters import most_components, threads_for
+from bnn.gp.evidence.trend import KnownTrend, detrended, sorted_inputs, varying_inputs
+from bnn.gp.hyperparameters import AROUND, most_components, threads_for
 from bnn.gp.kernels import RBF, Matern32, Matern52
-from bnn.gp.means import LinearMean
-from bnn.gp.mixture import MixturePrior
+from bnn.gp.means import LinearMean, ModelMean
+from bnn.gp.mixture import MixturePosterior, MixturePrior
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
@@ -62,7 +73,7 @@ PER_INPUT = 10
 # confident in a gap that hides a kink.
 SMOOTH = 0.5
 MIXED_FROM = 10  # a matrix that mixes inputs is tried with so many data for each of its entries
-STARTS = 8  # points drawn from the hyperprior; the best of them is a start
+STARTS = 8  # points drawn from the hyperprior for a random start, which is the best of them
 # Further starts for the first family where there are few data for each input, since searches end in
 # many places then: draws from the hyperprior with a share of its width.
 SPARSE_STARTS = 4
@@ -74,6 +85,7 @@ COMPONENTS = 16  # most components of the prior
 STAGES = 3  # of the progress of an output, after its families: noise, families again, components
 GAUSSIAN = "gaussian"  # noise that is constant or input-dependent, averaged over both
 KINDS = (GAUSSIAN, "constant", "heteroscedastic", "student_t")
+FORM = Family((RBF,))  # of a process beside a mean that is given
 
 
 def fit_kernel_average(
@@ -111,7 +123,7 @@ def fit_kernel_average(
     before, up to eight.
 
     The noise of an output is averaged over constant noise and noise whose logarithm is linear in
-    the inputs, by their evidence. For a single output the noise has heavy tails where these are
+    the inputs, by their evidence. The noise of a single output has heavy tails if these are
     likelier. Constant noise is ten times as probable a priori as noise by input, and Gaussian noise
     ten times as probable as heavy tails. The precision factors of the data, see `StudentNoise`, are
     then found under all components together, with their posterior weights: a `GPRegressor` with
@@ -124,9 +136,9 @@ def fit_kernel_average(
         X: (N, n_in); inputs that vary by no more than rounding are left out of the kernel.
         y: (N,) or (N, n_out).
         noise: None chooses as described above. "gaussian" does so without heavy tails; "constant",
-            "heteroscedastic" and, for a single output, "student_t" are the kind of the noise.
-            Known noise is given as standard deviations, Σ_noise or a HeteroscedasticNoise; its
-            correlations between outputs are ignored in the search.
+            "heteroscedastic" and "student_t" are the kind of the noise. Known noise is given as
+            standard deviations, Σ_noise, a HeteroscedasticNoise or a StudentNoise; its correlations
+            between outputs are ignored in the search.
         random_state: Seed of draws and starts, and of the data that are chosen.
 
     Returns:
@@ -153,105 +165,221 @@ def fit_kernel_average(
         >>> len(prior.components)
         16
     """
-    return found_mixture(X, y, noise, random_state)[:2]
+    prior, found, _ = found_model(*as_data(X, y), noise, random_state)
+    assert isinstance(prior, MixturePrior)
+    return prior, found
 
 
-def found_mixture(
-    X: ArrayLike,
-    y: ArrayLike,
+@dataclass(frozen=True)
+class _Search:
+    """What the searches of all outputs have in common.
+
+    Attributes:
+        u: Inputs scaled to [0, 1], (N, n).
+        columns: Outputs less their means, in units of their standard deviations, (N, n_out).
+        families: The families that are tried.
+        trends: For each output a mean of known prior variances, or None.
+        basis: b_i of input-dependent noise, (N, p).
+        kind: One of KINDS, or None for any; None for known Gaussian noise too.
+        known: Variances of the noise if they are known, relative to those of y, (N, n_out).
+        freedom: ν of heavy tails if it is known.
+        restarts: Number of random starts of a search.
+        seed: Of draws and starts.
+        step: Called after each family and stage, with the number of outputs that have passed it.
+    """
+
+    u: Array
+    columns: Array
+    families: Sequence[Family]
+    trends: Sequence[KnownTrend | None]
+    basis: Array
+    kind: str | None
+    known: Array | None
+    freedom: float | None
+    restarts: int
+    seed: int | None
+    step: Callable[[int], object]
+
+
+def found_model(
+    X: Array,
+    y: Array,
     noise: Noise | StudentNoise | str | None = None,
     random_state: int | None = 0,
-) -> tuple[MixturePrior, Noise | StudentNoise, Array | None]:
-    """Return what `fit_kernel_average` does, and E λ_i, (N,), of a StudentNoise or None."""
-    X, y = as_data(X, y)
+    *,
+    form: Mapping[str, Any] | None = None,
+    restarts: int = 1,
+    estimate: str = "average",
+) -> tuple[MixturePrior | GaussianProcessPrior, Noise | StudentNoise, Array | None]:
+    """Search for prior and noise: the families of `fit_kernel_average`, or FORM beside a mean.
+
+    Args:
+        X: (N, n_in), which `as_data` has checked.
+        y: (N, n_out).
+        noise: As for `fit_kernel_average`.
+        random_state: As for `fit_kernel_average`.
+        form: Arguments of `detrended`, which describe the mean beside FORM; None takes families.
+        restarts: Number of random starts of a search.
+        estimate: "average", or "map" for the most probable hyper-parameters.
+
+    Returns:
+        The prior, the noise, and E λ_i of the data, (N,), if heavy tails were found.
+
+    Raises:
+        ValueError: As `fit_kernel_average`, or if the mean does not fit the data.
+    """
+    check_option("estimate", estimate, ("average", "map"))
+    check_count("restarts", restarts, 0, MOST_RESTARTS)
     kind, given = _kind_or_noise(noise, X, y)
     if len(X) < 2:
         raise ValueError(f"X has {len(X)} rows: must be at least 2")
     n_out = y.shape[1]
-    check_outputs_vary(y)
     rows = _searched_rows(X, y, random_state)
-    means = y[rows].mean(axis=0)
-    spreads = y[rows].var(axis=0)
-    varying = sorted_inputs(X[rows], y[rows] - means, varying_inputs(X))
+    known_means: list[sk.Kernel | None] = [None] * n_out
+    if form is None:
+        check_outputs_vary(y)
+        means = y[rows].mean(axis=0)
+        mean: LinearMean | ModelMean | float = LinearMean(np.zeros((n_out, X.shape[1])), means)
+        columns = y[rows] - means
+        spreads = y[rows].var(axis=0)
+    else:
+        columns, known_means, mean = detrended(X[rows], y[rows], **form)
+        spreads = columns.var(axis=0)
+    varying = sorted_inputs(X[rows], columns, varying_inputs(X))
     inputs = X[rows][:, varying]
     low = inputs.min(axis=0)
     width = np.ptp(inputs, axis=0)
-    u = (inputs - low) / width
     standard = StandardBasis(X[rows], ())
-    basis = standard.values[:, varying]
-    most = most_components(COMPONENTS, *y.shape)
-    known = None if given is None else _variances(given, X[rows], n_out) / spreads
-    noises = []
-    kernels = []
-    posteriors = []
-    steps = n_out * (len(families_for(*u.shape)) + STAGES)
+    families = families_for(*inputs.shape) if form is None else [FORM]
+    steps = n_out * (len(families) + STAGES)
     bar = progress_bar(steps, titled("prior and noise", None), "step")
+    scaled = low, width
+    search = _Search(
+        u=(inputs - low) / width,
+        columns=columns / np.sqrt(spreads),
+        families=families,
+        trends=[
+            None if form is None else KnownTrend(each, X[rows], varying, *scaled, float(spread))
+            for each, spread in zip(known_means, spreads, strict=True)
+        ],
+        basis=standard.values[:, varying],
+        kind=kind,
+        known=None if given is None else _variances(given, X[rows], n_out) / spreads,
+        freedom=given.freedom if isinstance(given, StudentNoise) else None,
+        restarts=restarts,
+        seed=random_state,
+        step=bar.update,
+    )
+
+    def kernels_of(draws: Sequence[Sequence[Draw]]) -> list[list[sk.Kernel]]:
+        """Return the kernels of the outputs, in their units, for each component."""
+        found = []
+        for each, known_mean, spread in zip(draws, known_means, spreads, strict=True):
+            kernels = [density.kernel(eta, *scaled, float(spread)) for density, eta in each]
+            if form is not None:
+                kernels = [_of_all_inputs(k, varying, X.shape[1], known_mean) for k in kernels]
+            found.append(kernels)
+        return [list(each) for each in zip(*found, strict=True)]
+
+    # The kernels of families are those of the inputs that vary, in the order of the search.
+    whole = form is not None or np.array_equal(varying, range(X.shape[1]))
+    features = None if whole else varying.tolist()
     with bar, threads_for(len(rows)):
-        for j, (values, spread) in enumerate(zip((y[rows] - means).T, spreads, strict=True)):
-            column = values / np.sqrt(spread)
-            if known is None:
-                fits, own = _fit_output(u, column, basis, kind, random_state, bar.update)
-            else:
-                fits = _likely(_fit_families(u, column, known[:, j], random_state, bar.update))
-                own = None
-                bar.update(STAGES - 1)  # no noise is searched, and families are fitted once
-            draws, *posterior = components(fits, most, random_state)
-            if own is not None and own.factors is not None:
-                draws, posterior[1], own = averaged_tails(draws, posterior[0], own)
-            noises.append(own)
-            kernels.append([each.kernel(eta, low, width, float(spread)) for each, eta in draws])
+        fits, noises = _fitted(search)
+        if estimate == "map":
+            likeliest = [max(each, key=lambda fit: fit.log_evidence) for each in fits]
+            (kernels,) = kernels_of([[(fit.density, fit.eta)] for fit in likeliest])
+            bar.update(n_out)
+            found = (
+                given if given is not None else _in_units(noises, spreads, standard, varying, kind)
+            )
+            return GaussianProcessPrior(mean, kernels, n_out, features), found, None
+        most = most_components(COMPONENTS, *y.shape)
+        # A low-fidelity model may have no values beyond the data.
+        around = 1.0 if isinstance(mean, ModelMean) else AROUND
+        draws = []
+        posteriors = []
+        for each in fits:
+            chosen, *posterior = components(each, most, random_state, around)
+            draws.append(chosen)
             posteriors.append(posterior)
             bar.update()
-    features = None if np.array_equal(varying, range(X.shape[1])) else varying.tolist()
-    mean = LinearMean(np.zeros((n_out, X.shape[1])), means)
-    # Component s has kernel s of each output.
-    priors = [
-        GaussianProcessPrior(mean, list(each), n_out, features)
-        for each in zip(*kernels, strict=True)
-    ]
+        if given is None and noises[0].factors is not None:
+            shares = [share for share, _ in posteriors]
+            draws, evidences, noises = averaged_tails(draws, shares, noises)
+            posteriors = [list(each) for each in zip(shares, evidences, strict=True)]
+    priors = [GaussianProcessPrior(mean, each, n_out, features) for each in kernels_of(draws)]
     prior = MixturePrior(priors, np.column_stack([prior_weights(*each) for each in posteriors]))
-    found = [own for own in noises if own is not None]
-    factors = found[0].factors if found else None
+    factors = noises[0].factors if noises else None
     joint: Noise | StudentNoise
-    if given is not None:
-        joint = given
-    else:
-        joint = _in_units(found, spreads, standard, varying, kind)
+    if given is None:
+        joint = _in_units(noises, spreads, standard, varying, kind)
         if kind == "heteroscedastic" and n_out > 1:
             assert isinstance(joint, HeteroscedasticNoise)
             joint = replace(joint, correlation=noise_correlation(prior, joint, X[rows], y[rows]))
+    else:
+        joint = given
+        if isinstance(given, StudentNoise):
+            joint = replace(given, freedom=noises[0].freedom)
     if len(rows) < len(X):
         if factors is not None:
             factors = _factors_of_all(prior, joint, factors, rows, X, y)
         prior = _given_all(prior, joint, factors, posteriors, X, y)
-    return prior, joint, factors
+    # Factors under known noise belong to one fit: `factors_of` finds those under all components.
+    return (prior, joint, factors) if given is None else (prior, given, None)
+
+
+def _of_all_inputs(
+    kernel: sk.Kernel, varying: Ints, n_inputs: int, known_mean: sk.Kernel | None
+) -> sk.Kernel:
+    """Return a stationary kernel of chosen inputs as one of all inputs, with that of the mean."""
+    lengthscale = np.full(n_inputs, np.inf)
+    lengthscale[varying] = kernel.lengthscale
+    whole = type(kernel)(kernel.variance, tuple(lengthscale.tolist()))
+    return whole if known_mean is None else whole + known_mean
+
+
+def noise_correlation(
+    prior: MixturePrior, noise: HeteroscedasticNoise, X: Array, y: Array
+) -> Array:
+    """Return the correlation of the noise of the outputs, given its standard deviations.
+
+    It is that of the expected scatter of (y - f) / σ, and of n_out observations without any.
+    """
+    covariances = noise(X)
+    given = MixturePosterior(prior, covariances, X, y)
+    deviations = np.sqrt(np.einsum("njj->nj", covariances))
+    away = (y - given.mean(X)) / deviations
+    # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
+    spread = given.covariances(X) / deviations[:, :, None] / deviations[:, None, :]
+    scatter = away.T @ away + spread.sum(axis=0) + y.shape[1] * np.eye(y.shape[1])
+    scale = np.sqrt(np.diag(scatter))
+    return np.asarray(scatter / np.outer(scale, scale))
 
 
 def _kind_or_noise(
     noise: Noise | StudentNoise | str | None, X: Array, y: Array
-) -> tuple[str | None, Noise | None]:
-    """Return the kind of the noise, None for any that the data may have, or the known noise."""
+) -> tuple[str | None, Noise | StudentNoise | None]:
+    """Return the kind of the noise, None for any that the data may have, and the known noise."""
     n_out = y.shape[1]
+    if noise is None:
+        return (GAUSSIAN if n_out > 1 else None), None
+    if isinstance(noise, str):
+        check_option("noise", noise, KINDS)
+        return noise, None
     if isinstance(noise, StudentNoise):
-        raise ValueError(
-            'noise: a StudentNoise is not taken here; pass "student_t", or use fit_prior'
-        )
-    if noise is None or isinstance(noise, str):
-        if noise is not None:
-            check_option("noise", noise, KINDS)
-        if noise == "student_t" and n_out > 1:
-            raise ValueError(
-                f'noise = "student_t" with {n_out} outputs: must be one; use fit_prior'
-            )
-        return (GAUSSIAN if noise is None and n_out > 1 else noise), None
+        checked_noise(noise.noise, X.shape[1], n_out)
+        if noise.freedom != np.inf:
+            return "student_t", noise
+        noise = noise.noise
     known = without_zeros(noise, y)
     checked_noise(known, X.shape[1], n_out)
     return None, known
 
 
-def _variances(noise: Noise, X: Array, n_out: int) -> Array:
+def _variances(noise: Noise | StudentNoise, X: Array, n_out: int) -> Array:
     """Return the variances of known noise at X (N, n_in), (N, n_out)."""
-    covariances = covariance_at(checked_noise(noise, X.shape[1], n_out), X)
+    covariances = covariance_at(checked_tails(noise, X.shape[1], n_out), X)
     return np.asarray(np.einsum("...jj->...j", covariances) * np.ones((len(X), 1)))
 
 
@@ -318,36 +446,35 @@ def _given_all(
     return replace(prior, weights=np.column_stack(weights))
 
 
-def _fit_output(
-    u: Array,
-    y: Array,
-    basis: Array,
-    kind: str | None,
-    seed: int | None,
-    step: Callable[[], object],
-) -> tuple[list[FamilyFit], OutputNoise]:
-    """Return the likely families of one output under the noise that is found, and this noise.
-
-    Args:
-        u: Inputs scaled to [0, 1], (N, n).
-        y: Output less its mean, in units of its standard deviation, (N,).
-        basis: b_i of the noise, (N, p).
-        kind: One of KINDS, or None for any.
-        seed: Of draws and starts.
-        step: Called after each family, after the noise, and after the families under it.
-    """
-    families = _likely(_fit_families(u, y, None, seed, step))
-    best, noise = _gaussian_noise(families, basis, kind, seed)
-    if kind in (None, "student_t"):
-        best, noise = student_noise(best, noise, always=kind == "student_t")
-    step()
-    others = [fit for fit in families if fit.density.family != best.density.family]
+def _fitted(search: _Search) -> tuple[list[list[FamilyFit]], list[OutputNoise]]:
+    """Return the likely families of each output, and the noise of each unless it is known."""
+    outputs = range(search.columns.shape[1])
+    families = [_likely(_fit_families(search, j)) for j in outputs]
+    if search.known is None:
+        pairs = [_gaussian_noise(f, search.basis, search.kind, search.seed) for f in families]
+        bests = [best for best, _ in pairs]
+        noises = [noise for _, noise in pairs]
+    elif search.kind is None:  # no noise is searched, and families are fitted once
+        search.step((STAGES - 1) * len(outputs))
+        return families, []
+    else:
+        bests = [max(each, key=lambda fit: fit.log_evidence) for each in families]
+        none = np.zeros(search.basis.shape[1])
+        noises = [OutputNoise(0.0, none, known) for known in search.known.T]
+    if search.kind in (None, "student_t"):
+        always = search.kind is not None
+        bests, noises = student_noise(bests, noises, always, search.known, search.freedom)
+    search.step(len(outputs))
     again = []
-    for fit in [best, *others]:
-        density = FamilyDensity(fit.density.family, u, y, None, noise.variances)
-        again.append(fit.refitted(density, seed, REFIT_STEPS))
-    step()
-    return _likely(again), noise
+    for best, each, noise in zip(bests, families, noises, strict=True):
+        others = [fit for fit in each if fit.density.family != best.density.family]
+        fits = [best, *others]
+        densities = [fit.density.under(noise.variances) for fit in fits]
+        pairs_again = zip(fits, densities, strict=True)
+        refits = [fit.refitted(d, search.seed, REFIT_STEPS) for fit, d in pairs_again]
+        again.append(_likely(refits))
+        search.step(1)
+    return again, noises
 
 
 def families_for(n_data: int, n_inputs: int) -> list[Family]:
@@ -367,32 +494,38 @@ def families_for(n_data: int, n_inputs: int) -> list[Family]:
     return found
 
 
-def _fit_families(
-    u: Array, y: Array, known: Array | None, seed: int | None, step: Callable[[], object]
-) -> list[FamilyFit]:
-    """Fit each family under known variances of the noise, (N,), or, for None, constant noise."""
+def _fit_families(search: _Search, j: int) -> list[FamilyFit]:
+    """Fit each family to output j, under known variances of the noise or else constant noise."""
     fits: list[FamilyFit] = []
-    basis = np.zeros((len(u), 0)) if known is None else None
-    relative = np.ones(len(u)) if known is None else known
-    for family in families_for(*u.shape):
-        density = FamilyDensity(family, u, y, basis, relative)
+    u = search.u
+    y = np.ascontiguousarray(search.columns[:, j])
+    basis = np.zeros((len(u), 0)) if search.known is None else None
+    relative = np.ones(len(u)) if search.known is None else search.known[:, j]
+    for family in search.families:
+        density = FamilyDensity(family, u, y, basis, relative, search.trends[j])
         # A search starts where the search for the last family ended.
         starts = [density.start_from(last.density, last.eta) for last in fits[-1:]]
         if not starts or len(u) <= FEW:
             near = SPARSE_STARTS if family.sparse and not starts else 0
-            starts += _further_starts(density, near, seed)
-        fits.append(approximated(density, most_probable(density, starts), seed))
-        step()
+            starts += _further_starts(density, search.restarts, near, search.seed)
+        fits.append(approximated(density, most_probable(density, starts), search.seed))
+        search.step(1)
     return fits
 
 
-def _further_starts(density: FamilyDensity, near: int, seed: int | None) -> list[Array]:
-    """Return the hyperprior's median, the best of STARTS draws, and some of these, nearer by."""
-    drawn = generator(seed).standard_normal((STARTS, len(density.centre)))
+def _further_starts(
+    density: FamilyDensity, restarts: int, near: int, seed: int | None
+) -> list[Array]:
+    """Return the hyperprior's median, and draws from the hyperprior.
+
+    These are the best of STARTS draws for each restart, and `near` of the draws, nearer by.
+    """
+    drawn = generator(seed).standard_normal((restarts * STARTS, len(density.centre)))
     away = drawn * density.precision**-0.5
     points = np.clip(density.centre + away, *density.limits.T)
+    groups = points.reshape(restarts, STARTS, len(density.centre))
     further = density.centre + NEAR * away[:near]
-    return [density.centre, max(points, key=density.value), *further]
+    return [density.centre, *(max(each, key=density.value) for each in groups), *further]
 
 
 def _likely(fits: list[FamilyFit]) -> list[FamilyFit]:
@@ -419,8 +552,7 @@ def _gaussian_noise(
     share = 0.0
     if kind != "constant":
         constant = best.density
-        by_input = FamilyDensity(constant.family, constant.u, constant.y, basis, constant.relative)
-        sloped = best.refitted(by_input, seed)
+        sloped = best.refitted(constant.with_noise(basis, constant.relative), seed)
         # P = p(y | slopes) / (p(y | slopes) + odds p(y | constant))
         share = float(expit(sloped.log_evidence - best.log_evidence - np.log(ODDS)))
     if share > NEGLIGIBLE or kind == "heteroscedastic":

@@ -1,8 +1,9 @@
-"""Noise with heavy tails of one output, beside families of Gaussian processes.
+"""Noise with heavy tails, beside families of Gaussian processes.
 
 Given its precision factor λ_i, the noise of datum i is Gaussian with the variance
-(1 - 2/ν) σ_i² / λ_i, where λ_i ~ Gamma(ν/2, ν/2). The posterior of f and λ is approximated by
-q(f) Π_i q(λ_i), so that f has the posterior under the noise of the expected factors E λ_i.
+(1 - 2/ν) σ_ij² / λ_i of output j, where λ_i ~ Gamma(ν/2, ν/2). The posterior of f and λ is
+approximated by q(f) Π_i q(λ_i), so that f has the posterior under the noise of the expected factors
+E λ_i.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bnn._validation import Array
-from bnn.gp.evidence.families import LIMITS, FamilyDensity
+from bnn.gp.evidence.families import LIMITS
 from bnn.gp.evidence.laplace import Draw, FamilyFit, most_probable
 from bnn.noise.student import bound, likely_freedom, precision_factors
 
@@ -49,80 +50,125 @@ class OutputNoise:
 
 
 def student_noise(
-    fit: FamilyFit, noise: OutputNoise, always: bool = False
-) -> tuple[FamilyFit, OutputNoise]:
-    """Return a fit and its noise with heavy tails if these are likelier, or always.
+    fits: Sequence[FamilyFit],
+    noises: Sequence[OutputNoise],
+    always: bool = False,
+    own: Array | None = None,
+    freedom: float | None = None,
+) -> tuple[list[FamilyFit], list[OutputNoise]]:
+    """Return the fits and noises of all outputs with heavy tails if these are likelier, or always.
 
     A function that bends to outliers finds none. A second search starts at the medians of the
     hyperprior, which are smooth. The larger bound wins.
+
+    Args:
+        fits: A family for each output.
+        noises: Gaussian noise of each output.
+        always: Whether the noise has heavy tails in any case.
+        own: σ² of the data if it is known, (N, n_out).
+        freedom: ν if it is known.
     """
-    starts = [fit, replace(fit, eta=fit.density.centre)]
-    heavy, freedom, log_bound = max(map(_with_tails, starts), key=lambda found: found[2])
+    starts = [list(fits), [replace(fit, eta=fit.density.centre) for fit in fits]]
+    found = [_with_tails(start, own, freedom) for start in starts]
+    heavy, degrees, log_bound = max(found, key=lambda each: each[2])
     # The curvatures of both are alike, so that densities are compared instead of evidences.
-    if not always and not log_bound > fit.density.value(fit.eta) + np.log(ODDS):
-        return fit, noise
-    density = heavy.density
-    level = 0.5 * float(heavy.eta[density.noise][0])
-    found = heavy.eta[density.slopes]
-    slopes = found if found.size else np.zeros_like(noise.slopes)
-    variances = density.variances(heavy.eta)
-    factors = (1.0 - 2.0 / freedom) / density.relative
-    return heavy, OutputNoise(level, slopes, variances, freedom, factors)
+    gaussian = sum(fit.density.value(fit.eta) for fit in fits)
+    if not always and not log_bound > gaussian + np.log(ODDS):
+        return list(fits), list(noises)
+    with_tails = []
+    for j, (fit, noise) in enumerate(zip(heavy, noises, strict=True)):
+        density = fit.density
+        known = 1.0 if own is None else own[:, j]
+        factors = (1.0 - 2.0 / degrees) * known / density.relative
+        level = noise.level if own is not None else 0.5 * float(fit.eta[density.noise][0])
+        slopes = fit.eta[density.slopes]
+        slopes = slopes if slopes.size else np.zeros_like(noise.slopes)
+        variances = density.variances(fit.eta)
+        with_tails.append(OutputNoise(level, slopes, variances, degrees, factors))
+    return heavy, with_tails
 
 
-def _with_tails(fit: FamilyFit) -> tuple[FamilyFit, float, float]:
-    """Return a family under Student's t, with ν, and the lower bound of its log density.
+def _with_tails(
+    fits: list[FamilyFit], own: Array | None, known_freedom: float | None
+) -> tuple[list[FamilyFit], float, float]:
+    """Return a family for each output under Student's t, ν, and the lower bound of log density.
 
-    Given precision factors λ_i the noise is Gaussian, with variances (1 - 2/ν) σ_i² / λ_i.
+    Given precision factors λ_i the noise is Gaussian, with variances (1 - 2/ν) σ_ij² / λ_i.
     Their expectations, ν and the hyper-parameters are estimated in turn.
     """
-    density = fit.density
-    eta = fit.eta
+    n_out = len(fits)
+    densities = [fit.density for fit in fits]
+    etas = [fit.eta for fit in fits]
     for turn in range(TAIL_ROUNDS):
         if turn:
-            eta = most_probable(density, [eta], TAIL_SEARCH)
+            pairs = zip(densities, etas, strict=True)
+            etas = [most_probable(density, [eta], TAIL_SEARCH) for density, eta in pairs]
         for _ in range(TAIL_STEPS):
-            # s_i = E (y_i - f_i)² / σ_i²
-            squares = density.squares(eta) * density.relative / density.variances(eta)
-            freedom = likely_freedom(squares, 1)
-            factors = precision_factors(freedom, squares, 1)
+            # s_i = Σ_j E (y_ij - f_ij)² / σ_ij²
+            squares = np.zeros(len(densities[0].y))
+            for j, (density, eta) in enumerate(zip(densities, etas, strict=True)):
+                scaled = density.squares(eta)
+                if own is None:
+                    squares += scaled * density.relative / density.variances(eta)
+                else:
+                    squares += scaled / own[:, j]
+            freedom = likely_freedom(squares, n_out) if known_freedom is None else known_freedom
+            factors = precision_factors(freedom, squares, n_out)
             scale = (1.0 - 2.0 / freedom) / factors
-            density = FamilyDensity(density.family, density.u, density.y, density.basis, scale)
-    log_bound = density.value(eta) + bound(freedom, factors, 1)
-    return replace(fit, density=density, eta=eta), freedom, log_bound
+            densities = [
+                density.with_noise(density.basis, scale if own is None else scale * own[:, j])
+                for j, density in enumerate(densities)
+            ]
+    triples = list(zip(fits, densities, etas, strict=True))
+    log_bound = sum(density.value(eta) for _, density, eta in triples)
+    log_bound += bound(freedom, factors, n_out)
+    return [replace(fit, density=d, eta=eta) for fit, d, eta in triples], freedom, log_bound
 
 
 def averaged_tails(
-    draws: Sequence[Draw], weights: Array, noise: OutputNoise
-) -> tuple[list[Draw], Array, OutputNoise]:
-    """Find the precision factors of one output under all its components, see `averaged_factors`.
+    draws: Sequence[Sequence[Draw]], weights: Sequence[Array], noises: Sequence[OutputNoise]
+) -> tuple[list[list[Draw]], list[Array], list[OutputNoise]]:
+    """Find the precision factors under all components, see `averaged_factors`.
 
     Args:
-        draws: The components.
-        weights: Their posterior weights, (S,).
-        noise: The noise, from whose factors the steps start.
+        draws: The components of each output.
+        weights: Their posterior weights, (S,) for each output.
+        noises: The noise of each output, from whose factors the steps start.
 
     Returns:
-        The components given the noise that is found, log p(y | η) of each, (S,), and the noise.
+        The components of each output given the noise that is found, log p(y | η) of each, (S,),
+        and the noises.
     """
-    assert noise.freedom is not None
-    assert noise.factors is not None
-    own = noise.variances * noise.factors / (1.0 - 2.0 / noise.freedom)  # σ_i²
+    freedom = noises[0].freedom
+    factors = noises[0].factors
+    assert freedom is not None
+    assert factors is not None
+    own = np.column_stack([n.variances * factors / (1.0 - 2.0 / freedom) for n in noises])  # σ_ij²
+
+    def given(variances: Array) -> list[list[Draw]]:
+        """Return the components of each output under known variances, (N, n_out)."""
+        pairs = zip(draws, variances.T, strict=True)
+        return [[(density.under(known), eta) for density, eta in each] for each, known in pairs]
 
     def expected(variances: Array) -> Array:
-        # E (y_i - f_i)² = Σ_s w_s E[(y_i - f_i)² | s]
-        given = [(density.under(variances[:, 0]), eta) for density, eta in draws]
-        terms = [w * each.squares(eta) for w, (each, eta) in zip(weights, given, strict=True) if w]
-        return np.asarray(np.sum(terms, axis=0))[:, None]
+        # E (y_ij - f_ij)² = Σ_s w_s E[(y_ij - f_ij)² | s]
+        columns = []
+        for shares, each in zip(weights, given(variances), strict=True):
+            pairs = zip(shares, each, strict=True)
+            terms = [share * density.squares(eta) for share, (density, eta) in pairs if share]
+            columns.append(np.sum(terms, axis=0))
+        return np.column_stack(columns)
 
-    start = noise.freedom, noise.factors
-    least = np.array([LIMITS["noise"][0]])  # of the searches
-    growth, freedom, factors = averaged_factors(expected, own[:, None], start, least)
-    level = noise.level + 0.5 * float(np.log(growth[0]))
-    variances = (1.0 - 2.0 / freedom) * growth[0] * own / factors
-    given = [(density.under(variances), eta) for density, eta in draws]
-    evidences = np.array([density.log_evidence(eta) for density, eta in given])
-    return given, evidences, OutputNoise(level, noise.slopes, variances, freedom, factors)
+    least = np.full(len(noises), LIMITS["noise"][0])  # of the searches
+    growth, freedom, factors = averaged_factors(expected, own, (freedom, factors), least)
+    variances = (1.0 - 2.0 / freedom) * growth * own / factors[:, None]
+    components = given(variances)
+    evidences = [np.array([density.log_evidence(eta) for density, eta in c]) for c in components]
+    found = []
+    for noise, grown, known in zip(noises, growth, variances.T, strict=True):
+        level = noise.level + 0.5 * float(np.log(grown))
+        found.append(OutputNoise(level, noise.slopes, known, freedom, factors))
+    return components, evidences, found
 
 
 def averaged_factors(

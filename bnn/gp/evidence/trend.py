@@ -10,33 +10,30 @@ from sklearn.gaussian_process import kernels as sk
 from bnn._validation import (
     Array,
     Ints,
-    as_data,
     check_flags,
     check_integers,
     check_outputs_vary,
     check_positive,
     varies,
 )
-from bnn.gp.hyperparameters import linear_trend
-from bnn.gp.kernels import Multiple
+from bnn.gp.kernels import Linear, Multiple
 from bnn.gp.means import LinearMean, ModelMean
 
 DIGITS = 9  # of what inputs are sorted by, beyond which units and sums round
 FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
+WIDE = 10.0  # prior deviation of a coefficient of the mean, for x and y of unit deviation
+BEYOND = 2.0  # ranges beyond the data, within which a trend goes on
 
 
 def detrended(
-    X: ArrayLike,
-    y: ArrayLike,
+    X: Array,
+    y: Array,
     mean: Callable[[Array], ArrayLike] | None = None,
     mean_features: Sequence[int] | None = None,
     intercept: bool = True,
     coefficient_variance: float | None = None,
-) -> tuple[Array, Array, list[sk.Kernel | None], Any]:
-    """Return X, y minus the known mean, kernels of the uncertain part of the mean, known mean."""
-    X, y = as_data(X, y)
-    if len(X) < 2:
-        raise ValueError(f"X has {len(X)} rows: must be at least 2")
+) -> tuple[Array, list[sk.Kernel | None], Any]:
+    """Return y minus the known mean, kernels of the uncertain part of the mean, known mean."""
     model = None if mean is None else ModelMean(mean)
     if model is not None:
         if model(X).shape != y.shape:
@@ -65,7 +62,7 @@ def detrended(
             trend = multiple if trend is None else trend + multiple
         trends.append(trend)
     linear = LinearMean(np.zeros((y.shape[1], X.shape[1])), means) if means.any() else 0.0
-    return X, columns, trends, linear if model is None else model
+    return columns, trends, linear if model is None else model
 
 
 def varying_inputs(X: Array) -> Ints:
@@ -93,29 +90,65 @@ def sorted_inputs(X: Array, y: Array, chosen: Ints) -> Ints:
     return np.asarray(chosen[np.lexsort(np.round(keys[::-1], DIGITS))])
 
 
-class Sorted:
-    """Inputs in the order of `sorted_inputs`, those that do not vary last.
+def linear_trend(
+    X: Array, spread: float, chosen: list[int], intercept: bool, variance: float | None
+) -> Linear | None:
+    """Return the kernel of a linear mean, for outputs of variance `spread`; None without a mean."""
+    if not chosen and not intercept:
+        return None
+    offset = WIDE**2 * spread if variance is None else variance
+    slopes = np.zeros(X.shape[1])
+    slopes[chosen] = offset / X.var(axis=0)[chosen] if variance is None else variance
+    offset = offset if intercept else 0.0
+    if variance is not None:
+        return Linear(tuple(slopes), offset)
+    origin = X.mean(axis=0) if intercept else np.zeros(X.shape[1])
+    # An input that does not vary has no slope.
+    ranges = np.where(varies(X), np.ptp(X, axis=0), 1.0)
+    reach = np.abs(X - origin).max(axis=0) + BEYOND * ranges
+    return Linear(tuple(slopes), offset, tuple(origin), tuple(reach))
+
+
+class KnownTrend:
+    """Covariance of a mean whose coefficients have known prior variances, for scaled data.
+
+    Args:
+        kernel: Covariance of the mean, a kernel of all inputs in the units of y; None is no mean.
+        X: Inputs, (N, n_in).
+        varying: Numbers of the inputs that are scaled.
+        low: Their least values, (n,).
+        width: Their ranges, (n,).
+        spread: Variance of y, by which the covariance is divided.
 
     Attributes:
-        X: Sorted inputs, (N, n_in).
+        covariance: Of the data, (N, N).
     """
 
-    def __init__(self, X: Array, y: Array) -> None:
-        varying = sorted_inputs(X, y, varying_inputs(X))
-        self._order = np.append(varying, np.setdiff1d(np.arange(X.shape[1]), varying))
-        self._back = np.argsort(self._order)
-        self.X = X[:, self._order]
+    def __init__(
+        self,
+        kernel: sk.Kernel | None,
+        X: Array,
+        varying: Ints,
+        low: Array,
+        width: Array,
+        spread: float,
+    ) -> None:
+        self._kernel = kernel
+        self._X = X
+        self._scaling = varying, low, width
+        self._spread = spread
+        self.covariance = np.zeros((len(X), len(X))) if kernel is None else kernel(X) / spread
 
-    def values(self, by_input: Array) -> Array:
-        """Return values by input, (..., n_in), in the order of the sorted inputs."""
-        return by_input[..., self._order]
+    def thinned(self, rows: Ints) -> "KnownTrend":
+        """Return the covariance for some of the data."""
+        return KnownTrend(self._kernel, self._X[rows], *self._scaling, self._spread)
 
-    def back(self, by_input: Array) -> Array:
-        """Return values by sorted input, (..., n_in), in the order that was given."""
-        return by_input[..., self._back]
-
-    def kernel(self, given: sk.Kernel | None) -> Callable[[Array, Array], Array] | None:
-        """Return a kernel of inputs in the order that was given as a function of sorted ones."""
-        if given is None:
-            return None
-        return lambda A, B: np.asarray(given(self.back(A), self.back(B)))
+    def at(self, places: Array) -> tuple[Array, Array]:
+        """Return covariances with the data, (N, m), and variances, (m,), at m scaled places."""
+        if self._kernel is None:
+            return np.zeros((len(self._X), len(places))), np.zeros(len(places))
+        varying, low, width = self._scaling
+        points = np.tile(self._X[0], (len(places), 1))
+        points[:, varying] = low + width * places
+        between = self._kernel(self._X, points) / self._spread
+        return between, self._kernel.diag(points) / self._spread

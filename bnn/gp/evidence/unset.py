@@ -2,17 +2,13 @@
 
 from typing import Any
 
-import numpy as np
-
-from bnn._seeding import generator
-from bnn._validation import Array, Ints, check_option
-from bnn.gp.evidence import fit_heteroscedastic_noise, fit_noise, fit_prior
-from bnn.gp.evidence.mixture import found_mixture
-from bnn.gp.evidence.prior import found_tails
+from bnn._validation import Array, check_option
+from bnn.gp.evidence.laplace import some_rows
+from bnn.gp.evidence.mixture import FEW, found_model
+from bnn.gp.evidence.prior import fit_heteroscedastic_noise, fit_noise
 from bnn.noise import Noise, StudentNoise
 from bnn.noise.given import without_zeros
 
-ROWS = 200  # most data in the evidence, whose cost is O(N³) for each step of the search
 GAUSSIAN = ("constant", "heteroscedastic")
 KINDS = (*GAUSSIAN, "student_t")
 
@@ -20,11 +16,9 @@ KINDS = (*GAUSSIAN, "student_t")
 def likely_model(
     prior: Any, noise: Noise | StudentNoise | str | None, X: Array, y: Array
 ) -> tuple[Any, Noise | StudentNoise, Array | None]:
-    """Return prior, noise and the precision factors of the data, (N,), where these are found.
+    """Return prior, noise and the precision factors of the data, (N,), if these are found.
 
-    Without a prior, both are those of `evidence.fit_kernel_average`. It knows no heavy tails of
-    several outputs, which `evidence.fit_prior` does. Factors of rows that were not searched are
-    NaN.
+    Without a prior, both are those of `evidence.fit_kernel_average`.
 
     Args:
         prior: Prior that is given, or None.
@@ -34,68 +28,30 @@ def likely_model(
     """
     if isinstance(noise, str):
         check_option("noise", noise, KINDS)
-    heavy = isinstance(noise, str) and noise == "student_t"
-    if prior is None and heavy and y.shape[1] > 1:
-        return _found_tails(X, y)
-    if prior is None and not isinstance(noise, StudentNoise):
-        return found_mixture(X, y, noise)
-    found = likely_tails(noise, X, y)
-    if not isinstance(found, StudentNoise):
-        found = without_zeros(found, y)
-    return likely_prior(prior, found, X, y), found, None
-
-
-def _found_tails(X: Array, y: Array) -> tuple[Any, StudentNoise, Array]:
-    """Return prior, noise with heavy tails and factors of the data, as `likely_model` does."""
-    rows = _rows(X)
-    deviations = fit_noise(X[rows], y[rows])
-    prior, noise, found = found_tails(X[rows], y[rows], deviations, len(X))
-    factors = np.full(len(X), np.nan)
-    factors[rows] = found
-    return prior, noise, factors
+    if prior is None:
+        return found_model(X, y, noise)
+    if isinstance(noise, StudentNoise):
+        return prior, noise, None
+    if isinstance(noise, str) and noise == "student_t":
+        return prior, StudentNoise(likely_noise("constant", X, y)), None
+    return prior, without_zeros(likely_noise(noise, X, y), y), None
 
 
 def likely_noise(noise: Noise | str | None, X: Array, y: Array) -> Noise:
     """Return the noise that is given, or estimate Gaussian noise by the evidence of data.
 
-    None and "constant" are standard deviations, "heteroscedastic" is a HeteroscedasticNoise.
+    None and "constant" are standard deviations, "heteroscedastic" is a HeteroscedasticNoise. Of
+    more than FEW data, as many are chosen at random.
     """
     kind = "constant" if noise is None else noise
     if not isinstance(kind, str):
         return kind
     check_option("noise", kind, GAUSSIAN)
-    rows = _rows(X)
-    if kind == "heteroscedastic":
-        return fit_heteroscedastic_noise(X[rows], y[rows])
-    return fit_noise(X[rows], y[rows])
-
-
-def likely_tails(
-    noise: Noise | StudentNoise | str | None, X: Array, y: Array
-) -> Noise | StudentNoise:
-    """Return the noise as `likely_noise` does; "student_t" is a StudentNoise with unknown ν."""
-    if isinstance(noise, StudentNoise):
-        return noise
-    if isinstance(noise, str):
-        check_option("noise", noise, KINDS)
-        if noise == "student_t":
-            return StudentNoise(likely_noise("constant", X, y))
-    return likely_noise(noise, X, y)
+    rows = some_rows(len(X), FEW, 0)
+    fit = fit_heteroscedastic_noise if kind == "heteroscedastic" else fit_noise
+    return fit(X[rows], y[rows])
 
 
 def likely_prior(prior: Any, noise: Noise | StudentNoise, X: Array, y: Array) -> Any:
     """Return the prior that is given; for None an average under this noise."""
-    if prior is not None:
-        return prior
-    if not isinstance(noise, StudentNoise):
-        return found_mixture(X, y, noise)[0]
-    rows = _rows(X)
-    # One component has a covariance matrix of all data.
-    return fit_prior(X[rows], y[rows], noise, n_data=len(X))
-
-
-def _rows(X: Array) -> Ints:
-    """Return the rows in the evidence: all of X (N, n_in), or ROWS of them chosen at random."""
-    if len(X) <= ROWS:
-        return np.arange(len(X))
-    return generator(0).choice(len(X), ROWS, replace=False)
+    return found_model(X, y, noise)[0] if prior is None else prior

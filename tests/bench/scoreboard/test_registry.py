@@ -9,8 +9,8 @@ from figures.pipeline.paths import ROOT
 # Version and checksum of the code and pins of each estimator.
 VERSIONS = {
     "ours.Default": (3, "5a347b99"),
-    "ours.ExactConstant": (2, "3c29f8b1"),
-    "ours.ExactByInput": (2, "62634738"),
+    "ours.ExactConstant": (2, "82b6306d"),
+    "ours.ExactByInput": (2, "0d401729"),
     "ours.FunctionAnchored": (4, "26f569a9"),
     "scikit_learn.GaussianProcess": (2, "b767d0d3"),
     "botorch.SingleTask": (1, "c78939a0"),

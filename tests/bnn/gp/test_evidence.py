@@ -11,7 +11,6 @@ import bnn
 from bnn import RBF, GaussianProcessPrior, GPRegressor, MixturePrior
 from bnn.evaluation.metrics import coverage, rmse
 from bnn.gp.evidence import fit_noise, fit_prior, lengthscales
-from bnn.gp.hyperparameters import HyperparameterDensity
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (80, 3))
@@ -25,14 +24,14 @@ def evidence(prior, y=Y):
     return GPRegressor(prior, noise=NOISE).fit(X, y).log_evidence()
 
 
-def maximum(inputs, y, unit=1.0, **mean):
-    """The point estimate, with the noise in another unit."""
+def most_probable(inputs, y, unit=1.0, **mean):
+    """The most probable prior, with the noise in another unit."""
     return fit_prior(inputs, y, unit * NOISE, estimate="map", **mean)
 
 
 def test_length_scales_of_a_known_process_are_found():
     """Within a factor of 1.6 from 80 points; the second input does nothing."""
-    first, second, third = lengthscales(maximum(X, Y, mean_features=(), intercept=False))[0]
+    first, second, third = lengthscales(most_probable(X, Y, mean_features=(), intercept=False))[0]
     assert first == pytest.approx(0.7, rel=0.6)
     assert third == pytest.approx(1.5, rel=0.6)
     assert second > 10 * third
@@ -40,7 +39,7 @@ def test_length_scales_of_a_known_process_are_found():
 
 def test_coefficients_of_the_mean_are_integrated_out():
     """The evidence is that of y ~ N(0, k + Σ_i φ_i φ_iᵀ + σ² I), with φ = (1, x0)."""
-    prior = maximum(X, Y, mean_features=(0,), intercept=True, coefficient_variance=2.0)
+    prior = most_probable(X, Y, mean_features=(0,), intercept=True, coefficient_variance=2.0)
     kernel = prior.kernel[0].k1
     features = np.column_stack([np.ones(80), X[:, 0]])
     covariance = kernel(X, X) + 2.0 * features @ features.T + NOISE**2 * np.eye(80)
@@ -51,8 +50,8 @@ def test_coefficients_of_the_mean_are_integrated_out():
 def test_a_trend_is_left_to_the_mean():
     """A straight line in x0 needs no process: the data decide its slope, far from its prior."""
     y = 3.0 * X[:, 0] + NOISE * RNG.standard_normal(80)
-    prior = maximum(X, y, mean_features=(0,), intercept=False)
-    assert prior.kernel[0].k1.variance < 0.01
+    prior = most_probable(X, y, mean_features=(0,), intercept=False)
+    assert prior.kernel[0].k1.variance < 0.01 * y.var()
     slope = np.diff(
         GPRegressor(prior, noise=NOISE).fit(X, y).predict(np.eye(3)[:1] * [[0], [1]]), axis=0
     )
@@ -62,8 +61,8 @@ def test_a_trend_is_left_to_the_mean():
 @pytest.mark.parametrize("features", [(), (0, 2)])
 def test_units_and_origin_do_not_matter(features):
     """Inputs and outputs in other units and from other origins, the search included."""
-    small = maximum(X, Y, mean_features=features)
-    large = maximum(1e3 * X + 4e3, 50.0 * Y + 2000.0, 50.0, mean_features=features)
+    small = most_probable(X, Y, mean_features=features)
+    large = most_probable(1e3 * X + 4e3, 50.0 * Y + 2000.0, 50.0, mean_features=features)
     important = [0, 2]
     np.testing.assert_allclose(
         lengthscales(large)[0, important], 1e3 * lengthscales(small)[0, important], rtol=0.02
@@ -89,8 +88,8 @@ def test_data_that_say_nothing_and_wrong_options_are_refused(arguments, options,
 def test_an_input_that_does_not_vary_is_left_out(constant):
     """The prior of largest evidence is that without it, and predictions ignore it."""
     wide = np.insert(X[:30], 1, constant, axis=1)
-    found = maximum(wide, Y[:30], restarts=0)
-    without = maximum(X[:30], Y[:30], restarts=0)
+    found = most_probable(wide, Y[:30], restarts=0)
+    without = most_probable(X[:30], Y[:30], restarts=0)
     kept = lengthscales(found)[0]
     assert kept[1] == np.inf
     np.testing.assert_allclose(kept[[0, 2, 3]], lengthscales(without)[0], rtol=1e-3)
@@ -103,42 +102,6 @@ def test_an_input_that_does_not_vary_is_left_out(constant):
         moved = np.add(wide, [0.0, 1e6, 0.0, 0.0])
         np.testing.assert_allclose(model.predict(moved, return_std=True), here, rtol=1e-12)
     assert np.all(np.isfinite(fit_noise(wide, Y[:30], restarts=0)))
-
-
-HALF = np.full((80, 80), 0.5)
-
-
-@pytest.mark.parametrize(
-    ("n", "fixed", "slopes"),
-    [
-        (4, NOISE**2 * np.eye(80) + 0.5, 0),
-        (5, np.full((80, 80), 0.5), 0),
-        (7, 0.5 + 0.0 * X @ X.T, 2),
-    ],
-    ids=["known noise", "constant noise", "noise by input"],
-)
-def test_density_of_hyperparameters_and_its_gradient(n, fixed, slopes):
-    """The normal density written out, and differences of it.
-
-    The fifth is the noise's variance, and further ones are slopes of log σ.
-    """
-    centre = np.array([0.1, 0.5, 0.6, 0.7, -4.0, 0.0, 0.0])[:n]
-    precision = np.array([0.25, 0.5, 0.5, 0.5, 0.1, 4.0, 4.0])[:n]
-    density = HyperparameterDensity(X, Y[:, 0], fixed, centre, precision, X[:, :slopes])
-
-    def expected(eta):
-        covariance = RBF(np.exp(eta[0]), tuple(np.exp(eta[1:4])))(X, X) + fixed
-        if n > 4:
-            covariance += np.diag(np.exp(eta[4] + 2.0 * X[:, :slopes] @ eta[5:]))
-        away = (eta - centre) * np.sqrt(precision)
-        return multivariate_normal.logpdf(Y[:, 0], cov=covariance) - 0.5 * away @ away
-
-    first = np.array([0.2, -0.3, 2.0, 0.4, -3.0, 0.5, -0.2])[:n]
-    second = np.array([-0.5, 0.1, 0.3, 0.0, -6.0, -0.1, 0.3])[:n]
-    difference = density(second)[0] - density(first)[0]
-    assert difference == pytest.approx(expected(second) - expected(first), rel=1e-9)
-    differences = [(expected(first + h) - expected(first - h)) / 2e-5 for h in 1e-5 * np.eye(n)]
-    np.testing.assert_allclose(density(first)[1], differences, rtol=1e-6, atol=1e-6)
 
 
 def test_the_noise_of_known_processes_is_found():
@@ -234,16 +197,20 @@ def test_the_average_is_a_quadrature_over_hyperparameters():
     new = np.linspace(-1.2, 1.2, 9)[:, None]
     y = np.sin(3.0 * points[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(7)
     form = {"mean_features": (), "intercept": False}
-    average = GPRegressor(fit_prior(points, y, 0.1, **form), noise=0.1).fit(points, y)
     grid = np.array(list(product(np.linspace(-4, 4, 21), repeat=2)))
     etas = [np.log(y.var()), np.log(1.6)] + grid * [2.0, 1.5]  # the range of the input is 1.6
     priors = [GaussianProcessPrior(0.0, RBF(k0, L)) for k0, L in np.exp(etas)]
     fine = MixturePrior(priors, softmax(-0.5 * np.sum(grid**2, axis=1)))
     mean, std = GPRegressor(fine, noise=0.1).fit(points, y).predict(new, return_std=True)
-    ours, spread = average.predict(new, return_std=True)
-    assert np.all(np.abs(ours - mean) < 0.15 * std)
-    np.testing.assert_allclose(spread, std, rtol=0.2)
-    np.testing.assert_allclose(spread.mean(), std.mean(), rtol=0.05)
+    spreads = []
+    for seed in range(4):
+        prior = fit_prior(points, y, 0.1, random_state=seed, **form)
+        average = GPRegressor(prior, noise=0.1).fit(points, y)
+        ours, spread = average.predict(new, return_std=True)
+        assert np.all(np.abs(ours - mean) < 0.15 * std)
+        np.testing.assert_allclose(spread, std, rtol=0.2)
+        spreads.append(spread)
+    np.testing.assert_allclose(np.mean(spreads), std.mean(), rtol=0.05)
 
 
 def test_enough_starts_find_the_largest_evidence():

@@ -6,6 +6,7 @@ from scipy.stats import multivariate_normal
 
 import bnn
 from bnn.gp.evidence.families import Family, FamilyDensity
+from bnn.gp.evidence.trend import KnownTrend, linear_trend
 
 RNG = np.random.default_rng(0)
 U = RNG.uniform(size=(25, 3))
@@ -21,15 +22,26 @@ FAMILIES = [
 NOISES = [None, np.zeros((25, 0)), U - 0.5]
 
 
-def density(family, basis):
-    return FamilyDensity(family, U, Y, basis, RNG.uniform(0.1, 0.3, 25))
+# The data in other units beside a constant input, and a linear mean of known prior variances there
+LOW, WIDTH, SPREAD = np.array([2.0, -1.0, 0.0]), np.array([3.0, 0.5, 10.0]), 4.0
+POINTS = np.insert(LOW + WIDTH * U, 1, 7.0, axis=1)
+MEAN = linear_trend(POINTS, SPREAD, [0, 2, 3], True, 2.0)
+KNOWN = KnownTrend(MEAN, POINTS, np.array([0, 2, 3]), LOW, WIDTH, SPREAD)
+CASES = [*((family, None) for family in FAMILIES), (Family((bnn.RBF,)), KNOWN)]
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=str)
+def density(family, basis, trend=None):
+    return FamilyDensity(family, U, Y, basis, RNG.uniform(0.1, 0.3, 25), trend)
+
+
+NAMES = ["trend", "sparse", "warped", "mixed", "known trend"]
+
+
+@pytest.mark.parametrize(("family", "trend"), CASES, ids=NAMES)
 @pytest.mark.parametrize("basis", NOISES, ids=["known", "constant", "by input"])
-def test_density_and_gradient(family, basis):
+def test_density_and_gradient(family, trend, basis):
     """The normal density with the kernel as users get it, and central differences."""
-    made = density(family, basis)
+    made = density(family, basis, trend)
     first = made.centre + 0.2 * RNG.standard_normal(len(made.centre))
     second = made.centre + 0.2 * RNG.standard_normal(len(made.centre))
 
@@ -38,8 +50,11 @@ def test_density_and_gradient(family, basis):
         noise = made.relative
         if basis is not None:
             noise = noise * np.exp(eta[made.noise] + 2.0 * basis @ eta[made.slopes])
+        covariance = kernel(U) + np.diag(noise)
+        if trend is not None:
+            covariance += MEAN(POINTS) / SPREAD
         away = (eta - made.centre) * np.sqrt(made.precision)
-        return multivariate_normal.logpdf(Y, cov=kernel(U) + np.diag(noise)) - 0.5 * away @ away
+        return multivariate_normal.logpdf(Y, cov=covariance) - 0.5 * away @ away
 
     difference = made(second)[0] - made(first)[0]
     assert difference == pytest.approx(expected(second) - expected(first), rel=1e-7)
@@ -95,3 +110,23 @@ def test_length_scales_of_few_data_keep_pace_with_distances(n_inputs):
     scales = np.exp(made.centre[made.parts[0][1]])
     squares = np.sum(((u[::2] - u[1::2]) / scales) ** 2, axis=1)
     assert squares.mean() == pytest.approx(1.0 / 6.0, rel=0.05)
+
+
+def test_moments_beside_a_mean_of_known_prior_variances():
+    """Mean and variance of f by the dense formulas, of all inputs in their own units."""
+    made = density(Family((bnn.RBF,)), None, KNOWN)
+    eta = made.centre + 0.1
+    places = np.random.default_rng(1).uniform(-0.1, 1.1, (6, 3))
+    new = np.insert(LOW + WIDTH * places, 1, 7.0, axis=1)
+    kernel = made.kernel(eta, LOW, WIDTH, SPREAD)
+    kept = [0, 2, 3]
+
+    def covariance(a, b):
+        return kernel(a[:, kept], b[:, kept]) + MEAN(a, b)
+
+    data = covariance(POINTS, POINTS) + SPREAD * np.diag(made.relative)
+    cross = covariance(new, POINTS)
+    mean = cross @ np.linalg.solve(data, Y)
+    explained = np.sum(cross * np.linalg.solve(data, cross.T).T, axis=1)
+    second = mean**2 + (np.diag(covariance(new, new)) - explained) / SPREAD
+    np.testing.assert_allclose(made.moments(eta, places), [*mean, *second], rtol=1e-8)

@@ -6,7 +6,6 @@ import pytest
 import bnn
 from bnn.gp import hyperparameters
 from bnn.gp.evidence import fit_kernel_average, mixture
-from bnn.gp.evidence import unset as by_evidence
 from bnn.gp.evidence.families import Family
 from bnn.gp.evidence.laplace import some_rows
 
@@ -14,9 +13,17 @@ FEW = pytest.mark.usefixtures("few_draws")
 
 
 def best_family(X, y):
-    """The family of largest evidence."""
-    u = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    found = mixture._fit_families(u, (y - y.mean()) / y.std(), None, 0, lambda: None)
+    """The family of largest evidence under constant noise."""
+    found = []
+
+    def kept(families, *arguments):
+        found.extend(families)
+        return gaussian_noise(families, *arguments)
+
+    gaussian_noise = mixture._gaussian_noise
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mixture, "_gaussian_noise", kept)
+        mixture.fit_kernel_average(X, y)
     return max(found, key=lambda each: each.log_evidence).density.family
 
 
@@ -182,7 +189,7 @@ def test_rounding_errors_are_no_input():
 def test_many_data_have_few_components(noise, monkeypatch):
     """As many as fit into memory with all data, though the search has but some of these."""
     monkeypatch.setattr(hyperparameters, "MEMORY", 3.0 * 30**2)
-    monkeypatch.setattr(by_evidence, "ROWS", 20)
+    monkeypatch.setattr(mixture, "SEARCHED", 20)
     X = np.random.default_rng(0).uniform(size=(30, 1))
     y = np.sin(6.0 * X[:, 0])
     for outputs, expected in ((y, 3), (np.column_stack([y, y**2, y**3]), 1)):
