@@ -60,7 +60,7 @@ def imported_packages(folders: Iterable[str]) -> set[str]:
     names = {name.split(".")[0] for code in codes for name in imported_names(code)}
     own = {path.name for path in ROOT.iterdir()} | {"tests", "bench"}
     foreign = names - own - set(sys.stdlib_module_names) - FROM_DISTRIBUTION - {""}
-    return {PACKAGE_OF.get(name, name.replace("_", "-")) for name in foreign}
+    return {PACKAGE_OF.get(name, name.replace("_", "-").lower()) for name in foreign}
 
 
 def requirements(*folders: str) -> list[str]:
