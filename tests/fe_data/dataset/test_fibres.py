@@ -49,7 +49,7 @@ def make(design, folder, **options):
     return generate(design, SETTINGS, folder, **options)
 
 
-def test_every_row_takes_every_arrangement_and_its_volume_fraction(files):
+def test_every_row_takes_every_microstructure_and_its_volume_fraction(files):
     design = designed(files)
     assert design.microstructure_index.tolist() == [0, 1] * 3
     np.testing.assert_allclose(design.inputs[:, 0], FRACTIONS * 3, rtol=1e-11)
@@ -68,7 +68,7 @@ def test_every_row_takes_every_arrangement_and_its_volume_fraction(files):
     assert verify(files / "data") == ([], {"ok": 6, "retried": 0, "failed": 0})
 
 
-def test_a_row_may_name_its_arrangement_and_a_table_is_simulated_again(files):
+def test_a_row_may_name_its_microstructure_and_a_table_is_simulated_again(files):
     rows = "microstructure,vf,E_f_GPa,b_m_MPa,c_m\n1,0.283,400,400,0.4\n0,0.1571,300,350,0.3\n"
     (files / "rows.csv").write_text(rows)
     design = designed(files)

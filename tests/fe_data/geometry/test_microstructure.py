@@ -111,7 +111,7 @@ def neighbours(vf, seeds):
 
 
 @pytest.mark.parametrize("vf", JAMMED)
-def test_an_arrangement_does_not_tell_whether_its_first_sequence_jammed(vf):
+def test_a_microstructure_does_not_tell_whether_its_first_sequence_jammed(vf):
     """Fibres touch as rarely, and all distances have the same distribution."""
     assert all(jams(vf, seed) for seed in JAMMED[vf][:3])
     assert not any(jams(vf, seed) for seed in UNJAMMED[vf][:3])
@@ -127,7 +127,7 @@ def test_an_arrangement_does_not_tell_whether_its_first_sequence_jammed(vf):
         assert stats.ks_2samp(statistic(jammed), statistic(unjammed)).pvalue > 0.02
 
 
-def test_monte_carlo_sweeps_make_all_admissible_arrangements_equally_probable(monkeypatch):
+def test_monte_carlo_sweeps_make_all_admissible_microstructures_equally_probable(monkeypatch):
     """Four discs against random points of which those that keep their distance are taken."""
     rng = np.random.default_rng(4)
     distance = 0.36
@@ -155,7 +155,7 @@ def test_monte_carlo_sweeps_make_all_admissible_arrangements_equally_probable(mo
         (0.4, 3, "9ecedb73c9c4dc2d"),
     ],
 )
-def test_arrangements_of_sequences_that_do_not_jam_stay_as_they_are(vf, seed, digest):
+def test_microstructures_of_sequences_that_do_not_jam_stay_as_they_are(vf, seed, digest):
     """The shipped tables rest on them."""
     centres = random_microstructure(vf, seed).centres.astype("<f8")
     assert hashlib.sha256(centres.tobytes()).hexdigest()[:16] == digest
@@ -213,6 +213,6 @@ def test_several_radii_that_jam_are_relaxed(monkeypatch):
     assert (ratio.min(axis=1) < 1.001).mean() < 0.1
 
 
-def test_a_radius_too_small_for_a_mesh_is_an_error_of_the_arrangement():
+def test_a_radius_too_small_for_a_mesh_is_an_error_of_the_microstructure():
     with pytest.raises(MicrostructureError, match=r"smallest of 1000 fibres has the radius 0\.0"):
         random_microstructure(0.005, 0, n_fibres=1000, radii="lognormal", radii_cov=0.5)

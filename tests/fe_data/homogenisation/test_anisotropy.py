@@ -58,7 +58,7 @@ def test_rows_of_fibres_are_stiffest_along_the_rows():
     assert found[0].spread > 0.1
 
 
-def test_a_hexagonal_arrangement_and_a_matrix_without_fibres_are_isotropic():
+def test_a_hexagonal_microstructure_and_a_matrix_without_fibres_are_isotropic():
     """7 x 8 staggered rows are hexagonal to 1 %."""
     centres = [((i + 0.5 * (j % 2) + 0.3) / 7, (j + 0.4) / 8) for j in range(8) for i in range(7)]
     hexagonal = Microstructure(centres, np.sqrt(0.25 / (56 * np.pi)))

@@ -42,7 +42,7 @@ def make(folder, loading=RAMP, design=DESIGN, **cell):
     return generate(design, SETTINGS, folder, loading=loading, **cells)
 
 
-def test_a_folder_gives_the_curves_of_each_input_and_arrangement_without_rest(tmp_path):
+def test_a_folder_gives_the_curves_of_each_input_and_microstructure_without_rest(tmp_path):
     make(tmp_path)
     paths = collect_paths(tmp_path)
     histories = load_curves(tmp_path).histories
@@ -55,7 +55,7 @@ def test_a_folder_gives_the_curves_of_each_input_and_arrangement_without_rest(tm
     np.testing.assert_allclose(paths.mean_stress[0, -1], 1e5 * paths.strain[0, -1], rtol=1e-12)
 
 
-def test_a_free_strain_is_the_mean_over_arrangements(tmp_path):
+def test_a_free_strain_is_the_mean_over_microstructures(tmp_path):
     make(tmp_path)
     file = record_path(tmp_path, 1)
     with np.load(file) as record:

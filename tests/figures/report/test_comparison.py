@@ -127,7 +127,7 @@ def test_the_published_tables_have_a_scatter_of_their_own(metrics):
 def test_at_the_published_inputs_a_number_is_met_within_seeds_and_differs_beyond_draws(
     metrics, tmp_path, ours, verdict, met
 ):
-    """The arrangement of the fibres scatters too, nobody knows by how much."""
+    """The microstructure of the fibres scatters too, nobody knows by how much."""
     path = tmp_path / REBUILT / f"{SURROGATE}.json"
     path.parent.mkdir()
     path.write_text(json.dumps(with_rmse(metrics, ours)))

@@ -78,7 +78,7 @@ def test_mutual_information_and_slopes_of_the_published_tables_have_the_printed_
     assert theta == pytest.approx([0.656, -0.191, 0.933, -0.876, 1.195], abs=6e-4)
 
 
-def test_the_scatter_of_the_arrangement_is_that_of_both_published_studies():
+def test_the_scatter_of_the_microstructure_is_that_of_both_published_studies():
     """Printed numbers and their errors, and the shares in the finding on Fig. 10."""
     studies = typed_run("full-authors")["03_materials_data"].noise_percent
     ratios = []
