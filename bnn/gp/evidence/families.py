@@ -70,6 +70,7 @@ class Family:
         most: Largest share of the family in an average over families. Data leave open what is in
             a gap between them: a family that the evidence prefers may be wrong there, and with
             less than the whole weight it leaves the others their say.
+        flat: Whether there is no hyperprior, so that the density is the evidence alone.
 
     Source: Hvarfner, Hellsten & Nardi (2024), ICML 41, for medians that grow with √n.
     """
@@ -80,6 +81,7 @@ class Family:
     mixed: bool = False
     sparse: bool = False
     most: float = 1.0
+    flat: bool = False
 
 
 class FamilyDensity:
@@ -143,7 +145,8 @@ class FamilyDensity:
         self.noise = add(levels, np.log(NOISE), NOISE_DEVIATION, ends["noise"])
         self.slopes = add(slopes, 0.0, SLOPE_DEVIATION, (-SLOPES, SLOPES))
         self.centre = np.array(centre)
-        self.precision = np.array(deviations) ** -2.0
+        self.deviations = np.array(deviations)
+        self.precision = np.zeros(len(centre)) if family.flat else self.deviations**-2.0
         self.limits = np.array(limits)
 
     def thinned(self, rows: Ints) -> Self:

@@ -81,6 +81,8 @@ def most_probable(density: FamilyDensity, starts: Sequence[Array], steps: int = 
 
 def approximated(density: FamilyDensity, eta: Array, seed: int | None) -> FamilyFit:
     """Return Laplace's approximation around the most probable η."""
+    if density.family.flat:  # it is compared with no other family
+        return FamilyFit(density, eta, np.zeros((len(eta), len(eta))), density.value(eta))
     N = len(density.y)
     rows = some_rows(N, THINNED, seed)
     P = np.diag(density.precision)

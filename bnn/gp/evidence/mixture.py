@@ -220,7 +220,7 @@ def found_model(
         random_state: As for `fit_kernel_average`.
         form: Arguments of `detrended`, which describe the mean beside FORM; None takes families.
         restarts: Number of random starts of a search.
-        estimate: "average", or "map" for the most probable hyper-parameters.
+        estimate: "average", or "map" for the hyper-parameters of largest evidence.
 
     Returns:
         The prior, the noise, and E λ_i of the data, (N,), if heavy tails were found.
@@ -250,7 +250,9 @@ def found_model(
     low = inputs.min(axis=0)
     width = np.ptp(inputs, axis=0)
     standard = StandardBasis(X[rows], ())
-    families = families_for(*inputs.shape) if form is None else [FORM]
+    families = (
+        families_for(*inputs.shape) if form is None else [replace(FORM, flat=estimate == "map")]
+    )
     steps = n_out * (len(families) + STAGES)
     bar = progress_bar(steps, titled("prior and noise", None), "step")
     scaled = low, width
@@ -521,7 +523,7 @@ def _further_starts(
     These are the best of STARTS draws for each restart, and `near` of the draws, nearer by.
     """
     drawn = generator(seed).standard_normal((restarts * STARTS, len(density.centre)))
-    away = drawn * density.precision**-0.5
+    away = drawn * density.deviations
     points = np.clip(density.centre + away, *density.limits.T)
     groups = points.reshape(restarts, STARTS, len(density.centre))
     further = density.centre + NEAR * away[:near]

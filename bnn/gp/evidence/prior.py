@@ -45,9 +45,9 @@ def fit_prior(
 
     This is the search of `fit_kernel_average` with one kernel, whose hyperprior it shares, and
     with this mean. Few data leave the variance k0_j and the length scales L_ji uncertain, and
-    their most probable values are overconfident. So the default is an average over them, a mixture
-    of 16 components. To compare priors by `log_evidence`, use those of "map": a mixture has seen
-    the data, and its own evidence means nothing.
+    their values of largest evidence are overconfident. So the default is an average over them, a
+    mixture of 16 components. To compare priors by `log_evidence`, use those of "map": a mixture
+    has seen the data, and its own evidence means nothing.
 
     Args:
         X: (N, n_in). An input that does not vary is left out: its length scale is infinite.
@@ -56,7 +56,7 @@ def fit_prior(
             correlations between outputs are ignored; or a StudentNoise, whose precision factors,
             see `GPRegressor`, are estimated in turn with the prior. For noise-free data zero: noise
             that is less than double precision resolves is replaced by the nugget of `GPRegressor`.
-        estimate: "average" over hyper-parameters, or the most probable ones ("map").
+        estimate: "average" over hyper-parameters, or those of largest evidence ("map").
         mean: Low-fidelity model m, a function of X (n, n_in), read-only, that returns (n, n_out),
             or (n,) for one output. Its points are the data and others within their ranges.
         mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
@@ -129,10 +129,10 @@ def fit_noise(
     Examples:
         >>> import bnn
         >>> import numpy as np
-        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
+        >>> X = np.linspace(-1.0, 1.0, 30)[:, None]
         >>> y = np.sin(3.0 * X[:, 0])
         >>> rng = np.random.default_rng(0)
-        >>> bnn.evidence.fit_noise(X, y + 0.1 * rng.standard_normal(12)).round(1)
+        >>> bnn.evidence.fit_noise(X, y + 0.1 * rng.standard_normal(30)).round(1)
         array([0.1])
     """
     found = found_model(*as_data(X, y), "constant", random_state, form=form, restarts=restarts)[1]

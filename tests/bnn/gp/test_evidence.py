@@ -24,14 +24,14 @@ def evidence(prior, y=Y):
     return GPRegressor(prior, noise=NOISE).fit(X, y).log_evidence()
 
 
-def most_probable(inputs, y, unit=1.0, **mean):
-    """The most probable prior, with the noise in another unit."""
+def maximum(inputs, y, unit=1.0, **mean):
+    """The prior of largest evidence, with the noise in another unit."""
     return fit_prior(inputs, y, unit * NOISE, estimate="map", **mean)
 
 
 def test_length_scales_of_a_known_process_are_found():
     """Within a factor of 1.6 from 80 points; the second input does nothing."""
-    first, second, third = lengthscales(most_probable(X, Y, mean_features=(), intercept=False))[0]
+    first, second, third = lengthscales(maximum(X, Y, mean_features=(), intercept=False))[0]
     assert first == pytest.approx(0.7, rel=0.6)
     assert third == pytest.approx(1.5, rel=0.6)
     assert second > 10 * third
@@ -39,7 +39,7 @@ def test_length_scales_of_a_known_process_are_found():
 
 def test_coefficients_of_the_mean_are_integrated_out():
     """The evidence is that of y ~ N(0, k + Σ_i φ_i φ_iᵀ + σ² I), with φ = (1, x0)."""
-    prior = most_probable(X, Y, mean_features=(0,), intercept=True, coefficient_variance=2.0)
+    prior = maximum(X, Y, mean_features=(0,), intercept=True, coefficient_variance=2.0)
     kernel = prior.kernel[0].k1
     features = np.column_stack([np.ones(80), X[:, 0]])
     covariance = kernel(X, X) + 2.0 * features @ features.T + NOISE**2 * np.eye(80)
@@ -50,7 +50,7 @@ def test_coefficients_of_the_mean_are_integrated_out():
 def test_a_trend_is_left_to_the_mean():
     """A straight line in x0 needs no process: the data decide its slope, far from its prior."""
     y = 3.0 * X[:, 0] + NOISE * RNG.standard_normal(80)
-    prior = most_probable(X, y, mean_features=(0,), intercept=False)
+    prior = maximum(X, y, mean_features=(0,), intercept=False)
     assert prior.kernel[0].k1.variance < 0.01 * y.var()
     slope = np.diff(
         GPRegressor(prior, noise=NOISE).fit(X, y).predict(np.eye(3)[:1] * [[0], [1]]), axis=0
@@ -61,8 +61,8 @@ def test_a_trend_is_left_to_the_mean():
 @pytest.mark.parametrize("features", [(), (0, 2)])
 def test_units_and_origin_do_not_matter(features):
     """Inputs and outputs in other units and from other origins, the search included."""
-    small = most_probable(X, Y, mean_features=features)
-    large = most_probable(1e3 * X + 4e3, 50.0 * Y + 2000.0, 50.0, mean_features=features)
+    small = maximum(X, Y, mean_features=features)
+    large = maximum(1e3 * X + 4e3, 50.0 * Y + 2000.0, 50.0, mean_features=features)
     important = [0, 2]
     np.testing.assert_allclose(
         lengthscales(large)[0, important], 1e3 * lengthscales(small)[0, important], rtol=0.02
@@ -88,8 +88,8 @@ def test_data_that_say_nothing_and_wrong_options_are_refused(arguments, options,
 def test_an_input_that_does_not_vary_is_left_out(constant):
     """The prior of largest evidence is that without it, and predictions ignore it."""
     wide = np.insert(X[:30], 1, constant, axis=1)
-    found = most_probable(wide, Y[:30], restarts=0)
-    without = most_probable(X[:30], Y[:30], restarts=0)
+    found = maximum(wide, Y[:30], restarts=0)
+    without = maximum(X[:30], Y[:30], restarts=0)
     kept = lengthscales(found)[0]
     assert kept[1] == np.inf
     np.testing.assert_allclose(kept[[0, 2, 3]], lengthscales(without)[0], rtol=1e-3)
