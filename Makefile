@@ -54,7 +54,7 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make test-dolfinx     the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)
 #: make test-python      the tests of bnn on another Python and its newest PyTorch (ARGS="--python 3.11 --oldest")
 #: make test-slurm       the scripts of docs/cluster.md on a Slurm cluster of this machine
-#: make lint             check style, types and which subpackage imports which
+#: make lint             check style, types, imports between subpackages, and the prose of pages
 #: make bench            measure the speed of simulation and training
 #: make docs             the site: guides, notebooks, reference, in build/docs/index.html
 #: make datasets         simulate the designs of the paper and compare with the shipped tables (JOBS=2)
@@ -130,6 +130,7 @@ lint: environment
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
 	@$(PYTHON) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+	@$(PYTHON) -m docs.prose
 
 bench: environment
 	@for file in bench/[a-z]*.py; do $(PYTHON) -m "bench.$$(basename "$$file" .py)"; done

@@ -52,7 +52,7 @@ class Campaign:
     results. One JSON file keeps the campaign; `ask` and `tell` replace it in one step. A script
     that is killed and started again goes on: `ask` returns the inputs again that have no results
     yet. Several scripts may use one file: each call reads the file anew, and changes it under a
-    lock. They are asked for the same runs, and the results of a run can be told once.
+    lock. They get the same runs, and the results of a run can be told once.
 
     Args:
         path: The file, or a link to it; if it is there, the campaign in it goes on.
@@ -152,7 +152,7 @@ class Campaign:
 
     @property
     def stopped(self) -> bool:
-        """Whether no more runs are asked for: after `stop`, or if none is worth `min_gain`."""
+        """Whether the campaign has ended: after `stop`, or if no run is worth `min_gain`."""
         return self._stopped
 
     @property
@@ -251,7 +251,7 @@ class Campaign:
             self._write(_with_results(self._runs, points, values), self._stopped)
 
     def stop(self) -> None:
-        """End the campaign: nothing is asked for any more; results may still be told."""
+        """End the campaign: `ask` returns no more runs. Results may still be told."""
         with locked(self.path):
             self._read()
             self._write(self._runs, stopped=True)

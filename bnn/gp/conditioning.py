@@ -183,10 +183,10 @@ class Conditioning(Short):
 class ProcessPosterior(Short):
     """A Gaussian process prior given data, with factors of N x N matrices where that is possible.
 
-    Diagonal noise leaves the outputs independent: U = I. Where all outputs have the same kernel K,
-    the columns of (y - m) U are independent under any constant noise Σ_noise = U diag(σ²) Uᵀ,
-    because Uᵀ turns I ⊗ K + Σ_noise ⊗ I into the blocks K + σ_c² I. In all other cases the outputs
-    are coupled, also under correlated noise that depends on the input.
+    Diagonal noise leaves the outputs independent: U = I. If all outputs have the same kernel K,
+    the columns of (y - m) U are independent under any constant noise Σ_noise = U diag(σ²) Uᵀ.
+    The reason is that Uᵀ turns I ⊗ K + Σ_noise ⊗ I into the blocks K + σ_c² I. In all other
+    cases the outputs are coupled, also under correlated noise that depends on the input.
 
     Attributes:
         prior: The prior.

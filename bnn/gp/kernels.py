@@ -4,9 +4,9 @@ A kernel is one class with all that is known of it: its values, its gradient and
 stationary, its correlation in C. The search for hyper-parameters, `predict_gradient` and the C
 export ask the class, and refuse by name a kernel that lacks what they need.
 
-Every kernel is a scikit-learn kernel without free parameters, so that sums and products may mix
-both kinds. scikit-learn's RBF and Matérn kernels round differently, which would change the
-networks of a given seed; its rational quadratic and periodic ones have a single length scale.
+Every kernel is a scikit-learn kernel without free parameters. Sums and products may mix both kinds.
+The RBF and Matérn kernels of scikit-learn round differently, which would change the networks of a
+given seed. Its rational quadratic and periodic kernels have a single length scale.
 """
 
 import sys
@@ -64,7 +64,7 @@ def _per_input(name: str, value: ArrayLike, X: Array) -> Array:
 
 
 class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
-    """Base of the kernels, for those of your own: scikit-learn kernels with fixed parameters.
+    """Base of all kernels, custom ones too: scikit-learn kernels with fixed parameters.
 
     A subclass implements `_evaluate(A, B)`, which returns k(A, B), (n, m), at points A (n, n_in)
     and B (m, n_in), and `diag(X)`, which returns k(x, x) at the points X (n, n_in), (n,). Points
@@ -150,12 +150,12 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
 
 @dataclass(repr=False)
 class Stationary(Kernel):
-    """Base of the kernels k0 φ(r), with r = |(x - x') / L| and φ(0) = 1, and of your own.
+    """Base of the kernels k0 φ(r), custom ones too, with r = |(x - x') / L| and φ(0) = 1.
 
     A subclass implements `_correlation(q, derivative)` of squared distances q = r² >= 0, (...),
-    without a unit. It returns φ and, if the flag says so, dφ/dq, each (...), else φ and None; it
-    may overwrite q. φ has to be a correlation of functions of as many inputs: not all that fall
-    from one to zero are. Fields of its own are those of a dataclass, see `Kernel`.
+    without a unit. It returns φ and, if the flag says so, dφ/dq, each (...), else φ and None. It
+    may overwrite q. φ has to be a correlation of functions of as many inputs. Some functions that
+    fall from one to zero are none. Fields of its own are those of a dataclass, see `Kernel`.
 
     A class whose dφ/dq is always None can be used everywhere but in `predict_gradient`. For
     `export.to_c` it has `c_code`, statements in C that set `phi` and `slope`, which is dφ/dq, from

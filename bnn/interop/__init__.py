@@ -14,8 +14,8 @@ def botorch_model(model: EnsembleRegressor) -> Any:
 
     Its inputs and outputs are in the units of the data, in double precision, and its posteriors are
     epistemic. Acquisition functions that condition on results to come, such as
-    qNegIntegratedPosteriorVariance, find `fantasize` and `condition_on_observations`: the members
-    are moved as an ensemble Kalman filter does, so that their covariance C becomes
+    qNegIntegratedPosteriorVariance, find `fantasize` and `condition_on_observations`. These move
+    the members as an ensemble Kalman filter does. Their covariance C becomes
     C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .), as for `bnn.select_runs`. `subset_output` takes some of
     the outputs. Needs the extra `botorch`.
 

@@ -21,9 +21,9 @@ images, with one weight: T_g exchanges x and y, changes the sign of the shear, o
 with x and y exchanged has exactly the stresses with x and y exchanged.
 
 Weights may be negative, and a point with a negative weight gives energy where it flows. The mean
-fields must dissipate more. The factor f_r ≤ 1 makes a point strain less, so that in no direction it
-yields before κ times the strain at which mean fields yield: until then a cell is elastic whatever
-the weights are, and from then on the mean fields flow.
+fields must dissipate more. The factor f_r ≤ 1 makes a point strain less. In no direction it yields
+before κ times the strain at which mean fields yield. Until then an RVE is elastic, whatever the
+weights are, and from then on the mean fields flow.
 
 Mean fields are nearly exact as long as a cell is elastic. The weights of the points together change
 its stiffness by Σ_r θ_r C_r, where C_r is the elastic stiffness of point r and has three numbers.

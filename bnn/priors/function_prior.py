@@ -21,7 +21,7 @@ class FunctionalPrior(Protocol):
 
 
 class FunctionPrior(Short, ABC):
-    """Base of the functional priors, for those of your own: a distribution of functions.
+    """Base of all functional priors, custom ones too: a distribution of functions.
 
     A subclass implements `_draw(X, n_samples, random_state)`, which `sample` calls once X and
     n_samples are checked. It returns realisations g^[k](X), (n_samples, n, n_out), in the units of

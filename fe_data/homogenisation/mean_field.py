@@ -63,11 +63,11 @@ def mean_field(
     Four of its numbers are fitted to simulated RVEs: the default of `fluctuation`, and three that
     tell how `p_sigma` follows from the root mean square of the stress in the fibres.
 
-    The stress of the averaged curve is within 6 % of that of RVEs, whatever b_m and c_m are, at a
-    plastic strain of 0.02. b_eff and c_eff, a fit to it, are within 20 % where b_m (times
-    `hardening`) is 250 to 1000 MPa and c_m 0.2 to 0.55. Beyond, errors grow to 50 %, of which a
-    `UserWarning` tells, and below 50 MPa they are refused. This was measured with the defaults
-    below. Without fibres they are those of the matrix.
+    At a plastic strain of 0.02 the stress of the averaged curve is within 6 % of the stress of
+    RVEs, for any b_m and c_m. b_eff and c_eff are a fit to this curve. They are within 20 % if b_m
+    (times `hardening`) is 250 to 1000 MPa and c_m 0.2 to 0.55. Beyond, errors grow to 50 %, and a
+    `UserWarning` says so. Below 50 MPa b_eff and c_eff are refused. This was measured with the
+    defaults below. Without fibres they are those of the matrix.
 
     Args:
         inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.

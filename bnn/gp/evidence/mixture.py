@@ -1,9 +1,9 @@
 """The one search for prior and noise by the evidence, averaged over families of processes.
 
-There are four stages. Families of kernels are fitted to each output under constant noise; this is
-compared with input-dependent noise and with heavy tails; the families are fitted again under the
-noise that was found; and draws of their hyper-parameters become the components of a mixture. If the
-noise is known, there is one fit of the families, under this noise.
+There are four stages. First, families of kernels are fitted to each output under constant noise.
+Second, this noise is compared with input-dependent noise and with heavy tails. Third, the families
+are fitted again under the noise that was found. Fourth, draws of their hyper-parameters become the
+components of a mixture. If the noise is known, the families are fitted once, under this noise.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def fit_kernel_average(
     likelier. Constant noise is ten times as probable a priori as noise by input, and Gaussian noise
     ten times as probable as heavy tails. The precision factors of the data, see `StudentNoise`, are
     then found under all components together, with their posterior weights: a `GPRegressor` with
-    nothing set takes these factors. With this prior and noise given, it finds factors anew, under
-    weights by the evidence, and fewer components may count.
+    default settings takes these factors. With this prior and noise given, it finds factors anew,
+    under weights by the evidence, and fewer components may count.
 
     Noise that is given, or of a given kind, replaces these choices.
 

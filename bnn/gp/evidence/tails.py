@@ -176,10 +176,10 @@ def averaged_factors(
 ) -> tuple[Array, float, Array]:
     """Find the precision factors under all components, whose posterior weights stay.
 
-    Factors of one fit would prefer the components that resemble it: good data to which that fit
-    does not come near count as outliers, and all components that do come near lose their weights.
-    q(λ_i) takes the mean of (y_i - f_i)² over all components instead. ν and the level of the noise
-    are estimated with them, so that no step lowers the bound of log p(y) for these weights.
+    Factors of one fit would prefer the components that resemble it. Good data far from that fit
+    would count as outliers. All components near these data would then lose their weights. q(λ_i)
+    takes the mean of (y_i - f_i)² over all components instead. ν and the level of the noise are
+    estimated with them. No step lowers the bound of log p(y) for these weights.
 
     Args:
         expected: Given the variances of the noise at the data, (N, n_out), E (y - f)² of the data

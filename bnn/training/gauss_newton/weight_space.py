@@ -75,9 +75,9 @@ class DiagonalPlusLowRank(Short, Generic[Values]):
 class WeightFit:
     """Objective Σ_i (y_i - f(x_i))ᵀ Σ⁻¹ (y_i - f(x_i)) + (ω - ω0)ᵀ P⁻¹ (ω - ω0).
 
-    With u = ω - ω0, r = f - y and damping λ P⁻¹ the Gauss-Newton step is
-    -u' - P Jᵀ (J P Jᵀ + (1 + λ) Σ)⁻¹ (r - J u') with u' = u / (1 + λ): one system in the data.
-    Data are X (N, n_in) or (k, N, n_in) and y (k, N, n_out), the anchors ω0 are (k, d); Σ is
+    Here u = ω - ω0 and r = f - y. With damping λ P⁻¹ the Gauss-Newton step is
+    -u' - P Jᵀ (J P Jᵀ + (1 + λ) Σ)⁻¹ (r - J u') with u' = u / (1 + λ). It is one system in the
+    data. Data are X (N, n_in) or (k, N, n_in) and y (k, N, n_out), the anchors ω0 are (k, d); Σ is
     (n_out, n_out), or one for each point of each member, (k, N, n_out, n_out).
     """
 

@@ -1,0 +1,90 @@
+"""Check the prose of pages and docstrings: python -m docs.prose.
+
+docs/prose.toml has the limits, the words to replace, and the exceptions.
+"""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RULES = ROOT / "docs" / "prose.toml"
+# Parts of a page that are no prose: code, comments, formulas, tables, headings, figures, HTML.
+NO_PROSE = re.compile(
+    r"```.*?```|<!--.*?-->|\$\$.*?\$\$|^[ \t]*(?:[|#<!][^\n]*|\[[^\]\n]*\]: [^\n]*)$",
+    re.DOTALL | re.MULTILINE,
+)
+SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[(])|\n\s*\n|\n\s*(?:[-*]|\d+\.) |:\n")
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences and list items of a text, each on one line."""
+    for part in SENTENCE_END.split(text):
+        words = " ".join(part.split())
+        if words:
+            yield words
+
+
+def page_prose(path: Path) -> str:
+    """Return a Markdown page without what is no prose."""
+    return NO_PROSE.sub("", path.read_text(encoding="utf-8"))
+
+
+def docstrings(path: Path) -> Iterator[str]:
+    """Yield the docstrings of public names in a module, without their sections and examples."""
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, kinds) and not getattr(node, "name", "").startswith("_"):
+            # Formulas and listings are indented.
+            text = re.sub(r"(?m)^    .*$", "", ast.get_docstring(node) or "")
+            yield re.split(r"\n(?:Args|Attributes|Returns|Raises|Warns|Source|Examples):\n", text)[
+                0
+            ]
+
+
+def faults(name: str, text: str, rules: dict[str, object]) -> Iterator[str]:
+    """Yield what is wrong with a text of a file: long sentences, and words to replace."""
+    longest = rules["longest_sentence"]
+    words = rules["words"]
+    allowed = rules["allowed"]
+    assert isinstance(longest, int)
+    assert isinstance(words, dict)
+    assert isinstance(allowed, dict)
+    exceptions = allowed.get(name, [])
+    for sentence in sentences(text):
+        if any(sentence.startswith(each) for each in exceptions):
+            continue
+        count = len(sentence.split())
+        if count > longest:
+            yield f"{name}: a sentence of {count} words, at most {longest}: {sentence[:70]} ..."
+        for pattern, better in words.items():
+            if found := re.search(rf"\b(?:{pattern})\b", sentence):
+                yield f"{name}: {found[0]!r}: write {better}: {sentence[:70]} ..."
+
+
+def check(root: Path = ROOT, rules_file: Path = RULES) -> list[str]:
+    """Return what is wrong in the pages and docstrings of a checkout."""
+    rules = tomllib.loads(rules_file.read_text(encoding="utf-8"))
+    found = []
+    for page in sorted(path for pattern in rules["pages"] for path in root.glob(pattern)):
+        name = page.relative_to(root).as_posix()
+        text = page_prose(page)
+        found += faults(name, text, rules)
+        count = len(page.read_text(encoding="utf-8").split())
+        most = rules["longer_pages"].get(name, rules["longest_page"])
+        if count > most:
+            found.append(f"{name}: {count} words, at most {most}")
+    for module in sorted(path for pattern in rules["modules"] for path in root.glob(pattern)):
+        name = module.relative_to(root).as_posix()
+        for text in docstrings(module):
+            found += faults(name, text, rules)
+    return found
+
+
+if __name__ == "__main__":
+    problems = check()
+    print(*problems, sep="\n", end="\n" if problems else "")
+    sys.exit(1 if problems else 0)

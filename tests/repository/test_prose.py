@@ -1,0 +1,48 @@
+"""The check of the prose: what it finds, and what it leaves alone."""
+
+from docs import prose
+
+RULES = """
+longest_sentence = 6
+longest_page = 40
+pages = ["*.md"]
+modules = ["*.py"]
+[longer_pages]
+"long.md" = 60
+[words]
+"truth tables?" = "reference data"
+[allowed]
+"long.md" = ["This one may"]
+"""
+
+
+DOCSTRING = """A truth table.
+
+    Read:
+
+        a formula of eight words that stays, indented
+    """
+
+
+def test_long_sentences_pages_and_words_are_found(tmp_path):
+    (tmp_path / "rules.toml").write_text(RULES, encoding="utf-8")
+    page = "# A truth table in a heading is not read\n\nOne two three four five six seven.\n"
+    code = "```\na truth table of one two three four five six seven eight\n```\n| a truth table |\n"
+    pages = {
+        "page.md": page + "- Two truth tables.\n" + "Word.\n\n" * 40,
+        "long.md": "This one may have more words than six.\n" + "Word.\n\n" * 40,
+        "code.md": code,
+        "module.py": f'def f():\n    """{DOCSTRING}"""\n',
+    }
+    for name, text in pages.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = prose.check(tmp_path, tmp_path / "rules.toml")
+    assert [each.split(":")[0] for each in found] == ["page.md"] * 3 + ["module.py"]
+    for fault, part in zip(
+        found, ["of 7 words", "reference", " words, at", "reference"], strict=True
+    ):
+        assert part in fault
+
+
+def test_the_prose_of_the_project_passes():
+    assert not prose.check()
