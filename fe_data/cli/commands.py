@@ -70,6 +70,23 @@ app = typer.Typer(
 )
 
 
+def print_version(wanted: bool) -> None:
+    """Print the version of the package and end, if `--version` is given."""
+    if wanted:
+        print(f"fe_data {fe_data.__version__}")
+        raise typer.Exit(OK)
+
+
+@app.callback()
+def of_the_program(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=print_version, is_eager=True, help="print the version"),
+    ] = False,
+) -> None:
+    """Options of `python -m fe_data` itself."""
+
+
 def say(message: object, code: int) -> int:
     """Print one sentence on the standard error output; returns the exit code."""
     print(f"fe_data: {message}", file=sys.stderr)

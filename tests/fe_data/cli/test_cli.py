@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import fe_data
 from fe_data.__main__ import main
 from fe_data.dataset import record, storage
 from fe_data.dataset.table import load_inputs
@@ -252,6 +253,10 @@ def test_without_the_extra_one_sentence_says_what_to_install(missing, arguments)
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
     assert "pip install '.[fe]'" in done.stderr
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    assert run(capsys, "--version")[:2] == (0, f"fe_data {fe_data.__version__}\n")
 
 
 def test_help_names_every_setting(capsys):
