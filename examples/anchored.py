@@ -4,9 +4,9 @@ import argparse
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--cells", type=int, default=20, help="simulated, a quarter of them learnt")
+parser.add_argument("--cells", type=int, default=20, help="RVEs; a quarter of them train")
 parser.add_argument("--members", type=int, default=30, help="networks")
-parser.add_argument("--fibres", type=int, default=30, help="fibres of each cell")
+parser.add_argument("--fibres", type=int, default=30, help="fibres of each RVE")
 parser.add_argument("--out", type=Path, default=Path("anchored.png"), help="picture")
 options = parser.parse_args()
 
@@ -25,12 +25,12 @@ HIGH = 0.40
 LEARNT = 0.15
 settings = fe_data.Settings(n_fibres=options.fibres)
 content = np.linspace(LOW, HIGH, options.cells)
-cells = [
+rves = [
     fe_data.solve_rve(fe_data.Inputs(vf, 400.0, 400.0, 0.4), seed, settings)
     for seed, vf in enumerate(content)
 ]
 X = content[:, None]
-y = np.array([cell.effective.E_eff_GPa for cell in cells])
+y = np.array([rve.effective.E_eff_GPa for rve in rves])
 few = content < LEARNT
 
 
@@ -52,19 +52,19 @@ anchored = bnn.FunctionAnchoredEnsemble(
     **given,
 )
 anchored.pretrain(np.linspace(LOW, HIGH, 100)[:, None])
-models = {"random starts": bnn.VanillaEnsemble(**given)}
+models = {"random initial weights": bnn.VanillaEnsemble(**given)}
 models["anchored to Halpin and Tsai"] = anchored
 
 figure, panels = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
-draw_mises(panels[0], cells[-1])
-panels[0].set_title(f"one cell, {HIGH:.0%} fibres")
+draw_mises(panels[0], rves[-1])
+panels[0].set_title(f"one RVE, {HIGH:.0%} fibres")
 grid = np.linspace(LOW, HIGH, 100)[:, None]
 for axes, (name, model) in zip(panels[1:], models.items(), strict=True):
     mean, std = model.fit(X[few], y[few]).predict(grid, return_std=True, include_noise=True)
     axes.fill_between(grid[:, 0], mean - 2 * std, mean + 2 * std, alpha=0.25, lw=0)
     axes.plot(grid, mean, label="mean ± 2 std")
-    axes.plot(X[few], y[few], "ko", ms=4, label="cells learnt from")
-    axes.plot(X[~few], y[~few], "kx", ms=5, label="cells not seen")
+    axes.plot(X[few], y[few], "ko", ms=4, label="training RVEs")
+    axes.plot(X[~few], y[~few], "kx", ms=5, label="test RVEs")
     axes.set(title=name, xlabel="volume fraction of the fibres", ylabel="effective modulus [GPa]")
     axes.set_ylim(100, 180)
     m, s = model.predict(X[~few], return_std=True, include_noise=True)

@@ -349,7 +349,7 @@ def noise_correlation(
     It is that of the expected scatter of (y - f) / σ, and of n_out observations without any.
     """
     covariances = noise(X)
-    given = MixturePosterior(prior, covariances, X, y)
+    given = MixturePosterior(prior, resolved(covariances, prior.components, X), X, y)
     deviations = np.sqrt(np.einsum("njj->nj", covariances))
     away = (y - given.mean(X)) / deviations
     # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
