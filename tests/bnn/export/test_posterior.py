@@ -116,7 +116,7 @@ def test_every_kernel_is_that_of_the_textbook_and_of_python(compiled, kernel):
     prior = bnn.GaussianProcessPrior(MEAN, [kernel, 1e4 * kernel], 2)
     model = bnn.GPRegressor(prior, noise=[0.3, 20.0]).fit(X, Y)
     found = call(compiled(model), NEW, 2)
-    agrees_with_python(found, model, NEW, False, 1e-10 if kernel is WIDE else 1e-11)
+    agrees_with_python(found, model, NEW, False, 1e-10 if kernel is WIDE else 1e-12)
     variances = np.tile([0.09, 400.0], (len(X), 1))
     agrees_with_the_textbook(found, [prior], np.ones((1, 2)), variances)
 
