@@ -1,10 +1,14 @@
-"""Speed of bnn: python -m bench.bnn prints the table, --full runs every epoch of it."""
+"""Speed of bnn: python -m bench.bnn prints the table, --full runs every epoch of it.
+
+With --gpu it prints the seconds of the same problems on a GPU instead.
+"""
 
 import argparse
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="run all epochs, not a share of them")
+    parser.add_argument("--gpu", action="store_true", help="train on a GPU instead")
     options = parser.parse_args()
 
 # After the options: --help does not wait for these.
@@ -57,12 +61,12 @@ MATERIALS = Workload(
 )
 
 
-def batched_seconds(work: Workload, n_members: int, epochs: int) -> float:
+def batched_seconds(work: Workload, n_members: int, epochs: int, device: str = "cpu") -> float:
     """Seconds of `epochs` epochs of n_members networks with the training loop."""
     start, X, y, seeds = work.data(n_members)
     settings = bnn.TrainingSettings(epochs=epochs)
     begin = time.perf_counter()
-    train(work.architecture, start, X, y, settings, seeds=seeds)
+    train(work.architecture, start, X, y, settings, seeds=seeds, device=device)
     return time.perf_counter() - begin
 
 
@@ -113,7 +117,18 @@ def compare(work: Workload, share: float, repeats: int = 3) -> dict[str, float]:
     return best | {"ratio": best["loop"] / best["seconds"]}
 
 
-def functional(n_data: int = 50, n_members: int = 30) -> dict[str, float]:
+def gpu_seconds(work: Workload, share: float) -> dict[str, float]:
+    """Best seconds of a workload on a GPU, for its K members and for ten times as many."""
+    epochs = max(int(share * work.epochs), 2)
+    seconds = {}
+    for n_members in (work.n_members, 10 * work.n_members):
+        batched_seconds(work, n_members, 2, "cuda")
+        best = min(batched_seconds(work, n_members, epochs, "cuda") for _ in range(3))
+        seconds[f"K = {n_members}"] = best * work.epochs / epochs
+    return seconds
+
+
+def functional(n_data: int = 50, n_members: int = 30, device: str = "cpu") -> dict[str, float]:
     """Seconds of functional anchoring of the materials' networks to data drawn from the prior."""
     X = 2.0 * np.random.default_rng(0).uniform(size=(n_data, len(INPUT_NAMES))) - 1.0
     y = MATERIALS.prior.sample(X, 1, 1)[0]
@@ -125,6 +140,7 @@ def functional(n_data: int = 50, n_members: int = 30) -> dict[str, float]:
             n_members, range_factor=2.0, training=bnn.TrainingSettings(epochs=500)
         ),
         scaling=bnn.Scaling(inputs=None, outputs=None),
+        device=device,
         random_state=0,
     )
     times = [(time.perf_counter(), time.process_time())]
@@ -177,11 +193,28 @@ def main(full: bool) -> None:
     for name, work in (("prior C", STUDY), ("materials", MATERIALS)):
         row = compare(work, share)
         print(f"{name}, K = {work.n_members}, {work.epochs} epochs:", shown(row))
+        if torch.cuda.is_available():
+            print(
+                f"    seconds on {torch.cuda.get_device_name()}:", shown(gpu_seconds(work, share))
+            )
     print("functional anchoring, materials, K = 30:", shown(functional()))
     print("products of a hidden layer, GFLOP/s of a core")
     for kind, rates in product_rates().items():
         print(f"    {kind:10}", shown(rates, 0))
 
 
+def main_gpu(full: bool) -> None:
+    """Print the seconds of the workloads on a GPU, from all epochs or from a fiftieth of them."""
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
+    for name, work in (("prior C", STUDY), ("materials", MATERIALS)):
+        row = gpu_seconds(work, 1.0 if full else 0.02)
+        print(f"{name}, {work.epochs} epochs, seconds:", shown(row))
+    functional(device="cuda")  # the first run loads the kernels
+    print("functional anchoring, materials, K = 30:", shown(functional(device="cuda")))
+
+
 if __name__ == "__main__":
-    main(options.full)
+    if options.gpu:
+        main_gpu(options.full)
+    else:
+        main(options.full)
