@@ -45,11 +45,10 @@ def test_inert(folder):
     begin = "The correlated regulariser is inert."
     numbers = *shares, written(change.rmse, 4), written(change.elppd, 1)
     quoted(ARTICLE, begin, *numbers)
-    quoted(FINDINGS, "Leaving out the correlated regulariser changes neither", *numbers)
     assert abs(as_interval(change.rmse).mean) + as_interval(change.rmse).margin < 0.001
+    without = "Without the correlated regulariser"
+    quoted(FINDINGS, without, "less than 0.001", written(change.elppd, 1))
     quoted(README, "The gain comes from the pre-trained initial weights", "less than 0.001")
-    guide = "The published regulariser changes nothing."
-    quoted(METHODS, guide, written(change.rmse, 4), written(change.elppd, 0))
 
 
 def test_inert_with_more_networks():
@@ -180,7 +179,7 @@ def test_prior_mean():
     numbers = [written(each, 3) for each in rmse] + [written(each, 0) for each in elppd]
     quoted(ARTICLE, begin, it.experiments, *numbers)
     short = [written(each, 3) for each in [*rmse[:4], *rmse[5:10]]]
-    quoted(FINDINGS, "The mean of the prior sets the error", it.experiments, *short)
+    quoted(FINDINGS, "The prior mean sets the error", it.experiments, *short)
 
 
 def test_no_defect():
@@ -204,7 +203,7 @@ def test_vanilla_inside(folder):
     assert rows.ind100.vanilla.elppd.mean > rows.ind100.low_rank.elppd.mean
     quoted(
         FINDINGS,
-        "The paper scores no vanilla ensemble in distribution.",
+        "The paper shows no vanilla ensemble in distribution.",
         *(it.n_train[case] for case in ("ind25", "ind50", "ind100")),
         *(written(rows.ind100[name].elppd, 0) for name in ("vanilla", "low_rank")),
         *(
@@ -262,7 +261,6 @@ def test_outlier():
     of_first = [written(each, 2) for each in (first.by_input, first.constant)]
     begin = "On the published RVEs a single outlier decides"
     quoted(FINDINGS, begin, it.n.noise, it.n.replicates, *numbers, *of_first)
-    quoted(METHODS, "These are results on our RVEs.", it.n.noise, *numbers)
     short = [written(each, 1) for each in all_of_it[:2]]
     quoted(README, "One outlier can mislead", it.n.noise, *short)
 
@@ -273,15 +271,13 @@ def test_selected():
     few, many = it.rows.beta_chosen["5"], it.rows.beta_hypercube["20"]
     apart = {n: less(cube[n].rmse, chosen.rmse) for n in ("35", "50", "100")}
     assert [each.sign for each in apart.values()] == [1, 1, -1]
-    added = less(few.rmse, many.rmse)
-    assert added.sign == 0
+    assert less(few.rmse, many.rmse).sign == 0  # "it is open"
     assert few.rmse.mean < it.rows.beta_chosen["0"].rmse.mean / 2
     paired = [written(abs(each.mean), 4) for each in apart.values()]
     margins = [written(each.margin, 4) for each in apart.values()]
     between = [f"{mean} ± {margin}" for mean, margin in zip(paired, margins, strict=True)]
-    levels = [written(each, 4) for each in (chosen.rmse, few.rmse)]
     begin = "Ten RVEs and 25 selected ones have an RMSE of"
-    quoted(FINDINGS, begin, it.seeds, *between, written(added, 4), *levels)
+    quoted(FINDINGS, begin, it.seeds, *between, written(chosen.rmse, 4))
 
 
 def test_worth_of_selected():
@@ -330,18 +326,12 @@ def test_paths():
 
 
 def test_bands_of_paths():
+    """They are too wide in cycles and tension, and members leave the model error out."""
     it = metrics("08_strain_paths")
-    coverages = [each.coverage for each in it.outside]
     assert {each.set for each in it.outside} == {"reference_cycles", "reference_tension"}
-    assert min(coverages) > 0.98
+    assert min(each.coverage for each in it.outside) > 0.98
     assert verdicts(it, "members/5", "members/100") == [True, True]
-    few, many = it.members["5"], it.members["100"]
-    assert many.theta < 0.6
-    judged = 2 * len(it.rows) * len(it.rows.reference_random)
-    ends = written(min(coverages), 3), written(max(coverages), 3)
-    members = [written(n[k], 2) for k in ("off", "spread", "theta", "full") for n in (few, many)]
-    quoted(FINDINGS, "Bands of strain paths.", len(coverages), judged, *ends)
-    quoted(FINDINGS, "Members of strain-path ensembles.", *members)
+    assert it.members["100"].theta < 0.6
 
 
 @TABLES
@@ -354,8 +344,6 @@ def test_standard_deviation(folder):
     quoted(ARTICLE, "the standard deviations differ from those of the exact posterior", *numbers)
     begin = "The standard deviations of the published ensemble are about three times"
     quoted(FINDINGS, begin, *(f"{each} %" for each in numbers))
-    guide = "What the published method gains comes from the pre-trained initial weights."
-    quoted(METHODS, guide, numbers[0], *numbers[3:])
 
 
 def test_confidence_in_f():
@@ -364,18 +352,19 @@ def test_confidence_in_f():
     assert vanilla.reference_coverage.mean < 0.95 < anchored.reference_coverage.mean
     numbers = [written(each.reference_coverage, 2) for each in (vanilla, anchored)]
     numbers += [written(each.spread, 3) for each in (vanilla, anchored)]
-    guide = "What the published method gains comes from the pre-trained initial weights."
+    guide = "The vanilla ensemble is overconfident about f"
     quoted(METHODS, guide, it.draws, it.repeats, *numbers)
 
 
 def test_sizes():
     it = metrics("04c_ablation")
-    sizes = ("members_10", "members_30", "members_100", "width_10", "width_50")
+    sizes = ("members_10", "members_30", "members_100")
     vanilla, anchored = it.found.sizes.vanilla, it.found.sizes.anchored
     gains = {each: less(vanilla[each].rmse, anchored[each].rmse) for each in sizes}
-    assert gains["members_100"].sign == gains["width_50"].sign == 1
+    assert [each.sign for each in gains.values()] == [1, 1, 1]
+    assert less(vanilla["width_50"].rmse, anchored["width_50"].rmse).sign == 1
     numbers = [written(each, 3) for each in gains.values()]
-    quoted(FINDINGS, "Size of the ensembles.", it.experiments, *numbers)
+    quoted(FINDINGS, "Ensembles of 10, 30 and 100 networks gain alike", it.experiments, *numbers)
 
 
 @TABLES
@@ -392,7 +381,7 @@ def test_prior_by_evidence(folder):
     rmse = [exact.exact.rmse, published.rmse, exact.exact_evidence.rmse, reached.rmse]
     numbers = [written(each, 0) for each in elppd] + [written(each, 3) for each in rmse]
     quoted(ARTICLE, "the exact posterior of the paper's prior has a better ELPPD", *numbers)
-    quoted(FINDINGS, "With variance and length scales from the marginal likelihood", *numbers)
+    quoted(FINDINGS, "With a prior from the marginal likelihood (evidence)", *numbers[3:])
 
 
 def test_prior_by_evidence_on_all_training_sets():
@@ -412,22 +401,19 @@ def test_prior_by_evidence_on_all_training_sets():
     subsets = [it.subsets.outd for it in runs]
     quoted(
         METHODS,
-        "A prior chosen by the evidence",
+        "A better prior helps more than a better method.",
         *(percent(run["outd"]) for run in less_rmse),
         f"{written(100 * min(inside), 0)} to {percent(max(inside))}",
+    )
+    quoted(
+        METHODS,
+        "Average over hyperparameters.",
         f"{better} of {len(pairs)}",
         *(f"{written(min(each), 2)} to {written(max(each), 2)}" for each in (averaged, largest)),
         *(len(each.recovered) for each in subsets),
         len(subsets[1].left_out),
         len(subsets[1].dropped),
     )
-    exact = runs[0].exact.outd
-    numbers = written(exact.exact.rmse, 2), written(exact.exact_evidence.miscalibration, 2)
-    quoted(METHODS, "Neither training to convergence nor", *numbers)
-    few = runs[1].rows.outd.sampled_evidence.elppd
-    posterior = runs[1].exact.outd.exact_evidence.elppd
-    assert few.mean < posterior
-    quoted(METHODS, "Thirty members are few", written(few, 0), written(posterior, 0))
 
 
 def test_correlated_noise():
@@ -474,18 +460,19 @@ def test_worth_of_knowledge():
     alone = it.mean_fields_alone
     quoted(
         METHODS,
-        "The mean-field model has default settings",
+        "A mean-field model saves simulations.",
         written(alone.rmse_fields, 3),
         written(alone.rmse_fields_textbook, 3),
         written(rows.ind10.by_input.reference_rmse_fields.mean, 3),
         *(it.cells[each] for each in ("10", "25", "50")),
-        gain("covariance", "evidence"),
-        gain("by_input", "covariance"),
     )
-    models = ("evidence", "by_input", "fitted", "fields", "default")
+    gains = gain("covariance", "evidence"), gain("by_input", "covariance")
+    quoted(METHODS, "Noise from replicates raises the ELPPD.", *gains)
+    models = ("evidence", "by_input", "fitted", "fields")
     covered = [percent(rows[case].default_by_input.reference_coverage.mean, 1) for case in CASES]
     begin = "With less noise assumed the posterior is overconfident about f."
-    quoted(METHODS, begin, *map(inside, models), *covered)
+    quoted(METHODS, begin, *map(inside, models))
+    quoted(METHODS, "The default of GPRegressor covers f better.", inside("default"), *covered)
 
 
 def test_what_is_reproduced():
