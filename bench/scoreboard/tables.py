@@ -94,13 +94,14 @@ def standing(board: Board) -> str:
         if _is_compared(rival):
             late = sum(bool(rival.peer) and board.is_late(name, rival.peer) for name in repeated)
             rank = digits(ranks.get(rival.name, np.nan), 1)
-            counts = _counts(board, repeated, rival, JUDGED[:1])
-            body.append([named(rival), *counts, str(late), rank, _median_seconds(board, rival)])
+            *counts, undecided = _counts(board, repeated, rival, JUDGED[:1])
+            open_ = str(int(undecided) + late)
+            body.append([named(rival), *counts, open_, rank, _median_seconds(board, rival)])
     own = OURS[CELLS]
     ours = Rival(own.name, own.label, CELLS, own)
     rank = digits(ranks.get(own.name, np.nan), 1)
-    body.append([f"**{own.label}**", *["–"] * 5, rank, _median_seconds(board, ours)])
-    header = ["compared with", *WORDS, "too slow", "mean rank", "fit [s]"]
+    body.append([f"**{own.label}**", *["–"] * 4, rank, _median_seconds(board, ours)])
+    header = ["compared with", *WORDS[:3], "no verdict", "mean rank", "fit [s]"]
     return markdown(header, body)
 
 

@@ -325,9 +325,7 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
         docs / "findings.md": {"size_of_gain": size_of_gain(runs)},
         docs / "verdicts.md": {
             "map": contents(run),
-            "scores": markdown(
-                table_3.header[:5], [row[:5] for row in table_3.rows]
-            ),
+            "scores": markdown(table_3.header[:5], [row[:5] for row in table_3.rows]),
             "vanilla": vanilla(run),
         },
         docs / "rebuild.md": {"runtime": runtime(runs)},
