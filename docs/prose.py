@@ -1,9 +1,10 @@
-"""Check the prose of pages and docstrings: python -m docs.prose.
+"""Check the prose of pages, notebooks and docstrings: python -m docs.prose.
 
 docs/prose.toml has the limits, the words to replace, and the exceptions.
 """
 
 import ast
+import json
 import re
 import sys
 import tomllib
@@ -31,6 +32,18 @@ def sentences(text: str) -> Iterator[str]:
 def page_prose(path: Path) -> str:
     """Return a Markdown page without what is no prose."""
     return NO_PROSE.sub("", path.read_text(encoding="utf-8"))
+
+
+def cells(path: Path) -> Iterator[str]:
+    """Yield the text cells of a notebook."""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "markdown":
+            yield "".join(cell["source"])
+
+
+def cell_prose(text: str) -> str:
+    """Return a text cell without what is no prose, quotations and indented formulas."""
+    return NO_PROSE.sub("", re.sub(r"(?m)^(?:>|    ).*$", "", text))
 
 
 def docstrings(path: Path) -> Iterator[str]:
@@ -66,7 +79,7 @@ def faults(name: str, text: str, rules: dict[str, object]) -> Iterator[str]:
 
 
 def check(root: Path = ROOT, rules_file: Path = RULES) -> list[str]:
-    """Return what is wrong in the pages and docstrings of a checkout."""
+    """Return what is wrong in the pages, notebooks and docstrings of a checkout."""
     rules = tomllib.loads(rules_file.read_text(encoding="utf-8"))
     found = []
     for page in sorted(path for pattern in rules["pages"] for path in root.glob(pattern)):
@@ -77,6 +90,14 @@ def check(root: Path = ROOT, rules_file: Path = RULES) -> list[str]:
         most = rules["longer_pages"].get(name, rules["longest_page"])
         if count > most:
             found.append(f"{name}: {count} words, at most {most}")
+    for notebook in sorted(path for pattern in rules["notebooks"] for path in root.glob(pattern)):
+        name = notebook.relative_to(root).as_posix()
+        for text in cells(notebook):
+            found += faults(name, cell_prose(text), rules)
+            count = len(text.split())
+            if count > rules["longest_cell"]:
+                most = f"at most {rules['longest_cell']}"
+                found.append(f"{name}: a text cell of {count} words, {most}: {text[:70]!r} ...")
     for module in sorted(path for pattern in rules["modules"] for path in root.glob(pattern)):
         name = module.relative_to(root).as_posix()
         for text in docstrings(module):

@@ -12,6 +12,7 @@ from types import ModuleType
 import nbformat
 import pytest
 
+from docs.prose import cells
 from figures.pipeline.paths import REFERENCE, notebooks
 
 ROOT = Path(__file__).parents[2]
@@ -70,6 +71,7 @@ def test_a_committed_executed_notebook_links_every_picture_of_its_run(path):
     assert sorted(linked) == sorted(f"../{name}" for name in metrics["figures"])
     assert all((executed.parent / name).is_file() for name in linked)
     assert executed.stat().st_size < 300_000
+    assert set(cells(path)) <= set(cells(executed))  # as it is written now
 
 
 def test_names_in_the_decision_picture_are_public():

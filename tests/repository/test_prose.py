@@ -1,11 +1,15 @@
 """The check of the prose: what it finds, and what it leaves alone."""
 
+import json
+
 from docs import prose
 
 RULES = """
 longest_sentence = 6
 longest_page = 40
+longest_cell = 9
 pages = ["*.md"]
+notebooks = ["*.ipynb"]
 modules = ["*.py"]
 [longer_pages]
 "long.md" = 60
@@ -22,9 +26,15 @@ DOCSTRING = """A truth table.
 
         a formula of eight words that stays, indented
     """
+CELLS = [
+    "Eight words are allowed. This cell has eight.",
+    "One two three. One two three four. A truth table.",
+    "> One two three four five six seven eight",
+    "Ten words of two sentences. They are too many here.",
+]
 
 
-def test_long_sentences_pages_and_words_are_found(tmp_path):
+def test_long_sentences_cells_pages_and_words_are_found(tmp_path):
     (tmp_path / "rules.toml").write_text(RULES, encoding="utf-8")
     page = "# A truth table in a heading is not read\n\nOne two three four five six seven.\n"
     code = "```\na truth table of one two three four five six seven eight\n```\n| a truth table |\n"
@@ -36,10 +46,27 @@ def test_long_sentences_pages_and_words_are_found(tmp_path):
     }
     for name, text in pages.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+    cells = [{"cell_type": "markdown", "source": text.splitlines(True)} for text in CELLS]
+    cells.append({"cell_type": "code", "source": "# " + "word " * 20})
+    (tmp_path / "cells.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
     found = prose.check(tmp_path, tmp_path / "rules.toml")
-    assert [each.split(":")[0] for each in found] == ["page.md"] * 3 + ["module.py"]
+    assert [each.split(":")[0] for each in found] == [
+        *["page.md"] * 3,
+        *["cells.ipynb"] * 3,
+        "module.py",
+    ]
     for fault, part in zip(
-        found, ["of 7 words", "reference", " words, at", "reference"], strict=True
+        found,
+        [
+            "of 7 words",
+            "reference",
+            " words, at",
+            "reference",
+            "of 10 words",
+            "of 10 words",
+            "reference",
+        ],
+        strict=True,
     ):
         assert part in fault
 

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from docs.prose import cells
 from figures.pipeline.paths import ROOT
 from figures.report.comparison import Metrics
 
@@ -76,8 +77,13 @@ def ours(content: Any, identifier: str) -> Any:
 
 @functools.cache
 def paragraphs(page: str) -> list[str]:
-    """Paragraphs and list items of a page as plain text on one line; of SECTIONED, sections."""
-    text = (ROOT / page).read_text(encoding="utf-8").replace("~", " ")
+    """Paragraphs and list items of a page or notebook as plain text on one line.
+
+    Of a page in SECTIONED, sections.
+    """
+    path = ROOT / page
+    text = path.read_text(encoding="utf-8") if path.suffix != ".ipynb" else "\n\n".join(cells(path))
+    text = text.replace("~", " ")
     between = r"\n(?=#+ )" if page in SECTIONED else r"\n\s*\n"
     parts = re.split(rf"{between}|\n(?=- )", re.sub(r"[*$`\"\\]", "", text))
     return [" ".join(part.split()) for part in parts]
