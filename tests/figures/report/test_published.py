@@ -55,6 +55,7 @@ def test_the_committed_runs_are_at_the_size_of_the_paper_and_stamped():
         for name, metrics in typed_run(run).items():
             assert metrics.paper_size is not False, name
             assert {"commit", "config_sha256", "inputs_sha256"} <= set(metrics.provenance)
+            assert metrics.provenance["seed"] == 0, name  # as docs/rebuild.md says
     surrogate = typed_run("full")["04_materials_surrogate"]
     assert surrogate.repeats == load_profile("full").surrogate.repeats
     assert surrogate.n_train == {"outd": 50, "ind25": 25, "ind50": 50, "ind100": 100}
