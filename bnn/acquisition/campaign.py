@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
@@ -36,12 +36,16 @@ from bnn.acquisition.campaign_file import (
     outside,
     read_campaign,
 )
-from bnn.acquisition.choice import select_runs
+from bnn.acquisition.choice import POINTS, select_runs
+from bnn.acquisition.success import success_probability
 from bnn.gp.regressor import GPRegressor
 from bnn.scaling import BoundsScaler
 from bnn.storage.locking import locked
 from bnn.storage.reading import as_path
 from bnn.storage.writing import write_atomic
+
+NEAR = 1e-6  # inputs that differ by less than this part of their range are those of one run
+FEWEST = 2  # runs with results that a model needs; with fewer another hypercube is run
 
 
 class Campaign:
@@ -49,7 +53,11 @@ class Campaign:
 
     The first round is a Latin hypercube, or inputs that are given. In each later round
     `select_runs` selects from a Latin hypercube of candidates, by the model that is fitted to all
-    results. One JSON file keeps the campaign; `ask` and `tell` replace it in one step. A script
+    results. Runs that failed are not data. As soon as some runs failed and others did not, the gain
+    of a candidate is weighted by the probability that it succeeds, which a Gaussian process
+    classifier learns, and predictions are wanted where runs succeed.
+
+    One JSON file keeps the campaign; `ask` and `tell` replace it in one step. A script
     that is killed and started again goes on: `ask` returns the inputs again that have no results
     yet. Several scripts may use one file: each call reads the file anew, and changes it under a
     lock. They get the same runs, and the results of a run can be told once.
@@ -158,12 +166,17 @@ class Campaign:
     @property
     def X(self) -> Array:
         """Inputs of the runs with results, failed ones left out, (n, n_in)."""
-        return np.array([run.inputs for run in self._succeeded]).reshape(-1, len(self._box.low))
+        return self._inputs(run for run in self._told if not run.failed)
 
     @property
     def y(self) -> Array:
-        """Their results, (n, n_out)."""
-        return np.array([run.outputs for run in self._succeeded])
+        """Their results, (n, n_out); NaN for an output that a run did not give."""
+        return np.array([run.outputs for run in self._told if not run.failed])
+
+    @property
+    def failed(self) -> Array:
+        """Inputs of the runs that failed, (n, n_in)."""
+        return self._inputs(run for run in self._told if run.failed)
 
     @property
     def rounds(self) -> list[Array]:
@@ -173,12 +186,19 @@ class Campaign:
 
     @property
     def deviations(self) -> Array:
-        """Standard deviation that was expected after each run, (runs,); NaN in the first round."""
+        """Standard deviation that was expected after each run, (runs,).
+
+        It is NaN in a round of a Latin hypercube, and for a run that was told without being asked.
+        """
         return np.array([np.nan if r.deviation is None else r.deviation for r in self._runs])
 
     @property
-    def _succeeded(self) -> list[Run]:
-        return [run for run in self._runs if run.outputs and np.isfinite(run.outputs).all()]
+    def _told(self) -> list[Run]:
+        return [run for run in self._runs if run.outputs is not None]
+
+    def _inputs(self, runs: Iterable[Run]) -> Array:
+        """Return the inputs of runs, (n, n_in)."""
+        return np.array([run.inputs for run in runs]).reshape(-1, len(self._box.low))
 
     @property
     def _waiting(self) -> Ints:
@@ -213,32 +233,51 @@ class Campaign:
                 # Another script may have asked for a round meanwhile, or stopped the campaign.
                 if len(self._runs) == len(known) and not self._stopped:
                     self._write([*self._runs, *new], stopped=not new)
-        waiting = [self._runs[i].inputs for i in self._waiting]
-        return np.array([] if self._stopped else waiting).reshape(-1, len(self._box.low))
+        return self._inputs(self._runs[i] for i in self._waiting if not self._stopped)
 
     def _chosen(self) -> list[Run]:
         """Choose the runs of a new round, none if no run is worth it."""
+        number = self.round
+        failed = self.failed
+        if len(self._told) - len(failed) < FEWEST:
+            n = sum(run.round == 0 for run in self._runs)
+            return [Run(number, (*x,)) for x in self._hypercube(n, len(self._runs)).tolist()]
         # Each round has candidates of its own, the same in a script that is started again.
         drawn = self._hypercube(self.candidates, len(self._runs))
         options = dict(self.select_options)
         costs = options.get("costs")
         if callable(costs):
             options["costs"] = costs(drawn)
+        if len(failed):
+            options = self._where_runs_succeed(drawn) | options
+            # Without results, they count as done all the same.
+            options["pending"] = np.vstack([failed, *_given(options, "pending")])
         rows, variances = select_runs(self.fit(), drawn, self.batch_size, **options)
         deviations = np.sqrt(np.maximum(variances[1:], 0.0)).tolist()
         pairs = zip(drawn[rows].tolist(), deviations, strict=True)
-        number = self.round
         return [Run(number, tuple(inputs), deviation) for inputs, deviation in pairs]
 
+    def _where_runs_succeed(self, candidates: Array) -> dict[str, Any]:
+        """Return success and region of `select_runs`: candidates, drawn by their probability."""
+        made = self._box.transform(self._inputs(self._told))
+        succeeded = np.array([not run.failed for run in self._told])
+        success = success_probability(made, succeeded, self._box.transform(candidates))
+        rng = generator(np.random.SeedSequence((self.random_state, len(self._runs), 1)))
+        n = min(POINTS, len(candidates))
+        rows = rng.choice(len(candidates), n, replace=False, p=success / success.sum())
+        return {"success": success, "region": candidates[rows]}
+
     def tell(self, X: ArrayLike, y: ArrayLike) -> None:
-        """Take results of runs that were asked for, all of them or some, and write them.
+        """Take results of runs, and write them.
 
         Args:
-            X: Inputs as `ask` returned them, (n, n_in).
-            y: Results, (n,) or (n, n_out); NaN for a run that failed, which is not asked for again.
+            X: Inputs as `ask` returned them, all of them or some, or inputs of other runs that were
+                made within the bounds, (n, n_in).
+            y: Results, (n,) or (n, n_out). A run without any result, NaN, has failed: it is not
+                asked for again. A run with some results is a datum of these outputs.
 
         Raises:
-            ValueError: If a run was not asked for or has its results, or the results do not fit
+            ValueError: If a run is outside the bounds or has its results, or the results do not fit
                 those that there are.
         """
         points = as_points("X", X)
@@ -248,7 +287,37 @@ class Campaign:
             raise ValueError(f"y: {needed}")
         with locked(self.path):
             self._read()
-            self._write(_with_results(self._runs, points, values), self._stopped)
+            self._write(self._with_results(points, values), self._stopped)
+
+    def _with_results(self, points: Array, values: Array) -> list[Run]:
+        """Return the runs with the results of some of them; ValueError if they do not fit."""
+        sizes = {len(run.outputs) for run in self._told if run.outputs}
+        if sizes - {values.shape[1]}:
+            raise ValueError(f"y has {values.shape[1]} outputs: must be {sizes.pop()}")
+        self._check_within("X", points)
+        runs = list(self._runs)
+        last = runs[-1].round
+        # A text may have rounded the inputs of a run that was asked for.
+        near = NEAR * (self._box.high - self._box.low)
+        for i, (inputs, outputs) in enumerate(zip(points.tolist(), values.tolist(), strict=True)):
+            waiting = [k for k, run in enumerate(runs) if run.outputs is None]
+            away = np.abs(self._inputs(runs[k] for k in waiting) - inputs)
+            same = np.flatnonzero(np.all(away <= near, axis=1))
+            if len(same):
+                asked = waiting[same[0]]
+                runs[asked] = replace(runs[asked], outputs=(*outputs,))
+            elif any(run.inputs == (*inputs,) for run in runs):
+                raise ValueError(f"X[{i}] = {inputs}: has its results")
+            else:
+                runs.append(Run(last, (*inputs,), outputs=(*outputs,)))
+        return runs
+
+    def _check_within(self, name: str, points: Array) -> None:
+        """Raise ValueError unless points are inputs within the bounds, (n, n_in)."""
+        if points.shape[1] != len(self._box.low):
+            raise ValueError(f"{name} has {points.shape[1]} inputs: must be {len(self._box.low)}")
+        if complaint := outside(points, self._box):
+            raise ValueError(f"{name}{complaint}")
 
     def stop(self) -> None:
         """End the campaign: `ask` returns no more runs. Results may still be told."""
@@ -263,12 +332,7 @@ class Campaign:
             points = self._hypercube(int(n_initial), 0)
         else:
             points = as_points("n_initial", n_initial)
-            if points.shape[1] != len(self._box.low):
-                raise ValueError(
-                    f"n_initial has {points.shape[1]} inputs: must be {len(self._box.low)}"
-                )
-            if complaint := outside(points, self._box):
-                raise ValueError(f"n_initial{complaint}")
+            self._check_within("n_initial", points)
         self._write([Run(0, tuple(inputs)) for inputs in points.tolist()], stopped=False)
 
     def _hypercube(self, n: int, number: int) -> Array:
@@ -302,18 +366,9 @@ def _pairs(box: BoundsScaler) -> Array:
     return np.column_stack([box.low, box.high])
 
 
-def _with_results(known: Sequence[Run], points: Array, values: Array) -> list[Run]:
-    """Return the runs with the results of some of them; ValueError if they do not fit."""
-    sizes = {len(run.outputs) for run in known if run.outputs is not None}
-    if sizes - {values.shape[1]}:
-        raise ValueError(f"y has {values.shape[1]} outputs: must be {sizes.pop()}")
-    runs = list(known)
-    for i, (inputs, outputs) in enumerate(zip(points.tolist(), values.tolist(), strict=True)):
-        places = [k for k, r in enumerate(runs) if r.outputs is None and r.inputs == (*inputs,)]
-        if not places:
-            raise ValueError(f"X[{i}] = {inputs}: was not asked for, or has its results")
-        runs[places[0]] = replace(runs[places[0]], outputs=tuple(outputs))
-    return runs
+def _given(options: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the option as a list: empty if it is not given."""
+    return [] if options.get(name) is None else [options[name]]
 
 
 def _entry(run: Run) -> dict[str, Any]:

@@ -28,13 +28,19 @@ class Run:
         inputs: Its inputs, (n_in,).
         deviation: Root of the mean variance that was expected after it, see `select_runs`; None
             in the first round.
-        outputs: Its results, (n_out,), NaN if it failed; None as long as there are none.
+        outputs: Its results, (n_out,), NaN for those that it did not give; None as long as there
+            are none.
     """
 
     round: int
     inputs: tuple[float, ...]
     deviation: float | None = None
     outputs: tuple[float, ...] | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run has ended without any result."""
+        return self.outputs is not None and bool(np.isnan(self.outputs).all())
 
 
 @dataclass(frozen=True)

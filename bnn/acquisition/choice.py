@@ -44,6 +44,7 @@ def select_runs(
     output_ranges: ArrayLike | None = None,
     output_weights: ArrayLike | None = None,
     costs: ArrayLike | None = None,
+    success: ArrayLike | None = None,
     output_bounds: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
     min_feasibility: float = 0.9,
     min_gain: float = 0.0,
@@ -53,7 +54,8 @@ def select_runs(
 
     The variance is that of f, without noise. It is averaged over the region and over the outputs,
     each in units of half its range. Runs are chosen one by one, and earlier choices count as done;
-    each is the one with the largest reduction, or the largest for its cost.
+    each is the one with the largest reduction, or the largest for its cost. If runs may fail, the
+    reduction is multiplied by the probability that the run succeeds.
     A run at x with noise Σ(x) changes the covariance to C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .),
     independently of its result. This is exact for a Gaussian process. For a mixture or an ensemble
     it is the variance of the best linear prediction, an upper bound of the expected variance.
@@ -70,6 +72,7 @@ def select_runs(
             GPRegressor, and those of scaling.outputs for an ensemble.
         output_weights: Weights of the outputs in the average, (n_out,); None weighs all alike.
         costs: Cost of each candidate in any unit, (m,); None: all cost the same.
+        success: Probability that a run at each candidate succeeds, > 0, (m,); None: all do.
         output_bounds: (low, high) of f, each None, a number or (n_out,).
         min_feasibility: Candidates where f lies within `output_bounds` with a smaller probability
             are left out. The probability is that of normal distributions with the moments of the
@@ -110,6 +113,9 @@ def select_runs(
         raise TypeError(f"model = {model!r:.60}: must be {needed}")
     asked = model.checked_inputs(candidates, "candidates")
     prices = _positive("costs", costs, len(asked), "candidates")
+    chances = _positive("success", success, len(asked), "candidates")
+    if np.any(chances > 1.0):
+        raise ValueError(f"success = {chances!r:.60}: must be at most 1")
     admissible = _admissible(model, candidates, output_bounds, min_feasibility)
     most = np.count_nonzero(admissible)
     if most == 0 and len(asked):
@@ -136,13 +142,19 @@ def select_runs(
     greedy = _Greedy(columns, results, len(wanted), scales)
     expected = [greedy.run(row) for row in range(len(asked), len(runs))]
     least = min_gain * (before - sum(expected))
-    chosen, reductions = _best_runs(greedy, n, prices, admissible, replicates, least)
+    chosen, reductions = _best_runs(greedy, n, prices, chances, admissible, replicates, least)
     variances = before - np.cumsum([0.0, *expected, *reductions])
     return np.array(chosen, dtype=int), variances[len(waiting) :]
 
 
 def _best_runs(
-    greedy: _Greedy, n: int, prices: Array, admissible: Flags, replicates: bool, least: float
+    greedy: _Greedy,
+    n: int,
+    prices: Array,
+    chances: Array,
+    admissible: Flags,
+    replicates: bool,
+    least: float,
 ) -> tuple[list[int], list[float]]:
     """Choose runs one by one, while the best one reduces the mean variance by at least `least`.
 
@@ -153,7 +165,7 @@ def _best_runs(
     reductions: list[float] = []
     with progress_bar(n, titled("choosing", None), "run") as bar:
         for _ in range(n):
-            gains = greedy.gains()[: len(prices)]
+            gains = chances * greedy.gains()[: len(prices)]
             gains[~admissible] = -np.inf
             if not replicates:
                 gains[chosen] = -np.inf

@@ -95,6 +95,67 @@ def test_a_run_that_failed_is_not_asked_for_again_and_no_datum(file):
     assert "NaN" not in file.read_text()
 
 
+def test_a_first_round_of_failures_leads_to_another_hypercube(file):
+    campaign = made(file)
+    first = campaign.ask()
+    campaign.tell(first, np.full((5, 2), np.nan))
+    np.testing.assert_array_equal(campaign.failed, first)
+    second = campaign.ask()
+    assert campaign.round == 1
+    assert len(np.unique(np.floor(2.5 * second[:, 0]))) == 5  # one in each fifth
+    assert not np.isin(second, first).any()
+
+
+def test_runs_that_were_not_asked_for_are_data(file):
+    campaign = made(file)
+    X = campaign.ask()
+    others = [[0.25, 0.5], [1.75, -0.5]]
+    campaign.tell(others, simulate(np.array(others)))
+    # The inputs of a run that was asked for may come back from a text.
+    campaign.tell(np.round(X, 8), simulate(X))
+    again = bnn.Campaign.load(file, MODEL)
+    assert len(again.X) == 7
+    assert again.round == 1
+    with pytest.raises(ValueError, match="has its results"):
+        again.tell(others, simulate(np.array(others)))
+
+
+def share_of_failures(path, seed, fails, rounds=8):
+    """The share of runs that fail after the first two rounds."""
+    campaign = made(path, n_initial=10, batch_size=5, random_state=seed)
+    found = []
+    while campaign.round < rounds:
+        X = campaign.ask()
+        failed = fails(X)
+        campaign.tell(X, np.where(failed[:, None], np.nan, simulate(X)))
+        found.append(failed)
+    return np.concatenate(found[2:]).mean()
+
+
+# Each is about 40 % of the domain.
+FAILING = {
+    "half": lambda X: X[:, 0] < 0.8,
+    "disc": lambda X: (X[:, 0] - 1.0) ** 2 + X[:, 1] ** 2 < 0.5,
+    "band": lambda X: np.abs(X[:, 0] - 1.0 - X[:, 1]) < 0.45,
+}
+
+
+@pytest.mark.parametrize("shape", FAILING)
+def test_few_runs_are_made_where_they_fail(tmp_path, shape):
+    points = np.random.default_rng(0).uniform([0.0, -1.0], [2.0, 1.0], (10_000, 2))
+    assert FAILING[shape](points).mean() == pytest.approx(0.4, abs=0.02)
+    shares = [share_of_failures(tmp_path / f"{s}.json", s, FAILING[shape]) for s in range(2)]
+    assert np.mean(shares) < 0.25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", FAILING)
+def test_at_most_a_quarter_of_the_runs_fail(tmp_path, shape):
+    shares = [share_of_failures(tmp_path / f"{s}.json", s, FAILING[shape]) for s in range(20)]
+    print(f"{shape}: {np.mean(shares):.3f} of the runs after the first two rounds fail")
+    assert np.mean(shares) <= 0.25
+
+
 def test_it_stops_where_no_run_is_worth_it_and_when_it_is_told_to(file, tmp_path):
     campaign = made(file, select_options={"min_gain": 0.9})
     X = campaign.ask()
@@ -123,7 +184,8 @@ def test_costs_are_a_function_of_the_inputs_and_a_first_round_can_be_given(file)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda c: c.tell([[5.0, 5.0]], [[0.0, 0.0]]), r"X\[0\] = \[5.0, 5.0\]: was not asked for"),
+        (lambda c: c.tell([[5.0, 0.0]], [[0.0, 0.0]]), r"X\[0, 0\] = 5: must be from 0 to 2"),
+        (lambda c: c.tell([[1.0]], [[0.0, 0.0]]), "X has 1 inputs: must be 2"),
         (lambda c: c.tell(c.ask(), np.zeros(3)), r"y has shape \(3,\): must be \(5,\)"),
         (lambda c: c.tell(c.ask(), np.full((5, 2), np.inf)), "y: must be finite"),
         (lambda c: bnn.Campaign(c.path, [(0.0, 1.0)]), "bounds = .*: the campaign in .* has"),
