@@ -16,6 +16,7 @@ from .dataset.storage import FolderLockedError as FolderLockedError
 from .dataset.table import Table as Table
 from .dataset.table import load_inputs as load_inputs
 from .dataset.table import load_table as load_table
+from .dataset.table import shipped_table as shipped_table
 from .dataset.verify import verify as verify
 from .errors import ConvergenceError as ConvergenceError
 from .errors import FitError as FitError

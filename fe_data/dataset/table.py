@@ -282,6 +282,36 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
     )
 
 
+def shipped_table(name: str) -> Path:
+    """The file of a table that comes with the package, for `load_table` or `pandas.read_csv`.
+
+    Args:
+        name: Name of the table without its ending, such as "train_beta"; "draws/train_beta" has 24
+            independent draws of it.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        ValueError: No table has this name. The message lists the names.
+
+    Examples:
+        >>> import fe_data
+        >>> table = fe_data.load_table(fe_data.shipped_table("reference"))
+        >>> len(table)
+        200
+    """
+    require_kind("name", name, str)
+    shipped = Path(__file__).parents[1] / "datasets"
+    files = {
+        path.relative_to(shipped).as_posix().partition(".")[0]: path
+        for path in shipped.rglob("*.csv*")
+    }
+    if name not in files:
+        raise ValueError(f"name = {name!r:.60} is no shipped table: {', '.join(sorted(files))}")
+    return files[name]
+
+
 def table_file(path: Path) -> Path:
     """The file of a table, also for a dataset folder that contains it."""
     path = require_path("path", path)
