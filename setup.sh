@@ -8,7 +8,7 @@
 #   ./setup.sh --help     print this
 #
 # Tried in this order: an active environment that imports dolfinx; conda, mamba or micromamba
-# (environment.yml); Debian's or Ubuntu's apt with a virtual environment (constraints.txt).
+# (environment-dev.yml); Debian's or Ubuntu's apt with a virtual environment (constraints.txt).
 # pip installs files there whose hashes are in hashes.txt, but for PyTorch (see fetch below).
 # .environment holds a hash of what the environment was made from, the interpreter and the checkout.
 set -euo pipefail
@@ -48,7 +48,7 @@ digest() {
 
 # The dependency lists of pyproject.toml count, its linter settings do not.
 recipe_hash() {
-  { cat setup.sh environment.yml constraints.txt hashes.txt
+  { cat setup.sh environment-dev.yml constraints.txt hashes.txt
     awk '/^(requires-python|dependencies) =/,/^\]|^requires/; /^\[project.optional/,/^$/' pyproject.toml
   } | digest
 }
@@ -216,13 +216,13 @@ use_active() { # $1: interpreter
 
 use_conda() { # $1: program
   require_own_venv
-  say "making $venv with $1 from environment.yml (some minutes)"
+  say "making $venv with $1 from environment-dev.yml (some minutes)"
   begin
   rm -rf "$venv"
   touch "$unfinished"
   case $1 in
-    micromamba) "$1" create --yes --quiet --prefix "$PWD/$venv" --file environment.yml ;;
-    *) "$1" env create --quiet --prefix "$PWD/$venv" --file environment.yml ;;
+    micromamba) "$1" create --yes --quiet --prefix "$PWD/$venv" --file environment-dev.yml ;;
+    *) "$1" env create --quiet --prefix "$PWD/$venv" --file environment-dev.yml ;;
   esac || die "$1 could not make the environment (see above)"
   finish "$PWD/$venv/bin/python"
 }

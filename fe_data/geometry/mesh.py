@@ -16,7 +16,7 @@ from fe_data.geometry.outline import GROWTH, MATRIX, Outline
 try:
     import gmsh
 except ImportError as error:
-    raise ImportError(f"{error}: pip install '.[fe]' in the checkout adds gmsh") from None
+    raise ImportError(f"{error}: pip install gmsh adds it") from None
 
 _NARROW = 1e-6  # gap between fibres that all resolutions mesh
 _TRIANGLE = 2  # gmsh's number of this kind of element

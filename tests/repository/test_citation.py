@@ -26,7 +26,9 @@ def test_version_title_licence_and_authors_are_those_of_the_package():
     assert CITATION["version"] == PROJECT["version"]
     for listed in (CODEMETA["author"], CITATION["authors"]):
         assert [each["name"] for each in listed] == AUTHORS
-    text = (ROOT / PROJECT["license"]["file"]).read_text(encoding="utf-8")
+    (file,) = PROJECT["license-files"]
+    text = (ROOT / file).read_text(encoding="utf-8")
+    assert PROJECT["license"] == CITATION["license"]
     assert text.startswith(f"{CITATION['license']} License")
     assert CODEMETA["license"] == f"https://spdx.org/licenses/{CITATION['license']}"
 

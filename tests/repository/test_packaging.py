@@ -1,12 +1,18 @@
 """What is imported is declared, and every declared package has a tested version."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
+import zipfile
 from fnmatch import fnmatch
 
 import pytest
 import yaml
 
+import fe_data
 from tests.repository.environments.common import ON_DEMAND, ROOT, imported_packages
 from tests.repository.validators import validate
 
@@ -43,9 +49,9 @@ def test_every_imported_package_is_declared():
     assert imported_packages(["tests"]) <= declared_packages(*EXTRAS)
 
 
-def test_the_distribution_is_bnn_and_fe_data_and_nothing_else_is_installed_with_bnn():
-    """What bnn does not import comes with extras; fe_data's __init__ needs lazy-loader."""
-    assert declared_packages() == imported_packages(["bnn"]) - ON_DEMAND | {"lazy-loader"}
+def test_the_distribution_is_bnn_and_fe_data_and_little_else_is_installed_with_bnn():
+    """Extras bring what bnn does not import, except what fe_data and its commands start with."""
+    assert declared_packages() == imported_packages(["bnn"]) - ON_DEMAND | {"lazy-loader", "typer"}
     patterns = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
     folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert {f for f in folders if any(fnmatch(f, p) for p in patterns)} == {"bnn", "fe_data"}
@@ -64,7 +70,7 @@ def test_both_lists_of_versions_name_every_declared_package():
     pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8").lower()
     assert declared <= set(re.findall(r"(?m)^([\w.-]+)==", pinned))
     of_processors = {**CONDA_NAMES, "torch": "pytorch-cpu"}
-    listed = (ROOT / "environment.yml").read_text(encoding="utf-8")
+    listed = (ROOT / "environment-dev.yml").read_text(encoding="utf-8")
     wanted = {of_processors.get(name, name) for name in declared}
     assert wanted <= set(re.findall(r"(?m)^ *- ([\w-]+)=", listed))
 
@@ -73,6 +79,15 @@ def as_conda_says(requirement):
     """gmsh>=4.11 as python-gmsh >=4.11."""
     name, bound = re.fullmatch(r"([\w-]+)(>=.*)", requirement).groups()
     return f"{CONDA_NAMES.get(name, name)} {bound}"
+
+
+def test_the_environment_of_users_is_the_packages_with_simulation_and_pandas():
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    project = PROJECT["project"]
+    extras = [project["optional-dependencies"][extra] for extra in ("fe", "pandas")]
+    wanted = sum(extras, project["dependencies"])
+    needed = {f"python{project['requires-python']}", "fenics-dolfinx>=0.5", "pip"}
+    assert set(listed) == needed | {as_conda_says(each).replace(" ", "") for each in wanted}
 
 
 def test_the_recipe_for_conda_names_what_pyproject_names():
@@ -97,3 +112,40 @@ def test_rattler_build_takes_the_recipe_and_none_with_an_unknown_field(tmp_path)
     broken.write_text(text.replace("license_file", "licence_file"), encoding="utf-8")
     with pytest.raises(AssertionError, match="unknown field 'licence_file'"):
         validate("python", "-c", RENDER, broken)
+
+
+@pytest.mark.slow
+def test_the_wheel_runs_the_readme_and_prints_its_version_away_from_the_checkout(tmp_path):
+    """It holds every file of both packages but their pages, and runs without the checkout."""
+    source, away = tmp_path / "source", tmp_path / "away"
+    ignored = shutil.ignore_patterns("__pycache__")
+    for package in ("bnn", "fe_data"):
+        shutil.copytree(ROOT / package, source / package, ignore=ignored)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy2(ROOT / name, source)
+    files = {path.relative_to(source) for path in source.glob("*/**/*") if path.is_file()}
+    pages = {path for path in files if path.suffix == ".md" and "datasets" not in path.parts}
+
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path]
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, source], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(away)
+    assert {str(f) for f in files - pages} == {
+        str(path.relative_to(away))
+        for path in away.rglob("*")
+        if path.is_file() and not path.relative_to(away).parts[0].endswith(".dist-info")
+    }
+
+    def run(*arguments):
+        environment = {**os.environ, "PYTHONPATH": str(away)}
+        command = [sys.executable, "-W", "ignore", *arguments]
+        return subprocess.run(
+            command, cwd=away, env=environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    example = re.search(r"```python\n(.*?import bnn\n.*?)```", text, re.S)[1]
+    assert "b_eff [MPa] of a new RVE" in run("-c", example)
+    assert run("-c", "import fe_data; print(fe_data.__file__)").startswith(str(away))
+    assert run("-m", "fe_data", "--version") == f"fe_data {fe_data.__version__}\n"

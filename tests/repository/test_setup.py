@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-RECIPE = ("setup.sh", "environment.yml", "pyproject.toml", "constraints.txt", "hashes.txt")
+RECIPE = ("setup.sh", "environment-dev.yml", "pyproject.toml", "constraints.txt", "hashes.txt")
 PROGRAMS = (
     "bash dirname awk cat cut sha256sum sed rm mv mkdir touch cp sleep pwd tail mktemp grep env"
 )
@@ -87,7 +87,7 @@ def test_conda_makes_the_environment_from_the_file(conda):
     assert done.stdout == ".venv/bin/python\n"  # the path of the checkout has a space
     stamp = (conda / ".environment").read_text(encoding="utf-8").splitlines()
     assert stamp[1] == f"{conda}/.venv/bin/python"
-    assert calls(conda) == [f"env create --quiet --prefix {conda}/.venv --file environment.yml"]
+    assert calls(conda) == [f"env create --quiet --prefix {conda}/.venv --file environment-dev.yml"]
     assert setup(conda, "--leave").returncode == 0
     assert (conda / ".environment").exists()
 
@@ -95,7 +95,7 @@ def test_conda_makes_the_environment_from_the_file(conda):
 @pytest.mark.parametrize(
     ("name", "old", "new", "made"),
     [
-        ("environment.yml", "name:", "# changed\nname:", 2),
+        ("environment-dev.yml", "name:", "# changed\nname:", 2),
         ("pyproject.toml", '  "scipy', '  "sympy>=1.13",\n  "scipy', 2),
         ("pyproject.toml", "line-length = 100", "line-length = 90", 1),
     ],
