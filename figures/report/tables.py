@@ -232,7 +232,7 @@ def size_of_gain(runs: Runs) -> str:
         met = ours["Table 3"].outcomes[f"better/{score}"]
         add(words, gains[score]["all_outputs"], theirs, digits, met)
     add(
-        "RMSE of c_eff, as a fraction",
+        "relative RMSE of c_eff",
         gains["rmse"]["c_eff"],
         as_interval(authors.at("improvement.rmse.c_eff")),
         2,

@@ -276,7 +276,7 @@ def test_selected():
     paired = [written(abs(each.mean), 4) for each in apart.values()]
     margins = [written(each.margin, 4) for each in apart.values()]
     between = [f"{mean} ± {margin}" for mean, margin in zip(paired, margins, strict=True)]
-    begin = "Ten RVEs and 25 selected ones have an RMSE of"
+    begin = "Ten initial RVEs and 25 selected ones have an RMSE of"
     quoted(FINDINGS, begin, it.seeds, *between, written(chosen.rmse, 4))
 
 
