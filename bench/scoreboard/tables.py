@@ -80,9 +80,9 @@ def public_pairs(board: Board) -> list[str]:
 
 
 def standing(board: Board) -> str:
-    """How often ours has the larger log-likelihood, by each of the others and by kind of problem.
+    """How often ours has the larger log-likelihood, for each other library.
 
-    Who has published scores on a single split alone stands only in the CSV.
+    Published scores are only in the table by kind and in the CSV.
     """
     if not board.problems:
         return "Nothing has been run."
@@ -91,8 +91,8 @@ def standing(board: Board) -> str:
     rivals = {rival: None for problem in repeated for rival in board.rivals(problem)}
     body = []
     for rival in rivals:
-        if _is_compared(rival):
-            late = sum(bool(rival.peer) and board.is_late(name, rival.peer) for name in repeated)
+        if rival.peer and _is_compared(rival):
+            late = sum(board.is_late(name, rival.peer) for name in repeated)
             rank = digits(ranks.get(rival.name, np.nan), 1)
             *counts, undecided = _counts(board, repeated, rival, JUDGED[:1])
             open_ = str(int(undecided) + late)
