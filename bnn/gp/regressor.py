@@ -15,16 +15,19 @@ from sklearn.utils.validation import check_is_fitted
 from bnn._progress import counted
 from bnn._seeding import RandomState, generator
 from bnn._text import table
-from bnn._validation import Array, as_columns, as_finite, as_points, check_count
+from bnn._validation import Array, as_columns, as_finite, as_points, check_count, check_option
 from bnn.gp.conditioning import NuggetWarning, resolved
-from bnn.gp.evidence.unset import likely_model
+from bnn.gp.evidence.mixture import found_model
+from bnn.gp.evidence.scaling import SearchData
+from bnn.gp.evidence.unset import KINDS, noise_beside_prior
 from bnn.gp.gradients import moment_gradients
 from bnn.gp.hyperparameters import most_components
 from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior, conditioned
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import MOST_ROWS
 from bnn.gp.summary import noise_rows, prior_rows, ranges_of
-from bnn.noise import Covariance, Noise, StudentNoise, checked_tails, covariance_at, noise_of_data
+from bnn.noise import Covariance, Noise, StudentNoise, checked_tails, covariance_at
+from bnn.noise.given import warn_of_excess
 from bnn.noise.student import bound, given_factors, nodes, scaled
 from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.storage import storable
@@ -122,17 +125,23 @@ class GPRegressor(PredictiveRegressor):
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
         _check_rows("X", X)
         given = self.noise_ if keep_prior else self.noise
-        prior, noise, factors = likely_model(prior, given, X, y)
-        warn_of_constant(X)
-        kept: Covariance | StudentNoise
-        if isinstance(noise, StudentNoise):
-            kept = checked_tails(noise, X.shape[1], n_outputs)
+        if isinstance(given, str):
+            check_option("noise", given, KINDS)
+        factors = None
+        if prior is None:
+            prior, noise, factors = found_model(SearchData(X, y), given)
         else:
-            kept = noise_of_data(noise, X, y)
+            noise = noise_beside_prior(given, X, y)
+        warn_of_constant(X)
+        kept = checked_tails(noise, X.shape[1], n_outputs)
+        covariances = covariance_at(kept, X)
         if isinstance(kept, StudentNoise):
             known = self._factors_kept(X, y) if keep_prior else factors
-            kept, factors = _tails(prior, kept, X, y, known)
-        self._condition(prior, kept, np.ones(len(X)) if factors is None else factors, X, y)
+            kept, factors = _tails(prior, kept, X, y, covariances, known)
+        else:
+            warn_of_excess(covariances, y, stacklevel=4)
+        factors = np.ones(len(X)) if factors is None else factors
+        self._condition(prior, kept, covariances, factors, X, y)
         for j in np.flatnonzero(self.nugget_)[:1]:
             size = f"the data of output {j} are taken with a nugget of {self.nugget_[j]:.3g}"
             message = f"noise: less than double precision resolves beside the prior, {size}"
@@ -149,12 +158,13 @@ class GPRegressor(PredictiveRegressor):
         self,
         prior: Prior,
         noise: Covariance | StudentNoise,
+        known: Array,
         factors: Array,
         X: Array,
         y: Array,
     ) -> None:
+        """Condition the prior on data under noise, whose covariances at the data are known."""
         _check_matrices(prior, len(X))
-        known = covariance_at(noise, X)
         self.nugget_ = np.zeros(y.shape[1])
         self._beyond = 0.0
         if isinstance(noise, StudentNoise):
@@ -191,7 +201,7 @@ class GPRegressor(PredictiveRegressor):
         for i in np.flatnonzero(factors <= 0.0)[:1]:
             raise ValueError(f"factors_ = {factors[i]} of row {i}: must be > 0")
         noise = checked_tails(self.noise_, X.shape[1], y.shape[1])
-        self._condition(self.prior_, noise, factors, X, y)
+        self._condition(self.prior_, noise, covariance_at(noise, X), factors, X, y)
 
     def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
         """Return the joint posterior of f at all points.
@@ -317,12 +327,11 @@ def _contradiction(X: Array, y: Array, nugget: float) -> str:
 
 
 def _tails(
-    prior: Prior, noise: StudentNoise, X: Array, y: Array, known: Array | None
+    prior: Prior, noise: StudentNoise, X: Array, y: Array, start: Array, known: Array | None
 ) -> tuple[StudentNoise, Array]:
     """Return the noise with ν, and E λ_i, (N,), of which some are known and the others NaN."""
     if known is not None and not np.isnan(known).any():
         return noise, known
-    start = covariance_at(noise, X)
     title = "precision factors"
     found, _, factors = factors_of(prior, noise, X, y, start, title=title, kept=known)
     return found, factors

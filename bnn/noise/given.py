@@ -126,7 +126,13 @@ def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
         array([[0.01]])
     """
     kept = checked_noise(noise, X.shape[1], y.shape[1])
-    variances = np.einsum("...jj->...j", covariance_at(kept, X)) * np.ones((len(y), 1))
+    warn_of_excess(covariance_at(kept, X), y, stacklevel=5)
+    return kept
+
+
+def warn_of_excess(covariances: Array, y: Array, stacklevel: int) -> None:
+    """Warn if an output of y (N, n_out) scatters less than noise of these covariances does."""
+    variances = np.einsum("...jj->...j", covariances) * np.ones((len(y), 1))
     # Satterthwaite's degrees of freedom, where the variances differ.
     total = variances.sum(axis=0)
     squares = np.square(variances).sum(axis=0)
@@ -135,8 +141,7 @@ def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
         given = f"{np.sqrt(total[j] / len(y)):.3g}"
         found = f"{y[:, j].std():.3g}"
         message = f"noise: {given} of output {j} exceeds the scatter of the data, {found}"
-        warnings.warn(message, NoiseWarning, stacklevel=4)
-    return kept
+        warnings.warn(message, NoiseWarning, stacklevel=stacklevel)
 
 
 def without_zeros(noise: Noise, y: Array) -> Noise:

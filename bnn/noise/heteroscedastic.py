@@ -24,6 +24,7 @@ from bnn._validation import (
     check_integers,
     check_positive,
     own_copy,
+    seen_points,
     varies,
 )
 from bnn.noise.covariances import NOMINAL, deviations, noise_covariance, warn_of_few
@@ -135,7 +136,7 @@ class HeteroscedasticNoise(Short):
             ValueError: If X has another number of inputs.
         """
         grows = self._logs(X) <= LARGEST_LOG
-        X = as_points("X", X)
+        X = seen_points("X", X)
         n_in = self.n_inputs
         slopes = np.tile(self.coefficients[1 : 1 + n_in].T, (len(X), 1, 1))
         for row, i in zip(self.coefficients[1 + n_in :], self.squares, strict=True):
@@ -146,7 +147,7 @@ class HeteroscedasticNoise(Short):
 
     def _logs(self, X: ArrayLike) -> Array:
         """Return log σ(x) at the points X (n, n_in), (n, n_out)."""
-        X = as_points("X", X)
+        X = seen_points("X", X)
         if X.shape[1] != self.n_inputs:
             raise ValueError(f"X has {X.shape[1]} inputs: the noise has {self.n_inputs}")
         basis = _basis(np.clip(X, *self.limits), self.squares)

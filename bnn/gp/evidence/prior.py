@@ -11,6 +11,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, as_data, check_kind
 from bnn.gp.evidence.mixture import found_model
+from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.kernels import RBF
 from bnn.gp.mixture import MixturePrior
 from bnn.gp.process import GaussianProcessPrior
@@ -97,7 +98,7 @@ def fit_prior(
         "coefficient_variance": coefficient_variance,
     }
     return found_model(
-        *as_data(X, y), noise, random_state, form=form, restarts=restarts, estimate=estimate
+        SearchData(*as_data(X, y), form, random_state), noise, restarts=restarts, estimate=estimate
     )[0]
 
 
@@ -135,7 +136,9 @@ def fit_noise(
         >>> bnn.evidence.fit_noise(X, y + 0.1 * rng.standard_normal(30)).round(1)
         array([0.1])
     """
-    found = found_model(*as_data(X, y), "constant", random_state, form=form, restarts=restarts)[1]
+    found = found_model(
+        SearchData(*as_data(X, y), form, random_state), "constant", restarts=restarts
+    )[1]
     return np.asarray(found)
 
 
@@ -177,7 +180,7 @@ def fit_heteroscedastic_noise(
         (12, 1, 1)
     """
     found = found_model(
-        *as_data(X, y), "heteroscedastic", random_state, form=form, restarts=restarts
+        SearchData(*as_data(X, y), form, random_state), "heteroscedastic", restarts=restarts
     )[1]
     assert isinstance(found, HeteroscedasticNoise)
     return found

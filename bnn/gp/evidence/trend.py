@@ -19,7 +19,6 @@ from bnn._validation import (
 from bnn.gp.kernels import Linear, Multiple
 from bnn.gp.means import LinearMean, ModelMean
 
-DIGITS = 9  # of what inputs are sorted by, beyond which units and sums round
 FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
 WIDE = 10.0  # prior deviation of a coefficient of the mean, for x and y of unit deviation
 BEYOND = 2.0  # ranges beyond the data, within which a trend goes on
@@ -39,16 +38,16 @@ def detrended(
         if model(X).shape != y.shape:
             raise ValueError(f"mean(X) has shape {model(X).shape}: must be {y.shape}")
         y = y - model(X)
-    varying = varying_inputs(X)
     check_outputs_vary(y, "" if model is None else " beside mean(X)")
     check_flags(intercept=intercept)
     if coefficient_variance is not None:
         check_positive(coefficient_variance=coefficient_variance)
+    varying = varies(X)
     features = range(X.shape[1]) if mean_features is None else mean_features
     check_integers("mean_features", features, 0)
     if any(i >= X.shape[1] for i in features):
         raise ValueError(f"mean_features = {list(features)}: must be among 0 to {X.shape[1] - 1}")
-    chosen = [int(i) for i in features if i in varying]
+    chosen = [int(i) for i in features if varying[i]]
     centred = intercept and coefficient_variance is None and model is None
     means = y.mean(axis=0) if centred else np.zeros(y.shape[1])
     columns = y - means
@@ -63,31 +62,6 @@ def detrended(
         trends.append(trend)
     linear = LinearMean(np.zeros((y.shape[1], X.shape[1])), means) if means.any() else 0.0
     return columns, trends, linear if model is None else model
-
-
-def varying_inputs(X: Array) -> Ints:
-    """Return the numbers of the inputs of X (N, n_in) that vary; ValueError if there is none."""
-    varying = np.flatnonzero(varies(X))
-    if not varying.size:
-        raise ValueError("X: no input varies, so that no prior can be estimated: give one")
-    return varying
-
-
-def sorted_inputs(X: Array, y: Array, chosen: Ints) -> Ints:
-    """Return numbers of inputs in an order that does not depend on the one in which they stand.
-
-    Random numbers go to inputs by this order, so that inputs may change places.
-
-    Args:
-        X: (N, n_in).
-        y: Outputs less their means, (N, n_out).
-        chosen: Numbers of the inputs, which vary.
-    """
-    u = (X[:, chosen] - X[:, chosen].min(axis=0)) / np.ptp(X[:, chosen], axis=0)
-    scaled = y / np.sqrt(np.mean(y**2, axis=0))
-    by_outputs = [np.linalg.norm(scaled.T @ each, axis=0) for each in (u, u**2)]
-    keys = np.vstack([*by_outputs, u.mean(axis=0)]) / np.array([[len(X)], [len(X)], [1]])
-    return np.asarray(chosen[np.lexsort(np.round(keys[::-1], DIGITS))])
 
 
 def linear_trend(

@@ -4,8 +4,10 @@ from typing import Any
 
 from bnn._validation import Array, check_option
 from bnn.gp.evidence.laplace import some_rows
-from bnn.gp.evidence.mixture import FEW, found_model
+from bnn.gp.evidence.mixture import found_model
 from bnn.gp.evidence.prior import fit_heteroscedastic_noise, fit_noise
+from bnn.gp.evidence.scaling import SearchData
+from bnn.gp.evidence.search import FEW
 from bnn.noise import Noise, StudentNoise
 from bnn.noise.given import without_zeros
 
@@ -13,28 +15,13 @@ GAUSSIAN = ("constant", "heteroscedastic")
 KINDS = (*GAUSSIAN, "student_t")
 
 
-def likely_model(
-    prior: Any, noise: Noise | StudentNoise | str | None, X: Array, y: Array
-) -> tuple[Any, Noise | StudentNoise, Array | None]:
-    """Return prior, noise and the precision factors of the data, (N,), if these are found.
-
-    Without a prior, both are those of `evidence.fit_kernel_average`.
-
-    Args:
-        prior: Prior that is given, or None.
-        noise: Noise that is given, its kind, or None.
-        X: (N, n_in).
-        y: (N, n_out).
-    """
-    if isinstance(noise, str):
-        check_option("noise", noise, KINDS)
-    if prior is None:
-        return found_model(X, y, noise)
+def noise_beside_prior(noise: Noise | StudentNoise | str | None, X: Array, y: Array) -> Any:
+    """Return noise that is given, or that of its kind, for a prior that is given."""
     if isinstance(noise, StudentNoise):
-        return prior, noise, None
+        return noise
     if isinstance(noise, str) and noise == "student_t":
-        return prior, StudentNoise(likely_noise("constant", X, y)), None
-    return prior, without_zeros(likely_noise(noise, X, y), y), None
+        return StudentNoise(likely_noise("constant", X, y))
+    return without_zeros(likely_noise(noise, X, y), y)
 
 
 def likely_noise(noise: Noise | str | None, X: Array, y: Array) -> Noise:
@@ -54,4 +41,4 @@ def likely_noise(noise: Noise | str | None, X: Array, y: Array) -> Noise:
 
 def likely_prior(prior: Any, noise: Noise | StudentNoise, X: Array, y: Array) -> Any:
     """Return the prior that is given; for None an average under this noise."""
-    return found_model(X, y, noise)[0] if prior is None else prior
+    return found_model(SearchData(X, y), noise)[0] if prior is None else prior

@@ -5,7 +5,7 @@ import pytest
 
 import bnn
 from bnn.gp import hyperparameters
-from bnn.gp.evidence import fit_kernel_average, mixture
+from bnn.gp.evidence import fit_kernel_average, scaling, search
 from bnn.gp.evidence.families import Family
 from bnn.gp.evidence.laplace import some_rows
 
@@ -20,10 +20,10 @@ def best_family(X, y):
         found.extend(families)
         return gaussian_noise(families, *arguments)
 
-    gaussian_noise = mixture._gaussian_noise
+    gaussian_noise = search._gaussian_noise
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mixture, "_gaussian_noise", kept)
-        mixture.fit_kernel_average(X, y)
+        patch.setattr(search, "_gaussian_noise", kept)
+        fit_kernel_average(X, y)
     return max(found, key=lambda each: each.log_evidence).density.family
 
 
@@ -55,7 +55,7 @@ def test_a_turned_wave_is_mixed():
     [(39, 4, 1, True), (40, 4, 4, False), (300, 6, 4, False), (301, 31, 0, False)],
 )
 def test_trends_and_hyperpriors_follow_the_number_of_data(n_data, n_inputs, trends, sparse):
-    found = mixture.families_for(n_data, n_inputs)
+    found = search.families_for(n_data, n_inputs)
     assert sum(family.trend for family in found) == trends
     assert all(family.sparse == sparse for family in found)
     assert len(set(found)) == len(found)
@@ -125,7 +125,7 @@ def test_odd_tables_are_taken():
 
 @FEW
 def test_of_many_data_some_are_searched_and_all_are_conditioned_on(monkeypatch):
-    monkeypatch.setattr(mixture, "SEARCHED", 60)
+    monkeypatch.setattr(scaling, "SEARCHED", 60)
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(400, 1))
     y = np.sin(6.0 * X[:, 0]) + 0.1 * rng.standard_normal(400)
@@ -138,7 +138,7 @@ def test_of_many_data_some_are_searched_and_all_are_conditioned_on(monkeypatch):
 @pytest.fixture
 def searched(monkeypatch):
     """Search 60 of 100 data; the numbers of the others."""
-    monkeypatch.setattr(mixture, "SEARCHED", 60)
+    monkeypatch.setattr(scaling, "SEARCHED", 60)
     return np.setdiff1d(np.arange(100), some_rows(100, 60, 0))
 
 
@@ -160,10 +160,10 @@ def test_all_that_varies_does_so_in_the_searches(searched):
     X = np.column_stack([rng.uniform(size=100), np.full(100, 3.0)])
     y = rng.uniform(size=(100, 1))
     chosen = some_rows(100, 60, 0)
-    np.testing.assert_array_equal(mixture._searched_rows(X, y, 0), chosen)
+    np.testing.assert_array_equal(scaling.searched_rows(X, y, 0), chosen)
     X[searched[:12], 1] = np.arange(12) + 4.0
     expected = np.union1d(chosen, searched[2:12])
-    np.testing.assert_array_equal(mixture._searched_rows(X, y, 0), expected)
+    np.testing.assert_array_equal(scaling.searched_rows(X, y, 0), expected)
 
 
 @FEW
@@ -189,7 +189,7 @@ def test_rounding_errors_are_no_input():
 def test_many_data_have_few_components(noise, monkeypatch):
     """As many as fit into memory with all data, though the search has but some of these."""
     monkeypatch.setattr(hyperparameters, "MEMORY", 3.0 * 30**2)
-    monkeypatch.setattr(mixture, "SEARCHED", 20)
+    monkeypatch.setattr(scaling, "SEARCHED", 20)
     X = np.random.default_rng(0).uniform(size=(30, 1))
     y = np.sin(6.0 * X[:, 0])
     for outputs, expected in ((y, 3), (np.column_stack([y, y**2, y**3]), 1)):

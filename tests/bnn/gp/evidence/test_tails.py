@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import bnn
-from bnn.gp.evidence import mixture, tails
+from bnn.gp.evidence import scaling, tails
 from bnn.gp.evidence.mixture import found_model
+from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.mixture import MixturePosterior
 
 
@@ -55,7 +56,7 @@ def test_outliers_are_found_and_leave_several_components(
     The likeliest fit without heavy tails bends to the outliers of the second. Of 150 data 60 are
     searched. Some good data may count as outliers too.
     """
-    monkeypatch.setattr(mixture, "SEARCHED", 60)
+    monkeypatch.setattr(scaling, "SEARCHED", 60)
     X, y, new, f, rows = spoilt(*data)
     model = bnn.GPRegressor(noise=noise).fit(X, y)
     assert set(rows) <= set(np.flatnonzero(model.factors_ < 0.1))
@@ -70,7 +71,7 @@ def test_outliers_are_found_and_leave_several_components(
 def test_the_factors_are_those_of_the_whole_mixture():
     """E λ_i = (ν + 1) / (ν + E (y_i - f_i)² / ψ_i) under all components, with their weights."""
     X, y, *_ = spoilt(30, 1, 0.1, 0)
-    prior, noise, factors = found_model(X, y[:, None])
+    prior, noise, factors = found_model(SearchData(X, y[:, None]))
     model = bnn.GPRegressor().fit(X, y)
     np.testing.assert_array_equal(model.factors_, factors)
     freedom = noise.degrees
@@ -101,7 +102,7 @@ def test_further_data_leave_the_outliers_what_they_are():
 
 def test_outliers_among_data_that_were_not_searched_are_found_under_given_noise(monkeypatch):
     """Of 150 data 60 are searched; 12 of all are outliers."""
-    monkeypatch.setattr(mixture, "SEARCHED", 60)
+    monkeypatch.setattr(scaling, "SEARCHED", 60)
     X, y, new, f, rows = spoilt(150, 1, 0.08, 0)
     model = bnn.GPRegressor(noise=bnn.StudentNoise(0.1)).fit(X, y)
     assert set(np.flatnonzero(model.factors_ < 0.1)) == set(rows)

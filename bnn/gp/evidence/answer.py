@@ -1,0 +1,129 @@
+"""The answer of a search in the units of the user: prior, noise and precision factors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._validation import Array, Ints
+from bnn.gp.conditioning import ProcessPosterior, resolved
+from bnn.gp.evidence.laplace import Draw, prior_weights, updated
+from bnn.gp.evidence.scaling import SearchData
+from bnn.gp.evidence.tails import TAIL_STEPS, OutputNoise
+from bnn.gp.mixture import MixturePosterior, MixturePrior
+from bnn.gp.precision_factors import factors_of
+from bnn.gp.process import GaussianProcessPrior
+from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
+from bnn.noise.student import given_factors
+
+
+def priors_of(data: SearchData, draws: Sequence[Sequence[Draw]]) -> list[GaussianProcessPrior]:
+    """Return the prior of each component from the draws of the components of each output."""
+    n_out = data.y.shape[1]
+    n_in = data.X.shape[1]
+    columns = []
+    for each, known_mean, spread in zip(draws, data.known_means, data.spreads, strict=True):
+        kernels = [
+            density.kernel(eta, data.low, data.width, float(spread)) for density, eta in each
+        ]
+        if data.mean_given:
+            kernels = [_of_all_inputs(k, data.varying, n_in, known_mean) for k in kernels]
+        columns.append(kernels)
+    # The kernels of families are those of the inputs that vary, in the order of the search.
+    whole = data.mean_given or np.array_equal(data.varying, range(n_in))
+    features = None if whole else data.varying.tolist()
+    components = zip(*columns, strict=True)
+    return [GaussianProcessPrior(data.mean, list(each), n_out, features) for each in components]
+
+
+def _of_all_inputs(
+    kernel: sk.Kernel, varying: Ints, n_inputs: int, known_mean: sk.Kernel | None
+) -> sk.Kernel:
+    """Return a stationary kernel of chosen inputs as one of all inputs, with that of the mean."""
+    lengthscale = np.full(n_inputs, np.inf)
+    lengthscale[varying] = kernel.lengthscale
+    whole = type(kernel)(kernel.variance, tuple(lengthscale.tolist()))
+    return whole if known_mean is None else whole + known_mean
+
+
+def noise_of(
+    data: SearchData, noises: Sequence[OutputNoise], kind: str | None
+) -> Noise | StudentNoise:
+    """Return the noise of all outputs, without correlations."""
+    # log σ = level + ½ log var y
+    levels = np.array([noise.level for noise in noises]) + 0.5 * np.log(data.spreads)
+    joint: Noise = np.exp(levels)
+    if kind == "heteroscedastic" or any(noise.slopes.any() for noise in noises):
+        slopes = np.zeros((data.X.shape[1], len(noises)))
+        slopes[data.varying] = np.column_stack([noise.slopes for noise in noises])
+        joint = data.basis.noise(levels, slopes)
+    freedom = noises[0].freedom
+    return joint if freedom is None else StudentNoise(joint, freedom)
+
+
+def noise_correlation(prior: MixturePrior, noise: HeteroscedasticNoise, data: SearchData) -> Array:
+    """Return the correlation of the noise of the outputs, given its standard deviations.
+
+    It is that of the expected scatter of (y - f) / σ, and of n_out observations without any.
+    """
+    X = data.X[data.rows]
+    y = data.y[data.rows]
+    covariances = noise(X)
+    given = MixturePosterior(prior, resolved(covariances, prior.components, X), X, y)
+    deviations = np.sqrt(np.einsum("njj->nj", covariances))
+    away = (y - given.mean(X)) / deviations
+    # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
+    spread = given.covariances(X) / deviations[:, :, None] / deviations[:, None, :]
+    scatter = away.T @ away + spread.sum(axis=0) + y.shape[1] * np.eye(y.shape[1])
+    scale = np.sqrt(np.diag(scatter))
+    return np.asarray(scatter / np.outer(scale, scale))
+
+
+def factors_of_all(
+    prior: MixturePrior,
+    noise: Noise | StudentNoise,
+    factors: Array,
+    data: SearchData,
+) -> Array:
+    """Return E λ_i of all data, (N,), from those of the data that were searched."""
+    X, y = data.X, data.y
+    kept = checked_tails(noise, X.shape[1], y.shape[1])
+    assert isinstance(kept, StudentNoise)
+    kept_factors = np.full(len(X), np.nan)
+    kept_factors[data.rows] = factors
+    known = covariance_at(kept, X)
+    return factors_of(prior, kept, X, y, known, TAIL_STEPS, kept=kept_factors)[2]
+
+
+def given_all(
+    prior: MixturePrior,
+    noise: Noise | StudentNoise,
+    factors: Array | None,
+    posteriors: Sequence[Sequence[Array]],
+    data: SearchData,
+) -> MixturePrior:
+    """Return a prior that was found by some of the data, with weights by the evidence of all.
+
+    Args:
+        prior: The prior.
+        noise: The noise.
+        factors: E λ_i of all data under a StudentNoise, (N,).
+        posteriors: For each output the posterior weights of the components given some of the data,
+            (S,), and the log evidence of these data under each component, (S,).
+        data: All data.
+    """
+    X, y = data.X, data.y
+    kept = checked_tails(noise, X.shape[1], y.shape[1])
+    known = covariance_at(kept, X)
+    if isinstance(kept, StudentNoise) and factors is not None:
+        known = given_factors(kept, known, factors)
+    known = resolved(known, prior.components, X) * np.eye(y.shape[1])
+    each = [ProcessPosterior(one, known, X, y).log_evidences for one in prior.components]
+    weights = [
+        prior_weights(updated(share, of_all - of_some), of_all)
+        for (share, of_some), of_all in zip(posteriors, np.transpose(each), strict=True)
+    ]
+    return replace(prior, weights=np.column_stack(weights))

@@ -1,0 +1,121 @@
+"""Data in the scale of the search: inputs in [0, 1], outputs of mean zero and variance one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._validation import Array, Ints, check_outputs_vary, varies
+from bnn.gp.evidence.laplace import some_rows
+from bnn.gp.evidence.trend import KnownTrend, detrended
+from bnn.gp.means import LinearMean
+from bnn.noise.heteroscedastic import StandardBasis
+
+SEARCHED = 1500  # most data in a search; of more, as many are chosen at random
+RARE = 10  # further data in a search, of an input or output that is constant in those chosen
+DIGITS = 9  # of what inputs are sorted by, beyond which units and sums round
+
+
+class SearchData:
+    """The data of a search, scaled, and what scales them.
+
+    Args:
+        X: (N, n_in), which `as_data` has checked.
+        y: (N, n_out).
+        form: Arguments of `detrended`, which describe the mean; None takes the mean of the data.
+        seed: Of the choice of rows.
+
+    Attributes:
+        X, y: All data, in their units.
+        mean_given: Whether `form` describes the mean.
+        rows: Numbers of the n data of the search.
+        mean: Mean of the prior.
+        known_means: For each output the kernel of the uncertain part of the mean, or None.
+        spreads: Variances of the outputs less their means, (n_out,).
+        columns: Scaled outputs, (n, n_out).
+        varying: Numbers of the inputs that vary, in the order of the search.
+        low, width: Least value and range of each of these inputs.
+        u: Scaled inputs, (n, n_varying).
+        trends: For each output the covariance of its known mean, or None.
+        basis: b_i of input-dependent noise, of all inputs.
+    """
+
+    def __init__(
+        self, X: Array, y: Array, form: Mapping[str, Any] | None = None, seed: int | None = 0
+    ) -> None:
+        if len(X) < 2:
+            raise ValueError(f"X has {len(X)} rows: must be at least 2")
+        self.X = X
+        self.y = y
+        self.seed = seed
+        self.mean_given = form is not None
+        varying = varying_inputs(X)
+        self.rows = searched_rows(X, y, seed)
+        points = X[self.rows]
+        values = y[self.rows]
+        n_out = y.shape[1]
+        self.known_means: list[sk.Kernel | None] = [None] * n_out
+        self.mean: Any
+        if form is None:
+            check_outputs_vary(y)
+            means = values.mean(axis=0)
+            self.mean = LinearMean(np.zeros((n_out, X.shape[1])), means)
+            columns = values - means
+            self.spreads = values.var(axis=0)
+        else:
+            columns, self.known_means, self.mean = detrended(points, values, **form)
+            self.spreads = columns.var(axis=0)
+        self.columns = columns / np.sqrt(self.spreads)
+        self.varying = sorted_inputs(points, columns, varying)
+        inputs = points[:, self.varying]
+        self.low = inputs.min(axis=0)
+        self.width = np.ptp(inputs, axis=0)
+        self.u = (inputs - self.low) / self.width
+        scaling = self.varying, self.low, self.width
+        self.trends = [
+            None if form is None else KnownTrend(each, points, *scaling, float(spread))
+            for each, spread in zip(self.known_means, self.spreads, strict=True)
+        ]
+        self.basis = StandardBasis(points, ())
+
+
+def searched_rows(X: Array, y: Array, seed: int | None) -> Ints:
+    """Return the numbers of the data of the searches, in which all that varies does so."""
+    rows = some_rows(len(X), SEARCHED, seed)
+    columns = np.hstack([X, y])
+    rare = varies(columns) & ~varies(columns[rows])
+    added = [rows]
+    for column in columns[:, rare].T:
+        # The rows that differ most from the value that the chosen ones have in common.
+        away = np.abs(column - column[rows[0]])
+        farthest = np.argsort(-away, kind="stable")[:RARE]
+        added.append(farthest[away[farthest] > 0.0])
+    return np.asarray(np.unique(np.concatenate(added)))
+
+
+def varying_inputs(X: Array) -> Ints:
+    """Return the numbers of the inputs of X (N, n_in) that vary; ValueError if there is none."""
+    varying = np.flatnonzero(varies(X))
+    if not varying.size:
+        raise ValueError("X: no input varies, so that no prior can be estimated: give one")
+    return varying
+
+
+def sorted_inputs(X: Array, y: Array, chosen: Ints) -> Ints:
+    """Return numbers of inputs in an order that does not depend on the one in which they stand.
+
+    Random numbers go to inputs by this order, so that inputs may change places.
+
+    Args:
+        X: (N, n_in).
+        y: Outputs less their means, (N, n_out).
+        chosen: Numbers of the inputs, which vary.
+    """
+    u = (X[:, chosen] - X[:, chosen].min(axis=0)) / np.ptp(X[:, chosen], axis=0)
+    scaled = y / np.sqrt(np.mean(y**2, axis=0))
+    by_outputs = [np.linalg.norm(scaled.T @ each, axis=0) for each in (u, u**2)]
+    keys = np.vstack([*by_outputs, u.mean(axis=0)]) / np.array([[len(X)], [len(X)], [1]])
+    return np.asarray(chosen[np.lexsort(np.round(keys[::-1], DIGITS))])
