@@ -47,8 +47,9 @@ from bnn.gp.warping import Warped
 from bnn.networks.architecture import Architecture
 from bnn.networks.mlp import MLP
 from bnn.noise import HeteroscedasticNoise, NoiseWarning, StudentNoise
+from bnn.priors import samplers
 from bnn.priors.function_prior import FunctionPrior
-from bnn.priors.samplers import SamplerPrior, TablePrior
+from bnn.priors.samplers import *  # noqa: F403
 from bnn.regressor import ConstantInputWarning
 from bnn.scaling import BoundsScaler, BoundsWarning, Scaling
 from bnn.storage import load
@@ -56,7 +57,7 @@ from bnn.storage.version import __version__
 from bnn.training.loop import DivergenceError, DivergenceWarning
 from bnn.training.settings import Convergence, TrainingSettings
 
-__all__ = [  # noqa: RUF022
+__all__ = [
     # estimators
     "GPRegressor",
     "FunctionAnchoredEnsemble",
@@ -76,8 +77,7 @@ __all__ = [  # noqa: RUF022
     # functional priors
     "GaussianProcessPrior",
     "MixturePrior",
-    "SamplerPrior",
-    "TablePrior",
+    *samplers.__all__,
     "LinearMean",
     "RandomMean",
     "evidence",
@@ -121,7 +121,7 @@ __all__ = [  # noqa: RUF022
     "sensitivity",
     "Sensitivity",
     "metrics",
-    "plots",  # noqa: F822
+    "plots",  # noqa: F405
     "export",
     "interop",
     "paths",

@@ -27,6 +27,8 @@ from bnn._validation import (
 )
 from bnn.priors.function_prior import FunctionalPrior, FunctionPrior
 
+__all__ = ["SamplerPrior", "TablePrior"]  # what bnn exports
+
 
 def truncated_normal_hypercube(
     n: int, n_features: int, random_state: RandomState = None, bound: float = 2.0
