@@ -62,6 +62,7 @@ PLAIN = {  # words of labels in figures → words of the pages
     "low rank": "regulariser",
     "functional anchoring": "function-space anchoring",
     "exact posterior sampled": "samples of the exact posterior",
+    " cells": " RVEs",
 }
 SHOWN = [  # methods in the table of the page; all are in the CSV
     LABELS[name]
@@ -179,7 +180,9 @@ def long(
                 if found.get(score) is not None:
                     number = as_interval(found[score])
                     margin = "" if number.half_width is None else f"{number.half_width:.4g}"
-                    rows.append([*group, plain(method), score, f"{number.mean:.4g}", margin])
+                    rows.append(
+                        [*map(plain, group), plain(method), score, f"{number.mean:.4g}", margin]
+                    )
     return comma_separated([*names, "method", "score", "mean", "half_width"], rows)
 
 
@@ -303,7 +306,7 @@ def contents(run: Mapping[str, Metrics]) -> str:
     rows = []
     for entry in compare(run).values():
         item = entry.item
-        judge = " †" if entry.source != item.notebook else ""
+        judge = "\N{NO-BREAK SPACE}†" if entry.source != item.notebook else ""
         files = "`, `".join(entry.files)
         verdict = f"{SIGNS[entry.verdict]} {entry.count}" if entry.count else entry.verdict
         rows.append([item.place, verdict, f"`{item.notebook}`{judge}", f"`{files}`"])
