@@ -68,9 +68,7 @@ SHOWN = [  # methods in the table of the page; all are in the CSV
     LABELS[name]
     for name in (
         "vanilla",
-        "none",
         "low_rank",
-        "random_low_rank",
         "proper",
         "function",
         "function_evidence",
