@@ -14,7 +14,7 @@ from fe_data.files.writing import write_atomic
 from figures.markdown import comma_separated, markdown, with_blocks
 from figures.style import save
 
-SHOWN = (0, 5, 100, 500)  # numbers of training paths in the page
+SHOWN = (0, 100, 500)  # numbers of training paths in the page
 FILE = "tables/paths.csv"  # beside the page
 SCORES = ("nmse", "coverage", "elppd", "cells", "fit", "predict")
 

@@ -1,0 +1,63 @@
+"""Draw the simulated figures of two guides: python -m docs.pictures."""
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from fe_data import Inputs, Settings, solve_rve
+from fe_data.mechanics.plots import draw_mises
+
+DOCS = Path(__file__).parent
+
+
+def several_radii() -> Figure:
+    """Return RVEs with fibres of several radii, for docs/fe_data.md."""
+    laws = [("equal", 0.0), ("uniform", 0.3), ("lognormal", 0.5)]
+    figure, axes = plt.subplots(1, 3, figsize=(13.5, 4.2), layout="constrained")
+    for ax, (law, cov) in zip(axes, laws, strict=True):
+        rve = solve_rve(Inputs(0.3, 400.0, 400.0, 0.4), 5, Settings(radii=law, radii_cov=cov))
+        draw_mises(ax, rve)
+        ax.set_title(f"{law} radii, C = {cov:g}: $p_\\sigma$ = {rve.p_sigma:.2f}")
+    return figure
+
+
+def page_code(page: Path) -> str:
+    """Return the Python of a page as one script."""
+    return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S))
+
+
+def own_composite(names: dict[str, Any]) -> Figure:
+    """Return what docs/own_composite.md finds.
+
+    Args:
+        names: The variables of the page, after its code has run.
+    """
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    for n, ends in zip(names["sizes"], names["study"], strict=True):
+        left.plot(np.full(len(ends), n), ends, "C0.")
+    mean, half = -names["mean"][0], 1.96 * names["std"][0]
+    strain = np.linspace(0.0, 2.0, len(mean) + 1)[1:]  # [%]
+    right.fill_between(strain, mean - half, mean + half, alpha=0.3, label="surrogate, 95 % band")
+    for number, curve in enumerate(names["check"]):
+        label = None if number else f"{len(names['check'])} simulated RVEs"
+        right.plot(strain, curve, "k", lw=0.7, label=label)
+    left.set(xlabel="number of fibres", ylabel="compressive stress at 2 % [MPa]")
+    right.set(xlabel="compressive strain [%]", ylabel="compressive stress [MPa]")
+    right.set(xlim=(1, 2), ylim=(0.6 * mean[-1], 1.1 * mean[-1]))
+    right.legend(loc="lower right")
+    return figure
+
+
+if __name__ == "__main__":
+    several_radii().savefig(DOCS / "several_radii.png", dpi=70)
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # where the code writes its datasets
+        exec(page_code(DOCS / "own_composite.md"), found)
+    own_composite(found).savefig(DOCS / "own_composite.png", dpi=90)
