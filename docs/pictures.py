@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
+from bnn.storage.writing import save_picture
 from fe_data import Inputs, Settings, solve_rve
 from fe_data.mechanics.plots import draw_mises
 
@@ -55,9 +56,9 @@ def own_composite(names: dict[str, Any]) -> Figure:
 
 
 if __name__ == "__main__":
-    several_radii().savefig(DOCS / "several_radii.png", dpi=70)
+    save_picture(several_radii(), DOCS / "several_radii.png", dpi=70)
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # where the code writes its datasets
         exec(page_code(DOCS / "own_composite.md"), found)
-    own_composite(found).savefig(DOCS / "own_composite.png", dpi=90)
+    save_picture(own_composite(found), DOCS / "own_composite.png", dpi=90)
