@@ -1,5 +1,6 @@
 """The loading of an RVE: a path of mean strains and stresses in straight parts."""
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -11,13 +12,17 @@ import numpy as np
 from fe_data.arrays import Floats, Ints, Short, number, objects, short
 from fe_data.errors import ConvergenceError
 from fe_data.schema import LARGEST_STRAIN
-from fe_data.settings import in_percent, require_integer
+from fe_data.settings import in_percent, require_between, require_integer
 
-AXES = ("xx", "yy", "xy")  # in the order of a loading
+AXES = ("xx", "yy", "xy")  # in the order of a loading in plane strain
+ALL_AXES = ("xx", "yy", "zz", "xy", "xz", "yz")  # in the order of a loading of all components
+_ONLY_SOME = ("temperature", "time")  # attributes that plain paths do not have
 MAX_INCREMENTS = 10_000  # of one part of a path
 MAX_PATH = 1_000_000  # increments of a whole path: 100 MB of a record, and hours of one RVE
 _SMALLEST_STEP = 1 / 1024  # of an increment
-Vertex = tuple[float | None, float | None, float | None]
+MAX_TEMPERATURE = 5_000.0  # change [K]
+MAX_TIME = 1e12  # s
+Vertex = tuple[float | None, ...]
 
 
 @short
@@ -25,13 +30,17 @@ class Part(NamedTuple):
     """Straight part of a path, which ends at a vertex."""
 
     free: Ints  # components whose strain is free
-    end: Floats  # (3,) mean strain tensor xx, yy, xy [-], or mean stress [MPa] where it is free
+    end: Floats  # (3,) mean strain tensor xx, yy, xy [-], or mean stress [MPa] where it is free;
+    # or (6,) of all components
     increments: int
+    temperature: float = 0.0  # change at the end, from the state without stress [K]
+    duration: float = 1.0  # s
 
     def start(self, averages: Mapping[str, Floats]) -> Floats:
-        """Values (3,) of the components of `end` at the start, from the volume averages there."""
-        start = averages["strain"][[0, 1, 3]]
-        stress = averages["stress"][[0, 1, 3]]
+        """Values (3,) or (6,) of `end` at the start, from the volume averages there."""
+        given = [0, 1, 3] if len(self.end) == len(AXES) else range(len(ALL_AXES))
+        start = averages["strain"][given]
+        stress = averages["stress"][given]
         start[self.free] = stress[self.free]
         return start
 
@@ -40,22 +49,26 @@ class Part(NamedTuple):
 class Loading(Short):
     """A path that begins at rest and goes straight from vertex to vertex.
 
-    At each vertex a component xx, yy, xy has either a prescribed mean strain or a prescribed mean
-    stress. Where a prescribed stress follows a prescribed strain, the stress changes linearly from
+    At each vertex a component has either a prescribed mean strain or a prescribed mean stress.
+    Three components xx, yy, xy are a loading in plane strain. The general solver also takes six,
+    xx, yy, zz, xy, xz, yz, with z along the fibres, and a temperature. Where a prescribed stress follows a prescribed strain, the stress changes linearly from
     the value that it has at the earlier vertex.
 
     Attributes:
-        strain: Mean strain tensor xx, yy, xy [-] at the only vertex, or a sequence of one for each
-            vertex. Component xy is half the engineering shear strain. A component is None where the
-            strain is free.
-        stress: Mean stress xx, yy, xy [MPa] of the components whose strain is free, 0 for the
-            others; the same at all vertices, or a sequence of one for each vertex.
+        strain: Mean strain tensor [-], three or six components, at the only vertex, or a sequence
+            of one for each vertex. Component xy is half the engineering shear strain. A component
+            is None where the strain is free.
+        stress: Mean stress [MPa] of the components whose strain is free, 0 for the others; the
+            same at all vertices, or a sequence of one for each vertex.
         increments: Number of equal increments to each vertex, or one number for all vertices; None
             takes the number of the settings for each.
+        temperature: Temperature change from the state without stress [K]; the same at all
+            vertices, or one for each vertex, between which it changes linearly; None is 0.
+        time: Time at each vertex [s], for laws that depend on it; None is one second a part.
 
     Raises:
         ValueError: If there is no vertex or a number of increments is out of range; if a vertex
-            does not have three finite components, prescribes both strain and stress of a component,
+            does not have three or six finite components, prescribes both strain and stress of a component,
             prescribes a strain above 0.5, or is equal to the vertex before.
 
     Examples:
@@ -69,28 +82,46 @@ class Loading(Short):
         ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         >>> [part.increments for part in cycle.parts(50)]
         [10, 10]
+        >>> cooling = Loading(strain=(None,) * 6, temperature=-100.0)  # free, as after curing
+        >>> cooling.is_general
+        True
     """
 
     strain: Vertex | Sequence[Vertex]
     stress: Vertex | Sequence[Vertex] = (0.0, 0.0, 0.0)
     increments: int | Sequence[int] | None = None
+    temperature: float | Sequence[float] | None = None
+    time: float | Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         strain = _vertices("strain", self.strain, (Real, NoneType))
         stress = _vertices("stress", self.stress, (Real,))
+        if len(stress[0]) < len(strain[0]) and not np.any(stress):  # as it is if left out
+            stress = ((0.0,) * len(strain[0]),) * len(stress)
+        if len(stress[0]) != len(strain[0]):
+            what = f"{len(strain[0])} components of strain and {len(stress[0])} of stress"
+            raise ValueError(f"loading has {what}: give three or six of both")
         counts = self.increments
-        n = max(len(strain), len(stress))
+        temperature = _numbers("temperature", self.temperature, -MAX_TEMPERATURE, MAX_TEMPERATURE)
+        time = _numbers("time", self.time, 0.0, MAX_TIME)
+        n = max(len(strain), len(stress), len(temperature or ()), len(time or ()))
         if counts is not None:
             numbers = np.atleast_1d(objects("increments", counts)).tolist()
             counts = tuple(require_integer("increments", i, 1, MAX_INCREMENTS) for i in numbers)
-        for name, items in (("strain", strain), ("stress", stress), ("increments", counts)):
+        if time is not None and (len(time) != n or any(np.diff((0.0, *time)) <= 0)):
+            raise ValueError(f"time of the loading must grow from vertex to vertex: {time}")
+        several = {"strain": strain, "stress": stress, "increments": counts}
+        several |= {"temperature": temperature, "time": time}
+        for name, items in several.items():
             if items is not None and len(items) not in (1, n):
                 raise ValueError(f"{name} of the loading: {len(items)} values for {n} vertices")
             if items is not None and len(items) == 1:  # the same at all vertices
                 items *= n
             object.__setattr__(self, name, items)
         before: Any = None
-        for count, vertex in enumerate(zip(self.strain, self.stress, strict=True), start=1):
+        others = zip(self.temperature or (0.0,) * n, self.time or (0.0,) * n, strict=True)  # type: ignore[arg-type]
+        vertices = zip(self.strain, self.stress, others, strict=True)
+        for count, vertex in enumerate(vertices, start=1):
             wrong = _what_is_wrong(*vertex, before)
             if wrong:
                 place = f"vertex {count} of the path: " if n > 1 else ""
@@ -99,8 +130,19 @@ class Loading(Short):
 
     @property
     def vertices(self) -> tuple[Floats, Floats]:
-        """Strain (n, 3), NaN where it is free, and stress (n, 3) [MPa] at n vertices."""
+        """Strain (n, 3 or 6), NaN where free, and stress of that shape [MPa] at n vertices."""
         return np.array(self.strain, dtype=float), np.array(self.stress, dtype=float)
+
+    @property
+    def is_general(self) -> bool:
+        """Whether only the general solver follows the path."""
+        others = any(getattr(self, name) is not None for name in _ONLY_SOME)
+        return others or len(self.vertices[0][0]) == len(ALL_AXES)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Attributes by name, for a file; without temperature and time where there are none."""
+        given = dataclasses.asdict(self)
+        return {k: v for k, v in given.items() if k not in _ONLY_SOME or v is not None}
 
     @property
     def largest_strain(self) -> float:
@@ -114,6 +156,8 @@ class Loading(Short):
         Effective properties are defined for such a loading alone.
         """
         strain, stress = self.vertices
+        if self.is_general:
+            return False
         steps = np.sign(np.diff(strain[:, 0], prepend=0.0))
         alone = np.isnan(strain[:, 1:]).all() and not stress.any()
         return bool(alone and abs(steps.sum()) == len(steps))
@@ -153,7 +197,11 @@ class Loading(Short):
         free = np.isnan(strain)
         end = np.where(free, stress, strain)
         counts: Any = self.increments or (increments,) * len(end)
-        return [Part(np.flatnonzero(f), *rest) for f, *rest in zip(free, end, counts, strict=True)]
+        n = len(end)
+        degrees: Any = self.temperature or (0.0,) * n
+        durations = np.diff((0.0, *self.time)).tolist() if self.time else [1.0] * n
+        rows = zip(free, end, counts, degrees, durations, strict=True)
+        return [Part(np.flatnonzero(f), *rest) for f, *rest in rows]
 
 
 def advance(start: float, end: float, attempt: Callable[[float], bool], part: int) -> int:
@@ -204,25 +252,38 @@ def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]
     """Vertices as tuples of three floats or None, from one vertex or a sequence of them."""
     path = objects(name, given)
     path = path[None] if path.ndim == 1 else path
-    right = path.ndim == 2 and path.shape[1] == 3 and path.size > 0
+    widths = (len(AXES), len(ALL_AXES))
+    right = path.ndim == 2 and path.shape[1] in widths and path.size > 0
     if not right or not all(isinstance(value, kinds) for value in path.flat):
         what = f"{name} of the loading must be three numbers xx, yy, xy at each vertex"
+        what += f" or six, {', '.join(ALL_AXES)}"
         example = "(0.02, None, None)" if NoneType in kinds else "(0.0, 100.0, 0.0)"
         raise ValueError(f"{what}, such as {example}: {given!r:.60}")
     return tuple(tuple(v if v is None else number(name, v) for v in vertex) for vertex in path)
 
 
-def _what_is_wrong(strain: Any, stress: Any, before: Any) -> str:
+def _numbers(name: str, given: Any, low: float, high: float) -> tuple[float, ...] | None:
+    """Numbers of the vertices in a range, from one or a sequence of them."""
+    if given is None:
+        return None
+    values = np.atleast_1d(objects(name, given)).tolist()
+    return tuple(require_between(f"{name} of the loading", each, low, high) for each in values)
+
+
+def _what_is_wrong(strain: Any, stress: Any, others: Any, before: Any) -> str:
     """Why a path cannot go to a vertex from the one before, or from rest; empty where it can."""
     if not np.isfinite([v for v in (*strain, *stress) if v is not None]).all():
         return f"loading must be finite: {strain}, {stress}"
-    for axes, value, force in zip(AXES, strain, stress, strict=True):
+    axes_of = AXES if len(strain) == len(AXES) else ALL_AXES
+    for axes, value, force in zip(axes_of, strain, stress, strict=True):
         if value is not None and abs(value) > LARGEST_STRAIN:
             allowed = f"allowed are [-{LARGEST_STRAIN}, {LARGEST_STRAIN}]"
             allowed += in_percent(value, LARGEST_STRAIN)
             return f"strain {axes} = {value} is out of range: {allowed}"
         if value is not None and force:
             return f"stress {force!r} is given for a component of prescribed strain, {axes}"
-    if before is None and not any((*strain, *stress)):
+    if before is None and not any((*strain, *stress, *others)):
         return "loading is zero in every component, as at rest"
-    return f"loading is there already, at {strain}, {stress}" if (strain, stress) == before else ""
+    if (strain, stress, others) == before:
+        return f"loading is there already, at {strain}, {stress}"
+    return ""

@@ -127,7 +127,7 @@ def _summary(
         "seed": seed,
         "fibres": np.column_stack([m.centres, m.radii]).tolist(),  # x, y, radius
         "settings": dataclasses.asdict(settings),
-        "loading": dataclasses.asdict(rve.loading),
+        "loading": rve.loading.as_dict(),
         "solver": solver,
         "provenance": record.provenance(),
         "history": {name: values.tolist() for name, values in rve.history.items()},

@@ -69,7 +69,7 @@ def configuration(design: Design, settings: Settings, anisotropy: bool = False) 
         "settings": dataclasses.asdict(settings),
     }
     if design.loadings:
-        paths = [dataclasses.asdict(loading) for loading in design.loadings]
+        paths = [loading.as_dict() for loading in design.loadings]
         config |= {"paths": len(paths), "loadings_sha256": digest({"loadings": paths})}
     if design.microstructures:
         config["microstructures"] = len(design.microstructures)

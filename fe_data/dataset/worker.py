@@ -167,7 +167,7 @@ def encode_result(
     if sample.microstructure_index is not None:
         header["microstructure"] = sample.microstructure_index
     if sample.loading is not None:
-        header |= {"path": sample.path, "loading": dataclasses.asdict(sample.loading)}
+        header |= {"path": sample.path, "loading": sample.loading.as_dict()}
     if result is None:
         return sample.index, record.encode(header, {})
     if sample.loading is None:

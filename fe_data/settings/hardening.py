@@ -14,6 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,8 +73,11 @@ class HardeningLaw:
         if name:
             LAWS[name] = cls()
 
-    def hardening(self, p: Floats, a: float, b: float, c: float) -> Floats:
-        """Return h [MPa] at the accumulated plastic strain p [-] (...); a and b in MPa."""
+    def hardening(self, p: Floats, a: float, b: float, c: float, numeric: Any = np) -> Floats:
+        """Return h [MPa] at the accumulated plastic strain p [-] (...); a and b in MPa.
+
+        `numeric` is the module of functions such as `expm1`: NumPy, or PyTorch where p is a tensor.
+        """
         raise NotImplementedError
 
     def slope(self, p: Floats, a: float, b: float, c: float) -> Floats:
@@ -145,7 +149,7 @@ class PowerLaw(HardeningLaw, name="power"):
     formula = "a + b p^c, linear for c = 1 and perfectly plastic for b = 0"
     c_bounds = (0.01, 1.0)
 
-    def hardening(self, p: Floats, a: float, b: float, c: float) -> Floats:
+    def hardening(self, p: Floats, a: float, b: float, c: float, numeric: Any = np) -> Floats:
         """Return b p^c."""
         hardening: Floats = b * p**c
         return hardening
@@ -248,9 +252,9 @@ class VoceLaw(HardeningLaw, name="voce"):
     formula = "a + b (1 - exp(-p / c))"
     c_bounds = (1e-4, 1.0)
 
-    def hardening(self, p: Floats, a: float, b: float, c: float) -> Floats:
+    def hardening(self, p: Floats, a: float, b: float, c: float, numeric: Any = np) -> Floats:
         """Return b (1 - exp(-p / c))."""
-        hardening: Floats = -b * np.expm1(-p / c)
+        hardening: Floats = -b * numeric.expm1(-p / c)
         return hardening
 
     def slope(self, p: Floats, a: float, b: float, c: float) -> Floats:
@@ -299,10 +303,17 @@ class TableLaw(HardeningLaw):
     def __init__(self, table: "HardeningTable") -> None:
         self.segments = table.segments
 
-    def hardening(self, p: Floats, a: float, b: float, c: float) -> Floats:
+    def hardening(self, p: Floats, a: float, b: float, c: float, numeric: Any = np) -> Floats:
         """Interpolate h between the rows."""
-        strain, stress, _ = self.segments.T
-        return np.interp(p, strain, stress)
+        if numeric is np:
+            strain, stress, _ = self.segments.T
+            return np.interp(p, strain, stress)
+        strain, _, slope = (numeric.from_numpy(column.copy()) for column in self.segments.T)
+        # A row's slope is added where p is beyond it: h = Σ (h'_k - h'_k-1) max(p - p_k, 0)
+        bends = numeric.diff(slope, prepend=numeric.zeros_like(slope[:1]))
+        beyond = numeric.relu(p[..., None] - strain)
+        hardening: Floats = (bends * beyond).sum(-1)
+        return hardening
 
     def slope(self, p: Floats, a: float, b: float, c: float) -> Floats:
         """Find h' of the segment that begins at p or before it."""

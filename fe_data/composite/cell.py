@@ -1,0 +1,302 @@
+"""The discrete equations of a periodic cell in generalised plane strain.
+
+The displacement is v = E x + u(x, y) with the mean strain E, which has six components, and a
+periodic fluctuation u that does not depend on z. The strain at an integration point is
+
+    ε = E + B u_e,
+
+with B of isoparametric quadratic triangles. In phases that flow or are nearly incompressible the
+dilatation in B is averaged over the element (B-bar; T. J. R. Hughes, IJNME 15 (1980) 1413). The
+principle of virtual work for all periodic δu and all δE gives the equations (Hill-Mandel)
+
+    ∫ Bᵀ σ dV = 0,    ∫ σ dV = V <σ>.
+
+Where nothing shears along z, u has two components and tensors have four: xx, yy, zz, xy.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fe_data.arrays import Booleans, Floats, Ints, Short
+from fe_data.composite.elasticity import ROOT2
+from fe_data.composite.materials import Material
+from fe_data.composite.tangent import TangentSystem
+from fe_data.geometry.domain import QUADRATURE, REFERENCE_GRADIENTS, Domain
+
+if TYPE_CHECKING:
+    from fe_data.composite.laws import Response
+
+State = dict[str, Floats]
+
+
+@dataclass(frozen=True, repr=False)
+class Part(Short):
+    """The m elements of one material, with q points each.
+
+    Attributes:
+        name: Name of the phase.
+        material: The material.
+        elements: (m,) numbers of the elements in the domain.
+        nodes: (m, 6) numbers of their nodes, the held one as the last number.
+        B: (m, q k, d) strain operator, k components at q points from d displacements.
+        weights: (m, q) integration weights, which sum to the area.
+    """
+
+    name: str
+    material: Material
+    elements: Ints
+    nodes: Ints
+    B: Floats
+    weights: Floats
+
+
+class Cell(Short):
+    """Discrete equations of a cell.
+
+    Args:
+        domain: Mesh with merged periodic nodes.
+        materials: Name and material of each phase, with the elements that it has (m,).
+        out_of_plane: Whether u has a component along z, and tensors have six components.
+
+    Attributes:
+        n: Number of displacements. Unknowns are (n + k,), displacements and mean strain.
+        size: Number k of components of tensors, in Kelvin's notation.
+        area: Area of the cell with its voids.
+        thermal_stress: Norm of the mean stress of one kelvin where no strain is possible [MPa].
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        materials: Sequence[tuple[str, Material, Booleans]],
+        *,
+        out_of_plane: bool,
+    ):
+        self.domain = domain
+        self.block = 3 if out_of_plane else 2
+        self.size = 6 if out_of_plane else 4
+        self.area = float(np.prod(np.ptp(domain.points, axis=0)))
+        # The last node is held, since a translation deforms nothing.
+        self.nodes = domain.n_nodes - 1
+        self.n = self.block * self.nodes
+        self.parts = [self._part(*each) for each in materials if each[2].any()]
+        self.elastic = [part for part in self.parts if part.material.is_elastic]
+        self.inelastic = [part for part in self.parts if not part.material.is_elastic]
+        indptr, indices, slots = _node_pattern(domain.merged[domain.triangles], self.nodes)
+        self._slots = slots
+        coordinates = np.empty((domain.n_nodes, 2))
+        coordinates[domain.merged] = domain.points
+        self.system = TangentSystem(
+            indptr, indices, coordinates[:-1], self.block, self.size
+        )
+        self._assemble_elastic()
+        self.force_scale = self._nodal_force_of_unit_stress()
+
+    def _part(self, name: str, material: Material, chosen: Booleans) -> Part:
+        """Integration data of the elements of a phase."""
+        domain = self.domain
+        elements = np.flatnonzero(chosen)
+        triangles = domain.triangles[elements]
+        gradients, weights = shape_gradients(domain.points[triangles])
+        B = strain_operator(gradients, weights, self.block, material.is_nearly_incompressible)
+        B = B.reshape(len(B), -1, 6 * self.block)
+        return Part(name, material, elements, domain.merged[triangles], B, weights)
+
+    def _assemble_elastic(self) -> None:
+        """The constant part of the tangent, and the forces of one kelvin in elastic phases."""
+        system = self.system
+        self._thermal = np.zeros(self.n + self.size)
+        for part in self.elastic:
+            stiffness = part.material.elasticity.stiffness[: self.size, : self.size]
+            shape = (*part.weights.shape, self.size, self.size)
+            self._add_tangent(part, np.broadcast_to(stiffness, shape))
+            stress = part.material.elasticity.stiffness @ part.material.elasticity.expansion
+            self._thermal += self._force(
+                part, np.broadcast_to(stress[: self.size], shape[:-1])
+            )
+        arrays = (system.values, system.border, system.across, system.macro)
+        self._constant = [each.copy() for each in arrays]
+        self.thermal_stress = float(np.linalg.norm(self._held_stress()))
+
+    def _held_stress(self) -> Floats:
+        """Mean stress (6,) of one kelvin where no strain is possible [MPa]."""
+        stress = np.zeros(6)
+        for part in self.parts:
+            elasticity = part.material.elasticity
+            stress += elasticity.stiffness @ elasticity.expansion * part.weights.sum() / self.area
+        return stress
+
+    def _nodal_force_of_unit_stress(self) -> float:
+        """Norm of the nodal forces of a unit stress within elements: the scale of a residual."""
+        size = np.zeros(self.n + self.block)
+        for part in self.parts:
+            normal = part.B.reshape(*part.weights.shape, self.size, -1)[:, :, :2].sum(axis=2)
+            unit = np.abs(np.einsum("mqd,mq->md", normal, part.weights))
+            size += np.bincount(self._dofs(part).ravel(), unit.ravel(), len(size))
+        return float(np.linalg.norm(size[: self.n])) / self.area
+
+    def _dofs(self, part: Part) -> Ints:
+        """Numbers (m, d) of the displacements of each element; those of the held node are last."""
+        return (part.nodes[:, :, None] * self.block + np.arange(self.block)).reshape(
+            len(part.nodes), -1
+        )
+
+    def strain(self, part: Part, x: Floats, temperature: float) -> Floats:
+        """Strain (m, q, 6) at the points of a phase without its thermal part.
+
+        Args:
+            part: Phase.
+            x: (n + k,) unknowns.
+            temperature: Temperature change [K].
+
+        Returns:
+            The strain.
+        """
+        u = np.append(x[: self.n], np.zeros(self.block))[self._dofs(part)]
+        strain = np.zeros((*part.weights.shape, 6))
+        # ε = E + B u - α ΔT
+        strain[..., : self.size] = (part.B @ u[:, :, None]).reshape(*strain.shape[:2], self.size)
+        strain[..., : self.size] += x[self.n :]
+        strain -= temperature * part.material.elasticity.expansion
+        return strain
+
+    def _force(self, part: Part, stress: Floats) -> Floats:
+        """Forces (n + k,) of a stress (m, q, k) in a phase."""
+        weighted = part.weights[..., None] * stress
+        nodal = weighted.reshape(len(part.B), 1, -1) @ part.B  # ∫ Bᵀ σ dV
+        force = np.bincount(self._dofs(part).ravel(), nodal.ravel(), self.n + self.block)
+        return np.append(force[: self.n], weighted.sum(axis=(0, 1)))
+
+    def force(
+        self, x: Floats, temperature: float, responses: "Mapping[str, Response]"
+    ) -> Floats:
+        """Internal forces (n + k,): nodal ones, and the integral of the stress.
+
+        Args:
+            x: (n + k,) unknowns.
+            temperature: Temperature change [K].
+            responses: Response of each phase that is not elastic.
+
+        Returns:
+            The forces.
+        """
+        K, border, across, macro = self._constant
+        n = self.n
+        force = np.empty_like(x)
+        force[:n] = self.system.constant_product(x[:n], K) + border @ x[n:]
+        force[n:] = across @ x[:n] + macro @ x[n:]
+        force -= temperature * self._thermal
+        for part in self.inelastic:
+            stress = responses[part.name].stress[:, : self.size]
+            force += self._force(part, stress.reshape(*part.weights.shape, self.size))
+        return force
+
+    def assemble(self, responses: "Mapping[str, Response]") -> None:
+        """Assemble the tangent into `system`."""
+        system = self.system
+        arrays = (system.values, system.border, system.across, system.macro)
+        for array, constant in zip(arrays, self._constant, strict=True):
+            array[...] = constant
+        for part in self.inelastic:
+            tangent = responses[part.name].tangent()
+            self._add_tangent(part, tangent.reshape(*part.weights.shape, self.size, self.size))
+
+    def _add_tangent(self, part: Part, tangent: Floats) -> None:
+        """Add a phase with tangents (m, q, k, k) of its points."""
+        system = self.system
+        m, q = part.weights.shape
+        weighted = part.weights[..., None, None] * tangent
+        # w C B,   K += Bᵀ (w C B),   ∂f/∂E += Bᵀ w C,   ∂<σ>/∂u += w C B,   ∂<σ>/∂E += w C
+        B = part.B.reshape(m, q, self.size, -1)
+        product = (weighted @ B).reshape(m, q * self.size, -1)
+        transposed = part.B.swapaxes(1, 2)
+        self._add_blocks(part, transposed @ product)
+        columns = transposed @ weighted.reshape(m, q * self.size, self.size)
+        rows = product.reshape(m, q, self.size, -1).sum(axis=1)
+        dofs = self._dofs(part).ravel()
+        for i in range(self.size):
+            column = np.bincount(dofs, columns[:, :, i].ravel(), self.n + self.block)
+            system.border[:, i] += column[: self.n]
+            row = np.bincount(dofs, rows[:, i].ravel(), self.n + self.block)
+            system.across[i] += row[: self.n]
+        system.macro += weighted.sum(axis=(0, 1))
+
+    def _add_blocks(self, part: Part, matrices: Floats) -> None:
+        """Add element matrices (m, d, d) to the blocks of K."""
+        c = self.block
+        blocks = matrices.reshape(-1, 6, c, 6, c).swapaxes(2, 3)  # (m, 6, 6, c, c)
+        slots = self._slots[part.elements][..., None] * c * c + np.arange(c * c)
+        size = self.system.values.size + c * c
+        added = np.bincount(slots.ravel(), blocks.ravel(), size)
+        self.system.values += added[: -c * c].reshape(self.system.values.shape)
+
+
+def shape_gradients(nodes: Floats) -> tuple[Floats, Floats]:
+    """Derivatives of the shape functions at the points of quadratic triangles.
+
+    Args:
+        nodes: (m, 6, 2) positions of their nodes.
+
+    Returns:
+        Derivatives dN/dx (m, q, 6, 2), and weights (m, q), which sum to the area.
+    """
+    _, rule = QUADRATURE
+    # J = dx/ds,   dN/dx = dN/ds J⁻¹
+    jacobian = np.einsum("mid,sqi->mqds", nodes, REFERENCE_GRADIENTS)
+    gradients = np.einsum("sqi,mqsd->mqid", REFERENCE_GRADIENTS, np.linalg.inv(jacobian))
+    return gradients, rule * np.linalg.det(jacobian)
+
+
+def strain_operator(gradients: Floats, weights: Floats, block: int, averaged: bool) -> Floats:
+    """The operator B in Kelvin's notation.
+
+    Args:
+        gradients: (m, q, 6, 2) dN/dx.
+        weights: (m, q) integration weights.
+        block: Number of components of the displacement, 2 or 3.
+        averaged: Whether the dilatation is averaged over each element.
+
+    Returns:
+        The operator (m, q, k, 6 block), with k = 4 or 6 components.
+    """
+    m, q = weights.shape
+    x = gradients[..., 0]
+    y = gradients[..., 1]
+    B = np.zeros((m, q, 4 if block == 2 else 6, 6, block))
+    B[:, :, 0, :, 0] = x  # ε_xx = u_x,x
+    B[:, :, 1, :, 1] = y  # ε_yy = u_y,y
+    B[:, :, 3, :, 0] = y / ROOT2  # √2 ε_xy = (u_x,y + u_y,x) / √2
+    B[:, :, 3, :, 1] = x / ROOT2
+    if block == 3:
+        B[:, :, 4, :, 2] = x / ROOT2  # √2 ε_xz = u_z,x / √2
+        B[:, :, 5, :, 2] = y / ROOT2
+    if averaged:
+        # B̄ = B + 1/3 1 ⊗ (mean of div - div)
+        divergence = B[:, :, 0] + B[:, :, 1]
+        mean = np.einsum("mq,mqid->mid", weights, divergence) / weights.sum(axis=1)[:, None, None]
+        B[:, :, :3] += ((mean[:, None] - divergence) / 3)[:, :, None]
+    return B.reshape(m, q, B.shape[2], -1)
+
+
+def _node_pattern(nodes: Ints, n: int) -> tuple[Ints, Ints, Ints]:
+    """Which nodes share an element, without the held node n.
+
+    Args:
+        nodes: (m, 6) nodes of each element.
+        n: Number of nodes that are not held.
+
+    Returns:
+        `indptr` and `indices` of the pairs of nodes, row by row, and the number (m, 6, 6) of each
+        element's pairs, which is the number of all pairs where one of the two is held.
+    """
+    rows = np.broadcast_to(nodes[:, :, None], (*nodes.shape, 6))
+    columns = rows.swapaxes(1, 2)
+    kept = (rows < n) & (columns < n)
+    keys, place = np.unique(rows[kept] * n + columns[kept], return_inverse=True)
+    slots = np.full(rows.shape, len(keys))
+    slots[kept] = place
+    indptr = np.searchsorted(keys, n * np.arange(n + 1))
+    return indptr, keys % n, slots

@@ -1,0 +1,188 @@
+"""Linear elasticity: isotropic, or transversely isotropic about an axis, in Kelvin's notation.
+
+A transversely isotropic material has the axis n. With the compliances of the axis (L) and across
+it (T) Hooke's law is
+
+    ε_L = (σ_L - ν_LT σ_T - ν_LT σ_T') / E_L,    γ_LT = τ_LT / G_LT,
+    ε_T = σ_T / E_T - ν_LT σ_L / E_L - ν_TT σ_T' / E_T,    G_TT = E_T / 2(1 + ν_TT).
+"""
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fe_data.arrays import Floats, Short
+from fe_data.settings import require_between
+
+ROOT2 = math.sqrt(2.0)
+IDENTITY = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+TO_KELVIN = np.array([1.0, 1.0, 1.0, ROOT2, ROOT2, ROOT2])  # times components of a tensor
+PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # of axes, in the order of components
+COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
+_MODULUS = (1e-6, 1e5)  # GPa; the smallest is that of a foam or of a soft filler
+_EXPANSION = (-1e-3, 1e-2)  # 1/K
+
+
+def rotation(matrix: Floats) -> Floats:
+    """Rotation of vectors in Kelvin's notation.
+
+    Args:
+        matrix: (3, 3) rotation of points.
+
+    Returns:
+        The orthogonal matrix (6, 6) R of ε' = R ε, and C' = R C Rᵀ.
+
+    >>> quarter = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> (rotation(quarter) @ [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]).round(12)
+    array([0., 1., 0., 0., 0., 0.])
+    """
+    rows = np.empty((6, 6))
+    for column, (i, j) in enumerate(PAIRS):
+        # e_i e_jᵀ made symmetric has the norm 1
+        basis = np.zeros((3, 3))
+        basis[i, j] += 0.5
+        basis[j, i] += 0.5
+        basis *= 1.0 if i == j else ROOT2
+        turned = matrix @ basis @ matrix.T
+        rows[:, column] = [turned[p] * factor for p, factor in zip(PAIRS, TO_KELVIN, strict=True)]
+    return rows
+
+
+def axis_rotation(axis: str | float) -> Floats:
+    """Rotation (6, 6) that takes z to an axis: "z", or an angle from x in the plane [deg]."""
+    if axis == "z":
+        return np.eye(6)
+    angle = math.radians(float(axis))
+    n = np.array([math.cos(angle), math.sin(angle), 0.0])
+    z = np.array([0.0, 0.0, 1.0])
+    return rotation(np.column_stack([np.cross(n, z), z, n]))
+
+
+@dataclass(frozen=True, repr=False)
+class Isotropic(Short):
+    """Isotropic elasticity with thermal expansion.
+
+    Attributes:
+        E_GPa: Young's modulus [GPa].
+        nu: Poisson's ratio [-], -0.9 to 0.4999.
+        alpha_per_K: Coefficient of thermal expansion [1/K].
+
+    Examples:
+        >>> from fe_data import Isotropic
+        >>> Isotropic(E_GPa=70.0, nu=0.3).stiffness.shape
+        (6, 6)
+    """
+
+    E_GPa: float
+    nu: float
+    alpha_per_K: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self, {"E_GPa": _MODULUS, "nu": (-0.9, 0.4999), "alpha_per_K": _EXPANSION})
+
+    @property
+    def shear(self) -> float:
+        """Shear modulus μ [MPa]."""
+        return 1e3 * self.E_GPa / (2 * (1 + self.nu))
+
+    @property
+    def bulk(self) -> float:
+        """Bulk modulus κ [MPa]."""
+        return 1e3 * self.E_GPa / (3 * (1 - 2 * self.nu))
+
+    @property
+    def stiffness(self) -> Floats:
+        """Stiffness (6, 6) [MPa]: 2μ (I - 1⊗1/3) + κ 1⊗1."""
+        spherical = np.outer(IDENTITY, IDENTITY)
+        return 2 * self.shear * (np.eye(6) - spherical / 3) + self.bulk * spherical
+
+    @property
+    def expansion(self) -> Floats:
+        """Thermal strain (6,) of one kelvin."""
+        return self.alpha_per_K * IDENTITY
+
+
+@dataclass(frozen=True, repr=False)
+class TransverselyIsotropic(Short):
+    """Transversely isotropic elasticity with thermal expansion, as carbon fibres have it.
+
+    Attributes:
+        E_L_GPa: Young's modulus along the axis [GPa].
+        E_T_GPa: Young's modulus across it [GPa].
+        nu_LT: Contraction across the axis under stress along it [-].
+        nu_TT: Poisson's ratio in the plane across the axis [-].
+        G_LT_GPa: Shear modulus along the axis [GPa].
+        alpha_L_per_K: Coefficient of thermal expansion along the axis [1/K].
+        alpha_T_per_K: Coefficient of thermal expansion across it [1/K].
+        axis: "z", along the fibres, or an angle from x in the plane [deg].
+
+    Raises:
+        ValueError: If a number is out of range, or the stiffness is not positive definite.
+
+    Examples:
+        >>> from fe_data import TransverselyIsotropic
+        >>> AS4 = TransverselyIsotropic(225.0, 15.0, 0.2, 0.4, 15.0)
+        >>> round(float(np.linalg.inv(AS4.stiffness)[2, 2] ** -1))  # E_L in MPa
+        225000
+    """
+
+    E_L_GPa: float
+    E_T_GPa: float
+    nu_LT: float
+    nu_TT: float
+    G_LT_GPa: float
+    alpha_L_per_K: float = 0.0
+    alpha_T_per_K: float = 0.0
+    axis: str | float = "z"
+
+    def __post_init__(self) -> None:
+        ratio = (-0.9, 0.99)
+        bounds = {"E_L_GPa": _MODULUS, "E_T_GPa": _MODULUS, "G_LT_GPa": _MODULUS}
+        bounds |= {"nu_LT": ratio, "nu_TT": ratio}
+        bounds |= {"alpha_L_per_K": _EXPANSION, "alpha_T_per_K": _EXPANSION}
+        if self.axis != "z":
+            if isinstance(self.axis, str):
+                raise ValueError(f"axis = {self.axis!r}: allowed are 'z' and an angle [deg]")
+            bounds["axis"] = (-360.0, 360.0)
+        _check(self, bounds)
+        # C is positive where E_L (1 - ν_TT) > 2 E_T ν_LT²
+        if self.E_L_GPa * (1 - self.nu_TT) <= 2 * self.E_T_GPa * self.nu_LT**2:
+            largest = math.sqrt(self.E_L_GPa * (1 - self.nu_TT) / (2 * self.E_T_GPa))
+            raise ValueError(
+                f"nu_LT = {self.nu_LT!r} is out of range: the stiffness is positive for "
+                f"|nu_LT| < {largest:.4g} with these moduli"
+            )
+
+    @property
+    def stiffness(self) -> Floats:
+        """Stiffness (6, 6) [MPa]."""
+        along = self.nu_LT / self.E_L_GPa
+        across = self.nu_TT / self.E_T_GPa
+        compliance = np.diag([1 / self.E_T_GPa, 1 / self.E_T_GPa, 1 / self.E_L_GPa, 0, 0, 0])
+        compliance[[0, 1, 2, 2], [2, 2, 0, 1]] = -along
+        compliance[[0, 1], [1, 0]] = -across
+        # Kelvin's shear compliance is 1 / 2G
+        compliance[3, 3] = (1 + self.nu_TT) / self.E_T_GPa
+        compliance[4, 4] = compliance[5, 5] = 1 / (2 * self.G_LT_GPa)
+        turn = axis_rotation(self.axis)
+        stiffness: Floats = 1e3 * turn @ np.linalg.inv(compliance) @ turn.T
+        return stiffness
+
+    @property
+    def expansion(self) -> Floats:
+        """Thermal strain (6,) of one kelvin."""
+        own = np.array([self.alpha_T_per_K, self.alpha_T_per_K, self.alpha_L_per_K, 0.0, 0.0, 0.0])
+        return np.asarray(axis_rotation(self.axis) @ own)
+
+
+Elasticity = Isotropic | TransverselyIsotropic
+
+
+def _check(values: Elasticity, bounds: dict[str, tuple[float, float]]) -> None:
+    """Replace each number by a float, and refuse it where it is out of bounds."""
+    for field in dataclasses.fields(values):
+        if field.name in bounds:
+            value = require_between(field.name, getattr(values, field.name), *bounds[field.name])
+            object.__setattr__(values, field.name, value)

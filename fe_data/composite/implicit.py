@@ -1,0 +1,150 @@
+"""Roots of small equations at points, with derivatives from the implicit function theorem.
+
+The return mapping of a law solves r(x, a) = 0 for x, with arguments a that depend on the strain. At
+the root dx/da = -(∂r/∂x)⁻¹ ∂r/∂a. One more step of Newton's method from the root,
+
+    x = x* - (∂r/∂x)⁻¹ r(x*, a)      with x* and ∂r/∂x held constant,
+
+has the value x* and this derivative. So automatic differentiation sees one step, and not the
+iterations that led to x*.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.func import vmap
+
+_ITERATIONS = 60
+_ACCURACY = 1e-8  # of the last step, relative to the unknown; another step follows
+_LEAST_SHARE = 1e-3  # of the unknown that is left when a step would make it negative
+
+Residual = Callable[..., Tensor]
+
+
+def root(residual: Residual, guess: Tensor, *arguments: Tensor, where: Tensor) -> Tensor:
+    """Solve an equation at one point.
+
+    Args:
+        residual: Function r(x, *arguments). Of one unknown x > 0 it is positive below the root
+            and negative above it; of several, (k,), it has as many components.
+        guess: Where the iteration begins: a number, or a vector (k,).
+        *arguments: All tensors that the residual depends on besides x.
+        where: Whether the equation has to be solved; elsewhere the result is zero. The residual
+            has to be finite there at x = 1.
+
+    Returns:
+        The root x, with its derivative by the arguments; NaN where no root is found.
+
+    >>> nine = torch.tensor(9.0, requires_grad=True)
+    >>> x = root(lambda x, a: a - x**2, torch.tensor(1.0), nine, where=torch.tensor(True))
+    >>> x.backward()
+    >>> round(float(x), 12), round(float(nine.grad), 12)
+    (3.0, 0.166666666667)
+    """
+    constant = [each.detach() for each in arguments]
+    x, inverse = _Root.apply(residual, guess.detach(), where, *constant)
+    r = residual(x, *arguments)
+    step = inverse * r if guess.ndim == 0 else inverse @ r
+    return torch.where(where, x - step, torch.zeros_like(x))
+
+
+class _Root(torch.autograd.Function):
+    """The iteration, which `vmap` calls once for all points, so that it knows when to stop."""
+
+    @staticmethod
+    def forward(
+        residual: Residual, guess: Tensor, where: Tensor, *arguments: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Solve at one point."""
+        one = [each[None] for each in arguments]
+        x, inverse = _solve(residual, guess[None], where[None], one)
+        return x[0], inverse[0]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """Roots and inverse Jacobians are constants."""
+        ctx.mark_non_differentiable(*output)
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: Any, residual: Residual, guess: Tensor, where: Tensor, *rest: Tensor
+    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        """Solve at all points of a batch."""
+        every = [
+            each.expand(info.batch_size, *each.shape) if at is None else each.movedim(at, 0)
+            for each, at in zip((guess, where, *rest), in_dims[1:], strict=True)
+        ]
+        return _solve(residual, every[0], every[1], every[2:]), (0, 0)
+
+
+def _solve(
+    residual: Residual, guess: Tensor, where: Tensor, arguments: Sequence[Tensor]
+) -> tuple[Tensor, Tensor]:
+    """Roots (n,) or (n, k) of a batch, 1 where none is needed, and their inverse Jacobians."""
+    active = where.nonzero()[:, 0]
+    x = torch.ones_like(guess)
+    inverse = torch.zeros(*guess.shape, *guess.shape[1:], dtype=guess.dtype)
+    if len(active):
+        at_points = vmap(residual)
+        chosen = [each[active] for each in arguments]
+        iterate = _bracketed if guess.ndim == 1 else _newton
+        x[active], inverse[active] = iterate(lambda y: at_points(y, *chosen), guess[active])
+    return x, inverse
+
+
+def _bracketed(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Newton's method for one unknown, with bisection where a step leaves the known bounds."""
+    low = torch.zeros_like(x)
+    high = torch.full_like(x, torch.inf)
+    for _ in range(_ITERATIONS):
+        r, slope = _with_slope(residual, x)
+        low = torch.where(r > 0, x, low)
+        high = torch.where(r < 0, x, high)
+        new = torch.maximum(x - r / slope, _LEAST_SHARE * x)
+        inside = (new >= low) & (new <= high)
+        if not inside.all():
+            new = torch.where(inside, new, torch.where(high.isinf(), 4 * x, (low + high) / 2))
+        found = (new - x).abs() <= _ACCURACY * x
+        if found.all():
+            break
+        x = new
+    return torch.where(found, x, torch.nan), 1 / slope
+
+
+def _with_slope(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Residuals (n,) and their slopes at points, each of which depends on its own unknown."""
+    with torch.enable_grad():
+        at = x.detach().requires_grad_()
+        r = residual(at)
+        (slope,) = torch.autograd.grad(r.sum(), at)
+    return r.detach(), slope
+
+
+def _newton(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Newton's method for several unknowns, with halved steps where the residual grows."""
+    for _ in range(_ITERATIONS):
+        r, inverse = _with_inverse_jacobian(residual, x)
+        step = (inverse @ r[..., None])[..., 0]
+        size = r.norm(dim=1)
+        found = step.norm(dim=1) <= _ACCURACY * x.norm(dim=1)
+        if found.all():
+            break
+        share = torch.where(found, 0.0, 1.0).to(x.dtype)
+        for _ in range(10):
+            grows = ~(residual(x - share[:, None] * step).norm(dim=1) <= size)
+            if not grows.any():
+                break
+            share = torch.where(grows, share / 2, share)
+        x = x - share[:, None] * step
+    return torch.where(found[:, None], x, torch.nan), inverse
+
+
+def _with_inverse_jacobian(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Residuals (n, k) and inverses (n, k, k) of their Jacobians at points."""
+    with torch.enable_grad():
+        at = x.detach().requires_grad_()
+        r = residual(at)
+        rows = [torch.autograd.grad(each.sum(), at, retain_graph=True)[0] for each in r.T]
+    return r.detach(), torch.linalg.inv_ex(torch.stack(rows, dim=1)).inverse

@@ -1,0 +1,365 @@
+"""Laws of materials at one point, in PyTorch.
+
+A law is a function of the strain, the state at the start of a step, and the material, that returns
+the stress and the state at its end. It is written for one point; `MaterialPoints` evaluates it at
+many with `torch.func.vmap`, and differentiates it for the consistent tangent. Strain and stress are
+vectors in Kelvin's notation, so that `a @ b` is the double contraction; the strain is without its
+thermal part.
+
+To add a law, decorate a function with `law`. Then phases name it as they name the others.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import vmap
+
+from fe_data.arrays import Floats
+from fe_data.composite.elasticity import Isotropic
+from fe_data.composite.implicit import root
+from fe_data.composite.materials import CURVE, LawEntry, Material, register
+from fe_data.settings import HardeningTable
+from fe_data.settings.hardening import TableLaw
+
+State = dict[str, Tensor]
+Update = Callable[[Tensor, State, Any], tuple[Tensor, State]]
+
+IDENTITY = torch.tensor([1.0, 1.0, 1.0, 0.0, 0.0, 0.0], dtype=torch.float64)
+_SURFACE = 1.0 + 1e-12  # rounding does not make a point yield on which the load turns back
+_TINY = 1e-30  # under a root, whose derivative at zero would be infinite
+_PLASTIC = {"plastic_strain": 6, "p": 0}
+
+
+def law(
+    name: str,
+    *,
+    parameters: Mapping[str, Any],
+    state: Mapping[str, int],
+    isotropic: bool = True,
+    defaults: Mapping[str, float] | None = None,
+) -> Callable[[Update], Update]:
+    """Decorator that registers a law.
+
+    Args:
+        name: Name of the law in a `Material` and in files of phases.
+        parameters: Smallest and largest value of each parameter; or CURVE for a yield stress
+            that depends on a plastic strain, which the law gets as a function.
+        state: Size of each variable of the state, 0 of a number, 6 of a tensor. All start at zero.
+            The averages of a simulation have `plastic_strain`, and the yielded fraction from `p`.
+        isotropic: Whether the law needs isotropic elasticity: `material.shear`, `material.bulk`.
+        defaults: Values of the parameters that may be left out.
+
+    Returns:
+        The decorator.
+
+    Examples:
+        >>> import torch
+        >>> from fe_data import Isotropic, Material, law
+        >>> from fe_data.composite.laws import deviator, pressure_stress, von_mises
+        >>> @law(
+        ...     "perzyna",
+        ...     parameters={"yield_stress_MPa": (0.001, 1e6), "viscosity_MPa_s": (0.0, 1e12)},
+        ...     state={"plastic_strain": 6, "p": 0},
+        ... )
+        ... def perzyna(strain, state, material):
+        ...     trial = 2 * material.shear * (deviator(strain) - state["plastic_strain"])
+        ...     q = von_mises(trial)
+        ...     resistance = 3 * material.shear + material.viscosity_MPa_s / material.dt
+        ...     dp = torch.relu(q - material.yield_stress_MPa) / resistance
+        ...     flow = 1.5 * trial / q
+        ...     stress = pressure_stress(strain, material) + trial - 2 * material.shear * dp * flow
+        ...     plastic_strain = state["plastic_strain"] + dp * flow
+        ...     return stress, {"plastic_strain": plastic_strain, "p": state["p"] + dp}
+        >>> creeping = {"yield_stress_MPa": 20.0, "viscosity_MPa_s": 1e4}
+        >>> Material(Isotropic(3.0, 0.35), law="perzyna", parameters=creeping).law
+        'perzyna'
+    """
+
+    def add(update: Update) -> Update:
+        register(
+            LawEntry(name, dict(parameters), dict(defaults or {}), isotropic, dict(state), update)
+        )
+        return update
+
+    return add
+
+
+def trace(strain: Tensor) -> Tensor:
+    """Trace of a tensor."""
+    return strain[0] + strain[1] + strain[2]
+
+
+def deviator(tensor: Tensor) -> Tensor:
+    """Deviator of a tensor."""
+    return tensor - trace(tensor) / 3 * IDENTITY
+
+
+def von_mises(deviator: Tensor) -> Tensor:
+    """Von Mises stress √(3/2 s : s) of a deviator."""
+    return torch.sqrt(1.5 * (deviator @ deviator) + _TINY)
+
+
+def pressure_stress(strain: Tensor, material: Any) -> Tensor:
+    """Spherical part of the stress, κ tr(ε) 1."""
+    return material.bulk * trace(strain) * IDENTITY
+
+
+@law("j2", parameters={"yield_stress": CURVE}, state=_PLASTIC)
+def j2(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
+    """Von Mises plasticity with isotropic hardening, the law of the paper's matrix.
+
+    Implicit Euler step: q_tr - 3μ Δp = σ_y(p_n + Δp), Simo & Hughes (1998), section 3.3.
+    """
+    mu = material.shear
+    trial = 2 * mu * (deviator(strain) - state["plastic_strain"])
+    q = von_mises(trial)
+    excess = q - material.yield_stress(state["p"])
+    yields = q > material.yield_stress(state["p"]) * _SURFACE
+
+    def residual(dp: Tensor, q: Tensor, p: Tensor) -> Tensor:
+        return q - 3 * mu * dp - material.yield_stress(p + dp)
+
+    dp = root(residual, excess / (3 * mu), q, state["p"], where=yields)
+    flow = 1.5 * trial / q
+    stress = pressure_stress(strain, material) + trial - 2 * mu * dp * flow
+    return stress, {"plastic_strain": state["plastic_strain"] + dp * flow, "p": state["p"] + dp}
+
+
+@law(
+    "chaboche",
+    parameters={
+        "yield_stress": CURVE,
+        "C1_MPa": (0.0, 1e7),
+        "gamma1": (0.0, 1e6),
+        "C2_MPa": (0.0, 1e7),
+        "gamma2": (0.0, 1e6),
+    },
+    defaults={"C2_MPa": 0.0, "gamma2": 0.0},
+    state={**_PLASTIC, "back_stress1": 6, "back_stress2": 6},
+)
+def chaboche(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
+    """Kinematic hardening of Armstrong and Frederick, with one or two back stresses.
+
+    The back stresses follow dX_i = 2/3 C_i dε_p - γ_i X_i dp (Chaboche, Int. J. Plasticity 5 (1989)
+    247). With θ_i = 1 / (1 + γ_i Δp) the implicit Euler step is one equation for Δp,
+
+        q(s_tr - Σ θ_i X_i,n) = σ_y(p_n + Δp) + (3μ + Σ θ_i C_i) Δp.
+    """
+    mu = material.shear
+    terms = ((material.C1_MPa, material.gamma1), (material.C2_MPa, material.gamma2))
+    backs = (state["back_stress1"], state["back_stress2"])
+    trial = 2 * mu * (deviator(strain) - state["plastic_strain"])
+
+    def recovered(dp: Tensor) -> list[Tensor]:
+        return [1 / (1 + gamma * dp) for _, gamma in terms]
+
+    def residual(dp: Tensor, trial: Tensor, x1: Tensor, x2: Tensor, p: Tensor) -> Tensor:
+        t1, t2 = recovered(dp)
+        stiffness = 3 * mu + t1 * material.C1_MPa + t2 * material.C2_MPa
+        relative = von_mises(trial - t1 * x1 - t2 * x2)
+        return relative - material.yield_stress(p + dp) - stiffness * dp
+
+    start = von_mises(trial - backs[0] - backs[1])
+    excess = start - material.yield_stress(state["p"])
+    yields = start > material.yield_stress(state["p"]) * _SURFACE
+    guess = excess / (3 * mu + material.C1_MPa + material.C2_MPa)
+    dp = root(residual, guess, trial, *backs, state["p"], where=yields)
+    theta = recovered(dp)
+    relative = trial - theta[0] * backs[0] - theta[1] * backs[1]
+    plastic = dp * 1.5 * relative / von_mises(relative)
+    new = {"plastic_strain": state["plastic_strain"] + plastic, "p": state["p"] + dp}
+    for number, (share, x, (C, _)) in enumerate(zip(theta, backs, terms, strict=True), start=1):
+        new[f"back_stress{number}"] = share * (x + 2 / 3 * C * plastic)
+    return pressure_stress(strain, material) + trial - 2 * mu * plastic, new
+
+
+@law(
+    "drucker_prager",
+    parameters={
+        "compression": CURVE,
+        "friction_angle_deg": (1.0, 70.0),
+        "dilation_angle_deg": (0.1, 70.0),
+    },
+    state=_PLASTIC,
+)
+def drucker_prager(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
+    """Drucker and Prager's cone, associated where both angles are equal.
+
+    With the mean stress m = tr(σ)/3, friction angle β and dilation angle ψ in the plane of m and q,
+
+        q + m tan β = d(p),    d = (1 - tan β / 3) σ_c(p),    Δε_p = Δγ (3/2 s/q + tan ψ / 3 1),
+
+    with the strength σ_c in uniaxial compression at the plastic strain p along it, Δp = Δγ (1 -
+    tan ψ / 3). Where the return to the cone would turn the deviator round, it ends at the apex
+    (de Souza Neto, Perić & Owen, Computational Methods for Plasticity (2008), section 8.3).
+    """
+    mu, kappa = material.shear, material.bulk
+    friction = math.tan(math.radians(material.friction_angle_deg))
+    dilation = math.tan(math.radians(material.dilation_angle_deg))
+    elastic = strain - state["plastic_strain"]
+    trial = 2 * mu * deviator(elastic)
+    q = von_mises(trial)
+    m = kappa * trace(elastic)
+    rate = 1 - dilation / 3  # of p
+
+    def cohesion(p: Tensor) -> Tensor:
+        return (1 - friction / 3) * material.compression(p)
+
+    def cone(dg: Tensor, q: Tensor, m: Tensor, p: Tensor) -> Tensor:
+        return q - 3 * mu * dg + (m - kappa * dilation * dg) * friction - cohesion(p + rate * dg)
+
+    def apex(dg: Tensor, m: Tensor, p: Tensor) -> Tensor:
+        return (m - kappa * dilation * dg) * friction - cohesion(p + rate * dg)
+
+    limit = cohesion(state["p"])
+    excess = q + m * friction - limit
+    yields = excess > (_SURFACE - 1) * (q + m.abs() + limit)
+    guess = excess / (3 * mu + kappa * dilation * friction)
+    dg = root(cone, guess, q, m, state["p"], where=yields)
+    at_apex = yields & (3 * mu * dg > q)
+    guess = (m * friction - limit) / (kappa * dilation * friction)
+    dg = torch.where(at_apex, root(apex, guess, m, state["p"], where=at_apex), dg)
+    share = torch.where(at_apex, 0.0, 1 - 3 * mu * dg / q)
+    m = m - kappa * dilation * dg
+    # Δε_p = (s_tr - s) / 2μ + Δγ tan ψ / 3 1
+    plastic = (1 - share) * trial / (2 * mu) + dg * dilation / 3 * IDENTITY
+    new = {"plastic_strain": state["plastic_strain"] + plastic, "p": state["p"] + rate * dg}
+    return share * trial + m * IDENTITY, new
+
+
+@law(
+    "paraboloidal",
+    parameters={"tension": CURVE, "compression": CURVE, "plastic_poisson_ratio": (0.0, 0.49)},
+    state=_PLASTIC,
+)
+def paraboloidal(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
+    """Paraboloidal yield surface of polymers, with strengths in tension and in compression.
+
+    Surface: 6 J_2 + 2 I_1 (σ_c - σ_t) - 2 σ_c σ_t = 0 (Tschoegl, J. Polym. Sci. C 32 (1971) 239).
+    Flow is not associated: its potential q² + α m², α = 9/2 (1 - 2ν_p) / (1 + ν_p), gives the
+    plastic Poisson's ratio ν_p in uniaxial tests (Melro et al., Int. J. Solids Struct. 50 (2013)
+    1897),
+
+        Δε_p = Δγ (3 s + 2α/9 I_1 1),    Δp = √(Δε_p : Δε_p / (1 + 2 ν_p²)),
+        s = s_tr / (1 + 6μ Δγ),    m = m_tr / (1 + 2κα Δγ).
+
+    p is the plastic strain along a uniaxial test. The unknown is x = 6μ Δγ.
+    """
+    mu, kappa, nu = material.shear, material.bulk, material.plastic_poisson_ratio
+    alpha = 4.5 * (1 - 2 * nu) / (1 + nu)
+    stiffness = kappa * alpha / (3 * mu)
+    elastic = strain - state["plastic_strain"]
+    trial = 2 * mu * deviator(elastic)
+    square = 0.5 * (trial @ trial)  # J_2
+    m = kappa * trace(elastic)
+
+    def growth(x: Tensor, square: Tensor, m: Tensor) -> Tensor:
+        s, p = 1 / (1 + x), 1 / (1 + stiffness * x)
+        # |3 s|² = 18 J_2,   |2α/9 I_1 1|² = 4/3 α² m²
+        flow = 18 * square * s**2 + 4 / 3 * (alpha * m * p) ** 2
+        return x / (6 * mu) * torch.sqrt(flow / (1 + 2 * nu**2) + _TINY)
+
+    def surface(x: Tensor, square: Tensor, m: Tensor, p: Tensor) -> Tensor:
+        end = p + growth(x, square, m)
+        tension, compression = material.tension(end), material.compression(end)
+        mean = 6 * m / (1 + stiffness * x) * (compression - tension)
+        return 6 * square / (1 + x) ** 2 + mean - 2 * tension * compression
+
+    zero = torch.zeros_like(m)
+    start = surface(zero, square, m, state["p"])
+    product = material.tension(state["p"]) * material.compression(state["p"])
+    yields = start > (_SURFACE - 1) * product
+    guess = torch.sqrt(1 + torch.relu(start) / product) - 1
+    x = root(surface, guess, square, m, state["p"], where=yields)
+    s, m_end = trial / (1 + x), m / (1 + stiffness * x)
+    # Δγ 2α/9 I_1 = x α m / 9μ
+    plastic = x / (2 * mu) * s + x * alpha * m_end / (9 * mu) * IDENTITY
+    p = state["p"] + torch.where(yields, growth(x, square, m), 0.0)
+    return s + m_end * IDENTITY, {"plastic_strain": state["plastic_strain"] + plastic, "p": p}
+
+
+class Response:
+    """Stress of n points after a step, their state, and the tangent when it is asked for.
+
+    Attributes:
+        stress: (n, 6) [MPa].
+        state: Variables of the state, (n,) or (n, 6).
+    """
+
+    def __init__(self, stress: Tensor, state: State, strain: Tensor, size: int):
+        self.stress: Floats = stress.detach().numpy()
+        self.state = {name: values.detach().numpy() for name, values in state.items()}
+        self._graph = stress
+        self._strain = strain
+        self._size = size
+
+    def tangent(self) -> Floats:
+        """Derivative (n, k, k) of the stress by the strain [MPa]; it can be computed once."""
+        rows = []
+        for i in range(self._size):
+            along = self._graph[:, i].sum()  # each point depends on its own strain alone
+            last = i == self._size - 1
+            (row,) = torch.autograd.grad(along, self._strain, retain_graph=not last)
+            rows.append(row[:, : self._size])
+        return np.asarray(torch.stack(rows, dim=1).numpy())
+
+
+class MaterialPoints:
+    """Evaluates a law at many points.
+
+    Args:
+        material: Material, whose law is not "elastic".
+        size: Number k of components of strain that are not always zero: 4, or all 6.
+    """
+
+    def __init__(self, material: Material, size: int = 6):
+        entry = material.entry
+        if entry.update is None:
+            raise ValueError("an elastic material has no history")
+        self._update = entry.update
+        self._sizes = entry.state
+        self._size = size
+        values = dict(material.parameters)
+        for name, kind in entry.parameters.items():
+            if kind is CURVE:
+                values[name] = _in_torch(values[name])
+        elasticity = material.elasticity
+        values["stiffness"] = torch.from_numpy(elasticity.stiffness)
+        if isinstance(elasticity, Isotropic):
+            values |= {"shear": elasticity.shear, "bulk": elasticity.bulk}
+        self._values = values
+
+    def rest(self, n: int) -> dict[str, Floats]:
+        """State of n points at rest."""
+        return {name: np.zeros((n, size) if size else n) for name, size in self._sizes.items()}
+
+    def evaluate(self, strain: Floats, state: Mapping[str, Floats], dt: float = 1.0) -> Response:
+        """Evaluate the law.
+
+        Args:
+            strain: (n, 6) strain at the end of a step, without its thermal part.
+            state: State of the points at its start.
+            dt: Duration of the step [s].
+
+        Returns:
+            Stress and state at the end of the step.
+        """
+        material = SimpleNamespace(**self._values, dt=dt)
+        at = torch.from_numpy(strain).requires_grad_()
+        old = {name: torch.from_numpy(values) for name, values in state.items()}
+        stress, new = vmap(lambda e, s: self._update(e, s, material))(at, old)
+        return Response(stress, new, at, self._size)
+
+
+def _in_torch(curve: Any) -> Callable[[Tensor], Tensor]:
+    """A yield stress as a function of tensors."""
+    if isinstance(curve, HardeningTable):
+        table = TableLaw(curve)
+        first = curve.stress[0]
+        return lambda p: first + table.hardening(p, first, 0.0, 1.0, torch)
+    return lambda p: curve(p, torch)

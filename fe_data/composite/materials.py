@@ -1,0 +1,318 @@
+"""Phases by name: what each consists of, and the file that describes them.
+
+A `Material` has elasticity with thermal expansion, and a law. `Phases` are the materials of a
+composite. A file of phases is YAML:
+
+    source: where the numbers are from
+    phases:
+      matrix:
+        elasticity: {E_GPa: 3.76, nu: 0.39, alpha_per_K: 58.0e-6}
+        law: j2
+        parameters:
+          yield_stress: {law: voce, yield_stress_MPa: 29.0, b_MPa: 64.0, c: 0.01}
+      fibres:
+        elasticity: {E_L_GPa: 225.0, E_T_GPa: 15.0, nu_LT: 0.2, nu_TT: 0.07, G_LT_GPa: 15.0}
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from fe_data.arrays import Short, number
+from fe_data.composite.elasticity import Elasticity, Isotropic, TransverselyIsotropic
+from fe_data.files.reading import read_file
+from fe_data.settings import HardeningTable, require_between, require_kind
+from fe_data.settings.hardening import LAWS as HARDENING_LAWS
+
+CURVE = "curve"  # kind of a parameter that is a yield stress over a plastic strain
+EXAMPLES = Path(__file__).with_name("examples")  # files of phases that are shipped
+_STRESS = (1e-3, 1e6)  # MPa
+_MAX_FILE = 1_000_000  # bytes
+# Beyond this Poisson's ratio an elastic phase is nearly incompressible.
+_NEARLY_INCOMPRESSIBLE = 0.45
+
+
+@dataclass(frozen=True, repr=False)
+class YieldStress(Short):
+    """Yield stress over the accumulated plastic strain p, by a hardening law.
+
+    Attributes:
+        yield_stress_MPa: Yield stress a at p = 0 [MPa].
+        b_MPa: Hardening coefficient b [MPa]; 0 is perfectly plastic.
+        c: Hardening exponent, or the characteristic plastic strain under Voce's law [-].
+        law: "power", a + b p^c, or "voce", a + b (1 - exp(-p / c)).
+
+    Raises:
+        ValueError: If a number is out of range or the law is unknown.
+
+    Examples:
+        >>> from fe_data import YieldStress
+        >>> YieldStress(400.0, b_MPa=400.0, c=0.5)(0.01)
+        440.0
+    """
+
+    yield_stress_MPa: float
+    b_MPa: float = 0.0
+    c: float = 1.0
+    law: str = "power"
+
+    def __post_init__(self) -> None:
+        require_between("yield_stress_MPa", self.yield_stress_MPa, *_STRESS)
+        if self.law not in HARDENING_LAWS:
+            allowed = ", ".join(HARDENING_LAWS)
+            raise ValueError(f"law = {self.law!r:.60} of hardening is unknown: allowed: {allowed}")
+        HARDENING_LAWS[self.law].require(self.b_MPa, self.c)
+
+    def __call__(self, p: Any, numeric: Any = None) -> Any:
+        """The yield stress.
+
+        Args:
+            p: Accumulated plastic strain, a number, an array or a tensor [-].
+            numeric: The module of its functions, `torch` for a tensor; None is NumPy.
+
+        Returns:
+            The stress [MPa].
+        """
+        law = HARDENING_LAWS[self.law]
+        given = {} if numeric is None else {"numeric": numeric}
+        return self.yield_stress_MPa + law.hardening(
+            p, self.yield_stress_MPa, self.b_MPa, self.c, **given
+        )
+
+
+Curve = YieldStress | HardeningTable
+
+
+class LawEntry(NamedTuple):
+    """What is known of a law, see `laws.law`."""
+
+    name: str
+    parameters: dict[str, Any]
+    defaults: dict[str, float]
+    isotropic: bool
+    state: dict[str, int]
+    update: Callable[..., Any] | None
+
+
+_LAWS = {"elastic": LawEntry("elastic", {}, {}, False, {}, None)}
+
+
+def register(entry: LawEntry) -> None:
+    """Make a law known by its name."""
+    _LAWS[entry.name] = entry
+
+
+def law_entry(name: str) -> LawEntry:
+    """The law of a name; those that need PyTorch are imported with the first of them."""
+    require_kind("law", name, str)
+    if name not in _LAWS:
+        _import_laws()
+    if name not in _LAWS:
+        raise ValueError(f"law = {name!r:.60} is unknown: allowed are {', '.join(_LAWS)}")
+    return _LAWS[name]
+
+
+def _import_laws() -> None:
+    try:
+        import fe_data.composite.laws  # noqa: F401 (registers the laws)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError(
+            "laws of plasticity need PyTorch, which is not installed: pip install torch"
+        ) from None
+
+
+@dataclass(frozen=True, repr=False)
+class Material(Short):
+    """One phase of a composite.
+
+    Attributes:
+        elasticity: `Isotropic` or `TransverselyIsotropic`.
+        law: Name of a law: "elastic", "j2", "chaboche", "drucker_prager", "paraboloidal", or one
+            that `law` has registered.
+        parameters: Parameters of the law. A yield stress is a number [MPa], a `YieldStress` or a
+            `HardeningTable`.
+
+    Raises:
+        ValueError: If the law is unknown, a parameter is missing, unknown or out of range, or the
+            law needs isotropic elasticity.
+
+    Examples:
+        >>> from fe_data import Isotropic, Material
+        >>> Material(Isotropic(100.0, 0.3), "j2", {"yield_stress": 400.0}).entry.name
+        'j2'
+    """
+
+    elasticity: Elasticity
+    law: str = "elastic"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_kind("elasticity", self.elasticity, Isotropic, TransverselyIsotropic)
+        require_kind("parameters", self.parameters, Mapping)
+        entry = law_entry(self.law)
+        if entry.isotropic and not isinstance(self.elasticity, Isotropic):
+            raise ValueError(f"law = {self.law!r} needs isotropic elasticity")
+        given = {**entry.defaults, **self.parameters}
+        if given.keys() != entry.parameters.keys():
+            wrong = ", ".join(sorted(given.keys() ^ entry.parameters.keys()))
+            allowed = ", ".join(entry.parameters) or "none"
+            raise ValueError(f"parameters of law {self.law!r} are {allowed}; wrong: {wrong}")
+        values = {
+            name: _parameter(name, given[name], kind) for name, kind in entry.parameters.items()
+        }
+        object.__setattr__(self, "parameters", MappingProxyType(values))
+
+    @property
+    def entry(self) -> LawEntry:
+        """The law."""
+        return _LAWS[self.law]
+
+    @property
+    def is_elastic(self) -> bool:
+        """Whether the phase stays elastic."""
+        return self.law == "elastic"
+
+    @property
+    def is_nearly_incompressible(self) -> bool:
+        """Whether elements average the dilatation: phases that flow, or with ν near 1/2."""
+        nu = self.elasticity.nu if isinstance(self.elasticity, Isotropic) else 0.0
+        return not self.is_elastic or nu > _NEARLY_INCOMPRESSIBLE
+
+
+def _parameter(name: str, value: Any, kind: Any) -> Any:
+    """A parameter as a law takes it."""
+    if kind is not CURVE:
+        return require_between(name, value, *kind)
+    if isinstance(value, YieldStress | HardeningTable):
+        return value
+    if isinstance(value, Mapping):
+        kinds: Any = HardeningTable if "plastic_strain" in value else YieldStress
+        return _built(kinds, name, value)
+    return YieldStress(number(name, value))
+
+
+@dataclass(frozen=True, repr=False)
+class Phases(Short):
+    """The materials of a composite.
+
+    Attributes:
+        matrix: Material of the matrix.
+        fibres: Material of the fibres.
+        source: Where the numbers are from.
+
+    Examples:
+        >>> from fe_data import named_phases
+        >>> named_phases("glass_epoxy").matrix.law
+        'paraboloidal'
+    """
+
+    matrix: Material
+    fibres: Material
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("matrix", "fibres"):
+            require_kind(name, getattr(self, name), Material)
+
+
+def named_phases(name: str) -> Phases:
+    """Phases that are shipped.
+
+    Args:
+        name: One of the files in fe_data/composite/examples, without ".yaml".
+
+    Returns:
+        The phases.
+
+    Raises:
+        ValueError: If there are none of this name.
+    """
+    names = sorted(file.stem for file in EXAMPLES.glob("*.yaml"))
+    if name not in names:
+        raise ValueError(f"phases {name!r:.60} are unknown: allowed are {', '.join(names)}")
+    return load_phases(EXAMPLES / f"{name}.yaml")
+
+
+def load_phases(path: str | Path) -> Phases:
+    """Read a file of phases.
+
+    Args:
+        path: YAML file.
+
+    Returns:
+        The phases.
+
+    Raises:
+        ValueError: If the file is no such YAML, or a field is missing, unknown or out of range;
+            the message has the file and the field.
+    """
+    import yaml
+
+    path = Path(path)
+    try:
+        content = yaml.safe_load(read_file(path, _MAX_FILE))
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
+    try:
+        return _phases(content)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _phases(content: Any) -> Phases:
+    """The phases of a file's content."""
+    top = _mapping("file", content, {"phases"}, {"source"})
+    wanted = {each.name for each in dataclasses.fields(Phases)} - {"source"}
+    phases = _mapping("phases", top["phases"], wanted, set())
+    materials = {name: _material(name, phases[name]) for name in sorted(wanted)}
+    return Phases(**materials, source=str(top.get("source", "")))
+
+
+def _material(name: str, content: Any) -> Material:
+    """A phase of a file."""
+    found = _mapping(name, content, {"elasticity"}, {"law", "parameters"})
+    elastic = found["elasticity"]
+    kind: Any = TransverselyIsotropic if "E_L_GPa" in (elastic or ()) else Isotropic
+    elasticity = _built(kind, f"{name}.elasticity", elastic)
+    try:
+        return Material(elasticity, found.get("law", "elastic"), found.get("parameters") or {})
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _built(kind: Any, place: str, content: Any) -> Any:
+    """A dataclass of a mapping whose keys are its fields."""
+    fields = dataclasses.fields(kind)
+    needed = {each.name for each in fields if each.default is dataclasses.MISSING}
+    optional = {each.name for each in fields} - needed
+    found = _mapping(place, content, needed, optional)
+    try:
+        return kind(**{key: _plain(value) for key, value in found.items()})
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{place}: {error}") from None
+
+
+def _mapping(place: str, content: Any, needed: set[str], optional: set[str]) -> dict[str, Any]:
+    """A mapping that has all needed keys and no unknown ones."""
+    if not isinstance(content, Mapping):
+        raise ValueError(f"{place} = {content!r:.60} must be a mapping")
+    unknown = content.keys() - needed - optional
+    missing = needed - content.keys()
+    if unknown or missing:
+        allowed = ", ".join(sorted(needed | optional))
+        what = f"{min(map(str, unknown))} is unknown" if unknown else f"{min(missing)} is missing"
+        raise ValueError(f"{place}: {what}; allowed are {allowed}")
+    return dict(content)
+
+
+def _plain(value: Any) -> Any:
+    """A number that YAML takes for a text, such as 58e-6, as a number."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value

@@ -1,0 +1,215 @@
+"""The linearised equations of a cell and their solution, for tangents that need not be symmetric.
+
+    [ K    B ] [ du ]   [ r_u ]
+    [ Bᵀ*  C ] [ dE ] = [ r_E ]
+
+K is the tangent of the displacements, B its border by the free mean strains, Bᵀ* the derivative of
+the mean stresses by the displacements, which is Bᵀ under an associated law. GMRES (Saad & Schultz,
+1986) solves the system. Its preconditioner is block elimination with the Cholesky factor of the
+symmetric part of an earlier tangent, which is renewed when it needs many iterations. Where the
+symmetric part is indefinite, or GMRES fails, an LU factorisation solves the system.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from fe_data.arrays import Floats, Ints, Short
+from fe_data.sparse.solver import sparse_cholesky
+
+_MAX_ITERATIONS = 30  # in one solve
+_REFACTORISE_AFTER = 10  # iterations beyond which the next solve begins with a new factor
+
+
+class TangentSystem(Short):
+    """Tangent of n displacements and of the mean strain: fill the arrays, then `solve`.
+
+    Attributes:
+        values: (pairs, c, c) blocks of K between nodes, in the order of a BSR matrix.
+        border: (n, k) derivative of the nodal forces by the mean strain.
+        across: (k, n) derivative of the mean stress by the displacements.
+        macro: (k, k) derivative of the mean stress by the mean strain.
+    """
+
+    def __init__(self, indptr: Ints, indices: Ints, coordinates: Floats, block: int, size: int):
+        nodes = len(indptr) - 1
+        n = nodes * block
+        self.values = np.zeros((len(indices), block, block))
+        self._K = sp.bsr_matrix((self.values, indices, indptr), shape=(n, n))
+        self.values = self._K.data
+        self.border = np.zeros((n, size))
+        self.across = np.zeros((size, n))
+        self.macro = np.zeros((size, size))
+        # Where the entries of the upper triangle, and their mirror images, are among the blocks.
+        places = np.arange(1.0, self.values.size + 1).reshape(self.values.shape)
+        numbered = sp.bsr_matrix((places, indices, indptr), shape=(n, n)).tocsr()
+        upper, mirrored = (sp.triu(each, format="csr") for each in (numbered, numbered.T))
+        for each in (upper, mirrored):
+            each.sort_indices()
+        self._upper: Ints = upper.data.astype(np.int64) - 1
+        self._mirrored: Ints = mirrored.data.astype(np.int64) - 1
+        self._solver = sparse_cholesky(upper.indptr, upper.indices, coordinates)
+        self.name = self._solver.name
+        self.counts = {"factorisations": 0, "iterations": 0, "direct_solves": 0}
+        self._free: Ints = np.empty(0, int)
+        self.drop_factor()
+
+    def drop_factor(self) -> None:
+        """Let the next `solve` begin with a new factor, so that no earlier path decides it."""
+        self._last_iterations = _REFACTORISE_AFTER + 1
+
+    def constant_product(self, u: Floats, values: Floats) -> Floats:
+        """Product of a matrix of the same pattern, with other values, with displacements (n,)."""
+        matrix = sp.bsr_matrix((values, self._K.indices, self._K.indptr), shape=self._K.shape)
+        return np.asarray(matrix @ u)
+
+    def product(self, x: Floats, free: Ints) -> Floats:
+        """Product of the tangent with a vector (n + k,) of displacements and free mean strains."""
+        n = len(self.border)
+        y = np.empty_like(x)
+        y[:n] = self._K @ x[:n] + self.border[:, free] @ x[n:]
+        y[n:] = self.across[free] @ x[:n] + self.macro[np.ix_(free, free)] @ x[n:]
+        return y
+
+    def factorise(self, free: Ints) -> None:
+        """Renew the preconditioner at the current tangent, with some free mean strains."""
+        flat = self.values.reshape(-1)
+        # (K + Kᵀ) / 2 = L Lᵀ
+        self._solver.values[:] = 0.5 * (flat[self._upper] + flat[self._mirrored])
+        self._solver.factorise()
+        self._free = free
+        self._factor_across = self.across[free]
+        # W = K⁻¹ B,   S = C - Bᵀ* W
+        self._factor_border = self._solver.solve(self.border[:, free])
+        self._schur = self.macro[np.ix_(free, free)] - self._factor_across @ self._factor_border
+        self.counts["factorisations"] += 1
+
+    def _precondition(self, r: Floats) -> Floats:
+        """Block elimination with the last factor."""
+        n = len(self.border)
+        z = np.empty_like(r)
+        # y = K⁻¹ r_u,   z_E = S⁻¹ (r_E - Bᵀ* y),   z_u = y - W z_E
+        y = self._solver.solve(r[:n])
+        z[n:] = np.linalg.solve(self._schur, r[n:] - self._factor_across @ y)
+        z[:n] = y - self._factor_border @ z[n:]
+        return z
+
+    def solve(self, rhs: Floats, free: Ints, accuracy: float) -> Floats:
+        """Solve for a Newton step.
+
+        Args:
+            rhs: (n + k,) residual of the displacements and of the free mean strains.
+            free: (k,) which mean strains are free.
+            accuracy: Relative residual to reach.
+
+        Returns:
+            The step (n + k,).
+        """
+        stale = self._last_iterations > _REFACTORISE_AFTER or not np.array_equal(free, self._free)
+        for fresh in (stale, True):
+            if fresh:
+                self.factorise(free)
+            x, iterations = gmres(
+                lambda v: self.product(v, free), self._precondition, rhs, accuracy
+            )
+            self.counts["iterations"] += iterations
+            self._last_iterations = iterations
+            if iterations <= _MAX_ITERATIONS:
+                return x
+            if fresh:
+                break
+        return self._solve_directly(rhs, free)
+
+    def _solve_directly(self, rhs: Floats, free: Ints) -> Floats:
+        """Solve by LU factorisation, where the preconditioner is of no use."""
+        self.counts["direct_solves"] += 1
+        matrix = sp.bmat(
+            [
+                [self._K, self.border[:, free]],
+                [self.across[free], self.macro[np.ix_(free, free)]],
+            ],
+            format="csc",
+        )
+        try:
+            return np.asarray(splu(matrix).solve(rhs))
+        except RuntimeError:  # exactly singular
+            return np.full_like(rhs, np.nan)
+
+    def condensed(self, right: Floats) -> tuple[Floats, Floats]:
+        """Solve K x = right to rounding, with one factorisation.
+
+        Args:
+            right: (n, k) right-hand sides.
+
+        Returns:
+            Solutions (n, k), and Bᵀ* x (size, k).
+        """
+        none = np.empty(0, int)
+        self.factorise(none)
+        columns = []
+        for column in right.T:
+            x = np.zeros_like(column)
+            r = column.copy()
+            size = np.linalg.norm(column)
+            for _ in range(4):  # of refinement
+                if np.linalg.norm(r) <= 1e-12 * size:
+                    break
+                step, _ = gmres(lambda v: self._K @ v, self._solver.solve, r, 1e-7)
+                x += step
+                r = column - self._K @ x
+            columns.append(x)
+        solved = np.column_stack(columns)
+        return solved, self.across @ solved
+
+
+def gmres(
+    product: Callable[[Floats], Floats],
+    precondition: Callable[[Floats], Floats],
+    rhs: Floats,
+    accuracy: float,
+) -> tuple[Floats, int]:
+    """Solve A x = b by GMRES with right preconditioning, A M⁻¹ y = b, x = M⁻¹ y.
+
+    Args:
+        product: Product of A with a vector (n,).
+        precondition: Product of M⁻¹ with a vector (n,).
+        rhs: (n,) right-hand side b.
+        accuracy: Relative residual to reach.
+
+    Returns:
+        The solution (n,), and the number of iterations: `_MAX_ITERATIONS` + 1 where the accuracy
+        was not reached or a number is not finite.
+
+    >>> A = np.array([[4.0, 1.0], [-1.0, 3.0]])
+    >>> x, iterations = gmres(lambda v: A @ v, lambda v: v, np.array([5.0, 2.0]), 1e-12)
+    >>> x.round(12), iterations
+    (array([1., 1.]), 2)
+    """
+    size = float(np.linalg.norm(rhs))
+    if size == 0.0:
+        return np.zeros_like(rhs), 0
+    V = np.empty((_MAX_ITERATIONS + 1, len(rhs)))  # orthonormal, A M⁻¹ V_k = V_k+1 H
+    Z = np.empty((_MAX_ITERATIONS, len(rhs)))  # M⁻¹ V
+    H = np.zeros((_MAX_ITERATIONS + 1, _MAX_ITERATIONS))
+    e1 = np.zeros(_MAX_ITERATIONS + 1)
+    e1[0] = size
+    V[0] = rhs / size
+    for k in range(_MAX_ITERATIONS):
+        Z[k] = precondition(V[k])
+        w = product(Z[k])
+        if not np.isfinite(w @ w):
+            break
+        for _ in range(2):  # Gram-Schmidt, twice against rounding
+            h = V[: k + 1] @ w
+            w -= h @ V[: k + 1]
+            H[: k + 1, k] += h
+        H[k + 1, k] = np.linalg.norm(w)
+        # min | b - A M⁻¹ V y | = min | size e1 - H y |
+        y, *_ = np.linalg.lstsq(H[: k + 2, : k + 1], e1[: k + 2], rcond=None)
+        error = np.linalg.norm(e1[: k + 2] - H[: k + 2, : k + 1] @ y)
+        if error <= accuracy * size:
+            return y @ Z[: k + 1], k + 1
+        V[k + 1] = w / H[k + 1, k]
+    return np.full_like(rhs, np.nan), _MAX_ITERATIONS + 1
