@@ -1,3 +1,15 @@
+from .composite.constants import EffectiveConstants as EffectiveConstants
+from .composite.constants import effective_constants as effective_constants
+from .composite.elasticity import Isotropic as Isotropic
+from .composite.elasticity import TransverselyIsotropic as TransverselyIsotropic
+from .composite.laws import law as law
+from .composite.materials import Material as Material
+from .composite.materials import Phases as Phases
+from .composite.materials import YieldStress as YieldStress
+from .composite.materials import load_phases as load_phases
+from .composite.materials import named_phases as named_phases
+from .composite.rve import CompositeSolution as CompositeSolution
+from .composite.rve import solve_composite as solve_composite
 from .dataset.curves import Curves as Curves
 from .dataset.curves import load_curves as load_curves
 from .dataset.curves import save_curves as save_curves

@@ -60,11 +60,14 @@ class Cell(Short):
         domain: Mesh with merged periodic nodes.
         materials: Name and material of each phase, with the elements that it has (m,).
         out_of_plane: Whether u has a component along z, and tensors have six components.
+        elastic: Whether all phases are taken as elastic.
+        area: Area of the cell with its voids; None is that of the box around it.
 
     Attributes:
         n: Number of displacements. Unknowns are (n + k,), displacements and mean strain.
         size: Number k of components of tensors, in Kelvin's notation.
-        area: Area of the cell with its voids.
+        area: Area of the cell.
+        thermal: (n + k,) forces of one kelvin in the elastic phases without strain.
         thermal_stress: Norm of the mean stress of one kelvin where no strain is possible [MPa].
     """
 
@@ -74,17 +77,19 @@ class Cell(Short):
         materials: Sequence[tuple[str, Material, Booleans]],
         *,
         out_of_plane: bool,
+        elastic: bool = False,
+        area: float | None = None,
     ):
         self.domain = domain
         self.block = 3 if out_of_plane else 2
         self.size = 6 if out_of_plane else 4
-        self.area = float(np.prod(np.ptp(domain.points, axis=0)))
+        self.area = float(np.prod(np.ptp(domain.points, axis=0))) if area is None else area
         # The last node is held, since a translation deforms nothing.
         self.nodes = domain.n_nodes - 1
         self.n = self.block * self.nodes
-        self.parts = [self._part(*each) for each in materials if each[2].any()]
-        self.elastic = [part for part in self.parts if part.material.is_elastic]
-        self.inelastic = [part for part in self.parts if not part.material.is_elastic]
+        self.parts = [self._part(*each, elastic) for each in materials if each[2].any()]
+        self.elastic = [part for part in self.parts if elastic or part.material.is_elastic]
+        self.inelastic = [part for part in self.parts if not (elastic or part.material.is_elastic)]
         indptr, indices, slots = _node_pattern(domain.merged[domain.triangles], self.nodes)
         self._slots = slots
         coordinates = np.empty((domain.n_nodes, 2))
@@ -95,26 +100,27 @@ class Cell(Short):
         self._assemble_elastic()
         self.force_scale = self._nodal_force_of_unit_stress()
 
-    def _part(self, name: str, material: Material, chosen: Booleans) -> Part:
+    def _part(self, name: str, material: Material, chosen: Booleans, elastic: bool) -> Part:
         """Integration data of the elements of a phase."""
+        averaged = material.is_nearly_incompressible or not (elastic or material.is_elastic)
         domain = self.domain
         elements = np.flatnonzero(chosen)
         triangles = domain.triangles[elements]
         gradients, weights = shape_gradients(domain.points[triangles])
-        B = strain_operator(gradients, weights, self.block, material.is_nearly_incompressible)
+        B = strain_operator(gradients, weights, self.block, averaged)
         B = B.reshape(len(B), -1, 6 * self.block)
         return Part(name, material, elements, domain.merged[triangles], B, weights)
 
     def _assemble_elastic(self) -> None:
         """The constant part of the tangent, and the forces of one kelvin in elastic phases."""
         system = self.system
-        self._thermal = np.zeros(self.n + self.size)
+        self.thermal = np.zeros(self.n + self.size)
         for part in self.elastic:
             stiffness = part.material.elasticity.stiffness[: self.size, : self.size]
             shape = (*part.weights.shape, self.size, self.size)
             self._add_tangent(part, np.broadcast_to(stiffness, shape))
             stress = part.material.elasticity.stiffness @ part.material.elasticity.expansion
-            self._thermal += self._force(
+            self.thermal += self._force(
                 part, np.broadcast_to(stress[: self.size], shape[:-1])
             )
         arrays = (system.values, system.border, system.across, system.macro)
@@ -188,7 +194,7 @@ class Cell(Short):
         force = np.empty_like(x)
         force[:n] = self.system.constant_product(x[:n], K) + border @ x[n:]
         force[n:] = across @ x[:n] + macro @ x[n:]
-        force -= temperature * self._thermal
+        force -= temperature * self.thermal
         for part in self.inelastic:
             stress = responses[part.name].stress[:, : self.size]
             force += self._force(part, stress.reshape(*part.weights.shape, self.size))

@@ -179,9 +179,8 @@ class Material(Short):
 
     @property
     def is_nearly_incompressible(self) -> bool:
-        """Whether elements average the dilatation: phases that flow, or with ν near 1/2."""
-        nu = self.elasticity.nu if isinstance(self.elasticity, Isotropic) else 0.0
-        return not self.is_elastic or nu > _NEARLY_INCOMPRESSIBLE
+        """Whether the elastic material has a Poisson's ratio near 1/2."""
+        return isinstance(self.elasticity, Isotropic) and self.elasticity.nu > _NEARLY_INCOMPRESSIBLE
 
 
 def _parameter(name: str, value: Any, kind: Any) -> Any:

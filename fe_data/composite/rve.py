@@ -116,11 +116,13 @@ def composite_domain(microstructure: Microstructure, resolution: float | None) -
     return create_domain(generate_mesh(Outline(microstructure, resolution)), "P2/P0")
 
 
-def composite_cell(phases: Phases, domain: Domain, *, out_of_plane: bool) -> Cell:
-    """The discrete equations of a mesh with some phases."""
+def composite_cell(
+    phases: Phases, domain: Domain, *, out_of_plane: bool, elastic: bool = False
+) -> Cell:
+    """The discrete equations of a mesh with some phases, all of them elastic on request."""
     in_matrix = domain.material == MATRIX
     materials = [("matrix", phases.matrix, in_matrix), ("fibres", phases.fibres, ~in_matrix)]
-    return Cell(domain, materials, out_of_plane=out_of_plane)
+    return Cell(domain, materials, out_of_plane=out_of_plane, elastic=elastic)
 
 
 def _shears_along(loading: Loading) -> bool:

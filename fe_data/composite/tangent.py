@@ -20,6 +20,7 @@ from fe_data.arrays import Floats, Ints, Short
 from fe_data.sparse.solver import sparse_cholesky
 
 _MAX_ITERATIONS = 30  # in one solve
+_REFINEMENTS = 4  # of a solution to rounding
 _REFACTORISE_AFTER = 10  # iterations beyond which the next solve begins with a new factor
 
 
@@ -137,31 +138,26 @@ class TangentSystem(Short):
         except RuntimeError:  # exactly singular
             return np.full_like(rhs, np.nan)
 
-    def condensed(self, right: Floats) -> tuple[Floats, Floats]:
+    def solve_columns(self, right: Floats) -> Floats:
         """Solve K x = right to rounding, with one factorisation.
 
         Args:
             right: (n, k) right-hand sides.
 
         Returns:
-            Solutions (n, k), and Bᵀ* x (size, k).
+            Solutions (n, k).
         """
-        none = np.empty(0, int)
-        self.factorise(none)
-        columns = []
-        for column in right.T:
-            x = np.zeros_like(column)
-            r = column.copy()
-            size = np.linalg.norm(column)
-            for _ in range(4):  # of refinement
-                if np.linalg.norm(r) <= 1e-12 * size:
+        self.factorise(np.empty(0, int))
+        x = np.zeros_like(right)
+        for column, solution in zip(right.T, x.T, strict=True):
+            residual = column
+            for _ in range(_REFINEMENTS):
+                step, _ = gmres(lambda v: self._K @ v, self._solver.solve, residual, 1e-6)
+                solution += step
+                residual = column - self._K @ solution
+                if np.linalg.norm(residual) <= 1e-12 * np.linalg.norm(column):
                     break
-                step, _ = gmres(lambda v: self._K @ v, self._solver.solve, r, 1e-7)
-                x += step
-                r = column - self._K @ x
-            columns.append(x)
-        solved = np.column_stack(columns)
-        return solved, self.across @ solved
+        return x
 
 
 def gmres(

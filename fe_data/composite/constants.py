@@ -1,0 +1,277 @@
+"""All effective elastic constants of an RVE, and bounds on them.
+
+With the stiffness K of the displacements, its border B by the mean strain and the stiffness C of a
+uniform strain, six elastic load cases with one factorisation give the effective stiffness
+
+    C* = (C - Bᵀ W) / V,    W = K⁻¹ B.
+
+Thermal expansion follows without a further solve (Levin, Mech. Solids 2 (1967) 58): with the forces
+h of one kelvin in a cell that cannot strain, C* α* = (h_E - Wᵀ h_u) / V.
+
+The bounds are those of Hill (J. Mech. Phys. Solids 12 (1964) 199) and Hashin (J. Appl. Mech. 46
+(1979) 543) for two phases that are transversely isotropic about z. They are composite cylinders
+with either phase around the other one; only the transverse shear modulus has no such cylinders.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from fe_data.arrays import Floats, Short, keep_copies
+from fe_data.composite.cell import Cell
+from fe_data.composite.elasticity import TO_KELVIN
+from fe_data.composite.materials import Phases
+from fe_data.composite.rve import composite_cell, composite_domain
+from fe_data.geometry.microstructure import Microstructure, clear_of_edges
+from fe_data.settings import require_kind
+
+_ROOT_HALF = np.sqrt(0.5)
+# Orthonormal basis of the stiffnesses that are transversely isotropic about z.
+_PLANE = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0]) * _ROOT_HALF
+_ALONG = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+_ACROSS = np.array([1.0, -1.0, 0.0, 0.0, 0.0, 0.0]) * _ROOT_HALF
+_BASIS = (
+    np.outer(_PLANE, _PLANE),
+    np.outer(_ALONG, _ALONG),
+    (np.outer(_PLANE, _ALONG) + np.outer(_ALONG, _PLANE)) * _ROOT_HALF,
+    (np.outer(_ACROSS, _ACROSS) + np.diag([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])) * _ROOT_HALF,
+    np.diag([0.0, 0.0, 0.0, 0.0, 1.0, 1.0]) * _ROOT_HALF,
+)
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Constants of a material that is transversely isotropic about z.
+
+    Attributes:
+        E_L_GPa: Young's modulus along the fibres [GPa].
+        E_T_GPa: Young's modulus across them [GPa].
+        nu_LT: Contraction across under stress along the fibres [-].
+        nu_TT: Poisson's ratio in the plane across the fibres [-].
+        G_LT_GPa: Shear modulus along the fibres [GPa].
+        G_TT_GPa: Shear modulus in the plane across [GPa].
+        k_T_GPa: Bulk modulus in plane strain [GPa].
+
+    Examples:
+        >>> from fe_data import Isotropic
+        >>> from fe_data.composite.constants import Constants
+        >>> round(Constants.of(Isotropic(70.0, 0.3).stiffness).E_L_GPa, 9)
+        70.0
+    """
+
+    E_L_GPa: float
+    E_T_GPa: float
+    nu_LT: float
+    nu_TT: float
+    G_LT_GPa: float
+    G_TT_GPa: float
+    k_T_GPa: float
+
+    @classmethod
+    def of(cls, stiffness: Floats) -> "Constants":
+        """The constants of a transversely isotropic stiffness (6, 6) in Kelvin's notation [MPa].
+
+        Args:
+            stiffness: The stiffness.
+
+        Returns:
+            Its constants.
+        """
+        S = np.linalg.inv(stiffness / 1e3)
+        return cls(
+            E_L_GPa=float(1 / S[2, 2]),
+            E_T_GPa=float(1 / S[0, 0]),
+            nu_LT=float(-S[0, 2] / S[2, 2]),
+            nu_TT=float(-S[0, 1] / S[0, 0]),
+            G_LT_GPa=float(1 / (2 * S[4, 4])),
+            G_TT_GPa=float(1 / (2 * S[3, 3])),
+            k_T_GPa=float(_PLANE @ stiffness @ _PLANE) / 2e3,
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class EffectiveConstants(Short):
+    """Effective constants of an RVE.
+
+    Attributes:
+        stiffness_GPa: (6, 6) mean stress over mean strain with engineering shear strains, in the
+            order xx, yy, zz, xy, xz, yz.
+        expansion_per_K: (6,) mean thermal strain of one kelvin, with engineering shear strains.
+        constants: Constants of the nearest transversely isotropic stiffness.
+        alpha_L_per_K: Coefficient of thermal expansion along the fibres [1/K].
+        alpha_T_per_K: Coefficient of thermal expansion across them [1/K].
+        misfit: Distance of the stiffness from the nearest transversely isotropic one, over its norm
+            [-].
+        lower: Lower bounds of the constants; None where a phase has another axis than z.
+        upper: Upper bounds.
+
+    Examples:
+        >>> from fe_data import Microstructure, effective_constants, named_phases
+        >>> fibre = Microstructure([[0.5, 0.5]], 0.3)
+        >>> found = effective_constants(named_phases("glass_epoxy"), fibre, resolution=4)
+        >>> found.lower.E_L_GPa <= found.constants.E_L_GPa <= found.upper.E_L_GPa
+        True
+    """
+
+    stiffness_GPa: Floats
+    expansion_per_K: Floats
+    constants: Constants
+    alpha_L_per_K: float
+    alpha_T_per_K: float
+    misfit: float
+    lower: Constants | None
+    upper: Constants | None
+
+    def __post_init__(self) -> None:
+        keep_copies(self)
+
+    def table(self) -> str:
+        """Return the constants and their bounds as lines of text."""
+        lines = ["constant            value     bounds"]
+        for item in dataclasses.fields(Constants):
+            line = f"{item.name:12s}{getattr(self.constants, item.name):13.5g}"
+            if self.lower is not None and self.upper is not None:
+                low, high = (getattr(each, item.name) for each in (self.lower, self.upper))
+                line += f"     {low:.5g} to {high:.5g}"
+            lines.append(line)
+        lines.append(f"{'alpha_L_per_K':12s}{self.alpha_L_per_K:12.4g}")
+        lines.append(f"{'alpha_T_per_K':12s}{self.alpha_T_per_K:12.4g}")
+        lines.append(f"{'misfit':12s}{self.misfit:13.2e}     from transverse isotropy")
+        return "\n".join(lines)
+
+
+def effective_constants(
+    phases: Phases, microstructure: Microstructure, *, resolution: float | None = None
+) -> EffectiveConstants:
+    """Find all effective elastic constants of an RVE.
+
+    Args:
+        phases: Materials; of a law of plasticity only the elasticity counts.
+        microstructure: Fibres.
+        resolution: Elements per fibre diameter [-]; None takes the default, see `Settings`.
+
+    Returns:
+        The constants, with bounds.
+
+    Raises:
+        ValueError: If the resolution is out of range.
+
+    A `MeshError` says that the microstructure cannot be meshed.
+
+    Examples:
+        >>> from fe_data import Microstructure, effective_constants, named_phases
+        >>> fibre = Microstructure([[0.5, 0.5]], 0.3)
+        >>> found = effective_constants(named_phases("paper"), fibre, resolution=4)
+        >>> round(found.constants.E_L_GPa / (0.2827 * 400 + 0.7173 * 100), 2)  # rule of mixtures
+        1.0
+    """
+    require_kind("phases", phases, Phases)
+    require_kind("microstructure", microstructure, Microstructure)
+    with threadpool_limits(limits=1):
+        domain = composite_domain(clear_of_edges(microstructure), resolution)
+        cell = composite_cell(phases, domain, out_of_plane=True, elastic=True)
+        stiffness, expansion = homogenised(cell)
+    nearest = transversely_isotropic(stiffness)
+    lower, upper = bounds(phases, microstructure.volume_fraction)
+    return EffectiveConstants(
+        stiffness_GPa=stiffness / np.outer(TO_KELVIN, TO_KELVIN) / 1e3,
+        expansion_per_K=expansion * TO_KELVIN,
+        constants=Constants.of(nearest),
+        alpha_L_per_K=float(expansion[2]),
+        alpha_T_per_K=float(expansion[:2].mean()),
+        misfit=float(np.linalg.norm(stiffness - nearest) / np.linalg.norm(stiffness)),
+        lower=lower,
+        upper=upper,
+    )
+
+
+def homogenised(cell: Cell) -> tuple[Floats, Floats]:
+    """Effective stiffness and thermal expansion of an elastic cell.
+
+    Args:
+        cell: Cell with six components, all of whose phases were assembled as elastic.
+
+    Returns:
+        Stiffness (6, 6) [MPa] and thermal strain (6,) of one kelvin, in Kelvin's notation.
+    """
+    system = cell.system
+    # W = K⁻¹ B
+    W = system.solve_columns(system.border)
+    stiffness = (system.macro - system.border.T @ W) / cell.area
+    stress = (cell.thermal[cell.n :] - W.T @ cell.thermal[: cell.n]) / cell.area
+    return stiffness, np.linalg.solve(stiffness, stress)
+
+
+def transversely_isotropic(stiffness: Floats) -> Floats:
+    """The nearest stiffness that is transversely isotropic about z.
+
+    Args:
+        stiffness: (6, 6) in Kelvin's notation, whose Frobenius norm is that of the tensor.
+
+    Returns:
+        The projection (6, 6).
+    """
+    return np.asarray(sum((stiffness * each).sum() * each for each in _BASIS))
+
+
+def bounds(phases: Phases, vf: float) -> tuple[Constants | None, Constants | None]:
+    """Bounds of the constants at a volume fraction.
+
+    Args:
+        phases: Materials.
+        vf: Volume fraction of the fibres [-].
+
+    Returns:
+        Lower and upper bounds; None where a phase is not transversely isotropic about z.
+    """
+    each = []
+    for material in (phases.matrix, phases.fibres):
+        stiffness = material.elasticity.stiffness
+        nearest = transversely_isotropic(stiffness)
+        if not np.allclose(stiffness, nearest, rtol=0, atol=1e-9 * np.abs(stiffness).max()):
+            return None, None
+        each.append(Constants.of(nearest))
+    matrix, fibres = each
+    found = [_cylinders(matrix, fibres, vf), _cylinders(fibres, matrix, 1 - vf)]
+    names = ("E_L_GPa", "nu_LT", "G_LT_GPa", "G_TT_GPa", "k_T_GPa")
+    low = {name: min(one[name] for one in found) for name in names}
+    high = {name: max(one[name] for one in found) for name in names}
+    for one, ratio, modulus in ((low, high["nu_LT"], low), (high, low["nu_LT"], high)):
+        # 4 / E_T = 1 / G_TT + 1 / k_T + 4 ν_LT² / E_L
+        along = 4 * ratio**2 / modulus["E_L_GPa"]
+        one["E_T_GPa"] = 4 / (1 / one["G_TT_GPa"] + 1 / one["k_T_GPa"] + along)
+    for one, k, G, other in ((low, low, high, high), (high, high, low, low)):
+        # ν_TT = (k_T - m G_TT) / (k_T + m G_TT),   m = 1 + 4 k_T ν_LT² / E_L
+        m = 1 + 4 * k["k_T_GPa"] * other["nu_LT"] ** 2 / one["E_L_GPa"]
+        one["nu_TT"] = (k["k_T_GPa"] - m * G["G_TT_GPa"]) / (k["k_T_GPa"] + m * G["G_TT_GPa"])
+    return Constants(**low), Constants(**high)
+
+
+def _cylinders(outer: Constants, inner: Constants, v: float) -> dict[str, float]:
+    """Constants of composite cylinders with a volume fraction v of the inner phase.
+
+    The transverse shear modulus is the bound of Hashin and Shtrikman with the outer phase as
+    reference.
+    """
+    w = 1 - v
+    k1, k2 = outer.k_T_GPa, inner.k_T_GPa
+    G1, G2 = outer.G_TT_GPa, inner.G_TT_GPa
+    mixed = v * w / (w / k2 + v / k1 + 1 / G1)
+    difference = inner.nu_LT - outer.nu_LT
+    axial = outer.G_LT_GPa, inner.G_LT_GPa
+    return {
+        "E_L_GPa": w * outer.E_L_GPa + v * inner.E_L_GPa + 4 * difference**2 * mixed,
+        "nu_LT": w * outer.nu_LT + v * inner.nu_LT + difference * (1 / k1 - 1 / k2) * mixed,
+        "k_T_GPa": _between(k1, k2, v, 1 / (k1 + G1)),
+        "G_LT_GPa": _between(*axial, v, 1 / (2 * axial[0])),
+        "G_TT_GPa": _between(G1, G2, v, (k1 + 2 * G1) / (2 * G1 * (k1 + G1))),
+    }
+
+
+def _between(outer: float, inner: float, v: float, compliance: float) -> float:
+    """Modulus m₁ + v / (1 / (m₂ - m₁) + (1 - v) s), where s is the compliance of an inclusion."""
+    # v (m₂ - m₁) / (1 + (1 - v) s (m₂ - m₁)) stays finite where the moduli are equal
+    difference = inner - outer
+    return outer + v * difference / (1 + (1 - v) * compliance * difference)
