@@ -1,0 +1,265 @@
+"""The general solver against the other two, and truths of its equations."""
+
+import numpy as np
+import pytest
+
+from fe_data import HardeningTable, Inputs, Isotropic, Loading, Material, Microstructure, Phases
+from fe_data import Settings, TransverselyIsotropic, YieldStress, named_phases, solve_composite
+from fe_data import solve_rve
+from fe_data.composite.constants import homogenised
+from fe_data.composite.elasticity import COMPONENTS, IDENTITY, TO_KELVIN, rotation
+from fe_data.composite.materials import LawEntry, register
+from fe_data.composite.rve import composite_cell, composite_domain
+from fe_data.composite.stepping import Stepper, Step, follow
+from fe_data.composite.tangent import TangentSystem, gmres
+from fe_data.geometry.microstructure import random_microstructure
+from tests.fe_data.composite.lattices import square, square_cell
+
+INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
+SMALL = Settings(n_fibres=2, resolution=2.0, increments=8, strain=0.02, tolerance=1e-9)
+TWO_FIBRES = random_microstructure(0.3, 1, 2)
+TABLE = HardeningTable([0.0, 0.004, 0.01, 0.05], [300.0, 420.0, 450.0, 700.0])
+PAPER = named_phases("paper")
+CARBON = named_phases("carbon_epoxy")
+
+
+def small(phases, loading, increments=8, **options):
+    """An RVE of two fibres on a coarse mesh."""
+    given = {"resolution": 2.0, "tolerance": 1e-9, "silent": True, **options}
+    return solve_composite(phases, TWO_FIBRES, loading, increments=increments, **given)
+
+
+@pytest.mark.parametrize("solver", ["compiled", "dolfinx"])
+@pytest.mark.parametrize(
+    ("hardening", "loading"),
+    [
+        (YieldStress(400.0, 400.0, 0.4), Loading((0.02, None, None))),
+        (YieldStress(400.0, 400.0, 0.02, "voce"), Loading((0.01, 0.005, None), (0.0, 0.0, 50.0))),
+        (TABLE, Loading([(0.01, None, 0.0), (0.01, None, 0.008), (0.0, 0.0, 0.0)], increments=6)),
+    ],
+    ids=["power", "voce", "table"],
+)
+def test_j2_in_plane_strain_is_that_of_the_other_solvers(solver, hardening, loading):
+    inputs, settings = INPUTS, SMALL
+    if hardening is TABLE:
+        inputs = Inputs(0.3, 400.0, 0.0, 1.0)
+        settings = Settings(**{**vars(SMALL), "hardening": TABLE, "sigma_y0_MPa": 300.0})
+    elif hardening.law == "voce":
+        inputs = Inputs(0.3, 400.0, 400.0, 0.02)
+        settings = Settings(**{**vars(SMALL), "hardening": "voce"})
+    plane = solve_rve(inputs, TWO_FIBRES, settings, loading, fit=False, solver=solver, silent=True)
+    matrix = Material(Isotropic(100.0, 0.3), "j2", {"yield_stress": hardening})
+    general = small(Phases(matrix, Material(Isotropic(400.0, 0.25))), loading)
+    assert general.history["yielded_fraction"][-1] > 0.3
+    for name in ("strain", "stress", "plastic_strain"):
+        expected = plane.history[name]
+        found = general.history[name]
+        np.testing.assert_allclose(found[:, :4], expected, atol=1e-6 * np.abs(expected).max())
+        assert not found[:, 4:].any()
+
+
+def test_six_components_contain_plane_strain():
+    """The same with zz, xz and yz prescribed, in a cell whose displacement has three components."""
+    plane = small(PAPER, Loading((0.01, None, None)), increments=3).history["stress"]
+    loading = Loading((0.01, None, 0.0, None, 1e-15, None))  # a shear that means nothing
+    whole = small(PAPER, loading, increments=3)
+    assert whole.cell.size == 6
+    np.testing.assert_allclose(whole.history["stress"], plane, atol=1e-5)
+
+
+GENERAL = Loading(
+    [(None, 0.004, 0.002, 0.003, None, 0.004), (0.002, None, None, None, 0.003, None)],
+    [(30.0, 0, 0, 0, 10.0, 0), (0, -40.0, 5.0, 0, 0, 0)],
+    increments=4,
+    temperature=(-50.0, -80.0),
+)
+
+
+@pytest.fixture(scope="module")
+def general():
+    return small(CARBON, GENERAL)
+
+
+def test_prescribed_and_free_components_are_met(general):
+    strain = general.history["strain"][[4, 8]]
+    stress = general.history["stress"][[4, 8]]
+    wanted, forces = GENERAL.vertices
+    given = ~np.isnan(wanted)
+    np.testing.assert_allclose(strain[given], wanted[given], atol=1e-15)
+    np.testing.assert_allclose(stress[~given], forces[~given], atol=1e-6)
+    assert general.history["temperature"].tolist() == [0, -12.5, -25, -37.5, -50, -57.5, -65,
+                                                       -72.5, -80]
+    assert general.history["yielded_fraction"][-1] > 0.1
+
+
+def test_work_of_the_averages_is_the_average_of_the_work(general):
+    """Hill and Mandel: <σ : δε> = <σ> : δE for six components, with the fields of two states."""
+    stepper = general.stepper
+    cell = general.cell
+    temperature = stepper.temperature
+    responses = stepper.evaluate(stepper.x, temperature, 1.0)
+    work = 0.0
+    for part in cell.parts:
+        strain = cell.strain(part, stepper.x, 0.0)
+        stress = cell.strain(part, stepper.x, temperature) @ part.material.elasticity.stiffness
+        if part in cell.inelastic:
+            stress = responses[part.name].stress.reshape(strain.shape)
+        work += np.einsum("mq,mqi,mqi->", part.weights, stress, strain)
+    assert work == pytest.approx(stepper.stress @ stepper.mean_strain, rel=1e-7)
+
+
+def test_mean_strain_is_the_mean_of_the_strain(general):
+    cell = general.cell
+    x = general.stepper.x
+    parts = [np.einsum("mq,mqi->i", p.weights, cell.strain(p, x, 0.0)) for p in cell.parts]
+    np.testing.assert_allclose(sum(parts), general.stepper.mean_strain, atol=1e-15)
+
+
+def test_newtons_method_is_quadratic():
+    """Each residual is about the square of the one before, with the linear solver as it is."""
+    cell = composite_cell(
+        CARBON, composite_domain(TWO_FIBRES, 2.0), out_of_plane=True
+    )
+    stepper = Stepper(cell, 1e-10)
+    stepper.turn(Step(Loading((0.01, None, None, 0.01, 0.01, None)).parts(1)[0]))
+    stepper.advance(0.5)
+    stepper.advance(1.0)
+    residuals = np.array(stepper.residuals)
+    assert residuals[0] > 1e-3
+    late = residuals[residuals < 0.03]
+    assert len(late) >= 3
+    orders = np.log(late[2:]) / np.log(late[1:-1])
+    assert late[-1] < 1e-10
+    assert orders.max() > 1.6
+
+
+def test_thermal_strain_is_free_and_its_stress_is_held():
+    """A homogeneous cell: ε = α ΔT where all is free, σ = -C α ΔT where nothing is."""
+    one = TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0, -0.5e-6, 15e-6, axis=30.0)
+    phases = Phases(Material(one), Material(one))
+    free = small(phases, Loading((None,) * 6, temperature=-100.0), increments=1)
+    np.testing.assert_allclose(
+        free.history["strain"][-1] * TO_KELVIN, -100.0 * one.expansion, atol=1e-14
+    )
+    held = small(phases, Loading((0.0,) * 6, temperature=-100.0), increments=1)
+    expected = 100.0 * one.stiffness @ one.expansion
+    np.testing.assert_allclose(held.history["stress"][-1] * TO_KELVIN, expected, atol=1e-8)
+
+
+def test_hookes_law_of_an_axis_in_the_plane():
+    """A homogeneous cell whose axis is at 30 degrees: σ = C ε, E along the axis is E_L."""
+    one = TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0, axis=30.0)
+    strain = 1e-3 * np.array([1.0, -2.0, 0.5, 0.7, -0.4, 0.9])
+    solved = small(Phases(Material(one), Material(one)), Loading(tuple(strain)), increments=1)
+    expected = one.stiffness @ (strain * TO_KELVIN) / TO_KELVIN
+    np.testing.assert_allclose(solved.history["stress"][-1], expected, rtol=1e-10, atol=1e-9)
+    n = np.array([np.cos(np.pi / 6), np.sin(np.pi / 6), 0.0])
+    along = np.array([n[0] ** 2, n[1] ** 2, 0, np.sqrt(2) * n[0] * n[1], 0, 0])
+    assert along @ np.linalg.inv(one.stiffness) @ along == pytest.approx(1 / 225e3)
+
+
+def test_a_turned_cell_has_the_turned_stiffness():
+    """By 90 degrees about z, with fibres whose axis turns as well."""
+    x, y = TWO_FIBRES.centres.T
+    turned = Microstructure(np.column_stack([1 - y, x]), TWO_FIBRES.radii)
+    matrix = Material(Isotropic(3.5, 0.35))
+    stiffnesses = []
+    for microstructure, axis in ((TWO_FIBRES, 20.0), (turned, 110.0)):
+        fibres = Material(TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0, axis=axis))
+        domain = composite_domain(microstructure, 8.0)
+        cell = composite_cell(Phases(matrix, fibres), domain, out_of_plane=True, elastic=True)
+        stiffnesses.append(homogenised(cell)[0])
+    quarter = rotation(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
+    first, second = stiffnesses
+    difference = np.linalg.norm(second - quarter @ first @ quarter.T)
+    assert difference < 1e-3 * np.linalg.norm(first)  # two meshes
+    assert np.linalg.norm(second - first) > 0.05 * np.linalg.norm(first)
+
+
+def test_stiffness_converges_with_the_mesh():
+    """Quadratic elements on parabolic outlines: halved elements have an eighth of the error."""
+    phases = named_phases("glass_epoxy")
+    moduli = [homogenised(square_cell(phases, 0.3, r))[0][0, 0] for r in (3.0, 6.0, 24.0)]
+    coarse, fine = np.abs(np.array(moduli[:2]) / moduli[2] - 1)
+    assert fine < 1e-3
+    assert coarse / fine > 6
+
+
+def test_a_law_without_symmetry_is_solved_by_gmres_and_by_lu():
+    rng = np.random.default_rng(0)
+    n = 24
+    neighbours = [(i, j) for i in range(n) for j in range(n) if abs(i - j) <= 2]
+    rows, columns = np.array(neighbours).T
+    indptr = np.searchsorted(rows, np.arange(n + 1))
+    system = TangentSystem(indptr, columns, rng.random((n, 2)), block=2, size=4)
+    system.values[:] = rng.normal(size=system.values.shape) * 0.3
+    system.values[rows == columns] += 6 * np.eye(2)
+    system.border[:] = rng.normal(size=system.border.shape)
+    system.across[:] = system.border.T + 0.1 * rng.normal(size=system.across.shape)
+    system.macro[:] = 40 * np.eye(4)
+    free = np.array([1, 3])
+    rhs = rng.normal(size=2 * n + 2)
+    x = system.solve(rhs, free, 1e-11)
+    np.testing.assert_allclose(system.product(x, free), rhs, atol=1e-9)
+    assert system.counts["direct_solves"] == 0
+    system.values[rows == columns] -= 12 * np.eye(2)  # no longer positive definite
+    system.drop_factor()
+    x = system.solve(rhs, free, 1e-11)
+    np.testing.assert_allclose(system.product(x, free), rhs, atol=1e-9)
+    assert system.counts["direct_solves"] == 1
+    assert gmres(lambda v: v, lambda v: v, np.zeros(3), 1e-9)[1] == 0
+
+
+def test_a_path_is_followed_in_smaller_steps_and_given_up():
+    """Perfect plasticity: a mean stress beyond the limit load has no equilibrium."""
+    matrix = Material(Isotropic(100.0, 0.3), "j2", {"yield_stress": 400.0})
+    phases = Phases(matrix, Material(Isotropic(400.0, 0.25)))
+    from fe_data import ConvergenceError
+
+    with pytest.raises(ConvergenceError, match="of part 1 of the path"):
+        small(phases, Loading((None,) * 3, (5000.0, 0.0, 0.0)), increments=1)
+
+
+def test_unloading_leaves_the_plastic_strain():
+    loading = Loading([(0.02, *(None,) * 5), (None,) * 6], increments=4)
+    history = small(PAPER, loading).history
+    np.testing.assert_allclose(history["stress"][-1], 0.0, atol=1e-5)
+    assert history["strain"][-1, 0] > 0.004
+    assert history["strain"][-1, 2] < 0
+
+
+@pytest.mark.slow
+def test_the_papers_cell_at_the_default_mesh():
+    """50 increments: the averages of the fast solver, and no more than 14 times its iterations."""
+    microstructure = random_microstructure(0.3, 1)
+    plane = solve_rve(INPUTS, microstructure, Settings(tolerance=1e-8), silent=True)
+    general = solve_composite(
+        PAPER, microstructure, Loading((0.05, None, None)), tolerance=1e-8, silent=True
+    )
+    stress = plane.history["stress"]
+    np.testing.assert_allclose(
+        general.history["stress"][:, :4], stress, atol=1e-6 * np.abs(stress).max()
+    )
+    assert general.info["newton_iterations"] < 150
+    assert general.info["direct_solves"] == 0
+
+
+def test_components_are_in_the_order_of_kelvins_notation():
+    assert COMPONENTS == ("xx", "yy", "zz", "xy", "xz", "yz")
+    assert IDENTITY @ IDENTITY == 3
+    turn = rotation(np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0])
+    np.testing.assert_allclose(turn @ turn.T, np.eye(6), atol=1e-14)
+    np.testing.assert_allclose(turn @ IDENTITY, IDENTITY, atol=1e-14)
+
+
+def test_a_registered_law_is_found_by_its_name():
+    register(LawEntry("of a test", {}, {}, False, {}, None))
+    assert Material(Isotropic(1.0, 0.3), "of a test").entry.name == "of a test"
+
+
+def test_a_square_array_has_no_direction_of_its_own():
+    stiffness = homogenised(square_cell(PAPER, 0.4, 4.0))[0]
+    assert stiffness[0, 0] == pytest.approx(stiffness[1, 1], rel=1e-3)
+    assert stiffness[4, 4] == pytest.approx(stiffness[5, 5], rel=1e-3)
+    assert len(square(0.4).centres) == 1
+    assert follow is not None

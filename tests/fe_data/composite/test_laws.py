@@ -1,0 +1,284 @@
+"""Laws at points: tangents, strengths and closed forms; evolution against SciPy."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from scipy.integrate import solve_ivp
+
+from fe_data import HardeningTable, Isotropic, Loading, Material, Microstructure, Phases
+from fe_data import YieldStress, law, solve_composite
+from fe_data.composite.elasticity import IDENTITY
+from fe_data.composite.implicit import root
+from fe_data.composite.laws import MaterialPoints, deviator, pressure_stress, von_mises
+from fe_data.reference.return_mapping import History, Law, return_map
+
+METAL = Isotropic(70.0, 0.33)
+EPOXY = Isotropic(3.76, 0.39)
+VOCE = YieldStress(60.0, 50.0, 0.02, "voce")
+STRONGER = YieldStress(80.0, 60.0, 0.02, "voce")
+TABLE = HardeningTable([0.0, 0.01, 0.1, 1.0], [300.0, 420.0, 500.0, 600.0])
+NO_FIBRES = Microstructure(np.empty((0, 2)), np.empty(0))
+LATERAL = (None,) * 5  # components that are free in a uniaxial test
+
+
+@law(
+    "perzyna",
+    parameters={"yield_stress_MPa": (1e-3, 1e6), "viscosity_MPa_s": (0.0, 1e12)},
+    state={"plastic_strain": 6, "p": 0},
+)
+def perzyna(strain, state, material):
+    """Viscoplastic: the rate of p is (q - yield stress) / viscosity."""
+    trial = 2 * material.shear * (deviator(strain) - state["plastic_strain"])
+    q = von_mises(trial)
+    resistance = 3 * material.shear + material.viscosity_MPa_s / material.dt
+    dp = torch.relu(q - material.yield_stress_MPa) / resistance
+    flow = 1.5 * trial / q
+    stress = pressure_stress(strain, material) + trial - 2 * material.shear * dp * flow
+    return stress, {
+        "plastic_strain": state["plastic_strain"] + dp * flow,
+        "p": state["p"] + dp,
+    }
+
+
+CHABOCHE = {"C1_MPa": 3e4, "gamma1": 300.0, "C2_MPa": 2e3, "gamma2": 0.0}
+CONE = {"friction_angle_deg": 25.0, "dilation_angle_deg": 10.0}
+MATERIALS = {
+    "j2 power": Material(METAL, "j2", {"yield_stress": YieldStress(300.0, 400.0, 0.4)}),
+    "j2 table": Material(METAL, "j2", {"yield_stress": TABLE}),
+    "chaboche": Material(METAL, "chaboche", {"yield_stress": VOCE, **CHABOCHE}),
+    "cone": Material(EPOXY, "drucker_prager", {"compression": STRONGER, **CONE}),
+    "associated cone": Material(
+        EPOXY,
+        "drucker_prager",
+        {"compression": STRONGER, "friction_angle_deg": 25.0, "dilation_angle_deg": 25.0},
+    ),
+    "paraboloid": Material(
+        EPOXY,
+        "paraboloidal",
+        {"tension": VOCE, "compression": STRONGER, "plastic_poisson_ratio": 0.3},
+    ),
+    "own": Material(METAL, "perzyna", {"yield_stress_MPa": 100.0, "viscosity_MPa_s": 1e4}),
+}
+
+
+def test(material, loading, increments=20):
+    """Averages of a homogeneous cell: a test of the material."""
+    phases = Phases(material, Material(METAL))
+    return solve_composite(
+        phases, NO_FIBRES, loading, increments=increments, resolution=1, tolerance=1e-10,
+        silent=True,
+    ).history
+
+
+test.__test__ = False
+
+
+@pytest.mark.parametrize("material", MATERIALS.values(), ids=MATERIALS)
+def test_tangents_are_the_derivatives_of_the_stress(material):
+    rng = np.random.default_rng(0)
+    points = MaterialPoints(material)
+    first, second = rng.normal(scale=0.02, size=(2, 60, 6))
+    old = points.evaluate(first, points.rest(60)).state
+    response = points.evaluate(first + second, old)
+    assert (response.state["p"] > old["p"]).mean() > 0.6
+    tangent = response.tangent()
+    step = 1e-6
+    for j in range(6):
+        change = step * np.eye(6)[j]
+        ahead, behind = (points.evaluate(first + second + s * change, old) for s in (1, -1))
+        differences = (ahead.stress - behind.stress) / (2 * step)
+        scale = np.abs(material.elasticity.stiffness).max()
+        np.testing.assert_allclose(tangent[:, :, j], differences, atol=1e-6 * scale)
+
+
+def test_no_strain_has_the_elastic_tangent():
+    for material in MATERIALS.values():
+        points = MaterialPoints(material)
+        tangent = points.evaluate(np.zeros((1, 6)), points.rest(1)).tangent()[0]
+        np.testing.assert_allclose(tangent, material.elasticity.stiffness, rtol=1e-9, atol=1e-3)
+
+
+def test_roots_of_several_unknowns_have_derivatives():
+    def residual(x, a):
+        return torch.stack([a[0] - x[0] ** 2 * x[1], a[1] - x[1] ** 3])
+
+    def solved(a):
+        yes = torch.tensor(True)
+        return root(residual, torch.ones(2, dtype=a.dtype), a, where=yes)
+
+    given = torch.tensor([[8.0, 8.0], [3.0, 27.0]], dtype=torch.float64)
+    found = torch.func.vmap(solved)(given)
+    np.testing.assert_allclose(found, [[2.0, 2.0], [1.0, 3.0]], rtol=1e-12)
+    jacobians = torch.func.vmap(torch.func.jacrev(solved))(given)
+    # x_1 = a_1^(1/3),   x_0 = √(a_0 / x_1)
+    np.testing.assert_allclose(jacobians[0], [[0.125, -1 / 24], [0.0, 1 / 12]], rtol=1e-7)
+
+
+def test_a_root_that_does_not_exist_is_nan():
+    yes = torch.tensor([True])
+    one = torch.ones(1, dtype=torch.float64)
+    found = torch.func.vmap(lambda x, w: root(lambda y: 1 + y, x, where=w))(one, yes)
+    assert torch.isnan(found).all()
+
+
+@pytest.mark.parametrize("hardening", [YieldStress(300.0, 400.0, 0.4), TABLE], ids=str)
+def test_j2_is_the_return_mapping_of_the_plane_solver(hardening):
+    rng = np.random.default_rng(1)
+    points = MaterialPoints(Material(METAL, "j2", {"yield_stress": hardening}))
+    name = TABLE if hardening is TABLE else "power"
+    plain = Law(300.0, 400.0, 0.4, name)
+    old = History(np.zeros((50, 4)), np.zeros(50))
+    state = points.rest(50)
+    strain = np.zeros((50, 4))
+    for _ in range(4):
+        strain = strain + rng.normal(scale=0.01, size=(50, 4))
+        deviatoric, _, old = return_map(
+            strain, old, np.full(50, METAL.shear), np.full(50, True), plain
+        )
+        kelvin = np.zeros((50, 6))
+        kelvin[:, :4] = strain * [1, 1, 1, np.sqrt(0.5)]
+        response = points.evaluate(kelvin, state)
+        state = response.state
+        spherical = METAL.bulk * strain[:, :3].sum(axis=1)[:, None] * IDENTITY[:4]
+        expected = (deviatoric + spherical) * [1, 1, 1, np.sqrt(2)]
+        np.testing.assert_allclose(response.stress[:, :4], expected, rtol=1e-9, atol=1e-8)
+    np.testing.assert_allclose(state["p"], old.p, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("name", "sign", "curve"),
+    [
+        ("j2 power", 1, YieldStress(300.0, 400.0, 0.4)),
+        ("j2 table", -1, TABLE.yield_stress),
+        ("paraboloid", 1, VOCE),
+        ("paraboloid", -1, STRONGER),
+        ("cone", -1, STRONGER),
+    ],
+)
+def test_uniaxial_curves_are_those_of_the_parameters(name, sign, curve):
+    """σ = σ_y(p), with p the plastic strain along the test."""
+    history = test(MATERIALS[name], Loading((sign * 0.06, *LATERAL)))
+    stress = history["stress"][-1, 0]
+    E = 1e3 * MATERIALS[name].elasticity.E_GPa
+    assert sign * stress == pytest.approx(curve(0.06 - sign * stress / E), rel=1e-8)
+    np.testing.assert_allclose(history["stress"][-1, 1:], 0.0, atol=1e-6)
+
+
+def perfect(name, **parameters):
+    return Material(EPOXY, name, parameters)
+
+
+def test_strengths_of_the_paraboloid():
+    material = perfect("paraboloidal", tension=93.0, compression=124.0, plastic_poisson_ratio=0.32)
+    shear = test(material, Loading((None, None, None, 0.1, None, None)))
+    assert shear["stress"][-1, 3] == pytest.approx(np.sqrt(93.0 * 124.0 / 3), rel=1e-8)
+    tension = test(material, Loading((0.1, *LATERAL)))
+    plastic = tension["plastic_strain"][-1]
+    assert plastic[1] == pytest.approx(-0.32 * plastic[0], rel=1e-8)
+    # Equal biaxial stress: 2 s² + 4 s (σ_c - σ_t) = 2 σ_c σ_t
+    biaxial = test(material, Loading((0.1, 0.1, None, None, None, None)))
+    s = biaxial["stress"][-1, 0]
+    assert s**2 + 2 * s * (124.0 - 93.0) == pytest.approx(93.0 * 124.0, rel=1e-8)
+
+
+def test_strengths_and_dilation_of_the_cone():
+    material = perfect("drucker_prager", compression=100.0, **CONE)
+    slope, dilation = np.tan(np.radians([25.0, 10.0]))
+    tension = test(material, Loading((0.1, *LATERAL)))
+    strength = 100.0 * (3 - slope) / (3 + slope)
+    assert tension["stress"][-1, 0] == pytest.approx(strength, rel=1e-8)
+    plastic = test(material, Loading((-0.1, *LATERAL)))["plastic_strain"][-1]
+    assert plastic[:3].sum() == pytest.approx(-plastic[0] * dilation / (1 - dilation / 3), rel=1e-8)
+    # The apex: no shear, and the mean stress that the cohesion allows.
+    apex = test(material, Loading((0.05, 0.05, 0.05, 0.0, 0.0, 0.0)))["stress"][-1]
+    np.testing.assert_allclose(apex[:3], 100.0 * (1 - slope / 3) / slope, rtol=1e-8)
+    np.testing.assert_allclose(apex[3:], 0.0, atol=1e-9)
+
+
+def test_creep_and_relaxation_of_an_own_law():
+    """Implicit Euler is exact under constant stress: the rate of p is constant."""
+    material = MATERIALS["own"]
+    pulled = Loading((None,) * 6, [(150.0, 0, 0, 0, 0, 0)] * 2, (1, 5), time=(1e-9, 10.0))
+    history = test(material, pulled)
+    creep = history["strain"][-1, 0] - 150.0 / 70e3
+    assert creep == pytest.approx((150.0 - 100.0) / 1e4 * 10.0, rel=1e-6)
+    assert history["time"][-1] == 10.0
+    held = Loading([(0.004, *LATERAL)] * 2, increments=(1, 100), time=(1e-9, 1.0))
+    stress = test(material, held)["stress"][-1, 0]
+    # dσ/dt = -E (σ - σ_y) / η
+    expected = 100.0 + (0.004 * 70e3 - 100.0) * np.exp(-70e3 / 1e4)
+    assert stress == pytest.approx(expected, rel=5e-2)
+
+
+def uniaxial_chaboche(path, yield_stress):
+    """Plastic strain and back stresses after a path of stresses, by SciPy: one dimension."""
+    terms = ((CHABOCHE["C1_MPa"], CHABOCHE["gamma1"]), (CHABOCHE["C2_MPa"], CHABOCHE["gamma2"]))
+    plastic = 0.0
+    X = np.zeros(2)
+    for start, end in zip(path[:-1], path[1:], strict=True):
+        sign = np.sign(end - start)
+
+        def rates(_, y, sign=sign):
+            return [C * sign - gamma * x for x, (C, gamma) in zip(y, terms, strict=True)]
+
+        def excess(_, y, sign=sign, end=end):
+            return sign * (end - y.sum()) - yield_stress
+
+        excess.terminal = True
+        if excess(0.0, X) > 0:
+            found = solve_ivp(rates, (0, 1), X, events=excess, rtol=1e-10, atol=1e-9)
+            plastic += sign * found.t[-1]
+            X = found.y[:, -1]
+    return plastic, X
+
+
+@pytest.mark.parametrize(
+    "stresses", [(0.0, 250.0, -250.0), (0.0, 260.0, -140.0, 260.0, -140.0, 260.0)]
+)
+def test_loops_and_ratchetting_of_back_stresses(stresses):
+    """A Bauschinger loop, and cycles under a mean stress, against an integration in SciPy."""
+    material = Material(METAL, "chaboche", {"yield_stress": 150.0, **CHABOCHE})
+    vertices = [(s, 0, 0, 0, 0, 0) for s in stresses[1:]]
+    expected, _ = uniaxial_chaboche(stresses, 150.0)
+    coarse, fine = (
+        test(material, Loading((None,) * 6, vertices, n))["plastic_strain"][-1, 0] for n in (10, 20)
+    )
+    # Implicit Euler is of first order: halved increments have half the error.
+    assert 1.6 < (coarse - expected) / (fine - expected) < 2.5
+    assert 2 * fine - coarse == pytest.approx(expected, rel=0.03)
+
+
+def test_a_back_stress_saturates():
+    material = Material(
+        METAL, "chaboche", {"yield_stress": 150.0, "C1_MPa": 3e4, "gamma1": 300.0}
+    )
+    history = test(material, Loading((0.1, *LATERAL)))
+    assert history["stress"][-1, 0] == pytest.approx(150.0 + 3e4 / 300.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["j2 power", "chaboche", "paraboloid", "cone"])
+def test_laws_do_not_depend_on_the_axes(name):
+    """A turned strain has the turned stress: components are permuted, and shear strains too."""
+    points = MaterialPoints(MATERIALS[name])
+    strain = np.random.default_rng(2).normal(scale=0.02, size=(20, 6))
+    stress = points.evaluate(strain, points.rest(20)).stress
+    order = [1, 2, 0, 5, 3, 4]  # x → z → y → x
+    turned = points.evaluate(strain[:, order], points.rest(20)).stress
+    np.testing.assert_allclose(turned, stress[:, order], rtol=1e-10, atol=1e-10)
+
+
+def test_a_material_says_what_is_wrong():
+    good = MATERIALS["paraboloid"]
+    cases = {
+        "law = 'j3' is unknown: allowed are elastic": {"law": "j3"},
+        "wrong: plastic_poisson_ratio": {"parameters": {"tension": 1.0, "compression": 1.0}},
+        r"plastic_poisson_ratio = 0.5 is out of range: allowed is \[0, 0.49\]": {
+            "parameters": {**good.parameters, "plastic_poisson_ratio": 0.5}
+        },
+        "tension = 'x' must be a number": {"parameters": {**good.parameters, "tension": "x"}},
+    }
+    for message, change in cases.items():
+        with pytest.raises(ValueError, match=message):
+            dataclasses.replace(good, **change)

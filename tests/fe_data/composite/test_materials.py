@@ -1,0 +1,102 @@
+"""Phases: files, shipped examples and what is refused; PyTorch is imported only when needed."""
+
+import subprocess
+import sys
+
+import pytest
+
+from fe_data import HardeningTable, Isotropic, Material, Phases, TransverselyIsotropic
+from fe_data import YieldStress, load_phases, named_phases
+from fe_data.composite.materials import EXAMPLES
+
+NAMES = sorted(file.stem for file in EXAMPLES.glob("*.yaml"))
+
+GOOD = """
+source: a test
+phases:
+  matrix:
+    elasticity: {E_GPa: 100, nu: 0.3, alpha_per_K: 23e-6}
+    law: j2
+    parameters:
+      yield_stress: {plastic_strain: [0, 0.01, 1], stress: [400, 450, 500]}
+  fibres:
+    elasticity: {E_L_GPa: 225, E_T_GPa: 15, nu_LT: 0.2, nu_TT: 0.07, G_LT_GPa: 15, axis: z}
+"""
+
+
+def test_a_file_has_the_phases_that_it_describes(tmp_path):
+    file = tmp_path / "own.yaml"
+    file.write_text(GOOD)
+    phases = load_phases(file)
+    assert phases.source == "a test"
+    assert phases.matrix.elasticity == Isotropic(100.0, 0.3, 23e-6)
+    assert phases.matrix.parameters["yield_stress"] == HardeningTable([0, 0.01, 1], [400, 450, 500])
+    assert phases.fibres.elasticity == TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0)
+    assert phases.fibres.is_elastic
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shipped_phases_can_be_read_and_name_their_source(name):
+    phases = named_phases(name)
+    assert isinstance(phases, Phases)
+    assert len(phases.source) > 40
+    assert len(NAMES) == 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("nu: 0.3", "nu: 0.6", r"matrix.elasticity: nu = 0.6 is out of range: allowed is \["),
+        ("nu: 0.3", "nue: 0.3", "matrix.elasticity: nue is unknown; allowed are E_GPa, alpha"),
+        ("E_GPa: 100, ", "", "matrix.elasticity: E_GPa is missing"),
+        ("law: j2", "law: j3", "matrix: law = 'j3' is unknown: allowed are elastic"),
+        ("yield_stress:", "yields:", "matrix: parameters of law 'j2' are yield_stress; wrong: "),
+        ("[400, 450, 500]", "[400, 350, 500]", "matrix: yield_stress: stress must not fall"),
+        ("axis: z", "axis: y", "fibres.elasticity: axis = 'y': allowed are 'z' and an angle"),
+        ("nu_LT: 0.2", "nu_LT: 0.9, law: x", "fibres.elasticity: law is unknown"),
+        ("nu_LT: 0.2", "nu_LT: 3", "fibres.elasticity: nu_LT = 3 is out of range"),
+        ("  fibres:", "  fibre:", "phases: fibre is unknown; allowed are fibres, matrix"),
+        ("source: a test", "origin: a test", "file: origin is unknown"),
+        ("matrix:", "matrix: [", "is no YAML"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_the_field(tmp_path, old, new, message):
+    file = tmp_path / "own.yaml"
+    assert old in GOOD
+    file.write_text(GOOD.replace(old, new))
+    with pytest.raises(ValueError, match=message) as caught:
+        load_phases(file)
+    assert str(caught.value).startswith(str(file))
+
+
+def test_a_stiffness_that_is_not_positive_is_refused():
+    with pytest.raises(ValueError, match=r"nu_LT = 0.95 .*\|nu_LT\| < 0.68"):
+        TransverselyIsotropic(15.0, 15.0, 0.95, 0.07, 15.0)
+
+
+def test_plastic_laws_need_isotropic_elasticity():
+    carbon = TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0)
+    with pytest.raises(ValueError, match="law = 'j2' needs isotropic elasticity"):
+        Material(carbon, "j2", {"yield_stress": 100.0})
+    with pytest.raises(ValueError, match="phases 'steel' are unknown: allowed are boron"):
+        named_phases("steel")
+    assert YieldStress(100.0)(0.5) == 100.0
+
+
+def test_pytorch_is_imported_with_the_first_law_that_needs_it():
+    code = """
+import sys
+import fe_data
+from fe_data import Isotropic, Material, Phases, effective_constants
+elastic = Material(Isotropic(1.0, 0.3))
+assert "torch" not in sys.modules
+sys.modules["torch"] = None
+try:
+    Material(Isotropic(1.0, 0.3), "j2", {"yield_stress": 1.0})
+except ImportError as error:
+    print(error)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == (
+        "laws of plasticity need PyTorch, which is not installed: pip install torch\n"
+    )
