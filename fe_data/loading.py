@@ -50,9 +50,11 @@ class Loading(Short):
     """A path that begins at rest and goes straight from vertex to vertex.
 
     At each vertex a component has either a prescribed mean strain or a prescribed mean stress.
+    Where a prescribed stress follows a prescribed strain, the stress changes linearly from the
+    value that it has at the earlier vertex.
+
     Three components xx, yy, xy are a loading in plane strain. The general solver also takes six,
-    xx, yy, zz, xy, xz, yz, with z along the fibres, and a temperature. Where a prescribed stress follows a prescribed strain, the stress changes linearly from
-    the value that it has at the earlier vertex.
+    xx, yy, zz, xy, xz, yz, with z along the fibres, and a temperature.
 
     Attributes:
         strain: Mean strain tensor [-], three or six components, at the only vertex, or a sequence
@@ -67,9 +69,10 @@ class Loading(Short):
         time: Time at each vertex [s], for laws that depend on it; None is one second a part.
 
     Raises:
-        ValueError: If there is no vertex or a number of increments is out of range; if a vertex
-            does not have three or six finite components, prescribes both strain and stress of a component,
-            prescribes a strain above 0.5, or is equal to the vertex before.
+        ValueError: If there is no vertex or a number of increments, a temperature or a time is out
+            of range; if a vertex does not have three or six finite components, prescribes both
+            strain and stress of a component, prescribes a strain above 0.5, or is equal to the
+            vertex before.
 
     Examples:
         >>> from fe_data import Loading
@@ -119,7 +122,9 @@ class Loading(Short):
                 items *= n
             object.__setattr__(self, name, items)
         before: Any = None
-        others = zip(self.temperature or (0.0,) * n, self.time or (0.0,) * n, strict=True)  # type: ignore[arg-type]
+        zeros: Any = (0.0,) * n
+        given: Any = (self.temperature or zeros, self.time or zeros)
+        others = zip(*given, strict=True)
         vertices = zip(self.strain, self.stress, others, strict=True)
         for count, vertex in enumerate(vertices, start=1):
             wrong = _what_is_wrong(*vertex, before)
@@ -199,7 +204,8 @@ class Loading(Short):
         counts: Any = self.increments or (increments,) * len(end)
         n = len(end)
         degrees: Any = self.temperature or (0.0,) * n
-        durations = np.diff((0.0, *self.time)).tolist() if self.time else [1.0] * n
+        times: Any = self.time or range(1, n + 1)
+        durations = np.diff((0.0, *times)).tolist()
         rows = zip(free, end, counts, degrees, durations, strict=True)
         return [Part(np.flatnonzero(f), *rest) for f, *rest in rows]
 

@@ -94,9 +94,7 @@ class Cell(Short):
         self._slots = slots
         coordinates = np.empty((domain.n_nodes, 2))
         coordinates[domain.merged] = domain.points
-        self.system = TangentSystem(
-            indptr, indices, coordinates[:-1], self.block, self.size
-        )
+        self.system = TangentSystem(indptr, indices, coordinates[:-1], self.block, self.size)
         self._assemble_elastic()
         self.force_scale = self._nodal_force_of_unit_stress()
 
@@ -120,9 +118,7 @@ class Cell(Short):
             shape = (*part.weights.shape, self.size, self.size)
             self._add_tangent(part, np.broadcast_to(stiffness, shape))
             stress = part.material.elasticity.stiffness @ part.material.elasticity.expansion
-            self.thermal += self._force(
-                part, np.broadcast_to(stress[: self.size], shape[:-1])
-            )
+            self.thermal += self._force(part, np.broadcast_to(stress[: self.size], shape[:-1]))
         arrays = (system.values, system.border, system.across, system.macro)
         self._constant = [each.copy() for each in arrays]
         self.thermal_stress = float(np.linalg.norm(self._held_stress()))
@@ -176,9 +172,7 @@ class Cell(Short):
         force = np.bincount(self._dofs(part).ravel(), nodal.ravel(), self.n + self.block)
         return np.append(force[: self.n], weighted.sum(axis=(0, 1)))
 
-    def force(
-        self, x: Floats, temperature: float, responses: "Mapping[str, Response]"
-    ) -> Floats:
+    def force(self, x: Floats, temperature: float, responses: "Mapping[str, Response]") -> Floats:
         """Internal forces (n + k,): nodal ones, and the integral of the stress.
 
         Args:

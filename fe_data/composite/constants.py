@@ -254,6 +254,9 @@ def _cylinders(outer: Constants, inner: Constants, v: float) -> dict[str, float]
 
     The transverse shear modulus is the bound of Hashin and Shtrikman with the outer phase as
     reference.
+
+    Returns:
+        Constants by name.
     """
     w = 1 - v
     k1, k2 = outer.k_T_GPa, inner.k_T_GPa

@@ -44,7 +44,8 @@ def root(residual: Residual, guess: Tensor, *arguments: Tensor, where: Tensor) -
     (3.0, 0.166666666667)
     """
     constant = [each.detach() for each in arguments]
-    x, inverse = _Root.apply(residual, guess.detach(), where, *constant)
+    solve: Any = _Root.apply
+    x, inverse = solve(residual, guess.detach(), where, *constant)
     r = residual(x, *arguments)
     step = inverse * r if guess.ndim == 0 else inverse @ r
     return torch.where(where, x - step, torch.zeros_like(x))
@@ -63,7 +64,7 @@ class _Root(torch.autograd.Function):
         return x[0], inverse[0]
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004 (PyTorch's)
         """Roots and inverse Jacobians are constants."""
         ctx.mark_non_differentiable(*output)
 

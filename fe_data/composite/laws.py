@@ -106,7 +106,8 @@ def von_mises(deviator: Tensor) -> Tensor:
 
 def pressure_stress(strain: Tensor, material: Any) -> Tensor:
     """Spherical part of the stress, κ tr(ε) 1."""
-    return material.bulk * trace(strain) * IDENTITY
+    stress: Tensor = material.bulk * trace(strain) * IDENTITY
+    return stress
 
 
 @law("j2", parameters={"yield_stress": CURVE}, state=_PLASTIC)
@@ -114,6 +115,9 @@ def j2(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
     """Von Mises plasticity with isotropic hardening, the law of the paper's matrix.
 
     Implicit Euler step: q_tr - 3μ Δp = σ_y(p_n + Δp), Simo & Hughes (1998), section 3.3.
+
+    Returns:
+        Stress and state at the end of the step.
     """
     mu = material.shear
     trial = 2 * mu * (deviator(strain) - state["plastic_strain"])
@@ -122,7 +126,8 @@ def j2(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
     yields = q > material.yield_stress(state["p"]) * _SURFACE
 
     def residual(dp: Tensor, q: Tensor, p: Tensor) -> Tensor:
-        return q - 3 * mu * dp - material.yield_stress(p + dp)
+        excess: Tensor = q - 3 * mu * dp - material.yield_stress(p + dp)
+        return excess
 
     dp = root(residual, excess / (3 * mu), q, state["p"], where=yields)
     flow = 1.5 * trial / q
@@ -149,6 +154,9 @@ def chaboche(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State
     247). With θ_i = 1 / (1 + γ_i Δp) the implicit Euler step is one equation for Δp,
 
         q(s_tr - Σ θ_i X_i,n) = σ_y(p_n + Δp) + (3μ + Σ θ_i C_i) Δp.
+
+    Returns:
+        Stress and state at the end of the step.
     """
     mu = material.shear
     terms = ((material.C1_MPa, material.gamma1), (material.C2_MPa, material.gamma2))
@@ -162,7 +170,8 @@ def chaboche(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State
         t1, t2 = recovered(dp)
         stiffness = 3 * mu + t1 * material.C1_MPa + t2 * material.C2_MPa
         relative = von_mises(trial - t1 * x1 - t2 * x2)
-        return relative - material.yield_stress(p + dp) - stiffness * dp
+        excess: Tensor = relative - material.yield_stress(p + dp) - stiffness * dp
+        return excess
 
     start = von_mises(trial - backs[0] - backs[1])
     excess = start - material.yield_stress(state["p"])
@@ -197,6 +206,9 @@ def drucker_prager(strain: Tensor, state: State, material: Any) -> tuple[Tensor,
     with the strength σ_c in uniaxial compression at the plastic strain p along it, Δp = Δγ (1 -
     tan ψ / 3). Where the return to the cone would turn the deviator round, it ends at the apex
     (de Souza Neto, Perić & Owen, Computational Methods for Plasticity (2008), section 8.3).
+
+    Returns:
+        Stress and state at the end of the step.
     """
     mu, kappa = material.shear, material.bulk
     friction = math.tan(math.radians(material.friction_angle_deg))
@@ -208,13 +220,16 @@ def drucker_prager(strain: Tensor, state: State, material: Any) -> tuple[Tensor,
     rate = 1 - dilation / 3  # of p
 
     def cohesion(p: Tensor) -> Tensor:
-        return (1 - friction / 3) * material.compression(p)
-
-    def cone(dg: Tensor, q: Tensor, m: Tensor, p: Tensor) -> Tensor:
-        return q - 3 * mu * dg + (m - kappa * dilation * dg) * friction - cohesion(p + rate * dg)
+        d: Tensor = (1 - friction / 3) * material.compression(p)
+        return d
 
     def apex(dg: Tensor, m: Tensor, p: Tensor) -> Tensor:
-        return (m - kappa * dilation * dg) * friction - cohesion(p + rate * dg)
+        excess: Tensor = (m - kappa * dilation * dg) * friction - cohesion(p + rate * dg)
+        return excess
+
+    def cone(dg: Tensor, q: Tensor, m: Tensor, p: Tensor) -> Tensor:
+        excess: Tensor = q - 3 * mu * dg + apex(dg, m, p)
+        return excess
 
     limit = cohesion(state["p"])
     excess = q + m * friction - limit
@@ -249,6 +264,9 @@ def paraboloidal(strain: Tensor, state: State, material: Any) -> tuple[Tensor, S
         s = s_tr / (1 + 6μ Δγ),    m = m_tr / (1 + 2κα Δγ).
 
     p is the plastic strain along a uniaxial test. The unknown is x = 6μ Δγ.
+
+    Returns:
+        Stress and state at the end of the step.
     """
     mu, kappa, nu = material.shear, material.bulk, material.plastic_poisson_ratio
     alpha = 4.5 * (1 - 2 * nu) / (1 + nu)
@@ -262,13 +280,15 @@ def paraboloidal(strain: Tensor, state: State, material: Any) -> tuple[Tensor, S
         s, p = 1 / (1 + x), 1 / (1 + stiffness * x)
         # |3 s|² = 18 J_2,   |2α/9 I_1 1|² = 4/3 α² m²
         flow = 18 * square * s**2 + 4 / 3 * (alpha * m * p) ** 2
-        return x / (6 * mu) * torch.sqrt(flow / (1 + 2 * nu**2) + _TINY)
+        length: Tensor = x / (6 * mu) * torch.sqrt(flow / (1 + 2 * nu**2) + _TINY)
+        return length
 
     def surface(x: Tensor, square: Tensor, m: Tensor, p: Tensor) -> Tensor:
         end = p + growth(x, square, m)
         tension, compression = material.tension(end), material.compression(end)
         mean = 6 * m / (1 + stiffness * x) * (compression - tension)
-        return 6 * square / (1 + x) ** 2 + mean - 2 * tension * compression
+        excess: Tensor = 6 * square / (1 + x) ** 2 + mean - 2 * tension * compression
+        return excess
 
     zero = torch.zeros_like(m)
     start = surface(zero, square, m, state["p"])
@@ -359,7 +379,7 @@ class MaterialPoints:
 def _in_torch(curve: Any) -> Callable[[Tensor], Tensor]:
     """A yield stress as a function of tensors."""
     if isinstance(curve, HardeningTable):
-        table = TableLaw(curve)
+        table: Any = TableLaw(curve)
         first = curve.stress[0]
         return lambda p: first + table.hardening(p, first, 0.0, 1.0, torch)
     return lambda p: curve(p, torch)

@@ -180,7 +180,9 @@ class Material(Short):
     @property
     def is_nearly_incompressible(self) -> bool:
         """Whether the elastic material has a Poisson's ratio near 1/2."""
-        return isinstance(self.elasticity, Isotropic) and self.elasticity.nu > _NEARLY_INCOMPRESSIBLE
+        return (
+            isinstance(self.elasticity, Isotropic) and self.elasticity.nu > _NEARLY_INCOMPRESSIBLE
+        )
 
 
 def _parameter(name: str, value: Any, kind: Any) -> Any:

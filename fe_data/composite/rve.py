@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fe_data.arrays import Floats, Short, keep_copies
+from fe_data.arrays import Floats, Short
 from fe_data.composite.cell import Cell
 from fe_data.composite.materials import Phases
 from fe_data.composite.stepping import Stepper, follow
@@ -18,8 +18,8 @@ from fe_data.geometry.microstructure import Microstructure, clear_of_edges
 from fe_data.geometry.outline import MATRIX, Outline
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.progress import progress_bar
-from fe_data.settings import require_between, require_integer, require_kind
 from fe_data.schema import BOUNDS, COUNTS
+from fe_data.settings import require_between, require_integer, require_kind
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,9 +43,6 @@ class CompositeSolution(Short):
     cell: Cell
     stepper: Stepper
     info: dict[str, float | int | str]
-
-    def __post_init__(self) -> None:
-        pass
 
 
 def solve_composite(
@@ -103,7 +100,7 @@ def solve_composite(
         with timed(seconds, "solution"):
             stepper = Stepper(cell, tolerance)
             history = follow(stepper, loading, increments, bar.update)
-    info = {"n_dofs": cell.n, "n_elements": len(domain.triangles)}
+    info: dict[str, float | int | str] = {"n_dofs": cell.n, "n_elements": len(domain.triangles)}
     info |= stepper.counts | cell.system.counts
     info |= {f"seconds_{name}": value for name, value in seconds.items()}
     return CompositeSolution(microstructure, phases, loading, history, cell, stepper, info)

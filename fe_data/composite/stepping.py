@@ -221,19 +221,19 @@ def averages(stepper: Stepper) -> dict[str, Floats]:
     """Volume averages at the last equilibrium, see `follow`."""
     cell = stepper.cell
     plastic = np.zeros(6)
-    yielded = 0.0
+    yielded = np.zeros(())
     for part in cell.inelastic:
         state = stepper.states[part.name]
         weights = part.weights.ravel() / cell.area
         if "plastic_strain" in state:
             plastic += weights @ state["plastic_strain"]
         if "p" in state:
-            yielded += weights @ (state["p"] > 0)
+            yielded = yielded + weights @ (state["p"] > 0)
     return {
         "strain": stepper.mean_strain / TO_KELVIN,
         "stress": stepper.stress / TO_KELVIN,
         "plastic_strain": plastic / TO_KELVIN,
-        "yielded_fraction": np.asarray(yielded),
+        "yielded_fraction": yielded,
         "temperature": np.asarray(stepper.temperature),
         "time": np.asarray(stepper.time),
     }

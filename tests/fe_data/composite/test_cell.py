@@ -3,14 +3,26 @@
 import numpy as np
 import pytest
 
-from fe_data import HardeningTable, Inputs, Isotropic, Loading, Material, Microstructure, Phases
-from fe_data import Settings, TransverselyIsotropic, YieldStress, named_phases, solve_composite
-from fe_data import solve_rve
+from fe_data import (
+    HardeningTable,
+    Inputs,
+    Isotropic,
+    Loading,
+    Material,
+    Microstructure,
+    Phases,
+    Settings,
+    TransverselyIsotropic,
+    YieldStress,
+    named_phases,
+    solve_composite,
+    solve_rve,
+)
 from fe_data.composite.constants import homogenised
 from fe_data.composite.elasticity import COMPONENTS, IDENTITY, TO_KELVIN, rotation
 from fe_data.composite.materials import LawEntry, register
 from fe_data.composite.rve import composite_cell, composite_domain
-from fe_data.composite.stepping import Stepper, Step, follow
+from fe_data.composite.stepping import Step, Stepper, follow
 from fe_data.composite.tangent import TangentSystem, gmres
 from fe_data.geometry.microstructure import random_microstructure
 from tests.fe_data.composite.lattices import square, square_cell
@@ -87,8 +99,17 @@ def test_prescribed_and_free_components_are_met(general):
     given = ~np.isnan(wanted)
     np.testing.assert_allclose(strain[given], wanted[given], atol=1e-15)
     np.testing.assert_allclose(stress[~given], forces[~given], atol=1e-6)
-    assert general.history["temperature"].tolist() == [0, -12.5, -25, -37.5, -50, -57.5, -65,
-                                                       -72.5, -80]
+    assert general.history["temperature"].tolist() == [
+        0,
+        -12.5,
+        -25,
+        -37.5,
+        -50,
+        -57.5,
+        -65,
+        -72.5,
+        -80,
+    ]
     assert general.history["yielded_fraction"][-1] > 0.1
 
 
@@ -117,9 +138,7 @@ def test_mean_strain_is_the_mean_of_the_strain(general):
 
 def test_newtons_method_is_quadratic():
     """Each residual is about the square of the one before, with the linear solver as it is."""
-    cell = composite_cell(
-        CARBON, composite_domain(TWO_FIBRES, 2.0), out_of_plane=True
-    )
+    cell = composite_cell(CARBON, composite_domain(TWO_FIBRES, 2.0), out_of_plane=True)
     stepper = Stepper(cell, 1e-10)
     stepper.turn(Step(Loading((0.01, None, None, 0.01, 0.01, None)).parts(1)[0]))
     stepper.advance(0.5)

@@ -5,8 +5,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-from fe_data import Isotropic, Loading, Material, Phases, TransverselyIsotropic
-from fe_data import effective_constants, named_phases, solve_composite
+from fe_data import (
+    Isotropic,
+    Loading,
+    Material,
+    Phases,
+    TransverselyIsotropic,
+    effective_constants,
+    named_phases,
+    solve_composite,
+)
 from fe_data.composite.cell import Cell
 from fe_data.composite.constants import Constants, bounds, homogenised, transversely_isotropic
 from fe_data.composite.elasticity import TO_KELVIN
@@ -31,7 +39,7 @@ def hexagonal():
 
 @pytest.mark.parametrize(("name", "phases"), [("metal", METAL), ("carbon", CARBON)])
 def test_a_hexagonal_array_is_close_to_composite_cylinders(hexagonal, name, phases):
-    """E_L, ν_LT, k_T and G_LT are the lower bounds, which composite cylinders have; and isotropic."""
+    """E_L, ν_LT, k_T and G_LT are those of composite cylinders with the matrix outside."""
     stiffness, _ = hexagonal[name]
     nearest = transversely_isotropic(stiffness)
     assert np.linalg.norm(stiffness - nearest) < 2e-4 * np.linalg.norm(stiffness)
@@ -130,8 +138,13 @@ def test_thermal_stress_of_a_thin_fibre_is_that_of_concentric_cylinders():
     """At v_f = 0.03 neighbours hardly matter: residual stress in the fibre after cooling."""
     elastic = Phases(Material(GLASS.matrix.elasticity), GLASS.fibres)
     rve = solve_composite(
-        elastic, square(0.03), Loading((None,) * 6, temperature=-1.0), increments=1, resolution=8,
-        tolerance=1e-9, silent=True,
+        elastic,
+        square(0.03),
+        Loading((None,) * 6, temperature=-1.0),
+        increments=1,
+        resolution=8,
+        tolerance=1e-9,
+        silent=True,
     )
     (fibres,) = [part for part in rve.cell.parts if part.name == "fibres"]
     strain = rve.cell.strain(fibres, rve.stepper.x, -1.0)
@@ -139,7 +152,8 @@ def test_thermal_stress_of_a_thin_fibre_is_that_of_concentric_cylinders():
     (radial, axial), _ = concentric_cylinders(elastic, 0.03)
     np.testing.assert_allclose(stress[..., 0], radial, rtol=0.02)
     np.testing.assert_allclose(stress[..., 2], axial, rtol=0.01)
-    assert radial < 0 and axial < 0  # the matrix shrinks onto the fibre
+    assert radial < 0
+    assert axial < 0
 
 
 def perforated(vf, resolution):
@@ -160,8 +174,9 @@ def perforated(vf, resolution):
         n_nodes=len(masters),
     )
     matrix = Material(Isotropic(3.0, 0.3))
-    return Cell(hole, [("matrix", matrix, np.ones(len(triangles), bool))], out_of_plane=True,
-                elastic=True)
+    return Cell(
+        hole, [("matrix", matrix, np.ones(len(triangles), bool))], out_of_plane=True, elastic=True
+    )
 
 
 def test_a_plate_with_few_holes_has_the_moduli_of_a_dilute_one():

@@ -1,14 +1,24 @@
 """Laws at points: tangents, strengths and closed forms; evolution against SciPy."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
 import torch
 from scipy.integrate import solve_ivp
 
-from fe_data import HardeningTable, Isotropic, Loading, Material, Microstructure, Phases
-from fe_data import YieldStress, law, solve_composite
+from fe_data import (
+    HardeningTable,
+    Isotropic,
+    Loading,
+    Material,
+    Microstructure,
+    Phases,
+    YieldStress,
+    law,
+    solve_composite,
+)
 from fe_data.composite.elasticity import IDENTITY
 from fe_data.composite.implicit import root
 from fe_data.composite.laws import MaterialPoints, deviator, pressure_stress, von_mises
@@ -63,16 +73,18 @@ MATERIALS = {
 }
 
 
-def test(material, loading, increments=20):
+def simulate(material, loading, increments=20):
     """Averages of a homogeneous cell: a test of the material."""
     phases = Phases(material, Material(METAL))
     return solve_composite(
-        phases, NO_FIBRES, loading, increments=increments, resolution=1, tolerance=1e-10,
+        phases,
+        NO_FIBRES,
+        loading,
+        increments=increments,
+        resolution=1,
+        tolerance=1e-10,
         silent=True,
     ).history
-
-
-test.__test__ = False
 
 
 @pytest.mark.parametrize("material", MATERIALS.values(), ids=MATERIALS)
@@ -159,7 +171,7 @@ def test_j2_is_the_return_mapping_of_the_plane_solver(hardening):
 )
 def test_uniaxial_curves_are_those_of_the_parameters(name, sign, curve):
     """σ = σ_y(p), with p the plastic strain along the test."""
-    history = test(MATERIALS[name], Loading((sign * 0.06, *LATERAL)))
+    history = simulate(MATERIALS[name], Loading((sign * 0.06, *LATERAL)))
     stress = history["stress"][-1, 0]
     E = 1e3 * MATERIALS[name].elasticity.E_GPa
     assert sign * stress == pytest.approx(curve(0.06 - sign * stress / E), rel=1e-8)
@@ -172,13 +184,13 @@ def perfect(name, **parameters):
 
 def test_strengths_of_the_paraboloid():
     material = perfect("paraboloidal", tension=93.0, compression=124.0, plastic_poisson_ratio=0.32)
-    shear = test(material, Loading((None, None, None, 0.1, None, None)))
+    shear = simulate(material, Loading((None, None, None, 0.1, None, None)))
     assert shear["stress"][-1, 3] == pytest.approx(np.sqrt(93.0 * 124.0 / 3), rel=1e-8)
-    tension = test(material, Loading((0.1, *LATERAL)))
+    tension = simulate(material, Loading((0.1, *LATERAL)))
     plastic = tension["plastic_strain"][-1]
     assert plastic[1] == pytest.approx(-0.32 * plastic[0], rel=1e-8)
     # Equal biaxial stress: 2 s² + 4 s (σ_c - σ_t) = 2 σ_c σ_t
-    biaxial = test(material, Loading((0.1, 0.1, None, None, None, None)))
+    biaxial = simulate(material, Loading((0.1, 0.1, None, None, None, None)))
     s = biaxial["stress"][-1, 0]
     assert s**2 + 2 * s * (124.0 - 93.0) == pytest.approx(93.0 * 124.0, rel=1e-8)
 
@@ -186,13 +198,13 @@ def test_strengths_of_the_paraboloid():
 def test_strengths_and_dilation_of_the_cone():
     material = perfect("drucker_prager", compression=100.0, **CONE)
     slope, dilation = np.tan(np.radians([25.0, 10.0]))
-    tension = test(material, Loading((0.1, *LATERAL)))
+    tension = simulate(material, Loading((0.1, *LATERAL)))
     strength = 100.0 * (3 - slope) / (3 + slope)
     assert tension["stress"][-1, 0] == pytest.approx(strength, rel=1e-8)
-    plastic = test(material, Loading((-0.1, *LATERAL)))["plastic_strain"][-1]
+    plastic = simulate(material, Loading((-0.1, *LATERAL)))["plastic_strain"][-1]
     assert plastic[:3].sum() == pytest.approx(-plastic[0] * dilation / (1 - dilation / 3), rel=1e-8)
     # The apex: no shear, and the mean stress that the cohesion allows.
-    apex = test(material, Loading((0.05, 0.05, 0.05, 0.0, 0.0, 0.0)))["stress"][-1]
+    apex = simulate(material, Loading((0.05, 0.05, 0.05, 0.0, 0.0, 0.0)))["stress"][-1]
     np.testing.assert_allclose(apex[:3], 100.0 * (1 - slope / 3) / slope, rtol=1e-8)
     np.testing.assert_allclose(apex[3:], 0.0, atol=1e-9)
 
@@ -201,15 +213,15 @@ def test_creep_and_relaxation_of_an_own_law():
     """Implicit Euler is exact under constant stress: the rate of p is constant."""
     material = MATERIALS["own"]
     pulled = Loading((None,) * 6, [(150.0, 0, 0, 0, 0, 0)] * 2, (1, 5), time=(1e-9, 10.0))
-    history = test(material, pulled)
+    history = simulate(material, pulled)
     creep = history["strain"][-1, 0] - 150.0 / 70e3
     assert creep == pytest.approx((150.0 - 100.0) / 1e4 * 10.0, rel=1e-6)
     assert history["time"][-1] == 10.0
-    held = Loading([(0.004, *LATERAL)] * 2, increments=(1, 100), time=(1e-9, 1.0))
-    stress = test(material, held)["stress"][-1, 0]
+    held = Loading([(0.004, *LATERAL)] * 2, increments=(1, 100), time=(1e-9, 0.1))
+    stress = simulate(material, held)["stress"][-1, 0]
     # dσ/dt = -E (σ - σ_y) / η
-    expected = 100.0 + (0.004 * 70e3 - 100.0) * np.exp(-70e3 / 1e4)
-    assert stress == pytest.approx(expected, rel=5e-2)
+    expected = 100.0 + (0.004 * 70e3 - 100.0) * np.exp(-70e3 / 1e4 * 0.1)
+    assert stress == pytest.approx(expected, rel=1e-2)
 
 
 def uniaxial_chaboche(path, yield_stress):
@@ -217,7 +229,7 @@ def uniaxial_chaboche(path, yield_stress):
     terms = ((CHABOCHE["C1_MPa"], CHABOCHE["gamma1"]), (CHABOCHE["C2_MPa"], CHABOCHE["gamma2"]))
     plastic = 0.0
     X = np.zeros(2)
-    for start, end in zip(path[:-1], path[1:], strict=True):
+    for start, end in itertools.pairwise(path):
         sign = np.sign(end - start)
 
         def rates(_, y, sign=sign):
@@ -243,18 +255,17 @@ def test_loops_and_ratchetting_of_back_stresses(stresses):
     vertices = [(s, 0, 0, 0, 0, 0) for s in stresses[1:]]
     expected, _ = uniaxial_chaboche(stresses, 150.0)
     coarse, fine = (
-        test(material, Loading((None,) * 6, vertices, n))["plastic_strain"][-1, 0] for n in (10, 20)
+        simulate(material, Loading((None,) * 6, vertices, n))["plastic_strain"][-1, 0]
+        for n in (15, 30)
     )
     # Implicit Euler is of first order: halved increments have half the error.
     assert 1.6 < (coarse - expected) / (fine - expected) < 2.5
-    assert 2 * fine - coarse == pytest.approx(expected, rel=0.03)
+    assert 2 * fine - coarse == pytest.approx(expected, rel=0.04)
 
 
 def test_a_back_stress_saturates():
-    material = Material(
-        METAL, "chaboche", {"yield_stress": 150.0, "C1_MPa": 3e4, "gamma1": 300.0}
-    )
-    history = test(material, Loading((0.1, *LATERAL)))
+    material = Material(METAL, "chaboche", {"yield_stress": 150.0, "C1_MPa": 3e4, "gamma1": 300.0})
+    history = simulate(material, Loading((0.1, *LATERAL)))
     assert history["stress"][-1, 0] == pytest.approx(150.0 + 3e4 / 300.0, rel=1e-3)
 
 

@@ -5,8 +5,16 @@ import sys
 
 import pytest
 
-from fe_data import HardeningTable, Isotropic, Material, Phases, TransverselyIsotropic
-from fe_data import YieldStress, load_phases, named_phases
+from fe_data import (
+    HardeningTable,
+    Isotropic,
+    Material,
+    Phases,
+    TransverselyIsotropic,
+    YieldStress,
+    load_phases,
+    named_phases,
+)
 from fe_data.composite.materials import EXAMPLES
 
 NAMES = sorted(file.stem for file in EXAMPLES.glob("*.yaml"))
