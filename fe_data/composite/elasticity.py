@@ -142,7 +142,7 @@ class TransverselyIsotropic(Short):
         bounds = {"E_L_GPa": _MODULUS, "E_T_GPa": _MODULUS, "G_LT_GPa": _MODULUS}
         bounds |= {"nu_LT": ratio, "nu_TT": ratio}
         bounds |= {"alpha_L_per_K": _EXPANSION, "alpha_T_per_K": _EXPANSION}
-        if self.axis != "z":
+        if not isinstance(self.axis, str) or self.axis != "z":
             if isinstance(self.axis, str):
                 raise ValueError(f"axis = {self.axis!r}: allowed are 'z' and an angle [deg]")
             bounds["axis"] = (-360.0, 360.0)
@@ -151,8 +151,9 @@ class TransverselyIsotropic(Short):
         if self.E_L_GPa * (1 - self.nu_TT) <= 2 * self.E_T_GPa * self.nu_LT**2:
             largest = math.sqrt(self.E_L_GPa * (1 - self.nu_TT) / (2 * self.E_T_GPa))
             raise ValueError(
-                f"nu_LT = {self.nu_LT!r} is out of range: the stiffness is positive for "
-                f"|nu_LT| < {largest:.4g} with these moduli"
+                f"nu_LT = {self.nu_LT!r} is out of range: the stiffness is positive for |nu_LT| < "
+                f"{largest:.4g} with E_L_GPa = {self.E_L_GPa:g}, E_T_GPa = {self.E_T_GPa:g} and "
+                f"nu_TT = {self.nu_TT:g}"
             )
 
     @property

@@ -40,8 +40,8 @@ def root(residual: Residual, guess: Tensor, *arguments: Tensor, where: Tensor) -
     >>> nine = torch.tensor(9.0, requires_grad=True)
     >>> x = root(lambda x, a: a - x**2, torch.tensor(1.0), nine, where=torch.tensor(True))
     >>> x.backward()
-    >>> round(float(x), 12), round(float(nine.grad), 12)
-    (3.0, 0.166666666667)
+    >>> x.detach().round(decimals=12), nine.grad.round(decimals=12)
+    (tensor(3.), tensor(0.1667))
     """
     constant = [each.detach() for each in arguments]
     solve: Any = _Root.apply

@@ -304,7 +304,7 @@ def paraboloidal(strain: Tensor, state: State, material: Any) -> tuple[Tensor, S
 
 
 class Response:
-    """Stress of n points after a step, their state, and the tangent when it is asked for.
+    """Stress of n points after a step, their state, and the tangent on request.
 
     Attributes:
         stress: (n, 6) [MPa].

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from fe_data.arrays import Short, number
 from fe_data.composite.elasticity import Elasticity, Isotropic, TransverselyIsotropic
 from fe_data.files.reading import read_file
-from fe_data.settings import HardeningTable, require_between, require_kind
+from fe_data.settings import HardeningTable, require_between, require_kind, require_path
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS
 
 CURVE = "curve"  # kind of a parameter that is a yield stress over a plastic strain
@@ -60,11 +60,16 @@ class YieldStress(Short):
     law: str = "power"
 
     def __post_init__(self) -> None:
+        for name in ("yield_stress_MPa", "b_MPa", "c"):
+            object.__setattr__(self, name, number(name, getattr(self, name)))
         require_between("yield_stress_MPa", self.yield_stress_MPa, *_STRESS)
+        require_kind("law", self.law, str)
         if self.law not in HARDENING_LAWS:
             allowed = ", ".join(HARDENING_LAWS)
             raise ValueError(f"law = {self.law!r:.60} of hardening is unknown: allowed: {allowed}")
-        HARDENING_LAWS[self.law].require(self.b_MPa, self.c)
+        law = HARDENING_LAWS[self.law]
+        law.require_between("b_MPa", self.b_MPa, law.b_bounds)
+        law.require_between("c", self.c, law.c_bounds)
 
     def __call__(self, p: Any, numeric: Any = None) -> Any:
         """The yield stress.
@@ -159,7 +164,7 @@ class Material(Short):
             raise ValueError(f"law = {self.law!r} needs isotropic elasticity")
         given = {**entry.defaults, **self.parameters}
         if given.keys() != entry.parameters.keys():
-            wrong = ", ".join(sorted(given.keys() ^ entry.parameters.keys()))
+            wrong = ", ".join(sorted(map(str, given.keys() ^ entry.parameters.keys())))
             allowed = ", ".join(entry.parameters) or "none"
             raise ValueError(f"parameters of law {self.law!r} are {allowed}; wrong: {wrong}")
         values = {
@@ -219,6 +224,7 @@ class Phases(Short):
     def __post_init__(self) -> None:
         for name in ("matrix", "fibres"):
             require_kind(name, getattr(self, name), Material)
+        require_kind("source", self.source, str)
 
 
 def named_phases(name: str) -> Phases:
@@ -232,10 +238,17 @@ def named_phases(name: str) -> Phases:
 
     Raises:
         ValueError: If there are none of this name.
+
+    Examples:
+        >>> from fe_data import named_phases
+        >>> named_phases("carbon_epoxy").fibres.elasticity.E_L_GPa
+        225.0
     """
+    require_kind("name", name, str)
     names = sorted(file.stem for file in EXAMPLES.glob("*.yaml"))
     if name not in names:
-        raise ValueError(f"phases {name!r:.60} are unknown: allowed are {', '.join(names)}")
+        allowed = ", ".join(names)
+        raise ValueError(f"name = {name!r:.60} of phases is unknown: allowed are {allowed}")
     return load_phases(EXAMPLES / f"{name}.yaml")
 
 
@@ -251,10 +264,15 @@ def load_phases(path: str | Path) -> Phases:
     Raises:
         ValueError: If the file is no such YAML, or a field is missing, unknown or out of range;
             the message has the file and the field.
+
+    Examples:
+        >>> from fe_data import load_phases
+        >>> load_phases("fe_data/composite/examples/paper.yaml").matrix.law
+        'j2'
     """
     import yaml
 
-    path = Path(path)
+    path = require_path("path", path)
     try:
         content = yaml.safe_load(read_file(path, _MAX_FILE))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:

@@ -34,6 +34,15 @@ class CompositeSolution(Short):
         cell: Discrete equations.
         stepper: Unknowns, states and responses at the end.
         info: Sizes, counts and seconds.
+
+    Examples:
+        >>> from fe_data import Loading, Microstructure, named_phases, solve_composite
+        >>> fibre = Microstructure([[0.5, 0.5]], 0.3)
+        >>> cooling = Loading((None,) * 6, temperature=-100.0, increments=1)
+        >>> rve = solve_composite(named_phases("carbon_epoxy"), fibre, cooling, resolution=3)
+        >>> across, along = rve.history["strain"][-1, [0, 2]].tolist()
+        >>> -0.01 < across < along < 0
+        True
     """
 
     microstructure: Microstructure
@@ -86,6 +95,7 @@ def solve_composite(
     require_kind("microstructure", microstructure, Microstructure)
     require_kind("loading", loading, Loading)
     require_integer("increments", increments, 1, COUNTS["increments"][1])
+    require_kind("silent", silent, bool)
     require_between("tolerance", tolerance, *BOUNDS["tolerance"])
     seconds: dict[str, float] = {}
     total = loading.total(increments) + 3

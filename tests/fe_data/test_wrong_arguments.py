@@ -39,6 +39,9 @@ VALUES = {
 }
 ONE_FIBRE = fe_data.Microstructure([[0.5, 0.5]], 0.2)
 NEW = itertools.count()
+EXAMPLES = Path(fe_data.__file__).parent / "composite" / "examples"
+GLASS = fe_data.named_phases("glass_epoxy")
+CARBON = fe_data.named_phases("carbon_epoxy").fibres.elasticity
 PATHS = fe_data.load_paths("repeated_random")
 SHIPPED_CURVES = fe_data.load_curves(VALUES["path"])
 CURVES = fe_data.Curves(SHIPPED_CURVES.histories[:3], np.ones((3, 50)), np.arange(3))
@@ -79,6 +82,20 @@ OWN = {
     "HardeningTable": {"plastic_strain": np.arange(2.0), "stress": np.array([400.0, 500.0])},
     "HardeningTable.yield_stress": {"p": 0.5},
     "Loading": {"strain": np.array([0.01, 0.0, 0.0])},
+    "Isotropic": {"E_GPa": 70.0, "nu": 0.3},
+    "TransverselyIsotropic": vars(CARBON) | {"axis": 30.0},
+    "YieldStress": {"yield_stress_MPa": 400.0},
+    "Material": {"elasticity": fe_data.Isotropic(70.0, 0.3)},
+    "Phases": vars(GLASS),
+    "load_phases": {"path": EXAMPLES / "paper.yaml"},
+    "named_phases": {"name": "paper"},
+    "effective_constants": {"phases": GLASS, "microstructure": ONE_FIBRE},
+    "solve_composite": {
+        "phases": GLASS,
+        "microstructure": ONE_FIBRE,
+        "loading": fe_data.Loading((1e-4, None, None)),
+        "increments": 1,
+    },
     "Design": design,
     "random_path": {"length": 1.0, "increments": 3},
     "path_design": {"name": "random"},
@@ -116,6 +133,7 @@ OBJECTS = {
 }
 # What the solver makes, which nobody gives.
 RESULTS = {
+    *("CompositeSolution", "EffectiveConstants"),
     *("Anisotropy", "Comparison", "LoadStep", "RVEResult", "RVESolution", "Statistics"),
     "GenerationSummary",
 }
@@ -150,7 +168,7 @@ def call(name, folder):
 
 
 # What messages call an argument, beside its name.
-ALSO = {"strain": "loading", "stress": "loading", "centres": "fibres"}
+ALSO = {**dict.fromkeys(["strain", "stress", "temperature"], "loading"), "centres": "fibres"}
 
 
 # Each call of `generate` starts workers or simulates a cell.
@@ -207,7 +225,9 @@ NUMBERS = {
     "Settings": "n_fibres resolution increments strain nu_m radii_cov",
     "HardeningTable": "plastic_strain stress",
     "HardeningTable.yield_stress": "p",
-    "Loading": "strain stress increments",
+    "Loading": "strain stress increments temperature time",
+    "Isotropic": "E_GPa nu alpha_per_K",
+    "YieldStress": "yield_stress_MPa b_MPa c",
     "Design": "seed inputs groups microstructures",
     "Table": "index seed group inputs outputs failed",
     "Curves": "std index",
