@@ -144,6 +144,18 @@ class Loading(Short):
         others = any(getattr(self, name) is not None for name in _ONLY_SOME)
         return others or len(self.vertices[0][0]) == len(ALL_AXES)
 
+    def require_plane(self) -> None:
+        """Refuse a path that only the general solver follows.
+
+        Raises:
+            ValueError: If the path has six components, a temperature or times.
+        """
+        if self.is_general:
+            raise ValueError(
+                "a loading of six components, with a temperature or with times, is for "
+                f"solve_composite: {self!s:.200}"
+            )
+
     def as_dict(self) -> dict[str, Any]:
         """Attributes by name, for a file; without temperature and time where there are none."""
         given = dataclasses.asdict(self)

@@ -196,6 +196,54 @@ def rve(
 
 
 @app.command()
+def constants(
+    material: Annotated[
+        str,
+        Option(
+            metavar="NAME | FILE.yaml",
+            help="phases: boron_aluminium, carbon_epoxy, direct_simulation, glass_epoxy, paper, or "
+            "a file that describes them",
+        ),
+    ],
+    vf: Annotated[float | None, options.of_input("vf")] = None,
+    microstructure: Annotated[
+        Path | None,
+        File(help="instead of --vf: CSV file of x, y, radius, in sides of the periodic square"),
+    ] = None,
+    seed: Annotated[int, Integer(help="seed of the microstructure")] = 0,
+    n_fibres: Annotated[
+        int, Integer(help="number of random fibres in the RVE")
+    ] = Settings.n_fibres,
+    min_spacing: Annotated[
+        float, Number(help="least distance of fibre centres, in fibre diameters")
+    ] = Settings.min_spacing,
+    resolution: Annotated[
+        float | None, Number(help="elements per fibre diameter", show_default="automatic")
+    ] = None,
+    out: Annotated[
+        Path | None, File(metavar="FILE.json", help="also write stiffness and constants there")
+    ] = None,
+) -> int:
+    """Print all effective elastic constants of one RVE with their bounds."""
+    from fe_data.cli.constants import fibres_of, write_constants
+
+    phases = options.phases(material)
+    if microstructure is not None and vf is None:
+        fibres = options.microstructure(microstructure)
+    elif vf is not None and microstructure is None:
+        settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
+        fibres = fibres_of(vf, seed, settings)
+    else:
+        raise ValueError("give either --vf or --microstructure FILE")
+    found = fe_data.effective_constants(phases, fibres, resolution=resolution)
+    print(found.table())
+    if out is not None:
+        write_constants(found, phases, fibres, out)
+        print(f"wrote {out}")
+    return OK
+
+
+@app.command()
 def compare(
     path: Dataset,
     reference: Annotated[

@@ -10,7 +10,7 @@ from typer import Option
 from typer.core import TyperCommand
 
 import fe_data
-from fe_data.loading import AXES
+from fe_data.loading import ALL_AXES, AXES
 from fe_data.schema import DIMENSIONLESS, INPUTS
 from fe_data.settings import Inputs, Settings
 from fe_data.settings.hardening import LAWS, UNUSED_B_AND_C, Hardening, HardeningTable
@@ -175,6 +175,13 @@ def loadings(given: LoadingValues | Path | None, context: typer.Context) -> "lis
     return [fe_data.Loading(*given)]
 
 
+def phases(text: str) -> "fe_data.Phases":
+    """Phases of a shipped name or of a file."""
+    if text.endswith((".yaml", ".yml")):
+        return fe_data.load_phases(path(text))
+    return fe_data.named_phases(text)
+
+
 def table(text: str) -> Path:
     """The path of a table, also for a dataset folder that contains it."""
     from fe_data.dataset.table import TABLE
@@ -252,7 +259,7 @@ def loading(text: str) -> LoadingValues | Path:
     if text.endswith(".csv"):
         return path(text)
     parts = [part.strip().partition(":") for part in text.split(",")]
-    if len(parts) != len(AXES):
+    if len(parts) not in (len(AXES), len(ALL_AXES)):
         example = "such as 0.02,free,free; a file with the vertices of paths ends in .csv"
         raise typer.BadParameter(f"{text!r} is not of the form XX,YY,XY, {example}")
     strains = tuple(None if word == "free" else number(word) for word, _, _ in parts)

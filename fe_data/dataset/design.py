@@ -15,7 +15,7 @@ from fe_data.arrays import Floats, Short, integers
 from fe_data.dataset.table import load_inputs, parse_input
 from fe_data.files.csv_rows import Problems, TableError, parse_float, parse_integer, read_rows
 from fe_data.geometry.microstructure import VF_TOLERANCE, Microstructure
-from fe_data.loading import AXES, Loading
+from fe_data.loading import ALL_AXES, AXES, Loading
 from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, INPUTS
 from fe_data.settings import MAX_SEED, Inputs, checked_inputs, require_integer, require_kind
 
@@ -394,6 +394,9 @@ def loadings_from_file(path: Path) -> list[Loading]:
     `stress_yy`, `stress_xy` [MPa], zero where empty or missing, and `increments` to the vertex. The
     column `path` says which path the vertex belongs to, 0, 1, 2, ...; without it there is one path.
 
+    For the general solver there are the columns `temperature` [K] and `time` [s] too, and a file
+    with a column of zz, xz or yz has paths of six components, in generalised plane strain.
+
     Args:
         path: The CSV file.
 
@@ -415,12 +418,16 @@ def loadings_from_file(path: Path) -> list[Loading]:
         >>> [loading.strain for loading in loadings]
         [((0.02, None, None), (0.01, None, None)), ((0.03, None, None),)]
     """
-    strains = [f"strain_{axes}" for axes in AXES]
-    stresses = [f"stress_{axes}" for axes in AXES]
-    columns = ("path", *strains, *stresses, "increments")
+    every = [f"{kind}_{axes}" for kind in ("strain", "stress") for axes in ALL_AXES]
+    columns = ("path", *every, "increments", "temperature", "time")
     problems = Problems(path)
     paths: dict[int, list[list[Any]]] = {}
     for line, row in read_rows(path, (), columns, others=False):
+        axes_given = {name[-2:] for name in row.keys() & set(every)}
+        axes_of_file = AXES if axes_given <= set(AXES) else ALL_AXES
+        strains, stresses = (
+            [f"{kind}_{axes}" for axes in axes_of_file] for kind in ("strain", "stress")
+        )
         given = {name: text for name, text in row.items() if text}
         parse = partial(problems.parse, line, given)
         vertex = [
@@ -428,15 +435,25 @@ def loadings_from_file(path: Path) -> list[Loading]:
             for names, empty in ((strains, None), (stresses, 0.0))
         ]
         number = parse(parse_integer, "path", 0)
-        paths.setdefault(number, []).append([*vertex, parse(parse_integer, "increments")])
+        vertex.append(parse(parse_integer, "increments"))
+        vertex += [parse(parse_float, name, 0.0) for name in ("temperature", "time")]
+        paths.setdefault(number, []).append(vertex)
         if number >= len(paths):
             problems.add(line, f"path = {number} is out of order: expected is {len(paths) - 1}")
     problems.raise_if_any()
     loadings = []
     for number, vertices in paths.items():
-        strain, stress, counts = zip(*vertices, strict=True)
+        strain, stress, counts, degrees, times = zip(*vertices, strict=True)
         try:
-            loadings.append(Loading(strain, stress, counts if any(counts) else None))
+            loadings.append(
+                Loading(
+                    strain,
+                    stress,
+                    counts if any(counts) else None,
+                    degrees if any(degrees) else None,
+                    times if any(times) else None,
+                )
+            )
         except ValueError as error:
             raise TableError(f"{path}, path {number}: {error}") from None
     return loadings

@@ -226,6 +226,7 @@ def _require_possible(design: Design, settings: Settings) -> None:
     """Refuse what no RVE can have: too long a path, too many fibres, b_m and c_m of other laws."""
     for number, path in enumerate(design.loadings):
         try:
+            path.require_plane()
             path.total(settings.increments)
         except ValueError as error:
             raise ValueError(f"path {number}: {error}") from None

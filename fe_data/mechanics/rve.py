@@ -308,11 +308,8 @@ def _require_valid(
     require_kind("settings", settings, Settings)
     require_parameters(inputs.b_m_MPa, inputs.c_m, settings.hardening)
     require_kind("loading", loading, Loading, NoneType)
-    if loading is not None and loading.is_general:
-        raise ValueError(
-            f"loading of six components, with a temperature or with time, is for "
-            f"solve_composite: {loading!s:.200}"
-        )
+    if loading is not None:
+        loading.require_plane()
     require_kind("fit", fit, bool, NoneType)
     if fit and loading is not None and not loading.is_uniaxial:
         raise ValueError(

@@ -34,6 +34,22 @@ def test_a_file_says_the_same_as_python(tmp_path):
     assert loadings_from_file(file) == [unloaded, Loading([(-0.01, None, 0.01), (0.0, None, 0.01)])]
 
 
+def test_a_file_of_six_components_has_temperature_and_time(tmp_path):
+    file = tmp_path / "paths.csv"
+    file.write_text("strain_xx,strain_zz,stress_xz,temperature,time\n,,,-80,60\n0.01,0,5,-80,70\n")
+    free = (None,) * 6
+    assert loadings_from_file(file) == [
+        Loading(
+            [free, (0.01, None, 0.0, None, None, None)],
+            [(0.0,) * 6, (0.0, 0.0, 0.0, 0.0, 5.0, 0.0)],
+            temperature=-80.0,
+            time=(60.0, 70.0),
+        )
+    ]
+    with pytest.raises(ValueError, match="is for solve_composite"):
+        generate(DESIGN, SETTINGS, tmp_path / "out", loading=loadings_from_file(file))
+
+
 def test_samples_take_the_paths_in_turn(tmp_path):
     assert make(tmp_path).counts["ok"] == 5
     lines = (tmp_path / storage.TABLE).read_text().splitlines()

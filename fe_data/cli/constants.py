@@ -1,0 +1,45 @@
+"""Effective constants on the command line: the microstructure, and the file of the result."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+
+from fe_data.composite.constants import EffectiveConstants
+from fe_data.composite.materials import Phases
+from fe_data.dataset import record
+from fe_data.files.writing import write_atomic
+from fe_data.geometry.microstructure import Microstructure, random_microstructure
+from fe_data.settings import MAX_SEED, Settings, require_integer
+
+_BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz'  # of a file that may be replaced
+
+
+def fibres_of(vf: float, seed: int, settings: Settings) -> Microstructure:
+    """Random fibres of a seed."""
+    require_integer("seed", seed, 0, MAX_SEED)
+    return random_microstructure(vf, seed, settings.n_fibres, settings.min_spacing)
+
+
+def write_constants(
+    found: EffectiveConstants, phases: Phases, fibres: Microstructure, out: Path
+) -> None:
+    """Write constants, bounds and what they are of to a JSON file, in place of an earlier one."""
+    bounds = {name: getattr(found, name) for name in ("lower", "upper")}
+    content = {
+        "components": "xx, yy, zz, xy, xz, yz; stress over strain with engineering shear strains",
+        "stiffness_GPa": found.stiffness_GPa.tolist(),
+        "expansion_per_K": found.expansion_per_K.tolist(),
+        "constants": dataclasses.asdict(found.constants),
+        "alpha_L_per_K": found.alpha_L_per_K,
+        "alpha_T_per_K": found.alpha_T_per_K,
+        "misfit": found.misfit,
+        **{name: each and dataclasses.asdict(each) for name, each in bounds.items()},
+        "matrix": dataclasses.asdict(phases.matrix.elasticity),
+        "fibres_material": dataclasses.asdict(phases.fibres.elasticity),
+        "source": phases.source,
+        "fibres": np.column_stack([fibres.centres, fibres.radii]).tolist(),  # x, y, radius
+        "provenance": record.provenance(),
+    }
+    write_atomic(out, (json.dumps(content, indent=1) + "\n").encode(), _BEGINNING)
