@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -57,6 +57,8 @@ from bnn.paths.network import (
     scaled,
 )
 from bnn.paths.return_mapping import History, Matrix, advance
+from bnn.storage import storable
+from bnn.storage.values import NotStored, dataclass_fields, kept
 
 # Inputs (n, 4) → (n, 2, 3, 3), the strains of matrix and fibres over that of the cell
 Concentration = Callable[[Array], Array]
@@ -91,6 +93,7 @@ class Points(NamedTuple):
     hardening: Array  # (n, 1 + 4 R) b [MPa]
 
 
+@storable
 @dataclass(frozen=True, repr=False)
 class MaterialPointBasis(Short):
     """A bank of points of the matrix about mean fields.
@@ -134,7 +137,7 @@ class MaterialPointBasis(Short):
     first_yield: float = 1.1
 
     def __post_init__(self) -> None:
-        if not callable(self.concentration):
+        if not callable(self.concentration) and not isinstance(self.concentration, NotStored):
             raise ValueError(f"concentration = {self.concentration!r:.60}: must be a function")
         check_count("n_points", self.n_points, 1, 10_000)
         spreads = {name: getattr(self, name) for name in ("yield_spread", "hardening_spread")}
@@ -143,6 +146,10 @@ class MaterialPointBasis(Short):
             words = "must be at least 1, or members gain energy in small cycles"
             raise ValueError(f"first_yield = {self.first_yield!r}: {words}")
         object.__setattr__(self, "bounds", checked_bounds(self.bounds))
+
+    def stored_fields(self) -> dict[str, Any]:
+        """Return what a file holds of it."""
+        return {name: kept(value) for name, value in dataclass_fields(self).items()}
 
     @property
     def n_histories(self) -> int:
@@ -217,6 +224,9 @@ class MaterialPointBasis(Short):
         Raises:
             ValueError: If it returns another shape, or a number that is not finite.
         """
+        if isinstance(self.concentration, NotStored):
+            needed = "give it to StrainPathEnsemble.load"
+            raise ValueError(f"concentration is a function, which no file holds: {needed}")
         A = as_finite("what concentration returns", self.concentration(X))
         if A.shape != (len(X), 2, 3, 3):
             raise ValueError(f"concentration returns {A.shape}: must be ({len(X)}, 2, 3, 3)")

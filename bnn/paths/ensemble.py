@@ -21,9 +21,12 @@ posterior, exactly, as the model is linear in θ (Pearce et al., AISTATS 2020).
 
 from __future__ import annotations
 
+import os
 import warnings
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import product
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,10 +43,13 @@ from bnn._validation import (
     check_flags,
     check_kind,
     check_not_negative,
+    check_positive,
 )
-from bnn.paths.bank import MaterialPointBasis
-from bnn.paths.network import INPUTS, check_strain, checked_inputs, checked_paths
+from bnn.paths.bank import Concentration, MaterialPointBasis
+from bnn.paths.network import INPUTS, checked_inputs, checked_paths
 from bnn.paths.scatter import PathScatter, travelled, whitened
+from bnn.storage import StoredModel, load, storable
+from bnn.storage.values import kept
 
 # Medians of the log-normal priors of τ and λ, and the standard deviation of their logarithms. They,
 # and the ρ that is the default, were chosen on the training paths that ship with fe_data. The
@@ -58,7 +64,10 @@ _CHUNK = 50  # paths whose features are in memory at a time
 _MISFIT = (
     3.0  # mean square of whitened residuals: 1 is expected, shipped random paths leave 0.5 to 1.9
 )
-_FAR = 10.0  # times the largest strain of training: probably percent
+_FAR = 1.5  # times the largest strain of training: predictions beyond are warned of
+
+# Paths (n, T, 3) of one length, or a sequence of n paths (T_i, 3).
+PathsLike: TypeAlias = ArrayLike | Sequence[ArrayLike]
 
 
 class _Data(NamedTuple):
@@ -71,9 +80,21 @@ class _Data(NamedTuple):
     lengths: Array  # (n, T) strain travelled; of steps at rest far from that of all others
 
 
+class _Group(NamedTuple):
+    """Paths that have one length."""
+
+    rows: list[int]  # their numbers
+    X: Array  # (n, 4)
+    strain: Array  # (n, T, 3)
+
+
+@storable
 @dataclass(eq=False, repr=False)
-class StrainPathEnsemble(Short):
-    """Surrogate of the stress of cells on any path of strain, with bands.
+class StrainPathEnsemble(Short, StoredModel):
+    """Surrogate of the stress of RVEs on any path of strain, with bands.
+
+    Paths of one length are an array (n, T, 3). Paths of unequal lengths are a list of n arrays
+    (T_i, 3), with increments of their own; results are such lists then.
 
     Args:
         bank: Mean fields and points about them, which are the prior.
@@ -88,6 +109,8 @@ class StrainPathEnsemble(Short):
         members_: θ of the members, (K, 5 (R + 3)).
         mean_: m, (5 (R + 3),).
         root_: C = root rootᵀ.
+        phase_strains_: What the bank's concentration returns at the corners of its bounds, by
+            which `load` knows it again.
 
     Examples:
         >>> import numpy as np
@@ -113,6 +136,14 @@ class StrainPathEnsemble(Short):
     n_members: int = 50
     random_state: RandomState = None
     hyperparameters_: tuple[float, float] | None = field(default=None, init=False)
+    fitted_attributes: ClassVar[tuple[str, ...]] = (
+        "hyperparameters_",
+        "largest_strain_",
+        "mean_",
+        "root_",
+        "members_",
+        "phase_strains_",
+    )
 
     def __post_init__(self) -> None:
         """Raise ValueError if an argument is not admissible."""
@@ -122,7 +153,7 @@ class StrainPathEnsemble(Short):
         check_count("n_members", self.n_members, 1)
 
     def fit(
-        self, X: ArrayLike, strain: ArrayLike, stress: ArrayLike, *, replicates: int = 1
+        self, X: ArrayLike, strain: PathsLike, stress: PathsLike, *, replicates: int = 1
     ) -> StrainPathEnsemble:
         """Learn from simulated paths.
 
@@ -131,25 +162,29 @@ class StrainPathEnsemble(Short):
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
-            strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
-            stress: (n, T, 3) [MPa].
+            strain: Paths (n, T, 3) or a list, the tensor xx, yy, xy at each step after rest [-].
+            stress: As strain [MPa].
             replicates: Number of microstructures whose mean each stress is.
 
         Returns:
             self.
 
         Raises:
-            ValueError: If shapes do not fit, a number is not finite, an input is not allowed, or a
-                cell has no fibres.
+            ValueError: If shapes do not fit, a number is not finite, an input is not allowed, an
+                RVE has no fibres, or a strain is above 0.5.
         """
-        X, strain = checked_paths(X, strain)
-        stress = as_finite("stress", stress)
-        if stress.shape != strain.shape:
-            raise ValueError(f"stress has shape {stress.shape}: must be {strain.shape}")
         check_count("replicates", replicates, 1)
-        self.largest_strain_ = float(np.abs(strain).max())
-        data = self._data(X, strain, stress, replicates)
-        W, y = _whitened_design(data, self.scatter.length)
+        groups = _grouped(X, strain)
+        stresses = _like("stress", stress, groups)
+        data = [
+            self._data(group.X, group.strain, each, replicates)
+            for group, each in zip(groups, stresses, strict=True)
+        ]
+        designs, residuals = zip(
+            *(_whitened_design(each, self.scatter.length) for each in data), strict=True
+        )
+        W = np.concatenate(designs)
+        y = np.concatenate(residuals)
         gram = W.T @ W
         projected = W.T @ y
         n_features = self.bank.n_features
@@ -157,65 +192,70 @@ class StrainPathEnsemble(Short):
         deviations = _prior_deviations(n_features, *self.hyperparameters_)
         mean, root = _posterior(gram, projected, deviations)
         _warn_of_misfit(y - W @ mean)
+        self.largest_strain_ = max(float(np.abs(group.strain).max()) for group in groups)
         self.mean_ = self._weights(mean)
         self.root_ = self._weights(root.T).T
         self.members_ = self._weights(self._anchored(W, y, gram, deviations))
+        self.phase_strains_ = self.bank.concentrations(_corners(self.bank.bounds))
         return self
 
     def predict(
-        self, X: ArrayLike, strain: ArrayLike, return_std: bool = False, include_noise: bool = False
-    ) -> Array | tuple[Array, Array]:
-        """Mean stress of cells over their microstructures, which many members have as their mean.
+        self, X: ArrayLike, strain: PathsLike, return_std: bool = False, include_noise: bool = False
+    ) -> Any:
+        """Mean stress of RVEs over their microstructures, which many members have as their mean.
+
+        A `UserWarning` names a strain that is more than 1.5 times the largest of training.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
-            strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
+            strain: Paths (n, T, 3) or a list, the tensor xx, yy, xy at each step after rest [-].
             return_std: Whether to return standard deviations too, of θ and δ together.
-            include_noise: Whether these are those of a single cell, with the scatter ε.
+            include_noise: Whether these are those of a single RVE, with the scatter ε.
 
         Returns:
-            Mean (n, T, 3) [MPa], and standard deviation (n, T, 3) on request.
+            Mean as strain [MPa], and standard deviation on request.
 
         Raises:
             ValueError: If shapes do not fit, a number is not finite, an input is not allowed, or a
-                strain is more than ten times the largest of training.
+                strain is above 0.5.
             NotFittedError: Before `fit`.
         """
         check_flags(return_std=return_std, include_noise=include_noise)
-        X, strain = self._checked(X, strain)
+        groups = self._checked(X, strain)
         means = []
         deviations = []
-        for begin in range(0, len(X), _CHUNK):
-            part = slice(begin, begin + _CHUNK)
-            mean, std = self._predict(X[part], strain[part], include_noise)
-            means.append(mean)
-            deviations.append(std)
-        mean = np.concatenate(means)
-        return (mean, np.concatenate(deviations)) if return_std else mean
+        for group in groups:
+            parts = [self._predict(*part, include_noise) for part in _chunks(group)]
+            means.append(np.concatenate([mean for mean, _ in parts]))
+            deviations.append(np.concatenate([std for _, std in parts]))
+        mean = _in_order(groups, means)
+        return (mean, _in_order(groups, deviations)) if return_std else mean
 
-    def predict_members(self, X: ArrayLike, strain: ArrayLike) -> Array:
-        """Stress of cells by each member.
+    def predict_members(self, X: ArrayLike, strain: PathsLike) -> Any:
+        """Stress of RVEs by each member.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
-            strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
+            strain: Paths (n, T, 3) or a list, the tensor xx, yy, xy at each step after rest [-].
 
         Returns:
-            (K, n, T, 3) [MPa], without δ.
+            (K, n, T, 3) [MPa], without δ; for a list of paths one array (K, T_i, 3) of each.
 
         Raises:
             ValueError: As by `predict`.
             NotFittedError: Before `fit`.
         """
-        X, strain = self._checked(X, strain)
-        found = np.empty((len(self.members_), *strain.shape))
-        for begin in range(0, len(X), _CHUNK):
-            part = slice(begin, begin + _CHUNK)
-            features = self.bank.features(X[part], strain[part])
-            weights = self.cell_weights(X[part])
-            found[:, part] = features.mean_fields
-            found[:, part] += np.einsum("ntrj,knr->kntj", features.points, weights)
-        return found
+        groups = self._checked(X, strain)
+        found = []
+        for group in groups:
+            parts = []
+            for inputs, path in _chunks(group):
+                features = self.bank.features(inputs, path)
+                weights = self.cell_weights(inputs)
+                points = np.einsum("ntrj,knr->kntj", features.points, weights)
+                parts.append(features.mean_fields + points)
+            found.append(np.concatenate(parts, axis=1))
+        return _in_order(groups, found, axis=1)
 
     def cell_weights(self, X: ArrayLike) -> Array:
         """Weights of the features of cells, by each member.
@@ -233,13 +273,64 @@ class StrainPathEnsemble(Short):
         found: Array = np.einsum("krm,nm->knr", _by_feature(self.members_), factors)
         return found
 
-    def _checked(self, X: ArrayLike, strain: ArrayLike) -> tuple[Array, Array]:
+    def stored_fields(self) -> dict[str, Any]:
+        """Return arguments and fitted attributes."""
+        arguments = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        fitted = {name: getattr(self, name, None) for name in self.fitted_attributes}
+        return {"parameters": {name: kept(v) for name, v in arguments.items()}, "fitted": fitted}
+
+    def check_restored(self) -> None:
+        """Raise ValueError unless the fitted attributes fit the bank."""
+        d = self.bank.n_weights
+        shapes = {
+            "hyperparameters_": (2,),
+            "mean_": (d,),
+            "root_": (d, d),
+            "members_": (self.n_members, d),
+            "phase_strains_": (2 ** len(INPUTS), 2, 3, 3),
+        }
+        for name, shape in shapes.items():
+            values = as_finite(name, getattr(self, name))
+            if values.shape != shape:
+                raise ValueError(f"{name} has shape {values.shape}: must be {shape}")
+        check_positive(largest_strain_=self.largest_strain_)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], concentration: Concentration) -> Self:
+        """Load a model of paths that `save` wrote.
+
+        Args:
+            path: Of the file.
+            concentration: The function of the bank, which no file holds.
+
+        Returns:
+            The model.
+
+        Raises:
+            FileNotFoundError: If there is no file.
+            ValueError: If the file holds no model of paths, or this is another function.
+        """
+        model = load(path)
+        if not isinstance(model, cls):
+            raise ValueError(f"{path}: holds a {type(model).__name__}, must be a {cls.__name__}")
+        model.bank = replace(model.bank, concentration=concentration)
+        found = model.bank.concentrations(_corners(model.bank.bounds))
+        if not np.allclose(found, model.phase_strains_, rtol=1e-9, atol=1e-12):
+            raise ValueError("concentration: returns other strains than that of the saved model")
+        return model
+
+    def _checked(self, X: ArrayLike, strain: PathsLike) -> list[_Group]:
         if self.hyperparameters_ is None:
             raise NotFittedError("this StrainPathEnsemble is not fitted: call fit first")
-        X, strain = checked_paths(X, strain)
-        words = f"{_FAR:g} times the largest strain of training"
-        check_strain(strain, _FAR * self.largest_strain_, words)
-        return X, strain
+        groups = _grouped(X, strain)
+        largest = max(float(np.abs(group.strain).max()) for group in groups)
+        if largest > _FAR * self.largest_strain_:
+            warnings.warn(
+                f"a strain of {largest:.3g} is more than {_FAR:g} times the largest of training, "
+                f"{self.largest_strain_:.3g}: the bands may be too narrow there",
+                stacklevel=3,
+            )
+        return groups
 
     def _data(self, X: Array, strain: Array, stress: Array, replicates: int) -> _Data:
         steps = _learnt_steps(strain.shape[1])
@@ -303,6 +394,70 @@ class StrainPathEnsemble(Short):
             perturbed = y + noise.standard_normal(len(y))
             members.append(deviations * cho_solve(factor, anchors[k] + V.T @ perturbed))
         return np.array(members)
+
+
+def _grouped(X: ArrayLike, strain: PathsLike) -> list[_Group]:
+    """Return the paths, checked, in groups of one length."""
+    inputs = checked_inputs(X)
+    paths = _listed("strain", strain, len(inputs))
+    lengths = np.array([len(path) for path in paths])
+    groups = []
+    for length in dict.fromkeys(lengths.tolist()):
+        rows = np.flatnonzero(lengths == length).tolist()
+        group = checked_paths(inputs[rows], np.stack([paths[row] for row in rows]), rows)
+        groups.append(_Group(rows, *group))
+    return groups
+
+
+def _listed(name: str, paths: Any, n: int) -> list[Array]:
+    """Return n paths (T_i, 3), of an array or a list."""
+    if isinstance(paths, list | tuple):
+        listed = [as_finite(f"{name}[{i}]", each) for i, each in enumerate(paths)]
+        found = f"{len(listed)} paths"
+    else:
+        array = as_finite(name, paths)
+        listed = list(array) if array.ndim == 3 else []
+        found = f"shape {array.shape}"
+    if len(listed) != n:
+        raise ValueError(f"{name} has {found}: must be ({n}, T, 3), or {n} paths (T, 3)")
+    for i, path in enumerate(listed):
+        if path.ndim != 2 or path.shape[1] != 3 or not len(path):
+            raise ValueError(f"{name}[{i}] has shape {path.shape}: must be (T, 3)")
+    return listed
+
+
+def _like(name: str, values: PathsLike, groups: Sequence[_Group]) -> list[Array]:
+    """Return values that have the shapes of paths, in the groups of the paths."""
+    n = sum(len(group.rows) for group in groups)
+    listed = _listed(name, values, n)
+    for group in groups:
+        for row in group.rows:
+            needed = group.strain.shape[1:]
+            if listed[row].shape != needed:
+                what = f"{name}[{row}] has shape {listed[row].shape}"
+                raise ValueError(f"{what}: must be {needed}, as the strain of this path")
+    return [np.stack([listed[row] for row in group.rows]) for group in groups]
+
+
+def _chunks(group: _Group) -> list[tuple[Array, Array]]:
+    """Return inputs and paths of parts of a group."""
+    starts = range(0, len(group.X), _CHUNK)
+    return [(group.X[i : i + _CHUNK], group.strain[i : i + _CHUNK]) for i in starts]
+
+
+def _in_order(groups: Sequence[_Group], values: Sequence[Array], axis: int = 0) -> Any:
+    """Return values of paths as one array, or as a list if their lengths differ."""
+    if len(groups) == 1:
+        return values[0]
+    found: dict[int, Array] = {}
+    for group, of_group in zip(groups, values, strict=True):
+        found |= dict(zip(group.rows, np.moveaxis(of_group, axis, 0), strict=True))
+    return [found[row] for row in range(len(found))]
+
+
+def _corners(bounds: Array) -> Array:
+    """Return the corners of the bounds of the inputs, (16, 4)."""
+    return np.array(list(product(*bounds.T.tolist())))
 
 
 def _warn_of_misfit(residuals: Array) -> None:

@@ -16,6 +16,7 @@ xx, yy, xy under plane strain, the latter in MPa.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -332,12 +333,15 @@ def _check_allowed(name: str, inputs: Array) -> None:
         raise ValueError(f"{what}: must be {ALLOWED[INPUTS[j]].words}")
 
 
-def checked_paths(X: ArrayLike, strain: ArrayLike) -> tuple[Array, Array]:
+def checked_paths(
+    X: ArrayLike, strain: ArrayLike, rows: Sequence[int] | None = None
+) -> tuple[Array, Array]:
     """Check inputs and paths.
 
     Args:
         X: Inputs (N, 4).
         strain: Paths (N, T, 3).
+        rows: Numbers of the paths in messages, (N,); None counts them.
 
     Returns:
         Both as finite numbers that mechanics allows.
@@ -349,16 +353,14 @@ def checked_paths(X: ArrayLike, strain: ArrayLike) -> tuple[Array, Array]:
     path = as_finite("strain", strain)
     if path.ndim != 3 or len(path) != len(inputs) or path.shape[2] != 3:
         raise ValueError(f"strain has shape {path.shape}: must be ({len(inputs)}, T, 3)")
-    check_strain(path, LARGEST_STRAIN, "the limit of small strains")
+    for i, t, j in np.argwhere(np.abs(path) > LARGEST_STRAIN)[:1]:
+        place = f"{i if rows is None else rows[i]}, {t}, {j}"
+        needed = f"must be at most {LARGEST_STRAIN:g}, the limit of small strains"
+        raise ValueError(
+            f"strain[{place}] = {path[i, t, j]:g}: {needed}. "
+            "Divide by 100 if the strains are in percent"
+        )
     return inputs, path
-
-
-def check_strain(strain: Array, largest: float, words: str) -> None:
-    """Raise ValueError that names the first strain above a largest one, probably in percent."""
-    for index in np.argwhere(np.abs(strain) > largest)[:1]:
-        place = ", ".join(map(str, index))
-        what = f"strain[{place}] = {strain[tuple(index)]:g}: must be at most {largest:g}, {words}"
-        raise ValueError(f"{what}. Divide by 100 if the strains are in percent")
 
 
 def consistent(A: Tensor, logits: Tensor, vf: Tensor, n_fibre: int) -> Localisation:

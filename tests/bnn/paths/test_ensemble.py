@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
+import bnn
 from bnn.paths import (
     MaterialPointBasis,
     PathScatter,
@@ -153,6 +154,73 @@ def test_chunks_of_paths_do_not_matter(monkeypatch):
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
+def test_paths_may_have_unequal_lengths():
+    """A list of paths of one length equals their array; each path is predicted as if alone."""
+    X, strain = cells(6)
+    stress, *_ = draw(X, strain, 3)
+    alike = StrainPathEnsemble(BANK, SCATTER, n_members=2, random_state=0).fit(X, strain, stress)
+    listed = StrainPathEnsemble(BANK, SCATTER, n_members=2, random_state=0)
+    listed.fit(X, list(strain), list(stress))
+    np.testing.assert_array_equal(listed.members_, alike.members_)
+    ends = (100, 40, 100, 73, 40, 100)
+    paths = [path[:end] for path, end in zip(strain, ends, strict=True)]
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=2, random_state=0)
+    model.fit(X, paths, [each[:end] for each, end in zip(stress, ends, strict=True)])
+    mean, std = model.predict(X, paths, return_std=True)
+    members = model.predict_members(X, paths)
+    for i, path in enumerate(paths):
+        own_mean, own_std = model.predict(X[[i]], path[None], return_std=True)
+        np.testing.assert_allclose(mean[i], own_mean[0], rtol=1e-9)
+        np.testing.assert_allclose(std[i], own_std[0], rtol=1e-9)
+        own = model.predict_members(X[[i]], path[None])
+        np.testing.assert_allclose(members[i], own[:, 0], rtol=1e-9)
+
+
+def test_a_split_of_the_training_paths_by_length_is_the_same_posterior():
+    """Steps that are learnt from are those of each path; order of the paths does not matter."""
+    X, strain = cells(4)
+    strain = strain[:, :25]
+    stress, *_ = draw(X, strain, 3)
+    short = [*strain[:2], *strain[2:, :20]]
+    its = [*stress[:2], *stress[2:, :20]]
+    one = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, short, its)
+    back = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
+    back.fit(X[::-1], short[::-1], its[::-1])
+    np.testing.assert_allclose(back.mean_, one.mean_, rtol=1e-6, atol=1e-9)
+
+
+def test_a_file_holds_a_model_but_for_the_function_of_mean_fields(tmp_path):
+    X, strain = cells(4)
+    stress, *_ = draw(X, strain, 3)
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=3, random_state=0).fit(X, strain, stress)
+    file = tmp_path / "paths.npz"
+    model.save(file)
+    again = StrainPathEnsemble.load(file, BANK.concentration)
+    for one, other in zip(
+        again.predict(X, strain, return_std=True),
+        model.predict(X, strain, return_std=True),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(
+        again.predict_members(X, strain), model.predict_members(X, strain)
+    )
+    with pytest.raises(ValueError, match="other strains than that of the saved model"):
+        StrainPathEnsemble.load(file, partial(strain_concentration, softening=0.2))
+    with pytest.raises(ValueError, match="a function, which no file holds"):
+        bnn.load(file).predict(X, strain)
+
+
+def test_a_strain_beyond_those_of_training_is_warned_of():
+    X, strain = cells(4)
+    strain *= 0.02 / abs(strain).max()
+    stress, *_ = draw(X, strain, 3)
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, strain, stress)
+    model.predict(X, 1.49 * strain)
+    with pytest.warns(UserWarning, match=r"0\.0302 is more than 1\.5 times .* of training, 0\.02"):
+        model.predict(X, 1.51 * strain)
+
+
 def test_the_scatter_of_replicates_is_found():
     """Its dependence on the volume fraction, from cells whose scatter is known."""
     X, strain = cells(20)
@@ -207,10 +275,13 @@ def test_what_a_model_of_paths_cannot_use_is_refused():
     model.fit(X, strain, stress)
     flat = X * [0.0, 1.0, 1.0, 1.0]
     for call, message in (
-        (lambda: model.predict(X, 10.1 * strain), r"10 times the largest .* Divide by 100 if"),
+        (lambda: model.predict(X, 26.0 * strain), r"at most 0\.5, .* Divide by 100 if"),
+        (lambda: model.predict(X, [*strain[:3], 1e4 * strain[3, :5]]), r"strain\[3, "),
+        (lambda: model.predict(X, list(strain[:3])), "strain has 3 paths: must be .4, T, 3"),
+        (lambda: model.predict(X, [*strain[:3], strain[3, 0]]), r"strain\[3\] has shape \(3,\)"),
         (lambda: model.predict(X, strain, return_std="no"), "return_std = 'no': must be True or"),
         (lambda: model.cell_weights(flat + 1.5 * np.eye(4)[0]), r"vf = 1\.5: must be in"),
-        (lambda: model.fit(X, strain, stress[:, 1:]), "stress has shape"),
+        (lambda: model.fit(X, strain, stress[:, 1:]), r"stress\[0\] has shape \(99, 3\)"),
         (lambda: model.fit(X, strain, stress, replicates=0), "replicates"),
         (lambda: model.fit(flat, strain, stress), "vf must be positive"),
         (lambda: fit_scatter(BANK, X, strain, stress[:, None]), "R >= 2"),
