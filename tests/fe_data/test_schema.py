@@ -5,19 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from fe_data import (
-    Design,
-    Inputs,
-    Paths,
-    Settings,
-    Table,
-    generate,
-    load_table,
-    mean_field,
-    schema,
-    strain_concentration,
-    verify,
-)
+from fe_data import Inputs, Settings, generate, load_table, schema, verify
 from fe_data.dataset.design import named_design
 from fe_data.mechanics.rve import RVEResult
 from fe_data.settings.hardening import LAWS
@@ -32,7 +20,6 @@ FURTHER = schema.Output(
     bounds=(0.0, 1.0),
     digits=3,
 )
-SHIPPED = "fe_data/datasets/test_uniform.csv"
 
 
 def five(_inputs, seed, _settings):
@@ -53,28 +40,6 @@ def test_the_schema_has_the_inputs_and_allows_the_hardening_exponents_of_all_law
     (c_m,) = (each for each in schema.INPUTS if each.name == "c_m")
     low, high = zip(*(law.c_bounds for law in LAWS.values()), strict=True)
     assert c_m.allowed == (min(low), max(high))
-
-
-# Functions of the four inputs of a cell, of which a volume fraction of 1.5 is none.
-DOORS = {
-    "Inputs": lambda row: Inputs(*row),
-    "Design": lambda row: Design("own", 0, [row], [0]),
-    "Paths": lambda row: Paths([row], np.zeros((1, 2, 3)), np.zeros((1, 1, 2, 3))),
-    "Table": lambda row: Table([0], [0], [0], [row], np.ones((1, 5)), ["ok"], []),
-    "mean_field": mean_field,
-    "strain_concentration": strain_concentration,
-}
-
-
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("quantity", schema.INPUTS, ids=lambda quantity: quantity.name)
-def test_every_door_has_the_bounds_of_the_schema(door, quantity):
-    row = dict(zip(schema.INPUT_NAMES, [0.3, 400.0, 400.0, 0.4], strict=True))
-    DOORS[door]([*row.values()])
-    low, high = quantity.allowed
-    for value in (-0.1, low / 2 - 1e-9, np.nextafter(high, np.inf), np.inf, np.nan):
-        with pytest.raises(ValueError, match=f"{quantity.name} = .* is out of range: allowed is"):
-            DOORS[door]([*(row | {quantity.name: value}).values()])
 
 
 @pytest.fixture
@@ -108,13 +73,3 @@ def test_a_further_output_is_written_and_read(folders):
     assert not comparison.difference.any()
     save_statistics(replicate_statistics(new), folders / "statistics.csv")
     assert load_statistics(folders / "statistics.csv").output_names == new.output_names
-
-
-@pytest.mark.usefixtures("further")
-def test_shipped_tables_are_read_without_it_and_mean_fields_have_no_model_of_it():
-    assert load_table(SHIPPED).outputs.shape == (50, len(schema.required_outputs()))
-    cell = [0.3, 400.0, 400.0, 0.4]
-    both = mean_field(cell, outputs=["nu_eff", "b_eff_MPa"])
-    assert both.tolist() == mean_field(cell)[[3, 0]].tolist()
-    with pytest.raises(ValueError, match="no model of 'e_max'"):
-        mean_field(cell, outputs=["c_eff", "e_max"])

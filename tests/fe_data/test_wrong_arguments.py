@@ -253,14 +253,3 @@ def test_truth_values_imaginary_parts_durations_and_masks_are_no_numbers(name, t
         for wrong in (true, np.array(true), given + 1j, (given + 1j).tolist(), hidden, duration):
             with pytest.raises((ValueError, TypeError), match=rf"\b{argument}\b"):
                 function(**valid | {argument: wrong})
-
-
-@pytest.mark.parametrize("name", ["generate", "save_fields", "load_table", "load_paths"])
-def test_an_empty_path_is_not_the_current_folder(name, tmp_path, monkeypatch):
-    _, valid = call(name, tmp_path)
-    (argument,) = {"folder", "path", "source"} & valid.keys()
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    with pytest.raises(ValueError, match=f"{argument} = '' is empty"):
-        getattr(fe_data, name)(**valid | {argument: ""})
-    assert not list(Path().iterdir())

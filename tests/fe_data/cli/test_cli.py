@@ -15,7 +15,6 @@ import fe_data
 from fe_data.__main__ import main
 from fe_data.dataset import record, storage
 from fe_data.dataset.table import load_inputs
-from fe_data.settings import Settings
 from fe_data.statistics.replicates import load_statistics
 from tests.fe_data.analytic_cell import AnalyticCell
 
@@ -65,27 +64,6 @@ def test_settings_reach_the_simulator_and_the_configuration(tmp_path, capsys):
     assert arrays["fibre_centres"].shape == (7, 2)
 
 
-def test_a_dataset_can_be_simulated_again(tmp_path, capsys):
-    run(capsys, "generate", "replicates", "--out", tmp_path / "a", "--replicates", "2", *QUICK)
-    table = tmp_path / "a" / "dataset.csv"
-    options = ["--increments", "4", "--jobs", "2"]
-    assert run(capsys, "generate", "--inputs", table, "--out", tmp_path / "b", *options)[0] == 0
-    rows = [path.read_text().splitlines() for path in (table, tmp_path / "b" / "dataset.csv")]
-    assert len(rows[0]) == 9
-    first, second = ([row.split(",")[2:7] for row in table] for table in rows)
-    assert first == second
-
-
-def test_failed_samples_give_exit_code_1(tmp_path, capsys):
-    def cell(*_):
-        raise ArithmeticError("no solution")
-
-    code, out, err = run(capsys, "generate", "noise", "--out", tmp_path, *QUICK, cell=cell)
-    assert code == 1
-    assert "60 failed" in out
-    assert err.endswith(f"fe_data: 60 samples failed: see {tmp_path / 'failures.csv'}\n")
-
-
 @pytest.mark.filterwarnings("default:.* of the rows lack:UserWarning")  # as a user has it
 def test_rves_without_a_fit_are_left_out_of_statistics_and_keep_their_curves(tmp_path, capsys):
     def cell(inputs, seed, settings):
@@ -103,6 +81,16 @@ def test_rves_without_a_fit_are_left_out_of_statistics_and_keep_their_curves(tmp
     assert run(capsys, "statistics", folder, "--out", tmp_path / "s.csv")[0] == 1
     assert len(load_statistics(tmp_path / "s.csv").X) == left
     assert run(capsys, "curves", folder, "--out", tmp_path / "c.csv")[0] == 0
+
+
+def test_failed_samples_give_exit_code_1(tmp_path, capsys):
+    def cell(*_):
+        raise ArithmeticError("no solution")
+
+    code, out, err = run(capsys, "generate", "noise", "--out", tmp_path, *QUICK, cell=cell)
+    assert code == 1
+    assert "60 failed" in out
+    assert err.endswith(f"fe_data: 60 samples failed: see {tmp_path / 'failures.csv'}\n")
 
 
 GENERATE = "generate noise --out {}"
@@ -257,9 +245,3 @@ def test_without_a_package_one_sentence_says_what_to_install(missing, arguments)
 
 def test_the_version_is_that_of_the_package(capsys):
     assert run(capsys, "--version")[:2] == (0, f"fe_data {fe_data.__version__}\n")
-
-
-def test_help_names_every_setting(capsys):
-    out = run(capsys, "generate", "--help")[1]
-    for name in Settings.__dataclass_fields__:
-        assert f"--{name.replace('_', '-')} " in out

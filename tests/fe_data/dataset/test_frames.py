@@ -61,15 +61,11 @@ CURVES_FRAME = load_curves(SHIPPED).to_pandas()[: 3 * 51]
     ("kind", "frame", "message"),
     [
         (Table, TABLE_FRAME.drop(columns="c_m"), "frame: column c_m is missing"),
-        (Table, TABLE_FRAME.assign(vf="x"), "frame, row 0: vf = 'x' is not a number; row 1"),
-        (Table, pd.concat([TABLE_FRAME, TABLE_FRAME["vf"]], axis=1), "columns have the same name"),
         (Table, TABLE_FRAME[:0], "frame has no rows"),
-        (Curves, CURVES_FRAME.drop(columns="strain_xx"), "frame: column strain_xx is missing"),
+        (Table, TABLE_FRAME.assign(vf="x"), "frame, row 0: vf = 'x' is not a number; row 1"),
         (Curves, CURVES_FRAME.assign(strain_xx="x"), "column strain_xx is not one of numbers"),
         (Curves, CURVES_FRAME.assign(strain_xx=np.inf), "row 0: strain_xx is empty or not finite"),
         (Curves, CURVES_FRAME[1:], r"increments of sample 0 are not 0, 1, 2, \.\.\."),
-        (Curves, CURVES_FRAME.assign(index=[0] * 51 + [1] * 51 + [0] * 51), "are not together"),
-        (Curves, CURVES_FRAME.assign(stress_zz_MPa=0.0), "components of stress one before the la"),
     ],
 )
 def test_a_frame_of_something_else_is_refused(kind, frame, message):
@@ -81,11 +77,3 @@ def test_the_command_writes_the_curves_without_those_of_failed_cells(folder, tmp
     out = tmp_path / "curves.csv"
     assert main(["curves", str(folder), "--out", str(out)]) == 1  # not all that was asked for
     assert pd.read_csv(out)["index"].unique().tolist() == [0, 2, 3]
-
-
-def test_a_parquet_file_holds_the_same(tmp_path):
-    pytest.importorskip("pyarrow")
-    curves = load_curves(SHIPPED)
-    save_curves(curves, tmp_path / "curves.parquet")
-    read = pd.read_parquet(tmp_path / "curves.parquet")
-    pd.testing.assert_frame_equal(read, curves.to_pandas(), check_exact=True)

@@ -114,23 +114,10 @@ def test_a_cell_without_a_fit_keeps_its_other_outputs_and_is_not_repeated(tmp_pa
     assert len(load_curves(tmp_path).histories) == 8
 
 
-def test_an_output_that_is_not_finite_is_a_failure(tmp_path):
-    def cell(inputs, seed, settings):
-        result = AnalyticCell()(inputs, seed, settings)
-        result.effective["c_eff"] = np.nan
-        return result
-
-    make(tmp_path, cell, jobs=1, design=named_design("train_beta", 3, count=1))
-    assert b"nan" not in table(tmp_path)
-    assert "c_eff = nan is not finite" in failures(tmp_path)[0]
-
-
-@pytest.mark.parametrize("error", [ZeroDivisionError("division by zero"), TypeError("a library")])
-def test_an_unexpected_error_is_recorded_and_its_sample_made_again(tmp_path, undisturbed, error):
+def test_an_unexpected_error_is_recorded_and_its_sample_made_again(tmp_path, undisturbed):
     """The cause may be the machine."""
-    make(tmp_path, AnalyticCell(raising=(DESIGN.sample(4).seed, error)))
-    kind = type(error).__name__
-    assert f"unexpected {kind} in _misbehave, line" in failures(tmp_path)[0]
+    make(tmp_path, AnalyticCell(raising=(DESIGN.sample(4).seed, TypeError("a library"))))
+    assert "unexpected TypeError in _misbehave, line" in failures(tmp_path)[0]
     assert make(tmp_path).simulated == 1
     assert table(tmp_path) == undisturbed
     assert verify(tmp_path)[0] == []
@@ -209,17 +196,6 @@ def test_a_full_disk_stops_in_one_sentence_and_the_folder_stays_usable(
     assert table(tmp_path) == undisturbed
 
 
-@pytest.mark.parametrize(
-    "error", [ImportError("No module named 'dolfinx'"), MemoryError(), OSError(28, "No space")]
-)
-def test_an_error_of_the_machine_stops_the_run_and_is_not_recorded(tmp_path, error):
-    cell = AnalyticCell(raising=(DESIGN.sample(3).seed, error))
-    with pytest.raises(GenerationError, match="the same command does the rest"):
-        make(tmp_path, cell)
-    assert not storage.record_path(tmp_path, 3).exists()
-    assert make(tmp_path).counts["ok"] == 8
-
-
 def test_an_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, undisturbed):
     """Also where a thread of a library takes it: only the main thread blocks the signal.
 
@@ -253,3 +229,22 @@ def test_fibres_that_cannot_be_packed_are_refused_before_any_work(tmp_path):
     with pytest.raises(ValueError, match=f"row {densest} of the design: vf = .*limited to vf <="):
         make(tmp_path / "new", settings=Settings(increments=10, min_spacing=2.0))
     assert not (tmp_path / "new").exists()
+
+
+def test_an_output_that_is_not_finite_is_a_failure(tmp_path):
+    def cell(inputs, seed, settings):
+        result = AnalyticCell()(inputs, seed, settings)
+        result.effective["c_eff"] = np.nan
+        return result
+
+    make(tmp_path, cell, jobs=1, design=named_design("train_beta", 3, count=1))
+    assert b"nan" not in table(tmp_path)
+    assert "c_eff = nan is not finite" in failures(tmp_path)[0]
+
+
+def test_an_error_of_the_machine_stops_the_run_and_is_not_recorded(tmp_path):
+    cell = AnalyticCell(raising=(DESIGN.sample(3).seed, MemoryError()))
+    with pytest.raises(GenerationError, match="the same command does the rest"):
+        make(tmp_path, cell)
+    assert not storage.record_path(tmp_path, 3).exists()
+    assert make(tmp_path).counts["ok"] == 8

@@ -71,9 +71,8 @@ def test_samples_take_the_paths_in_turn(tmp_path):
     ("text", "message"),
     [
         ("strain_xx,shear\n0.1,0\n", "line 1: column 'shear' is unknown: allowed are path, "),
-        ("strain_xx\n0.1\nx\n", "line 3: strain_xx = 'x' is not a number"),
-        ("path,strain_xx\n0,0.1\n2,0.1\n", "line 3: path = 2 is out of order: expected is 1"),
         ("path,strain_xx\n0,0.1\n1,0.7\n", "path 1: strain xx = 0.7 is out of range"),
+        ("path,strain_xx\n0,0.1\n2,0.1\n", "line 3: path = 2 is out of order: expected is 1"),
     ],
 )
 def test_files_of_other_paths_are_refused(tmp_path, text, message):
@@ -82,12 +81,9 @@ def test_files_of_other_paths_are_refused(tmp_path, text, message):
         loadings_from_file(tmp_path / "paths.csv")
 
 
-@pytest.mark.parametrize(
-    ("other", "difference"), [(PATHS[:1], "paths = 2 there, 1 here"), (PATHS[::-1], "loadings_sha")]
-)
-def test_paths_are_part_of_the_configuration(tmp_path, other, difference):
+def test_paths_are_part_of_the_configuration(tmp_path):
     with pytest.raises(ValueError, match="paths in loading = 6 is out of range"):
         make(tmp_path, PATHS * 3)  # more than samples
     make(tmp_path)
-    with pytest.raises(ValueError, match=f"another configuration \\({difference}"):
-        make(tmp_path, other)
+    with pytest.raises(ValueError, match="another configuration \\(loadings_sha"):
+        make(tmp_path, PATHS[::-1])

@@ -41,18 +41,14 @@ def test_files_of_something_else_are_kept(tmp_path, name):
     assert path.read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", [storage.TABLE, storage.PROVENANCE, RECORD])
-def test_a_folder_with_files_is_kept_and_said_before_any_work(made, name):
-    path = made / name
-    path.unlink()
-    storage.record_path(made, 6).unlink(missing_ok=True)
-    path.mkdir()
-    (path / "mine.txt").write_text("mine")
+def test_a_folder_in_place_of_the_table_is_kept_and_said_before_any_work(made):
+    (made / storage.TABLE).unlink()
+    storage.record_path(made, 6).unlink()
+    (made / storage.TABLE).mkdir()
+    (made / storage.TABLE / "mine.txt").write_text("mine")
     with pytest.raises(IsADirectoryError, match="is in the place of this file, move it away"):
         make(made, AnalyticCell(raising=(DESIGN.sample(6).seed, OSError())))
-    assert (path / "mine.txt").read_text() == "mine"
-    path.rename(made / "elsewhere")
-    assert make(made).table_written
+    assert (made / storage.TABLE / "mine.txt").read_text() == "mine"
 
 
 def test_shards_may_begin_at_the_same_moment(tmp_path, monkeypatch):

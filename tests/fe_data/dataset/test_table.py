@@ -63,23 +63,19 @@ UNFITTED = f"8,{GOOD},,,120,0.29,0.2,unfitted"
 
 BAD_INPUTS = [
     ("", "{} is empty: expected a header with vf, E_f_GPa, b_m_MPa, c_m"),
-    (HEAD, "{} has no rows below its header"),
     ("vf;E_f_GPa;b_m_MPa;c_m\n0.2;1;1;1", "{}, line 1: a comma separates columns, not a sem"),
     (f"{HEAD},vf\n{GOOD},1", "{}, line 1: column vf appears twice"),
-    (f"{HEAD}\n{GOOD}\n0.2,400,350", "{}, line 3: 3 cells where the header has 4"),
     (f"{HEAD}\n0.2,400,1e999,0", "{}, line 2: b_m_MPa = '1e999' is not finite"),
-    (f"{HEAD}\n0.2,400,350,0", "{}, line 2: c_m = 0.0 is out of range: allowed is [0.0001, 1]"),
-    (f"group,{HEAD}\n1.5,{GOOD}", "{}, line 2: group = '1.5' is not an integer"),
-    (f"group,{HEAD}\n0,{GOOD}\n0,0.3,400,350,0.4", "group = 0 has other inputs than in line 2"),
     (f'{HEAD}\n0.2,400,350,"0.4', "{} is not a CSV file: unexpected end of data"),
-    (HEAD + "\n0.2,400,350,2" * 50, "; and 30 more"),
+    (f"{HEAD}\n{GOOD}\n0.2,400,350", "{}, line 3: 3 cells where the header has 4"),
+    (f"{HEAD}\n0.2,400,350,0", "{}, line 2: c_m = 0.0 is out of range: allowed is [0.0001, 1]"),
+    (f"group,{HEAD}\n0,{GOOD}\n0,0.3,400,350,0.4", "group = 0 has other inputs than in line 2"),
 ]
 TWICE = f"3,{GOOD},{OUTPUTS},ok\n"
 BAD_TABLES = [
     (f"{HEAD}\n{GOOD}", "column b_eff_MPa, c_eff, E_eff_GPa, nu_eff, p_sigma is missing"),
     (f"{FULL},status\n{GOOD},{OUTPUTS},good", "line 2: status = 'good' is unknown"),
     (f"{FULL},status\n{GOOD},{OUTPUTS},failed", "line 2: b_eff_MPa = '420' must be empty"),
-    (f"index,{FULL},status\n{UNFITTED.replace('0.29', '')}", "nu_eff = '' is not a number"),
     (f"index,{FULL},status\n{TWICE}{TWICE}", "line 3: index = 3 is in line 2 already"),
 ]
 
@@ -107,10 +103,9 @@ def test_spreadsheet_habits_are_understood_and_other_encodings_refused(tmp_path)
         load_inputs(path)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
 @pytest.mark.parametrize("kind", ["folder", "device"])
-def test_a_folder_or_device_is_no_table(tmp_path, kind, suffix):
-    path = tmp_path / f"bad.{suffix}"
+def test_a_folder_or_device_is_no_table(tmp_path, kind):
+    path = tmp_path / "bad.csv"
     UNUSUAL[kind](path)
     with limited(megabytes=20), pytest.raises(TableError, match=f"is a {kind}: a regular"):
         load_inputs(path)
@@ -121,15 +116,6 @@ def test_a_packed_file_may_not_unpack_to_a_thousand_times_its_size(tmp_path):
     path.write_bytes(gzip.compress(f"{FULL}\n".encode() + 300_000 * f"{GOOD},{OUTPUTS}\n".encode()))
     with limited(), pytest.raises(TableError, match=r"and unpacks to more than the \d+ that are"):
         load_table(path)
-
-
-@pytest.mark.parametrize("size", [10**7, 10**12])
-def test_a_line_without_end_is_refused(tmp_path, size):
-    path = tmp_path / "bad.csv"
-    with path.open("wb") as file:
-        file.truncate(size)
-    with limited(megabytes=20), pytest.raises(TableError, match="a line of more than 1000000 char"):
-        load_inputs(path)
 
 
 @FUZZ

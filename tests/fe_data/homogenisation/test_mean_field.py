@@ -146,20 +146,6 @@ def test_the_law_is_fitted_as_to_simulated_curves_beyond_the_measured_range_too(
     assert (np.diff(reached) > 0).all()
 
 
-@pytest.mark.parametrize(
-    ("inputs", "parameters", "message"),
-    [
-        ([0.3, 400.0, 400.0, 0.1], {}, "c_m = 0.1: b_eff and c_eff of mean fields are within"),
-        ([0.3, 400.0, 400.0, 0.4], {"hardening": 0.4}, "b_m = 160: "),
-    ],
-)
-def test_b_and_c_beyond_the_measured_range_have_a_warning(inputs, parameters, message):
-    with pytest.warns(UserWarning, match=message):
-        mean_field(inputs, **parameters)
-    mean_field(inputs, outputs=["E_eff_GPa", "p_sigma"])
-    mean_field([0.0, *inputs[1:]], **parameters)  # the matrix itself
-
-
 @pytest.mark.filterwarnings("ignore:.*of mean fields are within:UserWarning")
 def test_hardening_that_cannot_be_fitted_is_an_error():
     """p^0.01 is a hundredth at p = 1e-200."""
@@ -207,8 +193,3 @@ def test_parameters_are_broadcast():
             alone = mean_field(X[j], reference=references[i, 0], hardening=factors[i, 0])
             np.testing.assert_allclose(together[i, j], alone, rtol=1e-10)
     assert together[1, 0, 0] != together[0, 0, 0]
-
-
-def test_compression_has_the_properties_of_tension():
-    both = [mean_field(CELL, settings=Settings(strain=strain)) for strain in (0.02, -0.02)]
-    np.testing.assert_array_equal(*both)

@@ -102,7 +102,7 @@ def test_the_return_mapping_follows_a_table():
     """From rest, from between rows and from rows themselves, to the first row and beyond all."""
     rng = np.random.default_rng(0)
     beyond = 0
-    for table in [UNEVEN, *(_random_table(rng) for _ in range(40))]:
+    for table in [UNEVEN, *(_random_table(rng) for _ in range(12))]:
         p_rows = np.array(table.plastic_strain)
         starts = [*p_rows, *rng.uniform(0, 1.2 * p_rows[-1], 5)]
         for p_old, excess in itertools.product(starts, 10 ** rng.uniform(-6, 5, 4)):
@@ -122,7 +122,7 @@ def test_the_return_mapping_follows_a_table():
             at_a_row = np.abs(p_rows - p_old - dp).min() < 1e-12  # the slope is that of either side
             assert slope in slopes if at_a_row else slope == pytest.approx(slopes[row], rel=1e-14)
             beyond += row == len(p_rows) - 1
-    assert beyond > 100
+    assert beyond > 30
 
 
 @pytest.mark.parametrize(
@@ -166,13 +166,10 @@ def test_a_block_of_points_ends_where_single_points_do(law, stress):
 
 LAWS = {  # b, c, law: stress above the initial yield stress at a plastic strain
     (400.0, 0.4, "power"): lambda p: 400.0 * p**0.4,
-    (300.0, 0.2, "power"): lambda p: 300.0 * p**0.2,
     (500.0, 1.0, "power"): lambda p: 500.0 * p,
     (0.0, 0.5, "power"): lambda p: 0.0 * p,
     (400.0, 0.02, "voce"): lambda p: 400.0 * (1 - np.exp(-p / 0.02)),
-    (400.0, 0.005, "voce"): lambda p: 400.0 * (1 - np.exp(-p / 0.005)),
     (400.0, 1e-4, "voce"): lambda p: 400.0 * (1 - np.exp(-p / 1e-4)),
-    (0.0, 0.02, "voce"): lambda p: 0.0 * p,
     (0.0, 1.0, UNEVEN): lambda p: np.interp(p, UNEVEN.plastic_strain, UNEVEN.stress) - 400.0,
 }
 

@@ -9,12 +9,8 @@ import pytest
 
 from fe_data import schema
 from fe_data.__main__ import main
-from fe_data.cli import rve_folder
-from fe_data.cli.rve_folder import describe
-from fe_data.errors import MeshError
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.loading import Loading
-from fe_data.mechanics.plots import plot_rve
 from fe_data.mechanics.properties import elastic_constants, equivalent_strain
 from fe_data.mechanics.rve import solve_rve, uniaxial
 from fe_data.schema import INPUT_BOUNDS, required_outputs
@@ -24,11 +20,6 @@ CELL = ["--vf", "0.25", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--n-fib
 INPUTS = Inputs(0.25, 400.0, 400.0, 0.4)
 SMALL = Settings(n_fibres=5, increments=30)
 COARSE = replace(SMALL, n_fibres=2, resolution=2.0)
-EARLIER = {"inputs": {}, "seed": 0, "settings": {}, "history": {}}  # a result of `rve`
-DESCRIPTION = """<?xml version='1.0' encoding='utf-8'?>
-<Xdmf Version="3.0">
-  <Domain>
-    <Grid Name="RVE" GridType="Collection" CollectionType="Temporal">"""
 
 
 # The code generator of dolfinx 0.5, which runs once a machine, uses a name that NumPy 1.25
@@ -36,60 +27,30 @@ DESCRIPTION = """<?xml version='1.0' encoding='utf-8'?>
 @pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_rve_writes_result_picture_and_fields(tmp_path, capsys):
-    assert main(["rve", *CELL, "--out", str(tmp_path / "cell"), "--xdmf"]) == 0
+    assert main(["rve", *CELL, "--out", str(tmp_path), "--xdmf"]) == 0
     said = capsys.readouterr().out
-    result = json.loads((tmp_path / "cell" / "result.json").read_text())
+    result = json.loads((tmp_path / "result.json").read_text())
     assert set(required_outputs()) <= set(result["effective"]) <= set(schema.output_names())
     for output in map(schema.output, result["effective"]):
         assert f"{output.symbol} {result['effective'][output.name]:.{output.digits}f}" in said
     assert 400 < result["effective"]["b_eff_MPa"] < 700
     assert result["info"]["warning"] == ""
     assert len(result["history"]["stress"]) == 51
-    assert (tmp_path / "cell" / "rve.png").read_bytes().startswith(b"\x89PNG")
-    text = (tmp_path / "cell" / "fields.xdmf").read_text()
-    assert text.count("<Time ") == 51
-    assert (tmp_path / "cell" / "fields.bin").stat().st_size > 100_000
+    assert (tmp_path / "rve.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "fields.xdmf").read_text().count("<Time ") == 51
+    assert (tmp_path / "fields.bin").stat().st_size > 100_000
 
 
-def test_another_loading_has_averages_but_no_properties(tmp_path):
-    options = ["--loading", "free,free:30,0.01", "--increments", "10"]
-    (tmp_path / "result.json").write_text(json.dumps(EARLIER))
-    (tmp_path / "fields.xdmf").write_text(DESCRIPTION)
-    for name in ("fields.bin", "fields.h5"):
-        (tmp_path / name).write_text("numbers")
-    assert main(["rve", *CELL, "--out", str(tmp_path), *options]) == 0
-    left = sorted(path.name for path in tmp_path.iterdir())
-    assert left == ["fields.h5", "result.json", "rve.png"]  # `rve` writes no fields.h5
-    result = json.loads((tmp_path / "result.json").read_text())
-    stress = np.array(result["history"]["stress"][-1])
-    assert stress[:2] == pytest.approx([0.0, 30.0], abs=0.1)
-    assert "effective" not in result
-
-
-@pytest.mark.parametrize("name", ["rve.png", "fields.bin"])
 @pytest.mark.parametrize("earlier", [False, True])
-def test_a_file_of_a_user_stays_beside_an_earlier_result_too(
-    tmp_path, capsys, monkeypatch, name, earlier
-):
+def test_a_file_of_a_user_stays_beside_an_earlier_result_too(tmp_path, capsys, earlier):
     """The result alone does not tell who wrote the other files; no cell is solved in vain."""
-    monkeypatch.setattr(rve_folder, "solve_rve", None)
     if earlier:
-        (tmp_path / "result.json").write_text(json.dumps(EARLIER))
-    (tmp_path / name).write_bytes(b"mine")
+        result = {"inputs": {}, "seed": 0, "settings": {}, "history": {}}
+        (tmp_path / "result.json").write_text(json.dumps(result))
+    (tmp_path / "fields.bin").write_bytes(b"mine")
     assert main(["rve", *CELL, "--out", str(tmp_path)]) == 2
-    assert f"{name} is not of an earlier `rve`: give another --out" in capsys.readouterr().err
-    assert (tmp_path / name).read_bytes() == b"mine"
-
-
-def test_a_run_that_fails_leaves_the_earlier_result(tmp_path, monkeypatch):
-    (tmp_path / "result.json").write_text(json.dumps(EARLIER))
-
-    def failing(*_, **__):
-        raise MeshError("an element is inverted")
-
-    monkeypatch.setattr(rve_folder, "solve_rve", failing)
-    assert main(["rve", *CELL, "--out", str(tmp_path)]) == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+    assert "fields.bin is not of an earlier `rve`: give another --out" in capsys.readouterr().err
+    assert (tmp_path / "fields.bin").read_bytes() == b"mine"
 
 
 @pytest.mark.parametrize(
@@ -146,27 +107,17 @@ def test_a_fit_that_extrapolates_is_reported_with_its_largest_strain(changed, wa
     largest = equivalent_strain(found.history["plastic_strain"]).max()
     said = f"b_eff and c_eff extrapolate from plastic strains up to {largest:.2g}{warning}"
     assert said in found.effective.warning
-    assert found.effective.warning in describe(found)
-    assert found.effective.warning[:40] in plot_rve(found).axes[6].get_title().replace("\n", " ")
-    plastic = solve_rve(replace(INPUTS, b_m_MPa=0.0), 1, SMALL).effective
-    assert "does not harden, c_eff means nothing" in plastic.warning
 
 
-@pytest.mark.parametrize("corner", [*itertools.product([0, 1], repeat=4)], ids=str)
+CORNERS = [corner for corner in itertools.product([0, 1], repeat=4) if sum(corner) % 2 == 0]
+
+
+@pytest.mark.parametrize("corner", CORNERS, ids=str)
 def test_cells_of_the_designs_do_not_extrapolate(corner):
     """At corners of the box b changes by 13 % at most; 20 % are reported."""
     inputs = [bounds[i] for bounds, i in zip(INPUT_BOUNDS.values(), corner, strict=True)]
     found = solve_rve(Inputs(*inputs), 1, replace(SMALL, increments=50))
     assert found.effective.warning == ""
-
-
-@pytest.mark.parametrize("solver", ["compiled", "dolfinx"])
-def test_what_no_solver_can_simulate_is_refused(solver):
-    with pytest.raises(ValueError, match=r"c_m = 0.005 .* allowed is \[0.01, 1\] under 'power'"):
-        solve_rve(replace(INPUTS, c_m=0.005), 1, SMALL, solver=solver)
-    message = "vf = 0.2 of the inputs does not go with the given fibres, which have 0.247"
-    with pytest.raises(ValueError, match=message):
-        solve_rve(replace(INPUTS, vf=0.2), microstructure(GIVEN), SMALL, solver=solver)
 
 
 def test_a_cell_of_small_strains_of_voce_is_nearly_perfectly_plastic():
@@ -188,10 +139,8 @@ def microstructure(rows):
 @pytest.mark.parametrize(
     "options",
     [
-        "--vf 0.25 --n-fibres 5 --hardening voce",
-        "--vf 0.25 --n-fibres 5 --loading=-2e-2,free,free:-1e1",
-        "--vf 0.25 --n-fibres 2 --loading {}/paths.csv",
-        "--vf 0.25 --n-fibres 2 --hardening table:{}/table.csv",
+        "--vf 0.25 --n-fibres 2 --hardening voce --loading=-2e-2,free,free:-1e1",
+        "--vf 0.25 --n-fibres 2 --hardening table:{}/table.csv --loading {}/paths.csv",
         "--microstructure {}/fibres.csv",
     ],
 )
@@ -201,9 +150,9 @@ def test_a_result_on_disk_gives_the_same_cell_in_python(tmp_path, options):
     (tmp_path / "fibres.csv").write_text(fibres)
     (tmp_path / "paths.csv").write_text("strain_xx,increments\n0.01,4\n,3\n")
     (tmp_path / "table.csv").write_text("stress_MPa,plastic_strain\n400,0\n460,0.02\n500,0.1\n")
-    words = options.format(tmp_path).split()
+    words = options.replace("{}", str(tmp_path)).split()
     law = [] if "table" in options else ["--b-m", "400", "--c-m", "0.4"]
-    command = ["rve", "--E-f", "400", *law, "--increments", "8"]
+    command = ["rve", "--E-f", "400", *law, "--increments", "8", "--resolution", "3"]
     assert main([*command, *words, "--out", str(tmp_path / "cell")]) in (0, 1)
     result = json.loads((tmp_path / "cell" / "result.json").read_text())
     given = "--microstructure" in words

@@ -89,14 +89,9 @@ def published(tmp_path):
     return folder
 
 
-def test_published_files_become_the_tables_of_their_designs(published, tmp_path, capsys):
+def test_published_files_become_the_tables_of_their_designs(published, tmp_path):
     out = tmp_path / "authors"
     assert main(["import-published", str(published), str(out)]) == 0
-    lines = [
-        f"{published / f} -> {out / n}.csv: {len(cells(n, SIZES.get(n)))} samples"
-        for f, n in sorted(FILES.items())
-    ]
-    assert capsys.readouterr().out.splitlines() == lines
     for name in FILES.values():
         table = load_table(out / f"{name}.csv")
         expected = cells(name, SIZES.get(name))
@@ -105,29 +100,20 @@ def test_published_files_become_the_tables_of_their_designs(published, tmp_path,
         np.testing.assert_array_equal(table.group, np.repeat(np.arange(len(sizes)), sizes))
 
 
-def test_another_table_of_a_user_stays(published, tmp_path, capsys):
-    assert main(["import-published", str(published), str(tmp_path)]) == 0
-    table = tmp_path / "replicates.csv"
-    mine = table.read_text() + "0,0.2,400.0,400.0,0.4,500.0,0.3,130.0,0.28,0.1\n"
+def test_two_files_of_one_design_are_refused_and_a_table_of_a_user_stays(tmp_path, capsys):
+    old, new = (tmp_path / f"training_random_{word}a[400].pkl" for word in ("", "bis_"))
+    for path in (old, new):
+        write(path, plain(X, Y))
+    out = tmp_path / "authors"
+    assert main(["import-published", str(tmp_path), str(out)]) == 1
+    assert f"{old} and {new} are tables of train_uniform" in capsys.readouterr().err
+    assert main(["import-published", str(new), str(out)]) == 0
+    (table,) = out.iterdir()
+    mine = table.read_text() + "mine"
     table.write_text(mine)
-    capsys.readouterr()
-    assert main(["import-published", str(published), str(tmp_path)]) == 1
+    assert main(["import-published", str(new), str(out)]) == 1
     assert f"{table} is another table: move it away" in capsys.readouterr().err
     assert table.read_text() == mine
-
-
-def test_two_files_of_one_design_are_refused_and_missing_ones_are_said(published, tmp_path, capsys):
-    old, new = (published / f"training_random_{word}a[400].pkl" for word in ("", "bis_"))
-    write(old, plain(X, Y))
-    (published / "training_beta_bis_a[400].pkl").unlink()
-    out = tmp_path / "authors"
-    assert main(["import-published", str(published), str(out)]) == 1
-    said, refused = capsys.readouterr()
-    assert f"{old} and {new} are tables of train_uniform" in refused
-    assert f"{published} has no table of train_beta" in said
-    assert {path.stem for path in out.iterdir()} == {"test_uniform", "replicates", "noise"}
-    assert main(["import-published", str(new), str(out)]) == 0
-    assert len(load_table(out / "train_uniform.csv")) == 100
 
 
 @pytest.mark.parametrize("kind", UNUSUAL)
@@ -145,20 +131,6 @@ def test_a_file_of_another_name_keeps_it_whatever_stands_beside_it(tmp_path, cap
     table = load_table(tmp_path / "out" / f"{path.stem}.csv")
     np.testing.assert_array_equal(np.hstack([table.inputs, table.outputs]), TABLE)
     np.testing.assert_array_equal(table.group, DESIGN.groups)
-
-
-@pytest.mark.skipif(not (REFERENCE / "published").is_dir(), reason="published files are not here")
-def test_the_published_files_themselves(tmp_path):
-    folder = REFERENCE / "published"
-    assert main(["import-published", str(folder), str(tmp_path)]) == 0
-    tables = {"replicates": "replicates_10"} | {name: name for name in [*PUBLISHED][:3]}
-    assert {path.stem for path in tmp_path.iterdir()} == {*tables, "noise"}
-    assert len(load_table(tmp_path / "noise.csv")) == 293  # of 20 inputs, 15 cells each
-    for name, reference in tables.items():
-        expected = load_table(REFERENCE / f"{reference}.csv")
-        table = load_table(tmp_path / f"{name}.csv")
-        for column in ("inputs", "outputs", "group"):
-            np.testing.assert_array_equal(getattr(table, column), getattr(expected, column))
 
 
 ARRAYS = [
@@ -190,7 +162,7 @@ class Harmful:
         return os.system, (f"touch '{self.path}'",)
 
 
-@pytest.mark.parametrize("protocol", [0, 3, 5])
+@pytest.mark.parametrize("protocol", [0, 5])
 def test_code_in_a_file_is_not_run(tmp_path, capsys, protocol):
     path = write(tmp_path / "bad.pkl", plain(X, [Harmful(tmp_path / "ran")]), protocol)
     assert main(["import-published", str(path), str(tmp_path / "out")]) == 1
@@ -204,10 +176,7 @@ def test_code_in_a_file_is_not_run(tmp_path, capsys, protocol):
     [
         (b"", "is no pickle file of numeric arrays: Ran out of input"),
         (pickle.dumps(TABLE)[:-40], "is no pickle file of numeric arrays: "),
-        (np.array([None], dtype=object), "arrays of type 'O8' are not admitted"),
-        (b"cbuiltins\neval\n(S'1'\ntR.", "builtins.eval is not admitted"),
         (b"\x80\x04\x8f.", "a set is not admitted"),
-        (b"\x80\x04]\x94h\x00a.", "Circular reference detected"),
         (TABLE, "no table with the keys inpts and outpts, or groups_inputs and groups_outputs"),
         (grouped([]), "in a dict with the keys groups_inputs, groups_outputs"),
         (plain(X[:5], Y), "inputs have the shape (5, 4) and outputs (12, 5)"),
@@ -251,10 +220,8 @@ MANY_TIMES = b"](" + array(BYTES, b"M\xe8\x03\x85") + b"\x94" + 50_000 * b"h\x00
     [
         (b"\x8f(" + nested(60) + b"\x90", "takes more than 1 s of processor time"),
         (array(b"C\x00", nested(60)), "is no pickle file of numeric arrays"),
-        (b"\x96" + b"\xff" * 7 + b"\x3f", "is no pickle file of numeric arrays"),
         (b"\x96" + struct.pack("<Q", 2**31), "its content takes more than 1000000000 bytes"),
-        (nested(60), "takes more than"),  # time or memory
-        (MANY_TIMES, "takes more than"),
+        (MANY_TIMES, "takes more than"),  # time or memory
     ],
 )
 def test_a_short_file_takes_neither_memory_nor_time(tmp_path, monkeypatch, content, message):
@@ -262,3 +229,17 @@ def test_a_short_file_takes_neither_memory_nor_time(tmp_path, monkeypatch, conte
     path = write(tmp_path / "bad.pkl", b"\x80\x05" + content + b".")
     with limited(seconds=30), pytest.raises(ValueError, match=message):
         load_content(path)
+
+
+@pytest.mark.skipif(not (REFERENCE / "published").is_dir(), reason="published files are not here")
+def test_the_published_files_themselves(tmp_path):
+    folder = REFERENCE / "published"
+    assert main(["import-published", str(folder), str(tmp_path)]) == 0
+    tables = {"replicates": "replicates_10"} | {name: name for name in [*PUBLISHED][:3]}
+    assert {path.stem for path in tmp_path.iterdir()} == {*tables, "noise"}
+    assert len(load_table(tmp_path / "noise.csv")) == 293  # of 20 inputs, 15 cells each
+    for name, reference in tables.items():
+        expected = load_table(REFERENCE / f"{reference}.csv")
+        table = load_table(tmp_path / f"{name}.csv")
+        for column in ("inputs", "outputs", "group"):
+            np.testing.assert_array_equal(getattr(table, column), getattr(expected, column))

@@ -10,7 +10,7 @@ import pytest
 from fe_data import HardeningTable, Inputs, Settings, generate, load_table, solve_rve
 from fe_data.__main__ import main
 from fe_data.dataset import storage
-from fe_data.dataset.design import Design, named_design
+from fe_data.dataset.design import Design
 from tests.fe_data.analytic_cell import AnalyticCell
 
 TABLE = HardeningTable([0.0, 0.02, 0.1], [400.0, 460.0, 500.0])
@@ -20,11 +20,9 @@ INPUTS = Inputs(0.2, 400.0, 0.0, 1.0)
 
 REFUSED = [
     ([0.0], [400.0], "plastic_strain has 1 values: allowed are 2 to 1000"),
-    ([0.01, 0.02], [400.0, 500.0], "plastic_strain begins at 0.01: its first value must be 0"),
-    ([0.0, 0.02, 0.01], [1.0, 2.0, 3.0], "it is 0.01 in row 3 after 0.02"),
-    ([0.0, 0.01], [400.0, 399.0], "stress must not fall: it is 399.0 in row 2 after 400.0"),
-    ([0.0, 0.01], [0.0, 399.0], "stress = 0.0 is out of range: allowed is [0.001, 1e+06]"),
     ([0.0, 1, 5, 10], [400.0, 420, 450, 470], "rows but the last; strains are fractions: 5 % is 0"),
+    ([0.01, 0.02], [400.0, 500.0], "plastic_strain begins at 0.01: its first value must be 0"),
+    ([0.0, 0.01], [400.0, 399.0], "stress must not fall: it is 399.0 in row 2 after 400.0"),
     ([0.0, 20.0], [400.0, 500.0], "allowed is [0, 10]; strains are fractions: 20 % is 0.2"),
 ]
 
@@ -42,21 +40,10 @@ def test_a_table_that_is_none_is_refused_also_in_a_file(tmp_path, capsys, strain
     assert not (tmp_path / "cell").exists()
 
 
-def test_inputs_that_mean_nothing_under_a_table_are_refused(tmp_path):
-    message = "mean nothing under a hardening table: give 0 and 1"
-    for b, c in ((400.0, 1.0), (0.0, 0.4)):
-        with pytest.raises(ValueError, match=message):
-            solve_rve(dataclasses.replace(INPUTS, b_m_MPa=b, c_m=c), 1, SMALL)
-    with pytest.raises(ValueError, match=rf"row \d of the design: .* {message}"):
-        generate(named_design("train_beta", count=4), SMALL, tmp_path / "new", silent=True)
-    assert not (tmp_path / "new").exists()
-
-
 def test_the_first_row_is_the_initial_yield_stress():
     assert SMALL.sigma_y0_MPa == 400.0
     other = HardeningTable([0.0, 1.0], [250.0, 300.0])
     assert Settings(hardening=other).sigma_y0_MPa == 250.0
-    assert dataclasses.replace(Settings(hardening=other), increments=7).sigma_y0_MPa == 250.0
     with pytest.raises(ValueError, match=r"sigma_y0_MPa = 300.0 is not the first stress"):
         Settings(hardening=other, sigma_y0_MPa=300.0)
 

@@ -1,7 +1,5 @@
 """Statistics over microstructures: their definition, what is left out, and the file of them."""
 
-import gzip
-
 import numpy as np
 import pytest
 
@@ -79,11 +77,6 @@ def test_the_file_gives_the_statistics_back_and_its_means_to_any_reader_of_table
     for name in ("mean", "covariance", "std", "standard_error"):
         np.testing.assert_allclose(getattr(read, name), getattr(saved, name), rtol=1e-8, atol=1e-12)
     assert (load_table(tmp_path / "s.csv").outputs == read.mean).all()
-    header = (tmp_path / "s.csv").read_text().splitlines()[0].split(",")
-    column = header.index("standard_error_nu_eff")
-    errors = np.loadtxt(tmp_path / "s.csv", delimiter=",", skiprows=1, usecols=column)
-    np.testing.assert_allclose(errors, read.standard_error[:, 3], rtol=1e-8)
-    assert header[-1] == "correlation_nu_eff_p_sigma"
 
 
 def test_the_command_counts_failed_cells_and_leaves_out_inputs_without_scatter(tmp_path, capsys):
@@ -106,29 +99,11 @@ def test_the_command_counts_failed_cells_and_leaves_out_inputs_without_scatter(t
     assert main(command) == 0
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "message"),
-    [
-        ("count", "1", "row 2 below the header: count is an integer >= 2"),
-        ("correlation_b_eff_c_eff", "1.5", "row 2 below the header"),
-        ("std_c_eff", "x", "line 3: std_c_eff = 'x' is not a number"),
-    ],
-)
-def test_bad_files_are_refused(tmp_path, column, value, message):
+def test_a_bad_file_is_refused(tmp_path):
     path = tmp_path / "s.csv"
     save_statistics(replicate_statistics(cells()), path)
     lines = [line.split(",") for line in path.read_text().splitlines()]
-    lines[2][lines[0].index(column)] = value
+    lines[2][lines[0].index("count")] = "1"
     path.write_text("\n".join(map(",".join, lines)))
-    with pytest.raises(TableError, match=message):
+    with pytest.raises(TableError, match="row 2 below the header: count is an integer >= 2"):
         load_statistics(path)
-
-
-def test_a_damaged_packed_table_is_refused(tmp_path):
-    write(tmp_path / "t.csv", cells())
-    data = (tmp_path / "t.csv").read_bytes()
-    packed = tmp_path / "t.csv.gz"
-    for damaged in (data, gzip.compress(data)[:-20], gzip.compress(data)[:200] + bytes(300)):
-        packed.write_bytes(damaged)
-        with pytest.raises(TableError, match=r"t\.csv\.gz is not a CSV file"):
-            load_table(packed)
