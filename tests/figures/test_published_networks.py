@@ -1,7 +1,6 @@
-"""Networks in a published file give the scores of those networks, and nothing in it is run."""
+"""Networks in a published file give the scores of those networks."""
 
 import itertools
-import os
 import pickle
 
 import numpy as np
@@ -54,28 +53,3 @@ def test_printed_scores_are_those_of_the_first_thirty_networks(folder, capsys):
     wanted = Prediction(scaled, OUTPUT_SCALING.transform(y)).scores()
     for name, digits in (("rmse", 1e-6), ("miscalibration", 1e-6), ("elppd", 2e-3)):
         assert float(printed[name]) == pytest.approx(getattr(wanted, name), abs=digits)
-
-
-class Harmful:
-    """Would write a file where it is unpickled."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return os.system, (f"touch '{self.path}'",)
-
-
-def test_a_file_without_the_networks_is_refused_and_nothing_in_it_is_run(folder, tables):
-    unfinite = [[each + np.nan for each in network] for network in networks(30)]
-    good = {"prior_0": (networks(30), [])}
-    for content, data, message in (
-        ([1], folder, "no networks 4-20-20-20-20-5 under 'prior_0'"),
-        ({"prior_0": (unfinite, [])}, folder, "at least 30 finite ones are needed"),
-        (good | {"x": Harmful(folder / "ran")}, folder, "system is not admitted"),
-        (good, tables, f"{tables} has no published table test_uniform.csv"),
-    ):
-        with pytest.raises(SystemExit) as refusal:
-            main(write(folder / "networks.pkl", content), data)
-        assert message in str(refusal.value)
-    assert not (folder / "ran").exists()

@@ -1,8 +1,6 @@
 """Spreads over repeated trainings, paired comparisons and metrics files."""
 
 import json
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from scipy.stats import ttest_rel
 
 from figures.scores import (
     Interval,
-    Scores,
     all_hold,
     is_below,
     is_below_clearly,
@@ -60,26 +57,6 @@ def test_a_metrics_file_gives_the_same_intervals_back(tmp_path):
     with pytest.raises(ValueError, match=r"n\.json: rows: rmse = nan is not finite"):
         write_json(tmp_path / "n.json", {"rows": {"rmse": float("nan")}})
     assert not (tmp_path / "n.json").exists()
-
-
-@dataclass(frozen=True)
-class Timed(Scores):
-    """Scores with a number that some methods lack."""
-
-    seconds: Any = None
-
-
-def test_scores_of_repeats_are_scores_of_intervals(tmp_path):
-    repeats = [Timed(rmse=i, miscalibration=2 * i, elppd=i, coverage=0.5) for i in range(4)]
-    first = over_repeats(repeats[:2])
-    second = over_repeats(repeats[2:])
-    assert first.miscalibration == Interval((0.0, 2.0))
-    better = [first.is_better(second, name) for name in ("rmse", "elppd", "coverage")]
-    assert better == [True, False, None]
-    write_json(tmp_path / "m.json", {"a": first})
-    content = json.loads((tmp_path / "m.json").read_text())
-    assert list(content["a"]) == ["rmse", "miscalibration", "elppd", "coverage"]
-    assert content["a"]["rmse"]["mean"] == 0.5
 
 
 def test_a_difference_of_no_size_is_none():

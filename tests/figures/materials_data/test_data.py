@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy.linalg import null_space
@@ -10,10 +9,8 @@ from scipy.stats import multivariate_normal
 
 from fe_data.dataset.table import Table
 from fe_data.schema import INPUT_NAMES
-from figures import style
 from figures.composite.problem import FEATURES, OUTPUT_NAMES, load_designs
 from figures.materials_data.data import (
-    chance_level,
     claims,
     coefficients_of_variation,
     mutual_information,
@@ -66,15 +63,6 @@ def test_mutual_information_of_a_gaussian_pair_is_the_closed_form():
     assert found == pytest.approx(-0.5 * np.log(1 - rho**2), abs=0.06)
 
 
-@pytest.mark.slow
-def test_chance_level_is_reached_by_independent_pairs_rarely():
-    rng = np.random.default_rng(3)
-    X = rng.uniform(size=(50, 2))
-    y = rng.uniform(size=(50, 10))
-    above = mutual_information(X, y) > chance_level(X, y, shuffles=40, seed=0)
-    assert above.mean() < 0.15
-
-
 def last_claim(place, designs, influential=()):
     """About a place, where ν_eff has these influential inputs and others those of the paper."""
     names = zip(OUTPUT_NAMES, FEATURES, strict=True)
@@ -95,15 +83,6 @@ def test_claims_on_subsets_and_noise_follow_the_numbers(tables, replicates):
     assert claim.holds
     assert claim.ours["noise"]["p_sigma"] == pytest.approx(0.02 / 25, rel=0.2)
     assert last_claim("Fig. 10", designs | {"noise": replicates}).holds is False
-
-
-def test_a_figure_with_an_empty_panel_is_not_saved(tmp_path):
-    figure, (left, right) = plt.subplots(1, 2)
-    left.plot([0, 1], [0, 1])
-    right.plot([np.nan, np.nan], [0, 1])
-    with pytest.raises(ValueError, match=r"a\.svg: panel 2 shows nothing"):
-        style.save(figure, tmp_path / "a.svg")
-    plt.close(figure)
 
 
 def test_noise_by_input_is_scored_on_other_groups_by_the_density_of_their_deviations():

@@ -9,11 +9,9 @@ from figures.composite.problem import OUTPUT_NAMES, Samples, noise_std
 from figures.materials_surrogate import panels
 from figures.materials_surrogate.surrogate import (
     Prediction,
-    improvements,
     prior_function_claims,
     prior_mean_rmse,
     prior_mean_table,
-    score_rows,
 )
 
 
@@ -46,14 +44,6 @@ def test_coverage_of_a_correct_spread_is_that_of_two_standard_deviations():
     observed = centre + std * rng.normal(size=centre.shape)
     samples = centre + std * np.array([-1.0, 1.0])[:, None, None]
     assert Prediction(samples, observed).scores().coverage == pytest.approx(0.9545, abs=0.005)
-
-
-def test_improvement_is_the_mean_of_those_of_the_repeats():
-    first = {"a_anchored": prediction(0.1), "a_vanilla": prediction(0.4)}
-    second = {"a_anchored": prediction(0.4), "a_vanilla": prediction(0.1)}
-    gain = improvements(score_rows([first, second]), "a")["rmse"]["c_eff"]
-    assert gain.values[0] > 0 > gain.values[1]
-    assert gain.mean == pytest.approx(np.mean(gain.values))
 
 
 def test_prior_mean_that_is_right_explains_everything():

@@ -1,4 +1,4 @@
-"""One run at a time works in a checkout that can be written; interruptions end programs."""
+"""One run at a time works in a checkout; interruptions end programs."""
 
 import os
 import runpy
@@ -12,7 +12,7 @@ from doit.cmd_base import ModuleTaskLoader
 from doit.doit_cmd import DoitMain
 
 from figures.pipeline import actions as pipeline
-from figures.pipeline.actions import Interruption, make_state, wait_for_turn
+from figures.pipeline.actions import Interruption, wait_for_turn
 from figures.pipeline.paths import ROOT
 
 WAIT = """
@@ -32,16 +32,6 @@ def test_the_second_run_waits_for_the_first(tmp_path):
         assert second.poll() is None
         turn.close()
         assert second.stdout.readline() == "mine\n"
-
-
-def test_what_fails_is_one_sentence(tmp_path):
-    """A file in place of the folder stops root too."""
-    (tmp_path / ".doit").touch()
-    with pytest.raises(ValueError, match="a checkout that may be written to is needed"):
-        make_state(tmp_path / ".doit")
-    failure = pipeline.run_program(["-c", "raise SystemExit(3)"])
-    assert failure.get_msg().strip().endswith("ended with exit code 3")
-    assert pipeline.run_program(["-c", "pass"]) is None
 
 
 @pytest.mark.parametrize(("patience", "times"), [(0.0, 1), (60.0, 2)])

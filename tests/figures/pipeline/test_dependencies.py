@@ -5,8 +5,7 @@ import json
 import pytest
 
 from figures.pipeline import dependencies
-from figures.pipeline.dependencies import notebook_sources, sources
-from figures.pipeline.paths import ROOT, notebooks
+from figures.pipeline.dependencies import notebook_sources
 
 
 @pytest.fixture
@@ -51,11 +50,3 @@ def test_a_notebook_depends_on_what_its_code_imports_at_any_time(packages, modul
     (packages / "n.ipynb").write_text(json.dumps({"cells": cells}))
     found = [str(path.relative_to(packages)) for path in notebook_sources(packages / "n.ipynb")]
     assert found == files
-
-
-def test_simulations_do_not_depend_on_networks_nor_notebooks_on_the_page():
-    packages = {path.relative_to(ROOT).parts[0] for path in sources(["fe_data.dataset.generate"])}
-    assert packages == {"fe_data"}
-    page = ROOT / "figures" / "report" / "page.py"
-    assert page.is_file()
-    assert not any(page in notebook_sources(path) for path in notebooks())

@@ -97,14 +97,3 @@ def test_failing_cell_is_named_with_its_error(tmp_path):
     kept = tmp_path / "notebooks" / "unfinished" / "n.ipynb"
     assert f"(details in {kept})" in str(failure.value)
     assert [*tmp_path.rglob("notebooks/**/*.ipynb")] == [kept]
-
-
-def test_an_executed_notebook_never_replaces_its_source(tmp_path):
-    folder = tmp_path / "notebooks"
-    folder.mkdir()
-    path = notebook(folder / "n.ipynb", f"out_dir = {str(tmp_path)!r}", "print(1)")
-    before = path.read_bytes()
-    with pytest.raises(NotebookError, match="the executed notebook would replace its source"):
-        execute(path, {})
-    assert path.read_bytes() == before
-    assert [*folder.iterdir()] == [path]

@@ -74,13 +74,3 @@ def test_a_file_of_a_user_in_an_earlier_dataset_stays(tmp_path, capsys, name):
     assert main([*sizes, "train_beta=4"]) == 1
     assert MINE[name] in capsys.readouterr().err
     assert {path: path.read_bytes() for path in folder.rglob("*.*")} == before
-
-
-def test_a_folder_that_make_did_not_write_stays(tmp_path, commands, capsys):
-    table = tmp_path / "train_beta" / "dataset.csv"
-    table.parent.mkdir()
-    table.write_text("mine")
-    assert main([str(tmp_path), "train_beta=3", "--seed", "0", "--jobs", "1"]) == 1
-    assert "train_beta is not of an earlier make" in capsys.readouterr().err
-    assert table.read_text() == "mine"
-    assert not commands

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import yaml
 
-from figures.composite.draws import Draw, load_draws
-from figures.composite.problem import Samples, load_samples
+from figures.composite.draws import load_draws
+from figures.composite.problem import load_samples
 from figures.pipeline.profiles import load_profile
 from figures.repeated_datasets.draws import Gain, over_draws, scatter
 from figures.scores import Interval, Scores
@@ -27,14 +27,6 @@ def test_each_draw_takes_the_next_cells_and_needs_them(profile_content, tmp_path
     path.write_text(yaml.safe_dump(profile_content | {"draws": {"count": 4}}))
     with pytest.raises(ValueError, match=r"test_uniform.csv holds 18 cells: 24 are needed"):
         load_draws(tmp_path, load_profile(path))
-
-
-def test_share_of_test_cells_outside_the_training_range():
-    def cells(*vf):
-        return Samples(np.column_stack([vf, np.zeros((len(vf), 3))]), np.zeros((len(vf), 5)))
-
-    draw = Draw(cells(-1.0, 0.0, 0.4, 0.9), {"outd": cells(-0.5, 0.5)})
-    assert draw.outside == 0.5
 
 
 def test_each_draw_counts_once_and_scatter_is_of_single_trainings():

@@ -11,7 +11,6 @@ from urllib.parse import unquote
 import pytest
 
 from figures.pipeline.paths import ROOT
-from tests.repository.validators import validate, validators
 
 rocrate = pytest.importorskip("rocrate", reason="make environment installs rocrate")
 from figures.report import archive  # noqa: E402
@@ -91,71 +90,3 @@ def test_to_ask_for_the_commit_takes_no_lock(tmp_path):
 @pytest.mark.slow
 def test_it_depends_on_the_commit_alone(written, tmp_path):
     assert write(tmp_path / "again")[0].read_bytes() == written[0].read_bytes()
-
-
-@pytest.mark.slow
-def test_page_site_and_article_go_with_what_is_committed_only(tmp_path, monkeypatch):
-    clone = tmp_path / "clone"
-    subprocess.run(["git", "clone", "--quiet", "--depth=1", f"file://{ROOT}", clone], check=True)
-    monkeypatch.setattr(archive, "ROOT", clone)
-    made = ("figures/full/index.html", "build/docs/index.html", "build/article.pdf")
-    for name in made:
-        (clone / name).parent.mkdir(parents=True, exist_ok=True)
-        (clone / name).write_text(name)
-    archive.collect(tmp_path / "a")
-    found = ("figures/full/index.html", "build/docs/index.html", "article.pdf")
-    assert [(tmp_path / "a" / name).read_text() for name in found] == [*made]
-    (clone / "figures" / "full" / "02_example_1d.json").write_text("{}")
-    archive.collect(tmp_path / "b")
-    assert not [name for name in found if (tmp_path / "b" / name).exists()]
-
-
-def test_without_a_repository_it_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "ROOT", tmp_path)
-    with pytest.raises(SystemExit, match="no git repository here"):
-        archive.main(tmp_path)
-
-
-# The validator reads the context that a crate names: rocrate has a copy, of a later version with
-# the same terms and more, of which a workflow has another address.
-SEED = """
-import io, pathlib, sys
-import requests.adapters, requests_cache, urllib3
-
-class Served(requests.adapters.HTTPAdapter):
-    def send(self, request, **_):
-        later = pathlib.Path(sys.argv[2]).read_bytes()
-        body = io.BytesIO(later.replace(b"https://bioschemas.org/terms/", b"https://bioschemas.org/"))
-        kind = {"Content-Type": "application/ld+json"}
-        served = urllib3.HTTPResponse(body, kind, 200, preload_content=False)
-        return self.build_response(request, served)
-
-session = requests_cache.CachedSession(sys.argv[1], backend="sqlite", expire_after=-1)
-session.mount("https://w3id.org/", Served())
-accepted = {"Accept": "application/ld+json, application/json"}
-session.get("https://w3id.org/ro/crate/1.1/context", headers=accepted)
-"""
-
-
-@pytest.mark.slow
-def test_the_validator_of_ro_crate_accepts_it_and_not_one_without_a_licence(written, tmp_path):
-    context = f"{rocrate.__path__[0]}/data/ro-crate.jsonld"
-    cache = tmp_path / "cache"
-    subprocess.run([validators() / "python", "-c", SEED, cache, context], check=True)
-    options = [
-        "-y",
-        "validate",
-        "--offline",
-        "--cache-path",
-        cache,
-        "--no-paging",
-        "-v",
-        "--profile-identifier",
-        "ro-crate-1.1",
-    ]
-    validate("rocrate-validator", *options, written[1])
-    folder = shutil.copytree(written[1], tmp_path / "broken")
-    described = folder / "ro-crate-metadata.json"
-    described.write_text(described.read_text().replace('"license"', '"licence"'))
-    with pytest.raises(AssertionError, match="license"):
-        validate("rocrate-validator", *options, folder)

@@ -53,11 +53,9 @@ def test_a_tolerance_keeps_all_but_one_in_twenty_results_of_the_same_method(n):
 
 @pytest.mark.parametrize(
     ("printed", "scatter", "n", "expected", "says"),
-    [("0.10", 0.0, 1, 0.005, True), ("0.1", 0.0, 1, 0.05, False), ("10", 0.0, 1, 0.5, True),
-     ("1.00", 0.1, 1, 0.2 * np.sqrt(2) + 0.005, True),
+    [("0.10", 0.0, 1, 0.005, True), ("0.1", 0.0, 1, 0.05, False),
      ("0.50", 0.1, 1, 0.2 * np.sqrt(2) + 0.005, False),
      ("1.00", 0.1, 4, 0.2 * np.sqrt(1.25) + 0.005, True), ("-114", 0.0, 1, 0.5, True),
-     ("0.00", 0.001, 1, 0.002 * np.sqrt(2) + 0.005, True),
      ("0.00", 0.002, 1, 0.004 * np.sqrt(2) + 0.005, False)],
 )  # fmt: skip
 def test_a_tolerance_above_two_fifths_of_the_number_says_nothing(
@@ -95,16 +93,6 @@ def test_the_verdict_on_a_figure_follows_from_its_claims(holds, expected, count)
     )
     assert (full.verdict, full.count) == (expected, count)
     assert (small.verdict, small.count) == (NOT_COMPARABLE, "")
-
-
-def test_a_row_is_absent_only_without_its_training_set(metrics):
-    rows = ("prior", "outd_anchored", "outd_vanilla")
-    assert set(table_3(metrics).rows) == {f"{t}.{r}" for t in metrics["rows"] for r in rows}
-    with pytest.raises(ValueError, match=r"has no number at rows\.published\.ind25_anchored\.rmse"):
-        assert table_3(metrics | {"n_train": {"outd": 50, "ind25": 25}}).rows
-    del metrics["rows"]["proper"]["outd_vanilla"]["elppd"]
-    with pytest.raises(ValueError, match=rf"{SURROGATE}\.json has no number at rows\.proper\."):
-        assert table_3(metrics).rows
 
 
 def with_rmse(metrics, value):

@@ -12,7 +12,7 @@ from figures.pipeline.paths import ROOT, drawn
 from figures.pipeline.profiles import load_profile
 from figures.report.comparison import DIFFERS, REPRODUCED, compare, heading
 from figures.report.tables import RUNS, blocks, files, with_blocks
-from tests.figures.report.committed import committed_files, quoted, typed_run
+from tests.figures.report.committed import quoted, typed_run
 
 PUBLISHED = load_published()
 FINDINGS = "docs/findings.md"
@@ -135,10 +135,3 @@ def test_subsets_by_mutual_information_over_draws_are_those_that_the_finding_cou
     words = "{:.0f} % of the inputs in the paper's subsets and {:.0f} % of the others"
     begin = "The mutual information of b_m and b_eff"
     quoted(VERDICTS, begin, words.format(*(100 * share for share in shares)))
-
-
-def test_every_picture_of_the_full_run_is_committed_in_eight_megabytes():
-    named = {name for metrics in typed_run("full").values() for name in metrics.figures}
-    paths = committed_files("full", ".svg", ".png")
-    assert {path.name for path in paths} == named
-    assert sum(path.stat().st_size for path in paths) < 8e6

@@ -1,9 +1,6 @@
-"""Methods of notebook 05: on the one-dimensional example, and the files that are read."""
-
-import shutil
+"""Methods of notebook 05 on the one-dimensional example."""
 
 from figures.beyond.other_methods.example_1d import run_example
-from figures.beyond.other_methods.problems import input_files
 from figures.beyond.other_methods.weights import METHODS
 from figures.pipeline.settings import Case, OtherMethods
 
@@ -25,13 +22,3 @@ def test_functional_anchoring_comes_as_near_to_the_example_as_exact_draws():
     away = {name: curves.distance.mean for name, curves in found.items()}
     assert max(away["function"], away["sampled"]) < 0.2 * min(away[name] for name in METHODS)
     assert away["exact"] == 0
-
-
-def test_every_file_that_is_read_is_an_input(tables, tmp_path):
-    shutil.copytree(tables, tmp_path, dirs_exist_ok=True)
-    names = {path.name for path in input_files(tmp_path, SETTINGS)}
-    assert names == {"train_beta.csv", "test_uniform.csv", "02_example_1d.csv"}
-    more = {"train_uniform.csv", "replicates.csv", "noise.csv"}
-    for name in more:
-        shutil.copy(tables / "train_beta.csv", tmp_path / name)
-    assert {path.name for path in input_files(tmp_path, SETTINGS)} == names | more

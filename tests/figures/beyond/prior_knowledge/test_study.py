@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import bnn
-from fe_data import mean_field
 from figures.beyond.prior_knowledge.study import (
     MODELS,
     equivalent_cells,
@@ -15,7 +14,7 @@ from figures.beyond.prior_knowledge.study import (
     training_sets,
 )
 from figures.composite.draws import load_draws
-from figures.composite.problem import INPUT_SCALING, load_designs, scaled
+from figures.composite.problem import load_designs, scaled
 from figures.composite.reference import Reference
 from figures.pipeline.paths import SHIPPED_TABLES
 from figures.pipeline.profiles import load_profile
@@ -33,13 +32,6 @@ def draws():
 def kinds():
     table = load_designs(SHIPPED_TABLES, ["noise"])["noise"]
     return noises(scaled(table), table.group)
-
-
-def test_mean_fields_of_the_prior_do_not_warn_beyond_the_range_of_c_m():
-    X = np.array([[0.0, 0.0, 0.0, 1.2]])  # c_m 0.585
-    with pytest.warns(UserWarning, match=r"c_m = 0\.585"):
-        mean_field(INPUT_SCALING.inverse_transform(X))
-    assert np.isfinite(mean_fields(X)).all()
 
 
 def test_the_first_draw_is_the_shipped_tables_and_smaller_sets_are_its_first_cells(draws):
@@ -71,18 +63,6 @@ def test_scores_at_cells_and_against_the_reference_data_are_those_of_the_predict
     assert found.reference_coverage == 1.0
     error = model.predict(draw.test.X) - draw.test.y
     assert found.rmse == pytest.approx(np.sqrt(np.mean(error**2)))
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("few_draws")
-@pytest.mark.parametrize(
-    ("name", "noise"), [("default", None), ("default_by_input", "heteroscedastic")]
-)
-def test_recommended_estimators_are_those_that_a_user_writes(draws, name, noise):
-    train = training_sets(draws[0], COUNTS)["ind10"]
-    ours = posterior(MODELS[name], train, None, None).predict(draws[0].test.X)
-    theirs = bnn.GPRegressor(noise=noise).fit(train.X, train.y).predict(draws[0].test.X)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize(
