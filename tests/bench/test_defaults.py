@@ -2,7 +2,6 @@
 
 import csv
 import json
-import sys
 from functools import partialmethod
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from scipy import stats
 
 import bnn
-from bench.defaults import logarithm, main, points
+from bench.defaults import logarithm, points
 from bench.scoreboard import public
 
 
@@ -93,29 +92,3 @@ def test_networks_have_the_prior_and_the_points_that_are_said(folder, monkeypatc
 def noted(model, models, fit, *data):
     models.append(model)
     return fit(model, *data)
-
-
-def call(monkeypatch, folder, *words):
-    monkeypatch.setattr(sys, "argv", ["defaults", "logarithm", "--data", str(folder), *words])
-    main()
-
-
-def test_the_program_prints_means_over_splits(folder, monkeypatch, capsys):
-    monkeypatch.setattr(bnn, "GPRegressor", Normal)
-    call(monkeypatch, folder, "--problems", "exponential")
-    printed = capsys.readouterr().out
-    assert printed.startswith("exponential/standard, splits: 2, log y: log-likelihood +")
-    assert printed.count(" ± ") == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--problems", "sum"], "sum/standard: y of row"),
-        (["--problems", "sum", "--splits", "0"], "--splits 0: must be 1 or more"),
-    ],
-)
-def test_wrong_words_are_refused_before_anything_runs(folder, words, message, monkeypatch, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        call(monkeypatch, folder, *words)
-    assert message in capsys.readouterr().err

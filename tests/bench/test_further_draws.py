@@ -40,15 +40,3 @@ def test_claims_are_judged_over_the_draws_of_all_folders(tmp_path, monkeypatch, 
     assert lines[0].startswith("3 draws: ")
     assert any(line.startswith("Fig. 14: b_eff_MPa: anchored is better") for line in lines)
     assert any(line.startswith("Table 4, gain of E_eff less that of b_eff: ") for line in lines)
-
-
-def test_the_training_set_out_of_distribution_is_the_only_one(tmp_path):
-    folder = folder_with(tmp_path, 2, as_generated=True)
-    profile = further_draws.out_of_distribution(folder)
-    assert [*profile.surrogate.cases] == ["outd"]
-    assert profile.draws.count == 2
-
-
-def test_a_folder_without_tables_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="test_uniform"):
-        further_draws.main([tmp_path])

@@ -1,12 +1,9 @@
 import json
-import sys
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from bench.path_surrogates import study
-from bench.path_surrogates.__main__ import main
 from bench.path_surrogates.data import REFERENCES
 from bench.path_surrogates.estimators import ESTIMATORS, Predicted
 
@@ -46,17 +43,3 @@ def test_ours_is_better_than_the_mean_fields_that_it_learns_about(sets, tmp_path
         assert ours["nmse"] < 0.5 * alone["nmse"]
         assert ours["coverage"] > 0.5
         assert "coverage" not in alone
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--estimators", "nobody"], "--estimators are ours, mean_fields, gru, gru_long, prn"),
-    ],
-)
-def test_what_does_not_exist_is_refused(monkeypatch, capsys, tmp_path, words, message):
-    given = ["paths", "--results", str(tmp_path / "results.jsonl"), *words]
-    monkeypatch.setattr(sys, "argv", given)
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert message in f"{ended.value} {capsys.readouterr().err}"

@@ -50,18 +50,9 @@ def test_it_runs_a_folder_and_prints_or_publishes_the_differences(
         (["--problems", "nothing"], "composite/ind25"),
         (["--data", "nowhere"], "nowhere: there is no such folder"),
         (["--splits", "0"], "--splits 0: must be 1 or more"),
-        (["--cells", "nowhere"], "no table of 'test_uniform'"),
     ],
 )
 def test_what_does_not_exist_is_refused_before_anything_runs(call, capsys, words, message):
     with pytest.raises(SystemExit, match="2"):
         call(*words)
     assert message in capsys.readouterr().err
-
-
-def test_own_sets_are_kept_from_the_guides(monkeypatch, folder, capsys):
-    words = ["--data", str(folder), "--problems", "made", "--peers", "ours.Default"]
-    monkeypatch.setattr(sys, "argv", ["scoreboard", *words])
-    with pytest.raises(SystemExit, match="2"):
-        main()
-    assert "made: the guides have other sets: name a file of yours" in capsys.readouterr().err

@@ -1,6 +1,5 @@
 import pytest
 
-from bench.scoreboard import problems
 from bench.scoreboard.problems import CASES, composite
 from figures.pipeline.paths import SHIPPED_TABLES
 
@@ -36,20 +35,3 @@ def test_tables_of_a_folder_give_it_its_name_and_as_many_splits_as_they_have_dra
     assert split.digest != found["fresh/outd"].split(0).digest
     assert split.given["X"].shape == (50, 4)
     assert found["fresh/ind25"].split(0).given["y"].shape == (25, 5)
-
-
-def test_tables_with_less_than_a_draw_are_refused(tables, tmp_path):
-    with pytest.raises(FileNotFoundError, match="test_uniform"):
-        composite(tmp_path)
-    with pytest.raises(ValueError, match="fewer cells than one draw"):
-        composite(tables(draws=0.5))
-
-
-def test_mean_fields_are_those_of_the_training_and_of_the_test_cells(monkeypatch):
-    monkeypatch.setattr(problems, "FIELDS", [lambda X: 2.0 * X, lambda X: -X])
-    split = {each.name: each for each in composite()}["composite/ind25"].split(3)
-    found = split.fields()
-    assert found["fields_low"].shape == (2, 25 + problems.LOW, 4)
-    assert found["X_low"].shape == (25 + problems.LOW, 4)
-    assert (found["fields"][0] == 2.0 * split.given["X"]).all()
-    assert (found["fields_test"][1] == -split.given["X_test"]).all()

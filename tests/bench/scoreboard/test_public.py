@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -7,10 +5,6 @@ from sklearn.model_selection import train_test_split
 
 from bench.scoreboard import public
 from bench.scoreboard.scores import scores
-
-PUBLISHED = """splits,dataset,method,score,mean,std,source
-standard,made,Ensemble,LL,-3.5,0.3,a paper
-"""
 
 
 def test_sets_and_their_splits_are_found(folder):
@@ -34,16 +28,6 @@ def test_an_input_that_a_split_leaves_constant_stays_finite(folder):
     split = {each.name: each for each in public.problems(folder)}["made/gap"].split(0)
     assert not split.given["X"][:, 2].any()
     assert np.all(split.given["bounds"][1] > split.given["bounds"][0])
-
-
-def test_the_rounded_mean_of_a_constant_input_is_no_scale():
-    """Whose test row would lie 10¹⁶ deviations away."""
-    assert np.full(100, 0.1).std() > 0.0
-    rows = np.column_stack([np.arange(101.0), np.full(101, 0.1), np.arange(101) % 7])
-    rows[0, 1] = 0.2
-    split = public._of_test_rows(rows, [[0]], 0)
-    np.testing.assert_allclose(split.given["X"][:, 1], 0.0, atol=1e-15)
-    np.testing.assert_allclose(split.given["X_test"][0, 1], 0.1)
 
 
 def test_a_set_of_one_file_has_the_split_of_scikit_learn(folder):
@@ -82,11 +66,7 @@ def test_scores_are_in_the_units_of_y(folder):
     ("name", "text", "error", "message"),
     [
         ("made/standard.json", "[[1, 2", ValueError, "standard.json: must be JSON"),
-        ("made/data.csv", "x0,y\n1,2\n3,4,5\n6,7\n", ValueError, "no CSV table"),
-        ("made/standard.json", "[[1], []]", ValueError, "split 1 must be a list of row numbers"),
         ("made/standard.json", "[[1, 12]]", ValueError, r"row 12: must be .* in 0 \.\.\. 11"),
-        ("made/standard.json", "[[1, 1]]", ValueError, "a row twice"),
-        ("made/standard.json", json.dumps([list(range(11))]), ValueError, "fewer than 2 training"),
         ("made/data.csv", "x0,y\n1,2\n3,many\n4,5\n", ValueError, "column y is 'many'"),
         ("made/data.csv", None, FileNotFoundError, "data.csv is not there"),
     ],
@@ -114,19 +94,11 @@ def test_published_scores_are_those_of_problems_that_are_there(folder):
     assert "loglik" not in found["one/holdout", "trees"]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("published.csv", "dataset,method\nmade,Ensemble\n", "column splits, score, mean, std, so"),
-        (
-            "published.csv",
-            PUBLISHED.replace("-3.5", "many"),
-            "line 2: mean = 'many' is not a number",
-        ),
-        ("one_published.csv", "dataset,model,rmse,nll_default\none,rf,a,\n", "rmse = 'a' is not"),
-    ],
-)
-def test_published_scores_that_are_not_of_the_form_are_refused(folder, name, text, message):
-    (folder / name).write_text(text)
-    with pytest.raises(ValueError, match=message):
-        public.published(folder, public.problems(folder))
+def test_the_rounded_mean_of_a_constant_input_is_no_scale():
+    """Whose test row would lie 10¹⁶ deviations away."""
+    assert np.full(100, 0.1).std() > 0.0
+    rows = np.column_stack([np.arange(101.0), np.full(101, 0.1), np.arange(101) % 7])
+    rows[0, 1] = 0.2
+    split = public._of_test_rows(rows, [[0]], 0)
+    np.testing.assert_allclose(split.given["X"][:, 1], 0.0, atol=1e-15)
+    np.testing.assert_allclose(split.given["X_test"][0, 1], 0.1)

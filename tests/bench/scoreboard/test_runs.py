@@ -74,7 +74,7 @@ def study(tmp_path, monkeypatch, results):
     monkeypatch.setattr(runs, "environment", lambda *_: sys.executable)
     monkeypatch.setattr(runs, "PATIENCE", 4)
 
-    def study(*kinds, splits=1, make=made, limit=1.0, **more):
+    def study(*kinds, splits=1, make=made, limit=60.0, **more):
         fresh = runs.load(results.path)
         peers = [Peer("fake", kind, ONE, **{"public": True, **more}) for kind in kinds]
         with fresh.opened():
@@ -87,7 +87,7 @@ def study(tmp_path, monkeypatch, results):
 
 @pytest.mark.slow
 def test_what_fails_is_recorded_and_the_next_one_runs(study):
-    rows = study("Broken", "Slow", "Gone", "Blind", "Mean", splits=2)
+    rows = study("Broken", "Slow", "Gone", "Blind", "Mean", splits=2, limit=1.0)
     errors = {name: row.get("error") for (name, split), row in rows.items() if split == 0}
     assert "must be finite" in errors.pop("fake.Blind")
     assert errors == {
@@ -123,23 +123,6 @@ def test_a_run_that_was_killed_goes_on_where_it_was(study, results):
     assert len([json.loads(line) for line in results.path.read_text().splitlines()]) == 2
 
 
-@pytest.mark.slow
-def test_splits_come_out_the_same_in_any_order(study, results):
-    study("Mean", "Blind", splits=2)
-    together = sorted(_without_times(results.path))
-    results.path.unlink()
-    study("Blind", splits=2)
-    study("Mean")
-    study("Mean", splits=2)
-    assert sorted(_without_times(results.path)) == together
-
-
-def _without_times(path):
-    for line in path.read_text().splitlines():
-        row = json.loads(line)
-        yield json.dumps(row | {"fit": 0, "predict": 0}, sort_keys=True)
-
-
 def test_other_rows_and_another_version_run_again_and_replace_the_old_ones(study, results):
     old = study("Mean")["fake.Mean", 0]
     other = study("Mean", make=lambda i: made(i, shift=3.0))["fake.Mean", 0]
@@ -147,21 +130,6 @@ def test_other_rows_and_another_version_run_again_and_replace_the_old_ones(study
     assert study("Mean", version=2)["fake.Mean", 0]["version"] == 2
     with results.opened():
         assert len(results.path.read_text().splitlines()) == 1
-
-
-def test_a_library_that_cannot_be_installed_is_left_out_and_not_recorded(
-    study, monkeypatch, capsys
-):
-    def fails(*_):
-        raise OSError("no environment: no such package")
-
-    monkeypatch.setattr(runs, "environment", fails)
-    assert study("Mean") == {}
-    assert "fake.Mean is left out, no environment: no such package" in capsys.readouterr().out
-
-
-def test_estimators_of_the_composite_alone_do_not_run_on_other_sets(study):
-    assert study("Mean", public=False) == {}
 
 
 @pytest.fixture
@@ -179,16 +147,6 @@ def pinned(tmp_path, monkeypatch):
     return wanted
 
 
-def test_an_environment_is_made_anew_when_its_packages_change(pinned, tmp_path):
-    home = tmp_path / "envs" / "fake"
-    assert runs.environment("fake", home.parent) == home / "bin" / "python"
-    for text, kept in (("fake==1\n", True), ("fake==2\n", False)):
-        pinned.write_text(text)
-        (home / "old").touch()
-        runs.environment("fake", home.parent)
-        assert (home / "old").exists() == kept
-
-
 @pytest.mark.usefixtures("pinned")
 def test_an_environment_whose_making_was_killed_is_made_anew(tmp_path, monkeypatch):
     home = tmp_path / "envs" / "fake"
@@ -203,14 +161,3 @@ def test_an_environment_whose_making_was_killed_is_made_anew(tmp_path, monkeypat
             runs.environment("fake", home.parent)
     runs.environment("fake", home.parent)
     assert not (home / "half").exists()
-
-
-@pytest.mark.usefixtures("pinned")
-@pytest.mark.parametrize("name", ["fake/mine.txt", "fake.made.txt"])
-def test_files_of_a_user_among_environments_stay(tmp_path, name):
-    mine = tmp_path / "envs" / name
-    (tmp_path / "envs" / "fake").mkdir(parents=True)
-    mine.write_bytes(b"fake==0\n")
-    with pytest.raises(OSError, match="fake was not made by the scoreboard: move it away"):
-        runs.environment("fake", tmp_path / "envs")
-    assert mine.read_bytes() == b"fake==0\n"

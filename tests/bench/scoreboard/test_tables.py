@@ -1,5 +1,4 @@
 import csv
-import re
 
 import numpy as np
 import pytest
@@ -7,7 +6,6 @@ import pytest
 from bench.scoreboard import runs, tables
 from bench.scoreboard.__main__ import PAGES, RESULTS
 from bench.scoreboard.comparison import Board, between
-from bench.scoreboard.picture import picture, rows_of_panels
 from bench.scoreboard.problems import CASES
 from bench.scoreboard.registry import BY_NAME, FIELDS
 from tests.figures.report.committed import quoted
@@ -60,14 +58,6 @@ def test_verdicts_are_by_two_standard_errors():
     assert between([]) is None
 
 
-def test_less_crps_and_rmse_are_better(result, current):
-    ours = [current(OUTD, i, 1.0, crps=0.2, rmse=0.7) for i in range(2)]
-    theirs = [result("smt.Kriging", OUTD, i, 1.0) for i in range(2)]
-    row = of(Board([*ours, *theirs]), "SMT")
-    words = [row[f"ours_is_by_{score}"] for score in ("loglik", "crps", "rmse")]
-    assert words == ["tied", "better", "worse"]
-
-
 def test_results_of_an_older_version_count_until_it_has_run_again_but_for_no_verdict(
     result, current
 ):
@@ -117,28 +107,6 @@ def test_ranks_are_over_those_with_results_everywhere_by_paired_differences(resu
     assert board.ranks(problems) == {"ours.Default": 2.0, "botorch.SingleTask": 1.0}
 
 
-def test_a_lead_is_the_sum_of_equal_noise_models_and_the_noise_model(result, current):
-    ours = [current(OUTD, i, 4.0 + i) for i in range(3)]
-    equal = [result("ours.ExactConstant", OUTD, i, 1.5 + i, version=2) for i in range(3)]
-    theirs = [result("smt.Kriging", OUTD, i, 1.0 + i) for i in range(3)]
-    (row,) = csv.DictReader(tables.noise_table(Board([*ours, *equal, *theirs])).splitlines())
-    parts = ("ours_less_it", "with_equal_noise_models", "of_noise_and_families_found")
-    assert [row[part] for part in parts] == ["3", "0.5", "2.5"]
-
-
-def test_the_picture_shows_every_difference(result, current):
-    problems = ["a/gap", "b/gap", "a/standard", OUTD]
-    ours = [current(name, i, 1.0) for name in problems for i in range(3)]
-    theirs = [result("botorch.SingleTask", name, i, 0.5) for name in problems for i in range(3)]
-    far = [result("pytorch.DeepEnsemble", "a/gap", i, -900.0) for i in range(3)]
-    slow = late(result("botorch.Saas", "a/gap", 0, 0.0))
-    board = Board([*ours, *theirs, *far, slow, published("a/standard", "Ensemble", 7.0, 0.6)])
-    assert rows_of_panels(board) == [["a/gap", "b/gap"], ["a/standard"], [OUTD]]
-    shown = [axes for axes in picture(board).axes if axes.axison]
-    points = {line.get_xdata()[0] for line in shown[0].lines if len(line.get_xdata()) == 1}
-    assert points == {-0.5, -30.0}  # and an arrow at the end of the axis
-
-
 def test_guides_show_the_committed_results(tmp_path):
     copies = [tmp_path / page.name for page in PAGES]
     for page, copy in zip(PAGES, copies, strict=True):
@@ -182,15 +150,3 @@ def test_sentences_of_the_guides_quote_the_committed_results():
 
 def rival_of(peer):
     return tables.Rival(peer.name, peer.label, peer.knows, peer)
-
-
-def test_names_and_errors_of_others_neither_end_a_cell_nor_become_marks(result, current):
-    strange = "a|b\n<!-- end scoreboard --><b>*c*</b> $x_$ [d](e) `f`"
-    failed = late(result("smt.Kriging", "x|y/gap", 1, 0.0)) | {"error": strange}
-    said = published("x|y/gap", strange, 0.5, 0.1)
-    board = Board([*(current("x|y/gap", i, float(i)) for i in range(2)), failed, said])
-    page = "\n\n".join(of(board) for of in (*tables.BLOCKS.values(), tables.differences))
-    for part in page.split("\n\n"):
-        rows = [line for line in part.splitlines() if line.startswith("|")]
-        assert len({len(re.split(r"(?<!\\)\|", row)) for row in rows}) <= 1
-    assert r"a\|b \<!-- end scoreboard --\>\<b\>\*c\*\</b\> \$x\_\$ \[d\](e) \`f\`" in page
