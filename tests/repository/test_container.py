@@ -5,7 +5,6 @@ import re
 import yaml
 
 from figures.pipeline.paths import ROOT
-from tests.repository.test_setup import RECIPE
 
 LINES = (ROOT / "Containerfile").read_text(encoding="utf-8").splitlines()
 STEPS = [line.split(maxsplit=1) for line in LINES if not line.startswith("#")]
@@ -23,19 +22,6 @@ def test_system_and_packages_are_those_of_ci():
     assert re.fullmatch(r"debian:12@sha256:[0-9a-f]{64}", job["container"])
     (packages,) = re.findall(APT, job["steps"][0]["run"])
     assert re.findall(APT, steps("RUN")[0]) == [packages]
-
-
-def test_all_else_is_installed_by_setup_for_a_user_who_is_not_root():
-    """From the files that setup.sh reads: a second list of packages would drift from its own."""
-    text = (ROOT / "setup.sh").read_text(encoding="utf-8")
-    listed = re.search(r"^apt_packages=\(([^)]*)\)", text, re.M)[1].split()
-    assert "python3-dolfinx" in listed
-    assert not [name for name in listed if name in "\n".join(LINES).split()]
-    assert steps("RUN")[2:] == ["./setup.sh && chown --recursive user:user ."]
-    recipe, everything = (text.split() for text in steps("COPY"))
-    assert set(recipe) == {*RECIPE, "./"}
-    assert everything == ["--chown=user:user", ".", "."]
-    assert STEPS[-2:] == [["USER", "user"], ["CMD", '["make", "quick"]']]
 
 
 def test_the_workflow_takes_actions_by_commit_and_has_no_more_rights_than_it_needs():

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import pkgutil
 import re
 import subprocess
 import sys
@@ -72,11 +71,3 @@ def test_a_committed_executed_notebook_links_every_picture_of_its_run(path):
     assert all((executed.parent / name).is_file() for name in linked)
     assert executed.stat().st_size < 300_000
     assert set(cells(path)) <= set(cells(executed))  # as it is written now
-
-
-def test_names_in_the_decision_picture_are_public():
-    text = (ROOT / "docs" / "which_estimator.md").read_text(encoding="utf-8")
-    picture = text[text.index('<div class="decision">') : text.index("</div>")]
-    names = re.findall(r"<code>(bnn(?:\.\w+)+)", picture)
-    assert len(names) == 7
-    assert all(pkgutil.resolve_name(name) for name in names)

@@ -164,22 +164,6 @@ def test_a_table_is_learnt_scored_saved_and_loaded(run, tmp_path):
     assert (tmp_path / "picture.npz").exists()
 
 
-def test_a_table_has_any_columns_and_rows_without_a_number_are_left_out(run, tmp_path, capsys):
-    path = tmp_path / "own.csv"
-    rows = [f"{x / 10},{x % 7},{3 * x / 10 + (x % 7) ** 2}" for x in range(40)]
-    path.write_text("\n".join(["length [m],count,load [N]", *rows, "1.0,,2.0"]), encoding="utf-8")
-    said = run("table", "--train", str(path))  # the last column of the others
-    assert "32 rows to learn from, 8 to judge by" in said
-    assert numbers(said, r"load \[N\] .*RMSE ([\d.]+)")[0] < 0.1
-    for words, message in (
-        (["--inputs", "width", "--outputs", "load [N]"], "--train has no column 'width'"),
-        (["--train", str(tmp_path / "absent.csv")], "No such file or directory"),
-    ):
-        with pytest.raises(SystemExit):
-            run("table", "--train", str(path), *words)
-        assert message in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_errors_of_cross_validation_are_those_of_a_smooth_function(run):
     """E scatters by 13 GPa over the cells."""

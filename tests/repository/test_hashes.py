@@ -7,8 +7,6 @@ of every pinned version, and writes them into hashes.txt again.
 import argparse
 import re
 import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 from bench.scoreboard.runs import requirements
@@ -53,26 +51,6 @@ def test_every_package_of_the_scoreboard_but_pytorch_is_checked():
         checked, unchecked = requirements(pins)
         assert unchecked == [pin for pin in pins if pin.startswith(f"{UNCHECKED}==")]
         assert [line.split()[0] for line in checked] == [p for p in pins if p not in unchecked]
-
-
-def test_pip_refuses_a_file_with_another_hash(tmp_path):
-    """The first package of the file, whose hashes are those of another one."""
-    lines = HASHES.read_text(encoding="utf-8").removeprefix(HEAD).splitlines()
-    pin = next(line.split()[0] for line in lines if line.startswith("tqdm=="))
-    other = next(line.split()[1] for line in lines if line.startswith("toolz=="))
-    (tmp_path / "wrong.txt").write_text(f"{pin} {other}\n", encoding="utf-8")
-    name = pin.replace("==", "-")
-    metadata = f"Metadata-Version: 2.1\nName: tqdm\nVersion: {pin[6:]}\n"
-    with zipfile.ZipFile(tmp_path / f"{name}-py3-none-any.whl", "w") as file:
-        file.writestr(f"{name}.dist-info/METADATA", metadata)
-        file.writestr(f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-        file.writestr(f"{name}.dist-info/RECORD", "")
-    options = ["--no-index", "--no-deps", "--require-hashes", "--find-links", tmp_path]
-    options += ["--dest", tmp_path / "out", "-r", tmp_path / "wrong.txt"]
-    command = [sys.executable, "-m", "pip", "download", *options]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode
-    assert "DO NOT MATCH THE HASHES" in done.stderr
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import yaml
 
 import fe_data
 from tests.repository.environments.common import ON_DEMAND, ROOT, imported_packages
-from tests.repository.validators import validate
 
 RECIPE = ROOT / "conda" / "recipe.yaml"
 # Of conda-forge, where they differ from those of PyPI.
@@ -24,13 +23,6 @@ CONDA_NAMES = {
     "matplotlib": "matplotlib-base",
     "torch": "pytorch",
 }
-# Parse a recipe, which refuses what its format does not know, and render it for each package.
-RENDER = """
-import sys, rattler_build
-recipe = rattler_build.Stage0Recipe.from_file(sys.argv[1])
-found = [variant.recipe.package.name for variant in recipe.render()]
-assert found == ["composite-bnn", "composite-bnn-fe"], found
-"""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = tuple(PROJECT["project"]["optional-dependencies"])
 
@@ -56,13 +48,6 @@ def test_the_distribution_is_bnn_and_fe_data_and_little_else_is_installed_with_b
     folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert {f for f in folders if any(fnmatch(f, p) for p in patterns)} == {"bnn", "fe_data"}
     assert all((ROOT / package / "py.typed").exists() for package in ("bnn", "fe_data"))
-
-
-def test_the_extras_that_the_guide_names_are_enough_to_test_bnn_alone():
-    guide = (ROOT / "docs" / "settings_bnn.md").read_text(encoding="utf-8")
-    (named,) = re.findall(r"`pip install \"\.\[(.*?)\]\"` in the checkout and then `pytest", guide)
-    imported = imported_packages(["bnn", "tests/bnn"]) - ON_DEMAND
-    assert imported <= declared_packages(*named.split(","))
 
 
 def test_both_lists_of_versions_name_every_declared_package():
@@ -102,16 +87,6 @@ def test_the_recipe_for_conda_names_what_pyproject_names():
     extra = {as_conda_says(each) for each in project["optional-dependencies"]["fe"]}
     beside = {"fenics-dolfinx >=0.5", '${{ pin_subpackage("composite-bnn", exact=True) }}'}
     assert simulating == python | extra | beside
-
-
-@pytest.mark.slow
-def test_rattler_build_takes_the_recipe_and_none_with_an_unknown_field(tmp_path):
-    validate("python", "-c", RENDER, RECIPE)
-    broken = tmp_path / "recipe.yaml"
-    text = RECIPE.read_text(encoding="utf-8")
-    broken.write_text(text.replace("license_file", "licence_file"), encoding="utf-8")
-    with pytest.raises(AssertionError, match="unknown field 'licence_file'"):
-        validate("python", "-c", RENDER, broken)
 
 
 @pytest.mark.slow

@@ -4,10 +4,8 @@ import dataclasses
 import importlib
 import inspect
 import re
-from pathlib import Path
 from types import ModuleType
 
-ROOT = Path(__file__).parents[2]
 PACKAGES = ("bnn", "fe_data")
 
 

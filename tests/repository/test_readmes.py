@@ -19,8 +19,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-import bnn
-import fe_data
 from docs import pictures
 from figures.style import shows_something
 from tests.repository.environments.slurm import scripts
@@ -99,15 +97,6 @@ def test_files_and_names_that_a_page_mentions_exist(page):
         pkgutil.resolve_name(name)
     for name in re.findall(r"\]\((?!\w+:)([^)#]+)", text):
         assert (page.parent / name).exists(), name
-
-
-def test_the_guides_use_public_names():
-    text = "\n".join(page.read_text(encoding="utf-8") for page in READMES)
-    found = set(re.findall(r"`(bnn|fe_data)\.(\w+)[(`]", text))
-    for line in re.findall(r"^from fe_data import (.+)$", text, re.M):
-        found |= {("fe_data", name) for name in line.split(", ")}
-    assert {("bnn", "GPRegressor"), ("fe_data", "Inputs")} <= found
-    assert found <= {(each.__name__, name) for each in (bnn, fe_data) for name in each.__all__}
 
 
 @pytest.mark.slow

@@ -19,8 +19,3 @@ def test_nothing_that_bnn_needs_is_under_the_gpl(requirement):
     stated = "; ".join([*texts, *fields.get_all("Classifier", [])]).partition("\n")[0]
     assert not re.search(r"\bA?GPL|GNU General", stated)
     assert ("MPL" in stated) == (f"| {name} |" in PAGE)
-
-
-def test_gmsh_which_is_comes_with_the_extra_fe_alone():
-    extras = PROJECT["optional-dependencies"]
-    assert [extra for extra in extras if "gmsh" in " ".join(extras[extra])] == ["fe"]

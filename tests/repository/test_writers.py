@@ -195,12 +195,3 @@ def test_an_rve_that_is_killed_leaves_whole_files_in_a_folder_of_its_own(write_r
         write_rve("first")
     assert b"".join(first.values()) in found
     assert b"".join(other.values()) in found
-
-
-def test_on_a_full_disk_an_earlier_rve_stays(write_rve, tmp_path):
-    write_rve("first")
-    before = contents(tmp_path)
-    for size in (10, 500, 20_000):  # of the result, of the fields
-        with full_disk(size), pytest.raises(OSError, match="too large"):
-            write_rve("other" * 10)
-        assert contents(tmp_path) == before

@@ -14,12 +14,7 @@ import pytest
 
 from tests.repository.environments.common import environments_folder, locked
 
-VERSIONS = (
-    "cffconvert==2.0.0",
-    "mlcroissant==1.1.1",
-    "py-rattler-build==0.73.0",
-    "roc-validator==0.13.0",
-)
+VERSIONS = ("cffconvert==2.0.0", "mlcroissant==1.1.1", "roc-validator==0.13.0")
 # Nothing is there: what would ask the network fails.
 OFFLINE = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
 

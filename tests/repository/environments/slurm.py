@@ -137,17 +137,6 @@ class Cluster:
         self.nodes[node].kill()
         self.nodes[node].wait()
 
-    def spent(self) -> float:
-        """Processor time of all that has ended on the nodes [s]."""
-        ticks = 0
-        for node in self.nodes.values():
-            children = Path(f"/proc/{node.pid}/task/{node.pid}/children")
-            shell = children.read_text(encoding="utf-8").strip()
-            status = Path(f"/proc/{shell}/stat").read_text(encoding="utf-8")
-            fields = status.rpartition(")")[2].split()
-            ticks += int(fields[13]) + int(fields[14])  # user and system, of children
-        return ticks / os.sysconf("SC_CLK_TCK")
-
     def output(self, *command: str) -> str:
         """What a program of Slurm prints; "no answer" where the controller gives none."""
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True)
@@ -242,18 +231,12 @@ def run(folder: Path) -> None:
     runs += [(f"Dask, workers: {jobs}", dask, jobs, None) for jobs in (1, 2, 4)]
     runs += [("4 Dask workers; a node killed", dask, 4, kill_a_node)]
     expected = None
-    single = {}  # seconds of one job, of an array and of Dask
     for name, command, jobs, disturb in runs:
         work = work_folder(folder, name.replace(" ", "-"), jobs)
-        before = cluster.spent()
         seconds = perform(cluster, work, command, disturb)
         found = table(work).read_bytes()
         expected = expected or found
         assert found == expected, f"{name}: another table than that of one process"
-        if disturb is None and command in (array, dask):
-            of_one = single.setdefault(command[-1], seconds)
-            name += f", efficiency {of_one / (jobs * seconds):.2f}"
-            name += f", processor time {cluster.spent() - before:.1f} s"
         say(f"{name}: {CELLS} cells in {seconds:.0f} s, the same table")
 
 
