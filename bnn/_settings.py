@@ -20,7 +20,7 @@ class Settings(Short, BaseEstimator):  # type: ignore[misc, unused-ignore]
         """Raise ValueError unless each field is admissible."""
 
     def set_params(self, **params: Any) -> Self:
-        """Change settings; where a value is not admissible, all stay as they are.
+        """Change settings. If a value is not admissible, none is changed.
 
         Args:
             params: Values by name; `group__name` is an entry of a group within this one.

@@ -35,8 +35,7 @@ class PrincipalComponents(Short):
     Attributes:
         mean: (n_out,).
         vectors: V, (n_scores, n_out), with orthonormal rows.
-        residual: Covariance of the rest, (n_out, n_out), in outputs that the components have not
-            seen.
+        residual: Covariance of the rest for new outputs, (n_out, n_out).
 
     Source: Bishop (2006), section 12.1; for outputs of simulations Higdon et al. (2008), Journal
     of the American Statistical Association 103.
@@ -77,8 +76,8 @@ class PrincipalComponents(Short):
             explained: Share of the variance, in (0, 1).
 
         Returns:
-            The components, largest variance first. The covariance of the rest is found by
-            cross-validation: a row, or a fiftieth of more than 50 rows, is left out at a time, and
+            The components, largest variance first. The covariance of the rest comes from
+            cross-validation: one row at a time (of more than 50 rows, a fiftieth) is left out, and
             as many components are found from the other rows.
 
         Raises:
@@ -161,13 +160,13 @@ def _held_out_rest(y: Array, n_scores: int) -> Array:
 
 @storable
 class PCARegressor(PredictiveRegressor):
-    """Estimator of many outputs, which fits another estimator to their principal components.
+    """Regression of high-dimensional outputs (curves, fields) by their principal components.
 
-    Mean and covariance of the outputs follow from those of the scores. The total uncertainty
+    Mean and covariance of the outputs follow from the predicted scores. The total uncertainty
     includes the covariance of the rest.
 
     Args:
-        estimator: GPRegressor or ensemble. Its prior and its noise are those of the scores, see
+        estimator: GPRegressor or ensemble. Its prior and noise describe the scores, see
             `PrincipalComponents.transform`.
         components: PrincipalComponents; None finds them from the outputs in fit.
 
@@ -227,7 +226,7 @@ class PCARegressor(PredictiveRegressor):
         return [what, f"{type(self.estimator_).__name__} of {head}", *lines]
 
     def sample(self, X: ArrayLike, **options: Any) -> Array:
-        """Return samples of f: functions that the estimator draws, or those of its members.
+        """Return samples of f: functions drawn by the estimator, or the functions of its members.
 
         Args:
             X: (n, n_in).

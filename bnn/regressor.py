@@ -1,4 +1,4 @@
-"""What the estimators share, exact posterior and ensembles alike: predictions, tags, saving."""
+"""Base of all estimators: predictions, tags, saving."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         Args:
             X: Inputs, (N, n_in).
             y: Outputs, (N,) or (N, n_out).
-            keep_prior: Whether to keep the prior and the noise of the last fit, as for further data
-                (beside those of that fit, which are given again): nothing is searched then, and
-                an ensemble starts from the networks that are pre-trained already. Under heavy tails
-                the rows of that fit keep their precision factors.
+            keep_prior: Whether to keep the prior and the noise of the last fit, for example if rows
+                are added to the data. Nothing is estimated then, and an ensemble starts from its
+                pre-trained networks. Under a StudentNoise the earlier rows keep their precision
+                factors.
 
         Returns:
             self.
@@ -115,7 +115,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         """Describe what the fit has found.
 
         Returns:
-            A small table with a column for each output, under its name where y is a table. Its rows
+            A small table with a column for each output, under its name if y is a table. Its rows
             are the length scales of the prior, relative to the range of each input, and the form
             and the standard deviation of the noise. For a mixture there are also
             the effective number of components, 1 / Σ w², and the largest weight. The first line
@@ -210,12 +210,12 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             include_noise: Whether the standard deviation includes Σ_noise; else it is epistemic.
 
         Returns:
-            ∂mean/∂x and ∂std/∂x, (n, n_out, n_in) each, or (n, n_in) where y is (N,); zero where
-            the standard deviation is zero.
+            ∂mean/∂x and ∂std/∂x, (n, n_out, n_in) each, or (n, n_in) if y is (N,); zero where the
+            standard deviation is zero.
 
         Raises:
-            ValueError: If X does not fit the training data, or the gradient of a kernel or a mean
-                is not known: those of scikit-learn other than constants, and functions of the user.
+            ValueError: If X does not fit the training data, or a kernel or mean has no gradient,
+                such as a custom function or a kernel of scikit-learn other than a constant.
 
         Examples:
             >>> import bnn
@@ -251,7 +251,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
         Raises:
             NotFittedError: If the estimator is not fitted.
-            ValueError: If an array has masked entries, or entries that are no real numbers.
+            ValueError: If an array has masked entries, or entries that are not real numbers.
         """
         check_real(y=y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         return float(super().score(X, y, sample_weight))
@@ -261,7 +261,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
         Args:
             X: (n, n_in); a data frame has the columns of the training data.
-            name: What messages call it.
+            name: Name of X in messages.
 
         Returns:
             X as float64.

@@ -78,7 +78,8 @@ class BoundsScaler(Short):
         """Take the range of the data as bounds.
 
         Args:
-            values: (N, n). A column that is c but for rounding gets c ± |c| / 2, or ± 1 for c = 0.
+            values: (N, n). A column that is constant up to rounding, c, gets c ± |c| / 2, or ± 1 if
+                c = 0.
 
         Returns:
             The scaler.
@@ -160,7 +161,7 @@ class BoundsScaler(Short):
 @storable
 @dataclass(eq=False, repr=False)
 class Scaling(Settings):
-    """Bounds of inputs and outputs, which networks see scaled to [-1, 1].
+    """Bounds by which inputs and outputs are scaled to [-1, 1] for the networks.
 
     Args:
         inputs: (low, high) for all columns of X, a pair for each column, or SciPy's Bounds; "data"

@@ -49,24 +49,23 @@ FEWEST = 2  # runs with results that a model needs; with fewer another hypercube
 
 
 class Campaign:
-    """Rounds of runs of a simulator, each where the model of all earlier runs learns most.
+    """Active-learning loop around a simulator, with `ask` and `tell`, kept in a JSON file.
 
-    The first round is a Latin hypercube, or inputs that are given. In each later round
-    `select_runs` selects from a Latin hypercube of candidates, by the model that is fitted to all
-    results. Runs that failed are not data. As soon as some runs failed and others did not, the gain
-    of a candidate is weighted by the probability that it succeeds, which a Gaussian process
-    classifier learns, and predictions are wanted where runs succeed.
+    The first round is a Latin hypercube, or given inputs. In each later round `select_runs` selects
+    from a Latin hypercube of candidates, with the model fitted to all results. Failed runs are not
+    data. If some runs failed and others did not, the gain of a candidate is weighted by its
+    probability of success, from a Gaussian process classifier, and the variance matters where runs
+    succeed.
 
-    One JSON file keeps the campaign; `ask` and `tell` replace it in one step. A script
-    that is killed and started again goes on: `ask` returns the inputs again that have no results
-    yet. Several scripts may use one file: each call reads the file anew, and changes it under a
-    lock. They get the same runs, and the results of a run can be told once.
+    `ask` and `tell` replace the file in one step. If a script is killed, start it again: `ask` then
+    returns the inputs that have no results yet. Several scripts may share one file: each call reads
+    it again and changes it under a lock. They get the same runs, and the results of a run can be
+    told once.
 
     Args:
-        path: The file, or a link to it; if it is there, the campaign in it goes on.
+        path: The file, or a link to it. If it exists, its campaign is continued.
         bounds: (low, high) of each input, (n_in, 2).
-        model: Estimator that `select_runs` takes, which the file does not hold; None takes
-            GPRegressor().
+        model: Estimator for `select_runs`, which the file does not store; None is GPRegressor().
         n_initial: Number of runs in the first round, or their inputs, (n, n_in).
         batch_size: Number of runs in each later round.
         candidates: Number of candidates in each later round.
@@ -75,7 +74,8 @@ class Campaign:
         random_state: Seed of the hypercubes, an integer.
 
     Raises:
-        ValueError: If an argument is not admissible, or the file is no campaign within the bounds.
+        ValueError: If an argument is not admissible, or the file is not a campaign within these
+            bounds.
 
     Examples:
         >>> import bnn
@@ -139,22 +139,22 @@ class Campaign:
         """Load a campaign, with its bounds.
 
         Args:
-            path: Of its file.
+            path: Path of its file.
             model: As for Campaign.
-            options: Further arguments of Campaign, which the file does not hold.
+            options: Further arguments of Campaign, which the file does not store.
 
         Returns:
-            The campaign, which goes on where it was.
+            The campaign, at the point where it was left.
 
         Raises:
             FileNotFoundError: If there is no file.
-            ValueError: If the file is no campaign.
+            ValueError: If the file is not a campaign.
         """
         return cls(path, _pairs(read_campaign(as_path(path)).box), model, **options)
 
     @property
     def round(self) -> int:
-        """Number of the round that `ask` asks for; the first is 0."""
+        """Number of the round that `ask` returns; the first is 0."""
         last = self._runs[-1].round
         return last if len(self._waiting) else last + 1
 
@@ -214,9 +214,9 @@ class Campaign:
         return clone(self.model).fit(self.X, self.y)
 
     def ask(self) -> Array:
-        """Return the inputs of the runs to make, which are in the file then.
+        """Return the inputs of the runs to make, and store them in the file.
 
-        As long as runs have no results, these are returned again; otherwise a new round is chosen.
+        Runs without results are returned again. If there are none, a new round is selected.
 
         Returns:
             Inputs, (n, n_in); none once the campaign has stopped.
@@ -268,13 +268,13 @@ class Campaign:
         return {"success": success, "region": candidates[rows]}
 
     def tell(self, X: ArrayLike, y: ArrayLike) -> None:
-        """Take results of runs, and write them.
+        """Store results of runs.
 
         Args:
-            X: Inputs as `ask` returned them, all of them or some, or inputs of other runs that were
-                made within the bounds, (n, n_in).
-            y: Results, (n,) or (n, n_out). A run without any result, NaN, has failed: it is not
-                asked for again. A run with some results is a datum of these outputs.
+            X: Inputs as `ask` returned them, all of them or some, or inputs of other runs within
+                the bounds, (n, n_in).
+            y: Results, (n,) or (n, n_out). A run with only NaN has failed, and is not repeated. A
+                run with some results is data for these outputs.
 
         Raises:
             ValueError: If a run is outside the bounds or has its results, or the results do not fit

@@ -74,14 +74,14 @@ def read_campaign(path: Path) -> Content:
     """Read the file of a campaign.
 
     Args:
-        path: Of the file.
+        path: Path of the file.
 
     Returns:
         What it holds.
 
     Raises:
         FileNotFoundError: If there is no file.
-        ValueError: If the file is no campaign, or is damaged.
+        ValueError: If the file is not a campaign, or is damaged.
     """
     content = read_json(path, MOST_BYTES)
     if not isinstance(content, dict) or content.get("format") != FORMAT:

@@ -50,12 +50,12 @@ def select_runs(
     min_gain: float = 0.0,
     random_state: RandomState = 0,
 ) -> tuple[Ints, Array]:
-    """Choose the runs that are expected to reduce the predictive variance in a region most.
+    """Select the next runs by integrated variance reduction (ALC, IMSE) over a region.
 
-    The variance is that of f, without noise. It is averaged over the region and over the outputs,
-    each in units of half its range. Runs are chosen one by one, and earlier choices count as done;
-    each is the one with the largest reduction, or the largest for its cost. If runs may fail, the
-    reduction is multiplied by the probability that the run succeeds.
+    The variance of f, without noise, is averaged over the region and over the outputs, each in
+    units of half its range. Runs are selected one by one: each reduces the average most, or most
+    per cost, given the runs selected before. If runs may fail, the reduction is multiplied by the
+    probability that the run succeeds.
     A run at x with noise Σ(x) changes the covariance to C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .),
     independently of its result. This is exact for a Gaussian process. For a mixture or an ensemble
     it is the variance of the best linear prediction, an upper bound of the expected variance.
@@ -64,30 +64,30 @@ def select_runs(
         model: A fitted GPRegressor, or a fitted ensemble of at least 200 members.
         candidates: Inputs to choose from, (m, n_in).
         n: Number of runs to choose.
-        region: Inputs where predictions are wanted, (r, n_in); None takes a Latin hypercube of 64
+        region: Inputs at which the variance matters, (r, n_in); None takes a Latin hypercube of 64
             points in the box around the candidates.
         pending: Inputs of runs that have no results yet, (p, n_in); they count as done.
-        replicates: Whether a candidate may be chosen again, which helps where noise is large.
-        output_ranges: Ranges of the outputs, (n_out,). None takes those of the data for an
-            GPRegressor, and those of scaling.outputs for an ensemble.
+        replicates: Whether a candidate may be selected again, which helps if noise is large.
+        output_ranges: Ranges of the outputs, (n_out,). None takes the ranges of the data for a
+            GPRegressor, and scaling.outputs for an ensemble.
         output_weights: Weights of the outputs in the average, (n_out,); None weighs all alike.
         costs: Cost of each candidate in any unit, (m,); None: all cost the same.
         success: Probability that a run at each candidate succeeds, > 0, (m,); None: all do.
         output_bounds: (low, high) of f, each None, a number or (n_out,).
-        min_feasibility: Candidates where f lies within `output_bounds` with a smaller probability
-            are left out. The probability is that of normal distributions with the moments of the
-            prediction, independent between outputs.
-        min_gain: Share of the variance with the data and pending runs. The choice ends before
-            the first run that reduces the variance by less.
+        min_feasibility: Candidates are left out if f lies within `output_bounds` with a smaller
+            probability. Outputs are taken as independent normal variables with the predicted
+            moments.
+        min_gain: Selection stops before the first run that reduces the variance by less than this
+            share of the variance before selection.
         random_state: Seed of the default region.
 
     Returns:
-        Indices of the chosen candidates in the order of choice, (n,) or fewer where the expected
-        gain falls below `min_gain`; and the mean variance over the region, one number more: with
-        the data and pending runs, then after each chosen run.
+        Indices of the selected candidates in order, (n,), or fewer if the gain falls below
+        `min_gain`. Mean variances over the region, one number more: before selection, then after
+        each selected run.
 
     Raises:
-        TypeError: If the model is neither.
+        TypeError: If the model is neither of these.
         ValueError: If the model has too few members, or another argument does not fit.
 
     Source: Cohn (1996), Neural Networks 9, for one run; Gramacy & Lee (2009), Technometrics 51,

@@ -30,7 +30,7 @@ OPTIMISERS = ("adam", "gauss_newton")
 @storable
 @dataclass(eq=False, repr=False)
 class Anchoring(Settings):
-    """How networks are held near pre-trained ones by a prior over their weights.
+    """How a prior over the weights holds networks near their pre-trained weights.
 
     The defaults are the published settings; the others serve comparisons.
 
@@ -107,7 +107,7 @@ def train_anchored(
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
             of the data, "heteroscedastic" a HeteroscedasticNoise.
         n_members: Number of members, K: the first of the pre-trained networks; None takes all.
         training: Epochs of Adam, 600 by default, and its other settings.
@@ -215,16 +215,16 @@ class AnchoredEnsemble(PretrainedEnsemble):
     """Ensemble pre-trained to a functional prior, whose members are anchored by their weights.
 
     Each member is held near its pre-trained weights by a prior over the weights, which is learnt
-    from all pre-trained networks; see `bnn.pretrain` and `bnn.train_anchored`. With the defaults,
-    the published settings, members spread wider than the posterior of the prior; those of a
-    `bnn.FunctionAnchoredEnsemble` do not.
+    from all pre-trained networks; see `bnn.pretrain` and `bnn.train_anchored`. With the defaults
+    (the published settings) the standard deviations are larger than the exact posterior's. Use
+    `bnn.FunctionAnchoredEnsemble` to approximate the posterior.
 
     Args:
         prior: p(g), see bnn.priors. None takes the average over hyper-parameters that
             `evidence.fit_prior` returns for the data. A bnn.Pretrained is used as it is, and the
             parameters of pre-training then have no effect.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
             of the data, "heteroscedastic" a HeteroscedasticNoise.
         n_members: Number of members, K: the first of the pre-trained networks.
         network: Hidden layers, activation and initial weights; None is Architecture().

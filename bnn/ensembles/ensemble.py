@@ -58,7 +58,7 @@ class EnsembleRegressor(PredictiveRegressor):
         return self.members_ is not None
 
     def group(self, name: str) -> Any:
-        """Return a group of settings, its default where the parameter is None."""
+        """Return a group of settings, its default if the parameter is None."""
         given = getattr(self, name)
         return self.group_defaults[name] if given is None else given
 
@@ -117,7 +117,7 @@ class EnsembleRegressor(PredictiveRegressor):
         return self.fitted_members().sample(self.checked_inputs(X))
 
     def fitted_members(self) -> Members:
-        """Return the members; NotFittedError where there are none."""
+        """Return the members; NotFittedError if there are none."""
         check_is_fitted(self)
         assert self.members_ is not None
         return self.members_
@@ -236,13 +236,13 @@ class PretrainedEnsemble(EnsembleRegressor):
         the pre-training changes. Bounds that are "data" are the ranges of X and of the
         realisations. A prior that is None is a GaussianProcessPrior() in units of the bounds.
 
-        Without this call `fit` pre-trains by itself, with the ranges of its data, and with the
-        prior by their evidence if the prior is None. It pre-trains again if these change.
+        Without this call `fit` pre-trains the networks with the ranges of its data. If the prior is
+        None, it is estimated from their evidence. `fit` pre-trains again if ranges or prior change.
 
         Args:
             X: Points where the prior is fitted, (M, n_in), see `bnn.pretrain`. A clone of the
                 estimator does not keep them.
-            n_features: Number of inputs, where X is None.
+            n_features: Number of inputs, if X is None.
 
         Returns:
             self, with the attribute `pretrained_`.

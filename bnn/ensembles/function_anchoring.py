@@ -53,14 +53,14 @@ class FunctionAnchoring(Settings):
     """How networks are held near realisations of a functional prior, see `train_function_anchored`.
 
     Args:
-        n_points: Number of measurement points beside the training inputs. They fill the box of the
-            input bounds as a Latin hypercube. Where `pretrain` was given points, they are drawn
-            from those that are no training inputs, and are all of these if there are fewer.
+        n_points: Number of measurement points in addition to the training inputs: a Latin hypercube
+            within the input bounds. If `pretrain` was given points, they are drawn from the given
+            points that are not training inputs; all of these are taken if there are fewer.
         nugget: Standard deviation δ by which a network may miss its target at each point, with
             outputs scaled to [-1, 1]; below a third of the prior's. None takes half of the noise
             of each output, at least 1e-4 and at most 0.01.
-        tol: Training of a member ends at this mean squared distance from the posterior
-            realisation. Each direction counts in units of its posterior standard deviation.
+        tol: Training of a member ends at this mean squared distance from its posterior realisation,
+            in units of posterior standard deviations along each direction.
         max_iter: Largest number of Gauss-Newton iterations for each member.
         n_realisations: Number of realisations that estimate the covariance of a prior without a
             kernel.
@@ -106,22 +106,22 @@ def train_function_anchored(
 ) -> Members:
     """Train pre-trained networks to data, each held near its own prior realisation g.
 
-    Member k minimises, with perturbed data ỹ of its own and at measurement points X* that include
-    the training inputs,
+    Member k minimises, with its own perturbed data ỹ and at measurement points X* that include the
+    training inputs,
 
         Σ_i (ỹ_i - f(x_i))ᵀ Σ_noise⁻¹ (ỹ_i - f(x_i)) + (f - g)(X*)ᵀ C⁺ (f - g)(X*)
 
     with the prior's covariance C. This is, up to a constant, the distance of f to the realisation
     conditioned on the data, f* (Matheron's rule), measured with the posterior covariance. For a
     Gaussian process and networks wide enough, the members are draws from the exact posterior. With
-    a MixturePrior each member is allocated to a component, by the posterior weights of these.
+    a MixturePrior each member follows one component, allocated by the posterior weights.
 
     Args:
         pretrained: Networks from `pretrain`; smooth ("silu") and wide ones follow f* best.
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
             of the data, "heteroscedastic" a HeteroscedasticNoise.
         n_members: Number of members, K: the first of the pre-trained networks; None takes all.
         anchoring: Measurement points, nugget, and when the training of a member ends.
@@ -329,12 +329,12 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
 
     Args:
         prior: p(g), see bnn.priors. None takes the average over hyper-parameters that
-            `evidence.fit_prior` returns for the data; where the noise is None too, prior and noise
-            are those of `evidence.fit_kernel_average`, without heavy tails. A bnn.Pretrained is
+            `evidence.fit_prior` returns for the data; if the noise is None too,
+            `evidence.fit_kernel_average` estimates both, without heavy tails. A bnn.Pretrained is
             used as it is, and the parameters of pre-training then have no effect.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise. "constant", or None beside a prior: standard deviations by the
-            evidence of the data; "heteroscedastic": a HeteroscedasticNoise.
+            HeteroscedasticNoise. "constant", or None if a prior is given, estimates standard
+            deviations from the evidence of the data, "heteroscedastic" a HeteroscedasticNoise.
         n_members: Number of members, K: the first of the pre-trained networks.
         network: Hidden layers, activation and initial weights; smooth networks follow the prior's
             realisations best. None is Architecture((50, 50, 50), "silu").

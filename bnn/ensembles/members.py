@@ -50,12 +50,12 @@ class Networks:
         architecture: Architecture of all networks.
         start: Where training started, (K, d).
         weights: ω^[k], (K, d) float32.
-        inputs: Points of the data, (n, n_in), or (K, n, n_in) where they differ.
+        inputs: Points of the data, (n, n_in), or (K, n, n_in) if they differ.
         targets: Values there, (K, n, n_out).
         input_scaler: Maps inputs to what the networks see.
         output_scaler: Maps outputs to what the networks return.
-        losses: Loss of each of the n networks that were trained, those that diverged included,
-            after each epoch, (epochs, n); NaN after the last epoch of a network.
+        losses: Loss after each epoch of all n trained networks, also diverged ones, (epochs, n);
+            NaN after the last epoch of a network.
         epochs: Number of epochs of each of these, (n,).
         numbers: Indices of the K networks among the n; the others diverged.
     """

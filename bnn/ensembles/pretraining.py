@@ -134,10 +134,10 @@ class Pretrained(Networks):
             members: Indices of the networks to take, (n,).
 
         Returns:
-            A Pretrained of these networks alone.
+            A Pretrained with only these networks.
 
         Raises:
-            ValueError: If an index is not that of a network.
+            ValueError: If there is no network with an index.
         """
         check_integers("members", members, 0)
         places = np.asarray(members)
@@ -195,7 +195,7 @@ def pretrain(
             None takes the points of a TablePrior, and for any other prior a Latin hypercube in the
             input bounds.
         n_features: Number of inputs; needed if X is None.
-        n_outputs: Number of outputs; None takes that of the prior.
+        n_outputs: Number of outputs; None takes the prior's number.
         network: Hidden layers, activation and initial weights.
         settings: Number of networks and of points, and how they are trained.
         scaling: Bounds of inputs and outputs; "data" takes the ranges of X and of the realisations.

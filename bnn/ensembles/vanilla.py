@@ -49,7 +49,7 @@ def train_vanilla(
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
             of the data, "heteroscedastic" a HeteroscedasticNoise.
         n_members: Number of members, K.
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
@@ -109,7 +109,7 @@ class VanillaEnsemble(EnsembleRegressor):
     Args:
         n_members: Number of members, K.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise. None or "constant" estimates standard deviations by the evidence
+            HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
             of the data, "heteroscedastic" a HeteroscedasticNoise.
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
         network: Hidden layers, activation and initial weights; None is Architecture().

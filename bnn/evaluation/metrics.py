@@ -1,11 +1,11 @@
 """Accuracy of predictions and quality of their uncertainty.
 
 Arrays are (n,) or (n, n_out); samples of an ensemble are (K, n, n_out). Averages over outputs are
-plain means. Where `noise` is given, as standard deviations, as Σ_noise or as one for each point,
-(n, n_out, n_out), in the units of y, its variance is added to the epistemic variance. What depends
-on the input is given as noise(X). Every score refuses NaN and infinity.
-Scores of a mean and a standard deviation take those of any tool; an ensemble has
-`samples.mean(axis=0)` and `samples.std(axis=0, ddof=1)`.
+plain means. If `noise` is given, its variance is added to the epistemic variance. Pass standard
+deviations, Σ_noise, or one covariance per point, (n, n_out, n_out), in the units of y; for
+input-dependent noise pass noise(X). Every score rejects NaN and infinity. Scores of a mean and a
+standard deviation accept predictions of any tool; for an ensemble pass `samples.mean(axis=0)` and
+`samples.std(axis=0, ddof=1)`.
 """
 
 from __future__ import annotations
@@ -158,8 +158,8 @@ def miscalibration_area(
 ) -> Score:
     """Integrate |observed - expected| of the calibration curve over [0, 1].
 
-    The curve counts as constant around each level, up to the middle between it and the next level
-    (up to 0 and 1 at the ends).
+    The curve is taken as constant around each level, up to the midpoints between levels (up to 0
+    and 1 at the ends).
 
     Args:
         y: True values, (n,) or (n, n_out).
@@ -189,9 +189,9 @@ def elppd(
 ) -> float:
     """Return the expected log pointwise predictive density of an ensemble.
 
-    The mixture of few members has gaps where their spread exceeds the noise, and its score is then
-    far below that of the posterior from which the members are drawn. Student's t has no gaps: it is
-    the predictive density of a Gaussian f of which K draws are known.
+    A mixture of few members has gaps if their standard deviation exceeds the noise. It then scores
+    far below the posterior from which the members are drawn. Student's t has no gaps: it is the
+    predictive density of a Gaussian f given K draws.
 
     Args:
         y: True values, (n,) or (n, n_out); the value depends on its units.
@@ -202,8 +202,8 @@ def elppd(
             members' mean and the scale matrix (1 + 1/K) diag(their variances) + Σ_noise.
 
     Returns:
-        Σ_i log p(y_i), joint over the outputs; of the mixture 1/K Σ_k N(y_i; f^[k](x_i), Σ_noise),
-            or of Student's t of this covariance.
+        Σ_i log p(y_i), joint over the outputs, with the mixture p = 1/K Σ_k N(y_i; f^[k](x_i),
+            Σ_noise) or Student's t.
 
     Raises:
         ValueError: If the density is unknown, or "student_t" has a single member.

@@ -234,7 +234,7 @@ def plot_parity(y: Array, mean: Array, std: Array, names: Sequence[str] | None =
         The figure.
 
     Raises:
-        ValueError: If the three do not have the same shape, or names are not those of the outputs.
+        ValueError: If the three do not have the same shape, or there is not one name per output.
 
     Examples:
         >>> import bnn
@@ -345,13 +345,13 @@ def plot_sensitivity(
 
     Args:
         found: From `bnn.sensitivity`.
-        input_names: Names of the inputs; None takes those that the result has.
+        input_names: Names of the inputs; None takes the names in the result.
         output_names: Names of the outputs, with units.
 
     Returns:
         The figure. On the left is the mean of the output over each input, from its lower to its
-        upper bound; on the right are the shares of the variance, of an input alone (full bars) and
-        with its interactions (open bars).
+        upper bound; on the right are the shares of the variance that an input explains alone (full
+        bars) and with its interactions (open bars).
 
     Examples:
         >>> import bnn

@@ -30,11 +30,11 @@ class Sensitivity(Short):
 
     Attributes:
         first: Share of the variance of an output that an input explains alone, (n_out, n_in).
-        total: Share that is left if all inputs but this one are known: its own and that of its
-            interactions, (n_out, n_in).
+        total: Share of the variance that an input explains together with its interactions, (n_out,
+            n_in).
         levels: Values of each input, (n_in, LEVELS).
-        effects: Mean of an output where an input has such a value, (n_out, n_in, LEVELS).
-        inputs: Names of the inputs, (n_in,); () where they have none.
+        effects: Mean of an output for each of these values, (n_out, n_in, LEVELS).
+        inputs: Names of the inputs, (n_in,); () without names.
 
     Examples:
         >>> import bnn
@@ -96,7 +96,7 @@ def sensitivity(
 
     Raises:
         TypeError: If the model has no method predict.
-        ValueError: If the bounds are not (n_in, 2) and increasing, or n is no power of two.
+        ValueError: If the bounds are not (n_in, 2) and increasing, or n is not a power of two.
 
     Source: Saltelli et al. (2010), Computer Physics Communications 181, and Jansen (1999) for the
     total indices.

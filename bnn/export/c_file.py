@@ -31,12 +31,12 @@ def to_c(
 ) -> None:
     """Write mean and standard deviation of a fitted estimator as one C99 file.
 
-    The file includes math.h only, and its head says how to call its functions. NAME_init is called
-    once. NAME then gives mean, standard deviation and their gradients by the inputs at any number
-    of points, in the units of the data. For an ensemble NAME_members gives the values of each
-    network. Threads may call them at the same time, and a call takes less than 64 kB of stack. A
-    weight takes five bytes. For a GPRegressor the file holds the data, and NAME_init factorises
-    its matrices.
+    The file includes only math.h, and its first comment describes how to call its functions.
+    NAME_init is called once. NAME then gives mean, standard deviation and their gradients by the
+    inputs at any number of points, in the units of the data. For an ensemble NAME_members gives the
+    values of each network. Threads may call them at the same time, and a call takes less than 64 kB
+    of stack. A weight takes five bytes. For a GPRegressor the file holds the data, and NAME_init
+    factorises its matrices.
 
     Args:
         model: A fitted ensemble, or a fitted GPRegressor under uncorrelated noise. The prior of
@@ -44,18 +44,18 @@ def to_c(
             `bnn.evidence.fit_kernel_average` returns. Its mean is a number or a LinearMean. Its
             kernels are stationary ones with a `c_code` (all of bnn but Periodic), sums of these
             with at most one Linear, or a Warped with such a kernel.
-        path: Of the file.
-        name: Name of the function, with which the names of the others begin. Names that C, C++,
-            their libraries or the file itself use are refused.
+        path: Path of the file.
+        name: Name of the function; the names of the others begin with it. Names that C, C++, their
+            libraries or the file itself use are rejected.
         members: Number of networks, the first ones of the ensemble; None takes all.
         include_noise: Whether the standard deviation includes the noise; else it is epistemic.
         max_bytes: Largest size of the file.
 
     Raises:
-        TypeError: If the model is no such estimator.
-        ValueError: If an argument or a part of the model is of another kind, the file would be
-            larger, or a call would take 64 kB of stack or more.
-        FileExistsError: If a file that this function did not write is in this place.
+        TypeError: If the model is not such an estimator.
+        ValueError: If an argument is not admissible, a part of the model has no C code, the file
+            would be larger than max_bytes, or a call would take 64 kB of stack or more.
+        FileExistsError: If the path holds a file that this function did not write.
 
     Examples:
         >>> import bnn

@@ -10,7 +10,7 @@ def log_noise(noise: Covariance | StudentNoise, n_inputs: int) -> tuple[Array, A
     """Return coefficients of the logarithms of standard deviations of the noise, and bounds.
 
     Args:
-        noise: What an estimator keeps as `noise_`.
+        noise: The attribute `noise_` of an estimator.
         n_inputs: Number of inputs.
 
     Returns:

@@ -67,15 +67,15 @@ def to_onnx(
 
     Args:
         model: A fitted ensemble.
-        path: Of the file.
+        path: Path of the file.
         members: Number of networks, the first ones of the ensemble; None takes all.
         include_noise: Whether the standard deviation includes the noise; else it is epistemic.
 
     Raises:
-        TypeError: If the model is no ensemble; a GPRegressor goes to C alone, see `to_c`.
-        ValueError: If there are not as many members.
+        TypeError: If the model is not an ensemble; write a GPRegressor with `to_c`.
+        ValueError: If there are fewer members.
         ImportError: If the package onnx is missing.
-        FileExistsError: If a file that this function did not write is in this place.
+        FileExistsError: If the path holds a file that this function did not write.
 
     Examples:
         >>> import bnn

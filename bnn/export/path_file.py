@@ -1,4 +1,4 @@
-"""Stress and tangent of a cell along any path of strain as one C file without dependencies."""
+"""Stress and tangent of an RVE along arbitrary strain paths, as one C file."""
 
 import os
 from importlib.resources import files
@@ -28,29 +28,30 @@ def path_to_c(
     members: int | None = None,
     max_bytes: int = 200_000,
 ) -> None:
-    """Write the stress of one cell along any path of strain as one C99 file.
+    """Write the stress of one RVE along arbitrary strain paths as one C99 file.
 
-    The file includes math.h only, and its head says how to call its functions. NAME does one step
-    of a member or of the posterior mean: from the state and the strain at its end to the stress,
-    the new state and the consistent tangent, which is symmetric. NAME_STATE numbers are a state,
-    and zeros are rest. Threads may call it at the same time. Members differ by what the training
-    paths leave open, without the scatter of microstructures and what no bank can say.
+    The file includes only math.h, and its first comment describes how to call its functions. NAME
+    computes one step of a member or of the posterior mean. From the state and the strain at the end
+    of the step it returns the stress, the new state and the consistent tangent, which is symmetric.
+    A state has NAME_STATE numbers; zeros are the state at rest. Threads may call it at the same
+    time. The members show the uncertainty that the training paths leave, without the scatter
+    between microstructures and without model error.
 
     Args:
         model: A fitted ensemble.
-        path: Of the file.
-        X: Inputs (4,) of the cell: vf, E_f [GPa], b_m [MPa], c_m.
-        name: Name of the function, with which the names of the others begin. Names that C, C++,
-            their libraries or the file itself use are refused.
+        path: Path of the file.
+        X: Inputs (4,) of the RVE: vf, E_f [GPa], b_m [MPa], c_m.
+        name: Name of the function; the names of the others begin with it. Names that C, C++, their
+            libraries or the file itself use are rejected.
         members: Number of members, the first ones of the ensemble; None takes all.
         max_bytes: Largest size of the file.
 
     Raises:
-        TypeError: If the model is no such ensemble.
+        TypeError: If the model is not such an ensemble.
         NotFittedError: If the ensemble is not fitted.
-        ValueError: If an argument is not admissible, the cell is outside the bounds of the bank, or
-            the file would be larger.
-        FileExistsError: If a file that this function did not write is in this place.
+        ValueError: If an argument is not admissible, the RVE is outside the bounds of the basis, or
+            the file would be larger than max_bytes.
+        FileExistsError: If the path holds a file that this function did not write.
 
     Examples:
         >>> import numpy as np

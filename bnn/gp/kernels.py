@@ -1,8 +1,8 @@
 """Covariance functions k(x, x') of Gaussian process priors.
 
-A kernel is one class with all that is known of it: its values, its gradient and, where it is
-stationary, its correlation in C. The search for hyper-parameters, `predict_gradient` and the C
-export ask the class, and refuse by name a kernel that lacks what they need.
+A kernel is one class with its values, its gradient and, if it is stationary, its correlation in C.
+The search for hyper-parameters, `predict_gradient` and the C export use only this class. They
+reject a kernel, by name, that lacks what they need.
 
 Every kernel is a scikit-learn kernel without free parameters. Sums and products may mix both kinds.
 The RBF and Matérn kernels of scikit-learn round differently, which would change the networks of a
@@ -68,17 +68,17 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
 
     A subclass implements `_evaluate(A, B)`, which returns k(A, B), (n, m), at points A (n, n_in)
     and B (m, n_in), and `diag(X)`, which returns k(x, x) at the points X (n, n_in), (n,). Points
-    are finite float64 in the units of the inputs, which are those that a prior's `features` choose;
-    k has the unit of the output squared. No matrix k(X, X) may have an eigenvalue below zero.
-    Parameters are fields of a dataclass, numbers or tuples of numbers, so that equal kernels are
-    recognised. Where k depends on |(x - x') / L| only, derive from `Stationary`.
+    are finite float64 in the units of the inputs, and have only the `features` of the prior; k has
+    the unit of the output squared. No matrix k(X, X) may have an eigenvalue below zero. Parameters
+    are fields of a dataclass, numbers or tuples of numbers, so that equal kernels are recognised.
+    If k depends only on |(x - x') / L|, derive from `Stationary`.
 
-    `GaussianProcessPrior` takes such a kernel, alone or in sums and products with others, and so do
-    `GPRegressor`, ensembles and `select_runs`. Its parameters are not searched for: give them, or
-    compare them by `GPRegressor.log_evidence`. For `predict_gradient` it
-    also has a method `gradient(a, b)`, which returns k, (...), and ∂k/∂a, (..., n_in), at points a
-    and b, (..., n_in), that broadcast. A file holds the fields of the kernel, and is read where its
-    class has been defined. C has stationary kernels only.
+    `GaussianProcessPrior` accepts such a kernel, also in sums and products with others.
+    `GPRegressor`, ensembles and `select_runs` then work with this prior. The parameters are not
+    estimated: set them, or compare values by `GPRegressor.log_evidence`. For `predict_gradient` add
+    a method `gradient(a, b)` that returns k, (...), and ∂k/∂a, (..., n_in), at points a and b,
+    (..., n_in), that broadcast. A saved model stores the fields of the kernel; define its class
+    before loading. The C export supports only stationary kernels.
 
     Examples:
         >>> import bnn
@@ -154,17 +154,17 @@ class Stationary(Kernel):
 
     A subclass implements `_correlation(q, derivative)` of squared distances q = r² >= 0, (...),
     without a unit. It returns φ and, if the flag says so, dφ/dq, each (...), else φ and None. It
-    may overwrite q. φ has to be a correlation of functions of as many inputs. Some functions that
-    fall from one to zero are none. Fields of its own are those of a dataclass, see `Kernel`.
+    may overwrite q. φ must be positive semi-definite for this number of inputs; some functions that
+    fall from one to zero are not. Further fields are dataclass fields, see `Kernel`.
 
-    A class whose dφ/dq is always None can be used everywhere but in `predict_gradient`. For
-    `export.to_c` it has `c_code`, statements in C that set `phi` and `slope`, which is dφ/dq, from
-    `q` and from the fields of its own, by their names; `double` variables may be declared there.
+    A class whose dφ/dq is always None can be used everywhere except in `predict_gradient`. For
+    `export.to_c` add `c_code`: statements in C that set `phi` and `slope` (dφ/dq) from `q` and from
+    the further fields, by their names. They may declare `double` variables.
 
     Attributes:
         variance: k0, in the unit of the output squared.
-        lengthscale: L, one number, or one for each (used) input, in the units of the inputs; that
-            of an input that does not count is infinite.
+        lengthscale: L, one number, or one for each (used) input, in the units of the inputs;
+            infinite for an input that does not count.
 
     Examples:
         >>> import bnn

@@ -32,8 +32,8 @@ class MixturePrior(FunctionPrior):
     The components of the outputs are drawn independently of each other.
 
     Attributes:
-        components: S priors that differ in nothing but their kernels.
-        weights: Probabilities of the components, (S,), or (S, n_out) where outputs have their own.
+        components: S priors that differ only in their kernels.
+        weights: Probabilities of the components, (S,), or (S, n_out) for each output separately.
 
     Examples:
         >>> import bnn

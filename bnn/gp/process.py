@@ -42,7 +42,8 @@ class GaussianProcessPrior(FunctionPrior):
         mean: A number, a function X → (n,) or (n, n_out), a LinearMean or a RandomMean.
         kernel: Kernel of bnn or scikit-learn for all outputs, or a sequence, one for each output.
         n_outputs: Number of outputs.
-        features: Numbers of the inputs that the kernel sees, or a list for each output; None: all.
+        features: Numbers of the inputs that the kernel uses, or a list for each output; None uses
+            all.
         bounds: (low, high), each None, a number or (n_out,); realisations are clipped to them.
 
     Examples:
@@ -165,10 +166,10 @@ class GaussianProcessPrior(FunctionPrior):
         return np.asarray(self.kernels[output](A[:, chosen], B[:, chosen]))
 
     def check_kernels(self, X: Array) -> None:
-        """Refuse kernels that contradict themselves.
+        """Reject kernels whose parts contradict each other.
 
         Args:
-            X: Points, (n, n_in); the first of them are looked at.
+            X: Points, (n, n_in); only the first are checked.
 
         Raises:
             ValueError: k(X, X) is not symmetric, or `diag(X)` is not its diagonal.

@@ -93,7 +93,7 @@ def noise_rows(
     """Return rows of the standard deviation of the noise, in units of y and relative to its range.
 
     Args:
-        noise: What an estimator keeps as `noise_`.
+        noise: The attribute `noise_` of an estimator.
         X: Points, (n, n_in), over which noise by input is shown from its least to its largest.
         ranges: Of the outputs, (n_out,).
 

@@ -13,20 +13,20 @@ def botorch_model(model: EnsembleRegressor) -> Any:
     """Make a fitted ensemble a model of BoTorch.
 
     Its inputs and outputs are in the units of the data, in double precision, and its posteriors are
-    epistemic. Acquisition functions that condition on results to come, such as
-    qNegIntegratedPosteriorVariance, find `fantasize` and `condition_on_observations`. These move
-    the members as an ensemble Kalman filter does. Their covariance C becomes
+    epistemic. Acquisition functions that condition on future results, such as
+    qNegIntegratedPosteriorVariance, use `fantasize` and `condition_on_observations`. These move the
+    members as an ensemble Kalman filter does: their covariance C becomes
     C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .), as for `bnn.select_runs`. `subset_output` takes some of
     the outputs. Needs the extra `botorch`.
 
     Args:
-        model: A fitted ensemble; of at least 200 members where it is to be conditioned.
+        model: A fitted ensemble, with at least 200 members if it is to be conditioned.
 
     Returns:
         A botorch.models.ensemble.EnsembleModel.
 
     Raises:
-        TypeError: If the model is no ensemble.
+        TypeError: If the model is not an ensemble.
         ImportError: If BoTorch is missing.
 
     Source: the square root of Andrews (1968), AIAA Journal 6, as in Whitaker & Hamill (2002),

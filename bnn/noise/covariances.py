@@ -46,7 +46,7 @@ def noise_covariance(
         Σ_noise, (n_out, n_out) or (n_points, n_out, n_out).
 
     Raises:
-        ValueError: If it is no covariance for so many outputs.
+        ValueError: If it is not a covariance of this many outputs.
 
     Warns:
         NoiseWarning: If the variance of one output is given as nested lists.
@@ -133,10 +133,10 @@ def replicate_covariance(y: Floats, groups: ArrayLike) -> Array:
         ValueError: If the groups do not fit y, or leave too few degrees of freedom.
 
     Warns:
-        NoiseWarning: If these are so few that the joint 95 % region of the outputs, by the
-            estimate, holds less than 85 % of new noise.
+        NoiseWarning: If there are so few that the estimated joint 95 % region of the outputs
+            contains less than 85 % of new noise.
 
-    Source: Hotelling (1931), Annals of Mathematical Statistics 2, for what the region holds.
+    Source: Hotelling (1931), Annals of Mathematical Statistics 2, for the coverage of the region.
 
     Examples:
         >>> import bnn

@@ -20,7 +20,7 @@ _CHANCE = 1e-3
 
 
 def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:
-    """Return what an estimator keeps of a noise.
+    """Check a noise model, and return it in the form that estimators keep.
 
     Args:
         noise: Standard deviations, Σ_noise or a HeteroscedasticNoise.
@@ -53,7 +53,7 @@ def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:
 def checked_tails(
     noise: Noise | StudentNoise, n_inputs: int, n_outputs: int
 ) -> Covariance | StudentNoise:
-    """Return what an estimator keeps of a noise that may have heavy tails.
+    """Check a noise model as `checked_noise` does; a StudentNoise is allowed too.
 
     Args:
         noise: As for `checked_noise`, or a StudentNoise.
@@ -101,7 +101,7 @@ def covariance_at(noise: Covariance | StudentNoise, X: Array) -> Array:
 
 
 def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
-    """Check the noise of data, and warn if they scatter less than it.
+    """Check the noise of data, and warn if the data scatter less.
 
     Args:
         noise: As for `checked_noise`.
@@ -168,7 +168,7 @@ def noise_gradient(noise: Covariance | StudentNoise, X: Array) -> Array:
     """Return the gradient of the variances of the noise.
 
     Args:
-        noise: What an estimator keeps as `noise_`.
+        noise: The attribute `noise_` of an estimator.
         X: (n, n_in).
 
     Returns:

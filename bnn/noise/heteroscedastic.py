@@ -44,13 +44,14 @@ class HeteroscedasticNoise(Short):
     """Gaussian noise whose covariance depends on the input, Σ(x) = D(x) R D(x).
 
     The logarithms of the standard deviations, the diagonal of D(x), are linear in the inputs and in
-    the squares of chosen ones. Noise that was estimated from data has their ranges as bounds:
-    beyond them it is the noise at the nearest point within. Variances are at most 1e100.
+    the squares of some inputs. If the noise was estimated from data, their ranges are its bounds:
+    outside, it takes the value at the nearest point inside. Variances are at most 1e100.
 
     Attributes:
-        coefficients: Of 1, of each input and of each square, (1 + n_in + n_squares, n_out).
+        coefficients: Coefficients of 1, of each input and of each square, (1 + n_in + n_squares,
+            n_out).
         correlation: R, (n_out, n_out); None leaves the outputs independent.
-        squares: Numbers of the inputs whose squares count.
+        squares: Numbers of the inputs whose squares are included.
         bounds: (low, high) of the inputs, (n_in,) each; None: the logarithms are linear everywhere.
 
     Source: Aitkin (1987), Applied Statistics 36, for one output.
@@ -163,26 +164,25 @@ class HeteroscedasticNoise(Short):
         squares: Sequence[int] = (),
         slope_deviation: float = 1.0,
     ) -> HeteroscedasticNoise:
-        """Estimate the noise from repeated runs, by the likelihood of deviations in their groups.
+        """Estimate the noise from repeated runs, by the likelihood of deviations within groups.
 
         Args:
             X: Inputs, (N, n_in), equal in a group.
             y: Outputs, (N,) or (N, n_out).
             groups: Labels of the groups, (N,).
-            squares: Numbers of the inputs whose squares count.
+            squares: Numbers of the inputs whose squares are included.
             slope_deviation: Prior standard deviation of the slopes, per standard deviation of an
-                input, or its square, over the groups; it matters where there are few of them.
+                input, or its square, over the groups; it matters if there are few groups.
 
         Returns:
             The noise, with the correlations between outputs, and the ranges of X as its bounds.
 
         Raises:
-            ValueError: If inputs differ in a group, or the groups tell no covariance.
+            ValueError: If inputs differ in a group, or the groups do not determine a covariance.
 
         Warns:
-            NoiseWarning: If the groups are so few that the joint 95 % region of the outputs at
-                their inputs, by the estimate, holds less than 85 % of new noise, as far as a
-                parametric bootstrap tells.
+            NoiseWarning: If there are so few groups that the estimated joint 95 % region of the
+                outputs contains less than 85 % of new noise, according to a parametric bootstrap.
 
         Source: restricted likelihood, Patterson & Thompson (1971), Biometrika 58.
         """

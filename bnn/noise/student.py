@@ -21,15 +21,16 @@ _LOGS = float(np.log(0.01)), float(np.log(1e3))  # log (ν - 2), where ν is sea
 @storable
 @dataclass(frozen=True, eq=False, repr=False)
 class StudentNoise(Short):
-    """Noise with heavy tails: multivariate Student's t of a covariance Σ_noise or Σ(x).
+    """Noise with heavy tails: multivariate Student's t with covariance Σ_noise or Σ(x).
 
     Given its precision factor λ, noise is Gaussian with the covariance (1 - 2/ν) Σ(x) / λ, where
     λ ~ Gamma(ν/2, ν/2) is one number for all outputs of a row: an outlier is a row.
-    `GPRegressor`, `evidence.fit_prior` and `metrics.elppd` take it; training by least squares
-    cannot. The posterior of `GPRegressor` is variational, q(f) Π_i q(λ_i), and too narrow. For a
-    known prior and 30 data its standard deviations of f are 13 % (ν = 5) to 21 % (ν = 2.5) too
-    small. Its 95 % intervals hold 82 to 89 % of f. With noise="student_t" factors, ν and level
-    are found under all components of the average together, whose weights stay.
+    `GPRegressor`, `evidence.fit_prior` and `metrics.elppd` accept it; ensembles do not, because
+    they are trained by least squares. The posterior of `GPRegressor` is variational, q(f) Π_i
+    q(λ_i), and too narrow. For a known prior and 30 data its standard deviations of f are 13 % (ν =
+    5) to 21 % (ν = 2.5) too small. Its 95 % intervals contain 82 to 89 % of f. With
+    noise="student_t" factors, ν and size of the noise are estimated for all components of the
+    average together; their weights stay.
 
     Attributes:
         noise: Standard deviations, Σ_noise or a HeteroscedasticNoise: the covariance of the noise.

@@ -23,16 +23,15 @@ class FunctionalPrior(Protocol):
 class FunctionPrior(Short, ABC):
     """Base of all functional priors, custom ones too: a distribution of functions.
 
-    A subclass implements `_draw(X, n_samples, random_state)`, which `sample` calls once X and
-    n_samples are checked. It returns realisations g^[k](X), (n_samples, n, n_out), in the units of
-    the outputs, at points X (n, n_in) in those of the inputs. The random state is that of `sample`,
-    or of an ensemble, which gives a SeedSequence: `np.random.default_rng(random_state)` takes
-    either. Ensembles ask for the same realisations again at other points, with the same n_samples
-    and random state: draw what makes a function, such as its parameters, before X counts, else
-    they get other functions there, and need more iterations.
+    A subclass implements `_draw(X, n_samples, random_state)`, which `sample` calls after it has
+    checked X and n_samples. It returns realisations g^[k](X), (n_samples, n, n_out), at points X
+    (n, n_in), both in the units of the data. Use `np.random.default_rng(random_state)`: ensembles
+    pass a SeedSequence. Ensembles evaluate the same realisations again at other points, with the
+    same n_samples and random state. So draw the parameters of a function before you use X.
+    Otherwise the values there belong to other functions, and training needs more iterations.
 
-    Ensembles, `pretrain` and `check_prior` take such a prior. An `GPRegressor` needs the moments
-    of a Gaussian process, which a prior of realisations does not give.
+    Ensembles, `pretrain` and `check_prior` accept such a prior. A `GPRegressor` does not, because
+    it needs the mean and covariance of a Gaussian process.
 
     Examples:
         >>> import bnn

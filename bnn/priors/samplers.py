@@ -135,9 +135,9 @@ class TablePrior(FunctionPrior):
         points: (n, n_in); pre-training takes these as its inputs.
         values: Realisations at the points, (n_realisations, n, n_out) or (n_realisations, n), at
             least two of them.
-        interpolation: "linear", "nearest", or None, which allows the tabulated points only. Take
-            "linear" for a FunctionAnchoredEnsemble whose data lie between the points: realisations
-            with the steps of "nearest" are followed less well, and intervals become too narrow.
+        interpolation: "linear", "nearest", or None, which allows the tabulated points only. Use
+            "linear" for a FunctionAnchoredEnsemble whose data lie between the points: networks
+            cannot follow the steps of "nearest" as well, and intervals become too narrow.
 
     Raises:
         ValueError: If shapes do not fit, there is only one realisation, a value is not finite or

@@ -33,7 +33,7 @@ class StoredModel:
 
     @property
     def feature_names_(self) -> tuple[str, ...] | None:
-        """Names of the columns of X, where the data had them."""
+        """Names of the columns of X, if the data had names."""
         names = vars(self).get("feature_names_in_")
         return None if names is None else tuple(names)
 
@@ -46,13 +46,13 @@ class StoredModel:
         """Write the fitted model to one .npz file, without pickle; a crash leaves the old file.
 
         Args:
-            path: Of the file. Hyper-parameters that no file can hold, such as functions, are
+            path: Path of the file. Hyper-parameters that no file can hold, such as functions, are
                 stored as NotStored.
 
         Raises:
             NotFittedError: If the model has not been fitted.
             FileNotFoundError: If there is no such folder.
-            FileExistsError: If a file that is no model is in this place.
+            FileExistsError: If the path holds a file that is not a model.
         """
         if not self._holds_anything():
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet")
@@ -100,14 +100,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Load a model.
 
     Args:
-        path: Of a file that `save` wrote.
+        path: Path of a file that `save` wrote.
 
     Returns:
         The model, of the class saved; hyper-parameters that no file can hold are `NotStored`.
 
     Raises:
         FileNotFoundError: If there is no file.
-        ValueError: If the file is damaged, foreign or of another version.
+        ValueError: If the file is damaged, is not a model, or has another version.
         MemoryError: If the model needs more memory than there is.
 
     Examples:

@@ -14,7 +14,7 @@ NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)  # of file systems withou
 def locked(path: Path) -> Iterator[None]:
     """Wait until no other process holds the lock of a file, and hold it until the block ends.
 
-    The lock belongs to the open file `.NAME.lock` beside `path`, so that the lock ends with its
+    The lock belongs to the open file `.NAME.lock` next to `path`, so that the lock ends with its
     process in any case. The lock file stays. Windows has no such lock.
 
     Raises:

@@ -20,7 +20,7 @@ def read_json(path: str | os.PathLike[str], most: int) -> Any:
     """Read a JSON file.
 
     Args:
-        path: Of the file.
+        path: Path of the file.
         most: Largest size of the file in bytes.
 
     Returns:

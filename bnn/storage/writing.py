@@ -73,7 +73,7 @@ def require_own(path: Path, beginning: bytes | None) -> None:
     """See that a file may be written or replaced.
 
     Args:
-        path: Of the file.
+        path: Path of the file.
         beginning: Regular expression, with which any file must begin that is replaced unless it is
             empty. None replaces any file: for a caller that knows what is in this place.
 

@@ -21,8 +21,8 @@ SMALLEST_VARIANCE = 1e-12
 class WeightPrior(Short, ABC):
     """A density over the weights ω of one network.
 
-    The mean is that of the pre-trained networks (equation 8 of the paper), zero for the isotropic
-    density. Penalties are -2 log p0 up to a constant, as in the loss of Algorithm 2.
+    The mean is the mean of the pre-trained weights (equation 8 of the paper); it is zero for the
+    isotropic density. Penalties are -2 log p0 up to a constant, as in the loss of Algorithm 2.
     """
 
     mean: Array  # μ0, (d,)
