@@ -92,7 +92,7 @@ __all__ = [
     "Periodic",
     "Linear",
     "Warped",
-    # bases of priors and kernels of one's own
+    # bases of custom priors and kernels
     "FunctionPrior",
     "Kernel",
     "Stationary",

@@ -62,7 +62,7 @@ def check_kind(name: str, value: object, *kinds: type) -> None:
 def _check_machine_integer(name: str, value: object) -> None:
     """Raise ValueError if value is an integer that NumPy has no type for."""
     if isinstance(value, int) and abs(value) > np.iinfo(np.int64).max:
-        raise ValueError(f"{name} = {value!r:.60}: must be a float where it is so large")
+        raise ValueError(f"{name} = {value!r:.60}: must be a float if it is this large")
 
 
 def _check_numbers(values: Mapping[str, Any], fits: Callable[[Any], bool], needed: str) -> None:
@@ -92,7 +92,7 @@ def check_fraction(**values: float) -> None:
 def check_function(name: str, value: object) -> None:
     """Raise ValueError unless value is a function; a kernel can be called too, but with points."""
     if not callable(value) or isinstance(value, Kernel | type):
-        raise ValueError(f"{name} = {value!r:.60}: must be callable, and no kernel or class")
+        raise ValueError(f"{name} = {value!r:.60}: must be callable, but not a kernel or a class")
 
 
 def check_readable(**arrays: object) -> None:
@@ -145,7 +145,7 @@ def check_real(**arrays: object) -> None:
 
 # Kind of a NumPy type → what is said of numbers of this kind.
 NOT_REAL = {
-    "b": "must be numbers, not True or False: give 1.0 or 0.0 where these are meant",
+    "b": "must be numbers, not True or False: give 1.0 or 0.0 if these are meant",
     "c": "must be real numbers. Complex data not supported",  # as scikit-learn says it
     "m": "must be numbers, not durations: divide them by a unit",
     "M": "must be numbers, not dates: give the time since a date in a unit",
@@ -333,7 +333,7 @@ def check_ranges(**arrays: Array) -> None:
     for name, values in arrays.items():
         ranges = np.ptp(values, axis=0)
         for j in np.flatnonzero((ranges > 0.0) & (ranges < SMALLEST))[:1]:
-            needed = f"must be at least {SMALLEST:g}, or zero: take another unit"
+            needed = f"must be at least {SMALLEST:g}, or zero: use another unit"
             raise ValueError(f"{name}: column {j} has the range {ranges[j]:.3g}, {needed}")
 
 
@@ -346,8 +346,8 @@ def check_outputs_vary(y: Floats, what: str = "") -> None:
     """Raise ValueError if an output, a column of y (N, n_out), is constant."""
     for j in np.flatnonzero(~varies(y))[:1]:
         value = f"{y[0, j]:.6g} in all {len(y)} rows"
-        remedy = "leave it out, or give prior, noise and scaling.outputs"
-        raise ValueError(f"output {j} is constant{what}, {value}, and has no scale: {remedy}")
+        remedy = "remove it from y, or give prior, noise and scaling.outputs"
+        raise ValueError(f"output {j} is constant{what}, {value}, so it has no scale: {remedy}")
 
 
 def check_device(device: str) -> None:

@@ -39,7 +39,7 @@ def warn_of_constant(X: Array) -> None:
     """Warn a caller of `fit` if an input of several data X (N, n_in) does not vary."""
     constant = np.flatnonzero(~varies(X))
     if constant.size and len(X) > 1:
-        message = f"input {constant[0]} is constant in the data: nothing is learnt about it"
+        message = f"input {constant[0]} is constant in the data, so its effect cannot be learnt"
         warnings.warn(message, ConstantInputWarning, stacklevel=4)
 
 
@@ -300,7 +300,9 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
     def _moment_gradients(self, X: Array) -> tuple[Array, Array]:  # noqa: ARG002
         """Return the gradients of means and variances of f at points X, (n, n_out, n_in) each."""
-        raise ValueError(f"a {type(self).__name__} has no gradients: take those of its estimator_")
+        raise ValueError(
+            f"a {type(self).__name__} has no gradients: use predict_gradient of its estimator_"
+        )
 
     def _noise_at(self, X: Array) -> Array:
         """Return Σ_noise, (n_out, n_out), or Σ(x) at points X, (n, n_out, n_out)."""

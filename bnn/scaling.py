@@ -197,7 +197,9 @@ def scaler_of(name: str, bounds: Bounds, values: Floats | None, n: int) -> Bound
     if isinstance(bounds, str):
         check_option(name, bounds, ("data",))
         if values is None:
-            raise ValueError(f"{name} = 'data': pretrain has no data: give (low, high) or X")
+            raise ValueError(
+                f"{name} = 'data' needs data, which pretrain does not have: give (low, high) or X"
+            )
         return BoundsScaler.fit(values.reshape(-1, n))
     if isinstance(bounds, optimize.Bounds):
         bounds = np.stack(np.broadcast_arrays(bounds.lb, bounds.ub), axis=-1).squeeze()

@@ -50,8 +50,8 @@ class Loading(Short):
     """A path that begins at rest and goes straight from vertex to vertex.
 
     At each vertex a component has either a prescribed mean strain or a prescribed mean stress.
-    Where a prescribed stress follows a prescribed strain, the stress changes linearly from the
-    value that it has at the earlier vertex.
+    If a prescribed stress follows a prescribed strain, the stress changes linearly from its value
+    at the earlier vertex.
 
     Three components xx, yy, xy are a loading in plane strain. The general solver also takes six,
     xx, yy, zz, xy, xz, yz, with z along the fibres, and a temperature.
@@ -59,7 +59,7 @@ class Loading(Short):
     Attributes:
         strain: Mean strain tensor [-], three or six components, at the only vertex, or a sequence
             of one for each vertex. Component xy is half the engineering shear strain. A component
-            is None where the strain is free.
+            is None if the strain is free.
         stress: Mean stress [MPa] of the components whose strain is free, 0 for the others; the
             same at all vertices, or a sequence of one for each vertex.
         increments: Number of equal increments to each vertex, or one number for all vertices; None
@@ -163,14 +163,14 @@ class Loading(Short):
 
     @property
     def largest_strain(self) -> float:
-        """Largest absolute value of a prescribed strain, 0 where all are free."""
+        """Largest absolute value of a prescribed strain, 0 if all are free."""
         return float(np.nan_to_num(np.abs(self.vertices[0])).max())
 
     @property
     def is_uniaxial(self) -> bool:
         """Whether only a strain xx is prescribed, which only grows or only falls.
 
-        Effective properties are defined for such a loading alone.
+        Effective properties are only defined for such a loading.
         """
         strain, stress = self.vertices
         if self.is_general:

@@ -1,8 +1,7 @@
 """The inputs and outputs of an RVE, and the bounds of all numbers that a user gives.
 
-Tables, records, comparisons, the command line, the dataset card and the figures ask this module. An
-output that is not `required` may be missing in a table: tables that were made before it exists
-are read without it.
+Tables, records, comparisons, the command line, the dataset card and the figures use this module. An
+output that is not `required` may be missing in a table, so that older tables can still be read.
 """
 
 from collections.abc import Container
@@ -18,7 +17,7 @@ class Quantity:
     """An input or an output of an RVE.
 
     Attributes:
-        name: Name of the column in a table, with the unit at its end where there is one.
+        name: Name of the column in a table, which ends with its unit, if any.
         unit: Unit, or DIMENSIONLESS.
         meaning: What it is, for the dataset card and the help of the command line.
         label: Mathematical symbol, for pictures.
@@ -59,10 +58,10 @@ class Input(Quantity):
     """An input, which every table has.
 
     Attributes:
-        allowed: Smallest and largest value that any function, file or command takes.
+        allowed: Smallest and largest value that functions, files and commands accept.
         beta: Shape parameters of the beta distribution of the design "train_beta".
         or_zero: Whether 0 is allowed below the smallest value.
-        remark: What else a message says about the allowed values.
+        remark: Further text of a message about the allowed values.
 
     Examples:
         >>> from fe_data.schema import INPUTS
@@ -94,8 +93,8 @@ class Output(Quantity):
 
     Attributes:
         digits: Decimals that the command line prints.
-        noise: Standard deviation that the paper assumes, over the middle of `bounds`; None where
-            the paper has no such output.
+        noise: Standard deviation that the paper assumes, over the middle of `bounds`; None if the
+            paper has no such output.
         required: Whether every table must have the column.
         absolute: Whether differences of two tables are absolute rather than relative. This suits
             fractions that may be 0.

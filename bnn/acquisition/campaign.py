@@ -277,8 +277,8 @@ class Campaign:
                 run with some results is data for these outputs.
 
         Raises:
-            ValueError: If a run is outside the bounds or has its results, or the results do not fit
-                those that there are.
+            ValueError: If a run is outside the bounds or already has results, or the number of outputs
+                differs.
         """
         points = as_points("X", X)
         values = as_columns("y", as_array("y", y), len(points))

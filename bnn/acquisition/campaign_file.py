@@ -85,13 +85,13 @@ def read_campaign(path: Path) -> Content:
     """
     content = read_json(path, MOST_BYTES)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path}: no campaign")
+        raise ValueError(f"{path} is not a campaign file")
     if content.get("version") != VERSION or content["version"] is True:
         raise ValueError(f"{path}: version {content.get('version')}, this bnn reads {VERSION}")
     try:
         return _checked(content)
     except ValueError as error:
-        raise ValueError(f"{path}: a damaged campaign ({error})") from None
+        raise ValueError(f"{path} is a damaged campaign file ({error})") from None
 
 
 def _checked(content: dict[str, Any]) -> Content:

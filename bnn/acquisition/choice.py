@@ -109,7 +109,7 @@ def select_runs(
     check_count("n", n, 1)
     check_fraction(min_feasibility=min_feasibility, min_gain=min_gain)
     if not isinstance(model, GPRegressor | EnsembleRegressor):
-        needed = "a GPRegressor or an ensemble, not what wraps it: they have covariances"
+        needed = "a GPRegressor or an ensemble, not a wrapper, which has no covariances"
         raise TypeError(f"model = {model!r:.60}: must be {needed}")
     asked = model.checked_inputs(candidates, "candidates")
     prices = _positive("costs", costs, len(asked), "candidates")
@@ -119,7 +119,10 @@ def select_runs(
     admissible = _admissible(model, candidates, output_bounds, min_feasibility)
     most = np.count_nonzero(admissible)
     if most == 0 and len(asked):
-        raise ValueError("output_bounds: no candidate is within them with that probability")
+        raise ValueError(
+            "no candidate satisfies output_bounds with the probability min_feasibility: widen "
+            "output_bounds or lower min_feasibility"
+        )
     if most == 0 or (n > most and not replicates):
         within = "" if most == len(asked) else " within the limits"
         raise ValueError(f"n = {n}: must be at most {most}, the number of candidates{within}")
@@ -262,7 +265,7 @@ def _joint(
     samples = members.sample(X)
     K, _, n_out = samples.shape
     if K < FEWEST_MEMBERS:
-        why = "the covariances between points that they tell are too noisy"
+        why = "their covariances between points are too noisy otherwise"
         raise ValueError(f"model has {K} members: must be at least {FEWEST_MEMBERS}, {why}")
     mean = samples.mean(axis=0)
     away = (samples - mean) / np.sqrt(K - 1)

@@ -22,7 +22,7 @@ _VARIANCES = np.logspace(-24.0, 0.0, 49)  # candidates for τ², for outputs of 
 def sample_covariance(values: Array) -> Array:
     """Estimate a covariance, (1, n_out n, n_out n), from realisations (R, n, n_out)."""
     if len(values) < 2:
-        raise ValueError("prior: one realisation has no covariance, give at least 2")
+        raise ValueError("prior: at least 2 realisations are needed to estimate a covariance")
     # One unit variance for each output, since the variances may differ by orders of magnitude.
     scales = np.sqrt(values.var(axis=0).mean(axis=0))
     scales[scales == 0.0] = 1.0

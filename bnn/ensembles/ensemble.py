@@ -391,7 +391,7 @@ class PretrainedEnsemble(EnsembleRegressor):
             raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
         known = self.pretrained_with_
         if not isinstance(known, dict) or known.keys() != {"X", "ranges", "data", *SHAPING}:
-            raise ValueError("the parameters of the pre-training are not those there are")
+            raise ValueError("pretrained_with_ does not name the parameters of the pre-training")
 
 
 def _range(values: Array) -> Array:

@@ -247,7 +247,7 @@ def _conditioned(C: Array, scaler: BoundsScaler, covariance: Array, n_data: int)
     except np.linalg.LinAlgError:
         least = np.sqrt(np.einsum("...jj->...j", covariance).min())
         reason = "too small for the prior in double precision"
-        other = "or a kernel of one's own has negative eigenvalues"
+        other = "or a custom kernel has negative eigenvalues"
         raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
 
 

@@ -328,7 +328,7 @@ def _points(
     """
     if given is None:
         if n_features is None:
-            raise ValueError("n_features = None: must be given where X is not")
+            raise ValueError("n_features = None: must be given if X is not")
         seed = spawn(seeds, Purpose.INPUTS)
         factor = settings.range_factor
         scaled = truncated_normal_hypercube(settings.n_points, n_features, seed, factor)
@@ -366,7 +366,7 @@ def checked_data(
     outside = 1.0 - np.mean(np.all((low <= X) & (high >= X), axis=1))
     if outside > 0.5:
         points_of = f"the points at which the prior was fitted, {low} to {high}"
-        remedy = "give scaling=Scaling(inputs=...), or pre-train at points of your own"
+        remedy = "give scaling=Scaling(inputs=...), or pre-train at your own points"
         message = f"{outside:.0%} of the data lie outside {points_of}: {remedy}"
         warnings.warn(message, PriorRangeWarning, stacklevel=6)
     return X, y
@@ -379,7 +379,9 @@ def drawn_prior(pretrained: Pretrained) -> DrawnPrior:
         ValueError: If a file did not hold the prior, or each network has its own points.
     """
     if pretrained.inputs.ndim == 3:
-        raise ValueError("pretrained: function space needs prior points that all networks share")
+        raise ValueError(
+            "pretrained: anchoring in function space needs prior points that all networks share"
+        )
     prior = pretrained.prior
     if isinstance(prior, NotStored):
         raise ValueError(

@@ -93,7 +93,7 @@ def path_to_c(
     text = filled(code.replace("INPUTS", words), name, _tables(model, inputs, weights))
     if len(text) > max_bytes:
         given = f"the file would have {len(text)} bytes, more than max_bytes = {max_bytes}"
-        raise ValueError(f"{given}: take fewer members, a smaller bank or a larger max_bytes")
+        raise ValueError(f"{given}: take fewer members, a smaller basis or a larger max_bytes")
     write_atomic(as_path(path), text.encode("ascii"), BEGINNING)
 
 
@@ -104,7 +104,7 @@ def _cell(X: ArrayLike, bounds: Array) -> Array:
         raise ValueError(f"X has shape {inputs.shape}: must be (4,), {', '.join(INPUTS)}")
     for key, value, low, high in zip(INPUTS, inputs, *bounds, strict=True):
         if not low <= value <= high:
-            raise ValueError(f"{key} = {value:g}: the bounds of the bank are {low:g} and {high:g}")
+            raise ValueError(f"{key} = {value:g}: the bounds of the basis are {low:g} and {high:g}")
     return inputs[None]
 
 

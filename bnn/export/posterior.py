@@ -56,7 +56,9 @@ def posterior_tables(model: GPRegressor) -> tuple[dict[str, Table], str]:
         shares = given.weights
     first = processes[0]
     if not is_diagonal(first.noise):
-        raise ValueError("the noise is correlated between outputs: no C file takes that")
+        raise ValueError(
+            "the noise is correlated between outputs, which the C export does not support"
+        )
     coefficients, intercept = first.prior.linear_mean(n_in)
     rows = [
         _kernel_rows(kernel, process.prior.features_of(j, n_in), n_in)
@@ -168,8 +170,11 @@ def _kernel_rows(kernel: sk.Kernel, features: list[int], n_in: int) -> _Rows:
             linear = tuple(row.tolist())
         else:
             needed = "stationary kernels with c_code, at most one Linear, or a sum of these"
-            whole = "which may stand in a Warped as a whole"
-            raise ValueError(f"the kernel {kernel} of the prior: C has {needed}, {whole}")
+            whole = "or a Warped with such a kernel"
+            raise ValueError(
+                f"the kernel {kernel} of the prior cannot be exported to C; supported are "
+                f"{needed}, {whole}"
+            )
     return _Rows(stationary, linear or (0.0,) * (1 + 3 * n_in), _warp_rows(kernel, seen, n_in))
 
 

@@ -122,7 +122,7 @@ def check_nugget(nuggets: Array, variances: Array) -> None:
     j = (deviations / nuggets).argmin()
     if deviations[j] < LEAST_DEVIATION:
         raise ValueError(
-            f"the prior does not vary in output {j}: give it a parameter that is uncertain there"
+            f"the prior does not vary in output {j}: give it an uncertain parameter there"
         )
     if deviations[j] < 3.0 * nuggets[j]:
         raise ValueError(
@@ -250,7 +250,7 @@ class ProcessPosterior(Short):
         except np.linalg.LinAlgError:
             least = np.sqrt(np.einsum("...jj->...j", self.noise).min())
             reason = "too small for the prior in double precision"
-            other = "or a kernel of one's own has negative eigenvalues"
+            other = "or a custom kernel has negative eigenvalues"
             raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
 
     def _prior_covariance(self, A: Array, B: Array, output: int) -> Array:

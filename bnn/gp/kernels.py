@@ -543,7 +543,7 @@ for _kind in STORED:
 
 
 def _unknown(kernel: sk.Kernel) -> str:
-    return f"the gradient of the kernel {type(kernel).__name__} is not known"
+    return f"the kernel {type(kernel).__name__} has no gradient"
 
 
 def kernel_gradient(kernel: sk.Kernel, a: Array, b: Array) -> Gradient:

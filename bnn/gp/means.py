@@ -119,9 +119,9 @@ class ModelMean(Short):
             if beyond.size:
                 point = points[beyond[0]].tolist()
                 raise ValueError(
-                    f"mean(X) is not finite at X = {point}: it needs values within the ranges of "
-                    "the data, and where it predicts. Where it has none, let it take that of the "
-                    "nearest input that is possible, or learn from logarithms"
+                    f"mean(X) is not finite at X = {point}: it must be finite within the ranges of "
+                    "the data, and at all predictions. Let it return the value at the nearest "
+                    "valid input instead, or learn logarithms"
                 )
             values = as_columns("mean(X)", found, len(X))
             values.flags.writeable = False  # they are handed out again

@@ -183,7 +183,9 @@ class GaussianProcessPrior(FunctionPrior):
                 shapes = f"{diagonal.shape}: must be {(len(points),)}"
                 raise ValueError(f"the kernel of output {j}: diag(X) has shape {shapes}")
             if np.any(np.abs(np.diagonal(K) - diagonal) > largest):
-                raise ValueError(f"the kernel of output {j}: diag(X) is not that of k(X, X)")
+                raise ValueError(
+                    f"the kernel of output {j}: diag(X) is not the diagonal of k(X, X)"
+                )
             if np.any(np.abs(K - K.T) > largest):
                 raise ValueError(f"the kernel of output {j}: k(X, X) is not symmetric")
 

@@ -94,7 +94,7 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
         """Return the model given Y (..., n, n_out) at X; the noise may have variances like Y."""
         K = self.transform.shape[-1]
         if K < FEWEST_MEMBERS:
-            why = "the covariances between points that they tell are too noisy"
+            why = "their covariances between points are too noisy otherwise"
             raise ValueError(f"model has {K} members: must be at least {FEWEST_MEMBERS}, {why}")
         mean, A, R = self._results(X, noise)
         # C + R = s sᵀ with C = Aᵀ A, and R = r rᵀ

@@ -58,7 +58,10 @@ def noise_covariance(
                [0.  , 0.04]])
     """
     if callable(noise):
-        raise ValueError("noise depends on the input: not taken here; metrics take noise(X)")
+        raise ValueError(
+            "noise depends on the input: a constant covariance is needed here; for metrics pass "
+            "the covariances at your points, noise(X)"
+        )
     values = as_array("noise", noise)
     if values.ndim < 2:
         if values.ndim == 1 and values.shape != (n_outputs,):
@@ -69,7 +72,7 @@ def noise_covariance(
         return np.diag(np.broadcast_to(values, (n_outputs,)) ** 2)
     shape = n_outputs, n_outputs
     if values.shape == (1, 1) and isinstance(noise, list | tuple):
-        read = f"is a variance, of a standard deviation of {abs(values[0, 0]) ** 0.5:.3g}"
+        read = f"is read as a variance, standard deviation {abs(values[0, 0]) ** 0.5:.3g}"
         other = "give one number for a standard deviation, or an array for a variance"
         warnings.warn(f"noise = {noise!r} {read}: {other}", NoiseWarning, stacklevel=2)
     if values.shape not in {shape, (n_points, *shape)}:
@@ -113,8 +116,8 @@ def warn_of_few(held: float, freedom: int, stacklevel: int) -> None:
     """Warn if the joint region of an estimate holds far less of new noise than it should."""
     if held < LEAST_COVERAGE:
         message = (
-            f"groups: {freedom} degrees of freedom tell too little of the noise: the joint "
-            f"{NOMINAL:.0%} region of the outputs holds about {held:.0%} of new noise"
+            f"groups: {freedom} degrees of freedom are too few to estimate the noise: the joint "
+            f"{NOMINAL:.0%} region of the outputs contains about {held:.0%} of new noise"
         )
         warnings.warn(message, NoiseWarning, stacklevel=stacklevel + 1)
 

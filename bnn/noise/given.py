@@ -40,7 +40,9 @@ def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:
                [0.  , 0.01]])
     """
     if isinstance(noise, StudentNoise):
-        raise ValueError("noise: StudentNoise is taken by GPRegressor and fit_prior alone")
+        raise ValueError(
+            "noise: StudentNoise is only supported by GPRegressor and evidence.fit_prior"
+        )
     if not isinstance(noise, HeteroscedasticNoise):
         return noise_covariance(noise, n_outputs)
     sizes = noise.n_inputs, noise.coefficients.shape[1]

@@ -466,7 +466,7 @@ def _warn_of_misfit(residuals: Array) -> None:
     if misfit > _MISFIT:
         warnings.warn(
             f"the mean square of the residuals is {misfit:.3g} times what scatter and model error "
-            "explain: were the paths simulated with the phases and the hardening law of the bank?",
+            "explain: were the paths simulated with the phases and the hardening law of the basis?",
             stacklevel=3,
         )
 

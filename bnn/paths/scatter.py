@@ -157,7 +157,7 @@ def fit_scatter(
 def _regressors(X: Array, p: Array) -> Array:
     """1, ln v_f, ln E_f and ln(p + 0.001), (n, T, 4)."""
     if not (X[:, 0] > 0.0).all():
-        raise ValueError("X: vf must be positive, as a cell without fibres does not scatter")
+        raise ValueError("X: vf must be positive, because an RVE without fibres has no scatter")
     constant = np.ones(p.shape)
     of_inputs = np.log(X[:, :2])[:, None] + np.zeros((*p.shape, 2))
     flow = np.log(np.maximum(p, 0.0) + _NO_FLOW)

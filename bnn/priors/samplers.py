@@ -104,7 +104,8 @@ class SamplerPrior(FunctionPrior):
             raise ValueError(f"parameters = {self.parameters!r:.60}: must be a mapping or None")
         for name, value in (self.parameters or {}).items():
             if isinstance(value, rv_continuous | rv_discrete):
-                raise ValueError(f"parameters[{name!r}] = {value.name}: must be given its numbers")
+                needed = f"give its parameters, as in {value.name}(...)"
+                raise ValueError(f"parameters[{name!r}] = {value.name}: {needed}")
         object.__setattr__(self, "parameters", own_copy(self.parameters))
 
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
@@ -164,7 +165,7 @@ class TablePrior(FunctionPrior):
             needed = "(n_realisations, n, n_out) or (n_realisations, n)"
             raise ValueError(f"values has shape {table.shape}: must be {needed}")
         if len(self.values) < 2:
-            raise ValueError("values has one realisation: must be at least 2, which have a spread")
+            raise ValueError("values has one realisation: at least 2 are needed")
         n = len(self.points)
         found = self.values.shape[1]
         if found != n:

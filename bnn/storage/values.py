@@ -43,7 +43,7 @@ def _name(kind: type) -> str:
 def dataclass_fields(value: Any) -> dict[str, Any]:
     """Return the fields of a dataclass by name."""
     if not is_dataclass(value):
-        raise TypeError(f"a {type(value).__name__} cannot be stored: its class is no dataclass")
+        raise TypeError(f"a {type(value).__name__} cannot be stored: its class is not a dataclass")
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 

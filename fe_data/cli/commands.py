@@ -35,31 +35,31 @@ Loading = Annotated[
     Option(
         parser=options.loading,
         metavar="XX,YY,XY | FILE.csv",
-        help="final mean strain tensor [-], xy is half the engineering shear; 'free' is a free "
-        "strain under zero mean stress, 'free:100' under 100 MPa; or a file with the vertices of "
-        "paths. With this option `generate` finds no effective properties: for those of "
-        "compression give --strain -0.05 instead",
+        help="final mean strain tensor [-]; xy is half the engineering shear. 'free' leaves a "
+        "strain free at zero mean stress, 'free:100' at 100 MPa. Or a file with the vertices of "
+        "paths. With this option `generate` computes no effective properties; for compression use "
+        "--strain -0.05 instead",
     ),
 ]
 Microstructures = Annotated[
     Path | None,
     File(
-        help="CSV file of x, y, radius, in sides of the periodic square, and microstructure 0, 1, "
-        "...: every row of --inputs with each of these, or with that of its own column "
-        "microstructure; vf is that of the fibres"
+        help="CSV file with the columns x, y, radius (in sides of the periodic square) and "
+        "microstructure (0, 1, ...). Every row of --inputs is simulated with each microstructure, "
+        "or with the one in its column microstructure. vf follows from the fibres"
     ),
 ]
 WithAnisotropy = Annotated[
     bool,
     Option(
         "--anisotropy",
-        help="also the columns E_spread, largest over smallest Young's modulus in the plane - "
-        "1, and isotropy_misfit, distance of the stiffness from the nearest isotropic one",
+        help="also compute E_spread (largest over smallest Young's modulus in the plane, minus 1) "
+        "and isotropy_misfit (distance of the stiffness from the nearest isotropic stiffness)",
     ),
 ]
 WITHOUT_PROPERTIES = (
-    "with --loading the table has the number of the path and no effective properties; "
-    "--strain, negative in compression, has them"
+    "with --loading the table has path numbers instead of effective properties; "
+    "use --strain (negative in compression) to compute them"
 )
 app = typer.Typer(
     help="Representative volume elements (RVEs) of a fibre composite: from inputs to effective "
@@ -129,7 +129,7 @@ def generate(
         bool, Option("--retry-failed", help="simulate failed samples again")
     ] = False,
 ) -> int:
-    """Simulate a design into a dataset folder. Samples that are there already are kept."""
+    """Simulate a design into a dataset folder. Existing samples are kept."""
     from joblib import cpu_count
 
     settings: Settings = context.meta["settings"]
@@ -137,7 +137,7 @@ def generate(
     if microstructure is not None:
         options.require_given_microstructure(settings, seed)
     if dask is not None and jobs is not None:
-        raise ValueError("--jobs counts local processes: it does not go with --dask")
+        raise ValueError("--jobs counts local processes: it cannot be combined with --dask")
     paths = _loadings(loading, context, settings) or None
     if paths and not anisotropy:  # which is refused beside paths
         say(WITHOUT_PROPERTIES, OK)
@@ -168,10 +168,10 @@ def rve(
     ] = False,
     loading: Loading = None,
     solver: Annotated[
-        Literal["compiled", "dolfinx"], Option(help="own kernels, or the same equations in UFL")
+        Literal["compiled", "dolfinx"], Option(help="compiled kernels, or UFL (slower)")
     ] = "compiled",
 ) -> int:
-    """Simulate one RVE into result, picture and fields. Files of an earlier run are replaced."""
+    """Simulate one RVE; write result, figure and fields. Files of an earlier run are replaced."""
     settings: Settings = context.meta["settings"]
     chosen_microstructure: Any = seed
     if microstructure is not None and vf is None:
@@ -251,9 +251,7 @@ def compare(
     ],
     tolerance: Annotated[
         float | None,
-        Number(
-            help="instead, fail unless all rows agree to X: relative, absolute for fractions [-]"
-        ),
+        Number(help="fail unless all rows agree to X, relative, or absolute for fractions [-]"),
     ] = None,
 ) -> int:
     """Compare a dataset with a reference table. Rows are paired by equal or nearest inputs."""

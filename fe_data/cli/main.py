@@ -54,7 +54,7 @@ def _invoke(command: Any, given: list[str], simulator: "Simulator | None") -> in
     except KeyboardInterrupt as interrupt:
         return say(str(interrupt) or "interrupted", INTERRUPTED)
     except UnicodeEncodeError as error:  # of a path that joblib hands to a new process
-        return say(f"the locale has no letter of a path ({error}): set PYTHONUTF8=1", INCOMPLETE)
+        return say(f"the locale cannot encode a path ({error}): set PYTHONUTF8=1", INCOMPLETE)
     except ValueError as error:
         return say(error, REFUSED)
     except (

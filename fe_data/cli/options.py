@@ -24,8 +24,8 @@ RANDOM_FIBRES = ("n_fibres", "min_spacing", "radii", "radii_cov")  # settings
 HARDENING_HELP = (
     "yield stress of the matrix at the plastic strain p: "
     + "; ".join(f"{name} is {law.formula}" for name, law in LAWS.items())
-    + "; table:FILE.csv is linear between rows of plastic_strain, stress_MPa, the first at 0, and "
-    "constant beyond the last, without --b-m, --c-m and --sigma-y0-MPa"
+    + "; table:FILE.csv has the columns plastic_strain, from 0, and stress_MPa. It is linear "
+    "between rows, constant after the last, and replaces --b-m, --c-m and --sigma-y0-MPa"
 )
 RADII_HELP = "distribution of the radii of random fibres: " + "; ".join(
     f"{name} is {law.formula}" for name, law in RADII_LAWS.items()
@@ -125,7 +125,7 @@ def settings(
         float,
         Number(
             "--p-sigma-threshold-MPa",
-            help="von Mises stress in the fibres [MPa] that p_sigma counts from",
+            help="von Mises stress [MPa] above which p_sigma counts the area of fibres",
         ),
     ] = Settings.p_sigma_threshold_MPa,
 ) -> Settings:
@@ -155,7 +155,7 @@ def inputs(
     """The inputs of an RVE; a hardening table takes the place of b and c."""
     if isinstance(settings.hardening, HardeningTable):
         if (b_m_MPa, c_m) != (None, None):
-            raise ValueError("--b-m and --c-m mean nothing under a hardening table")
+            raise ValueError("--b-m and --c-m cannot be combined with --hardening table:FILE")
         return Inputs(vf, E_f_GPa, *UNUSED_B_AND_C)
     if b_m_MPa is None or c_m is None:
         missing = "--b-m" if b_m_MPa is None else "--c-m"
@@ -211,7 +211,7 @@ def design(
     if name is not None or inputs is None:
         raise ValueError(f"give either a design ({DESIGNS}) or --inputs FILE")
     if count is not None:
-        raise ValueError("--count sizes a named design: it does not go with --inputs")
+        raise ValueError("--count sizes a named design: it cannot be combined with --inputs")
     require_other(out / TABLE, inputs, microstructure)
     if microstructure is not None:
         given = fe_data.microstructures_from_file(microstructure)
@@ -232,7 +232,7 @@ def require_given_microstructure(settings: Settings, seed: int) -> None:
     random = {name: getattr(settings, name) for name in RANDOM_FIBRES}
     if seed != 0 or any(value != getattr(Settings, name) for name, value in random.items()):
         flags = ", ".join("--" + name.replace("_", "-") for name in RANDOM_FIBRES)
-        raise ValueError(f"--seed, {flags} do not go with --microstructure")
+        raise ValueError(f"--seed, {flags} cannot be combined with --microstructure")
 
 
 def microstructure(path: Path) -> "fe_data.Microstructure":

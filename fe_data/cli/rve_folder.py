@@ -105,15 +105,13 @@ def _require_own_folder(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     present = [out / name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
     if present and not _is_own(out / RESULT):
-        raise ValueError(f"{present[0]} is not of an earlier `rve`: give another --out")
+        raise ValueError(f"{present[0]} was not written by `rve`: give another --out")
     require_own(out / RESULT, None)
     try:
         require_own(out / PICTURE, writing.PICTURE)
         require_own_fields(out / FIELDS[0])
     except FileExistsError as error:
-        raise ValueError(
-            f"{error.filename} is not of an earlier `rve`: give another --out"
-        ) from None
+        raise ValueError(f"{error.filename} was not written by `rve`: give another --out") from None
 
 
 def _summary(

@@ -156,7 +156,7 @@ def table_row(header: dict[str, Any]) -> dict[str, Any]:
         raise CorruptRecordError(f"incomplete header ({error})") from None
     unfit = not fitted and any(name in outputs for name in fitted_outputs())
     if not right or (not names and outputs) or unfit:
-        raise CorruptRecordError("outputs do not go with the status")
+        raise CorruptRecordError("outputs do not match the status")
     return row
 
 

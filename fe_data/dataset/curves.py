@@ -44,15 +44,15 @@ class Curves(Short):
     Attributes:
         histories: For each row the arrays `strain` [-] and `stress` [MPa], (increments + 1,
             components), by name. They begin at rest. A row of a dataset folder has all arrays of
-            `decode_arrays`; shipped curves have the component xx alone.
+            `decode_arrays`; shipped curves have only the component xx.
         std: (n, increments) standard deviation [MPa] of the stress xx over microstructures, if
             the rows are means over microstructures; else None.
         index: (n,) number of the sample of each row; None counts the rows.
 
     Raises:
-        TypeError: If `histories` is no list of dictionaries.
-        ValueError: If there are no rows, an array is missing or holds other than numbers, or shapes
-            do not match.
+        TypeError: If `histories` is not a list of dictionaries.
+        ValueError: If there are no rows, an array is missing or not numeric, or shapes do not
+            match.
 
     Examples:
         >>> from fe_data import load_curves
@@ -133,19 +133,19 @@ class Curves(Short):
 
     @classmethod
     def from_pandas(cls, frame: Any) -> "Curves":
-        """The curves of a `pandas.DataFrame`, such as `to_pandas` or the command `curves` made it.
+        """The curves of a `pandas.DataFrame`, as `to_pandas` and the command `curves` write it.
 
         Args:
             frame: Columns `index`, `increment`, `strain_xx` and `stress_xx_MPa` at least; other
-                components where they are there, all else is ignored. `pandas.read_csv` keeps every
-                bit with `float_precision="round_trip"`.
+                components are read if present, and further columns are ignored. `pandas.read_csv`
+                keeps every bit with `float_precision="round_trip"`.
 
         Returns:
             The curves, in the order of the samples in the frame.
 
         Raises:
-            TableError: A column is missing, an entry is no finite number, or the increments of a
-                sample are not 0, 1, 2, ... in this order.
+            TableError: If a column is missing, an entry is not a finite number, or the increments
+                of a sample are not 0, 1, 2, ... in this order.
 
         Examples:
             >>> from fe_data import Curves, load_curves
@@ -175,12 +175,12 @@ def save_curves(curves: Curves, path: Path) -> None:
     Args:
         curves: Curves of samples.
         path: File that ends in .csv, or in .parquet, which needs pandas with pyarrow. Earlier
-            curves in this place are replaced.
+            curves there are replaced.
 
     Raises:
-        ValueError: The file has another ending.
-        FileExistsError: A file that holds no curves is in this place.
-        ImportError: The file is to be a Parquet file, and pandas or pyarrow is missing.
+        ValueError: If the file has another ending.
+        FileExistsError: If the path holds another kind of file.
+        ImportError: If a Parquet file needs pandas or pyarrow, which is missing.
 
     Examples:
         >>> import tempfile
@@ -230,14 +230,14 @@ def load_curves(path: Path) -> Curves:
     Args:
         path: A dataset folder or its `dataset.csv`: the curves are in the records of the folder.
             A folder of `rve`: its RVE is sample 0. Or a table of `fe_data/datasets`: the curves
-            are in `curves.npz` beside the table, to seven digits.
+            are in `curves.npz` next to the table, to seven digits.
 
     Returns:
         The curves of the samples that did not fail, in the order of the table.
 
     Raises:
-        TableError: The table or a record cannot be read, there are no curves of its rows, or all
-            samples failed.
+        TableError: If the table or a record cannot be read, it has no curves, or all samples
+            failed.
 
     Examples:
         >>> from fe_data import load_curves
@@ -266,7 +266,7 @@ def load_curves(path: Path) -> Curves:
 
 
 def is_one_rve(path: Path) -> bool:
-    """Whether a folder holds the result of `rve` and no table."""
+    """Whether a folder holds the result of `rve` and not a table."""
     return Path(path, RESULT).is_file() and not Path(path, TABLE).exists()
 
 
@@ -276,12 +276,16 @@ def _of_one_rve(path: Path) -> Curves:
         found = json.loads(read_file(path, MAX_RESULT))["history"]
         history = {name: np.array(found[name], float) for name in (*_UNITS, _YIELDED)}
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise TableError(f"{path} is not of `rve`: there is no history of an RVE in it") from None
+        raise TableError(
+            f"{path} was not written by `rve`: it contains no stress–strain history"
+        ) from None
     n = len(history["strain"])
     shapes = [values.shape for values in history.values()]
     finite = all(np.isfinite(values).all() for values in history.values())
     if not finite or shapes != [(n, len(_COMPONENTS))] * len(_UNITS) + [(n,)]:
-        raise TableError(f"{path} is not of `rve`: its history has other shapes or no numbers")
+        raise TableError(
+            f"{path} was not written by `rve`: its history has other shapes or no numbers"
+        )
     return Curves([history], index=np.array([0], np.int64))
 
 

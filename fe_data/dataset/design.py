@@ -1,4 +1,4 @@
-"""Designs, which say what samples are simulated: inputs, loading and seed of each."""
+"""Designs: the inputs, loading and seed of each sample that is simulated."""
 
 import hashlib
 import zlib
@@ -78,7 +78,7 @@ class Design(Short):
         seed: Seed of the design and of all microstructures.
         inputs: (n, n_in), in the order and units of `schema.INPUTS`.
         groups: (n,) group of each sample; samples with the same inputs share their group.
-        loadings: Paths that the samples take in turn; none for the loading of the paper.
+        loadings: Paths that the samples follow in turn; none for the loading of the paper.
         microstructures: Given microstructures; none for random ones.
         microstructure_index: (n,) number of each sample's microstructure among these.
 
@@ -141,7 +141,7 @@ class Design(Short):
             index: Row of the dataset.
 
         Returns:
-            Its inputs, its loading and its microstructure or the seed of it.
+            Its inputs, its loading, and its microstructure or the seed of its microstructure.
 
         Examples:
             >>> from fe_data import named_design
@@ -188,15 +188,15 @@ def named_design(
     Args:
         name: Key of NAMED_DESIGNS.
         seed: Seed of the inputs and of the microstructures, in [0, 2**63).
-        count: Number of different inputs; None takes that of the paper. If the inputs are
+        count: Number of different inputs; None takes the paper's number. If the inputs are
             independent draws, a smaller number gives the first inputs of a larger one.
-        replicates: Number of microstructures per input; None takes that of the paper.
+        replicates: Number of microstructures per input; None takes the paper's number.
 
     Returns:
         The design.
 
     Raises:
-        ValueError: The name is unknown, or a number is out of range.
+        ValueError: If the name is unknown, or a number is out of range.
 
     Examples:
         >>> from fe_data import named_design
@@ -205,7 +205,7 @@ def named_design(
         ((6, 4), [0, 0, 0, 1, 1, 1])
     """
     if not isinstance(name, str) or name not in NAMED_DESIGNS:
-        raise ValueError(f"name = {name!r} is no design: allowed are {', '.join(NAMED_DESIGNS)}")
+        raise ValueError(f"name = {name!r} is not a design: allowed are {', '.join(NAMED_DESIGNS)}")
     spec = NAMED_DESIGNS[name]
     count = spec.count if count is None else count
     repeats = spec.replicates if replicates is None else replicates
@@ -259,17 +259,17 @@ def design_from_file(
     Further columns are ignored, so that any dataset.csv can be simulated again. Without
     `group`, every row is its own group.
 
-    With given microstructures every row is simulated with each of them, or with the one whose
-    number it has in a column `microstructure`. Its volume fraction is that of the fibres, so that
-    the file needs no `vf`; one that differs by more than 0.001 is refused. Samples with the same
-    inputs are a group.
+    With given microstructures every row is simulated with each of them, or only with the one that
+    its column `microstructure` names. The volume fraction follows from the fibres, so the file
+    needs no `vf`; a `vf` that differs by more than 0.001 is rejected. Samples with the same inputs
+    form a group.
 
     Args:
         path: The CSV file.
         seed: Seed of the microstructures, in [0, 2**63).
         replicates: Number of microstructures per row.
-        microstructures: Given microstructures, such as those of `microstructures_from_file`, in
-            place of random ones: `seed` and `replicates` keep their defaults then.
+        microstructures: Given microstructures, such as `microstructures_from_file` returns, in
+            place of random ones. Leave `seed` and `replicates` at their defaults then.
 
     Returns:
         The design.
@@ -287,7 +287,7 @@ def design_from_file(
     if microstructures is not None:
         if seed != 0 or repeats != 1:
             which = f"seed = {seed}" if seed else f"replicates = {repeats}"
-            raise ValueError(f"{which} does not go with given microstructures")
+            raise ValueError(f"{which} cannot be combined with given microstructures")
         return _with_microstructures(path, microstructures)
     points, groups = load_inputs(path)
     if len(points) > MAX_SAMPLES:
@@ -319,7 +319,7 @@ def _with_microstructures(path: Path, given: Sequence[Microstructure]) -> Design
         for number in range(len(given)) if own is None else [own]:
             if vf is not None and abs(vf - fractions[number]) > VF_TOLERANCE:
                 fraction = f"the fibres of microstructure {number} have {fractions[number]:.6g}"
-                problems.add(line, f"vf = {vf:g} does not go with its fibres: {fraction}")
+                problems.add(line, f"vf = {vf:g} does not match its fibres: {fraction}")
             points.append([fractions[number], *values])
             numbers.append(number)
     problems.raise_if_any()
@@ -342,7 +342,7 @@ def microstructures_from_file(path: Path) -> list[Microstructure]:
     r"""Microstructures from a CSV file with a row for each fibre.
 
     Columns are `x`, `y` and `radius`, in sides of the periodic square. The column `microstructure`
-    says which microstructure the fibre belongs to, 0, 1, 2, ...; without it there is one.
+    is the number of the microstructure, 0, 1, 2, ...; without it there is one.
 
     Args:
         path: The CSV file.
@@ -390,9 +390,9 @@ def microstructures_from_file(path: Path) -> list[Microstructure]:
 def loadings_from_file(path: Path) -> list[Loading]:
     r"""Loading paths from a CSV file with a row for each vertex.
 
-    Columns are `strain_xx`, `strain_yy`, `strain_xy` [-], free where empty or missing, `stress_xx`,
-    `stress_yy`, `stress_xy` [MPa], zero where empty or missing, and `increments` to the vertex. The
-    column `path` says which path the vertex belongs to, 0, 1, 2, ...; without it there is one path.
+    Columns are `strain_xx`, `strain_yy`, `strain_xy` [-] (empty or missing: free), `stress_xx`,
+    `stress_yy`, `stress_xy` [MPa] (empty or missing: zero), and `increments` to the vertex. The
+    column `path` is the number of the path, 0, 1, 2, ...; without it there is one path.
 
     For the general solver there are the columns `temperature` [K] and `time` [s] too, and a file
     with a column of zz, xz or yz has paths of six components, in generalised plane strain.
@@ -404,8 +404,8 @@ def loadings_from_file(path: Path) -> list[Loading]:
         The paths, in the order of their numbers.
 
     Raises:
-        TableError: The message names every bad entry by line number, column and value, or the
-            path that is refused.
+        TableError: The message names every bad entry by line number, column and value, or the path
+            that is not admissible.
 
     Examples:
         >>> import tempfile

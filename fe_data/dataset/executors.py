@@ -48,8 +48,8 @@ class ClusterError(RuntimeError):
 def local_workers(jobs: int) -> Iterator[Runner]:
     """Give a function that runs tasks in `jobs` processes: a crash ends a worker, not this process.
 
-    Where there is no room for semaphores, such as in a container with a small /dev/shm, tasks run
-    in this process.
+    If processes cannot share semaphores, such as in a container with a small /dev/shm, tasks run in
+    this process.
 
     Yields:
         The function.

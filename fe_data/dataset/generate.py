@@ -61,11 +61,11 @@ class GenerationSummary(Short):
 
     Attributes:
         simulated: Number of samples that were simulated in this run.
-        counts: Number of samples by status: of all shards when all are there, else of this one.
-            The status "unfitted", of samples without b_eff and c_eff, is there if samples have it.
+        counts: Number of samples by status, of all shards if all are complete, otherwise of this
+            shard. Samples without b_eff and c_eff have the status "unfitted".
         missing: Samples of other shards without a usable record, and why.
         unreadable: Samples of this run without a usable record, and why.
-        table_written: Whether all samples are there, so that the table was written.
+        table_written: Whether the table was written, because all samples are complete.
         warnings: Samples whose effective properties describe their curves poorly, and why.
 
     Examples:
@@ -101,41 +101,41 @@ def generate(
     retry_failed: bool = False,
     silent: bool = False,
 ) -> GenerationSummary:
-    """Simulate what a dataset folder lacks, then write its table.
+    """Simulate the missing samples of a dataset folder, then write its table.
 
-    The table is a function of (design, settings) alone: the number of jobs, shards, interruptions
-    and lost workers leave no trace in it.
+    The table depends only on design and settings, not on the number of jobs or shards, on
+    interruptions or on lost workers.
 
     Args:
         design: Inputs and seeds of all samples.
         settings: Settings of every simulation.
-        folder: Dataset folder, made when missing; samples that are there already are kept, but for
-            those that failed by an unexpected error or the death of their worker, whose cause may
-            have been the machine.
-        loading: A path for all samples, or paths that the samples take in turn; None is the
+        folder: Dataset folder, created if missing. Samples in it are kept. Only those that failed
+            by an unexpected error or a dead worker are simulated again, because the cause may have
+            been the machine.
+        loading: A path for all samples, or paths that the samples follow in turn; None is the
             loading of the paper. With paths, records hold the averaged curves and the path, and the
-            table has the number of the path instead of effective properties.
-        anisotropy: Find the outputs `E_spread` and `isotropy_misfit` of each sample too, by three
-            elastic increments more.
+            table has path numbers instead of effective properties.
+        anisotropy: Also compute the outputs `E_spread` and `isotropy_misfit` of each sample, in
+            three further elastic increments.
         jobs: Number of worker processes on this machine.
         shard: (i, n) simulates the samples i - 1, i - 1 + n, ... only.
         dask: Address of a Dask scheduler whose workers are used instead of local ones.
-        simulator: Called as simulator(inputs, seed, settings) in the workers, with a
-            `Microstructure` in place of the seed where the design gives the fibres, and the path
-            as a fourth argument where there is one; None is the finite-element RVE.
+        simulator: Called as simulator(inputs, seed, settings) in the workers. If the design gives
+            the fibres, a `Microstructure` takes the place of the seed; a path is a fourth argument.
+            None is the finite-element RVE.
         retry_failed: Simulate failed samples again.
         silent: Show no progress.
 
     Returns:
-        How many samples are there, and which are missing.
+        How many samples are complete, and which are missing.
 
     Raises:
         ValueError: If an argument is out of range, the fibres of a sample cannot be packed, its c_m
             is out of the range of the hardening law, or the folder holds another configuration.
         FolderLockedError: If another process writes the same samples.
         GenerationError: If the disk is full, the scheduler is lost, a package is missing or the
-            solver does not work on this machine. The same call does the rest.
-        GenerationInterrupted: If the user ends the run. The same call does the rest.
+            solver does not work on this machine. Repeat the call to finish.
+        GenerationInterrupted: If the user ends the run. Repeat the call to finish.
 
     Examples:
         >>> import tempfile
@@ -212,7 +212,7 @@ def _require_outputs(design: Design, simulator: worker.Simulator | None) -> None
     """Refuse what has no outputs to add those of the anisotropy to."""
     if simulator is not None or design.loadings:
         what = "paths, whose table has no outputs" if design.loadings else "another simulator"
-        raise ValueError(f"anisotropy = True does not go with {what}")
+        raise ValueError(f"anisotropy = True cannot be combined with {what}")
 
 
 def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:

@@ -2,7 +2,8 @@
 
 `np.load(path, allow_pickle=False)` reads it: the arrays by name, and `record`, a JSON text with all
 scalars and the provenance. The last 64 bytes of the file, the archive's comment, are the checksum
-of all bytes before them. A file that is truncated, changed or no record does not match it.
+of all bytes before them. A file that was truncated or changed does not match it, nor does any other
+file.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ _CHECKSUM_BYTES = 64
 
 
 class CorruptRecordError(ValueError):
-    """A file is not a whole record; the message says in what way.
+    """A file is not a whole record; the message says what is wrong.
 
     Examples:
         >>> from fe_data import decode_arrays
@@ -85,11 +86,11 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
     Returns:
         Arrays by name: `strain`, `stress` [MPa], `plastic_strain` (increments + 1, 4), their
         components xx, yy, zz and xy; `yielded_fraction` (increments + 1,); `fibre_centres`
-        (n_fibres, 2) and, where fibres have different radii, `fibre_radii` (n_fibres,).
+        (n_fibres, 2) and, if fibres have different radii, `fibre_radii` (n_fibres,).
 
     Raises:
-        CorruptRecordError: The content is not that of a whole record.
-        TypeError: If `data` is not of type bytes.
+        CorruptRecordError: If the content is not a whole record.
+        TypeError: If `data` is not bytes.
 
     Examples:
         >>> import numpy as np

@@ -185,7 +185,7 @@ def remove_folder(folder: Path) -> None:
     files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
     for path in files:
         if path not in own:
-            raise ValueError(f"{path} is no file of a dataset: move it away, or remove {folder}")
+            raise ValueError(f"{path} is not a file of a dataset: move it away, or remove {folder}")
     shutil.rmtree(folder)
 
 

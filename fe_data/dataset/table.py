@@ -38,19 +38,19 @@ STATUSES = ("ok", "retried", "unfitted", "failed")
 
 @dataclass(frozen=True, repr=False)
 class Table(Short):
-    """Samples with all their outputs; those that lack some are only counted.
+    """Samples with all their outputs; samples that lack outputs are only listed.
 
     Attributes:
-        index: (n,) number of the sample; the row where a file has no such column.
-        seed: (n,) seed of the microstructure; -1 where a file has no such column.
-        group: (n,) number of the input; the index where a file has no such column.
+        index: (n,) number of the sample; the row if the file has no such column.
+        seed: (n,) seed of the microstructure; -1 if the file has no such column.
+        group: (n,) number of the input; the index if the file has no such column.
         inputs: (n, n_in), in the order and units of `schema.INPUTS`.
         outputs: (n, n_out), in the order and units of `output_names`.
         status: (n,) "ok" or "retried".
         failed: (m,) index of every sample without outputs.
-        output_names: Outputs that the file has: those of the paper at least.
-        unfitted: (k,) index of every sample without b_eff and c_eff, since its curve has too few
-            plastic increments to fit them. The file holds its other outputs.
+        output_names: Outputs in the file, at least the paper's.
+        unfitted: (k,) index of every sample without b_eff and c_eff, because its curve has too few
+            plastic increments for a fit. The file has its other outputs.
 
     Raises:
         ValueError: If an input is out of range, an output is not finite, a name or a status is
@@ -102,7 +102,7 @@ class Table(Short):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of the file, with those of samples that lack outputs."""
+        """Number of rows of the file, including samples that lack outputs."""
         return len(self.index) + len(self.unfitted) + len(self.failed)
 
     def with_outputs(self, names: Sequence[str]) -> "Table":
@@ -151,11 +151,10 @@ class Table(Short):
 
     @classmethod
     def from_pandas(cls, frame: Any) -> "Table":
-        """The table of a `pandas.DataFrame`, which is checked as a file is.
+        """The table of a `pandas.DataFrame`, with the same checks as for a file.
 
         Args:
-            frame: Columns as those of a file for `load_table`; an entry that is missing (None, NaN)
-                is an empty one of a file.
+            frame: The same columns as a file for `load_table`; None and NaN are empty entries.
 
         Returns:
             The table. A `UserWarning` counts the rows that are left out because they lack b_eff and
@@ -206,9 +205,9 @@ def load_table(path: Path) -> Table:
     A `TableError` names every bad entry by line number, column and value.
 
     Args:
-        path: CSV file, or one packed as .gz, with the columns of the inputs and of the required
-            outputs; those of other outputs, `index`, `seed`, `group` and `status` are optional, and
-            all else is ignored. Or a dataset folder, whose table is read.
+        path: CSV file, also packed as .gz, or a dataset folder. Inputs and required outputs must
+            have columns. Other outputs, `index`, `seed`, `group` and `status` are optional; further
+            columns are ignored.
 
     Returns:
         The samples with outputs, in the order of the file. A `UserWarning` counts the rows that are

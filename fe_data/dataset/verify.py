@@ -25,10 +25,10 @@ def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
     """Check every record of a dataset folder, and its tables against the records.
 
     Args:
-        folder: What `generate` wrote.
+        folder: Folder that `generate` wrote.
 
     Returns:
-        Every problem in a line of its own, and the number of samples by status.
+        Every problem on its own line, and the number of samples by status.
 
     Examples:
         >>> import tempfile

@@ -26,18 +26,19 @@ _VTK_ORDER = [0, 1, 2, 5, 3, 4]  # nodes on sides: ours are opposite to the vert
 def save_fields(rve: RVESolution, path: Path) -> None:
     """Write displacement, strain, stress and plastic strain over the load steps.
 
-    The time of a step is its increment, the row of `rve.history`. The displacement is at the nodes,
-    in sides of the RVE; tensors (3, 3), `von_mises_MPa`, the equivalent `plastic_strain` and the
-    `material`, -1 in the matrix and else the number of the fibre, are means over each triangle.
+    The time of a step is its increment, the row of `rve.history`. The displacement is given at the
+    nodes, in sides of the RVE. Means over each triangle are tensors (3, 3), `von_mises_MPa`, the
+    equivalent `plastic_strain`, and `material`: -1 in the matrix, otherwise the number of the
+    fibre.
 
     Args:
-        rve: RVE, solved with `keep_steps=True`; without it the end alone is written.
-        path: File that ends in .xdmf. The numbers, in single precision, are in a file .bin beside
+        rve: RVE, solved with `keep_steps=True`; without it only the end is written.
+        path: File that ends in .xdmf. The numbers, in single precision, are in a .bin file next to
             it. Fields that this function wrote earlier are replaced.
 
     Raises:
-        ValueError: The file has another ending.
-        FileExistsError: Another file is in one of these places.
+        ValueError: If the file has another ending.
+        FileExistsError: If one of these paths holds another file.
 
     Examples:
         >>> import tempfile

@@ -39,7 +39,7 @@ def replacing(path: Path, beginning: bytes | None) -> Iterator[BinaryIO]:
     leads stays as it is.
 
     Args:
-        path: Of the file, in a folder that exists.
+        path: Path of the file, in an existing folder.
         beginning: As in `require_own`.
 
     Yields:
@@ -78,10 +78,10 @@ def require_own(path: Path, beginning: bytes | None) -> None:
             empty. None replaces any file: for a caller that knows what is in this place.
 
     Raises:
-        FileExistsError: If a file that begins differently is in this place.
-        IsADirectoryError: If a folder is in this place.
+        FileExistsError: If the path holds a file that begins differently.
+        IsADirectoryError: If the path is a folder.
         PermissionError: If the file is read-only.
-        OSError: If a pipe or a device is in this place.
+        OSError: If the path is a pipe or a device.
     """
     try:
         kind = stat.S_IFMT(path.stat().st_mode)

@@ -122,7 +122,7 @@ def _require_in_sides(centres: Floats) -> None:
 
 
 def largest_volume_fraction(n_fibres: int, min_spacing: float) -> float:
-    """Largest fibre volume fraction for which a random microstructure is looked for.
+    """Largest fibre volume fraction for which random microstructures are generated.
 
     Args:
         n_fibres: Number of fibres.
@@ -185,7 +185,7 @@ def random_microstructure(
     """Place fibres periodically at random.
 
     Args:
-        vf: Volume fraction of the fibres, which the result has exactly [-].
+        vf: Volume fraction of the fibres [-]; the result has it exactly.
         seed: Seed of the random numbers.
         n_fibres: Number of fibres.
         min_spacing: Least distance of two fibre centres, in sums of their radii [-].

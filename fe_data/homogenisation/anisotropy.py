@@ -29,7 +29,7 @@ class Anisotropy(Short):
     Attributes:
         stiffness_GPa: (3, 3) mean stress xx, yy, xy over mean strain xx, yy, engineering xy.
         spread: Largest over smallest Young's modulus in the plane, minus 1 [-]; 0 is isotropic.
-        stiffest_deg: Direction of the largest, from x, in [0, 180) degrees.
+        stiffest_deg: Direction of the largest modulus, from x, in [0, 180) degrees.
 
     Examples:
         >>> isotropic = Anisotropy(np.diag([100.0, 100.0, 50.0]), spread=0.0, stiffest_deg=0.0)
@@ -46,10 +46,10 @@ class Anisotropy(Short):
 
     @property
     def misfit(self) -> float:
-        """Distance of the stiffness from the nearest isotropic one, over its norm [-].
+        """Distance of the stiffness from the nearest isotropic stiffness, over its norm [-].
 
-        The norm is that of the tensor, which does not depend on the axes. 0 is isotropic: then
-        C_xx = C_yy, C_xx - C_xy = 2 G, and shear and normal components are not coupled.
+        The norm is the tensor norm, which does not depend on the axes. If it is 0, the RVE is
+        isotropic: C_xx = C_yy, C_xx - C_xy = 2 G, and shear and normal components are not coupled.
         """
         # Kelvin's notation, in which the Frobenius norm of the matrix is that of the tensor
         scale = np.diag([1.0, 1.0, math.sqrt(2.0)])
@@ -62,7 +62,7 @@ class Anisotropy(Short):
 
 
 def anisotropy(rve: RVESolution, *, silent: bool = False) -> Anisotropy:
-    """Elastic anisotropy of a solved RVE, by three elastic increments.
+    """Elastic anisotropy of a solved RVE, from three elastic increments.
 
     Args:
         rve: RVE, solved under any loading.

@@ -58,35 +58,34 @@ def mean_field(
     fluctuation: ArrayLike = 0.6,
     outputs: Sequence[str] = MODELLED,
 ) -> Floats:
-    """Effective properties of RVEs with very many fibres, by mean fields: many RVEs at once.
+    """Effective properties by mean-field homogenisation, for many inputs at once.
 
     Four of its numbers are fitted to simulated RVEs: the default of `fluctuation`, and three that
-    tell how `p_sigma` follows from the root mean square of the stress in the fibres.
+    turn the root mean square of the fibre stress into `p_sigma`.
 
     At a plastic strain of 0.02 the stress of the averaged curve is within 6 % of the stress of
     RVEs, for any b_m and c_m. b_eff and c_eff are a fit to this curve. They are within 20 % if b_m
-    (times `hardening`) is 250 to 1000 MPa and c_m 0.2 to 0.55. Beyond, errors grow to 50 %, and a
-    `UserWarning` says so. Below 50 MPa b_eff and c_eff are refused. This was measured with the
-    defaults below. Without fibres they are those of the matrix.
+    (times `hardening`) is 250 to 1000 MPa and c_m 0.2 to 0.55. Outside these ranges errors grow to
+    50 %, and a `UserWarning` says so. Below 50 MPa b_eff and c_eff raise an error. These errors
+    were measured with the default arguments. Without fibres the result is exact.
 
     Args:
         inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.
-        settings: PhaseProperties, load and increments; mesh and microstructure play no role.
+        settings: Material constants, load and increments; mesh and microstructure have no effect.
         reference: Reference medium in [0, 1], 0 the matrix and 1 the composite itself; like the two
             others broadcast against (...).
         hardening: Factor on b_m, in [0.001, 1000].
-        fluctuation: Spread of the logarithm of the matrix' strain over √v_f, in [0, 1]; 0 is the
-            modified secant method itself.
-        outputs: Names of the outputs that are wanted.
+        fluctuation: Standard deviation of the logarithm of the matrix strain over √v_f, in [0, 1];
+            0 is the modified secant method.
+        outputs: Names of the outputs to compute.
 
     Returns:
         Outputs (..., len(outputs)) in the order of these names, in the units of the schema.
 
     Raises:
-        ValueError: An input or another number is out of range, shapes do not match, there is no
-            model of an output, which the message names, or b_eff or c_eff is wanted of a matrix
-            that hardly hardens.
-        FitError: Fewer than 3 increments of a curve are plastic.
+        ValueError: If an input or another number is out of range, shapes do not match, the model
+            lacks an output, or b_eff or c_eff is requested for a matrix that hardly hardens.
+        FitError: If fewer than 3 increments of a curve are plastic.
 
     Examples:
         >>> b, c, E, nu, p_sigma = mean_field([0.3, 400.0, 400.0, 0.4])  # v_f, E_f, b_m, c_m
@@ -97,7 +96,7 @@ def mean_field(
     require_kind("settings", settings, Settings)
     if settings.hardening != "power":
         raise ValueError(
-            f"settings.hardening = {settings.hardening!r:.60}: mean_field takes 'power' alone"
+            f"settings.hardening = {settings.hardening!r:.60}: mean_field supports only 'power'"
         )
     _check_modelled(outputs)
     X = _checked_inputs(inputs)
@@ -127,20 +126,20 @@ def strain_concentration(
     reference: ArrayLike = 0.0,
     softening: ArrayLike = 1.0,
 ) -> Floats:
-    """Mean strains of matrix and fibres over the strain of an RVE, by mean fields.
+    """Mean strains of matrix and fibres over the strain of the RVE, by mean-field homogenisation.
 
     Args:
         inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.
-        settings: PhaseProperties; None takes the defaults.
+        settings: Material constants; None takes the defaults.
         reference: Reference medium in [0, 1], see `mean_field`; broadcasts against (...).
         softening: Secant shear modulus of the matrix over its elastic one, in [0.001, 1]; 1 is an
-            elastic RVE, and in a plastic one the fibres strain less.
+            elastic RVE. In a plastic RVE the fibres strain less.
 
     Returns:
         (..., 2, 3, 3): of the matrix, then of the fibres, for strains xx, yy, engineering xy.
 
     Raises:
-        ValueError: An input or another number is out of range, or shapes do not match.
+        ValueError: If an input or another number is out of range, or shapes do not match.
 
     Examples:
         >>> from fe_data import strain_concentration
@@ -180,9 +179,7 @@ def _check_modelled(outputs: Sequence[str]) -> None:
         raise ValueError(f"outputs = {outputs!r:.60}: must be names out of {allowed}")
     for name in names:
         if not isinstance(name, str) or name not in MODELLED:
-            raise ValueError(
-                f"outputs: mean fields have no model of {name!r:.60}, but of {allowed}"
-            )
+            raise ValueError(f"outputs: the mean-field model has no {name!r:.60}; it has {allowed}")
 
 
 def _require_measured(cells: "RVEs") -> None:
@@ -200,8 +197,8 @@ def _require_measured(cells: "RVEs") -> None:
         outside = values[(values < 0.999 * low) | (values > 1.001 * high)]  # not by rounding
         if outside.size:
             warnings.warn(
-                f"{name} = {outside[0]:g}: b_eff and c_eff of mean fields are within 20 % of those "
-                f"of RVEs for {name} in [{low:g}, {high:g}] alone",
+                f"{name} = {outside[0]:g}: b_eff and c_eff of the mean-field model are within 20 % "
+                f"of simulated RVEs only for {name} in [{low:g}, {high:g}]",
                 stacklevel=3,
             )
 

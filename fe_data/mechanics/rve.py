@@ -52,15 +52,15 @@ SolverName = Literal["compiled", "dolfinx"]
 
 @dataclass(frozen=True, repr=False)
 class RVEResult(Short):
-    """What a record keeps of one RVE.
+    """Averages and properties of one RVE, without its fields.
 
     Attributes:
-        effective: Values of the outputs by name, without those of a power law that cannot be
-            fitted to the curve; empty where effective properties were not asked for.
+        effective: Values of the outputs by name, without b_eff and c_eff if they cannot be fitted;
+            empty if effective properties were not computed.
         history: Volume averages at every increment, see `load_stepping.EquilibriumPath`.
         fibre_centres: (n_fibres, 2), in sides of the RVE.
         info: Sizes, counts, qualities of the fits and seconds of each stage.
-        fibre_radii: (n_fibres,) in sides of the RVE; None where all are the `radius` of
+        fibre_radii: (n_fibres,) in sides of the RVE; None if all are equal to the `radius` in
             `info`.
 
     Examples:
@@ -114,11 +114,11 @@ class RVESolution(Short):
         loading: Path of the mean strain and stress.
         path: Volume averages and final state.
         fields: Stress and plastic strain at the integration points.
-        effective: Effective properties; None where they were not asked for.
+        effective: Effective properties; None if they were not computed.
         p_sigma: Area fraction of the fibres above the threshold of the settings [-].
-        seconds: Wall time of each stage [s]; what was compiled, on the first run of a machine,
-            counts as `compilation` and in no other stage.
-        steps: Unknowns and fields at rest and after every increment, where they were kept.
+        seconds: Wall time of each stage [s]; compilation, on the first run on a machine, is a
+            separate stage.
+        steps: Unknowns and fields at rest and after every increment, if they were kept.
 
     Examples:
         >>> from fe_data import Inputs, Settings, solve_rve
@@ -155,8 +155,8 @@ class RVESolution(Short):
         """The averages and properties, without the fields.
 
         Returns:
-            What a record keeps; without effective properties where they were not asked for, and
-            without b_eff and c_eff if the curve has too few plastic increments to fit them.
+            The result, without effective properties if they were not computed, and without b_eff
+            and c_eff if the curve has too few plastic increments to fit them.
         """
         values: dict[str, Any] = {}
         if self.effective is not None:
@@ -216,25 +216,26 @@ def solve_rve(
 
     Args:
         inputs: The four inputs.
-        microstructure: Seed of random fibres; or given ones, whose volume fraction is `inputs.vf`
-            to 0.001, and which are translated together where an outline grazes an edge of the
-            square.
-        settings: Everything else.
-        loading: Instead of the uniaxial loading of the paper.
-        fit: Whether to find the effective properties, which are defined for uniaxial loading in x;
-            None finds them where they are defined.
-        element: "P2/P0", whose dilatation in the matrix is averaged over each element, or "P2".
-        solver: "compiled" kernels, or "dolfinx", which solves the same equations in UFL, slower.
-        keep_steps: Whether to keep the fields of every increment, for `save_fields`: about 0.7 MB
-            an increment at the default resolution.
+        microstructure: Seed of random fibres, or a Microstructure whose volume fraction is
+            `inputs.vf` to 0.001. Given fibres are translated together if an outline grazes an edge
+            of the square.
+        settings: Mesh, material constants and solver options.
+        loading: Loading path; None is the uniaxial loading of the paper.
+        fit: Whether to compute the effective properties, which are defined for uniaxial loading in
+            x; None computes them if they are defined.
+        element: "P2/P0", which averages the dilatation of the matrix over each element, or "P2".
+        solver: "compiled" kernels, or "dolfinx", which solves the same equations in UFL more
+            slowly.
+        keep_steps: Whether to keep the fields of every increment for `save_fields`, about 0.7 MB
+            per increment at the default resolution.
         silent: Show no progress; else a terminal has a bar after two seconds.
 
     Returns:
-        The solved RVE with its fields; its `result()` is what a record keeps.
+        The solved RVE with its fields; `result()` returns averages and properties.
 
     Raises:
         ValueError: If an argument is out of range or unknown, the volume fraction cannot be packed
-            or is not that of the given fibres, or `fit` does not go with the loading.
+            or does not match the given fibres, or `fit` is not possible for the loading.
 
     A `SimulationError` says that the RVE cannot be meshed or solved. If the curve has
     fewer than three increments above the yield stress, b_eff and c_eff are NaN, and the `warning`
@@ -347,7 +348,7 @@ def arrange_fibres(
         fraction = microstructure.volume_fraction
         if abs(inputs.vf - fraction) > VF_TOLERANCE:
             raise ValueError(
-                f"vf = {inputs.vf:g} of the inputs does not go with the given fibres, which have "
+                f"vf = {inputs.vf:g} of the inputs does not match the given fibres, which have "
                 f"{fraction:.6g}"
             )
         return clear_of_edges(microstructure)

@@ -1,1 +1,1 @@
-"""Paths of strain, and sets of RVEs that follow them."""
+"""Strain paths, and sets of RVEs that follow them."""

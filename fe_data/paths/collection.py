@@ -31,9 +31,9 @@ def collect_paths(folder: Path) -> Paths:
         The microstructures of a group are in the order of its samples.
 
     Raises:
-        TableError: The message names the sample that failed, whose record is missing or damaged,
-            that has no path, or other inputs, another path or number of increments than those
-            before it; or the group with fewer samples than another.
+        TableError: If a sample failed, its record is missing or damaged, or it has no path. If its
+            inputs, path or number of increments differ from earlier samples, or a group has fewer
+            samples than another. The message names sample or group.
 
     Examples:
         >>> import tempfile
@@ -96,7 +96,7 @@ def _read_sample(folder: Path, index: int, config_digest: str) -> _Sample:
     if header["status"] == "failed":
         raise ValueError("its simulation failed, so that its group lacks a microstructure")
     if not header.get("loading"):
-        raise ValueError("it has no path of loading")
+        raise ValueError("it was simulated without a loading path")
     arrays = decode_arrays(read_file(record_path(folder, index), MAX_BYTES))
     if any(arrays.get(name, np.zeros(0)).shape[1:] != (4,) for name in ("strain", "stress")):
         raise ValueError("its record has no strain and stress of four components")

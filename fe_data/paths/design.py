@@ -1,7 +1,7 @@
 """Paths of strain through all three components, for surrogates of an RVE under any loading.
 
-Random paths turn and unload; cycles and the test of the paper are what a surrogate of them has not
-seen.
+Random paths turn and unload. Cycles and the paper's tension test check a surrogate that was trained
+on random paths.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ def random_path(
     length: float = LENGTH,
     increments: int = INCREMENTS,
 ) -> Floats:
-    """A path that wanders through both shears and, less far, through the dilatation.
+    """Random path of both shears and, with a smaller amplitude, of the dilatation.
 
     (ε_xx - ε_yy) / 2, ε_xy and ε_xx + ε_yy are independent Gaussian processes of the time from 0 to
     1 with an RBF kernel, given that all begin at zero.
@@ -61,7 +61,7 @@ def random_path(
     Args:
         rng: Generator.
         amplitude: Standard deviation of the first two [-].
-        dilatation: That of the third, over `amplitude`.
+        dilatation: Standard deviation of the third, over `amplitude`.
         length: Length scale of the kernel.
         increments: Increments of the path.
 
@@ -69,7 +69,7 @@ def random_path(
         Strain tensor (increments, 3), xx, yy, xy, from the first increment on.
 
     Raises:
-        TypeError: If `rng` is no generator.
+        TypeError: If `rng` is not a generator.
         ValueError: If a number is out of range.
 
     Examples:
@@ -96,18 +96,18 @@ def random_path(
 
 
 def cycle(rng: np.random.Generator, *, amplitude: float = AMPLITUDE) -> Loading:
-    """A proportional cycle in a random direction: to its end, to the opposite, and back.
+    """A proportional cycle in a random direction: to one end, to the opposite end, and back.
 
     Args:
         rng: Generator.
-        amplitude: Root of the mean square of both shears at the end [-]; that of the dilatation is
-            0.2 times as large, as in a random path.
+        amplitude: Root mean square of both shears at the end [-]; the dilatation is 0.2 times as
+            large, as in a random path.
 
     Returns:
         The path, in 100 increments.
 
     Raises:
-        TypeError: If `rng` is no generator.
+        TypeError: If `rng` is not a generator.
         ValueError: If the amplitude is out of range.
 
     Examples:
@@ -129,20 +129,20 @@ def cycle(rng: np.random.Generator, *, amplitude: float = AMPLITUDE) -> Loading:
 def path_design(
     name: str, seed: int = 0, *, count: int | None = None, replicates: int | None = None
 ) -> Design:
-    """RVEs with inputs drawn as in the paper, each input with a path of its own.
+    """RVEs with inputs drawn as in the paper, each with its own path.
 
     Args:
         name: Key of PATH_SETS.
         seed: Seed of inputs, paths and microstructures, in [0, 2**63).
-        count: Number of inputs; None takes that of the set. A smaller number gives the first RVEs
-            of a larger one.
-        replicates: Number of microstructures for each; None takes that of the set.
+        count: Number of inputs; None takes the number of the set. A smaller number gives the first
+            RVEs of a larger one.
+        replicates: Number of microstructures per input; None takes the number of the set.
 
     Returns:
-        The design; all microstructures of an input have its path, and are a group.
+        The design; all microstructures of an input follow its path and form a group.
 
     Raises:
-        ValueError: The name is unknown, or a number is out of range.
+        ValueError: If the name is unknown, or a number is out of range.
 
     Examples:
         >>> from fe_data import path_design
@@ -151,7 +151,7 @@ def path_design(
         (6, True)
     """
     if not isinstance(name, str) or name not in PATH_SETS:
-        raise ValueError(f"name = {name!r:.60} is no set: allowed are {', '.join(PATH_SETS)}")
+        raise ValueError(f"name = {name!r:.60} is not a set: allowed are {', '.join(PATH_SETS)}")
     chosen = PATH_SETS[name]
     count = chosen.count if count is None else count
     repeats = chosen.replicates if replicates is None else replicates

@@ -1,8 +1,8 @@
 """An RVE as the material at a point of a larger structure (FE²).
 
-The structure gives the point a mean strain, and takes the mean stress and its derivative from it
-(Feyel & Chaboche, CMAME 183, 2000). While the structure looks for equilibrium it tries several
-strains, all from the last state that it accepted.
+The structure prescribes a mean strain at the point and receives the mean stress and its derivative
+(Feyel & Chaboche, CMAME 183, 2000). To find its equilibrium it tries several strains, all from the
+last accepted state.
 """
 
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ _NONE_FREE: Ints = np.empty(0, int)
 
 @dataclass(eq=False, repr=False)
 class MaterialPoint(Short):
-    """An RVE that answers a mean strain with its mean stress and tangent.
+    """An RVE as a material law: mean stress and tangent for a mean strain.
 
     Args:
         inputs: The four inputs.
         microstructure: Seed of random fibres, or given ones, as `solve_rve` takes them.
-        settings: Everything else; None takes the defaults.
+        settings: Mesh, material constants and solver options; None takes the defaults.
 
     Raises:
         ValueError: If an argument is out of range, or the volume fraction cannot be packed.
@@ -69,9 +69,9 @@ class MaterialPoint(Short):
         self._answered = self._accepted
 
     def respond(self, strain: ArrayLike) -> tuple[Floats, Floats]:
-        """Answer a mean strain, from the last state that was accepted.
+        """Return mean stress and tangent for a mean strain, from the last accepted state.
 
-        The answer depends only on the strains that were accepted. Trials change nothing.
+        The result depends only on accepted strains; trials change nothing.
 
         Args:
             strain: Mean strain tensor (3,) xx, yy, xy at the end of the step; xy is half the
@@ -104,8 +104,8 @@ class MaterialPoint(Short):
         return averages["stress"][[0, 1, 3]], tangent
 
     def accept(self) -> None:
-        """Make the last answer the state from which the next ones go on.
+        """Accept the state of the last `respond`; further steps start from it.
 
-        A trial that ended in an error is no answer.
+        A trial that ended in an error is not accepted.
         """
         self._accepted = self._answered

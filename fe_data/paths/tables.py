@@ -1,4 +1,4 @@
-"""Sets of RVEs that followed paths of strain, in files of their own and in the package."""
+"""Sets of RVEs that followed strain paths, in files and in the package."""
 
 import io
 import json
@@ -33,10 +33,10 @@ class Paths(Short):
     Attributes:
         inputs: (n, 4), in the order and units of `schema.INPUTS`.
         strain: (n, increments, 3) mean strain tensor xx, yy, xy [-] after each increment, without
-            the state of rest; where a strain is free, its mean over the microstructures.
+            the state of rest; a free strain is averaged over the microstructures.
         stress: (n, microstructures, increments, 3) mean stress xx, yy, xy [MPa] of each
             microstructure.
-        settings: Settings of the simulations; None where they are not known.
+        settings: Settings of the simulations; None if they are not known.
 
     Raises:
         ValueError: If an array has another shape or a number that is not finite, or an input is out
@@ -110,12 +110,12 @@ def save_paths(paths: Paths, path: Path) -> None:
     """Write paths and their settings to a packed file, strains and stresses to seven digits.
 
     Args:
-        paths: What `load_paths` or `collect_paths` gave.
-        path: File that ends in .npz. An earlier set in this place is replaced.
+        paths: Paths from `load_paths` or `collect_paths`.
+        path: File that ends in .npz. An earlier set there is replaced.
 
     Raises:
-        ValueError: The file has another ending.
-        FileExistsError: A file that holds no paths is in this place.
+        ValueError: If the file has another ending.
+        FileExistsError: If the path holds another kind of file.
 
     Examples:
         >>> import tempfile
@@ -148,15 +148,15 @@ def load_paths(source: str | Path) -> Paths:
     """Read a set of paths that comes with the package, or a file of `save_paths`.
 
     Args:
-        source: Name of a set, as in `path_design`, or a file. A file that is called as a set is
-            given as a `Path`.
+        source: Name of a set, as in `path_design`, or a file. Give a file that has the name of a
+            set as a `Path`.
 
     Returns:
         The paths, whose strains and stresses have seven digits, with the settings of the
         simulations. Files that were saved without settings have none.
 
     Raises:
-        TableError: There is no such file, or it does not hold a set of paths.
+        TableError: If there is no such file, or it does not hold a set of paths.
 
     Examples:
         >>> from fe_data import load_paths

@@ -92,7 +92,7 @@ def load_content(path: Path) -> Any:
         raise ValueError(f"{path} takes more than {MAX_SECONDS} s of processor time to read")
     if done.returncode:
         reason = done.stderr.decode(errors="replace").strip()
-        raise ValueError(f"{path} is no pickle file of numeric arrays: {reason}")
+        raise ValueError(f"{path} is not a pickle file of numeric arrays: {reason}")
     return json.loads(done.stdout)
 
 

@@ -44,15 +44,14 @@ _ROOT = math.sqrt(1.5)
 class HardeningLaw:
     """A hardening law h(p, a, b, c): formula, slope, bounds and the increments of the solver.
 
-    A subclass with a name is known by this name to settings, command line and solvers. It has the
-    formula, `hardening`, `slope` and `increment`. Each law has a range of b and c.
+    Settings, command line and solvers find a subclass by its name. It defines `formula`,
+    `hardening`, `slope` and `increment`, and the ranges of b and c.
 
     Attributes:
         name: Name in `Settings.hardening`.
         formula: Yield stress of the matrix, for messages and the help of the command line.
-        b_bounds: Smallest and largest b [MPa] that a simulation takes.
-        c_bounds: Smallest and largest c that a simulation takes: an exponent or a strain, as the
-            law has it.
+        b_bounds: Smallest and largest allowed b [MPa].
+        c_bounds: Smallest and largest allowed c, an exponent or a strain.
 
     Examples:
         >>> from fe_data.settings.hardening import LAWS
@@ -357,10 +356,10 @@ class TableLaw(HardeningLaw):
         return self.segments.ravel()
 
     def require(self, b: float, c: float) -> None:
-        """Refuse b_m_MPa and c_m that would mean something."""
+        """Reject b_m_MPa and c_m, which the table replaces."""
         if (b, c) != UNUSED_B_AND_C:
             raise ValueError(
-                f"b_m_MPa = {b!r} and c_m = {c!r} mean nothing under a hardening table: "
+                f"b_m_MPa = {b!r} and c_m = {c!r} have no effect under a hardening table: "
                 "give 0 and 1"
             )
 
@@ -370,15 +369,15 @@ class HardeningTable(Short):
     """Yield stress of the matrix by rows, linear between them and constant beyond the last one.
 
     Attributes:
-        plastic_strain: Accumulated plastic strain p of each row [-], a fraction and not percent:
-            the first is 0, each is larger than the one before, all are at most 1 but the last,
+        plastic_strain: Accumulated plastic strain p of each row [-], a fraction, not percent. The
+            first is 0, each is larger than the one before. All are at most 1, except the last,
             which is at most 10.
-        stress: Yield stress there [MPa], from 0.001 to 10⁶: no row has less than the one before.
-            The first one is the initial yield stress.
+        stress: Yield stress there [MPa], from 0.001 to 10⁶, never decreasing. The first is the
+            initial yield stress.
 
     Raises:
         ValueError: If there are fewer than two rows or more than 1000, or the numbers are not as
-            said above.
+            described above.
 
     Examples:
         >>> from fe_data import HardeningTable

@@ -25,7 +25,7 @@ class RadiiLaw:
         formula: Distribution of a radius of mean 1 at the coefficient of variation C, for messages
             and the help of the command line.
         draw: Radii (n,) of mean 1 from a generator, n and C.
-        largest_cov: Largest C that settings take.
+        largest_cov: Largest allowed C.
 
     Examples:
         >>> import numpy as np

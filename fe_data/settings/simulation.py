@@ -62,9 +62,9 @@ class Inputs(Short):
         vf: Volume fraction of the fibres [-]: 0, the pure matrix, or 0.005 to 0.5.
         E_f_GPa: Young's modulus of the fibres [GPa].
         b_m_MPa: Hardening coefficient of the matrix [MPa]; 0 is perfectly plastic.
-        c_m: Hardening exponent of the matrix [-], 0.01 to 1, which is linear; under Voce's law the
-            characteristic plastic strain, 0.0001 to 1; c_m outside the law's range is refused when
-            the RVE is simulated. Under a hardening table b_m_MPa is 0 and c_m is 1.
+        c_m: Hardening exponent of the matrix [-], 0.01 to 1 (linear). For Voce's law it is the
+            characteristic plastic strain, 0.0001 to 1. A simulation checks the range of its law.
+            With a hardening table b_m_MPa is 0 and c_m is 1.
 
     Raises:
         ValueError: If an input is not a number or out of range.
@@ -87,7 +87,7 @@ class Inputs(Short):
 
 @dataclass(frozen=True, repr=False)
 class Settings(Short):
-    """Everything else that a result depends on.
+    """Mesh, material constants, loading and solver tolerance of a simulation.
 
     Attributes:
         n_fibres: Number of fibres.
@@ -100,18 +100,17 @@ class Settings(Short):
         E_m_GPa: Young's modulus of the matrix [GPa].
         nu_m: Poisson's ratio of the matrix [-].
         nu_f: Poisson's ratio of the fibres [-].
-        sigma_y0_MPa: Initial yield stress of the matrix [MPa]; under a hardening table its first
-            stress, which it becomes if it is left out.
+        sigma_y0_MPa: Initial yield stress of the matrix [MPa]; with a hardening table the table's
+            first stress, which is also the default then.
         p_sigma_threshold_MPa: Von Mises stress above which p_sigma counts the area of fibres
             [MPa].
         hardening: Law of the yield stress of the matrix at the accumulated plastic strain p:
             "power" is a + b_m p^c_m, as in the paper; `fe_data/settings/hardening.py`
-            lists all laws. Or a `HardeningTable`, also as the dictionary that files hold.
+            lists all laws. Or a `HardeningTable`, also as a dictionary.
         radii: Distribution of the radii of random fibres: "equal", "uniform" or "lognormal";
-            `fe_data/settings/radii.py` lists all laws. Whatever it is, the volume fraction is
-            exact.
-        radii_cov: Coefficient of variation of that distribution [-]: 0 for equal radii, else above
-            0 and up to 0.5.
+            `fe_data/settings/radii.py` lists all laws. The volume fraction is always exact.
+        radii_cov: Coefficient of variation of the radii [-]: 0 for equal radii, otherwise up to
+            0.5.
 
     Raises:
         ValueError: If a setting is not a number or out of range.

@@ -24,7 +24,7 @@ class Comparison(Short):
         difference: Differences of the means (m, n_out), relative to the reference; absolute for
             outputs that are `absolute` in the schema.
         distance: Largest distance of paired inputs, as a fraction of the input box; 0 when equal.
-        unpaired: Number of reference inputs that no input of the dataset is paired with.
+        unpaired: Number of reference inputs without a partner in the dataset.
 
     Examples:
         >>> from fe_data import compare, load_table
@@ -86,8 +86,8 @@ def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[
 def compare(ours: Table, reference: Table) -> Comparison:
     """Pair the points of two tables by their inputs and compare the outputs.
 
-    Replicates are averaged first. Every point of ours is paired with the reference point of equal
-    inputs or, when there is none, with the nearest one after inputs are scaled to the unit box.
+    Replicates are averaged first. Each of our inputs is paired with the equal reference input. If
+    there is none, it is paired with the nearest, with inputs scaled to the unit box.
 
     Args:
         ours: A table.

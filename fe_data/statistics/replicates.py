@@ -99,7 +99,7 @@ def replicate_statistics(table: Table) -> Statistics:
         One entry for each different input, in the order of its first RVE.
 
     Raises:
-        ValueError: If no RVE of the table has all outputs.
+        ValueError: If the table has no RVE with all outputs.
 
     Examples:
         >>> from fe_data import load_table, replicate_statistics
@@ -129,7 +129,7 @@ def save_statistics(statistics: Statistics, path: Path) -> None:
 
     Raises:
         ValueError: If an input has one RVE.
-        FileExistsError: If a file that holds no statistics is in this place.
+        FileExistsError: If the path holds another kind of file.
     """
     few = statistics.count < 2
     if np.any(few):
@@ -149,7 +149,7 @@ def save_statistics(statistics: Statistics, path: Path) -> None:
 
 
 def load_statistics(path: Path) -> Statistics:
-    """Read statistics of RVEs over microstructures, such as those of `datasets/reference.csv`.
+    """Read statistics of RVEs over microstructures, such as `datasets/reference.csv`.
 
     Args:
         path: CSV file that `python -m fe_data statistics` wrote. Its standard errors are not read:

@@ -255,7 +255,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_ranges_whose_squares_are_zero_are_refused(name, unit):
     for data in ((X, unit * Y), (unit * X, Y)):
-        with pytest.raises(ValueError, match=r"[Xy]: column 0 has the range .*: take another unit"):
+        with pytest.raises(ValueError, match=r"[Xy]: column 0 has the range .*: use another unit"):
             clone(MODELS[name]).fit(*data)
 
 

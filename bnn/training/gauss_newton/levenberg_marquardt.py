@@ -52,9 +52,9 @@ def late_members(late: int, n_members: int, iterations: int) -> str:
     """Say how many members ended before they converged, and what helps."""
     members = f"{late} of {n_members} members"
     return (
-        f"{members} did not arrive within {iterations} Gauss-Newton iterations, and may be far off "
-        "where there are few data: more iterations help, or logarithms of a skewed input, or "
-        "GPRegressor, which has no members"
+        f"{members} did not converge within {iterations} Gauss-Newton iterations, and may be "
+        "inaccurate where there are few data: allow more iterations, take the logarithm of a "
+        "skewed input, or use GPRegressor, which needs no training"
     )
 
 

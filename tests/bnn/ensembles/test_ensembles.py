@@ -156,7 +156,9 @@ def test_what_needs_networks_or_inputs_says_so():
             wrong(X_TEST)
     with pytest.raises(ValueError, match="n_features = None: must be given"):
         untrained.pretrain()
-    with pytest.raises(ValueError, match="inputs = 'data': pretrain has no data"):
+    with pytest.raises(
+        ValueError, match="inputs = 'data' needs data, which pretrain does not have"
+    ):
         untrained.pretrain(n_features=1)
 
 

@@ -86,5 +86,5 @@ def test_members_have_the_components_of_all_outputs_together():
 def test_members_that_do_not_arrive_are_counted_once():
     """All together, although each is trained alone."""
     hard = {"anchoring__max_iter": 2, "anchoring__tol": 1e-6, "anchoring__n_points": 20}
-    with pytest.warns(ConvergenceWarning, match="3 of 3 members did not arrive within 2"):
+    with pytest.warns(ConvergenceWarning, match="3 of 3 members did not converge within 2"):
         small(bnn.FunctionAnchoredEnsemble, MIXTURE, **hard).fit(X, Y)

@@ -350,5 +350,5 @@ def test_scores_take_the_noise_at_each_point():
     assert metrics.coverage(Y, mean, std, 0.5, noise) == pytest.approx(inside.mean())
     crps = metrics.crps_gaussian(Y, mean, deviations)
     assert metrics.crps_gaussian(Y, mean, std, noise) == pytest.approx(crps)
-    with pytest.raises(ValueError, match="noise depends on the input: not taken here; metrics"):
+    with pytest.raises(ValueError, match="noise depends on the input: a constant covariance is"):
         metrics.coverage(Y, mean, std, 0.5, NOISE)

@@ -258,7 +258,7 @@ def test_paths_of_another_matrix_than_that_of_the_bank_are_warned_of():
         replace(BANK, phases=PhaseProperties(sigma_y0_MPa=250.0)).features(X, strain).mean_fields
     )
     model = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
-    with pytest.warns(UserWarning, match="phases and the hardening law of the bank"):
+    with pytest.warns(UserWarning, match="phases and the hardening law of the basis"):
         model.fit(X, strain, other)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -69,7 +69,7 @@ REPLACED = [  # file, what happens to it, and what is said
     (RECORD, pipe, "0000006.npz is a pipe: a regular file is needed"),
     (RECORD, rewritten(index=1), "sample 6: record of sample 1"),
     (RECORD, rewritten(status="good"), "sample 6: no numbers as inputs, or an unknown status"),
-    (RECORD, rewritten(status="failed"), "sample 6: outputs do not go with the status"),
+    (RECORD, rewritten(status="failed"), "sample 6: outputs do not match the status"),
     (RECORD, rewritten(attempts=[1]), "sample 6: incomplete header"),
     (RECORD, rewritten(provenance="here"), "sample 6: incomplete header ('provenance')"),
     (storage.CONFIG, Path.unlink, "is not a dataset folder: it has no config.json"),

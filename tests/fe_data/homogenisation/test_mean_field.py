@@ -163,7 +163,7 @@ BEYOND = [(0.3, 400.0, 0.05), (0.3, 400.0, 1.0), (0.1, 400.0, 1.0), (0.3, 100.0,
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*of mean fields are within:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*of the mean-field model are within:UserWarning")
 @pytest.mark.parametrize(("vf", "b", "c"), [*HELD, *BEYOND])
 def test_mean_fields_are_those_of_cells_in_the_measured_range(vf, b, c):
     """Means over three microstructures; the bounds are what docs/validation.md says."""

@@ -55,7 +55,7 @@ def test_samples_of_the_same_arguments_and_sources_alone_are_kept(tmp_path, comm
 
 MINE = {
     "dataset.csv": "train_beta is not the dataset that make left",
-    "records/notes.txt": "notes.txt is no file of a dataset: move it away",
+    "records/notes.txt": "notes.txt is not a file of a dataset: move it away",
 }
 
 

@@ -140,7 +140,7 @@ def test_constant_inputs_are_left_out_and_constant_outputs_are_refused(model):
     wide = np.insert(X, 0, 7.0, axis=1)
     with pytest.warns(bnn.ConstantInputWarning, match="input 0 is constant in the data"):
         clone(model).fit(wide, Y)
-    message = "output 1 is constant, 5 in all 25 rows, and has no scale: leave it out"
+    message = "output 1 is constant, 5 in all 25 rows, so it has no scale: remove it"
     with pytest.raises(ValueError, match=message):
         clone(model).fit(X, np.column_stack([Y, np.full(25, 5.0)]))
     with pytest.raises(ValueError, match="output 0 is constant"):

@@ -43,7 +43,7 @@ def test_nobody_stays_at_the_start_however_small_the_noise(noise):
 
     SciPy's least_squares ends between 11 and 24 from the same starts, after 300 evaluations.
     """
-    with pytest.warns(ConvergenceWarning, match="6 of 6 members did not arrive within 200"):
+    with pytest.warns(ConvergenceWarning, match="6 of 6 members did not converge within 200"):
         _, _, _, found = fit(MLP((1, 8, 1), "silu"), noise, sine)
     assert np.all(found.losses[0] > 1e10)
     assert np.all(found.losses[found.epochs, np.arange(K)] < 1e3)
