@@ -1,4 +1,4 @@
-"""Predict RVEs with many fibres from RVEs with few, with and without Halpin-Tsai as prior."""
+"""Predict RVEs beyond the trained fibre fractions, with and without Halpin-Tsai as prior."""
 
 import argparse
 from pathlib import Path
@@ -7,7 +7,7 @@ parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--cells", type=int, default=20, help="RVEs; a quarter of them train")
 parser.add_argument("--members", type=int, default=30, help="networks")
 parser.add_argument("--fibres", type=int, default=30, help="fibres of each RVE")
-parser.add_argument("--out", type=Path, default=Path("anchored.png"), help="picture")
+parser.add_argument("--out", type=Path, default=Path("anchored.png"), help="figure")
 options = parser.parse_args()
 
 # After the options: --help does not wait for these.

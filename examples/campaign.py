@@ -8,10 +8,10 @@ from pathlib import Path
 CANTILEVER = """awk 'BEGIN { l = 1e3 * $length; h = $height; E = 1e3 * $modulus; I = 50 * h ^ 3 / 12
 print 1000 * l ^ 3 / (3 * E * I), 1000 * l * h / (2 * I) }'"""
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--command", default=CANTILEVER, help="with the names of the inputs after $")
-parser.add_argument("--runs", type=int, default=25, help="that have results in the end, about")
+parser.add_argument("--command", default=CANTILEVER, help="shell command; $NAME is an input")
+parser.add_argument("--runs", type=int, default=25, help="about how many runs to make")
 parser.add_argument("--data", type=Path, default=Path("campaign.json"), help="file of all runs")
-parser.add_argument("--out", type=Path, default=Path("campaign.png"), help="picture")
+parser.add_argument("--out", type=Path, default=Path("campaign.png"), help="figure")
 options = parser.parse_args()
 
 # After the options: --help does not wait for these.
@@ -24,7 +24,7 @@ from bnn.storage.writing import save_picture
 
 INPUTS = {"length": (0.5, 2.0), "height": (20.0, 60.0), "modulus": (70.0, 210.0)}
 OUTPUTS = ["deflection [mm]", "stress [MPa]"]
-LARGEST = [np.inf, 250.0]  # no beam that yields is worth a run
+LARGEST = [np.inf, 250.0]  # beams that yield are left out
 
 
 def simulate(x):

@@ -4,11 +4,11 @@ import argparse
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--cells", type=int, default=50, help="number of simulated cells")
-parser.add_argument("--fibres", type=int, default=30, help="fibres of each cell")
-parser.add_argument("--jobs", type=int, default=2, help="processes that simulate")
-parser.add_argument("--data", type=Path, default=Path("data/cells"), help="folder of the cells")
-parser.add_argument("--out", type=Path, default=Path("cells.png"), help="picture")
+parser.add_argument("--cells", type=int, default=50, help="number of simulated RVEs")
+parser.add_argument("--fibres", type=int, default=30, help="fibres of each RVE")
+parser.add_argument("--jobs", type=int, default=2, help="simulation processes")
+parser.add_argument("--data", type=Path, default=Path("data/cells"), help="dataset folder")
+parser.add_argument("--out", type=Path, default=Path("cells.png"), help="figure")
 options = parser.parse_args()
 
 # After the options: --help does not wait for these.
@@ -18,7 +18,7 @@ from bnn.storage.writing import save_picture
 
 design = fe_data.named_design("train_uniform", count=options.cells)
 settings = fe_data.Settings(n_fibres=options.fibres)
-fe_data.generate(design, settings, options.data, jobs=options.jobs)  # goes on where it stopped
+fe_data.generate(design, settings, options.data, jobs=options.jobs)  # resumes if it was stopped
 table = fe_data.load_table(options.data / "dataset.csv")
 names = ["b_eff [MPa]", "E_eff [GPa]"]
 X = table.inputs
@@ -31,11 +31,11 @@ def mean_field(X):
 
 
 known = {"mean": mean_field, "mean_features": ()}
-# The scatter from one microstructure to the next, which grows with the volume fraction.
+# The scatter between microstructures, which grows with the volume fraction.
 noise = bnn.evidence.fit_heteroscedastic_noise(X, y, **known)
 model = bnn.GPRegressor(bnn.evidence.fit_prior(X, y, noise, **known), noise=noise).fit(X, y)
 mean, std = model.predict([[0.3, 400.0, 400.0, 0.4]], return_std=True, include_noise=True)
 for name, m, s in zip(names, mean[0], std[0], strict=True):
-    print(f"a new cell: {name} {m:.1f} ± {2 * s:.1f}")
+    print(f"a new RVE: {name} {m:.1f} ± {2 * s:.1f}")
 labels = {"input_names": ["vf [-]", "E_f [GPa]", "b_m [MPa]", "c_m [-]"], "output_names": names}
 save_picture(bnn.plots.plot_slices(model, X, y, **labels), options.out)

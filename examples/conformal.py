@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--cells", type=int, default=30, help="to learn from")
-parser.add_argument("--out", type=Path, default=Path("conformal.png"), help="picture")
+parser.add_argument("--cells", type=int, default=30, help="training RVEs")
+parser.add_argument("--out", type=Path, default=Path("conformal.png"), help="figure")
 options = parser.parse_args()
 
 # After the options: --help does not wait for these.
@@ -26,7 +26,7 @@ X = train[: options.cells, :2]
 y = train[: options.cells, 2]
 model = bnn.GPRegressor().fit(X, y)
 mean, std = model.predict(test[:, :2], return_std=True, include_noise=True)
-# Each of ten folds is left out once, and prior and noise are found anew from the others.
+# Each of ten folds is left out once; prior and noise are estimated again from the others.
 folds = CrossConformalRegressor(bnn.GPRegressor(), confidence_level=LEVEL, cv=10, random_state=0)
 _, intervals = folds.fit_conformalize(X, y).predict_interval(test[:, :2])
 found = {
@@ -43,6 +43,6 @@ for axes, (name, (low, high)) in zip(panels, found.items(), strict=True):
     places = range(len(order))
     axes.vlines(places, (low - mean)[order], (high - mean)[order], color="C0", lw=3, alpha=0.5)
     axes.scatter(places, (observed - mean)[order], s=12, c=np.where(inside, "k", "C1")[order])
-    axes.set(title=name, xlabel="cells that are not learnt, by predicted modulus")
-panels[0].set_ylabel("modulus less the prediction [GPa]")
+    axes.set(title=name, xlabel="test RVEs, by predicted modulus")
+panels[0].set_ylabel("modulus minus prediction [GPa]")
 save_picture(figure, options.out)

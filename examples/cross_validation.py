@@ -4,9 +4,9 @@ import argparse
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--rows", type=int, default=50, help="of fe_data/datasets/train_uniform.csv")
+parser.add_argument("--rows", type=int, default=50, help="rows of train_uniform.csv")
 parser.add_argument("--folds", type=int, default=5)
-parser.add_argument("--out", type=Path, default=Path("cross_validation.png"), help="picture")
+parser.add_argument("--out", type=Path, default=Path("cross_validation.png"), help="figure")
 options = parser.parse_args()
 
 # After the options: --help does not wait for these.
@@ -32,13 +32,13 @@ y = cells["E_eff_GPa"].to_numpy()
 kernel = ConstantKernel() * RBF(np.ones(X.shape[1]), (1e-2, 1e3)) + WhiteKernel(1e-2, (1e-8, 1.0))
 process = GaussianProcessRegressor(kernel, n_restarts_optimizer=3, random_state=0)
 models = {
-    "bnn, nothing set": bnn.GPRegressor(),
-    "bnn, noise by input": bnn.GPRegressor(noise="heteroscedastic"),
+    "bnn, defaults": bnn.GPRegressor(),
+    "bnn, heteroscedastic": bnn.GPRegressor(noise="heteroscedastic"),
     "scikit-learn": TransformedTargetRegressor(
         make_pipeline(StandardScaler(), process), transformer=StandardScaler()
     ),
 }
-# The length scales of inputs that say nothing go to their bounds, of which scikit-learn warns.
+# scikit-learn warns that length scales of inputs without effect go to their bounds.
 warnings.simplefilter("ignore", ConvergenceWarning)
 folds = KFold(options.folds, shuffle=True, random_state=0)
 score = "neg_root_mean_squared_error"

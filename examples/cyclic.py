@@ -6,9 +6,9 @@ from pathlib import Path
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--strain", type=float, default=0.01, help="amplitude")
 parser.add_argument("--cycles", type=int, default=2)
-parser.add_argument("--fibres", type=int, default=30, help="fibres of the cell")
+parser.add_argument("--fibres", type=int, default=30, help="fibres of the RVE")
 parser.add_argument(
-    "--out", type=Path, default=Path("cyclic.png"), help="picture, fields beside it"
+    "--out", type=Path, default=Path("cyclic.png"), help="figure; the fields go next to it"
 )
 options = parser.parse_args()
 

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--paths", type=int, default=100, help="simulated random paths to learn from")
+parser.add_argument("--paths", type=int, default=100, help="simulated random training paths")
 parser.add_argument("--members", type=int, default=20, help="members of the surrogate")
 parser.add_argument("--steps", type=int, default=5, help="steps to each of the three ends")
-parser.add_argument("--no-fe2", action="store_true", help="leave out FE2, which takes minutes")
-parser.add_argument("--out", type=Path, default=Path("cyclic_plate.png"), help="picture")
+parser.add_argument("--no-fe2", action="store_true", help="skip FE2, which takes minutes")
+parser.add_argument("--out", type=Path, default=Path("cyclic_plate.png"), help="figure")
 options = parser.parse_args()
 
 # After the options: --help does not wait for these.
@@ -115,7 +115,7 @@ def equilibrium(points, pull):
         domain.assign(stresses, np.array([stress for stress, _ in answers]))
         domain.assign(tangents, np.array([tangent.ravel() for _, tangent in answers]))
         force = fem.petsc.assemble_vector(forces).array
-        if not move.any():  # the grips are where they should be
+        if not move.any():  # the grips have arrived
             residuals.append(np.linalg.norm(force[free]) / np.linalg.norm(force))
             if residuals[-1] < 1e-6:
                 return residuals, force[right].sum()
@@ -166,8 +166,8 @@ for member in range(options.members):
 print("relative residuals of the last step:", " ".join(f"{r:.0e}" for r in residuals))
 mean = np.mean(members, axis=0)
 of_members = np.std(members, axis=0, ddof=1)
-# Members are without δ, what the bank cannot say. The force is the mean of the stress xx over the
-# plate. All its points are of one cell on similar paths: δ is taken as common to them.
+# Members have no model error δ. The force is the mean of the stress xx over the plate. All points
+# have the same RVE and similar paths, so δ is taken as common to them.
 paths = np.array([point.path for point in points])
 _, of_points = model.predict(np.tile(CELL, (count, 1)), paths, return_std=True)
 with_delta = np.append(0.0, of_points[:, np.array(numbers) - 1, 0].mean(axis=0))

@@ -1,11 +1,11 @@
-"""A low-fidelity model as prior: eight RVEs with few fibres, and Halpin-Tsai beyond them."""
+"""A low-fidelity model as prior: eight RVEs with low fibre fractions, Halpin-Tsai beyond them."""
 
 import argparse
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--members", type=int, default=30, help="networks")
-parser.add_argument("--out", type=Path, default=Path("low_fidelity.png"), help="picture")
+parser.add_argument("--out", type=Path, default=Path("low_fidelity.png"), help="figure")
 options = parser.parse_args()
 
 # After the options: --help does not wait for these.
@@ -40,7 +40,7 @@ model = bnn.FunctionAnchoredEnsemble(
     random_state=0,
 )
 points = np.random.default_rng(0).uniform((0.05, 200.0), (0.40, 600.0), (200, 2))
-model.pretrain(points).fit(X, y)  # pre-trained where predictions will be asked for
+model.pretrain(points).fit(X, y)  # pre-trained where it will predict
 known = {"zeta uncertain": model}
 for name, mean in {"zeta 1, corrected": lambda X: halpin_tsai(X, 1.0), "without": None}.items():
     smooth = bnn.evidence.fit_prior(X, y, 0.5, mean=mean)

@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--draws", type=int, default=8, help="of the parameters")
-parser.add_argument("--out", type=Path, default=Path("mean_fields.png"), help="picture")
+parser.add_argument("--draws", type=int, default=8, help="number of parameter draws")
+parser.add_argument("--out", type=Path, default=Path("mean_fields.png"), help="figure")
 options = parser.parse_args()
 
 # After the options: --help does not wait for these.
@@ -34,7 +34,7 @@ cells = 2 * (repeated[[*RANGES]].to_numpy() - low) / (high - low) - 1
 points, groups = np.unique(X_cells, axis=0, return_inverse=True)
 simulated = np.array([cells[groups == g].mean(axis=0) for g in range(len(points))])
 noise = bnn.HeteroscedasticNoise.from_replicates(X_cells, cells, groups, squares=(0,))
-of_means = noise(points) / (len(cells) / len(points))  # of 15 cells each
+of_means = noise(points) / (len(cells) / len(points))  # of 15 RVEs each
 
 
 def mean_field(X, **parameters):
@@ -57,7 +57,7 @@ uncertain = {
 check = bnn.check_prior(
     bnn.SamplerPrior(mean_field, uncertain), X, y, noise, realisations=20, random_state=0
 )
-print("without a discrepancy the cells are at", check.distance.round(1), "of the prior's spread")
+print("distance from the prior without discrepancy:", check.distance.round(1), "(1 = agrees)")
 levels = stats.qmc.LatinHypercube(3, seed=0).random(options.draws).T
 drawn = [law.ppf(u) for law, u in zip(uncertain.values(), levels, strict=True)]
 sets = [dict(zip(uncertain, row, strict=True)) for row in zip(*drawn, strict=True)]

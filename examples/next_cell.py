@@ -7,8 +7,8 @@ from pathlib import Path
 parser = argparse.ArgumentParser(description=__doc__)
 for name, default in {"start": 10, "batch": 5, "rounds": 3, "fibres": 30, "jobs": 2}.items():
     parser.add_argument(f"--{name}", type=int, default=default)
-parser.add_argument("--data", type=Path, default=Path("data/loop"), help="a folder for each round")
-parser.add_argument("--out", type=Path, default=Path("next_cell.png"), help="picture")
+parser.add_argument("--data", type=Path, default=Path("data/loop"), help="folder of all rounds")
+parser.add_argument("--out", type=Path, default=Path("next_cell.png"), help="figure")
 options = parser.parse_args()
 
 # After the options: --help does not wait for these.
@@ -25,7 +25,7 @@ OUTPUTS = list(required_outputs())
 settings = fe_data.Settings(n_fibres=options.fibres)
 cells = fe_data.load_table(
     Path("fe_data/datasets/noise.csv")
-)  # repeated cells, which give the scatter
+)  # repeated RVEs, which give the scatter
 noise = bnn.HeteroscedasticNoise.from_replicates(cells.inputs, cells.outputs, cells.group)
 noise = replace(noise, correlation=None)  # without it the fits are much faster
 
@@ -36,7 +36,7 @@ def write(table, path, beginning):
 
 
 options.data.mkdir(parents=True, exist_ok=True)
-campaign = bnn.Campaign(  # goes on where it stopped
+campaign = bnn.Campaign(  # resumes if it was stopped
     options.data / "campaign.json",
     [*INPUT_BOUNDS.values()],
     bnn.GPRegressor(noise=noise),
@@ -49,12 +49,12 @@ while campaign.round <= options.rounds:
     folder = options.data / f"{number:02}"
     folder.mkdir(exist_ok=True)
     write(pd.DataFrame(X, columns=INPUTS), folder / "design.csv", ",".join(INPUTS).encode())
-    # As python -m fe_data generate --inputs design.csv --out . --seed NUMBER in the folder does.
+    # The same as python -m fe_data generate --inputs design.csv --out . --seed NUMBER there.
     design = fe_data.design_from_file(folder / "design.csv", seed=number)
-    fe_data.generate(design, settings, folder, jobs=options.jobs)  # goes on where it stopped
+    fe_data.generate(design, settings, folder, jobs=options.jobs)  # resumes if it was stopped
     done = pd.read_csv(folder / "dataset.csv", float_precision="round_trip")
-    campaign.tell(X, done[OUTPUTS])  # a cell that failed has none
-    print(f"round {number}: {sum(map(len, campaign.rounds))} cells")
+    campaign.tell(X, done[OUTPUTS])  # a failed RVE has none
+    print(f"round {number}: {sum(map(len, campaign.rounds))} RVEs")
 tables = [options.data / f"{k:02}" / "dataset.csv" for k in range(len(campaign.rounds))]
 found = [
     pd.read_csv(path, float_precision="round_trip").assign(round=k) for k, path in enumerate(tables)

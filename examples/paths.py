@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--paths", type=int, default=100, help="simulated random paths to learn from")
-parser.add_argument("--out", type=Path, default=Path("paths.png"), help="picture")
+parser.add_argument("--paths", type=int, default=100, help="simulated random training paths")
+parser.add_argument("--out", type=Path, default=Path("paths.png"), help="figure")
 options = parser.parse_args()
 
 # After the options: --help does not wait for these.
@@ -22,7 +22,7 @@ random_paths = load_paths("random")
 repeated = load_paths("repeated_random")  # five microstructures for each path
 n = options.paths
 
-# The prior: points of the matrix about mean fields, here with a softened matrix.
+# The prior: material points around a mean-field model with a softened matrix.
 bounds = np.transpose(list(INPUT_BOUNDS.values()))
 bank = MaterialPointBasis(
     partial(strain_concentration, softening=0.1), bounds, PhaseProperties(**random_paths.phases)
@@ -43,7 +43,7 @@ for ax, (name, title) in zip(panels, titles.items(), strict=True):
     inside = abs(mean - reference.mean_stress) < 1.96 * std
     error = np.mean((mean - reference.mean_stress) ** 2) / reference.mean_stress.var()
     print(f"{name}: {100 * inside.mean():.0f} % inside the band, error {error:.1e} of the variance")
-    # The shear of the first cell
+    # The shear of the first RVE
     shear = 200 * reference.strain[0, :, 2]
     low = mean[0, :, 2] - 1.96 * std[0, :, 2]
     high = mean[0, :, 2] + 1.96 * std[0, :, 2]

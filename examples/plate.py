@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--cells", type=int, default=8, help="simulated cells to learn from")
+parser.add_argument("--cells", type=int, default=8, help="number of training RVEs")
 parser.add_argument("--members", type=int, default=30, help="networks")
-parser.add_argument("--out", type=Path, default=Path("plate.png"), help="picture")
+parser.add_argument("--out", type=Path, default=Path("plate.png"), help="figure")
 options = parser.parse_args()
 
 # After the options: --help does not wait for these.
@@ -53,7 +53,7 @@ with tempfile.TemporaryDirectory() as folder:
     cell = ctypes.CDLL(str(library))
 cell.cell_init()
 
-# The values of each network at the integration points, (K, n, 2), are carried through the plate.
+# One plate per network, from its values at the integration points, (K, n, 2).
 mesh = create_rectangle(MPI.COMM_SELF, [[0.0, 0.0], [2.0, 1.0]], [40, 20])
 V = domain.space(mesh, "Lagrange", 2, (2,))
 Q = domain.quadrature_space(mesh, 2)
@@ -87,7 +87,9 @@ for values in material:
     moved = np.column_stack([0.001 * x * grips, 0.0 * y]).ravel()
     moved[free] = spsolve(A[free][:, free], -A[free] @ moved)
     lifts.append(1e3 * moved[2 * edge + 1])
-    moduli.append(moved @ A @ moved / 0.001**2 / 2.0)  # twice the energy, over that of E = 1 GPa
+    moduli.append(
+        moved @ A @ moved / 0.001**2 / 2.0
+    )  # twice the energy over the energy for E = 1 GPa
 print(f"modulus of the plate {np.mean(moduli):.1f} ± {2 * np.std(moduli, ddof=1):.1f} GPa")
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 3), layout="constrained")

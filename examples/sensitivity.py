@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--points", type=int, default=1024, help="of the indices, a power of two")
-parser.add_argument("--out", type=Path, default=Path("sensitivity.png"), help="picture")
+parser.add_argument("--points", type=int, default=1024, help="base points, a power of two")
+parser.add_argument("--out", type=Path, default=Path("sensitivity.png"), help="figure")
 options = parser.parse_args()
 
 # After the options: --help does not wait for these.

@@ -1,19 +1,21 @@
-"""Fit a table of your own with default settings; score, save and load the model."""
+"""Fit your own table with default settings; score, save and load the model."""
 
 import argparse
 from pathlib import Path
 
 TABLES = Path("fe_data/datasets")
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--train", type=Path, help="CSV file; by default cells of fe_data")
+parser.add_argument("--train", type=Path, help="CSV file; by default RVEs of fe_data")
 parser.add_argument("--test", type=Path, help="CSV file; by default every fifth row of --train")
-parser.add_argument("--inputs", nargs="+", help="columns; by default all that are no outputs")
+parser.add_argument("--inputs", nargs="+", help="columns; by default all but outputs")
 parser.add_argument("--outputs", nargs="+", help="columns; by default the last of --train")
 parser.add_argument(
-    "--noise", help="constant, heteroscedastic or student_t; by default what the data speak for"
+    "--noise", help="constant, heteroscedastic or student_t; by default chosen from the data"
 )
-parser.add_argument("--rows", type=int, help="of the training table; all by default")
-parser.add_argument("--out", type=Path, default=Path("table.png"), help="picture, model beside it")
+parser.add_argument("--rows", type=int, help="training rows; all by default")
+parser.add_argument(
+    "--out", type=Path, default=Path("table.png"), help="figure; the model goes next to it"
+)
 options = parser.parse_args()
 if options.train is None:
     options.train = TABLES / "train_uniform.csv"
@@ -40,11 +42,11 @@ for name, table in (("--train", train), ("--test", test)):
     if missing := [column for column in columns if column not in table]:
         parser.error(f"{name} has no column {missing[0]!r}: {', '.join(table)}")
 train, test = (table.dropna(subset=columns) for table in (train, test))
-sizes = f"{len(train)} rows to learn from, {len(test)} to judge by"
+sizes = f"{len(train)} training rows, {len(test)} test rows"
 if min(len(train), len(test)) < 2:
     parser.error(f"{sizes}: must be at least two each")
 
-# Prior and noise are found by the evidence of the data, in their own units.
+# Prior and noise are estimated from the evidence of the data, in the units of the data.
 try:
     model = bnn.GPRegressor(noise=options.noise)
     model.fit(train[options.inputs], train[options.outputs])

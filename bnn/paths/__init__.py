@@ -1,4 +1,4 @@
-"""Surrogates of cells along any path of strain, of material points about mean fields."""
+"""Surrogates of RVEs along arbitrary strain paths, made of material points."""
 
 from bnn.paths.bank import MaterialPointBasis
 from bnn.paths.ensemble import StrainPathEnsemble

@@ -1,34 +1,34 @@
-"""A bank of material points about mean fields, whose stresses are features of a cell's stress.
+"""Basis of material points, whose stresses are features of the stress of an RVE.
 
-Mean fields say how matrix and fibres strain, with one point each. In a real cell the strain of the
-matrix fluctuates, it yields in bands, and hardens by differing amounts. A bank of R points of the
-matrix stands for that. Point r strains as B_r = G_r A_m says, with the mean strain concentration
-A_m(x) of the matrix and G_r = f_r (I + φ Z_r), where Z_r is a standard normal matrix. Its yield
-stress and hardening are a_r and b_r times those of the matrix, both log-normal. The stress of the
-cell is
+A mean-field model gives the strain of matrix and fibres, with one point for each. In a real RVE the
+strain of the matrix fluctuates, so it yields in bands and hardens by differing amounts. A basis of
+R matrix points represents this. Point r has the strain B_r E with B_r = G_r A_m, where A_m(x) is
+the mean strain concentration of the matrix, G_r = f_r (I + φ Z_r), and Z_r is a standard normal
+matrix. Its yield stress and hardening are a_r and b_r times the matrix values, both log-normal. The
+stress of the RVE is
 
     S(t) = S₀(t) + v_f Σ_r θ_r(x) ψ_r(t),           θ_r(x) = θ_r0 + Σ_m θ_rm x_m,
     ψ_r(t) = 1/4 Σ_g B_rgᵀ s(B_rg E(·), t),         B_rg = T_g G_r T_g A_m,
 
-with the stress S₀ of mean fields, the deviatoric stress s of the point, and inputs x scaled to
-[-1, 1]. Three further ψ are linear in E and correct the elastic stiffness. The weights θ are
-linear: a Gaussian prior on them is one on functions, and its posterior has a closed form. Without
-fibres mean fields are exact, hence the factor v_f. The tangent is symmetric for any weights, by
-B_rᵀ. The points carry the history of the path.
+with the mean-field stress S₀, the deviatoric stress s of the point, and inputs x scaled to [-1, 1].
+Three further ψ are linear in E and correct the elastic stiffness. The model is linear in the
+weights θ: a Gaussian prior on θ is a Gaussian prior on functions, and its posterior has a closed
+form. The factor v_f is there because the mean-field model is exact without fibres. The factor B_rᵀ
+makes the tangent symmetric for any weights. The points carry the history of the path.
 
-Cells with random fibres prefer neither axis. Each point therefore stands for itself and its mirror
-images, with one weight: T_g exchanges x and y, changes the sign of the shear, or does both. A path
-with x and y exchanged has exactly the stresses with x and y exchanged.
+RVEs with random fibres prefer neither axis. Each point therefore stands for itself and its mirror
+images, with one weight: T_g exchanges x and y, changes the sign of the shear, or does both. If x
+and y of a path are exchanged, x and y of its stress are exchanged, too.
 
-Weights may be negative, and a point with a negative weight gives energy where it flows. The mean
-fields must dissipate more. The factor f_r ≤ 1 makes a point strain less. In no direction it yields
-before κ times the strain at which mean fields yield. Until then an RVE is elastic, whatever the
-weights are, and from then on the mean fields flow.
+Weights may be negative, and a point with a negative weight releases energy when it yields. The
+mean-field model must dissipate more. Therefore the factor f_r ≤ 1 reduces the strain of a point, so
+that in no direction it yields before κ times the strain at which the mean-field model yields. Until
+then the RVE is elastic for any weights; from then on the mean-field model dissipates.
 
-Mean fields are nearly exact as long as a cell is elastic. The weights of the points together change
-its stiffness by Σ_r θ_r C_r, where C_r is the elastic stiffness of point r and has three numbers.
-In these three directions of θ the prior has a smaller standard deviation than in all others, by
-the factor 1 - β.
+The mean-field model is nearly exact as long as an RVE is elastic. Together the weights change its
+stiffness by Σ_r θ_r C_r, where C_r is the elastic stiffness of point r and has three numbers. In
+these three directions of θ the prior has a smaller standard deviation than in all others, by the
+factor 1 - β.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ IMAGES = np.stack([np.eye(3), _FLIP, _EXCHANGE, _FLIP @ _EXCHANGE])
 
 
 class Features(NamedTuple):
-    """What a bank says of cells along their paths."""
+    """Features of RVEs along their paths."""
 
     mean_fields: Array  # (n, T, 3) S₀ [MPa]
     plastic_strain: Array  # (n, T) equivalent plastic strain of the matrix in mean fields [-]
@@ -86,7 +86,7 @@ class Features(NamedTuple):
 
 
 class Points(NamedTuple):
-    """The points of matrix and bank in a cell: that of mean fields, then four images of each."""
+    """Material points of an RVE: the mean-field point, then four images of each basis point."""
 
     B: Array  # (n, 1 + 4 R, 3, 3) strain xx, yy, engineering xy over that of the cell
     yield_stress: Array  # (1 + 4 R,) [MPa]
@@ -96,21 +96,21 @@ class Points(NamedTuple):
 @storable
 @dataclass(frozen=True, repr=False)
 class MaterialPointBasis(Short):
-    """A bank of points of the matrix about mean fields.
+    """A basis of material points around a mean-field model.
 
     Attributes:
         concentration: Function of inputs (n, 4), which returns the strains (n, 2, 3, 3) of matrix
-            and fibres over that of the cell, such as `fe_data.strain_concentration`.
+            and fibres over the strain of the RVE, such as `fe_data.strain_concentration`.
         bounds: (2, 4) bounds of the inputs vf, E_f [GPa], b_m [MPa], c_m, which scale to [-1, 1].
-            Both bounds are equal where an input is fixed, such as b_m and c_m of a single matrix.
+            Both bounds are equal if an input is fixed, such as b_m and c_m of a single matrix.
         phases: Elasticity and initial yield stress.
         n_points: Number of points, R, each of which has three mirror images.
-        fluctuation: Standard deviation φ of their strains over those of mean fields.
-        yield_spread: Standard deviation of the logarithm of their yield stress.
-        hardening_spread: That of their hardening coefficient b.
+        fluctuation: Standard deviation φ of the strains of the points over the mean-field strain.
+        yield_spread: Standard deviation of the logarithm of the yield stress.
+        hardening_spread: Standard deviation of the logarithm of the hardening coefficient b.
         seed: Seed of the points.
-        first_yield: κ >= 1, the least strain at which a point yields, over the strain at which mean
-            fields yield in this direction.
+        first_yield: κ >= 1, the smallest strain at which a point yields, over the strain at which
+            the mean-field model yields in this direction.
 
     Raises:
         ValueError: If a number is not admissible.
@@ -153,12 +153,12 @@ class MaterialPointBasis(Short):
 
     @property
     def n_histories(self) -> int:
-        """Points with a history: that of mean fields and four images of each, 1 + 4 R."""
+        """Points with a history, 1 + 4 R: the mean-field point and four images per basis point."""
         return 1 + len(IMAGES) * self.n_points
 
     @property
     def n_features(self) -> int:
-        """Features of a cell, R + 3."""
+        """Features of an RVE, R + 3."""
         return self.n_points + ELASTIC
 
     @property
@@ -185,7 +185,7 @@ class MaterialPointBasis(Short):
     def mixing(self) -> Array:
         """M = I - β P (R + 3, R + 3) of the prior N(0, τ² M² / R) of the weights of features.
 
-        P projects on the weights of points that change the elastic stiffness of a cell.
+        P projects on the weights that change the elastic stiffness of an RVE.
         """
         G, _, _ = self._draws
         images = _images(G)
@@ -219,7 +219,7 @@ class MaterialPointBasis(Short):
             X: Inputs (n, 4).
 
         Returns:
-            What the function says, (n, 2, 3, 3).
+            Values of the function, (n, 2, 3, 3).
 
         Raises:
             ValueError: If it returns another shape, or a number that is not finite.
@@ -233,14 +233,14 @@ class MaterialPointBasis(Short):
         return A
 
     def points(self, X: Array, A: Array) -> Points:
-        """Points of cells.
+        """Points of RVEs.
 
         Args:
             X: Inputs (n, 4).
             A: Mean strains of matrix and fibres, (n, 2, 3, 3).
 
         Returns:
-            The points, that of mean fields first.
+            The points, the mean-field point first.
         """
         G, of_yield, of_hardening = self._draws
         images = _images(G).reshape(-1, 3, 3)
@@ -251,7 +251,7 @@ class MaterialPointBasis(Short):
         )
 
     def features(self, X: ArrayLike, strain: ArrayLike) -> Features:
-        """Stress of mean fields and of the points, along paths.
+        """Stresses of the mean-field model and of the points, along paths.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
@@ -303,7 +303,7 @@ class MaterialPointBasis(Short):
         return stress, p
 
     def linear_stiffness(self, X: Array, A: Array) -> Array:
-        """Stiffness of mean fields without the deviatoric stress of the matrix.
+        """Stiffness of the mean-field model without the deviatoric stress of the matrix.
 
         Args:
             X: Inputs (n, 4).

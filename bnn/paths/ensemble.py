@@ -1,17 +1,17 @@
-"""The ensemble of paths: a Gaussian prior about mean fields, its posterior, and anchored members.
+"""Strain-path ensemble: Gaussian prior around a mean-field model, posterior, anchored members.
 
-With the features ψ of a bank of points (bnn.paths.bank), the stress of a cell on a path is
+With the features ψ of a basis of points (bnn.paths.bank), the stress of an RVE on a path is
 
     y(t) = S₀(t) + v_f Σ_r θ_r(x) ψ_r(t) + δ(t) + ε(t)
     θ_0 ~ N(0, M² τ²/R),    θ_m ~ N(0, λ² M² τ²/R),
-    ε ~ scatter of the microstructures, σ(t),  δ ~ what the bank cannot say, σ(t) ρ / √(v_f u(t)).
+    ε ~ scatter of the microstructures, σ(t),  δ ~ model error of the basis, σ(t) ρ / √(v_f u(t)).
 
 θ = M w with independent w, and M is the identity but for weights that change the elastic stiffness
 (bnn.paths.bank). Both δ and ε are Ornstein–Uhlenbeck processes of the strain travelled, independent
 between components. The standard deviation of δ falls more slowly with v_f, and with the utilisation
-u of an elastic matrix (bnn.paths.scatter), than the scatter of cells, as measured on training
-paths. τ and λ maximise the evidence times log-normal priors. Given them the posterior of θ is a
-Gaussian, N(m, C). A member is θ = M w with the minimum w of the anchored objective
+u of an elastic matrix (bnn.paths.scatter), than the scatter of RVEs, as measured on training paths.
+τ and λ maximise the evidence times log-normal priors. Given them the posterior of θ is a Gaussian,
+N(m, C). A member is θ = M w with the minimum w of the anchored objective
 
     |L⁻¹ (y + e_k - S₀ - Ψ M w)|² + |D^(-1/2) (w - w_k)|²
 
@@ -91,14 +91,14 @@ class _Group(NamedTuple):
 @storable
 @dataclass(eq=False, repr=False)
 class StrainPathEnsemble(Short, StoredModel):
-    """Surrogate of the stress of RVEs on any path of strain, with bands.
+    """Surrogate of the stress of RVEs along arbitrary strain paths, with error bands.
 
     Paths of one length are an array (n, T, 3). Paths of unequal lengths are a list of n arrays
-    (T_i, 3), with increments of their own; results are such lists then.
+    (T_i, 3), each with its own increments; results are then such lists.
 
     Args:
-        bank: Mean fields and points about them, which are the prior.
-        scatter: Scatter of cells over microstructures.
+        bank: Mean-field model and basis of points, which define the prior.
+        scatter: Scatter of RVEs over microstructures.
         model_error: ρ, the standard deviation of δ over that of ε at a volume fraction of one.
         n_members: Number of members, K.
         random_state: Seed of the members.
@@ -157,14 +157,14 @@ class StrainPathEnsemble(Short, StoredModel):
     ) -> StrainPathEnsemble:
         """Learn from simulated paths.
 
-        A `UserWarning` says that the bank cannot follow the paths: another hardening law, other
-        phases or other units are likely.
+        A `UserWarning` appears if the basis cannot follow the paths. Then the hardening law, the
+        phases or the units are probably different.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
             strain: Paths (n, T, 3) or a list, the tensor xx, yy, xy at each step after rest [-].
             stress: As strain [MPa].
-            replicates: Number of microstructures whose mean each stress is.
+            replicates: Number of microstructures over which each stress is averaged.
 
         Returns:
             self.
@@ -202,15 +202,15 @@ class StrainPathEnsemble(Short, StoredModel):
     def predict(
         self, X: ArrayLike, strain: PathsLike, return_std: bool = False, include_noise: bool = False
     ) -> Any:
-        """Mean stress of RVEs over their microstructures, which many members have as their mean.
+        """Predict the mean stress over microstructures: the mean of infinitely many members.
 
-        A `UserWarning` names a strain that is more than 1.5 times the largest of training.
+        A `UserWarning` names a strain of more than 1.5 times the largest training strain.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
             strain: Paths (n, T, 3) or a list, the tensor xx, yy, xy at each step after rest [-].
-            return_std: Whether to return standard deviations too, of θ and δ together.
-            include_noise: Whether these are those of a single RVE, with the scatter ε.
+            return_std: Whether to also return standard deviations, of θ and δ together.
+            include_noise: Whether standard deviations are for a single RVE, with the scatter ε.
 
         Returns:
             Mean as strain [MPa], and standard deviation on request.
@@ -258,7 +258,7 @@ class StrainPathEnsemble(Short, StoredModel):
         return _in_order(groups, found, axis=1)
 
     def cell_weights(self, X: ArrayLike) -> Array:
-        """Weights of the features of cells, by each member.
+        """Weights of the features of RVEs, by each member.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.

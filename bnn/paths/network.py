@@ -1,17 +1,17 @@
 """Networks of material points: macroscopic strain → points of matrix and fibres → stress.
 
-A cell is replaced by a few points with the laws of its phases (physically recurrent networks: Maia,
-Rocha, Kerfriden & van der Meer, CMAME 407, 2023). A strain path E(t) of the cell gives the point i
-the strain ε_i = A_i E, and the stresses of the points give that of the cell,
+An RVE is replaced by a few points with the laws of its phases (physically recurrent networks: Maia,
+Rocha, Kerfriden & van der Meer, CMAME 407, 2023). A strain path E(t) of the RVE gives point i the
+strain ε_i = A_i E. The stresses of the points give the stress of the RVE,
 
     S(t) = Σ_i w_i A_iᵀ σ_i(ε_i(·), t),        Σ_i w_i = 1,   w_i > 0,   Σ_i w_i A_i = I.
 
-The points of the matrix carry the history, so that unloading and loops need no memory of the
-network's own. The transpose makes the work of the cell that of its points (Hill–Mandel), so that
-the tangent is symmetric and no cycle gains energy. The weights of the points in the fibres sum to
-the volume fraction. A and w follow from the inputs of the cell: through a network with one hidden
-layer, or as numbers that somebody else found, such as mean fields. Strains and stresses are tensors
-xx, yy, xy under plane strain, the latter in MPa.
+The points of the matrix carry the history, so the network needs no memory for unloading and loops.
+The transpose makes the work of the RVE equal to the work of its points (Hill–Mandel), so the
+tangent is symmetric and no cycle gains energy. The weights of the points in the fibres sum to the
+volume fraction. A and w follow from the inputs of the RVE through a network with one hidden layer,
+or are given, for example by a mean-field model. Strains and stresses are tensors xx, yy, xy under
+plane strain, the latter in MPa.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from bnn.storage import storable
 
 
 class Allowed(NamedTuple):
-    """Values that an input of a cell may have."""
+    """Allowed values of an input."""
 
     low: float
     high: float
     words: str
 
 
-# Inputs of a cell, in this order, with the values that mechanics allows
+# Inputs of an RVE, in this order, with the values that mechanics allows
 ALLOWED = {
     "vf": Allowed(0.0, np.nextafter(1.0, 0.0), "in [0, 1)"),
     "E_f_GPa": Allowed(np.nextafter(0.0, 1.0), LARGEST, "above 0"),
@@ -59,7 +59,7 @@ _SPREAD = 0.3  # of the entries of A where the outputs of the network are one
 @storable
 @dataclass(frozen=True, repr=False)
 class PhaseProperties(Short):
-    """What all cells have in common: elasticity, initial yield stress and the law of hardening.
+    """Material constants of all RVEs: elasticity, initial yield stress and hardening law.
 
     `PhaseProperties(**paths.phases)` takes them from the settings of simulated paths of `fe_data`.
 
@@ -68,7 +68,7 @@ class PhaseProperties(Short):
         nu_m: Poisson's ratio of the matrix [-].
         nu_f: Poisson's ratio of the fibres [-].
         sigma_y0_MPa: Initial yield stress of the matrix [MPa].
-        hardening: Name of the law of the matrix. The points have a + b p^c, "power", and no other.
+        hardening: Name of the hardening law of the matrix; only "power", a + b p^c, is supported.
 
     Raises:
         ValueError: If a number is not positive, a ratio is not below 1/2, or the law is another.
@@ -100,9 +100,9 @@ PHASES = PhaseProperties()  # those of the paper
 
 
 class Localisation(NamedTuple):
-    """Points of K networks for N cells; the last `n_fibre` of the P points are in fibres."""
+    """Points of K networks for N RVEs; the last `n_fibre` of the P points are in fibres."""
 
-    A: Tensor  # (K, N, P, 3, 3) strain xx, yy, engineering xy of a point over that of the cell
+    A: Tensor  # (K, N, P, 3, 3) strain xx, yy, engineering xy of a point over the RVE strain
     weights: Tensor  # (K, N, P)
     n_fibre: int
 
@@ -175,7 +175,7 @@ class PhysicallyRecurrentNetwork(Short):
         return np.hstack([kernel, np.zeros((n, self.hidden)), last, biases])
 
     def localisation(self, weights: Tensor, X: Tensor) -> Localisation:
-        """Points of cells, with PyTorch's gradient of the weights.
+        """Points of RVEs, with PyTorch's gradient of the weights.
 
         Args:
             weights: (K, d) of K networks, double precision.
@@ -196,7 +196,7 @@ class PhysicallyRecurrentNetwork(Short):
         return consistent(A, out[..., 9], X[:, 0], self.n_fibre)
 
     def stress(self, weights: Array, X: Array, strain: Array) -> Array:
-        """Stress of cells along their paths.
+        """Stress of RVEs along their paths.
 
         Args:
             weights: (K, d) of K networks.
@@ -222,11 +222,11 @@ class PhysicallyRecurrentNetwork(Short):
 def mean_field_stress(
     concentration: ArrayLike, X: ArrayLike, strain: ArrayLike, phases: PhaseProperties
 ) -> Array:
-    """Stress of cells along their paths, from one point in the matrix and one in the fibres.
+    """Stress of RVEs along their paths, from one point in the matrix and one in the fibres.
 
     Args:
-        concentration: (N, 2, 3, 3) strains of matrix and fibres over that of the cell, such as mean
-            fields give.
+        concentration: (N, 2, 3, 3) strains of matrix and fibres over the strain of the RVE, for
+            example from `fe_data.strain_concentration`.
         X: Inputs (N, 4): vf, E_f [GPa], b_m [MPa], c_m.
         strain: Paths (N, T, 3), the tensor xx, yy, xy at each step after rest [-].
         phases: Elasticity and initial yield stress.
@@ -240,7 +240,7 @@ def mean_field_stress(
     Examples:
         >>> import numpy as np
         >>> from bnn.paths import PhaseProperties, mean_field_stress
-        >>> alike = np.tile(np.eye(3), (1, 2, 1, 1))  # all points strain as the cell does
+        >>> alike = np.tile(np.eye(3), (1, 2, 1, 1))  # all points have the strain of the RVE
         >>> pull = np.array([[[0.001, 0.0, 0.0]]])
         >>> stress = mean_field_stress(alike, [[0.3, 400.0, 400.0, 0.4]], pull, PhaseProperties())
         >>> print(stress.round(0))
@@ -261,13 +261,13 @@ def checked_bounds(bounds: ArrayLike) -> Array:
     """Check bounds of the inputs.
 
     Args:
-        bounds: (2, 4), the lower ones first; both are equal where an input is fixed.
+        bounds: (2, 4), the lower ones first; both are equal if an input is fixed.
 
     Returns:
         The bounds as finite numbers.
 
     Raises:
-        ValueError: If they are no such bounds, or an input may not have such values.
+        ValueError: If they are not such bounds, or an input is not allowed.
     """
     found = as_finite("bounds", bounds)
     if found.shape != (2, len(INPUTS)):
@@ -307,7 +307,7 @@ def scaled(X: Array, bounds: Array) -> Array:
 
 
 def checked_inputs(X: ArrayLike) -> Array:
-    """Check inputs of cells.
+    """Check inputs of RVEs.
 
     Args:
         X: Inputs (N, 4).
@@ -364,11 +364,12 @@ def checked_paths(
 
 
 def consistent(A: Tensor, logits: Tensor, vf: Tensor, n_fibre: int) -> Localisation:
-    """Points whose weights sum to the volume fractions, and whose mean strain is that of the cell.
+    """Points with weights that sum to the volume fractions and with the mean strain of the RVE.
 
     Args:
-        A: (K, N, P, 3, 3) strains of the points over that of the cell, but for a common part.
-        logits: (K, N, P), logarithms of the points' shares of their phase, but for one number.
+        A: (K, N, P, 3, 3) strains of the points over the strain of the RVE, except for a common
+            part.
+        logits: (K, N, P), logarithms of the points' shares of their phase, up to a constant.
         vf: (N,) volume fraction of the fibres.
         n_fibre: Points in fibres, the last ones.
 
@@ -385,7 +386,7 @@ def consistent(A: Tensor, logits: Tensor, vf: Tensor, n_fibre: int) -> Localisat
 
 
 def cell_stress(points: Localisation, X: Tensor, strain: Tensor, phases: PhaseProperties) -> Tensor:
-    """Stress (K, N, T, 3) [MPa] of cells with inputs X (N, 4) along paths `strain` (N, T, 3)."""
+    """Stress (K, N, T, 3) [MPa] of RVEs with inputs X (N, 4) along paths `strain` (N, T, 3)."""
     A, weights, n_fibre = points
     members, cells, n_points = weights.shape
     engineering = strain * torch.as_tensor(ENGINEERING, dtype=strain.dtype)

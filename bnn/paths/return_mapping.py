@@ -1,4 +1,4 @@
-"""J2 plasticity along paths of strain: the return mapping of many points at once, and its adjoint.
+"""J2 plasticity along strain paths: the return mapping of many points at once, and its adjoint.
 
 The implicit Euler step of small-strain J2 plasticity in plane strain, with the yield stress
 a + b p^c (Simo & Hughes, Computational Inelasticity, 1998, section 3.3). With the deviatoric trial
@@ -35,7 +35,7 @@ class Matrix(NamedTuple):
 
 
 class History(NamedTuple):
-    """What a point remembers of its path."""
+    """History variables of points."""
 
     plastic_strain: Tensor  # (points, 3) xx, yy, xy of the tensor [-]
     p: Tensor  # (points,) accumulated equivalent plastic strain [-]
@@ -128,7 +128,7 @@ def advance(deviator: Tensor, old: History, matrix: Matrix) -> tuple[Tensor, His
 
     Args:
         deviator: (points, 3) deviatoric strain xx, yy, xy at the end of the step [-].
-        old: What the points remember at its start.
+        old: History variables at its start.
         matrix: The matrix, tensors (points,).
 
     Returns:

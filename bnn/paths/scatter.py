@@ -1,17 +1,17 @@
-"""How the stress of a cell scatters with the microstructure, along a path.
+"""Scatter of the RVE stress between microstructures, along a path.
 
 The variance of a component j of the stress, over microstructures of equal inputs on the same path,
 depends on the fibres and on how far the matrix has flowed:
 
     σ_j² = u² exp(c_j0 + c_j1 ln v_f + c_j2 ln E_f + c_j3 ln(p + 0.001)),
 
-with the equivalent plastic strain p of the matrix in mean fields. There u is the utilisation of the
-matrix, its von Mises stress over its yield stress, and 1 once it has flowed: an elastic cell
-scatters in proportion to its strain, and a cell at rest does not. The coefficients c_j are those of
-a regression of the sample variances over u² with a Gamma distribution (McCullagh & Nelder,
-Generalized Linear Models, 1989, chapter 8). Along the path the scatter is correlated, and forgets
-itself over a length L of strain: exp(-Δl / L) between two steps with the strain Δl travelled
-between them, which is an Ornstein–Uhlenbeck process.
+with the equivalent plastic strain p of the matrix in the mean-field model. There u is the
+utilisation of the matrix, its von Mises stress over its yield stress, and 1 once it has flowed: an
+elastic RVE scatters in proportion to its strain, and an RVE at rest does not. The coefficients c_j
+come from a regression of the sample variances over u² with a Gamma distribution (McCullagh &
+Nelder, Generalized Linear Models, 1989, chapter 8). Along the path the scatter is correlated, with
+a correlation that decays over a strain L: exp(-Δl / L) between two steps with the strain Δl
+travelled between them, which is an Ornstein–Uhlenbeck process.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PathScatter(Short):
 
     Attributes:
         coefficients: (3, 4) c of the components xx, yy, xy, for variances in MPa².
-        length: Strain L over which the scatter forgets itself.
+        length: Strain L over which the correlation of the scatter decays.
 
     Raises:
         ValueError: If a number is not admissible.
@@ -72,15 +72,15 @@ class PathScatter(Short):
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
-            plastic_strain: (n, T) p of the matrix in mean fields, from
+            plastic_strain: (n, T) p of the matrix in the mean-field model, from
                 `MaterialPointBasis.features`.
-            utilisation: (n, T) u of the matrix in mean fields, from there too.
+            utilisation: (n, T) u of the matrix in the mean-field model, from there too.
 
         Returns:
             σ (n, T, 3) of xx, yy, xy [MPa].
 
         Raises:
-            ValueError: If shapes do not fit, or a cell has no fibres.
+            ValueError: If shapes do not fit, or an RVE has no fibres.
         """
         X = checked_inputs(X)
         p = as_finite("plastic_strain", plastic_strain)
@@ -101,20 +101,20 @@ def fit_scatter(
     *,
     length: float = 0.03,
 ) -> PathScatter:
-    """Learn the scatter from cells that were simulated with several microstructures.
+    """Learn the scatter from RVEs that were simulated with several microstructures.
 
     Args:
-        bank: Gives the plastic strain of mean fields.
+        bank: Basis, which gives the plastic strain of the mean-field model.
         X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
         strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
         stress: (n, R, T, 3) of R >= 2 microstructures of each input [MPa].
-        length: Strain L over which the scatter forgets itself.
+        length: Strain L over which the correlation of the scatter decays.
 
     Returns:
         The scatter.
 
     Raises:
-        ValueError: If shapes do not fit, or a cell has no fibres.
+        ValueError: If shapes do not fit, or an RVE has no fibres.
 
     Examples:
         >>> import numpy as np
@@ -179,7 +179,7 @@ def whitened(values: Array, lengths: Array, L: float) -> Array:
     Args:
         values: (n, T, ...).
         lengths: (n, T) strain travelled.
-        L: Strain over which the process forgets itself.
+        L: Strain over which the correlation decays.
 
     Returns:
         Uncorrelated values of unit variance, (n, T, ...).

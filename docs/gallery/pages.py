@@ -9,18 +9,18 @@ SCRIPTS = "the scripts below can be copied, and each shows its output and figure
 # In the order of the gallery, with what stands on the card.
 CARDS = {
     "anchored": "Extrapolate with an equation as prior",
-    "table": "Fit a table of your own",
+    "table": "Fit your own table",
     "cells": "Simulate RVEs, then fit them",
     "low_fidelity": "A low-fidelity model as prior",
     "mean_fields": "A mean-field model as prior",
     "cross_validation": "Cross-validation, compared with scikit-learn",
     "conformal": "Conformal intervals with MAPIE",
     "sensitivity": "Which inputs matter",
-    "next_cell": "Which RVEs to simulate next",
-    "campaign": "Which run of any simulator is next",
+    "next_cell": "Select the next RVEs to simulate",
+    "campaign": "Select the next runs of any simulator",
     "cyclic": "An RVE under a cyclic strain path",
     "plate": "A plate with a surrogate in C",
-    "paths": "Stress on any strain path, with a band",
+    "paths": "Stress along any strain path, with a band",
     "cyclic_plate": "A plate under a cycle, compared with FE²",
 }
 

@@ -213,7 +213,10 @@ def exact(prior, X=X, y=Y, noise=0.1):
         (lambda: fit(pd.DataFrame(ROUNDED)), "X: column 1 has the range .* which float32 resolves"),
         (lambda: fit(torch.as_tensor(ROUNDED)), "X: column 1 has the range"),
         (lambda: bnn.Anchoring("none", "sampled"), "anchors = 'sampled': needs a regulariser"),
-        (lambda: bnn.SamplerPrior(sk.RBF()), "function = RBF.*: must be callable, and no kernel"),
+        (
+            lambda: bnn.SamplerPrior(sk.RBF()),
+            "function = RBF.*: must be callable, but not a kernel",
+        ),
         (lambda: GaussianProcessPrior(sk.RBF()), "mean = RBF.*: is a kernel, give it as kernel="),
         (lambda: exact(sk.RBF()), "prior = RBF.*: must be a GaussianProcess"),
         (lambda: exact(GaussianProcessPrior(), y=TWO), "y has 2 outputs: must be 1"),

@@ -89,7 +89,7 @@ def test_the_loop_goes_on_wherever_it_is_killed(run, tmp_path, monkeypatch):
     monkeypatch.setattr(fe_data, "generate", partial(generate, simulator=cell, silent=True))
     sizes = "--start", "6", "--batch", "2", "--rounds", "1"
     said = run("next_cell", *sizes, "--data", str(tmp_path / "undisturbed"))
-    assert "round 1: 8 cells" in said
+    assert "round 1: 8 RVEs" in said
     assert len(list(log.iterdir())) == 8
 
     def replace(path: Path, target: Path) -> Path:
@@ -157,7 +157,7 @@ def test_stiffness_is_sensitive_to_the_fibres_and_not_to_hardening(run):
 def test_a_table_is_learnt_scored_saved_and_loaded(run, tmp_path):
     said = run("table", "--rows", "40", "--test", "fe_data/datasets/test_uniform.csv")
     error, inside = numbers(said, r"E_eff_GPa +RMSE ([\d.]+) of the scatter, inside 95 % ([\d.]+)")
-    assert "40 rows to learn from, 50 to judge by" in said
+    assert "40 training rows, 50 test rows" in said
     assert error < 0.2
     assert inside > 0.8
     assert "loaded model predicts the same: True" in said

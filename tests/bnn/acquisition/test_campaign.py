@@ -264,7 +264,7 @@ def test_scripts_that_share_a_file_lose_no_results(file):
     asked = first.ask()
     np.testing.assert_array_equal(second.ask(), asked)  # the round that is there, no other one
     first.tell(asked, simulate(asked))
-    with pytest.raises(ValueError, match="has its results"):
+    with pytest.raises(ValueError, match="is recorded already"):
         second.tell(asked, simulate(asked))
     second.stop()
     assert first.ask().shape == (0, 2)

@@ -53,7 +53,7 @@ def of_double_precision():
             r"kernel RBF\(length_scale=1\).*supported are stationary",
         ),
         (lambda: posterior(WIDE + WIDE), {}, "kernel Linear.*at most one Linear"),
-        (lambda: posterior(WIDE + WARPED), {}, "kernel Linear.*Warped as a whole"),
+        (lambda: posterior(WIDE + WARPED), {}, "kernel Linear.*Warped with such"),
         (lambda: posterior(DERIVED), {}, "kernel Derived.*supported are stationary"),
         (lambda: posterior(mean=lambda X: X), {}, "mean of the prior is a function: must be a num"),
         (lambda: posterior(noise=[[0.3, 0.1], [0.1, 0.3]]), {}, "noise is correlated"),
