@@ -277,8 +277,8 @@ class Campaign:
                 run with some results is data for these outputs.
 
         Raises:
-            ValueError: If a run is outside the bounds or already has results, or the number of outputs
-                differs.
+            ValueError: If a run is outside the bounds or already has results, or the number of
+                outputs differs.
         """
         points = as_points("X", X)
         values = as_columns("y", as_array("y", y), len(points))
@@ -307,7 +307,7 @@ class Campaign:
                 asked = waiting[same[0]]
                 runs[asked] = replace(runs[asked], outputs=(*outputs,))
             elif any(run.inputs == (*inputs,) for run in runs):
-                raise ValueError(f"X[{i}] = {inputs}: has its results")
+                raise ValueError(f"X[{i}] = {inputs}: already has its results")
             else:
                 runs.append(Run(last, (*inputs,), outputs=(*outputs,)))
         return runs

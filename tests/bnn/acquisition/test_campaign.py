@@ -116,7 +116,7 @@ def test_runs_that_were_not_asked_for_are_data(file):
     again = bnn.Campaign.load(file, MODEL)
     assert len(again.X) == 7
     assert again.round == 1
-    with pytest.raises(ValueError, match="has its results"):
+    with pytest.raises(ValueError, match="already has its results"):
         again.tell(others, simulate(np.array(others)))
 
 
@@ -264,7 +264,7 @@ def test_scripts_that_share_a_file_lose_no_results(file):
     asked = first.ask()
     np.testing.assert_array_equal(second.ask(), asked)  # the round that is there, no other one
     first.tell(asked, simulate(asked))
-    with pytest.raises(ValueError, match="is recorded already"):
+    with pytest.raises(ValueError, match="already has its results"):
         second.tell(asked, simulate(asked))
     second.stop()
     assert first.ask().shape == (0, 2)

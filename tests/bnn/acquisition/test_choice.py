@@ -144,7 +144,7 @@ def test_candidates_are_within_the_limits_with_the_probability():
     most = int(np.sum(probable >= 0.7))
     with pytest.raises(ValueError, match=rf"at most {most}, .* candidates within the limits"):
         bnn.select_runs(model, points, most + 1, **asked)
-    with pytest.raises(ValueError, match="no candidate is within them"):
+    with pytest.raises(ValueError, match="no candidate satisfies output_bounds"):
         bnn.select_runs(model, points, 1, output_bounds=(None, np.array([-100.0, -100.0])))
 
 
