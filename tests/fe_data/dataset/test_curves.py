@@ -94,7 +94,7 @@ def test_the_folder_of_one_cell_has_its_curve(tmp_path):
     for name, values in alone.items():
         np.testing.assert_array_equal(curves.histories[0][name], values)
     (cell / "result.json").write_text('{"history": {"strain": [[0, 0, 0, 0]]}}')
-    with pytest.raises(TableError, match=r"result\.json is not of `rve`"):
+    with pytest.raises(TableError, match=r"result\.json was not written by `rve`"):
         load_curves(cell)
 
 

@@ -96,7 +96,7 @@ def test_files_of_other_fibres_are_refused(files, text, message):
 
 def test_rows_that_do_not_go_with_the_fibres_are_refused(files):
     (files / "rows.csv").write_text("vf,E_f_GPa,b_m_MPa,c_m\n0.3,400,400,0.4\n")
-    with pytest.raises(TableError, match=r"line 2: vf = 0\.3 does not go"):
+    with pytest.raises(TableError, match=r"line 2: vf = 0\.3 does not match"):
         designed(files)
 
 

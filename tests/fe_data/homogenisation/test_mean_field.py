@@ -146,7 +146,7 @@ def test_the_law_is_fitted_as_to_simulated_curves_beyond_the_measured_range_too(
     assert (np.diff(reached) > 0).all()
 
 
-@pytest.mark.filterwarnings("ignore:.*of mean fields are within:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*of the mean-field model are within:UserWarning")
 def test_hardening_that_cannot_be_fitted_is_an_error():
     """p^0.01 is a hundredth at p = 1e-200."""
     with pytest.raises(FitError, match="plastic strains are too small"):

@@ -49,7 +49,7 @@ def test_a_file_of_a_user_stays_beside_an_earlier_result_too(tmp_path, capsys, e
         (tmp_path / "result.json").write_text(json.dumps(result))
     (tmp_path / "fields.bin").write_bytes(b"mine")
     assert main(["rve", *CELL, "--out", str(tmp_path)]) == 2
-    assert "fields.bin is not of an earlier `rve`: give another --out" in capsys.readouterr().err
+    assert "fields.bin was not written by `rve`: give another --out" in capsys.readouterr().err
     assert (tmp_path / "fields.bin").read_bytes() == b"mine"
 
 

@@ -83,7 +83,7 @@ def test_a_sample_that_failed_is_missing_or_damaged_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("loading", "message"),
     [
-        (None, "sample 0: it has no path of loading"),
+        (None, "sample 0: it was simulated without a loading"),
         ([RAMP, Loading((0.02, None, None))], "sample 1: its inputs or path are not those of its"),
     ],
 )

@@ -174,8 +174,8 @@ def test_code_in_a_file_is_not_run(tmp_path, capsys, protocol):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is no pickle file of numeric arrays: Ran out of input"),
-        (pickle.dumps(TABLE)[:-40], "is no pickle file of numeric arrays: "),
+        (b"", "is not a pickle file of numeric arrays: Ran out of input"),
+        (pickle.dumps(TABLE)[:-40], "is not a pickle file of numeric arrays: "),
         (b"\x80\x04\x8f.", "a set is not admitted"),
         (TABLE, "no table with the keys inpts and outpts, or groups_inputs and groups_outputs"),
         (grouped([]), "in a dict with the keys groups_inputs, groups_outputs"),
@@ -219,7 +219,7 @@ MANY_TIMES = b"](" + array(BYTES, b"M\xe8\x03\x85") + b"\x94" + 50_000 * b"h\x00
     ("content", "message"),
     [
         (b"\x8f(" + nested(60) + b"\x90", "takes more than 1 s of processor time"),
-        (array(b"C\x00", nested(60)), "is no pickle file of numeric arrays"),
+        (array(b"C\x00", nested(60)), "is not a pickle file of numeric arrays"),
         (b"\x96" + struct.pack("<Q", 2**31), "its content takes more than 1000000000 bytes"),
         (MANY_TIMES, "takes more than"),  # time or memory
     ],
