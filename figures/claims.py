@@ -65,7 +65,7 @@ class Table:
 class PaperRow(BaseModel, extra="forbid"):
     """A row of a table of the paper; the lists go with the columns of the table."""
 
-    label: str  # {n} stands for the number of training cells
+    label: str  # {n} stands for the number of training RVEs
     proper: str = ""  # label of the row beside it: networks trained by Adam proper, not judged
     printed: list[str]  # with all printed digits
     scatter: list[float | None] | None = None  # standard deviation of one result; None: not judged
@@ -74,7 +74,7 @@ class PaperRow(BaseModel, extra="forbid"):
     case: Case | None = None  # training set or design behind the row, which a run may lack
 
     def label_for(self, sizes: Mapping[str, int]) -> str:
-        """The label with the training cells of a run, and the paper's number if it differs."""
+        """The label with the training RVEs of a run, and the paper's number if it differs."""
         cells = PAPER_COUNTS.get(self.case or "", 0)
         ours = sizes.get(self.case or "", cells)
         return self.label.format(n=ours if ours == cells else f"{ours}, paper {cells}")

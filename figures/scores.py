@@ -67,11 +67,11 @@ Number = TypeVar("Number", float, Interval)  # of one training, or over repeated
 
 @dataclass(frozen=True)
 class Scores(Generic[Number]):
-    """Scores of a method on test cells."""
+    """Scores of a method on test RVEs."""
 
     rmse: Number  # scaled
     miscalibration: Number  # area between the calibration curve and the diagonal
-    elppd: Number  # expected log pointwise predictive density, sum over the test cells
+    elppd: Number  # expected log pointwise predictive density, sum over the test RVEs
     coverage: Number  # share of the observations within the predicted interval
 
     def is_better(self, other: "Scores[Interval]", score: str) -> bool | None:

@@ -21,7 +21,7 @@ class Draw:
 
     @property
     def outside(self) -> float:
-        """Share of the test cells whose v_f lies outside the range of the second training set."""
+        """Share of the test RVEs whose v_f lies outside the range of the second training set."""
         vf = self.test.X[:, 0]
         known = self.cases[TRAINING_CASE].X[:, 0]
         return float(np.mean((vf < known.min()) | (vf > known.max())))
@@ -55,4 +55,4 @@ def load_draws(data_dir: Path | str, profile: Profile) -> list[Draw]:
 
 def in_words(case: str) -> str:
     """Words for a training set."""
-    return f"{case.removeprefix('ind')} cells" if case.startswith("ind") else "out of distribution"
+    return f"{case.removeprefix('ind')} RVEs" if case.startswith("ind") else "out of distribution"

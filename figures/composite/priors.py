@@ -41,7 +41,7 @@ FIELDS = compared_fields(PriorKnowledge())
 
 
 def linear(train: composite.Samples, noise: Any, estimate: Estimate = "average") -> Any:
-    """A prior by evidence about a linear mean."""
+    """A prior from the evidence about a linear mean."""
     return bnn.evidence.fit_prior(train.X, train.y, noise, estimate=estimate)
 
 
@@ -51,7 +51,7 @@ def about_fields(
     mean: Callable = mean_fields,
     estimate: Estimate = "average",
 ) -> Any:
-    """A prior by evidence about mean fields, for what the simulation has beyond them."""
+    """A prior from the evidence about mean fields, for what the simulation has beyond them."""
     form: dict[str, Any] = {"mean": mean, "mean_features": (), "estimate": estimate}
     return bnn.evidence.fit_prior(train.X, train.y, noise, **form)
 

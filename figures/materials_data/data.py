@@ -121,7 +121,7 @@ def chance_level(inputs: np.ndarray, outputs: np.ndarray, shuffles: int, seed: i
 
 
 def share_outside(test: Table, training: Table) -> float:
-    """Fraction of test cells with an output outside the range of the training outputs."""
+    """Fraction of test RVEs with an output outside the range of the training outputs."""
     low = training.outputs.min(axis=0)
     high = training.outputs.max(axis=0)
     return float(np.mean(np.any((test.outputs < low) | (test.outputs > high), axis=1)))
@@ -156,7 +156,7 @@ def claims(designs: Mapping[str, Table], information: Mapping[str, Any]) -> list
         Claim(
             "supports",
             "Fig. 9",
-            "Test and second training set have different supports: share of test cells "
+            "Test and second training set have different supports: share of test RVEs "
             "with an output outside the training range",
             outside,
             outside[TRAINING] > outside.get(UNIFORM, 0.0),

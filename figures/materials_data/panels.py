@@ -89,7 +89,7 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
             axes.stairs(heights, edges, baseline=row, fill=True, color=color, alpha=0.6)
             axes.axhline(row, color="0.6", lw=0.5)
         axes.set(xlabel=label, xlim=(low, high), ylim=(0, len(shown)))
-    words = [f"{shown[design]}\n({len(tables[design])} cells)" for design in reversed(shown)]
+    words = [f"{shown[design]}\n({len(tables[design])} RVEs)" for design in reversed(shown)]
     for axes in (top[0], bottom[0]):
         axes.set_yticks(np.arange(len(shown)) + 0.45, words)
         axes.tick_params(axis="y", length=0)
@@ -100,7 +100,7 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
 
 @plt.style.context(STYLE)
 def scatter(replicates: Mapping[str, Table]) -> Figure:
-    """Fig. 10: cells that differ in their random microstructure alone, a row for each study."""
+    """Fig. 10: RVEs that differ in their random microstructure alone, a row for each study."""
     height = 2.9 * len(replicates)
     figure, panels = plt.subplots(
         len(replicates), len(OUTPUT_NAMES), figsize=(WIDTH, height), squeeze=False, sharex=True
@@ -114,7 +114,7 @@ def scatter(replicates: Mapping[str, Table]) -> Figure:
         for axes, name, theirs, assumed in zip(
             row, OUTPUT_NAMES, published, NOISE_COV, strict=True
         ):
-            axes.plot(cells["vf"], cells[name], ".", color="0.6", ms=3, label="a cell")
+            axes.plot(cells["vf"], cells[name], ".", color="0.6", ms=3, label="one RVE")
             axes.errorbar(
                 groups["vf"].first(),
                 groups[name].mean(),
@@ -129,7 +129,7 @@ def scatter(replicates: Mapping[str, Table]) -> Figure:
             axes.set_title(f"{ours},\n{others}", fontsize="small")
             axes.set_ylabel(LABELS[name])
         row[0].annotate(
-            f"{groups.ngroups} inputs, {len(cells)} cells",
+            f"{groups.ngroups} inputs, {len(cells)} RVEs",
             (0.03, 0.97),
             xycoords="axes fraction",
             va="top",

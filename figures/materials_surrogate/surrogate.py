@@ -40,7 +40,7 @@ Cases = Mapping[str, problem.Samples]  # training sets by name
 class OutputScores(Scores[Number]):
     """Scores over all outputs, and RMSE, miscalibration, ELPPD and spread of each."""
 
-    epistemic_std: Number  # mean over the test cells and outputs, scaled
+    epistemic_std: Number  # mean over the test RVEs and outputs, scaled
     by_output: Mapping[str, Mapping[str, Number]]  # score → output → number
 
 
@@ -243,7 +243,7 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
             _claim(
                 f"more_cells/{score}",
                 "Fig. 12",
-                f"{label} improves from {counts} training cells",
+                f"{label} improves from {counts} training RVEs",
                 {size: getattr(anchored[size], score) for size in SIZES},
                 all_hold(_improves(anchored[a], anchored[b], score) for a, b in pairwise(SIZES)),
             )
@@ -253,7 +253,7 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
             "more_cells/spread",
             "Fig. 12",
             "Predicted epistemic uncertainty is reduced from "
-            f"{counts} training cells: mean standard deviation",
+            f"{counts} training RVEs: mean standard deviation",
             {size: anchored[size].epistemic_std for size in SIZES},
             all_hold(
                 is_below(anchored[b].epistemic_std, anchored[a].epistemic_std)
@@ -263,7 +263,7 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
         _claim(
             "outside/rmse",
             "Table 3",
-            f"For {compared} training cells the mean is less accurate out of distribution: RMSE",
+            f"For {compared} training RVEs the mean is less accurate out of distribution: RMSE",
             {"ind50": inside.rmse, "outd": outside.rmse},
             is_below(inside.rmse, outside.rmse),
         ),

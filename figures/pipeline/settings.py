@@ -18,8 +18,8 @@ Estimate = Literal["average", "map"]  # of `bnn.evidence.fit_prior`
 TRAINING_CASE = "outd"  # vanilla and anchored are compared on it, θ of the prior is fitted to it
 EPOCHS = (50, 100, 200, 400, 600, 1000, 2000, 4000, 10_000)  # over which scores are followed
 FEWEST_CASE = "ind25"  # the smallest training set in distribution
-PAPER_COUNTS = {"outd": 50, "ind25": 25, "ind50": 50, "ind100": 100}  # training cells
-PAPER_TEST = 50  # test cells
+PAPER_COUNTS = {"outd": 50, "ind25": 25, "ind50": 50, "ind100": 100}  # training RVEs
+PAPER_TEST = 50  # test RVEs
 
 
 class Section(BaseModel):

@@ -64,7 +64,7 @@ class Gain:
 
     gain: Interval  # over draws, positive where anchoring is better
     positive: int  # draws where it is
-    slope: float  # change of the gain per unit share of test cells outside the training range
+    slope: float  # change of the gain per unit share of test RVEs outside the training range
     slope_half_width: float  # of the 95 % interval
     printed: float | None = None  # the gain of the paper's own draw
     below_printed: int | None = None  # draws that gain less
@@ -131,7 +131,7 @@ def table_of_gains(found: Mapping[str, Mapping[str, Gain]], count: int) -> Table
         "What anchoring gains over the vanilla ensemble out of distribution: mean over "
         "draws with the half width of its 95 % interval. Over all outputs the gain is the "
         "difference of the scores; in RMSE and miscalibration of one output it is the "
-        "fraction of Table 4. The last column is the regression on the share of test cells "
+        "fraction of Table 4. The last column is the regression on the share of test RVEs "
         "outside the training range.",
         [
             "",
@@ -139,7 +139,7 @@ def table_of_gains(found: Mapping[str, Mapping[str, Gain]], count: int) -> Table
             "better in",
             "the paper's",
             "draws that gain less",
-            "per 10 % of cells outside",
+            "per 10 % of RVEs outside",
         ],
         rows,
     )

@@ -12,7 +12,7 @@ from figures.repeated_datasets.draws import ALL, ANCHORED, VANILLA, Gain, printe
 from figures.scores import LARGER_IS_BETTER
 from figures.style import STYLE, WIDTH, with_legend
 
-PAPER_SHARE = 0.40  # test cells outside the training range in the published tables
+PAPER_SHARE = 0.40  # test RVEs outside the training range in the published tables
 DRAW: dict = {"marker": "o", "ls": "", "ms": 4, "color": "C0", "label": "a draw of the tables"}
 PAPER: dict = {"marker": "*", "ls": "", "ms": 11, "color": "C1", "label": "the paper's draw"}
 UNITS = {"rmse": " (scaled)"}
@@ -71,4 +71,4 @@ def _gains(axes: Axes, gain: Gain, outside: np.ndarray) -> None:
     axes.plot(100 * ends, line, "-", color="0.5", lw=1, label="regression")
     if gain.printed is not None:
         axes.plot(100 * PAPER_SHARE, gain.printed, **PAPER)
-    axes.set_xlabel("test cells outside the training range of $v_f$ [%]")
+    axes.set_xlabel("test RVEs outside the training range of $v_f$ [%]")

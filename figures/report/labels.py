@@ -43,7 +43,7 @@ def label(text: str, sizes: Mapping[str, int] | None = None) -> str:
     """A text with words in place of names; `sizes` has the cells of the training sets."""
     cells = sizes or {}
     return NAMES.sub(
-        lambda name: LABELS.get(name[0], f"{cells.get(name[0], name[2])} cells in distribution"),
+        lambda name: LABELS.get(name[0], f"{cells.get(name[0], name[2])} RVEs in distribution"),
         text,
     )
 

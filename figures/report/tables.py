@@ -40,7 +40,7 @@ from figures.scores import Interval, as_interval, written
 RUNS = {
     "full": "our tables",
     "full-authors": "published tables",
-    REBUILT: "our cells at the published inputs",
+    REBUILT: "our RVEs at the published inputs",
 }
 SCORES = {"rmse": ("RMSE", 3), "miscalibration": ("miscalibration", 3), "elppd": ("ELPPD", 0)}
 OF_REFERENCE = {
@@ -50,19 +50,13 @@ OF_REFERENCE = {
 OF_INTERVALS = {"reference_coverage": ("coverage of f", 3)}
 OF_SELECTION = ("rmse", "worst", "std", "worst_std")
 PLAIN = {  # words of labels in figures → words of the pages
-    "by evidence": "from the evidence",
-    "nothing set": "default settings",
-    "one covariance": "constant covariance",
     "random start": "random initial weights",
     "pre-trained start": "pre-trained initial weights",
-    "no other cells": "no other RVEs",
-    "mean fields": "mean-field model",
     "anchored, low rank": "anchored",
     "low rank, to convergence": "anchored, to convergence",
     "low rank": "regulariser",
     "functional anchoring": "function-space anchoring",
     "exact posterior sampled": "samples of the exact posterior",
-    " cells": " RVEs",
 }
 SHOWN = [  # methods in the table of the page; all are in the CSV
     LABELS[name]

@@ -28,12 +28,12 @@ from figures.pipeline.processes import seeds_of, side_by_side
 from figures.pipeline.settings import TRAINING_CASE, Ablation
 from figures.scores import over_repeats
 
-HELD_OUT = 0.2  # share of the training cells that choose
+HELD_OUT = 0.2  # share of the training RVEs that choose
 TUNED = "tuned"
 TUNED_START = "tuned_start"
 LABELS = {choice.name: choice.label for choice in CHOICES} | {
-    TUNED: "chosen by held-out cells",
-    TUNED_START: "chosen by held-out cells, start too",
+    TUNED: "selected on held-out RVEs",
+    TUNED_START: "selected on held-out RVEs, initial weights too",
 }
 RANDOM = "random"  # starts of a vanilla ensemble
 PRETRAINED = "pretrained"  # starts at networks that were pre-trained to the functional prior

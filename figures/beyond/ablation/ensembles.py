@@ -24,13 +24,13 @@ VANILLA = "vanilla"
 ANCHORED = "anchored"
 METHODS = (VANILLA, ANCHORED)
 BOUNDS = "bounds"  # the ranges that the paper scales by
-DATA = "data"  # the ranges of the training cells
+DATA = "data"  # the ranges of the training RVEs
 
 
 class Choice(NamedTuple):
     """What has nothing to do with anchoring, and is chosen for every ensemble."""
 
-    resampling: str  # of the training cells, as in `bnn.Anchoring`
+    resampling: str  # of the training RVEs, as in `bnn.Anchoring`
     scaling: str  # BOUNDS or DATA
 
     @property
@@ -64,7 +64,7 @@ def load_training_draws(settings: Ablation, folder: Path = SHIPPED_TABLES) -> li
 
 @dataclass(frozen=True)
 class EnsembleScores(MethodScores[Number]):
-    """Scores at single test cells, and of f against the means over microstructures."""
+    """Scores at single test RVEs, and of f against the means over microstructures."""
 
     elppd_normal: Number | None = None  # of the normal density with the members' moments and noise
     reference_rmse: Number | None = None

@@ -23,8 +23,8 @@ TICKS = [
     "likelihood",
     "scaled by data",
     "likelihood,\nscaled by data",
-    "chosen by\nheld-out cells",
-    "chosen,\nstart too",
+    "selected on\nheld-out RVEs",
+    "initial weights\nselected too",
 ]
 
 
@@ -92,7 +92,7 @@ def _priors_and_starts(figure: SubFigure, found: Experiments, n_members: int) ->
     _band(starts, vanilla - found.starts["networks_pretrained"].rmse)
     priors.set_title("(b) functional prior")
     starts.set_title("(c) start, without a regulariser")
-    theta.set_title("(d) cells behind θ, 25 cells in distribution")
+    theta.set_title("(d) RVEs behind θ, 25 RVEs in distribution")
 
 
 def _over_epochs(

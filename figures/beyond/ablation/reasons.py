@@ -33,8 +33,8 @@ LABELS = {  # name in metrics files → words
     "mean_alone": "their mean, without spread",
     "spread_alone": "their spread, without mean",
     "start_common": "neither: their common start",
-    "theta_of_beta": "θ of the 50 beta cells",
-    "theta_of_own": "θ of the 25 cells themselves",
+    "theta_of_beta": "θ of the 50 beta RVEs",
+    "theta_of_own": "θ of the 25 RVEs themselves",
 }
 SIZES = {"members": "{} networks", "width": "{} neurons a layer"}  # kind of size → words
 N_INPUTS = len(problem.INPUT_LABELS)
@@ -47,7 +47,7 @@ class Experiments:
 
     epochs: Mapping[str, Mapping[str, EnsembleScores]]  # method → number of epochs
     priors: Mapping[str, EnsembleScores]  # how the functional prior is wrong
-    evidence: Mapping[str, float]  # log p(y | X) of the training cells under each of these
+    evidence: Mapping[str, float]  # log p(y | X) of the training RVEs under each of these
     starts: Mapping[str, EnsembleScores]  # what the start keeps of the pre-trained networks
     sizes: Mapping[str, Mapping[str, EnsembleScores]]  # method → kind of size and number
     theta: Mapping[str, EnsembleScores]  # cells that θ is fitted to, for the smallest training set

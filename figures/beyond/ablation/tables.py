@@ -35,7 +35,7 @@ LAST = CHOICES[-1].name  # neither resampling nor scaling as published
 def case_label(case: str, n_train: Mapping[str, int]) -> str:
     """Words for a training set."""
     where = "out of distribution" if case == TRAINING_CASE else "in distribution"
-    return f"{n_train[case]} cells, {where}"
+    return f"{n_train[case]} RVEs, {where}"
 
 
 def gain(rows: Mapping[str, EnsembleScores], choice: str, score: str) -> Interval:
@@ -75,7 +75,7 @@ def _scores(rows: Rows, n_train: Mapping[str, int], settings: Ablation) -> Table
     return Table(
         f"Vanilla and anchored ensembles with equal choices: means over {settings.draws} draws, "
         f"{settings.repeats} trainings on each, with the half width of their 95 % interval. "
-        "Once for each draw held-out cells choose resampling, scaling and epochs, with "
+        "Once for each draw held-out RVEs select resampling, scaling and epochs, with "
         f"ensembles of {settings.choosing} networks, then the number of networks, "
         f"{_listed(settings)}, and in the last row the start as well: random, or the pre-trained "
         "networks, from which a vanilla ensemble then starts without a regulariser. The mixture is "
@@ -130,7 +130,7 @@ def _experiments(found: Experiments, n_train: Mapping[str, int], settings: Ablat
         "What the gain rests on, one change to the published settings at a time, out of "
         f"distribution where nothing else is said: means over {settings.experiments} draws, one "
         "training on each, with the half width of their 95 % interval. The log evidence is that of "
-        "the training cells under a prior. The starts are those of ensembles without a "
+        "the training RVEs under a prior. The starts are those of ensembles without a "
         "regulariser.",
         [*HEADER, "log evidence"],
         [[*row, *[""] * (len(HEADER) + 1 - len(row))] for row in body],
@@ -155,7 +155,7 @@ def claims(rows: Rows, found: Experiments) -> list[Claim]:
             Claim(
                 f"tuned/{score}",
                 ABOUT,
-                f"Out of distribution anchoring still gains in {heading} when held-out cells "
+                f"Out of distribution anchoring still gains in {heading} when held-out RVEs "
                 "choose resampling, scaling, epochs and number of networks of both ensembles",
                 means,
                 is_below(Interval((0.0,) * len(tuned.values)), tuned),
@@ -164,7 +164,7 @@ def claims(rows: Rows, found: Experiments) -> list[Claim]:
                 f"choices/{score}",
                 ABOUT,
                 f"Half of the published gain in {heading} or more is gone when both ensembles "
-                "resample by the likelihood and are scaled by the training cells",
+                "resample by the likelihood and are scaled by the training RVEs",
                 means,
                 is_below(alike, Interval(tuple(0.5 * value for value in published.values))),
             ),

@@ -18,7 +18,7 @@ from figures.beyond.prior_knowledge.findings import in_cells
 from figures.claims import Claim, Table
 from figures.scores import Interval, is_below, written
 
-ABOUT = "Next cells"  # what the claims are about
+ABOUT = "Next runs"  # what the claims are about
 ALL = FIRST + MORE  # cells of a loop, 10 and 25
 COLUMNS = {
     "rmse": "RMSE",
@@ -36,33 +36,34 @@ def claims(rows: Rows, known: Rows) -> list[Claim]:
     return [
         _smaller(
             "box",
-            "35 cells, 25 of them chosen, have a smaller RMSE than 50 of a hypercube",
-            {"35 cells": rows[BOX][ALL].rmse, "50 of a hypercube": cube[50].rmse},
+            "35 RVEs, 25 of them selected, have a smaller RMSE than 50 from a Latin hypercube",
+            {"35 RVEs": rows[BOX][ALL].rmse, "50 from a Latin hypercube": cube[50].rmse},
         ),
         _smaller(
             "worst_tenth",
-            "35 cells, 25 of them chosen for the worst tenth, have a smaller RMSE in their worst "
-            "tenth than 100 of a hypercube",
-            {"35 cells": rows[WORST][ALL].worst, "100 of a hypercube": cube[100].worst},
+            "35 RVEs, 25 of them selected for the worst tenth, have a smaller RMSE in their worst "
+            "tenth than 100 from a Latin hypercube",
+            {"35 RVEs": rows[WORST][ALL].worst, "100 from a Latin hypercube": cube[100].worst},
         ),
         _smaller(
             "beta/rmse",
-            "Beside the beta table 5 chosen cells give a smaller RMSE than 20 of a hypercube",
-            {"5 chosen": beside.rmse, "20 of a hypercube": beta.rmse},
+            "Beside the beta table 5 selected RVEs give a smaller RMSE than 20 from a Latin "
+            "hypercube",
+            {"5 selected": beside.rmse, "20 from a Latin hypercube": beta.rmse},
         ),
         _smaller(
             "beta/worst",
-            "Beside the beta table 5 chosen cells give a smaller RMSE in the worst tenth than 20 "
-            "of a hypercube",
-            {"5 chosen": beside.worst, "20 of a hypercube": beta.worst},
+            "Beside the beta table 5 selected RVEs give a smaller RMSE in the worst tenth than 20 "
+            "from a Latin hypercube",
+            {"5 selected": beside.worst, "20 from a Latin hypercube": beta.worst},
         ),
         _smaller(
             "known_prior",
-            "With a prior that is known before, 35 cells, 25 of them chosen for the worst tenth, "
-            "leave a smaller standard deviation there than 100 of a hypercube",
+            "With a prior that is known before, 35 RVEs, 25 of them selected for the worst tenth, "
+            "leave a smaller standard deviation there than 100 from a Latin hypercube",
             {
-                "35 cells": known[WORST][ALL].worst_std,
-                "100 of a hypercube": known[HYPERCUBE][100].worst_std,
+                "35 RVEs": known[WORST][ALL].worst_std,
+                "100 from a Latin hypercube": known[HYPERCUBE][100].worst_std,
             },
         ),
     ]
@@ -94,11 +95,11 @@ def tables(rows: Rows) -> list[Table]:
     caption = (
         "Errors of the posterior mean of f in b_eff, c_eff, E_eff and nu_eff, scaled, against the "
         "reference data, and the posterior's own standard deviations; "
-        "cells beside those of the beta table."
+        "RVEs beside those of the beta table."
     )
     table = [
         [LABELS[name], str(n), *(written(getattr(errors, key), 4) for key in COLUMNS)]
         for name, found in rows.items()
         for n, errors in found.items()
     ]
-    return [Table(caption, ["", "cells", *COLUMNS.values()], table)]
+    return [Table(caption, ["", "RVEs", *COLUMNS.values()], table)]

@@ -34,7 +34,7 @@ def errors(rows: Rows) -> Figure:
                 color=colour,
                 label=LABELS[name],
             )
-        axes.set(xscale="log", yscale="log", xlabel="cells", ylabel=words)
+        axes.set(xscale="log", yscale="log", xlabel="RVEs", ylabel=words)
         counts = sorted({10, 15, *DRAWN})
         marks = (0.015, 0.02, 0.03, 0.05, 0.1, 0.15)
         axes.set_xticks(counts, map(str, counts))

@@ -20,7 +20,7 @@ from figures.scores import Interval, Number, over_repeats
 FIRST = 10  # cells to begin with
 MORE = 25  # cells chosen then
 FEW = 5  # cells chosen beside the beta table
-MANY = 20  # cells of a hypercube beside the beta table
+MANY = 20  # cells from a Latin hypercube beside the beta table
 DRAWN = (25, 35, 50, 100)  # cells of hypercubes
 REGION = 200  # inputs where predictions are wanted
 HYPERCUBE = "hypercube"
@@ -28,9 +28,9 @@ BOX = "chosen"
 WORST = "chosen_for_worst"
 BETA = "beta_"  # and one of the three
 LABELS = {
-    HYPERCUBE: "hypercube",
-    BOX: "chosen",
-    WORST: "chosen for the worst tenth",
+    HYPERCUBE: "Latin hypercube",
+    BOX: "selected",
+    WORST: "selected for the worst tenth",
 }  # name in metrics files → words
 LABELS |= {BETA + name: f"beta table, {words}" for name, words in LABELS.items()}
 

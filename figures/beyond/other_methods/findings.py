@@ -92,7 +92,9 @@ def _noise_claim(results: Results) -> Claim:
     for case, kinds in results.exact_noise.items():
         full, diagonal = (kinds[kind]["exact_evidence"].elppd for kind in REPLICATES)
         gains[case] = full - diagonal
-    words = "Correlations of the noise raise the ELPPD of the exact posterior, prior by evidence"
+    words = (
+        "Correlations of the noise raise the ELPPD of the exact posterior, prior from the evidence"
+    )
     return Claim("correlated_noise", ABOUT, words, gains, min(gains.values()) > 0)
 
 

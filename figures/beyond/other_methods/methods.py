@@ -19,15 +19,15 @@ FUNCTION_LABELS = {
     "function_small": "functional anchoring, paper's prior and network",
     "function": "functional anchoring, paper's prior",
     "sampled": "exact posterior sampled, paper's prior unclipped",
-    "function_evidence": "functional anchoring, prior by evidence",
-    "function_average": "functional anchoring, prior by evidence, averaged",
-    "sampled_evidence": "exact posterior sampled, prior by evidence",
-    "sampled_average": "exact posterior sampled, prior by evidence, averaged",
+    "function_evidence": "functional anchoring, prior from the evidence",
+    "function_average": "functional anchoring, prior from the evidence, averaged",
+    "sampled_evidence": "exact posterior sampled, prior from the evidence",
+    "sampled_average": "exact posterior sampled, prior from the evidence, averaged",
 }
 EXACT_LABELS = {
     "exact": "exact posterior, paper's prior unclipped",
-    "exact_evidence": "exact posterior, prior by evidence",
-    "exact_average": "exact posterior, prior by evidence, averaged",
+    "exact_evidence": "exact posterior, prior from the evidence",
+    "exact_average": "exact posterior, prior from the evidence, averaged",
 }
 LABELS = {name: method.label for name, method in METHODS.items()} | FUNCTION_LABELS | EXACT_LABELS
 Problems = Mapping[str, Problem]  # by training set, or by kind of Σ_noise

@@ -17,7 +17,7 @@ from figures.scores import Interval
 from figures.style import STYLE, WIDTH, band, with_legend
 
 SHOWN_1D = ("vanilla", "low_rank", "none", "low_rank_converged", "function", "sampled")
-UNITS = {"rmse": " (scaled)", "elppd": ", sum over test cells"}
+UNITS = {"rmse": " (scaled)", "elppd": ", sum over test RVEs"}
 COLOURS = {
     "C0": "ensemble in the space of weights",
     "C2": "functional anchoring",

@@ -22,7 +22,7 @@ from figures.pipeline.settings import OtherMethods
 
 @dataclass(frozen=True)
 class Problem(Data):
-    """A training set with the noise that is assumed, the test cells, and the paper's prior."""
+    """A training set with the noise that is assumed, the test RVEs, and the paper's prior."""
 
     test: composite.Samples
     paper: GaussianProcessPrior
@@ -42,7 +42,7 @@ class Problem(Data):
 
     @cached_property
     def priors(self) -> dict[str, GaussianProcessPrior]:
-        """The prior by evidence for each form of the mean, and the paper's prior."""
+        """The prior from the evidence for each form of the mean, and the paper's prior."""
         by_mean = {name: self.by_evidence(name) for name in MEANS}
         return by_mean | {"paper": self.paper}
 
@@ -73,11 +73,11 @@ class Problem(Data):
 
     @cached_property
     def moments(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Mean and standard deviation (n, n_out) of each exact posterior at the test cells."""
+        """Mean and standard deviation (n, n_out) of each exact posterior at the test RVEs."""
         return {k: p.predict(self.test.X, return_std=True) for k, p in self.posteriors.items()}
 
     def row(self, samples: np.ndarray, exact: str = "exact") -> MethodScores[float]:
-        """Scores of samples (K, n, n_out) at the test cells, and distance to an exact posterior."""
+        """Scores of samples (K, n, n_out) at the test RVEs, and distance to an exact posterior."""
         row = scores(samples, self.test.y, self.noise)
         distance = Distance.of(samples, *self.moments[exact])
         return replace(row, mean_to_exact=distance.mean, std_to_exact=distance.std)

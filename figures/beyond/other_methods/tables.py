@@ -67,7 +67,7 @@ class Results:
     def label(self, case: str) -> str:
         """Words for a training set."""
         words = CASES.get(case.rstrip("0123456789"), case)
-        return f"{words}, {self.n_train[case]} training cells"
+        return f"{words}, {self.n_train[case]} training RVEs"
 
 
 def _shown(row: object, name: str) -> str:
@@ -123,7 +123,7 @@ def _relevance(label: str, outputs: Sequence[Relevance]) -> Table:
     return Table(
         f"Inputs that matter, {label}: by the evidence those of the mean (vf) and those whose "
         "length scale is below 10 (scaled units, in which the range of an input is 2).",
-        ["output", "paper", "by evidence", "length scales"],
+        ["output", "paper", "from the evidence", "length scales"],
         [
             [
                 each.output,

@@ -19,8 +19,8 @@ from figures.scores import all_hold, is_below, written
 
 ABOUT = "Knowledge"  # what the claims are about
 COLUMNS = {  # number → heading and decimals
-    "rmse": ("RMSE, cells", 3),
-    "elppd": ("ELPPD, cells", 0),
+    "rmse": ("RMSE, single RVEs", 3),
+    "elppd": ("ELPPD, single RVEs", 0),
     "reference_rmse": ("RMSE, reference data", 3),
     "reference_rmse_fields": ("without p_sigma", 3),
     "reference_coverage": ("coverage of f (95 %)", 2),
@@ -43,33 +43,41 @@ def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Clai
         Claim(
             "fields_alone",
             ABOUT,
-            f"Mean fields alone have an {words} of at most 0.12",
+            f"The mean-field model alone has an {words} of at most 0.12",
             {"RMSE": alone},
             alone <= 0.12,
         ),
         Claim(
             "few_cells",
             ABOUT,
-            f"Mean fields with 10 cells have a smaller {words} than a linear mean with 50",
-            {"mean fields, 10 cells": few.mean, "linear, 50 cells": many.mean},
+            f"The mean-field model with 10 RVEs has a smaller {words} than a linear mean with 50",
+            {"mean-field model, 10 RVEs": few.mean, "linear, 50 RVEs": many.mean},
             is_below(few, many),
         ),
         Claim(
             "fields_outside",
             ABOUT,
-            f"Out of distribution mean fields have an {words} of at most 0.040",
+            f"Out of distribution the mean-field model has an {words} of at most 0.040",
             {"RMSE": farther.mean},
             farther.mean <= 0.040,
         ),
         _everywhere(
-            rows, "fitted", "by_input", "reference_rmse_fields", "Mean fields lower the RMSE"
+            rows,
+            "fitted",
+            "by_input",
+            "reference_rmse_fields",
+            "The mean-field model lowers the RMSE",
         ),
-        _everywhere(rows, "covariance", "evidence", "elppd", "One covariance raises the ELPPD"),
-        _everywhere(rows, "by_input", "covariance", "elppd", "Noise by input raises the ELPPD"),
+        _everywhere(
+            rows, "covariance", "evidence", "elppd", "A constant covariance raises the ELPPD"
+        ),
+        _everywhere(
+            rows, "by_input", "covariance", "elppd", "Input-dependent noise raises the ELPPD"
+        ),
         Claim(
             "deviations",
             ABOUT,
-            "Predicted standard deviations of single cells are within 15 % of the reference data's "
+            "Predicted standard deviations of single RVEs are within 15 % of the reference data's "
             "(median), within 30 % at the outermost inputs",
             {"all inputs": spread, "outermost": corners},
             spread <= 0.15 and corners <= 0.30,
@@ -120,7 +128,7 @@ def tables(rows: Rows, ensembles: Mapping[str, Mapping[str, ReferenceScores]]) -
     return [
         _table(
             "Exact posteriors, means over the draws with the half width of their 95 % "
-            "interval: scores at the single test cells, and of f against the means over "
+            "interval: scores at the single test RVEs, and of f against the means over "
             "microstructures, where intervals of f have the reference data's standard error added.",
             every,
         ),

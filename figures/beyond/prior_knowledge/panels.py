@@ -24,12 +24,12 @@ SHORT = {
     "covariance": "covariance",
     "by_input": "Σ(x)",
     "fitted": "fields, Σ(x)",
-    "own": "fields, own cells",
+    "own": "fields, own RVEs",
 }
 STRAIN = r"$\varepsilon_{xx}$ [%]"
 HEADINGS = {
     "reference_rmse_fields": "RMSE against the reference data,\nwithout $p_\\sigma$ (scaled)",
-    "elppd": "ELPPD of 50 single cells",
+    "elppd": "ELPPD of 50 single RVEs",
 }
 
 
@@ -70,7 +70,7 @@ def against_reference(
 
 @plt.style.context(STYLE)
 def worth(rows: Rows, alone: float, textbook: float) -> Figure:
-    """Scores over the number of training cells, and out of distribution; means over draws.
+    """Scores over the number of training RVEs, and out of distribution; means over draws.
 
     `alone` is the RMSE of mean fields without a training cell, `textbook` that with nothing fitted.
     """
@@ -84,7 +84,7 @@ def worth(rows: Rows, alone: float, textbook: float) -> Figure:
         with_legend(part, 2)  # each half has its own models
     errors = parts[0].axes[0]
     for error, style, words in (
-        (alone, ":", "mean fields, no cells"),
+        (alone, ":", "mean-field model, no RVEs"),
         (textbook, "--", "not fitted"),
     ):
         errors.axhline(error, color="0.2", lw=0.8, ls=style)
@@ -114,7 +114,7 @@ def _over_counts(axes: Axes, rows: Rows, score: str, models: Sequence[str]) -> N
             color=COLOURS[model],
             label=MODELS[model].label,
         )
-    axes.set(xscale="log", xlabel="training cells, in distribution")
+    axes.set(xscale="log", xlabel="training RVEs, in distribution")
     axes.set_xticks(counts, map(str, counts))
     axes.xaxis.set_minor_locator(NullLocator())
 
@@ -133,7 +133,7 @@ def _out_of_distribution(axes: Axes, rows: Rows, score: str, models: Sequence[st
             alpha=0.35,
             color=COLOURS[model],
         )
-    axes.set(xlim=(-0.7, len(models) - 0.3), xlabel="50 cells, out\nof distribution")
+    axes.set(xlim=(-0.7, len(models) - 0.3), xlabel="50 RVEs, out\nof distribution")
     labels = [SHORT[model] for model in models]
     axes.set_xticks(range(len(models)), labels, rotation=90, fontsize=7)
 
@@ -174,7 +174,7 @@ def curve_fans(
 def curve_errors(
     strain: np.ndarray, errors: Mapping[str, np.ndarray], scatter: np.ndarray
 ) -> Figure:
-    """Relative errors of mean curves (increments,) beside the relative scatter of single cells."""
+    """Relative errors of mean curves (increments,) beside the relative scatter of single RVEs."""
     figure, axes = plt.subplots(figsize=(WIDTH / 2, 3.6))
     label = "scatter of the microstructure, standard deviation"
     axes.fill_between(100 * strain, 0, 100 * scatter, color="0.85", lw=0, label=label)

@@ -29,7 +29,7 @@ from figures.scores import Interval, Number, Scores, over_repeats
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What an exact posterior knows before it sees the training cells."""
+    """What an exact posterior knows before it sees the training RVEs."""
 
     label: str
     fit: Callable[[composite.Samples, Any], Any] | None  # of the prior; None: it is the paper's
@@ -40,19 +40,21 @@ class Knowledge:
 PAPER = "of the paper"
 COVARIANCE = "one covariance"
 BY_INPUT = "by input"  # estimated, as one covariance is, from 20 inputs × 15 cells
-OWN = "by evidence"  # from the training cells alone, one standard deviation for each output
+OWN = "by evidence"  # from the training RVEs alone, one standard deviation for each output
 FOUND = "found with the prior"
 FOUND_BY_INPUT = "by input, found with the prior"
 OF_REGRESSOR = {FOUND: None, FOUND_BY_INPUT: "heteroscedastic"}  # what GPRegressor takes as noise
 MODELS = {
     "paper": Knowledge("the paper's prior and noise", None, PAPER),
-    "evidence": Knowledge("prior by evidence, the paper's noise", linear, PAPER),
-    "covariance": Knowledge("prior by evidence, one covariance", linear, COVARIANCE),
-    "by_input": Knowledge("prior by evidence, Σ(x)", linear, BY_INPUT),
-    "fields": Knowledge("mean fields, Σ(x)", about_fields, BY_INPUT),
-    "fitted": Knowledge("mean fields by evidence, Σ(x)", about_fitted_fields, BY_INPUT),
-    "own": Knowledge("mean fields and noise by evidence, no other cells", about_fitted_fields, OWN),
-    "default": Knowledge("GPRegressor(), nothing set", None, FOUND),
+    "evidence": Knowledge("prior from the evidence, the paper's noise", linear, PAPER),
+    "covariance": Knowledge("prior from the evidence, constant covariance", linear, COVARIANCE),
+    "by_input": Knowledge("prior from the evidence, Σ(x)", linear, BY_INPUT),
+    "fields": Knowledge("mean-field model, Σ(x)", about_fields, BY_INPUT),
+    "fitted": Knowledge("mean-field model from the evidence, Σ(x)", about_fitted_fields, BY_INPUT),
+    "own": Knowledge(
+        "mean-field model and noise from the evidence, no other RVEs", about_fitted_fields, OWN
+    ),
+    "default": Knowledge("GPRegressor(), default settings", None, FOUND),
     "default_by_input": Knowledge('GPRegressor(noise="heteroscedastic")', None, FOUND_BY_INPUT),
 }
 IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles beside functional anchoring, of notebook 05
@@ -60,7 +62,7 @@ IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles beside functional anchoring, o
 
 @dataclass(frozen=True)
 class ReferenceScores(Scores[Number], Generic[Number]):
-    """Scores at single test cells, and of f against the means over microstructures."""
+    """Scores at single test RVEs, and of f against the means over microstructures."""
 
     reference_rmse: Number
     reference_rmse_fields: Number  # without p_sigma, which mean fields know least about
@@ -81,7 +83,7 @@ def training_sets(draw: Draw, counts: Sequence[int]) -> dict[str, composite.Samp
 
 
 def counts_of(rows: Rows) -> list[int]:
-    """Numbers of training cells in distribution that were judged."""
+    """Numbers of training RVEs in distribution that were judged."""
     return [int(case.removeprefix("ind")) for case in rows if case != TRAINING_CASE]
 
 
@@ -95,7 +97,7 @@ def noises(replicates: composite.Samples, groups: np.ndarray) -> dict[str, Any]:
 
 
 def own_noise(train: composite.Samples) -> Any:
-    """Constant noise by the evidence of the training cells about textbook mean fields."""
+    """Constant noise by the evidence of the training RVEs about textbook mean fields."""
     textbook = partial(mean_fields, fluctuation=0.0)
     return bnn.evidence.fit_noise(train.X, train.y, mean=textbook, mean_features=())
 

@@ -9,7 +9,7 @@ from figures.scores import Interval
 
 ABOUT = "Paths"  # what the claims are about
 HALF = 0.5  # of the error of mean fields
-COVERAGES = {"coverage": "the mean over microstructures", "single": "single cells"}
+COVERAGES = {"coverage": "the mean over microstructures", "single": "single RVEs"}
 
 
 def claims(
@@ -83,7 +83,7 @@ def leaving(rows: Rows) -> list[dict[str, str | float]]:
 
 def tables(rows: Rows, alone: Mapping[str, float]) -> list[Table]:
     """A table of all errors, and one of all coverages."""
-    errors = [["mean fields alone", "0", *(f"{1e3 * alone[name]:.3g}" for name in rows)]]
+    errors = [["mean-field model alone", "0", *(f"{1e3 * alone[name]:.3g}" for name in rows)]]
     coverages = []
     counts = next(iter(rows.values()))
     for n in counts:

@@ -22,7 +22,7 @@ from figures.style import STYLE, WIDTH, with_legend
 AXES = ("xx", "yy", "xy")
 FEW = 5  # microstructures of a loop
 SHOWN = 12  # members that are drawn
-FIELDS = {"color": "C1", "ls": "--", "label": "mean fields"}
+FIELDS = {"color": "C1", "ls": "--", "label": "mean-field model"}
 SIMULATED = {"color": "k", "lw": 1.0, "label": "simulated, mean over microstructures"}
 
 
@@ -31,7 +31,7 @@ class Said(NamedTuple):
 
     mean: np.ndarray
     std: np.ndarray
-    total: np.ndarray  # standard deviation of single cells
+    total: np.ndarray  # standard deviation of single RVEs
 
 
 @plt.style.context(STYLE)
@@ -70,7 +70,7 @@ def prior(cell: Paths, points: np.ndarray, fields: np.ndarray, drawn: np.ndarray
     of_point = rf"$\psi_{{{AXES[j]}}}$ [MPa]"
     for axes, words in ((left, of_point), (middle, _stress(j))):
         axes.set(xlabel=rf"$\varepsilon_{{{AXES[j]}}}$ [%]", ylabel=words)
-    right.set(xlabel="increment", ylabel=f"{_stress(j)} less mean fields")
+    right.set(xlabel="increment", ylabel=f"{_stress(j)} minus mean-field model")
     return with_legend(figure, 4)
 
 
@@ -122,7 +122,7 @@ def _less_reference(
     """Bands of a posterior less the simulated mean, and the microstructures (R, T)."""
     centre = said.mean[0, :, j] - reference
     for std, colour, alpha, words in (
-        (said.total, "0.5", 0.3, "95 % band of a single cell"),
+        (said.total, "0.5", 0.3, "95 % band of a single RVE"),
         (said.std, "C0", 0.4, "95 % band of the mean"),
     ):
         width = HALF_WIDTH * std[0, :, j]
@@ -148,7 +148,7 @@ def learning(rows: Rows, alone: Mapping[str, float]) -> Figure:
     headings = {
         "error": "mean square error over variance",
         "coverage": "coverage of the mean, 95 % bands",
-        "single": "coverage of single cells, 95 % bands",
+        "single": "coverage of single RVEs, 95 % bands",
     }
     colours = plt.rcParams["axes.prop_cycle"].by_key()["color"]
     for axes, (score, words) in zip(panels, headings.items(), strict=True):
@@ -171,7 +171,7 @@ def learning(rows: Rows, alone: Mapping[str, float]) -> Figure:
         axes.set_xticks(counts, map(str, counts))
         axes.minorticks_off()
     panels[0].set_yscale("log")
-    panels[0].plot([], [], color="0.3", lw=0.8, ls="--", label="mean fields alone")
+    panels[0].plot([], [], color="0.3", lw=0.8, ls="--", label="mean-field model alone")
     for axes in panels[1:]:
         axes.axhspan(*ALLOWED, color="0.9", zorder=0)
         axes.axhline(0.95, color="0.4", lw=0.8, ls=":")

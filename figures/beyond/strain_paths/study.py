@@ -35,7 +35,7 @@ class Errors(Generic[Number]):
 
     error: Number  # mean square error over the variance of the component in the random paths
     coverage: Number  # of the mean over microstructures, by bands of f and of the mean's own error
-    single: Number  # of single cells, by bands with the scatter of microstructures
+    single: Number  # of single RVEs, by bands with the scatter of microstructures
 
 
 Rows = Mapping[str, Mapping[int, Errors[Interval]]]  # set → number of training paths
@@ -83,7 +83,7 @@ class Study:
         return float(np.mean(squares[kept] / self.variance[kept]))
 
     def mean_fields(self) -> dict[str, float]:
-        """Errors of mean fields alone, by set."""
+        """Errors of mean-field model alone, by set."""
         return {
             name: self.error(
                 name, self.bank.features(reference.inputs, reference.strain).mean_fields

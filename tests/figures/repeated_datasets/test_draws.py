@@ -13,7 +13,7 @@ from tests.figures.conftest import write_table
 
 
 def test_each_draw_takes_the_next_cells_and_needs_them(profile_content, tmp_path):
-    """Three draws of 10 training and 6 test cells, and not four."""
+    """Three draws of 10 training and 6 test RVEs, and not four."""
     (tmp_path / "draws").mkdir()
     write_table(tmp_path / "draws" / "train_beta.csv", 30, seed=1)
     write_table(tmp_path / "draws" / "test_uniform.csv", 18, seed=2)

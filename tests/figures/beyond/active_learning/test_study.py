@@ -1,4 +1,4 @@
-"""Chosen cells beside those of a hypercube, on a surface that is known."""
+"""Chosen cells beside those from a Latin hypercube, on a surface that is known."""
 
 import numpy as np
 import pytest

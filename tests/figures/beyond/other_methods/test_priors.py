@@ -42,14 +42,14 @@ def test_the_papers_form_of_the_mean_and_its_subsets_fall_out(problem):
 
 
 def test_the_prior_by_evidence_predicts_better_than_the_papers(problem):
-    """More evidence on the training cells, and a smaller error on test cells it never saw."""
+    """More evidence on the training RVEs, and a smaller error on test RVEs it never saw."""
     evidence = problem.log_evidence
     assert evidence[problem.mean] > evidence["paper"] + 20
     assert problem.exact["exact_evidence"].rmse < 0.7 * problem.exact["exact"].rmse
 
 
 def test_noise_of_replicates(problem, tables):
-    """Outputs of one input are correlated, and knowing it raises the density of test cells."""
+    """Outputs of one input are correlated, and knowing it raises the density of test RVEs."""
     assert replicate_noise(tables) is None  # the folder has none
     covariance, freedom = replicate_noise(TABLES)
     assert freedom == 10 * 9 + 20 * 14
