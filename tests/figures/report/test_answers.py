@@ -116,7 +116,7 @@ def test_ensembles():
 
 def test_curves():
     curve = metrics("06_prior_knowledge").curve
-    names = ("50 cells, in distribution", "50 cells, out of distribution", "scatter")
+    names = ("50 RVEs, in distribution", "50 RVEs, out of distribution", "scatter")
     numbers = [f"{100 * curve[each][-1]:.2f} %" for each in names]
     quoted(KNOWLEDGE, "the error at the final strain", *numbers)
 
