@@ -65,7 +65,7 @@ def logarithm(folder: Path, problem: Problem, number: int) -> Changes:
 
 
 def points(problem: Problem, number: int) -> Changes:
-    """Scores of anchored networks less those of the exact posterior, for two sets of points.
+    """Scores of anchored networks minus the exact posterior's scores, for two sets of points.
 
     With the test inputs as measurement points the networks are pre-trained at training and test
     inputs, and their outputs are scaled by realisations of the prior, as in `pretrain`.

@@ -1,11 +1,11 @@
-"""Our cells beside a published direct simulation: python -m bench.direct_simulation FOLDER.
+"""Our RVEs compared with a published direct simulation: python -m bench.direct_simulation FOLDER.
 
 Z. Liu, M. A. Bessa & W. K. Liu (2016), Computer Methods in Applied Mechanics and Engineering 306,
 319-341, as the CRATE project (github.com/bessagroup/CRATE) publishes their curves: FOLDER holds
 them as uniaxial_tension.csv and pure_shear.csv. Fifty of our microstructures under both loads are
 drawn to docs/direct_simulation.png, and the differences of the means are printed; then those of
-other cells, and what other elements make of the same cells: both tell what the differences may come
-from. An interrupted run continues with the cells that are missing.
+other RVEs, and what other elements make of the same RVEs: both tell what the differences may come
+from. An interrupted run continues with the RVEs that are missing.
 """
 
 import argparse
@@ -94,7 +94,7 @@ def signed(percent: np.ndarray) -> list[str]:
 
 
 def other_elements() -> Iterator[list[str]]:
-    """By how much other elements are stiffer than ours on the same cells [%]."""
+    """By how much other elements are stiffer than ours on the same RVEs [%]."""
     cells = [random_microstructure(INPUTS.vf, seed, DISCS) for seed in SEEDS]
     ours = {
         name: [stresses(solve_rve(INPUTS, c, SETTINGS, path(name)), name) for c in cells]
@@ -118,14 +118,14 @@ def path(loading: str) -> Loading:
 
 
 def stresses(solved: RVESolution | EquilibriumPath, loading: str) -> np.ndarray:
-    """Mean stress of a cell at the chosen strains [MPa]."""
+    """Mean stress of an RVE at the chosen strains [MPa]."""
     _, _, column, factor = LOADINGS[loading]
     strain = factor * solved.history["strain"][:, column]
     return np.interp(STRAINS, strain, solved.history["stress"][:, column])
 
 
 def stiffer(theirs: list[np.ndarray], ours: list[np.ndarray]) -> list[str]:
-    """Stresses over ours, less 1 [%], as means over the cells."""
+    """Stresses over ours, less 1 [%], as means over the RVEs."""
     return signed(100 * (np.array(theirs) / np.array(ours) - 1).mean(axis=0))
 
 

@@ -1,6 +1,6 @@
 """How effective properties depend on the mesh: python -m bench.fe_convergence prints it.
 
-The elements average the dilatation (P2/P0) or not (P2). Cells have 30 and six fibres. All are
+The elements average the dilatation (P2/P0) or not (P2). RVEs have 30 and six fibres. All are
 compared with the finest P2/P0 mesh.
 """
 

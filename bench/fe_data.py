@@ -1,6 +1,6 @@
 """Speed of fe_data: python -m bench.fe_data prints the table.
 
-All is measured in one run: the seconds of a cell and where they go, one worker against two, and
+All is measured in one run: the seconds of an RVE and where they go, one worker against two, and
 the memory of a worker. `bench.fe_reference` compares them with a form in UFL.
 """
 
@@ -29,7 +29,7 @@ CELLS = 150  # for each worker of the generator; with 40 its start-up takes a te
 
 
 def time_cells() -> dict[str, float]:
-    """Median wall seconds of a cell over volume fractions and repeats, and of its stages."""
+    """Median wall seconds of an RVE over volume fractions and repeats, and of its stages."""
     stages = [
         solve_rve(Inputs(vf, 400.0, 400.0, 0.4), seed, Settings()).seconds
         for vf in VOLUME_FRACTIONS
@@ -42,7 +42,7 @@ def time_cells() -> dict[str, float]:
 
 
 def processor_seconds(settings: Settings, loading: Loading | None = None) -> float:
-    """Median time of one cell over repeats."""
+    """Median time of one RVE over repeats."""
     times = []
     for _ in range(REPEATS):
         start = time.process_time()

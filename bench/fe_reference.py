@@ -1,6 +1,6 @@
-"""The compiled solver beside UFL: python -m bench.fe_reference prints processor seconds and ratios.
+"""The compiled solver and UFL: python -m bench.fe_reference prints processor seconds and ratios.
 
-A cell at the default mesh by the compiled solver; the same in UFL; and in UFL with the standard P2
+An RVE at the default mesh by the compiled solver; the same in UFL; and in UFL with the standard P2
 elements on the coarsest mesh of a series on which b is as accurate (the compiled solver finds it).
 `bench.fe_reference 6` takes 6 fibres instead of 30, and 3 minutes of processor time.
 """
@@ -15,14 +15,14 @@ FINER = 1.15  # from one mesh of standard elements to the next
 
 
 class Measured(NamedTuple):
-    """A cell beside the finest mesh."""
+    """An RVE compared with the finest mesh."""
 
     error: float  # of b, relative
     seconds: float  # of the processor
 
 
 def report(n_fibres: int, fineness: float, element: str, solver: str, exact: float) -> Measured:
-    """Solve a cell, print its error and time, and return both."""
+    """Solve an RVE, print its error and time, and return both."""
     cell, seconds = solve(VF, fineness, element, n_fibres, solver=solver)
     assert cell.effective is not None
     error = cell.effective.b_eff_MPa / exact - 1

@@ -19,7 +19,7 @@ SEED = 0  # of notebook 04b_repeated_datasets, whose 24 draws are the first here
 
 
 def out_of_distribution(folder: Path) -> Profile:
-    """The full profile with one training set, and with as many draws as a folder has cells for."""
+    """The full profile with one training set, and with as many draws as a folder has RVEs for."""
     from figures.composite.problem import load_paper_table
 
     profile = load_profile("full")

@@ -1,4 +1,4 @@
-"""A cell on a grid of square pixels, as voxel codes have it: standard elements beside ours.
+"""An RVE on a grid of square pixels, as in voxel codes: standard elements compared with ours.
 
 Each pixel is one bilinear square of the material at its centre. History,
 return mapping and load steps are those of the other solvers; bench.direct_simulation uses it.

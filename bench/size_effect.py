@@ -1,4 +1,4 @@
-"""How properties depend on the number of fibres in a cell: python -m bench.size_effect prints it.
+"""How properties depend on the number of fibres in an RVE: python -m bench.size_effect prints it.
 
 RVEs of 15, 30 and 60 fibres and 120 at six inputs, fewer microstructures of larger RVEs,
 and the exponents by which scatter falls with their number. An interrupted run continues.
@@ -33,7 +33,7 @@ def inputs() -> np.ndarray:
 
 
 def simulate(n_fibres: int, jobs: int = 2) -> Table:
-    """Return cells of so many fibres at all inputs; those of an earlier run are read."""
+    """Return RVEs of so many fibres at all inputs; results of an earlier run are read."""
     groups = np.arange(6).repeat(MICROSTRUCTURES[n_fibres])
     folder = OUT / str(n_fibres)
     design = Design("inputs", 0, inputs()[groups], groups)
@@ -42,7 +42,7 @@ def simulate(n_fibres: int, jobs: int = 2) -> Table:
 
 
 def main() -> None:
-    """Print differences from the largest cells, and the exponents of the scatter."""
+    """Print differences from the largest RVEs, and the exponents of the scatter."""
     tables = {n: simulate(n) for n in MICROSTRUCTURES}
     found = {n: compare(table, tables[max(tables)]) for n, table in tables.items()}
     for n, comparison in list(found.items())[:-1]:  # the last is the largest, beside itself

@@ -33,7 +33,7 @@ def tolerance(printed: str, scatter: float, n: int) -> float:
 
 
 def says_something(printed: str, allowed: float) -> bool:
-    """Whether meeting a printed number within a tolerance would say anything.
+    """Whether a printed number can be judged with a tolerance.
 
     It would not where the tolerance exceeds two fifths of the printed number, or of a printed zero
     one unit of its last digit. A number beyond such a tolerance differs all the same.
@@ -43,7 +43,7 @@ def says_something(printed: str, allowed: float) -> bool:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim in words with our numbers; the fields are those of a metrics file."""
+    """A claim in words with our numbers; the fields are as in a metrics file."""
 
     id: str  # by which findings refer to it
     about: str  # figure or table of the paper, or another subject
@@ -93,7 +93,7 @@ class Item(BaseModel, extra="forbid"):
     rows: dict[str, PaperRow] = {}
 
     def model_post_init(self, _: Any) -> None:
-        """Put the row of networks trained by Adam proper beside each that has one."""
+        """Put the row of networks trained by standard Adam beside each that has one."""
         rows = {}
         for name, row in self.rows.items():
             rows[name] = row

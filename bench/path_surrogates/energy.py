@@ -68,7 +68,7 @@ def cycled(
     cells: int = CELLS,
     seed: int = 5,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Energy that the mean (1, cells) and the members (K, cells) gain in closed cycles.
+    """Energy that the mean (1, RVEs) and the members (K, RVEs) gain in closed cycles.
 
     Args:
         model: Fitted.
@@ -78,7 +78,7 @@ def cycled(
         seed: Of inputs and directions.
 
     Returns:
-        What `gains` says of both.
+        Results of `gains` for both.
     """
     rng = np.random.default_rng(seed)
     X = rng.uniform(*model.bank.bounds, (cells, 4))

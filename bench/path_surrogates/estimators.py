@@ -15,7 +15,7 @@ from fe_data import Paths
 
 
 class Predicted(NamedTuple):
-    """What an estimator says of the cells of a set; standard deviations where it has them."""
+    """Predictions of an estimator for the RVEs of a set; standard deviations if it has them."""
 
     mean: np.ndarray  # (n, T, 3) [MPa]
     std: np.ndarray | None = None  # of the mean over microstructures
@@ -41,7 +41,7 @@ class Estimator:
         name: Its key in the file of results.
         label: What the tables call it.
         fit: Learns, and returns what predicts.
-        sizes: Numbers of training paths that it runs with; none where it has nothing to learn.
+        sizes: Numbers of training paths; none if it learns nothing.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Estimator:
 
 
 def fitted(random_paths: Paths, repeated: Paths, seed: int) -> StrainPathEnsemble:
-    """`StrainPathEnsemble` with nothing set, which has learnt from random paths."""
+    """`StrainPathEnsemble` with default settings, fitted to random paths."""
     bank = default_bank()
     model = StrainPathEnsemble(
         bank,
@@ -62,7 +62,7 @@ def fitted(random_paths: Paths, repeated: Paths, seed: int) -> StrainPathEnsembl
 
 
 def fit_ours(training: Training) -> Predict:
-    """`StrainPathEnsemble` with nothing set."""
+    """`StrainPathEnsemble` with default settings."""
     model = fitted(*training)
 
     def predict(X: np.ndarray, strain: np.ndarray) -> Predicted:
@@ -95,7 +95,7 @@ def fit_material_points(training: Training) -> Predict:
 
 
 def _with_one_band(model: RecurrentEnsemble | PointEnsemble, random_paths: Paths) -> Predict:
-    """The residual of the band has the scatter of single cells in it: it is that of both."""
+    """The residual of the band has the scatter of single RVEs in it: it is that of both."""
     model.fit(random_paths.inputs, random_paths.strain, random_paths.mean_stress)
 
     def predict(X: np.ndarray, strain: np.ndarray) -> Predicted:

@@ -18,7 +18,7 @@ from bnn.paths.network import Localisation, cell_stress
 
 @dataclass
 class PointEnsemble:
-    """K networks of points with a Gaussian band, as that of `RecurrentEnsemble`."""
+    """K networks of points with a Gaussian band, as in `RecurrentEnsemble`."""
 
     random_state: int
     members: int = 3

@@ -1,4 +1,4 @@
-"""Scores of what an estimator says of the cells of a set."""
+"""Scores of the predictions of an estimator for the RVEs of a set."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from figures.scores import CONFIDENCE
 
 
 def scores(reference: Paths, found: Predicted, variances: np.ndarray) -> dict[str, float]:
-    """Scores over all cells, steps and components of a set.
+    """Scores over all RVEs, steps and components of a set.
 
     Args:
         reference: The set, with several microstructures.

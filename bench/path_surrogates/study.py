@@ -53,7 +53,7 @@ def runs(estimator: Estimator, sizes: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def drawn(random_paths: Paths, n: int, draw: int) -> Paths:
-    """A part of the random paths, disjoint from those of other draws of this size."""
+    """A part of the random paths, disjoint from other draws of this size."""
     rows = slice(draw * n, (draw + 1) * n)
     return Paths(random_paths.inputs[rows], random_paths.strain[rows], random_paths.stress[rows])
 

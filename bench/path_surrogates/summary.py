@@ -27,7 +27,7 @@ class Mean(NamedTuple):
 
 
 class Summary:
-    """What the rows of results say of each estimator and number of training paths."""
+    """Summary of the results for each estimator and number of training paths."""
 
     def __init__(self, rows: Sequence[Result]) -> None:
         self.rows = rows

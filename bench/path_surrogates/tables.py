@@ -20,7 +20,7 @@ SCORES = ("nmse", "coverage", "elppd", "cells", "fit", "predict")
 
 
 def publish(rows: Sequence[Result], page: Path) -> None:
-    """Write the tables into the page, and the picture beside it."""
+    """Write the tables into the page, and the figure next to it."""
     summary = Summary(rows)
     if not summary.cases():
         return

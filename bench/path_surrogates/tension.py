@@ -21,7 +21,7 @@ TABLE = ROOT / "fe_data" / "datasets" / "train_uniform.csv"
 
 
 def main() -> None:
-    """Print error and coverage of both for each number of simulated cells."""
+    """Print error and coverage of both for each number of simulated RVEs."""
     argparse.ArgumentParser(
         "python -m bench.path_surrogates.tension", description=__doc__
     ).parse_args()

@@ -17,7 +17,7 @@ VALIDATION = 0.2  # of the paths
 
 @dataclass
 class Trained:
-    """What training leaves beside the weights."""
+    """Results of training in addition to the weights."""
 
     residuals: np.ndarray  # mean square error of each network and component (K, 3), validation
     history: list[float]  # mean of the same at each validation

@@ -1,4 +1,4 @@
-"""Priors of the composite by evidence: about a linear mean, and about mean fields."""
+"""Priors of the composite from the evidence, around a linear mean or a mean-field model."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,9 +16,9 @@ from figures.pipeline.settings import Estimate, PriorKnowledge
 def mean_fields(X: np.ndarray, **parameters: Any) -> np.ndarray:
     """Mean fields at scaled inputs (n, n_in), scaled, (n, n_out).
 
-    The default of `fluctuation` is fitted to b_eff and c_eff of the 20 inputs × 15 cells of
+    The default of `fluctuation` is fitted to b_eff and c_eff of the 20 inputs × 15 RVEs of
     noise.csv; with 0 nothing is fitted but p_sigma. Where an input lies beyond the range in which
-    mean fields have been compared with cells, as notebook 06 says, there is no warning.
+    mean fields have been compared with RVEs, as notebook 06 says, there is no warning.
     """
     inputs = composite.INPUT_SCALING.inverse_transform(X)
     with warnings.catch_warnings():

@@ -54,7 +54,7 @@ MEANS = {
 
 @dataclass(frozen=True)
 class Samples:
-    """A table of simulated cells, scaled."""
+    """A table of simulated RVEs, scaled."""
 
     X: np.ndarray  # inputs, (n, n_in)
     y: np.ndarray  # outputs, (n, n_out)
@@ -67,7 +67,7 @@ class Samples:
 
 
 def load_samples(data_dir: Path | str, design: str, count: int | None = None) -> Samples:
-    """The first, or all, scaled samples of a design; cells whose simulation failed are left out."""
+    """The first, or all, scaled samples of a design; RVEs whose simulation failed are left out."""
     require_tables(data_dir, design)
     return scaled(load_paper_table(table_path(data_dir, design)))[:count]
 
@@ -78,7 +78,7 @@ def load_paper_table(path: Path) -> Table:
 
 
 def scaled(table: Table) -> Samples:
-    """The cells of a table, scaled."""
+    """The RVEs of a table, scaled."""
     X = INPUT_SCALING.transform(table.inputs)
     y = OUTPUT_SCALING.transform(table.outputs)
     return Samples(X, y)
@@ -106,7 +106,7 @@ def published_tables(data_dir: Path | str, designs: Iterable[str]) -> list[str]:
 
 
 def columns(table: Table) -> pd.DataFrame:
-    """Physical inputs and outputs of the cells of a table, by name."""
+    """Physical inputs and outputs of the RVEs of a table, by name."""
     names = [*INPUT_NAMES, *OUTPUT_NAMES]
     return pd.DataFrame(np.hstack([table.inputs, table.outputs]), columns=names)
 

@@ -43,7 +43,7 @@ class WeightSpaceScores(MethodScores[Number]):
 
 @dataclass(frozen=True)
 class Distance(Generic[Number]):
-    """Distance of moments from those of an exact posterior, averaged over all points."""
+    """Distance of moments from an exact posterior, averaged over all points."""
 
     mean: Number  # of |mean - exact mean|
     std: Number  # of |std / exact std - 1|

@@ -1,4 +1,4 @@
-"""Numbers of the one-dimensional example: what section 3.1 of the paper says in words."""
+"""Numbers of the one-dimensional example for the claims of section 3.1."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, RegionMetrics
 
 
 def claims(table: Mapping[str, RegionMetrics[Interval]]) -> list[Claim]:
-    """What section 3.1 says in words, as comparisons of two numbers of `rows`."""
+    """Claims of section 3.1, as comparisons of two numbers of `rows`."""
     return [
         *_uncertainty_claims(table),
         *_factorised_claims(table, "factorised", "own anchors"),

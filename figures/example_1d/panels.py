@@ -36,7 +36,7 @@ def _panel(
 
 @plt.style.context(STYLE)
 def vanilla(found: Mapping[str, Prediction]) -> Figure:
-    """Fig. 6 a: the vanilla ensemble, which knows no prior."""
+    """Fig. 6 a: the vanilla ensemble, without a prior."""
     figure, axes = plt.subplots(figsize=(WIDTH / 2, 3.6))
     _panel(axes, "vanilla ensemble", found["vanilla"])
     return with_legend(figure, 2)
@@ -44,7 +44,7 @@ def vanilla(found: Mapping[str, Prediction]) -> Figure:
 
 @plt.style.context(STYLE)
 def anchored(found: Mapping[str, Prediction]) -> Figure:
-    """Fig. 6 b: pre-trained networks and anchored ensembles beside the exact posterior."""
+    """Fig. 6 b: pre-trained networks and anchored ensembles with the exact posterior."""
     figure, panels = plt.subplots(len(LENGTHSCALES), 2, figsize=(WIDTH, 6.2))
     for (left, right), scale in zip(panels, LENGTHSCALES, strict=True):
         title = f"anchored ensemble, $L = {scale:g}$"
@@ -56,7 +56,7 @@ def anchored(found: Mapping[str, Prediction]) -> Figure:
 
 @plt.style.context(STYLE)
 def method(functions: Mapping[str, np.ndarray], exact: tuple[np.ndarray, np.ndarray]) -> Figure:
-    """Ensembles by name, (K, n) on GRID, each beside the exact posterior's mean and deviation."""
+    """Ensembles by name, (K, n) on GRID, each with the exact posterior's mean and deviation."""
     figure, panels = plt.subplots(1, len(functions), figsize=(WIDTH, 3.8))
     posterior = Moments(exact[0], np.diag(exact[1] ** 2))
     for axes, (name, values) in zip(panels, functions.items(), strict=True):

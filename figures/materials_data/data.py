@@ -28,12 +28,12 @@ SETS = {TEST: "test, uniform", UNIFORM: "1st training, uniform", TRAINING: "2nd 
 
 
 def _groups(table: Table) -> DataFrameGroupBy:
-    """Outputs of the cells with the same inputs."""
+    """Outputs of the RVEs with the same inputs."""
     return columns(table)[[*OUTPUT_NAMES]].groupby(table.group)
 
 
 def coefficients_of_variation(table: Table) -> pd.DataFrame:
-    """Standard deviation over mean of cells with the same inputs, (n_groups, n_out)."""
+    """Standard deviation over mean of RVEs with the same inputs, (n_groups, n_out)."""
     return _groups(table).std() / _groups(table).mean()
 
 
@@ -48,15 +48,15 @@ def noise_table(table: Table) -> dict[str, dict[str, float]]:
 
 
 def noise_by_input(replicates: Table, estimated_from: Table) -> dict[str, float]:
-    """Log density of the scatter in groups under noise that other groups tell.
+    """Log density of the scatter in groups under noise estimated from other groups.
 
     Args:
-        replicates: Cells of equal inputs in groups.
-        estimated_from: Other such cells, by which both kinds of noise are estimated.
+        replicates: RVEs of equal inputs in groups.
+        estimated_from: Other such RVEs, by which both kinds of noise are estimated.
 
     Returns:
         "constant" for one covariance and "by_input" for Σ(x), in nats for each degree of freedom
-        and physical units, and both without the cell that lies farthest from its group.
+        and physical units, and both without the RVE that lies farthest from its group.
     """
     known = scaled(estimated_from)
     new = scaled(replicates)
@@ -89,7 +89,7 @@ def scatter_density(y: np.ndarray, groups: np.ndarray, covariances: np.ndarray) 
     Args:
         y: Outputs, (N, n_out).
         groups: Labels of the groups, (N,).
-        covariances: Σ at each cell, equal in a group, (N, n_out, n_out).
+        covariances: Σ at each RVE, equal in a group, (N, n_out, n_out).
     """
     total = 0.0
     freedom = 0
@@ -148,7 +148,7 @@ def scatter_table(table: Table) -> dict[str, dict[str, Any]]:
 
 
 def claims(designs: Mapping[str, Table], information: Mapping[str, Any]) -> list[Claim]:
-    """What section 3.2.1 says in words, with our numbers; those that the tables allow."""
+    """Claims of section 3.2.1 that the tables allow, with our numbers."""
     training = [name for name in (TRAINING, UNIFORM) if name in designs]
     outside = {name: share_outside(designs[TEST], designs[name]) for name in training}
     replicates = {name: designs[name] for name in REPLICATES if name in designs}

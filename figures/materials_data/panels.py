@@ -23,7 +23,7 @@ MAGNIFICATION = 4  # of the mean deformation in the sketch of the loading
 
 @plt.style.context(STYLE)
 def overview(cell: RVESolution) -> Figure:
-    """Fig. 8: from the microstructure to the averaged curve of one simulated cell."""
+    """Fig. 8: from the microstructure to the averaged curve of one simulated RVE."""
     figure, axes = plt.subplot_mosaic(
         "AABBCC;DDDEEE", figsize=(WIDTH, 6.8), height_ratios=(1.0, 0.95)
     )
@@ -42,7 +42,7 @@ def overview(cell: RVESolution) -> Figure:
 
 
 def draw_loading(ax: Axes, cell: RVESolution) -> None:
-    """The cell before and after the mean deformation that the simulation ended with."""
+    """The RVE before and after the mean deformation that the simulation ended with."""
     *before, strain = cell.history["strain"]
     exx, eyy, _, gxy = MAGNIFICATION * strain
     corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
@@ -69,7 +69,7 @@ def draw_loading(ax: Axes, cell: RVESolution) -> None:
 
 @plt.style.context(STYLE)
 def histograms(designs: Mapping[str, Table]) -> Figure:
-    """Fig. 9: inputs (top) and outputs (bottom) of those of the three sets that are there."""
+    """Fig. 9: inputs (top) and outputs (bottom) of the available sets of three."""
     shown = {design: words for design, words in SETS.items() if design in designs}
     tables = {design: columns(designs[design]) for design in shown}
     everything = pd.concat(tables.values())

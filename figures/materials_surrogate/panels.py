@@ -110,7 +110,7 @@ def _laws(figure, prediction: Prediction, laws: Sequence[int]) -> None:
 
 
 def law_points(test_set: Samples, published: bool) -> list[int]:
-    """Test points whose behaviour law is drawn: the paper's, or spread over the ranks of b_eff."""
+    """Test points whose hardening law is drawn: the paper's, or spread over the ranks of b_eff."""
     if published:
         return PAPER_LAWS
     places = np.linspace(0, len(test_set) - 1, len(PAPER_LAWS)).round().astype(int)

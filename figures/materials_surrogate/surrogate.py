@@ -1,4 +1,4 @@
-"""Surrogates of the materials example: training, scores, and what section 3.2 says of them."""
+"""Surrogates of the materials example: training, scores, and the claims of section 3.2."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -196,7 +196,7 @@ def prior_function_claims(theta: np.ndarray, seed: int) -> list[Claim]:
 
 
 def claims(rows: Rows, explained: Mapping[str, float], n_train: Mapping[str, int]) -> list[Claim]:
-    """Claims that the rows allow; None where repeats leave the sign of a difference open."""
+    """Claims that the rows allow; None if repeats leave the sign of a difference open."""
     # From `score_rows` and `prior_mean_table`; n_train: cells of each training set.
     most = max(explained, key=lambda name: explained[name])
     prior = Claim(
@@ -226,7 +226,7 @@ def _claim(
 
 
 def _improves(fewer: RepeatedScores, more: RepeatedScores, score: str) -> bool | None:
-    """Whether a score improves with more cells; a difference of no size is no improvement."""
+    """Whether a score improves with more RVEs; a difference of no size is no improvement."""
     if score in LARGER_IS_BETTER:
         return more.is_better(fewer, score)
     return is_below_clearly(getattr(more, score), getattr(fewer, score))

@@ -1,1 +1,1 @@
-"""What runs what: profiles, paths, notebooks with parameters, tasks, provenance."""
+"""Running of notebooks: profiles, paths, parameters, tasks, provenance."""

@@ -21,7 +21,7 @@ STATE = ROOT / ".doit"  # what doit remembers of its tasks, and the lock of a ru
 
 
 def make_state(folder: Path = STATE) -> None:
-    """Make the folder of doit's state; ValueError where nothing can be written."""
+    """Make the folder of doit's state; ValueError if nothing can be written."""
     try:
         folder.mkdir(exist_ok=True)
         for name in ("lock", "state.db"):
@@ -73,7 +73,7 @@ INTERRUPTED = "interrupted; the same command continues where it stopped"
 
 
 class Reporter(ConsoleReporter):
-    """Two lines per task, which say what begins and how long it took, or that nothing has to be."""
+    """Two lines per task: its beginning and its duration, or that it is up to date."""
 
     def initialize(self, tasks, selected_tasks):
         """Wait for another run in this checkout, before anything is looked at."""
@@ -103,7 +103,7 @@ class Reporter(ConsoleReporter):
 
 
 class DurableState(SqliteDB):
-    """What doit remembers of its tasks, stored after each: a killed run loses no finished task."""
+    """State of doit's tasks, stored after each task: a killed run loses no finished task."""
 
     def set(self, task_id, dependency, value):
         """Remember one entry; "deps:" is the last one of a task that has succeeded."""
@@ -115,7 +115,7 @@ class DurableState(SqliteDB):
 
 
 class Contents(FileChangedChecker):
-    """Compares the contents of files, whatever their times say.
+    """Compares the contents of files, not their times.
 
     doit's own checker takes a file of the same time as unchanged, which `cp -p`, `rsync -a` and
     archives with fixed dates make wrong.

@@ -67,7 +67,7 @@ def simulation_sources() -> list[Path]:
 
 
 def notebook_sources(path: Path) -> list[Path]:
-    """Source files behind the import statements of a notebook's code cells, sorted."""
+    """Source files behind the import statements of a notebook's code RVEs, sorted."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     return sources(name for text in code for name in imported_names(text))

@@ -1,4 +1,4 @@
-"""Where things lie: the repository, tables of the designs, results of a run."""
+"""Paths of the repository, of tables of the designs, and of results of a run."""
 
 import json
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ def notebooks() -> list[Path]:
 
 
 def notebook_path(name: str) -> Path:
-    """Path of a notebook: those that go further than the paper lie in a folder of their own."""
+    """Path of a notebook; notebooks that go further than the paper have a separate folder."""
     path = NOTEBOOKS / f"{name}.ipynb"
     return path if path.is_file() else NOTEBOOKS / "beyond" / f"{name}.ipynb"
 
@@ -40,7 +40,7 @@ def tables_below(folder: Path = SHIPPED_TABLES) -> list[Path]:
 
 
 def drawn(data_dir: Path | str) -> Path:
-    """Folder of the tables of all independent draws, whose first cells are those of `data_dir`."""
+    """Folder of the tables of all independent draws; `data_dir` has their first RVEs."""
     return Path(data_dir) / "draws"
 
 
@@ -51,7 +51,7 @@ def tables_of(data_dir: Path | str, designs: Iterable[str]) -> dict[str, Path]:
 
 
 def require_tables(data_dir: Path | str, *designs: str) -> None:
-    """FileNotFoundError where a folder lacks the table of a design."""
+    """FileNotFoundError if a folder lacks the table of a design."""
     for design in designs:
         if not table_path(data_dir, design).is_file():
             needed = f"{design}.csv or {design}/dataset.csv"
@@ -63,7 +63,7 @@ def require_tables(data_dir: Path | str, *designs: str) -> None:
 
 
 def run_name(profile: str, data_dir: Path | None = None) -> str:
-    """Folder of results: the profile's name, and that of the folder of tables if it is not ours."""
+    """Folder of results: name of the profile, and of the folder of tables if it is not ours."""
     name = profile if data_dir is None else f"{profile}-{data_dir.name}"
     if "=" in name or "*" in name:  # doit gives them a meaning
         raise ValueError(f"results cannot be named {name!r} after PROFILE and DATA: it has = or *")
@@ -75,7 +75,7 @@ def run_name(profile: str, data_dir: Path | None = None) -> str:
 
 
 def picture_path(folder: Path, name: str) -> Path:
-    """Path of a picture that a metrics file names; a ValueError where the name leads elsewhere.
+    """Path of a figure that a metrics file names; ValueError if the name leads elsewhere.
 
     Pictures are deleted and shown by these names, so that they name files of the folder alone.
     """
@@ -88,7 +88,7 @@ def picture_path(folder: Path, name: str) -> Path:
 
 
 def pictures(metrics: Path) -> list[Path] | None:
-    """Pictures that a metrics file names; None where it is missing, damaged or names others."""
+    """Figures that a metrics file names; None if it is missing, damaged or names others."""
     try:
         names = json.loads(metrics.read_text(encoding="utf-8")).get("figures", {})
         return [picture_path(metrics.parent, name) for name in names]

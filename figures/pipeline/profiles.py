@@ -129,7 +129,7 @@ class Profile(settings.Section):
 
 
 class UniqueKeys(yaml.SafeLoader):
-    """Reads YAML, and refuses a mapping that has a key twice."""
+    """Reads YAML, and rejects a mapping with a repeated key."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """The mapping of a node."""

@@ -1,4 +1,4 @@
-"""Where a page or a metrics file comes from: code, configuration, inputs and machine."""
+"""Provenance of a page or a metrics file: code, configuration, inputs and machine."""
 
 import hashlib
 import importlib.metadata
@@ -26,7 +26,7 @@ def config_digest(config: Any) -> str:
 
 
 def processor() -> str:
-    """Model of the processor, its architecture where the model is not known."""
+    """Model of the processor, or its architecture if the model is not known."""
     info = Path("/proc/cpuinfo")
     text = info.read_text(encoding="utf-8") if info.is_file() else ""
     model = re.search(r"model name\s*: (.*)", text)

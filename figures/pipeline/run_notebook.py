@@ -19,7 +19,7 @@ from figures.pipeline.paths import ROOT, notebook_path, notebooks, pictures
 
 
 class NotebookError(RuntimeError):
-    """A notebook was asked for wrongly, or one of its cells failed."""
+    """A notebook or a parameter does not exist, or a cell of the notebook failed."""
 
 
 def find_notebook(name: str) -> Path:
@@ -84,7 +84,7 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
 
 
 def small(notebook: nbformat.NotebookNode) -> str:
-    """An executed notebook as text; a picture that it saved is a link to the file beside it.
+    """An executed notebook as text; a figure that it saved is a link to the file next to it.
 
     It can be committed: it has no times of cells and no paths of this machine.
     """

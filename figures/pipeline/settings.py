@@ -23,7 +23,7 @@ PAPER_TEST = 50  # test RVEs
 
 
 class Section(BaseModel):
-    """Settings by name; a number that is not of the declared type is refused, not converted."""
+    """Settings by name; a number of another than the declared type is rejected, not converted."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -85,7 +85,7 @@ class Example1D(Ensembles):
 
 
 class Cell(Section):
-    """The simulated cell that Fig. 8 is drawn from."""
+    """The simulated RVE that Fig. 8 is drawn from."""
 
     vf: PositiveFloat = 0.35  # fibre volume fraction [-]
     E_f: PositiveFloat = 400.0  # Young's modulus of the fibres [GPa]
@@ -101,21 +101,21 @@ class Cell(Section):
 
 
 class MaterialsData(Section):
-    """The cell of Fig. 8, and shuffles for the mutual information of independent pairs."""
+    """The RVE of Fig. 8, and shuffles for the mutual information of independent pairs."""
 
     cell: Cell = Cell()
     shuffles: Annotated[int, Field(ge=20)] = 400
 
 
 class Case(Section):
-    """One training set: the first `count` cells of a design."""
+    """One training set: the first `count` RVEs of a design."""
 
     design: Design
     count: Several
 
 
 class Training(Ensembles):
-    """How ensembles are trained to the cells of the composite."""
+    """How ensembles are trained to the RVEs of the composite."""
 
     cases: Annotated[dict[str, Case], Field(min_length=1)]  # training sets by name
     pretrain_epochs: PositiveInt = 1000
@@ -216,7 +216,7 @@ class PriorKnowledge(Section):
 
 
 class ActiveLearning(Section):
-    """Sizes of notebook 07, which simulates a few small cells and reads the package's tables."""
+    """Sizes of notebook 07, which simulates a few small RVEs and reads the package's tables."""
 
     start: AtLeast3 = 6  # cells that are simulated to begin with
     rounds: PositiveInt = 3

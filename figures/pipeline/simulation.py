@@ -19,7 +19,7 @@ from figures.pipeline.provenance import config_digest, file_digest
 
 
 def keep_own_samples(folder: Path, arguments: list[str], digest: str) -> None:
-    """Remove a dataset folder of other arguments or source files; a file beside it tells them.
+    """Remove a dataset folder of other arguments or source files, which a file next to it records.
 
     The file also tells the digest of the configuration, since it may outlive its folder. A folder
     without this file, or of another configuration, is not of `make`, and a ValueError says so; a
@@ -42,7 +42,7 @@ def keep_own_samples(folder: Path, arguments: list[str], digest: str) -> None:
 
 
 def solve_tiny_cell(seed: int) -> None:
-    """Solve a cell of one fibre, for which numba compiles the solver where no run has before."""
+    """Solve an RVE of one fibre, for which numba compiles the solver where no run has before."""
     tiny = fe_data.Settings(n_fibres=1, resolution=2.0, increments=4)
     fe_data.solve_rve(fe_data.Inputs(0.1, 400.0, 400.0, 0.4), seed, tiny)
 

@@ -55,7 +55,7 @@ def weight_table(study: Study) -> dict[str, dict[str, Any]]:
 
 
 def claims(starts: Sequence[Study]) -> list[Claim]:
-    """What section 2.2 says in words, with means over the starts; later ones may lack priors."""
+    """Claims of section 2.2, with means over the initialisations; later ones may lack priors."""
     weights = over_repeats([_of_weights(study) for study in starts])
     variance = {name: row["all"] for name, row in variance_table(starts).items()}
     beta = {name: row["largest_beta"] for name, row in weights.items()}

@@ -35,7 +35,7 @@ def train_draw(draw: Draw, profile: Profile, seed: int) -> Scored:
 
 
 def train_draws(draws: Sequence[Draw], profile: Profile, seed: int) -> list[list[Scored]]:
-    """Scores of the trainings on each draw, every one with a seed of its own."""
+    """Scores of the trainings on each draw, each with its own seed."""
     assert profile.draws
     repeats = profile.draws.repeats
     seeds = seeds_of(seed, len(draws) * repeats)

@@ -20,7 +20,7 @@ UNITS = {"rmse": " (scaled)"}
 
 @plt.style.context(STYLE)
 def draws(rows: Rows, found: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -> Figure:
-    """Anchored against vanilla (top), gain against the cells outside the training range."""
+    """Anchored against vanilla (top), gain against the RVEs outside the training range."""
     figure, panels = plt.subplots(2, len(SCORES), figsize=(WIDTH, 6.6))
     for (top, bottom), (score, label) in zip(panels.T, SCORES.items(), strict=True):
         _pairs(top, rows, score)

@@ -43,7 +43,7 @@ CONSTANTS = {
 
 
 def judged(entry: Comparison) -> dict[str, Any]:
-    """A figure or table of the paper with our numbers beside the printed ones, and verdicts."""
+    """A figure or table of the paper with our numbers, the printed ones, and verdicts."""
     rows = {
         name: {column: vars(check) for column, check in checks.items()}
         for name, checks in entry.rows.items()
@@ -79,7 +79,7 @@ def content() -> dict[str, Any]:
 
 
 def compiled(**options: Any) -> Any:
-    """The article as typst gives it; ends with what typst has to say against it."""
+    """The article as compiled by typst; exits with typst's error."""
     import typst
 
     inputs = {"content": json.dumps(content(), default=str)}
@@ -95,7 +95,7 @@ def compiled(**options: Any) -> Any:
 
 
 def main() -> None:
-    """Write build/article.pdf, where typst is installed."""
+    """Write build/article.pdf, if typst is installed."""
     if find_spec("typst") is None:
         print("the article is skipped: typst is not installed (pip install typst)")
         return

@@ -1,4 +1,4 @@
-"""Every figure and table of the paper beside the metrics files of a run."""
+"""Every figure and table of the paper, compared with the metrics files of a run."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -60,14 +60,14 @@ class Metrics(BaseModel, extra="allow"):
     provenance: dict[str, Any] = {}
 
     def at(self, path: str) -> Any:
-        """What stands at a path of names; None where there is nothing."""
+        """Value at a path of names; None if there is none."""
         value: Any = self.model_extra
         for name in path.split("."):
             value = value.get(name) if isinstance(value, Mapping) else None
         return value
 
     def number(self, path: str) -> Number | None:
-        """The number at a path of names; None where there is none."""
+        """The number at a path of names; None if there is none."""
         match self.at(path):
             case {"mean": mean, "std": std, **rest}:
                 values = rest.get("values")
@@ -79,7 +79,7 @@ class Metrics(BaseModel, extra="allow"):
 
 @dataclass(frozen=True)
 class Check:
-    """A number that the paper prints beside ours."""
+    """A number that the paper prints, with ours."""
 
     published: str  # with all printed digits
     ours: float  # in the same unit

@@ -48,7 +48,7 @@ def row_name(method: str, choice: str) -> str:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What held-out cells chose for a method, by the normal density of these cells."""
+    """What held-out RVEs chose for a method, by the normal density of these RVEs."""
 
     choice: Choice
     epochs: int
@@ -70,7 +70,7 @@ class Tuned:
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """The cells of one training set, and networks pre-trained for each scaling of it."""
+    """The RVEs of one training set, and networks pre-trained for each scaling of it."""
 
     cells: problem.Samples
     scalings: Mapping[str, bnn.Scaling]
@@ -79,7 +79,7 @@ class TrainingSet:
     def train(
         self, trainer: Trainer, method: str, tuned: Tuned, cells: problem.Samples | None = None
     ) -> bnn.Members:
-        """An ensemble on these cells, or on some of them.
+        """An ensemble on these RVEs, or on some of them.
 
         A vanilla ensemble that starts at pre-trained networks has no regulariser; an anchored one
         that starts at random is held near the pre-trained networks all the same.
@@ -112,10 +112,10 @@ def training_sets(draw: Draw, trainer: Trainer) -> dict[str, TrainingSet]:
 
 
 def tune(method: str, given: TrainingSet, trainer: Trainer) -> dict[str, Tuned]:
-    """What cells that training does not see choose for a method, without and with its start.
+    """What RVEs that training does not see choose for a method, without and with its start.
 
     First resampling, scaling and epochs together, with few networks; then the number of networks;
-    last the start. θ of the prior and the ranges of scaling by the data come from all cells, for
+    last the start. θ of the prior and the ranges of scaling by the data come from all RVEs, for
     both methods.
     """
     n = len(given.cells)

@@ -98,7 +98,7 @@ def normal_density(samples: np.ndarray, observed: np.ndarray) -> float:
 
 
 def scaling_by(name: str, train: problem.Samples) -> bnn.Scaling:
-    """The scaling of networks: none beyond the paper's bounds, or the ranges of the cells."""
+    """The scaling of networks: none beyond the paper's bounds, or the ranges of the RVEs."""
     if name == BOUNDS:
         return UNSCALED
     inputs, outputs = (bnn.BoundsScaler.fit(values) for values in (train.X, train.y))

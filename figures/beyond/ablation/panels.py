@@ -60,7 +60,7 @@ def _points(axes: Axes, x: np.ndarray, values: list[Interval], method: str) -> N
 def reasons(
     found: Experiments, rows: Rows, n_train: Mapping[str, int], settings: Ablation
 ) -> Figure:
-    """What the gain rests on, (a) to (d), and (e) spread and coverage of f with equal choices."""
+    """Causes of the gain, (a) to (d); (e) standard deviation and coverage of f."""
     figure = plt.figure(figsize=(WIDTH, 10.4))
     parts = figure.subfigures(3, 1, squeeze=False, height_ratios=(1, 1.3, 1.1))
     top, middle, bottom = parts[:, 0]
@@ -80,7 +80,7 @@ def reasons(
 
 
 def _priors_and_starts(figure: SubFigure, found: Experiments, n_members: int) -> None:
-    """RMSE of the anchored ensemble with other priors, starts and cells behind θ."""
+    """RMSE of the anchored ensemble with other priors, starts and RVEs behind θ."""
     ((left, right),) = figure.subfigures(1, 2, squeeze=False)
     priors = left.subplots()
     starts, theta = right.subplots(2, 1, height_ratios=(5, 2))

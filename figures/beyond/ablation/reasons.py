@@ -1,4 +1,4 @@
-"""What the gain of anchoring rests on: epochs, the prior, the start, and cells behind θ."""
+"""What the gain of anchoring rests on: epochs, the prior, the start, and RVEs behind θ."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -101,7 +101,7 @@ def starts(networks: bnn.Pretrained, seed: int) -> dict[str, np.ndarray]:
 
 
 def run_draw(draw: Draw, reference: Reference, settings: Ablation, seed: int) -> Experiments:
-    """All experiments on one draw with one seed, out of distribution but for θ."""
+    """All experiments on one draw with one seed, out of distribution except for θ."""
     trainer = Trainer(settings, seed)
     cells = draw.cases[TRAINING_CASE]
     theta = problem.fit_theta(cells)

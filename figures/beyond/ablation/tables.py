@@ -39,7 +39,7 @@ def case_label(case: str, n_train: Mapping[str, int]) -> str:
 
 
 def gain(rows: Mapping[str, EnsembleScores], choice: str, score: str) -> Interval:
-    """What the anchored ensemble gains over the vanilla one, positive where it is better."""
+    """Gain of the anchored over the vanilla ensemble, positive if it is better."""
     anchored = getattr(rows[row_name(ANCHORED, choice)], score)
     vanilla = getattr(rows[row_name(VANILLA, choice)], score)
     difference: Interval = anchored - vanilla if is_density(score) else vanilla - anchored

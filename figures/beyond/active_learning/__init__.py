@@ -1,4 +1,4 @@
-"""What cells that `bnn.select_runs` asks for are worth on the composite, in notebook 07."""
+"""Worth of the RVEs that `bnn.select_runs` selects on the composite, for notebook 07."""
 
 from figures.beyond.active_learning import panels
 from figures.beyond.active_learning.findings import claims, equivalents, tables

@@ -29,7 +29,7 @@ COLUMNS = {
 
 
 def claims(rows: Rows, known: Rows) -> list[Claim]:
-    """Claims with our numbers; `known` are the rows where the prior was known before."""
+    """Claims with our numbers; `known` has the rows with a known prior."""
     cube = rows[HYPERCUBE]
     beta = rows[BETA + HYPERCUBE][MANY]
     beside = rows[BETA + BOX][FEW]
@@ -76,7 +76,7 @@ def _smaller(identifier: str, words: str, ours: Mapping[str, Interval]) -> Claim
 
 
 def equivalents(rows: Rows) -> dict[str, dict[str, str]]:
-    """With how many cells a hypercube has the errors of the chosen ones, by what they are for."""
+    """With how many RVEs a hypercube has the errors of the chosen ones, by what they are for."""
     drawn = {
         score: {n: getattr(errors, score).mean for n, errors in rows[HYPERCUBE].items()}
         for score in ("rmse", "worst")

@@ -1,4 +1,4 @@
-"""Pictures of what chosen cells are worth, in notebook 07."""
+"""Pictures of what chosen RVEs are worth, in notebook 07."""
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
@@ -14,7 +14,7 @@ HEADINGS = {
 
 @plt.style.context(STYLE)
 def errors(rows: Rows) -> Figure:
-    """Errors over the number of cells, means with 95 % intervals."""
+    """Errors over the number of RVEs, means with 95 % intervals."""
     figure, panels = plt.subplots(1, 2, figsize=(WIDTH, 3.9))
     for axes, (score, words) in zip(panels, HEADINGS.items(), strict=True):
         # Beside each other, since intervals of the two goals overlap.

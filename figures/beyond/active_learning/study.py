@@ -1,4 +1,4 @@
-"""Chosen cells beside those of a Latin hypercube, judged at inputs where none is simulated."""
+"""Selected RVEs compared with Latin hypercubes, judged at inputs that are not simulated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ Rows = Mapping[str, Mapping[int, Errors[Interval]]]  # cells → their number be
 
 @dataclass(frozen=True)
 class Study:
-    """Cells at random inputs, which are simulated already, and what judges a posterior."""
+    """RVEs at random inputs, which are simulated already, and what judges a posterior."""
 
     pool: Samples
     beta: Samples
@@ -62,7 +62,7 @@ class Study:
     prior: Any = None  # of every posterior; None: by the evidence of its own cells
 
     def posterior(self, cells: Samples) -> bnn.GPRegressor:
-        """The posterior given cells."""
+        """The posterior given RVEs."""
         prior = self.prior or bnn.evidence.fit_prior(
             cells.X, cells.y, self.noise, estimate=self.estimate
         )
@@ -75,7 +75,7 @@ class Study:
         return Errors(*_all_and_worst(misses), *_all_and_worst(std))
 
     def hypercube(self, count: int, seed: int) -> Samples:
-        """The cells nearest to the points of a Latin hypercube, each of them once."""
+        """The RVEs nearest to the points of a Latin hypercube, each of them once."""
         n_in = self.pool.X.shape[1]
         rows = list[int]()
         for point in 2.0 * qmc.LatinHypercube(n_in, seed=seed).random(count) - 1.0:
@@ -92,10 +92,10 @@ class Study:
     def grown(
         self, cells: Samples, more: int, goal: str, seed: int
     ) -> tuple[dict[int, Errors[float]], list[Samples]]:
-        """Errors by the number of cells chosen beside the given ones, and the cells of each round.
+        """Errors by the number of further RVEs, and the RVEs of each round.
 
-        BOX lowers the variance over the whole box; WORST that over the tenth of it where the
-        posterior, of each round, has the largest. Cells are chosen as if the noise of different
+        BOX reduces the variance over the whole box; WORST over the tenth of it where the
+        posterior, of each round, has the largest. RVEs are chosen as if the noise of different
         outputs were independent, which takes a small part of the time.
         """
         rng = np.random.default_rng(seed)
@@ -123,7 +123,7 @@ class Study:
 
 
 def _among(cells: Samples, others: Samples) -> np.ndarray:
-    """Which cells have the inputs of one of the others, (n,)."""
+    """Which RVEs have the inputs of one of the others, (n,)."""
     return np.all(cells.X[:, None] == others.X, axis=2).any(axis=1)
 
 
@@ -139,12 +139,12 @@ def _all_and_worst(values: np.ndarray) -> list[float]:
 
 
 def joined(parts: list[Samples]) -> Samples:
-    """Cells of several rounds as one table."""
+    """RVEs of several rounds as one table."""
     return Samples(*(np.concatenate([getattr(part, name) for part in parts]) for name in "Xy"))
 
 
 def load_study(candidates: int, batch: int, estimate: Estimate = "average") -> Study:
-    """The study on the tables that come with the package: 3,600 cells, and the noise of others."""
+    """The study on the tables that come with the package: 3,600 RVEs, and the noise of others."""
     parts = [load_samples(drawn(SHIPPED_TABLES), design) for design in ("train_uniform", TEST)]
     beta = load_samples(SHIPPED_TABLES, TRAINING)
     repeated = load_table(table_path(SHIPPED_TABLES, REPLICATES[1]))
@@ -157,14 +157,14 @@ def load_study(candidates: int, batch: int, estimate: Estimate = "average") -> S
 
 
 def with_known_prior(study: Study, count: int) -> Study:
-    """The study as it would be if the evidence of so many cells had been known before."""
+    """The study as it would be if the evidence of so many RVEs had been known before."""
     cells = study.pool[:count]
     prior = bnn.evidence.fit_prior(cells.X, cells.y, study.noise, estimate="map", restarts=1)
     return replace(study, prior=prior)
 
 
 def compare(study: Study, seed: int) -> tuple[dict, list[Samples]]:
-    """Errors by kind and number of cells, and the cells of each round of BOX."""
+    """Errors by kind and number of RVEs, and the RVEs of each round of BOX."""
     with threadpool_limits(limits=1):
         found = {
             HYPERCUBE: {n: study.errors(study.posterior(study.hypercube(n, seed))) for n in DRAWN}

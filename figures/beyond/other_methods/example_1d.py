@@ -27,7 +27,7 @@ Cases = dict[str, dict[str, Curves]]  # "L = ..." → method
 
 
 def epochs_of(method: Method, lengthscale: float) -> int:
-    """Published epochs of a method, times ten where it is trained to convergence."""
+    """Published epochs of a method, times ten if it is trained to convergence."""
     correlated = ensembles.CORRELATED_EPOCHS[lengthscale]
     unpenalised = correlated if method.warm else ensembles.VANILLA_EPOCHS
     published = {"none": unpenalised, "low_rank": correlated}

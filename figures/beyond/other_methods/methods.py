@@ -81,7 +81,7 @@ class Repeat:
         return replace(problem.row(members.sample(problem.test.X), exact), seconds=seconds)
 
     def by_evidence(self, problem: Problem, exact: str = "exact_evidence") -> MethodScores[float]:
-        """Functional anchoring with the prior of an exact posterior, the one by evidence."""
+        """Functional anchoring with the prior from the evidence."""
         prior = problem.posteriors[exact].prior_
         return self.in_functions(self.for_functions(prior), problem, exact)
 

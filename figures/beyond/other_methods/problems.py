@@ -90,7 +90,7 @@ class Problem(Data):
         return {name: exact_scores(each, X, y) for name, each in self.posteriors.items()}
 
     def under_noise(self, replicates: np.ndarray) -> dict[str, "Problem"]:
-        """The problem with each kind of Σ_noise; that of `replicates` (n_out, n_out) is given."""
+        """The problem with each kind of Σ_noise; `replicates` (n_out, n_out) is given."""
         kinds = {
             "paper": noise_covariance(composite.noise_std(), len(replicates)),
             "replicates_diagonal": np.diag(np.diag(replicates)),

@@ -77,7 +77,7 @@ def _shown(row: object, name: str) -> str:
 
 
 def labelled(rows: Mapping[str, Measured]) -> dict[str, Measured]:
-    """Rows by label, which says so when a method has fewer seeds than another."""
+    """Rows by label; the label names fewer seeds than other methods have."""
     first = {name: next(iter(vars(row).values())) for name, row in rows.items()}
     seeds = {name: len(n.values) for name, n in first.items() if isinstance(n, Interval)}
     most = max(seeds.values(), default=0)

@@ -32,7 +32,7 @@ COLUMNS = {  # number → heading and decimals
 def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Claim]:
     """Claims with our numbers.
 
-    `alone` is the RMSE of mean fields without a cell; `spread` and `corners` are relative errors
+    `alone` is the RMSE of mean fields without an RVE; `spread` and `corners` are relative errors
     of the predicted standard deviations, their median over all inputs and over the outermost.
     """
     few = rows["ind10"]["fitted"].reference_rmse_fields
@@ -97,7 +97,7 @@ def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> 
 
 
 def in_cells(error: float, errors: Mapping[int, float]) -> str:
-    """With how many cells a method whose errors are given by their number has this error."""
+    """With how many RVEs a method whose errors are given by their number has this error."""
     counts = [*errors]
     cells = equivalent_cells(error, errors)
     outside = {0.0: f"fewer than {counts[0]}", np.inf: f"more than {counts[-1]}"}
@@ -105,7 +105,7 @@ def in_cells(error: float, errors: Mapping[int, float]) -> str:
 
 
 def equivalents(rows: Rows, alone: float) -> dict[str, str]:
-    """With how many cells a linear mean is as good as mean fields with none, ten and so on."""
+    """With how many RVEs a linear mean is as good as mean fields with none, ten and so on."""
     linear, own = (
         {n: rows[f"ind{n}"][model].reference_rmse_fields.mean for n in counts_of(rows)}
         for model in ("by_input", "fitted")

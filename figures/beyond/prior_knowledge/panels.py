@@ -72,7 +72,7 @@ def against_reference(
 def worth(rows: Rows, alone: float, textbook: float) -> Figure:
     """Scores over the number of training RVEs, and out of distribution; means over draws.
 
-    `alone` is the RMSE of mean fields without a training cell, `textbook` that with nothing fitted.
+    `alone` is the RMSE of mean fields without a training RVE, `textbook` that with nothing fitted.
     """
     figure = plt.figure(figsize=(WIDTH, 4.2))
     (parts,) = figure.subfigures(1, len(SHOWN), squeeze=False, width_ratios=(1.12, 1))
@@ -147,7 +147,7 @@ def curve_fans(
     total: np.ndarray,
     simulated: Sequence[np.ndarray],
 ) -> Figure:
-    """Predicted curves (m, increments) with bands of f and of a cell, beside simulated ones.
+    """Predicted curves (m, increments) with bands of f and of an RVE, and simulated curves.
 
     Standard deviations are relative, and below the curves everything is: to the predicted mean.
     """

@@ -77,7 +77,7 @@ Rows = Mapping[str, Mapping[str, ReferenceScores[Interval]]]  # training set →
 
 
 def training_sets(draw: Draw, counts: Sequence[int]) -> dict[str, composite.Samples]:
-    """Training sets of a draw, "ind10" and so on, the first cells of its table, and "outd"."""
+    """Training sets of a draw, "ind10" and so on, the first RVEs of its table, and "outd"."""
     sets = {f"ind{count}": draw.cases["ind100"][:count] for count in counts}
     return sets | {TRAINING_CASE: draw.cases[TRAINING_CASE]}
 
@@ -88,7 +88,7 @@ def counts_of(rows: Rows) -> list[int]:
 
 
 def noises(replicates: composite.Samples, groups: np.ndarray) -> dict[str, Any]:
-    """Every kind of noise; two of them from cells with equal inputs."""
+    """Every kind of noise; two of them from RVEs with equal inputs."""
     by_input = bnn.HeteroscedasticNoise.from_replicates(
         replicates.X, replicates.y, groups, squares=(0,)
     )
@@ -117,7 +117,7 @@ def posterior(
 def judged(
     cells: Scores[float], mean: np.ndarray, std: np.ndarray, reference: Reference
 ) -> ReferenceScores[float]:
-    """Scores at single cells beside those of f at the reference inputs, (n, n_out) each."""
+    """Scores at single RVEs and scores of f at the reference inputs, (n, n_out) each."""
     of_cells = {field.name: getattr(cells, field.name) for field in fields(Scores)}
     return ReferenceScores(**of_cells, **reference.scores(mean, std))
 
@@ -208,9 +208,9 @@ def judge_draws(
 
 
 def equivalent_cells(error: float, errors: Mapping[int, float]) -> float:
-    """Number of cells with which a method whose errors are given by their number has this error.
+    """Number of RVEs with which a method whose errors are given by their number has this error.
 
-    Interpolated between logarithms; infinite where no number suffices, 0 where all are too many.
+    Interpolated between logarithms; infinite if no number suffices, 0 if all are too many.
     """
     counts = np.log(list(errors))
     falling = np.minimum.accumulate(np.log(list(errors.values())))

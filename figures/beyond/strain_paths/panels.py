@@ -27,7 +27,7 @@ SIMULATED = {"color": "k", "lw": 1.0, "label": "simulated, mean over microstruct
 
 
 class Said(NamedTuple):
-    """What a posterior says of paths, (n, T, 3) each [MPa]."""
+    """Predictions of a posterior for paths, (n, T, 3) each [MPa]."""
 
     mean: np.ndarray
     std: np.ndarray
@@ -51,7 +51,7 @@ def loops(cells: Mapping[str, tuple[Paths, np.ndarray]]) -> Figure:
 
 @plt.style.context(STYLE)
 def prior(cell: Paths, points: np.ndarray, fields: np.ndarray, drawn: np.ndarray, j: int) -> Figure:
-    """Stresses ψ (T, R, 3) of points of the bank, and draws (K, T, 3) from the prior, of one cell.
+    """Stresses ψ (T, R, 3) of points of the bank, and draws (K, T, 3) from the prior, of one RVE.
 
     Mean fields (T, 3) stand beside both; j is the component that is shown.
     """
@@ -80,14 +80,14 @@ def bands(
     fields: Mapping[str, np.ndarray],
     said: Mapping[int, Mapping[str, Said]],
 ) -> Figure:
-    """Stress of one cell of each set, then what posteriors say less the simulated mean.
+    """Stress of one RVE of each set, then predictions of posteriors minus the simulated mean.
 
     In shear, which flows most, and in tension xx, which alone is not zero.
 
     Args:
         cells: One path of each set.
         fields: Their mean fields (1, T, 3) [MPa].
-        said: Number of training paths → set → what the posterior says.
+        said: Number of training paths → set → prediction of the posterior.
     """
     figure, panels = plt.subplots(
         1 + len(said), len(cells), figsize=(WIDTH, 2.6 * (1 + len(said))), squeeze=False
@@ -187,7 +187,7 @@ def members(
     theta: Mapping[int, np.ndarray],
     j: int = 0,
 ) -> Figure:
-    """Members (K, T, 3) of one cell less the closed-form mean, by number of training paths.
+    """Members (K, T, 3) of one RVE less the closed-form mean, by number of training paths.
 
     `theta` has the standard deviation (T, 3) of θ alone, which that of the members estimates.
     """

@@ -43,7 +43,7 @@ Rows = Mapping[str, Mapping[int, Errors[Interval]]]  # set → number of trainin
 
 @dataclass(frozen=True)
 class Members:
-    """Members of an ensemble on a set beside the closed form of their distribution."""
+    """Members of an ensemble on a set compared with the closed form of their distribution."""
 
     off: float  # of their mean, in its standard errors, root mean square
     spread: float  # their standard deviation over that of θ, root mean squares
@@ -112,7 +112,7 @@ class Study:
         return found
 
     def members(self, model: StrainPathEnsemble, name: str) -> Members:
-        """Members on a set beside the closed form."""
+        """Members on a set compared with the closed form."""
         reference = self.references[name]
         kept = components(name)
         curves = model.predict_members(reference.inputs, reference.strain)
@@ -172,7 +172,7 @@ def _rms(values: np.ndarray) -> float:
 
 
 def load_study(bank: MaterialPointBasis, scatter: PathScatter, reference_rves: int) -> Study:
-    """The study on the sets that come with the package, with so many cells of each that judges."""
+    """The study on the sets that come with the package, with so many RVEs of each that judges."""
     references = {}
     for name in LABELS:
         reference = load_paths(name)
@@ -184,7 +184,7 @@ def load_study(bank: MaterialPointBasis, scatter: PathScatter, reference_rves: i
 
 
 def typical(study: Study, name: str) -> int:
-    """The cell of a set whose mean square error of mean fields is the median of the set."""
+    """The RVE of a set whose mean square error of mean fields is the median of the set."""
     reference = study.references[name]
     fields = study.bank.features(reference.inputs, reference.strain).mean_fields
     errors = np.square(fields - reference.mean_stress)[..., components(name)].mean(axis=(1, 2))
