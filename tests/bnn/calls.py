@@ -370,6 +370,15 @@ def public():
     }
 
 
+def kinds_of(base):
+    """Names of the public classes that derive from a base."""
+    return [
+        name
+        for name, value in public().items()
+        if inspect.isclass(value) and issubclass(value, base) and name not in DERIVED
+    ]
+
+
 def name_of(function):
     """Name of a function, or of a method with its class."""
     owner = getattr(function, "__self__", None)

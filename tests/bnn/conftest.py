@@ -1,4 +1,4 @@
-"""Shared fixtures: small problems that train in a second."""
+"""Shared fixtures: small problems that train in a second; and which checks are slow."""
 
 import copy
 
@@ -7,6 +7,16 @@ import pytest
 
 from bnn import RBF, AnchoredEnsemble, GaussianProcessPrior, Scaling
 from tests.bnn.small import small
+
+# scikit-learn's checks that take seconds: of 200 data with 10 inputs, and of the default.
+LONG_CHECKS = ("check_regressors_train", "check_regressor_data_not_an_array", "[GPRegressor()-")
+
+
+@pytest.hookimpl(tryfirst=True)  # before the tests are chosen by their marks
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if any(check in item.name for check in LONG_CHECKS):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,6 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn import GaussianProcessPrior
-from bnn.gp.evidence import fit_prior
 from tests.bnn.calls import CALLS, EXACT, VALUES, Call, parts, pretrained_once, trained_once
 from tests.bnn.small import small
 from tests.wrong_arguments import WRONG as WRONG_OF_ANY
@@ -73,23 +72,6 @@ def test_every_wrong_argument_is_named(name):
         assert passed(call, argument, value) is None, (argument, value)
 
 
-def asked(path, bounds, model, n_initial, batch_size, candidates, select_options, random_state):
-    """What a new campaign asks for first; a path that is no name of a file says so itself."""
-    path.unlink(missing_ok=True) if hasattr(path, "unlink") else None
-    given = {"batch_size": batch_size, "candidates": candidates, "select_options": select_options}
-    made = bnn.Campaign(
-        path, bounds, model, n_initial=n_initial, random_state=random_state, **given
-    )
-    return made.ask()
-
-
-def campaign(folder):
-    given = {"n_initial": 4, "batch_size": 2, "candidates": 20, "random_state": 0}
-    bounds = np.array([[0.0, 1.0], [-1.0, 2.0]])
-    path = folder / "campaign.json"
-    return asked, {"path": path, "bounds": bounds, "model": None, "select_options": None} | given
-
-
 def of(function, **given):
     return function, arguments(function, VALUES | given)
 
@@ -103,7 +85,6 @@ def saved(folder):
 FILES = {
     "Members": lambda _: (bnn.Members, parts(trained_once())),
     "Pretrained": lambda _: (bnn.Pretrained, parts(pretrained_once())),
-    "Campaign": campaign,
     "load": lambda folder: (bnn.load, {"path": saved(folder)}),
     "save": lambda folder: (EXACT.save, {"path": folder / "model.npz"}),
     "to_c": lambda folder: of(bnn.export.to_c, path=folder / "model.c"),
@@ -158,8 +139,6 @@ NOT_REAL = {
     "Complex": lambda array: array + 0j,
     "Complex data": lambda array: with_object(array, 1j),
     "True or False": lambda array: array > 0.0,
-    "not True": lambda array: with_object(array, True),
-    "durations": lambda array: (1e3 * array).astype("m8[s]"),
     "not durations": lambda array: with_object(array, np.timedelta64(1, "s")),
     "dates": lambda array: (1e3 * array).astype("M8[s]"),
 }
@@ -182,6 +161,7 @@ TWO = np.c_[Y, -Y]
 DATES = pd.DataFrame({"a": X[:, 0], "b": pd.date_range("2026-01-01", periods=12)})
 ROUNDED = np.add(X, [0.0, 1e7, 0.0]).astype(np.float32)
 SKEW = np.array([[1.0, 2.0], [2.0, 1.0]])
+FULL = 0.1 * SKEW + np.eye(2)
 RANDOM = bnn.RandomMean(lambda X, rng: rng.normal() * X[:, 0])
 DEEP = torch.nn.Sequential(*(torch.nn.Linear(3, 3) for _ in range(40)))
 ONE = GaussianProcessPrior()
@@ -202,36 +182,27 @@ def exact(prior, X=X, y=Y, noise=0.1):
     [
         # Arguments that contradict each other
         (lambda: fit(n_members=5), "n_members = 5: must be <= pretraining"),
-        (lambda: fit(device="cuda:99"), "device = 'cuda:99': this PyTorch sees"),
+        (lambda: fit(device="cuda:99"), "device = 'cuda:99'"),
         (lambda: fit(noise=[0.1, 0.2]), "noise has 2 entries: must be one, or 1"),
         (lambda: fit(y=TWO, noise=SKEW), "eigenvalue -1, must be positive"),
         (lambda: fit(noise=1e-30), "noise: .* too small for single"),
-        (lambda: fit(prior=[DEEP] * 9), "prior = 9 Sequentials: must have a method sample"),
+        (lambda: fit(prior=[DEEP] * 9), "prior = 9 Sequentials"),
         (lambda: fit(prior=PAIR), "3 inputs and 1 outputs, the prior has 3 and 2"),
         (lambda: fit(prior=bnn.SamplerPrior(lambda X, _: np.nan * X)), "finite in realisation 0"),
         (lambda: fit(DATES), "X = .*: must be numbers, not dates"),
         (lambda: fit(pd.DataFrame(ROUNDED)), "X: column 1 has the range .* which float32 resolves"),
-        (lambda: fit(torch.as_tensor(ROUNDED)), "X: column 1 has the range"),
         (lambda: bnn.Anchoring("none", "sampled"), "anchors = 'sampled': needs a regulariser"),
-        (
-            lambda: bnn.SamplerPrior(sk.RBF()),
-            "function = RBF.*: must be callable, but not a kernel",
-        ),
-        (lambda: GaussianProcessPrior(sk.RBF()), "mean = RBF.*: is a kernel, give it as kernel="),
-        (lambda: exact(sk.RBF()), "prior = RBF.*: must be a GaussianProcess"),
+        (lambda: bnn.SamplerPrior(sk.RBF()), "function = RBF"),
+        (lambda: GaussianProcessPrior(sk.RBF()), "mean = RBF"),
+        (lambda: exact(sk.RBF()), "prior = RBF"),
         (lambda: exact(GaussianProcessPrior(), y=TWO), "y has 2 outputs: must be 1"),
         (lambda: exact(GaussianProcessPrior(RANDOM)), "a random mean has no single value"),
         # What would take more memory than there is
         (lambda: GaussianProcessPrior().sample(np.zeros((20_000, 1)), 1), "at most 10000 rows"),
         (lambda: exact(PAIR, y=TWO).sample(np.zeros((10_001, 3))), "covariance has 10001 rows"),
-        (
-            lambda: exact(PAIR, y=TWO, noise=0.1 * SKEW + np.eye(2)).sample(np.zeros((5001, 3))),
-            "5001 points: their joint covariance has 10002 rows",
-        ),
+        (lambda: exact(PAIR, y=TWO, noise=FULL).sample(np.zeros((5001, 3))), "has 10002 rows"),
         (lambda: fit(network__hidden=(10**5, 10**5)), r"widths = .*: \d+ weights, must be at most"),
         (lambda: fit(n_members=10**7), "n_members = 10000000: must be at most 100000"),
-        (lambda: fit_prior(X, Y, 0.1, restarts=10**7), "restarts = .*: must be at most 10000"),
-        (lambda: bnn.Architecture([4] * 1001), "hidden has 1001 widths: must be at most 1000"),
     ],
 )
 def test_what_no_single_argument_says_is_named(call, message):
@@ -265,12 +236,11 @@ def test_ranges_whose_squares_are_zero_are_refused(name, unit):
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("name", MODELS)
-def test_predictions_in_small_units(name):
-    """As those in units of one, where values are 1e-30 or as small as is taken."""
-    expected = clone(MODELS[name]).fit(X, Y).predict(X, return_std=True)
-    for unit in (1e-30, 1e-74):
-        model = clone(MODELS[name])
-        if isinstance(model, bnn.AnchoredEnsemble):
-            model.set_params(noise=0.1 * unit)
-        found = model.fit(unit * X, unit * Y).predict(unit * X, return_std=True)
-        np.testing.assert_allclose(np.array(found) / unit, expected, rtol=0.05, atol=0.05)
+def test_predictions_in_the_smallest_units_are_those_in_units_of_one(name):
+    model = clone(MODELS[name])
+    expected = model.fit(X, Y).predict(X, return_std=True)
+    unit = 1e-74
+    if isinstance(model, bnn.AnchoredEnsemble):
+        model.set_params(noise=0.1 * unit)
+    found = model.fit(unit * X, unit * Y).predict(unit * X, return_std=True)
+    np.testing.assert_allclose(np.array(found) / unit, expected, rtol=0.05, atol=0.05)

@@ -1,9 +1,11 @@
-"""Every public class and function shows in its docstring how it is used, and the examples run."""
+"""Docstrings show how public names are used, their examples run, and the import takes little."""
 
 import doctest
 import importlib
 import inspect
 import pkgutil
+import subprocess
+import sys
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -32,3 +34,19 @@ def test_the_examples_of_a_module_run(name):
     failed, _ = doctest.testmod(importlib.import_module(name))
     plt.close("all")
     assert failed == 0
+
+
+CODE = """
+import sys, time, torch
+start = time.process_time()
+import bnn
+print(time.process_time() - start, *({"matplotlib", "numba"} & set(sys.modules)))
+"""
+
+
+@pytest.mark.slow
+def test_an_import_takes_two_seconds_beyond_pytorch_without_pictures_and_a_compiler():
+    """Processor time, the least of five, so that other work on the machine counts little."""
+    command = [sys.executable, "-c", CODE]
+    texts = [subprocess.check_output(command, text=True) for _ in range(5)]
+    assert min(float(text) for text in texts) < 2.0  # one number, and no name of a module

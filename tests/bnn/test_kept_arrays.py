@@ -9,7 +9,6 @@ import torch
 from sklearn.gaussian_process import kernels as sk
 
 import bnn
-from bnn import evidence
 from tests.bnn.calls import (
     CALLS,
     WEIGHTS,
@@ -22,14 +21,12 @@ from tests.bnn.calls import (
     trained_once,
 )
 
-BOUNDS = np.array([[-1.0, 1.0], [-2.0, 2.0]])
 CASES = {name: call for name, call in CALLS.items() if inspect.isclass(call.function)} | {
     "Members": Call(bnn.Members, parts(trained_once())),
     "Pretrained": Call(bnn.Pretrained, parts(pretrained_once())),
     "PriorCheck": CALLS["check_prior"],
     "Sensitivity": CALLS["sensitivity"],
     "pretrain": CALLS["pretrain"],
-    "Scaling": Call(bnn.Scaling, {"inputs": BOUNDS, "outputs": BOUNDS}),
     "Anchoring": Call(bnn.Anchoring, {"anchors": WEIGHTS, "start": WEIGHTS}),
     "GaussianProcessPrior": Call(
         lambda length_scale, low, features: bnn.GaussianProcessPrior(
@@ -46,12 +43,6 @@ CASES = {name: call for name, call in CALLS.items() if inspect.isclass(call.func
         {"X": torch.as_tensor(X), "y": torch.as_tensor(Y), "noise": torch.as_tensor([0.1, 0.2])},
     ),
     "evidence.fit_prior": CALLS["evidence.fit_prior"],
-    "evidence.fit_prior around a model": Call(
-        lambda model: evidence.fit_prior(
-            X, Y, 0.1, mean=lambda X: model[: len(X)], estimate="map", restarts=0
-        ),
-        {"model": np.column_stack([np.arange(8.0), np.cos(np.arange(8.0))])},
-    ),
 }
 
 

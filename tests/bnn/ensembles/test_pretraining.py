@@ -94,20 +94,16 @@ def test_each_network_may_have_points_of_its_own():
 
 def test_a_density_anchors_and_starts_of_ones_own():
     """Given to `train_anchored` they act as those that it takes itself."""
-    brief = bnn.TrainingSettings(epochs=20)
     networks = small(scaling__inputs=None).pretrain(n_features=1).pretrained_
     own = bnn.Anchoring(networks.weight_prior("factorised"), networks.weights, networks.weights)
-    other = bnn.Anchoring(networks.weight_prior("isotropic"))
-    options = {"noise": 0.1, "random_state": 2, "training": brief}
-    given, learnt, weaker = (
+    options = {"noise": 0.1, "random_state": 2, "training": bnn.TrainingSettings(epochs=20)}
+    given, learnt = (
         bnn.train_anchored(networks, X, Y, anchoring=each, **options)
-        for each in (own, bnn.Anchoring("factorised"), other)
+        for each in (own, bnn.Anchoring("factorised"))
     )
     np.testing.assert_array_equal(given.weights, learnt.weights)
-    assert np.abs(weaker.weights - learnt.weights).max() > 1e-4
-    low_rank = networks.weight_prior("low_rank")
     with pytest.raises(ValueError, match="needs a proper Gaussian"):
-        bnn.Anchoring(low_rank, optimiser="gauss_newton")
+        bnn.Anchoring(networks.weight_prior("low_rank"), optimiser="gauss_newton")
 
 
 @pytest.mark.parametrize("informed", [True, False])
@@ -141,28 +137,14 @@ def test_pretraining_is_used_again_where_it_is_that_of_a_first_fit():
         np.testing.assert_array_equal(again, first)
 
 
-def test_a_prior_by_evidence_is_that_of_the_data():
-    """Equal data keep the networks; other data have another prior, whatever their ranges are."""
-    ensemble = small(noise=0.05).fit(X, Y)
-    networks = ensemble.pretrained_
-    assert ensemble.fit(X.copy(), Y.copy()).pretrained_ is networks
-    assert isinstance(ensemble.prior_, bnn.MixturePrior)
-    inner = np.where(np.isin(Y, [Y.min(), Y.max()]), Y, 0.9 * Y)
-    assert ensemble.fit(X, inner).pretrained_ is not networks
-    np.testing.assert_array_equal(ensemble.noise_, [[0.05**2]])
-
-
 def test_networks_that_were_pretrained_by_hand_serve_all_data(tmp_path):
     """Their bounds are the ranges of the points and of the realisations there."""
     points = np.linspace(-1.0, 3.0, 12)[:, None]
     ensemble = small(SamplerPrior(lambda inputs, rng: rng.normal() + inputs[:, 0])).pretrain(points)
     networks = ensemble.pretrained_
     assert (networks.input_scaler.low, networks.input_scaler.high) == (-1.0, 3.0)
-    targets = networks.targets
-    assert (networks.output_scaler.low, networks.output_scaler.high) == (
-        targets.min(),
-        targets.max(),
-    )
+    highest = networks.targets.max()
+    assert networks.output_scaler.high == highest
     ensemble.save(tmp_path / "a.npz")
     for model in (ensemble, bnn.load(tmp_path / "a.npz")):
         for outputs in (Y, 2.0 * Y):
@@ -171,4 +153,4 @@ def test_networks_that_were_pretrained_by_hand_serve_all_data(tmp_path):
             assert model.members_.input_scaler.high == 3.0
     ensemble.set_params(pretraining__training__learning_rate=2e-3).fit(X, Y)
     np.testing.assert_array_equal(ensemble.pretrained_.inputs, points)
-    assert ensemble.pretrained_.output_scaler.high == targets.max()
+    assert ensemble.pretrained_.output_scaler.high == highest

@@ -1,4 +1,4 @@
-"""Pictures show what they were given."""
+"""Pictures show the numbers that they were given."""
 
 import matplotlib as mpl
 
@@ -20,20 +20,22 @@ def close_figures():
     plt.close("all")
 
 
+def top(axes):
+    """The upper end of a band."""
+    return axes.collections[0].get_paths()[0].vertices[:, 1].max()
+
+
 def test_plot_1d_shows_mean_band_members_data_and_truth():
     """The line is the mean; the band ends two standard deviations away."""
     X = np.linspace(-1, 1, 20)[:, None]
     samples = np.random.default_rng(0).standard_normal((30, 20, 2))
     axes = plots.plot_1d(X, samples, data=(X[:3], np.zeros((3, 2))), truth=X, members=4, output=1)
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["mean ± 2 std", "mean", "truth", "data"]
     lines = {line.get_label(): line for line in axes.lines}
-    np.testing.assert_allclose(lines["mean"].get_ydata(), samples[:, :, 1].mean(axis=0))
-    assert len(axes.lines) == 4 + 3
-    top = axes.collections[0].get_paths()[0].vertices[:, 1].max()
     mean = samples[:, :, 1].mean(axis=0)
     std = samples[:, :, 1].std(axis=0, ddof=1)
-    assert top == pytest.approx((mean + 2 * std).max())
+    np.testing.assert_allclose(lines["mean"].get_ydata(), mean)
+    assert len(axes.lines) == 4 + 3
+    assert top(axes) == pytest.approx((mean + 2 * std).max())
 
 
 class Plane:
@@ -48,33 +50,23 @@ class Plane:
 X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 5.0], [3.0, 2.0], [4.0, 2.0]])  # median (2, 2)
 
 
-def test_plot_rounds_is_a_film_strip():
-    """Earlier runs in grey, then those of the round; inputs in pairs, the third with the first."""
+def test_plot_rounds_shows_earlier_runs_and_those_of_the_round():
+    """Inputs in pairs, the third with the first."""
     rounds = [pd.DataFrame(np.eye(n, 3) + n, columns=["a", "b", "c"]) for n in (4, 2)]
     panels = np.reshape(plots.plot_rounds(rounds).axes, (2, 2))
-    assert [axes.get_title() for axes in panels[0]] == ["4 runs", "6 runs"]
-    last = panels[1, 1]
-    assert (last.get_xlabel(), panels[1, 0].get_ylabel()) == ("c", "a")
-    for shown, table in zip(last.collections, rounds, strict=True):
+    for shown, table in zip(panels[1, 1].collections, rounds, strict=True):
         np.testing.assert_array_equal(shown.get_offsets(), table[["c", "a"]])
-    with pytest.raises(ValueError, match=r"rounds have \[3, 2\] inputs: must be equal"):
-        plots.plot_rounds([rounds[0], rounds[0][["a", "b"]]])
 
 
 def test_plot_slices_follows_each_input_through_the_point():
     """Closed-form lines and bands through the median, in rows of outputs."""
-    figure = plots.plot_slices(Plane(), X, input_names=["a", "b"], output_names=["f [m]", "g"])
-    panels = np.reshape(figure.axes, (2, 2))
+    panels = np.reshape(plots.plot_slices(Plane(), X).axes, (2, 2))
     x = np.linspace(0, 4, 100)
     b = np.linspace(1, 5, 100)
     expected = [[(x, x + 20), (b, 2 + 10 * b)], [(x, np.full(100, -2.0)), (b, -b)]]
     for place, axes in np.ndenumerate(panels):
-        line = axes.lines[0]
-        np.testing.assert_allclose(line.get_data(), expected[place[0]][place[1]])
-    top = panels[1, 0].collections[0].get_paths()[0].vertices[:, 1].max()
-    assert top == pytest.approx(-2.0 + 2 * 4)
-    assert [axes.get_xlabel() for axes in panels[1]] == ["a", "b"]
-    assert [axes.get_ylabel() for axes in panels[:, 0]] == ["f [m]", "g"]
+        np.testing.assert_allclose(axes.lines[0].get_data(), expected[place[0]][place[1]])
+    assert top(panels[1, 0]) == pytest.approx(-2.0 + 2 * 4)
 
 
 def test_plot_slices_fades_data_by_their_distance_in_the_other_inputs():
@@ -83,13 +75,18 @@ def test_plot_slices_fades_data_by_their_distance_in_the_other_inputs():
     alphas = [axes.collections[1].get_alpha() for axes in figure.axes[:2]]
     for shown, other, place in zip(alphas, (X[:, 1], X[:, 0]), (1.0, 4.0), strict=True):
         np.testing.assert_allclose(shown, np.exp(-0.5 * ((other - place) / other.std()) ** 2))
-    assert [axes.get_xlabel() for axes in figure.axes[2:]] == ["input 0", "input 1"]
 
 
 def test_plot_parity_has_one_panel_per_output():
     y = np.random.default_rng(0).standard_normal((10, 3))
-    figure = plots.plot_parity(y, y, np.ones_like(y), ["a [m]", "b [N]", "c"])
-    assert [axes.get_title() for axes in figure.axes] == ["a [m]", "b [N]", "c"]
+    assert len(plots.plot_parity(y, y, np.ones_like(y), ["a [m]", "b [N]", "c"]).axes) == 3
+
+
+def test_plot_singular_values_has_one_line_per_prior():
+    values = {"A": np.array([3.0, 2.0, 1.0]), "B": np.array([1.0, 0.1])}
+    shown = [line.get_ydata() for line in plots.plot_singular_values(values).lines]
+    for found, expected in zip(shown, values.values(), strict=True):
+        np.testing.assert_allclose(found, expected)
 
 
 def test_plot_calibration_states_the_area():
@@ -108,19 +105,10 @@ def test_plot_prior_check_sorts_the_data_by_the_median():
     median = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
     quantiles = np.stack([median - 1.0, median, median + 2.0])
     check = PriorCheck(np.array([1.0, 4.0]), np.array([0.4, 0.002]), quantiles, median + 0.5)
-    first, second = plots.plot_prior_check(check, ["a [m]", "b [N]"]).axes
-    assert first.get_title() == "distance 1, p = 0.4"
-    assert second.get_title() == "distance 4, p = 0.002"
-    assert [first.get_ylabel(), second.get_ylabel()] == ["a [m]", "b [N]"]
+    first, _ = plots.plot_prior_check(check, ["a [m]", "b [N]"]).axes
     assert first.lines[0].get_ydata().tolist() == [1.0, 2.0, 3.0]
     assert first.lines[1].get_ydata().tolist() == [1.5, 2.5, 3.5]
-    assert first.collections[0].get_paths()[0].vertices[:, 1].max() == 5.0
-
-
-def test_plot_singular_values():
-    """One falling line for each prior."""
-    axes = plots.plot_singular_values({"A": np.array([3.0, 2.0, 1.0]), "B": np.array([1.0, 0.1])})
-    assert [len(line.get_xdata()) for line in axes.lines] == [3, 2]
+    assert top(first) == 5.0
 
 
 def test_plot_sensitivity_shows_effects_and_both_indices():
@@ -128,26 +116,24 @@ def test_plot_sensitivity_shows_effects_and_both_indices():
     effects = np.arange(12.0).reshape(2, 2, 3)
     found = bnn.Sensitivity(first, first + 0.05, np.zeros((2, 3)), effects)
     panels = np.reshape(plots.plot_sensitivity(found, ["a", "b"], ["f", "g"]).axes, (2, 2))
-    assert [axes.get_ylabel() for axes in panels[:, 0]] == ["f", "g"]
     np.testing.assert_array_equal([line.get_ydata() for line in panels[1, 0].lines], effects[1])
     heights = [bar.get_height() for bar in panels[0, 1].patches]
     np.testing.assert_allclose(heights, [0.75, 0.7, 0.15, 0.1])
-    assert [text.get_text() for text in panels[1, 1].get_xticklabels()] == ["a", "b"]
 
 
-MODEL = bnn.VanillaEnsemble()
 LINE = np.linspace(0.0, 1.0, 9)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: plots.plot_1d(MODEL, LINE), r"X is a VanillaEnsemble: .*\(X, model.sample\(X"),
-        (lambda: plots.plot_1d(LINE, LINE), r"samples has shape \(9,\): must be \(K, n, n_out\)"),
-        (lambda: plots.plot_parity(LINE, LINE, LINE[:3]), r"shapes \(9,\), \(9,\), \(3,\): must"),
-        (lambda: plots.plot_parity(LINE, LINE, LINE, ["a", "b"]), "names has 2 entries: must be"),
-        (lambda: plots.plot_slices(Plane(), X, at=[1.0]), r"at has shape \(1,\): must be \(2,\)"),
-        (lambda: plots.plot_slices(Plane(), X, np.zeros((5, 3))), "y has 3 outputs: must be 2"),
+        (lambda: plots.plot_1d(bnn.VanillaEnsemble(), LINE), "X is a VanillaEnsemble"),
+        (lambda: plots.plot_1d(LINE, LINE), "samples has shape"),
+        (lambda: plots.plot_parity(LINE, LINE, LINE[:3]), "shapes"),
+        (lambda: plots.plot_parity(LINE, LINE, LINE, ["a", "b"]), "names has 2 entries"),
+        (lambda: plots.plot_slices(Plane(), X, at=[1.0]), "at has shape"),
+        (lambda: plots.plot_slices(Plane(), X, np.zeros((5, 3))), "y has 3 outputs"),
+        (lambda: plots.plot_rounds([X, X[:, :1]]), "rounds have"),
     ],
 )
 def test_what_does_not_fit_is_named(call, message):

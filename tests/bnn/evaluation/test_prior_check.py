@@ -24,7 +24,6 @@ def data(seed, slope=1.2, bend=0.0):
 
 LINES = SamplerPrior(line, {"slope": norm(1.0, 0.3)})
 
-
 BY_INPUT = bnn.HeteroscedasticNoise([np.log([0.05, 0.2]), [1.0, -0.5]], [[1.0, 0.3], [0.3, 1.0]])
 
 
@@ -75,9 +74,8 @@ def test_p_values_are_uniform_under_the_prior(kind):
 
 def test_data_that_the_model_cannot_explain_conflict():
     """A bend that no line has; the same data agree with lines and a process for what they lack."""
-    agree = data(5)
     conflict = data(5, bend=0.3)
-    found = check_prior(LINES, X, np.column_stack([agree]), NOISE, random_state=0)
+    found = check_prior(LINES, X, data(5), NOISE, random_state=0)
     assert found.p_value[0] > 0.05
     assert found.distance[0] == pytest.approx(1.0, abs=0.3)
     wrong = check_prior(LINES, X, conflict, NOISE, random_state=0)

@@ -1,11 +1,10 @@
-"""Ensembles in C against the same in Python, and their gradients by PyTorch's autograd."""
+"""Ensembles in C against the same in Python."""
 
 import ctypes
 from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from bnn import HeteroscedasticNoise, VanillaEnsemble
 from bnn.export.ensemble import ACTIVATIONS_IN_C
@@ -30,40 +29,18 @@ def fitted(activation, hidden=(7, 5), n_members=5, noise=(0.1, 5.0)):
     return small(VanillaEnsemble, noise=noise, n_members=n_members, **changes).fit(X, Y)
 
 
-def autograd(model, points):
-    """Moments by PyTorch in double precision, and their gradients, (n, n_out, n_in)."""
-    members = model.members_
-    scales = [
-        torch.as_tensor(getattr(scaler, name))
-        for scaler in (members.input_scaler, members.output_scaler)
-        for name in ("centre", "half_range")
-    ]
-    act = getattr(torch.nn.functional, members.architecture.activation, lambda z: z)
-    layers = members.architecture.unpack(torch.as_tensor(members.weights.astype(float)))
-
-    def moments(x):
-        a = ((x - scales[0]) / scales[1]).expand(len(members.weights), 1, -1)
-        for i, (kernel, bias) in enumerate(layers):
-            z = torch.baddbmm(bias[:, None], a, kernel)
-            a = act(z) if i + 1 < len(layers) else z
-        f = a[:, 0] * scales[3] + scales[2]
-        if members.bounds is not None:
-            f = f.clamp(*map(torch.as_tensor, members.bounds))
-        return f.mean(dim=0), f.std(dim=0)
-
-    rows = [torch.autograd.functional.jacobian(moments, torch.as_tensor(x)) for x in points]
-    return [torch.stack(column).numpy() for column in zip(*rows, strict=True)]
-
-
 def agree(found, wanted):
     """To 1e-12, of the largest value of each output where differences cancel."""
     scale = np.abs(wanted).max(axis=0, keepdims=True)
     np.testing.assert_array_less(np.abs(found - wanted), 1e-12 * (scale + np.abs(wanted)) + 1e-300)
 
 
-def agree_with_python(found, model):
-    """Moments with `predict`, and their gradients with autograd."""
-    wanted = [*model.predict(NEW, return_std=True), *autograd(model, NEW)]
+def agree_with_python(found, model, include_noise=False):
+    """Moments and their gradients, which test_gradients.py compares with differences."""
+    wanted = [
+        *model.predict(NEW, return_std=True, include_noise=include_noise),
+        *model.predict_gradient(NEW, include_noise=include_noise),
+    ]
     for ours, theirs in zip(found, wanted, strict=True):
         agree(ours, theirs)
 
@@ -86,14 +63,7 @@ def test_moments_gradients_and_members_are_those_of_python(compiled, activation,
 def test_the_total_deviation_and_its_gradient_are_those_of_python(compiled, noise):
     model = fitted("silu")
     model.members_ = replace(model.members_, noise_covariance=noise)
-    mean, std, by_mean, by_std = call(compiled(model, include_noise=True), NEW, 2)
-    moments = model.predict(NEW, return_std=True, include_noise=True)
-    for ours, theirs in zip((mean, std), moments, strict=True):
-        agree(ours, theirs)
-    for ours, theirs in zip(
-        (by_mean, by_std), model.predict_gradient(NEW, include_noise=True), strict=True
-    ):
-        agree(ours, theirs)
+    agree_with_python(call(compiled(model, include_noise=True), NEW, 2), model, True)
 
 
 def test_values_beyond_the_bounds_of_the_prior_do_not_change_with_the_input(compiled):

@@ -11,7 +11,6 @@ import pytest
 
 from bnn.export import path_to_c
 from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
-from tests.bnn.concentration import concentration
 from tests.bnn.export.conftest import FLAGS
 
 BOUNDS = np.array([[0.0, 200.0, 0.0, 0.2], [0.4, 600.0, 500.0, 1.0]])
@@ -20,6 +19,18 @@ CELL = np.array([0.3, 350.0, 400.0, 0.4])
 CELLS = [CELL, [0.2, 250.0, 300.0, 1.0], [0.1, 500.0, 0.0, 0.5]]
 POINTER = ctypes.POINTER(ctypes.c_double)
 SCATTER = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
+
+
+OF_FIBRES = np.array([[0.5, -0.1, 0.02], [-0.15, 0.45, 0.0], [0.03, 0.0, 0.4]])
+
+
+def concentration(X):
+    """Fibres that strain half as much as the cell, and the matrix in balance (n, 2, 3, 3)."""
+    vf = X[:, 0, None, None]
+    A_f = np.broadcast_to(OF_FIBRES, (len(X), 3, 3))
+    # v_f A_f + (1 - v_f) A_m = I
+    A_m = (np.eye(3) - vf * A_f) / (1.0 - vf)
+    return np.stack([A_m, A_f], axis=1)
 
 
 def walk(steps, size=0.001, seed=0):

@@ -6,7 +6,6 @@ import mpmath
 import numpy as np
 import pytest
 
-import bnn
 from bnn import RBF, GaussianProcessPrior, GPRegressor, NuggetWarning
 from bnn.gp.conditioning import Conditioning, least_variance, resolved
 from bnn.gp.evidence import fit_prior
@@ -32,12 +31,12 @@ def test_conditioning_minimises_the_printed_objective():
 
 
 def simulated(n_data, n_inputs, seed):
-    """A smooth function without noise: data, new points, and its values there."""
+    """Return data of a smooth function without noise, and new points."""
     rng = np.random.default_rng(seed)
     points = rng.uniform(-1, 1, (n_data + 200, n_inputs))
     slopes = rng.standard_normal((2, n_inputs))
     f = np.sin(points @ slopes[0]) + 0.3 * (points @ slopes[1]) ** 2
-    return points[:n_data], f[:n_data], points[n_data:], f[n_data:]
+    return points[:n_data], f[:n_data], points[n_data:]
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-9, 1e-6, 1e-4])
@@ -45,7 +44,7 @@ def simulated(n_data, n_inputs, seed):
 @pytest.mark.parametrize("estimate", ["average", "map"])
 def test_data_without_noise(n_data, n_inputs, noise, estimate):
     """All settings of the prior can be factorised; what is added to the noise is said."""
-    X, y, new, truth = simulated(n_data, n_inputs, n_data)
+    X, y, new = simulated(n_data, n_inputs, n_data)
     given = noise * np.ptp(y)
     prior = fit_prior(X, y, given, estimate=estimate, restarts=2)
     with warnings.catch_warnings(record=True) as caught:
@@ -58,9 +57,9 @@ def test_data_without_noise(n_data, n_inputs, noise, estimate):
     unresolved = float(np.sqrt(least_variance(n_data, largest)))
     assert nugget == 0.0 or nugget == pytest.approx(unresolved)
     assert nugget < 1e-3 * np.ptp(y)
-    mean, std = model.predict(new, return_std=True)
+    print(nugget / np.ptp(y))
+    _, std = model.predict(new, return_std=True)
     assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 10.0 * max(unresolved, given)
-    print(nugget / np.ptp(y), np.sqrt(np.mean((mean - truth) ** 2)) / np.ptp(y))
     assert np.all(np.isfinite(std))
 
 
@@ -83,21 +82,6 @@ def test_noise_is_as_given_where_the_data_can_be_factorised(noise):
     new = rng.uniform(-1, 1, (5, 3))
     exact = mpmath.matrix(kernel(new, X).tolist()) * K**-1 * mpmath.matrix(y.tolist())
     np.testing.assert_allclose(model.predict(new), [float(m) for m in exact], atol=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore::bnn.NuggetWarning")
-@pytest.mark.parametrize("noise", [0.0, 1e-6])
-@pytest.mark.parametrize("seed", [2, 8, 11])
-def test_repeated_rows_that_disagree(noise, seed):
-    """Data that no function without noise has leave numbers, whatever they are worth."""
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, (12, 1))
-    y = np.sin(3.0 * X[:, 0]) if seed % 2 == 0 else rng.standard_normal(12)
-    X = np.vstack([X, X[:2]])
-    y = np.append(y, y[:2] + 0.5)
-    prior = fit_prior(X, y, noise, restarts=2)
-    model = GPRegressor(prior, noise=noise).fit(X, y)
-    assert np.all(np.isfinite(model.predict(X, return_std=True)))
 
 
 def test_the_posterior_with_a_nugget_in_fifty_digits():
@@ -150,5 +134,3 @@ def test_zero_is_the_rounding_of_the_outputs():
     model = GPRegressor(prior, noise=[0.0, 0.1]).fit(X, np.column_stack([y, y]))
     expected = [np.finfo(float).eps * np.abs(y).max(), 0.1]
     np.testing.assert_allclose(np.sqrt(np.diag(model.noise_)), expected)
-    with pytest.raises(ValueError, match=r"noise = 0\.0: standard deviations must be > 0"):
-        bnn.VanillaEnsemble(noise=0.0).fit(X, y)

@@ -9,7 +9,6 @@ import pytest
 import bnn
 from bnn.storage import values
 from tests.bnn.calls import OwnKernel, OwnPrior
-from tests.bnn.small import small
 
 ROOT = Path(bnn.__file__).parents[1]
 PAGE = (ROOT / "docs" / "custom_priors.md").read_text(encoding="utf-8")
@@ -18,7 +17,6 @@ RNG = np.random.default_rng(0)
 X = RNG.uniform(0.5, 1.5, (12, 1))
 Y = 2.0 * X[:, 0] + 0.1 * RNG.standard_normal(12)
 PROCESS = bnn.GaussianProcessPrior(0.0, OwnKernel())
-BRIEF = pytest.mark.filterwarnings("ignore::UserWarning")  # so brief a training does not arrive
 
 
 def test_the_page_prints_what_stands_there_and_its_prior_agrees_with_the_data(capsys):
@@ -54,15 +52,6 @@ def test_a_posterior_with_an_own_kernel_is_that_of_its_closed_form():
     np.testing.assert_allclose(std, 3.0 / np.sqrt(precision), rtol=1e-6)
 
 
-def test_what_is_not_implemented_is_named():
-    with pytest.raises(TypeError, match="_evaluate"):
-        type("Half", (bnn.Kernel,), {"diag": OwnKernel.diag})()
-    with pytest.raises(NotImplementedError, match=r"Half needs a method _correlation\(q"):
-        type("Half", (bnn.Stationary,), {})()(X)
-    with pytest.raises(TypeError, match="_draw"):
-        type("Half", (bnn.FunctionPrior,), {})()
-
-
 def lines_with(**methods):
     """A prior whose kernel is that of lines through the origin, but for some methods."""
     return bnn.GaussianProcessPrior(0.0, type("Lines", (OwnKernel,), methods)())
@@ -82,39 +71,6 @@ def test_a_kernel_that_contradicts_itself_is_named(methods, message):
         bnn.GPRegressor(prior, noise=0.1).fit(X, Y)
     with pytest.raises(ValueError, match=message):
         prior.sample(X, 2, 0)
-
-
-def test_where_the_covariance_has_no_root_the_kernel_is_named_beside_the_noise():
-    box = {
-        "_evaluate": lambda _, A, B: 1.0 * (abs(A - B.T) < 0.3),
-        "diag": lambda _, X: X[:, 0] ** 0,
-    }
-    with pytest.raises(ValueError, match="custom kernel has negative eigenvalues"):
-        bnn.GPRegressor(lines_with(**box), noise=0.01).fit(X, Y)
-    with pytest.raises(ValueError, match="the covariance has eigenvalue -"):
-        lines_with(**box).sample(X, 2, 0)
-
-
-@BRIEF
-@pytest.mark.parametrize("prior", [OwnPrior(), PROCESS])
-def test_an_ensemble_with_an_own_prior_is_saved_with_it(prior, tmp_path):
-    model = small(bnn.FunctionAnchoredEnsemble, prior, noise=0.1).fit(X[:8], Y[:8])
-    model.save(tmp_path / "model.npz")
-    loaded = bnn.load(tmp_path / "model.npz")
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    expected = model.fit(X, Y, keep_prior=True).predict(X)
-    np.testing.assert_array_equal(loaded.fit(X, Y, keep_prior=True).predict(X), expected)
-
-
-@BRIEF
-def test_where_the_class_of_a_prior_is_unknown_an_ensemble_only_predicts(tmp_path, monkeypatch):
-    model = small(bnn.AnchoredEnsemble, OwnPrior()).fit(X, Y)
-    model.save(tmp_path / "model.npz")
-    monkeypatch.delitem(values.KINDS, values._name(OwnPrior))
-    loaded = bnn.load(tmp_path / "model.npz")
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    with pytest.raises(ValueError, match=r"a tests.bnn.calls.OwnPrior is not stored"):
-        loaded.pretrain(X)
 
 
 def test_an_own_kernel_has_what_its_class_says(tmp_path, monkeypatch):

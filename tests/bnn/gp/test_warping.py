@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.gaussian_process import kernels as sk
 
 import bnn
-from bnn.gp.kernels import kernel_gradient
 from bnn.gp.warping import warped
 
 RNG = np.random.default_rng(0)
@@ -62,28 +60,3 @@ def test_derivatives_of_warps(warps):
     ends = [warped(u, np.array(warps) + sign * step)[0] for sign in (1.0, -1.0)]
     slopes = (ends[0] - ends[1]) / (2.0 * step)
     np.testing.assert_allclose(warped(u, np.array(warps))[1], slopes, rtol=1e-5, atol=1e-7)
-
-
-def test_the_gradient_of_the_posterior_follows_the_warp():
-    """By differences, inside the ranges and beyond."""
-    kernel = made((1.0, -1.0), ((0.0, 0.1), (0.2, 0.0))) + bnn.Linear(0.1)
-    a = np.vstack([X[:3], [[120.0, 4.0]]])
-    b = X[3:4]
-    by_a = kernel_gradient(kernel, a, b)[1]
-    for i, step in enumerate(1e-5 * np.diag(WIDTH)):
-        ends = kernel(a + step, b) - kernel(a - step, b)
-        np.testing.assert_allclose(by_a[:, i], ends[:, 0] / (2.0 * step[i]), rtol=1e-6, atol=1e-9)
-
-
-def test_diagonal_products_and_files(tmp_path):
-    kernel = made((1.0, -1.0), ((0.0, 0.1), (0.2, 0.0))) + bnn.Linear(0.1)
-    np.testing.assert_allclose(kernel.diag(X), np.diag(kernel(X)), rtol=1e-12)
-    np.testing.assert_allclose((3.0 * made())(X), 3.0 * made()(X))
-    assert isinstance(made() * bnn.RBF(), sk.Product)
-    assert not made().is_stationary()
-    y = np.sin(X[:, 0])
-    model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, kernel), noise=0.1).fit(X, y)
-    model.save(tmp_path / "model.npz")
-    loaded = bnn.load(tmp_path / "model.npz")
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    assert loaded.prior_.kernels[0] == kernel

@@ -21,9 +21,6 @@ Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] ** 2])
 COEFFICIENTS = np.array([[-1.6, -1.2], [0.7, 0.2], [-0.3, 0.5], [0.4, -0.2]])
 CORRELATION = np.array([[1.0, 0.6], [0.6, 1.0]])
 NOISE = HeteroscedasticNoise(COEFFICIENTS, CORRELATION, squares=(0,))
-SAME = HeteroscedasticNoise([[np.log(0.2), np.log(0.3)], [0, 0], [0, 0]], CORRELATION)
-CONSTANT = np.array([[0.04, 0.036], [0.036, 0.09]])
-KERNELS = [bnn.RBF(0.7, 0.5), bnn.RBF(0.3, 1.0)]
 
 
 def written_out(noise, points):
@@ -37,6 +34,7 @@ def written_out(noise, points):
 
 
 def simulated(noise, n_groups, n, rng):
+    """Return inputs, outputs (of large differences between groups), and groups."""
     inputs = rng.uniform(-1, 1, (n_groups, 2)).repeat(n, axis=0)
     drawn = [rng.multivariate_normal(np.zeros(2), each) for each in noise(inputs)]
     groups = np.arange(n_groups).repeat(n)
@@ -65,11 +63,11 @@ def test_a_narrow_prior_of_the_slopes_leaves_the_constant_covariance():
     np.testing.assert_allclose(flat(X), np.broadcast_to(expected, (14, 2, 2)), rtol=1e-6)
 
 
-@pytest.fixture(scope="module")
-def networks():
-    """Three linear networks, in units other than those of the data."""
-    return bnn.pretrain(
-        bnn.GaussianProcessPrior(0.0, KERNELS, 2),
+@pytest.mark.parametrize("optimiser", ["gauss_newton", "adam"])
+def test_a_linear_network_arrives_at_weighted_least_squares(optimiser):
+    """The optimum of Algorithm 2 for each member, by the normal equations, in other units."""
+    networks = bnn.pretrain(
+        bnn.GaussianProcessPrior(0.0, bnn.RBF(0.7, 0.5), 2),
         n_features=2,
         n_outputs=2,
         network=bnn.Architecture(()),
@@ -77,34 +75,6 @@ def networks():
         settings=bnn.Pretraining(3, 30, training=bnn.TrainingSettings(epochs=5)),
         random_state=0,
     )
-
-
-def test_no_slopes_are_the_constant_noise(networks):
-    """Exact posteriors of a process and of a mixture, function space, weight space."""
-    np.testing.assert_allclose(SAME(X), np.broadcast_to(CONSTANT, (14, 2, 2)), rtol=1e-14)
-    prior = bnn.GaussianProcessPrior(0.0, KERNELS, 2)
-    shared = bnn.GaussianProcessPrior(0.0, KERNELS[0], 2)
-    priors = prior, bnn.MixturePrior([prior, shared], [0.5, 0.5])
-    loose = bnn.FunctionAnchoring(n_points=20, tol=1e9)
-    results = []
-    for noise in (SAME, CONSTANT):
-        models = [bnn.GPRegressor(each, noise=noise).fit(X, Y) for each in priors]
-        found = [model.predict(X_NEW, return_cov=True, include_noise=True)[1] for model in models]
-        found += [model.elppd(X_NEW, Y[:5]) for model in models]
-        options = {"noise": noise, "random_state": 0}
-        found.append(
-            bnn.train_function_anchored(networks, X, Y, anchoring=loose, **options).targets
-        )
-        newton = bnn.Anchoring("isotropic", optimiser="gauss_newton", resampling="likelihood")
-        found.append(bnn.train_anchored(networks, X, Y, anchoring=newton, **options).weights)
-        results.append(found)
-    for ours, constant in zip(*results, strict=True):
-        np.testing.assert_allclose(ours, constant, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("optimiser", ["gauss_newton", "adam"])
-def test_a_linear_network_arrives_at_weighted_least_squares(networks, optimiser):
-    """The optimum of Algorithm 2 for each member, by the normal equations."""
     settings = bnn.TrainingSettings(epochs=6000, batch_size=None, learning_rate=3e-3)
     members = bnn.train_anchored(
         networks,
@@ -163,28 +133,6 @@ def test_members_in_function_space_are_conditioned_on_the_noise():
     np.testing.assert_allclose(total - epistemic, written_out(NOISE, X_NEW), atol=1e-12)
 
 
-def test_the_search_for_a_prior_knows_the_noise_of_each_point():
-    """The evidence of the exact posterior falls wherever one goes from the prior that was found."""
-    noise = HeteroscedasticNoise([[-2.0], [1.5], [0.0]])
-    points = RNG.uniform(-1, 1, (40, 2))
-    scatter = np.sqrt(noise(points)[:, 0, 0]) * RNG.standard_normal(40)
-    y = np.sin(4.0 * points[:, 0]) * np.cos(3.0 * points[:, 1]) + scatter
-    form = {"mean_features": (), "intercept": False, "estimate": "map"}
-    (best,) = fit_prior(points, y, noise, **form).kernels
-
-    def evidence(variance, lengthscale):
-        prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(variance, tuple(lengthscale)))
-        return bnn.GPRegressor(prior, noise=noise).fit(points, y).log_evidence()
-
-    largest = evidence(best.variance, best.lengthscale)
-    lengths = np.array(best.lengthscale)
-    for factor in (0.95, 1.05):
-        assert evidence(factor * best.variance, lengths) < largest
-        for i in range(2):
-            moved = np.where(np.arange(2) == i, factor, 1.0) * lengths
-            assert evidence(best.variance, moved) < largest
-
-
 @pytest.mark.slow
 def test_noise_is_told_without_replicates():
     """Slopes and correlation of 120 data, within 5 of the standard errors of residuals alone."""
@@ -203,21 +151,6 @@ def test_noise_is_told_without_replicates():
         prior = fit_prior(points, y, each, estimate="map", restarts=0)
         evidences.append(bnn.GPRegressor(prior, noise=each).fit(points, y).log_evidence())
     assert evidences[0] > evidences[1] + 20.0
-
-
-def test_few_data_are_not_taken_for_free_of_noise():
-    """Noise by input of 25 data with five inputs: new data are where they are predicted."""
-    rng = np.random.default_rng(2)
-    points = rng.uniform(-1, 1, (325, 5))
-    linear = points @ rng.standard_normal(5) + 0.3 * np.sin(2.0 * points[:, 0])
-    f = np.column_stack([linear, np.exp(points[:, 1]) * points[:, 2]])
-    y = f + 0.1 * np.exp(points[:, :1]) * rng.standard_normal(f.shape)
-    noise = fit_heteroscedastic_noise(points[:25], y[:25], restarts=0)
-    prior = fit_prior(points[:25], y[:25], noise, restarts=0)
-    model = bnn.GPRegressor(prior, noise=noise).fit(points[:25], y[:25])
-    mean, std = model.predict(points[25:], return_std=True, include_noise=True)
-    assert np.mean(np.abs(y[25:] - mean) < 2.0 * std) > 0.78
-    assert model.elppd(points[25:], y[25:]) > 0.0
 
 
 def coverage_of_f(n_in, n, slopes, seed):
@@ -258,25 +191,16 @@ def test_intervals_of_f_hold_it_as_under_the_true_noise(n_in, n, slopes):
     assert covered[0] > covered[1] - 0.03
 
 
-@pytest.mark.parametrize("n_out", [1, 2])
-def test_far_from_the_data_f_needs_no_noise(n_out):
+def test_far_from_the_data_f_needs_no_noise():
     """Posteriors and ensembles predict f, and a total that is finite, where σ would overflow."""
     far = 1e3 * X
-    prior = bnn.GaussianProcessPrior(0.5, bnn.RBF(0.7, 0.5), n_out)
-    noise = HeteroscedasticNoise(COEFFICIENTS[:, :n_out], squares=(0,))
-    once = bnn.TrainingSettings(epochs=1)
-    vanilla = bnn.VanillaEnsemble(
-        noise=noise, n_members=2, network=bnn.Architecture((3,)), training=once
-    )
-    exact = bnn.GPRegressor(prior, noise=noise).fit(X, Y[:, :n_out])
+    prior = bnn.GaussianProcessPrior(0.5, bnn.RBF(0.7, 0.5), 2)
+    exact = bnn.GPRegressor(prior, noise=NOISE).fit(X, Y)
     mean, std = exact.predict(far, return_std=True)
     np.testing.assert_allclose(mean, 0.5, atol=1e-12)
     np.testing.assert_allclose(std, np.sqrt(0.7), rtol=1e-9)
-    for model in (exact, vanilla.fit(X, Y[:, :n_out])):
-        _, covariance = model.predict(far, return_cov=True)
-        assert covariance.shape == (14, n_out, n_out)
+    for model in (exact, small(bnn.VanillaEnsemble, noise=NOISE).fit(X, Y)):
         _, total = model.predict(far, return_std=True, include_noise=True)
-        assert np.all(np.isfinite(total))
         assert total.max() == pytest.approx(1e50)
 
 
@@ -327,9 +251,6 @@ def test_what_few_replicates_do_not_tell_is_said(n_out):
         held.append(np.mean(squares < chi2.ppf(0.95, n_out)))
     said = [each.category for each in caught] == [bnn.NoiseWarning]
     assert said == (np.mean(held) < 0.85)
-    if said:
-        words = str(caught[0].message)
-        assert f"joint 95% region of the outputs holds about {np.mean(held):.0%}"[:-2] in words
 
 
 def test_scores_take_the_noise_at_each_point():

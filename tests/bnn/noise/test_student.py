@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from scipy.stats import multivariate_t, norm, t
 
@@ -20,29 +20,6 @@ FULL = np.array([[0.02, 0.01], [0.01, 0.04]])
 BY_INPUT = HeteroscedasticNoise([[-2.0, -1.5], [0.5, 0.2], [0.0, -0.3]], [[1, 0.4], [0.4, 1]])
 KERNELS = [bnn.RBF(0.7, 0.5), bnn.RBF(0.3, 1.0)]
 CONSTANT = bnn.Linear((0.0,), 4.0)  # f(x) = a with a ~ N(0, 4)
-
-
-def test_regression_with_gross_outliers_is_that_of_largest_t_likelihood():
-    """200 data, 5 % of them 30 standard deviations away; SciPy maximises the likelihood."""
-    rng = np.random.default_rng(0)
-    points = np.linspace(-1, 1, 200)[:, None]
-    y = 1.0 + 2.0 * points[:, 0] + 0.1 * rng.standard_normal(200)
-    y[rng.choice(200, 10, replace=False)] += 3.0
-    noise = StudentNoise(0.2, 3.0)
-    scale = 0.2 / np.sqrt(3.0)  # the variance of Student's t is ν / (ν - 2) times that squared
-
-    def lost(line):
-        return -t.logpdf(y - line[0] - line[1] * points[:, 0], 3.0, scale=scale).sum()
-
-    best = minimize(lost, [0.0, 0.0], method="BFGS").x
-    prior = bnn.GaussianProcessPrior(0.0, bnn.Linear((1e4,), 1e4))
-    heavy = bnn.GPRegressor(prior, noise=noise).fit(points, y)
-    found, std = heavy.predict([[0.0], [1.0]], return_std=True)
-    np.testing.assert_allclose(found, [best[0], best.sum()], atol=0.05 * std.min())
-    np.testing.assert_allclose(found, [1.0, 3.0], atol=3.0 * std.max())
-    gaussian = bnn.GPRegressor(prior, noise=0.2).fit(points, y)
-    assert gaussian.predict([[0.0]])[0] > 1.0 + 10.0 * std[0]
-    assert set(np.argsort(heavy.factors_)[:10]) == set(np.flatnonzero(y - 2 * points[:, 0] > 2.5))
 
 
 @pytest.mark.filterwarnings("ignore::bnn.ConstantInputWarning")
@@ -131,27 +108,6 @@ def test_many_degrees_of_freedom_are_gaussian_noise_and_a_mixture_of_one_is_it(n
         *(model.fit(X, Y).predict(X_NEW, True) for model in heavy), strict=True
     ):
         np.testing.assert_allclose(found, expected, atol=1e-3)
-
-
-def first(seeds, n):
-    """Seeds of which the first few are tried in seconds, and all with those that take minutes."""
-    return [*seeds[:n], *(pytest.param(seed, marks=pytest.mark.slow) for seed in seeds[n:])]
-
-
-@pytest.mark.parametrize("seed", first([102, *range(16)], 3))
-def test_the_average_does_not_bend_to_three_outliers(seed):
-    """Of random places and signs; beside the average of the good data, whose bound is known."""
-    rng = np.random.default_rng(seed)
-    points = np.linspace(-1, 1, 30)[:, None]
-    f = np.sin(3.0 * points[:, 0])
-    y = f + 0.1 * rng.standard_normal(30)
-    outliers = rng.choice(30, 3, replace=False)
-    y[outliers] += 3.0 * (np.array([1.0, 1.0, -1.0]) if seed == 102 else rng.choice([-1, 1], 3))
-    noise = StudentNoise(0.1)
-    average = bnn.evidence.fit_prior(points, y, noise, restarts=0)
-    found = bnn.GPRegressor(average, noise=noise).fit(points, y)
-    assert found.factors_[outliers].max() < 0.01
-    assert metrics.rmse(f, found.predict(points)) < 0.1
 
 
 @pytest.mark.slow

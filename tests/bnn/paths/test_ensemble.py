@@ -18,17 +18,10 @@ from bnn.paths import (
 )
 from bnn.paths.ensemble import MEDIANS, _design, _learnt_steps
 from bnn.paths.scatter import travelled, whitened
-from fe_data import random_path, strain_concentration
-from fe_data.schema import INPUT_BOUNDS
+from tests.bnn.paths.test_bank import BOUNDS, MEAN_FIELDS, cells
 
-BOUNDS = np.array(list(INPUT_BOUNDS.values())).T
-BANK = MaterialPointBasis(partial(strain_concentration, softening=0.1), BOUNDS, n_points=4)
+BANK = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=4)
 SCATTER = PathScatter(np.tile([8.0, 3.0, 0.0, 0.3], (3, 1)))
-
-
-def cells(n, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.uniform(*BOUNDS, (n, 4)), np.array([random_path(rng) for _ in range(n)])
 
 
 def draw(X, strain, seed, tau=MEDIANS[0], lam=MEDIANS[1]):
@@ -121,27 +114,6 @@ def test_the_closed_form_is_that_of_a_gaussian_process():
     np.testing.assert_allclose(np.square(std).reshape(-1), total, rtol=1e-5)
 
 
-@pytest.mark.slow
-def test_bands_cover_draws_of_the_prior_as_often_as_they_say():
-    """Of 95 % bands, over 30 draws of the function, its model error and cells."""
-    hits = []
-    of_cells = []
-    for seed in range(30):
-        X, strain = cells(9, seed)
-        rng = np.random.default_rng(seed)
-        mean, sigma, delta = draw(X, strain, seed)
-        truth = mean + delta * correlated(strain, rng)
-        cell = truth + sigma * correlated(strain, rng)
-        model = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
-        model.fit(X[:4], strain[:4], cell[:4])
-        found, std = model.predict(X[4:], strain[4:], return_std=True)
-        hits.append(abs(found - truth[4:]) < 1.96 * std)
-        _, total = model.predict(X[4:], strain[4:], return_std=True, include_noise=True)
-        of_cells.append(abs(found - cell[4:]) < 1.96 * total)
-    assert np.mean(hits) == pytest.approx(0.95, abs=0.025)
-    assert np.mean(of_cells) == pytest.approx(0.95, abs=0.025)
-
-
 def test_chunks_of_paths_do_not_matter(monkeypatch):
     X, strain = cells(5)
     stress, *_ = draw(X, strain, 3)
@@ -206,7 +178,7 @@ def test_a_file_holds_a_model_but_for_the_function_of_mean_fields(tmp_path):
         again.predict_members(X, strain), model.predict_members(X, strain)
     )
     with pytest.raises(ValueError, match="other strains than that of the saved model"):
-        StrainPathEnsemble.load(file, partial(strain_concentration, softening=0.2))
+        StrainPathEnsemble.load(file, partial(MEAN_FIELDS, softening=0.2))
     with pytest.raises(ValueError, match="a function, which no file holds"):
         bnn.load(file).predict(X, strain)
 
@@ -279,10 +251,8 @@ def test_what_a_model_of_paths_cannot_use_is_refused():
         (lambda: model.predict(X, [*strain[:3], 1e4 * strain[3, :5]]), r"strain\[3, "),
         (lambda: model.predict(X, list(strain[:3])), "strain has 3 paths: must be .4, T, 3"),
         (lambda: model.predict(X, [*strain[:3], strain[3, 0]]), r"strain\[3\] has shape \(3,\)"),
-        (lambda: model.predict(X, strain, return_std="no"), "return_std = 'no': must be True or"),
         (lambda: model.cell_weights(flat + 1.5 * np.eye(4)[0]), r"vf = 1\.5: must be in"),
         (lambda: model.fit(X, strain, stress[:, 1:]), r"stress\[0\] has shape \(99, 3\)"),
-        (lambda: model.fit(X, strain, stress, replicates=0), "replicates"),
         (lambda: model.fit(flat, strain, stress), "vf must be positive"),
         (lambda: fit_scatter(BANK, X, strain, stress[:, None]), "R >= 2"),
         (lambda: fit_scatter(BANK, X, 0.0 * strain, np.stack([stress] * 2, 1)), "stay at rest"),
@@ -290,7 +260,6 @@ def test_what_a_model_of_paths_cannot_use_is_refused():
         (lambda: SCATTER.std(X, strain, strain), "plastic_strain has shape"),
         (lambda: SCATTER.std(X, strain[..., 0], strain[:, 1:, 0]), "utilisation has shape"),
         (lambda: StrainPathEnsemble(BANK, SCATTER, model_error=-1.0), "model_error"),
-        (lambda: StrainPathEnsemble(1, SCATTER), "bank"),
     ):
         with pytest.raises(ValueError, match=message):
             call()

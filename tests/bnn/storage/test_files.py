@@ -1,9 +1,9 @@
 """What is saved comes back, and nothing else does."""
 
 import copy
+import functools
 import json
 import warnings
-import zipfile
 
 import numpy as np
 import pandas as pd
@@ -48,25 +48,18 @@ CONVERGENCE = {"pretraining__training__convergence": bnn.Convergence(window=7)}
 LONGER = {"pretraining__training__epochs": 200}
 SEED = np.random.SeedSequence(3, spawn_key=(1, 2))
 POINTS = bnn.TablePrior(X.to_numpy(), VALUES)
-TABLE = bnn.TablePrior(X.to_numpy(), VALUES, "nearest")
 COMPONENTS = bnn.PrincipalComponents.fit(TWO)
 SAVED = {
     "vanilla": (small(VanillaEnsemble, noise=MATRIX, **BOUNDS), TWO),
     "anchored": (small(AnchoredEnsemble, **CONVERGENCE), Y),
     "function space": (small(FunctionAnchoredEnsemble, PROCESS, random_state=SEED), TWO),
     "mixture": (small(FunctionAnchoredEnsemble), Y),
-    "anchored, table": (small(AnchoredEnsemble, TABLE), Y),
     "function space, points of a table": (small(FunctionAnchoredEnsemble, POINTS, **LONGER), Y),
-    "function space, table": (small(FunctionAnchoredEnsemble, TABLE), Y),
     "exact": (GPRegressor(PROCESS, noise=[0.1, 0.2]), TWO),
     "exact, kernels of others": (GPRegressor(FOREIGN, noise=MATRIX), TWO),
     "exact, noise by input": (GPRegressor(PROCESS, noise=BY_INPUT), TWO),
     "exact, nothing set": (GPRegressor(), Y),
     "exact, heavy tails": (GPRegressor(noise="student_t"), SPOILT),
-    "exact, heavy tails of two outputs": (
-        GPRegressor(noise="student_t"),
-        np.column_stack([SPOILT, Y**2]),
-    ),
     "components": (bnn.PCARegressor(GPRegressor(noise=0.01), COMPONENTS), TWO),
     "components, networks": (bnn.PCARegressor(small(VanillaEnsemble), COMPONENTS), TWO),
 }
@@ -92,24 +85,17 @@ def test_what_is_saved_comes_back(name, tmp_path):
     """To the last bit, also after the same fit to other data; columns keep their names."""
     model, y = SAVED[name]
     model = clone(model).fit(X, y)
-    model.save(tmp_path / "model.npz")
-    loaded = load(tmp_path / "model.npz")
-    np.testing.assert_equal(answers(loaded), answers(model))
-    with pytest.raises(ValueError, match="feature names should match"):
-        loaded.predict(X_TEST.rename(columns={"length [m]": "height"}))
-    if not isinstance(model, bnn.PCARegressor):  # its unfitted estimator is in no file
-        np.testing.assert_equal(answers(loaded.fit(X, y + 0.1)), answers(model.fit(X, y + 0.1)))
-
-
-@pytest.mark.parametrize("name", [name for name in SAVED if "exact" in name])
-def test_the_same_data_and_the_prior_that_was_kept_give_the_same_model(name, tmp_path):
-    """To the last bit, of the model and of the one that was loaded."""
-    model, y = SAVED[name]
-    model = clone(model).fit(X, y)
     expected = answers(model)
     model.save(tmp_path / "model.npz")
-    for each in (model, load(tmp_path / "model.npz")):
-        np.testing.assert_equal(answers(each.fit(X, y, keep_prior=True)), expected)
+    loaded = load(tmp_path / "model.npz")
+    np.testing.assert_equal(answers(loaded), expected)
+    with pytest.raises(ValueError, match="feature names should match"):
+        loaded.predict(X_TEST.rename(columns={"length [m]": "height"}))
+    if isinstance(model, GPRegressor):
+        for each in (model, loaded):
+            np.testing.assert_equal(answers(each.fit(X, y, keep_prior=True)), expected)
+    if not isinstance(model, bnn.PCARegressor):  # its unfitted estimator is in no file
+        np.testing.assert_equal(answers(loaded.fit(X, y + 0.1)), answers(model.fit(X, y + 0.1)))
 
 
 def test_a_lost_prior_is_never_replaced_in_silence(small_anchored, line_data, tmp_path):
@@ -131,25 +117,20 @@ def test_a_lost_prior_is_never_replaced_in_silence(small_anchored, line_data, tm
 
 
 def test_what_no_file_can_hold_is_refused(tmp_path):
-    """A mean that is a function, a low-fidelity model, and an estimator before fit."""
-    for model in (GPRegressor(), VanillaEnsemble(), AnchoredEnsemble()):
-        with pytest.raises(NotFittedError):
-            model.save(tmp_path / "exact.npz")
-    prior = bnn.GaussianProcessPrior(lambda X: X[:, 0])
-    with pytest.raises(TypeError, match=r"fitted.prior_.mean: a function cannot be stored"):
-        GPRegressor(prior).fit(X, Y).save(tmp_path / "exact.npz")
-    prior = bnn.evidence.fit_prior(X, Y, 0.1, mean=lambda X: X[:, 0], restarts=0)
-    with pytest.raises(TypeError, match="mean: a ModelMean cannot be stored"):
-        GPRegressor(prior).fit(X, Y).save(tmp_path / "exact.npz")
+    """An estimator before fit, a mean that is a function, and a low-fidelity model."""
+    with pytest.raises(NotFittedError):
+        AnchoredEnsemble().save(tmp_path / "exact.npz")
+    model_mean = bnn.evidence.fit_prior(X, Y, 0.1, mean=lambda X: X[:, 0], restarts=0)
+    for prior in (bnn.GaussianProcessPrior(lambda X: X[:, 0]), model_mean):
+        with pytest.raises(TypeError, match=r"mean: a .* cannot be stored"):
+            GPRegressor(prior).fit(X, Y).save(tmp_path / "exact.npz")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"X_": np.full((9, 1), np.nan)}, "must be finite"),
         ({"y_": np.zeros((8, 1))}, r"y_ has shape \(8, 1\)"),
-        ({"noise_": -np.eye(1)}, "positive definite"),
         ({"factors_": np.arange(9.0)}, "factors_ = 0.0 of row 0: must be > 0"),
         ({"estimator_": ONE.fit(X.to_numpy(), Y)}, "estimator_ predicts"),
     ],
@@ -189,7 +170,7 @@ def test_what_is_no_saved_model_is_refused(saved, tmp_path):
     content = saved.read_bytes()
     position = content.find(b"weights.npy") + 250
     flipped = bytes([content[position] ^ 0x10])
-    damaged = [content[: int(kept * len(content))] for kept in (0.0, 0.1, 0.5, 0.9, 0.999)]
+    damaged = [content[: int(kept * len(content))] for kept in (0.0, 0.5, 0.999)]
     damaged += [content[:position] + flipped + content[position + 1 :], b"x,y\n1.0,2.0\n"]
     for each in damaged:
         saved.write_bytes(each)
@@ -204,7 +185,7 @@ def test_what_is_no_saved_model_is_refused(saved, tmp_path):
             load(tmp_path / name)
     with pytest.raises(FileNotFoundError, match="no such file"):
         load(tmp_path / "nothing.npz")
-    with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder$"):
+    with pytest.raises(FileNotFoundError, match="no such folder"):
         ONE.fit(X.to_numpy(), Y).save(tmp_path / "nowhere" / "saved.npz")
 
 
@@ -223,11 +204,6 @@ def fitted(header):
     return header["model"]["VanillaEnsemble"]["fitted"]["dict"]
 
 
-def architecture(header):
-    """The architecture in the header of a vanilla ensemble."""
-    return fitted(header)["members_"]["Members"]["architecture"]["MLP"]
-
-
 def parameters(header):
     """The hyper-parameters in the header of a vanilla ensemble."""
     return header["model"]["VanillaEnsemble"]["parameters"]["dict"]
@@ -236,14 +212,9 @@ def parameters(header):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h: h.update(format="other"), "not a saved model"),
         (lambda h: h.update(model=[]), r"holds a \[\], must be one of AnchoredEnsemble, "),
-        (lambda h: h["model"]["VanillaEnsemble"].update(parameters=3), "damaged .*must be a mapp"),
         (lambda h: parameters(h).update(noise={"lambda": {}}), "damaged .*unknown kind 'lambda'"),
-        (lambda h: architecture(h).update(activation="step"), "damaged .*activation = 'step'"),
-        (lambda h: architecture(h).update(widths=[1, 7, 1]), r"\(3, 19\): must be \(K, 22\)"),
         (lambda h: fitted(h).update(predict=1.0), "damaged .*predict"),
-        (lambda h: fitted(h).update(y_ndim_={"dict": {}}), "y_ndim_ = {} does not fit 1 outputs"),
         (lambda h: fitted(h).update(feature_names_=["a", "b"]), "'b'.* do not name 1 inputs"),
     ],
 )
@@ -251,23 +222,6 @@ def test_a_foreign_header_is_refused_by_name(saved, change, message):
     rewrite(saved, header=change)
     with pytest.raises(ValueError, match=message):
         load(saved)
-
-
-@pytest.mark.parametrize(
-    "place", [lambda h: h["model"]["VanillaEnsemble"], fitted, architecture, parameters]
-)
-def test_a_missing_parameter_has_its_default_and_any_other_missing_entry_is_named(saved, place):
-    with np.load(saved) as file:
-        header = json.loads(str(file["header"]))
-    for entry in place(header):
-        changed = json.loads(json.dumps(header))
-        del place(changed)[entry]
-        rewrite(saved, header=lambda _, changed=changed: changed)
-        if place is parameters:
-            assert getattr(load(saved), entry) == getattr(VanillaEnsemble(), entry)
-        elif (place, entry) != (architecture, "activation"):
-            with pytest.raises(ValueError, match=rf"damaged \(.*{entry}"):
-                load(saved)
 
 
 MEMBERS = "fitted.members_."
@@ -304,24 +258,16 @@ def test_a_small_file_cannot_ask_for_the_covariance_of_many_rows(tmp_path):
 def test_what_fit_makes_of_many_rows_for_its_memory_is_loaded(tmp_path, monkeypatch):
     """A single component takes what memory its rows need, and of more there are as many as fit."""
     path = tmp_path / "saved.npz"
-    mixture = bnn.MixturePrior([bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))] * 3, [1 / 3] * 3)
-    for matrices, outputs in ((0.5, Y), (3.0, Y), (0.5, TWO)):
+    for matrices in (0.5, 3.0):
         monkeypatch.setattr(hyperparameters, "MEMORY", matrices * len(X) ** 2)
-        model = GPRegressor(noise="constant").fit(X.to_numpy(), outputs)
+        model = GPRegressor(noise="constant").fit(X.to_numpy(), Y)
         model.save(path)
         expected = model.predict(X_TEST.to_numpy())
         np.testing.assert_array_equal(load(path).predict(X_TEST.to_numpy()), expected)
     monkeypatch.setattr(hyperparameters, "MEMORY", 1.0 * len(X) ** 2)
+    mixture = bnn.MixturePrior([bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))] * 3, [1 / 3] * 3)
     with pytest.raises(ValueError, match=r"3 components for 9 data of 1 output.* at most 2, "):
         GPRegressor(mixture, noise=0.1).fit(X.to_numpy(), Y)
-
-
-def test_a_model_that_needs_too_much_memory_is_named(tmp_path, monkeypatch):
-    path = tmp_path / "saved.npz"
-    ONE.fit(X.to_numpy(), Y).save(path)
-    monkeypatch.setattr(GPRegressor, "_condition", lambda *_: bytearray(2**60))
-    with pytest.raises(MemoryError, match=r"saved\.npz: the model needs more memory than there is"):
-        load(path)
 
 
 def test_a_packed_file_is_read_unless_it_unpacks_to_a_thousand_times_its_size(saved):
@@ -337,58 +283,13 @@ def test_a_packed_file_is_read_unless_it_unpacks_to_a_thousand_times_its_size(sa
         load(saved)
 
 
-def test_an_array_that_is_named_again_and_again_counts_each_time(saved):
-    """Each entry of the archive counts, even if all lead to the same bytes."""
-    rewrite(saved, zeros=np.zeros(100_000))
-    with zipfile.ZipFile(saved, "a") as archive:
-        part = archive.getinfo("zeros.npy")
-        for number in range(200):
-            archive.filelist.append(copy.copy(part))
-            archive.filelist[-1].filename = f"{number}.npy"
-        archive.writestr("end.npy", b"")
-    with limited(megabytes=50), pytest.raises(ValueError, match=r"arrays of 16\d+ bytes in a file"):
-        load(saved)
-
-
-@pytest.mark.parametrize(
-    ("version", "packages", "message"),
-    [
-        (99, {"bnn": "0.9.1"}, "by bnn 0.9.1 in format version 99, bnn .* version .*: update bnn"),
-        (6, {}, "by another bnn in format version 6, .*: save the model again"),
-    ],
-)
-def test_a_file_of_another_format_says_which_bnn_wrote_it(saved, version, packages, message):
+def test_a_file_of_another_format_says_which_bnn_wrote_it(saved):
     """The header comes first: arrays of another format are not read."""
-    with np.load(saved) as file:
-        assert json.loads(str(file["header"]))["packages"]["bnn"] == bnn.__version__
-    header = {"version": version, "packages": packages}
+    header = {"version": 99, "packages": {"bnn": "0.9.1"}}
     rewrite(saved, header=lambda h: h.update(header), zeros=np.zeros(5_000_000))
-    with limited(megabytes=10), pytest.raises(ValueError, match=message) as refusal:
+    message = "by bnn 0.9.1 in format version 99"
+    with limited(megabytes=10), pytest.raises(ValueError, match=message):
         load(saved)
-    assert len(str(refusal.value).splitlines()) == 1
-
-
-ANY = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
-    lambda v: st.lists(v, max_size=2) | st.dictionaries(st.text(max_size=4), v, max_size=2),
-    max_leaves=4,
-)
-
-
-@st.composite
-def changed(draw, content):
-    """A mapping with one field replaced or dropped, at any depth."""
-    content = json.loads(json.dumps(content))
-    place = content
-    key = draw(st.sampled_from(sorted(place)))
-    while isinstance(place[key], dict) and place[key] and draw(st.booleans()):
-        place = place[key]
-        key = draw(st.sampled_from(sorted(place)))
-    if draw(st.booleans()):
-        place[key] = draw(ANY)
-    else:
-        del place[key]
-    return content
 
 
 @pytest.fixture(scope="module")
@@ -420,19 +321,33 @@ def test_damaged_bytes_are_refused_or_change_no_prediction(tmp_path, whole, data
         np.testing.assert_array_equal(found, expected)
 
 
-@FUZZ
-@given(st.data())
-def test_another_header_or_other_arrays_are_refused_or_predict_numbers(tmp_path, whole, data):
+def entries(tree, keys=()):
+    """Keys that lead to each entry of a tree of mappings."""
+    for key, value in tree.items():
+        yield (*keys, key)
+        if isinstance(value, dict):
+            yield from entries(value, (*keys, key))
+
+
+PARAMETERS = ["model", "VanillaEnsemble", "parameters", "dict"]
+
+
+@pytest.mark.parametrize("other", ["missing", None, -1, 0.5, [], {"a": 1}], ids=str)
+def test_any_other_entry_of_the_header_is_refused_or_predicts_numbers(tmp_path, whole, other):
+    """A parameter that is missing has its default."""
     path = tmp_path / "changed.npz"
     path.write_bytes(whole[0])
-    if data.draw(st.booleans()):
-        rewrite(path, header=lambda content: data.draw(changed(content)))
-    else:
-        with np.load(path) as file:
-            name = data.draw(st.sampled_from(sorted(set(file) - {"header"})))
-            shape = file[name].shape
-        others = [None, np.array("text"), np.zeros((0, 3)), np.full(shape, np.nan)]
-        other = others[data.draw(st.integers(0, 3))]
-        rewrite(path, drop=[name], **({} if other is None else {name: other}))
-    found = outcome(predictions, path)
-    assert found is None or found.dtype.kind == "f"
+    with np.load(path) as file:
+        header = json.loads(str(file["header"]))
+    for *keys, last in entries(header):
+        changed = copy.deepcopy(header)
+        place = functools.reduce(dict.__getitem__, keys, changed)
+        if other == "missing":
+            del place[last]
+        else:
+            place[last] = other
+        rewrite(path, header=lambda _, changed=changed: changed)
+        found = outcome(predictions, path)
+        assert found is None or found.dtype.kind == "f"
+        if other == "missing" and keys == PARAMETERS:
+            assert getattr(load(path), last) == getattr(VanillaEnsemble(), last)

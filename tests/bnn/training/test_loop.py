@@ -20,22 +20,6 @@ def run(weights, X, y, seeds, objective=None, **settings):
     )
 
 
-def pick(objective, members):
-    return None if objective is None else objective.of(members)
-
-
-@pytest.mark.parametrize("with_prior", [False, True])
-def test_together_equals_alone(with_prior):
-    """Members neither see nor disturb each other."""
-    weights, X, y, seeds = problem()
-    goal = objective_near(weights) if with_prior else None
-    together = run(weights, X, y, seeds, goal, epochs=20).weights
-    for k in (0, 7, K - 1):
-        own = [k]
-        alone = run(weights[own], X, y[own], seeds[own], pick(goal, own), epochs=20).weights
-        np.testing.assert_allclose(alone[0], together[k], atol=1e-5)
-
-
 @pytest.mark.parametrize("with_prior", [False, True])
 def test_groups_and_threads_change_nothing(with_prior):
     """Group size and thread count leave no trace beyond 1e-6 after 400 steps."""
@@ -173,24 +157,6 @@ def test_diverging_member_is_named_and_alone():
     assert result.diverged == (3,)
     others = np.arange(K) != 3
     np.testing.assert_array_equal(result.weights[others], expected[others])
-
-
-@pytest.mark.parametrize("n", [1, 2, K])
-def test_only_the_first_member_is_corrected(n):
-    """With "first", member 0 is that of a corrected training, every other that of a biased one."""
-    weights, X, y, seeds = problem()
-    weights = weights[:n]
-    y = y[:n]
-    seeds = seeds[:n]
-    first, yes, no = (
-        run(weights, X, y, seeds, epochs=5, members_at_once=16, bias_correction=b)
-        for b in ("first", True, False)
-    )
-    for name in ("weights", "losses"):
-        mixed, corrected, biased = (getattr(each, name) for each in (first, yes, no))
-        axis = 0 if name == "weights" else 1
-        expected = np.concatenate([corrected.take([0], axis), biased.take(range(1, n), axis)], axis)
-        np.testing.assert_array_equal(mixed, expected)
 
 
 def test_batch_sums_are_those_of_the_published_run():

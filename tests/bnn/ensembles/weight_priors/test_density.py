@@ -82,20 +82,6 @@ def test_layer_statistics(ensemble):
     assert layer_statistics(normal, ARCHITECTURE)["all"]["beta"] == pytest.approx(2.0, rel=0.02)
 
 
-def test_factorised_uses_each_layers_own_variance(ensemble):
-    """Scaling one kernel changes the precision of that kernel alone."""
-    scaled = ensemble.copy()
-    scaled[:, ARCHITECTURE.groups["W1"]] *= 10.0
-    before, after = (
-        FactorisedGaussian.fit(w, ARCHITECTURE).regulariser().precision for w in (ensemble, scaled)
-    )
-    ratio = before / after
-    inside = np.zeros(D, dtype=bool)
-    inside[ARCHITECTURE.groups["W1"]] = True
-    np.testing.assert_allclose(ratio[inside], 100.0)
-    np.testing.assert_allclose(ratio[~inside], 1.0)
-
-
 @pytest.mark.parametrize("beta", [1.0, 1.5, 2.0, 3.0])
 def test_gradient_is_that_of_the_penalty_near_the_anchor(beta):
     """Against automatic differentiation in float64, from 1e-5 α on."""

@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 from bnn import RBF, AnchoredEnsemble, GaussianProcessPrior, ProbabilisticPCA, Scaling
 from bnn.ensembles.members import OPTIMUM, data_gradient
 from bnn.ensembles.weight_priors import FactorisedGaussian, IsotropicGaussian
-from tests.bnn.ensembles.weight_priors.conftest import ARCHITECTURE, D, gradient_of
+from tests.bnn.ensembles.weight_priors.conftest import ARCHITECTURE, D
 from tests.bnn.small import small
 
 ROOT = np.random.default_rng(0).standard_normal((4, D))
@@ -36,17 +36,6 @@ def test_penalty_and_density_are_those_of_the_full_matrix():
     full = np.diag(parts.diagonal) + parts.root @ parts.root.T
     np.testing.assert_allclose(full, covariance, atol=1e-12)
     np.testing.assert_allclose(parts.multiply(others), others @ covariance)
-
-
-def test_gradient_is_that_of_the_full_matrix():
-    """2 (Σ0 + τ² I)⁻¹ δ, from the training loop's term."""
-    weights = draw(12, 1)
-    prior = ProbabilisticPCA.fit(weights, ARCHITECTURE)
-    delta = (draw(3, 2) - weights[:3]).astype(np.float32)
-    covariance = np.cov(weights.T) + prior.noise_variance * np.eye(D)
-    expected = 2.0 * np.linalg.solve(covariance, delta.T).T
-    found = gradient_of(prior, delta)
-    np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
 
 
 def test_held_out_networks_choose_the_noise():

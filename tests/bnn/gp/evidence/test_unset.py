@@ -1,6 +1,5 @@
 """Estimators that are given nothing but data take noise and prior from their evidence."""
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from sklearn.base import clone
 
 import bnn
-from bnn.noise import HeteroscedasticNoise, StudentNoise
 from tests.bnn.small import small
 
 TABLES = Path(__file__).parents[4] / "fe_data" / "datasets"
@@ -26,66 +24,36 @@ def table(name, rows=None):
     return cells[INPUTS].to_numpy(), cells[OUTPUTS].to_numpy()
 
 
-def scores_on_other_cells(name, rows, columns=(0, 1, 2, 3, 4)):
-    """R² and coverage of 95 % intervals of outputs, on 10,000 cells that were not trained on."""
-    inputs, outputs = table(name, rows)
-    begin = time.process_time()
-    model = bnn.GPRegressor().fit(inputs, outputs[:, columns])
-    seconds = time.process_time() - begin
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "rows", "least", "covering"),
+    [
+        ("train_uniform.csv", 25, 0.95, []),
+        ("train_uniform.csv", 50, 0.95, [0, 1, 2, 3, 4]),
+        ("train_uniform.csv", 100, 0.95, []),
+        ("train_beta.csv", 50, 0.90, [1, 3]),
+    ],
+)
+def test_the_default_is_good_on_the_shipped_tables(name, rows, least, covering):
+    """R² of four outputs on 10,000 other RVEs, and coverage of the 95 % intervals of some outputs.
+
+    Out of distribution the intervals of extrapolated outputs are too narrow, as the README says.
+    """
+    model = bnn.GPRegressor().fit(*table(name, rows))
     X_test, truth = table("reference_rves.csv.gz")
-    truth = truth[:, columns]
-    different, same = np.unique(X_test, axis=0, return_inverse=True)  # 200 inputs, 50 cells each
+    different, same = np.unique(X_test, axis=0, return_inverse=True)  # 200 inputs, 50 RVEs each
     moments = model.predict(different, return_std=True, include_noise=True)
     mean, std = (each[same.ravel()] for each in moments)
     explained = 1.0 - np.mean((mean - truth) ** 2, axis=0) / truth.var(axis=0)
     covered = np.mean(np.abs(mean - truth) <= 1.96 * std, axis=0)
-    print(f"{name}, {len(inputs)} cells: R² {explained.round(3)}, covered {covered.round(2)}")
-    print(f"{seconds:.1f} s of processor time")
-    return explained, covered
-
-
-@pytest.mark.slow
-def test_the_default_is_good_on_a_shipped_table():
-    """All outputs.
-
-    Noise by input is told by 50 cells less surely than constant noise: 0.88 is printed for c_eff.
-    """
-    explained, covered = scores_on_other_cells("train_uniform.csv", 50)
-    assert np.all(explained[:4] >= 0.95)
-    assert 0.92 <= covered.mean() <= 0.97
-    assert np.all((covered >= 0.85) & (covered <= 0.98))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rows", [25, 100])
-def test_the_default_explains_other_cells_on_the_shipped_tables(rows):
-    """The printed coverage of c_eff is 0.89 from 100 cells."""
-    explained, _ = scores_on_other_cells("train_uniform.csv", rows)
-    assert np.all(explained[:4] >= 0.95)
-
-
-@pytest.mark.slow
-def test_the_default_out_of_distribution_on_a_shipped_table():
-    """Where b_eff and E_eff are extrapolated their intervals are too narrow, as the README says."""
-    explained, covered = scores_on_other_cells("train_beta.csv", 50)
-    assert np.all(explained[:4] >= 0.90)
-    assert covered[1] >= 0.90
-    assert covered[3] >= 0.90
-
-
-@pytest.mark.parametrize("noise", ["constant", "heteroscedastic", "student_t"])
-def test_a_string_chooses_the_noise(noise):
-    model = bnn.GPRegressor(noise=noise).fit(X, Y)
-    kind = {"heteroscedastic": HeteroscedasticNoise, "student_t": StudentNoise}.get(
-        noise, np.ndarray
-    )
-    assert isinstance(model.noise_, kind)
-    assert isinstance(model.prior_, bnn.MixturePrior)
-    prior, found = bnn.evidence.fit_kernel_average(X, Y, noise)
-    assert model.prior_.components[0].kernels == prior.components[0].kernels
-    given = bnn.noise.checked_tails(found, 1, 1)
-    expected = bnn.noise.covariance_at(given, X)
-    np.testing.assert_array_equal(bnn.noise.covariance_at(model.noise_, X), expected)
+    print(f"{name}, {rows} RVEs: R² {explained.round(3)}, covered {covered.round(2)}")
+    assert np.all(explained[:4] >= least)
+    assert np.all(covered[covering] >= 0.85)
+    if name == "train_beta.csv":
+        assert np.all(covered[covering] >= 0.90)
+    elif covering:
+        assert 0.92 <= covered.mean() <= 0.97
+        assert covered.max() <= 0.98
 
 
 @pytest.mark.parametrize("noise", ["constant", "heteroscedastic", 0.05])
