@@ -1,7 +1,6 @@
 """Validators of what the project says about itself, in an environment of their own.
 
-Two of them need older versions of packages that the notebooks need newer ones of: cffconvert of
-jsonschema, roc-validator of rich.
+Cffconvert needs an older jsonschema than the notebooks do.
 """
 
 import functools
@@ -14,7 +13,7 @@ import pytest
 
 from tests.repository.environments.common import environments_folder, locked
 
-VERSIONS = ("cffconvert==2.0.0", "mlcroissant==1.1.1", "roc-validator==0.13.0")
+VERSIONS = ("cffconvert==2.0.0", "mlcroissant==1.1.1")
 # Nothing is there: what would ask the network fails.
 OFFLINE = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
 
