@@ -10,6 +10,7 @@ from fe_data.dataset import storage
 from fe_data.dataset.design import (
     BETA_SHAPES,
     NAMED_DESIGNS,
+    design_from_file,
     digest_inputs,
     named_design,
     retry_seed,
@@ -121,3 +122,13 @@ def test_the_law_of_the_matrix_is_part_of_the_configuration():
         other = storage.configuration(design, Settings(**law))
         assert other["settings"].items() >= law.items()
         assert other["digest"] != before
+
+
+def test_a_design_file_gives_the_same_inputs_again(tmp_path):
+    design = named_design("replicates", count=3, replicates=2)
+    path = tmp_path / "inputs.csv"
+    rows = zip(design.groups, design.inputs.tolist(), strict=True)
+    lines = [f"{group},{','.join(map(repr, row))},comment" for group, row in rows]
+    path.write_text("group,vf,E_f_GPa,b_m_MPa,c_m,remark\n" + "\n".join(lines))
+    assert digest(design_from_file(path)) == digest(design)
+    assert len(design_from_file(path, replicates=5)) == 30

@@ -82,6 +82,7 @@ def test_a_row_may_name_its_microstructure_and_a_table_is_simulated_again(files)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("microstructure,x,y,radius\n1,0.1,0.2,0.1\n", "2: microstructure = 1 is out of order"),
         ("x,y,radius\n0.1,0.2,z\n", "line 2: radius = 'z' is not a number"),
         ("x,y,radius\n0.1,0.2,0.1\n0.2,0.2,0.1\n", "microstructure 0: fibres 0 and 1 overlap"),
         ("x,y,radius\n" + 5001 * "0.1,0.2,0.1\n", "number of fibres = 5001 is out of range"),

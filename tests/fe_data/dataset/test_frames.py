@@ -61,6 +61,7 @@ CURVES_FRAME = load_curves(SHIPPED).to_pandas()[: 3 * 51]
     ("kind", "frame", "message"),
     [
         (Table, TABLE_FRAME.drop(columns="c_m"), "frame: column c_m is missing"),
+        (Table, pd.concat([TABLE_FRAME, TABLE_FRAME["vf"]], axis=1), "columns have the same name"),
         (Table, TABLE_FRAME[:0], "frame has no rows"),
         (Table, TABLE_FRAME.assign(vf="x"), "frame, row 0: vf = 'x' is not a number; row 1"),
         (Curves, CURVES_FRAME.assign(strain_xx="x"), "column strain_xx is not one of numbers"),

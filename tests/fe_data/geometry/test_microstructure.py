@@ -30,6 +30,7 @@ UNJAMMED = {0.40: (3, 4, 5, 6, 7, 8, 10, 11), 0.45: (0, 10, 33, 48, 84, 96, 98, 
         ([[0.1, 0.95], [1.2, 1.1]], 0.1, r"0 and 1 overlap across .*: centres 0.180278 apart"),
         # Fibres that touch overlap by rounding, and no edge lies between them.
         ([[1.2, 0.3], [1.4, 0.3]], [0.1, 0.1], r"fibres 0 and 1 overlap: centres 0\.2 apart"),
+        ([[0.0, 0.4], [0.5, 0.5], [1.0, 0.4]], 0.1, r"fibres 0 and 2 are one .* and \(1, 0.4\)"),
         # A square of 10 micrometres, whose fibres have v_f = 0.0045 and not 0.28.
         ([[0.3, 0.4], [5.1, 5.2], [9.7, 2.1]], 0.2, r"\[1\] = \(5.1, 5.2\) .* is then about 9.4"),
         ([[0.5, 0.5], [0.1, 0.1]], [0.1, np.nan], r"radii\[1\] = nan is out of range"),

@@ -93,6 +93,12 @@ def test_what_is_no_set_of_paths_is_refused(tmp_path, loading, message):
         collect_paths(tmp_path)
 
 
+def test_every_input_needs_as_many_microstructures(tmp_path):
+    make(tmp_path, design=replace(DESIGN, groups=np.array([0, 0, 0, 1, 1, 2])))
+    with pytest.raises(TableError, match="group 1: 2 samples, another one has 3"):
+        collect_paths(tmp_path)
+
+
 def test_a_file_keeps_inputs_to_the_last_bit_and_the_rest_to_seven_digits(tmp_path):
     rng = np.random.default_rng(0)
     inputs = SMALL.inputs * rng.uniform(0.9, 1.1, (2, 4))

@@ -1,5 +1,7 @@
 """Statistics over microstructures: their definition, what is left out, and the file of them."""
 
+import gzip
+
 import numpy as np
 import pytest
 
@@ -107,3 +109,13 @@ def test_a_bad_file_is_refused(tmp_path):
     path.write_text("\n".join(map(",".join, lines)))
     with pytest.raises(TableError, match="row 2 below the header: count is an integer >= 2"):
         load_statistics(path)
+
+
+def test_a_damaged_packed_table_is_refused(tmp_path):
+    write(tmp_path / "t.csv", cells())
+    data = (tmp_path / "t.csv").read_bytes()
+    packed = tmp_path / "t.csv.gz"
+    for damaged in (data, gzip.compress(data)[:-20], gzip.compress(data)[:200] + bytes(300)):
+        packed.write_bytes(damaged)
+        with pytest.raises(TableError, match=r"t\.csv\.gz is not a CSV file"):
+            load_table(packed)
