@@ -87,7 +87,7 @@ def _panel(axes: Axes, board: Board, problem: str, rivals: Sequence[Rival]) -> N
     axes.set_xticks(TICKS, [f"{tick:g}".replace("-", "−") for tick in TICKS], fontsize=6)
     axes.set_xticks([], minor=True)
     axes.set_ylim(max(len(rivals), 1) - 0.5, -0.5)
-    axes.set_xlabel("log-likelihood less ours")
+    axes.set_xlabel("log-likelihood minus ours")
     axes.grid(axis="y", lw=0.3)
 
 

@@ -188,7 +188,7 @@ def on_cells(board: Board, case: str) -> str:
 
 def score_table(board: Board) -> str:
     """The composite: all that are given only the training RVEs, and ours with further data."""
-    sizes = {case: in_words(case).replace("cells", "RVEs") for case in CASES}
+    sizes = {case: in_words(case) for case in CASES}
     columns = [f"{_score(score)}, {sizes[case]}" for score, case in DECIDING]
     header = ["given", "estimator", *columns, "fit [s]"]
     first = on_cells(board, DECIDING[0][1])

@@ -23,7 +23,7 @@ class HeteroscedasticProcess:
 
 
 class WithReplicates(HeteroscedasticProcess):
-    """hetgpy, hetGP with replicates as more training cells."""
+    """hetgpy, hetGP with replicates as more training RVEs."""
 
     def fit(self, given):
         """Fit to the training cells and those with equal inputs together."""

@@ -27,7 +27,7 @@ class Kriging:
 
 
 class MultiFidelity(Kriging):
-    """SMT, MFK with mean fields as low fidelity, the best of nine by likelihood."""
+    """SMT, MFK with a mean-field model as low fidelity, the best of nine by likelihood."""
 
     def fit(self, given):
         """Fit models with each of the fields at X_low as low fidelity, and keep the best."""

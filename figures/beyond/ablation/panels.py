@@ -73,7 +73,7 @@ def reasons(
     width.set(xlabel="(c) neurons a layer", ylabel=SHOWN["rmse"])
     _over_cases(spread, rows, n_train, "spread")
     _over_cases(coverage, rows, n_train, "reference_coverage")
-    spread.set(title="(e) equal choices, as published", ylabel="spread of f (scaled)")
+    spread.set(title="(e) equal choices, as published", ylabel="std of f (scaled)")
     coverage.set(title="(e) equal choices, as published", ylabel="coverage of f, 95 % intervals")
     coverage.axhline(CONFIDENCE, color="0.6", lw=0.8)
     return with_legend(figure, 3)
@@ -91,7 +91,7 @@ def _priors_and_starts(figure: SubFigure, found: Experiments, n_members: int) ->
     _band(priors, vanilla - found.priors["published"].rmse)
     _band(starts, vanilla - found.starts["networks_pretrained"].rmse)
     priors.set_title("(b) functional prior")
-    starts.set_title("(c) start, without a regulariser")
+    starts.set_title("(c) initial weights, without a regulariser")
     theta.set_title("(d) RVEs behind θ, 25 RVEs in distribution")
 
 
@@ -113,7 +113,7 @@ def _over_epochs(
     means = [gain.mean for gain in gains]
     margins = [gain.margin for gain in gains]
     panels[-1].errorbar(numbers, means, margins, fmt="o-", color="0.2", capsize=2)
-    panels[-1].set_ylabel("RMSE, vanilla less anchored")
+    panels[-1].set_ylabel("RMSE, vanilla minus anchored")
     panels[-1].set_ylim(bottom=0)
     for panel in panels:
         panel.set(xscale="log", xlabel="(a) epochs")
@@ -132,7 +132,7 @@ def _differences(axes: Axes, rows: Mapping[str, EnsembleScores], reference: str)
     axes.set_yticks(places, [LABELS[name] for name in rows])
     axes.set_ylim(places[-1] - 0.6, 0.6)
     axes.locator_params(axis="x", nbins=6)
-    axes.set_xlabel(f"RMSE (scaled), less that of ‘{LABELS[reference]}’")
+    axes.set_xlabel(f"RMSE (scaled) minus that of ‘{LABELS[reference]}’")
 
 
 def _band(axes: Axes, vanilla: Interval) -> None:

@@ -32,7 +32,7 @@ LABELS = {  # name in metrics files → words
     "layers_permuted": "members permuted in each layer",
     "mean_alone": "their mean, without spread",
     "spread_alone": "their spread, without mean",
-    "start_common": "neither: their common start",
+    "start_common": "neither: common initial weights",
     "theta_of_beta": "θ of the 50 beta RVEs",
     "theta_of_own": "θ of the 25 RVEs themselves",
 }

@@ -7,7 +7,7 @@ from figures.beyond.active_learning.study import BOX, DRAWN, HYPERCUBE, LABELS, 
 from figures.style import STYLE, WIDTH, with_legend
 
 HEADINGS = {
-    "rmse": r"RMSE against the reference data, without $p_\sigma$ (scaled)",
+    "rmse": "RMSE against the reference data,\nwithout $p_\\sigma$ (scaled)",
     "worst": "RMSE over the worst tenth of the inputs",
 }
 

@@ -112,7 +112,7 @@ def bands(
             low, high = np.transpose([axes.get_ylim() for axes in column[1:]])
             plt.setp(column[1:], ylim=(low.min(), high.max()))
     for axes in panels[1:, 0]:
-        axes.set_ylabel("less the simulated mean [MPa]")
+        axes.set_ylabel("minus the simulated mean [MPa]")
     return with_legend(figure, 3)
 
 
@@ -207,7 +207,7 @@ def members(
         axes.plot(steps, whole, color="C1", label=f"mean of all {len(drawn)}")
         axes.plot(steps, cell.mean_stress[0, :, j] - mean, **SIMULATED)
         axes.set(title=f"from {n} training paths", xlabel="increment")
-    panels[0, 0].set_ylabel(f"{_stress(j)} less the closed-form mean")
+    panels[0, 0].set_ylabel(f"{_stress(j)} minus the closed-form mean")
     return with_legend(figure, 3)
 
 

@@ -25,11 +25,11 @@ VERSIONS = {
     "ours.Anchored": (2, "76094495"),
     "ours.Vanilla": (1, "bf630e49"),
     "ours.ExactReplicates": (2, "4d5a4d6c"),
-    "hetgpy.WithReplicates": (1, "e69b31f3"),
+    "hetgpy.WithReplicates": (1, "d1e2a391"),
     "scikit_learn.WithReplicates": (1, "c66364ac"),
     "ours.ExactFields": (2, "16392c50"),
-    "scikit_learn.OnFields": (1, "c8a8b6f5"),
-    "smt.MultiFidelity": (2, "f79d2a5a"),
+    "scikit_learn.OnFields": (1, "910713ef"),
+    "smt.MultiFidelity": (2, "2f0a291a"),
 }
 
 
