@@ -9,6 +9,8 @@ from .composite.materials import YieldStress as YieldStress
 from .composite.materials import load_phases as load_phases
 from .composite.materials import named_phases as named_phases
 from .composite.rve import CompositeSolution as CompositeSolution
+from .composite.rve import CompositeStep as CompositeStep
+from .composite.rve import PhaseFields as PhaseFields
 from .composite.rve import solve_composite as solve_composite
 from .dataset.curves import Curves as Curves
 from .dataset.curves import load_curves as load_curves

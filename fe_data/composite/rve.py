@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats, Ints, Short
 from fe_data.composite.cell import Cell
+from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.materials import Phases
 from fe_data.composite.stepping import Stepper, follow
 from fe_data.geometry.domain import Domain, create_domain
@@ -23,6 +24,58 @@ from fe_data.settings import require_between, require_integer, require_kind
 
 
 @dataclass(frozen=True, repr=False)
+class CompositeStep(Short):
+    """An RVE at rest or after an increment.
+
+    Attributes:
+        x: (n + k,) displacements and mean strain, in Kelvin's notation.
+        temperature: Temperature change [K].
+        states: State of each phase that is not elastic.
+        stresses: Stress of each of these phases [MPa].
+
+    Examples:
+        >>> from fe_data import Loading, Microstructure, named_phases, solve_composite
+        >>> pull = Loading((0.01, None, None), increments=2)
+        >>> given = named_phases("paper"), Microstructure([[0.5, 0.5]], 0.3), pull
+        >>> rve = solve_composite(*given, resolution=3, keep_steps=True)
+        >>> [round(float(step.x[-4]), 3) for step in rve.steps]
+        [0.0, 0.005, 0.01]
+    """
+
+    x: Floats
+    temperature: float
+    states: dict[str, dict[str, Floats]]
+    stresses: dict[str, Floats]
+
+
+@dataclass(frozen=True, repr=False)
+class PhaseFields(Short):
+    """Fields at the q integration points of the m elements of a phase.
+
+    Attributes:
+        elements: (m,) numbers of the elements in the mesh.
+        weights: (m, q) integration weights.
+        strain: (m, q, 6) tensor xx, yy, zz, xy, xz, yz [-].
+        stress: (m, q, 6) tensor [MPa].
+        state: Variables of the law, (m, q), or tensors (m, q, 6).
+
+    Examples:
+        >>> from fe_data import Loading, Microstructure, named_phases, solve_composite
+        >>> pull = Loading((0.01, None, None), increments=2)
+        >>> fibre = Microstructure([[0.5, 0.5]], 0.3)
+        >>> fields = solve_composite(named_phases("paper"), fibre, pull, resolution=3).fields()
+        >>> sorted(fields), bool(fields["matrix"].state["p"].max() > 0)
+        (['fibres', 'matrix'], True)
+    """
+
+    elements: Ints
+    weights: Floats
+    strain: Floats
+    stress: Floats
+    state: dict[str, Floats]
+
+
+@dataclass(frozen=True, repr=False)
 class CompositeSolution(Short):
     """A solved RVE.
 
@@ -31,8 +84,9 @@ class CompositeSolution(Short):
         phases: Materials.
         loading: Path of mean strain, mean stress and temperature.
         history: Volume averages at every increment, see `stepping.follow`.
-        cell: Discrete equations.
-        stepper: Unknowns, states and responses at the end.
+        cell: Discrete equations, with the mesh as `cell.domain`.
+        steps: Unknowns and fields at rest and after every increment, if they were kept, else at
+            the end.
         info: Sizes, counts and seconds.
 
     Examples:
@@ -50,8 +104,53 @@ class CompositeSolution(Short):
     loading: Loading
     history: dict[str, Floats]
     cell: Cell
-    stepper: Stepper
+    steps: tuple[CompositeStep, ...]
     info: dict[str, float | int | str]
+
+    def fields(self, step: int = -1) -> dict[str, PhaseFields]:
+        """Fields of all phases at a step.
+
+        Args:
+            step: Which of `steps`.
+
+        Returns:
+            The fields of each phase by its name.
+        """
+        at = self.steps[step]
+        found = {}
+        for part in self.cell.parts:
+            shape = part.weights.shape
+            strain = self.cell.strain(part, at.x, 0.0)
+            elastic = self.cell.strain(part, at.x, at.temperature)
+            stress = elastic @ part.material.elasticity.stiffness
+            if part.name in at.stresses:
+                stress = at.stresses[part.name].reshape(*shape, 6)
+            state = {}
+            for name, values in at.states.get(part.name, {}).items():
+                tensor = values / TO_KELVIN if values.ndim == 2 else values
+                state[name] = tensor.reshape(*shape, *values.shape[1:])
+            found[part.name] = PhaseFields(
+                part.elements, part.weights, strain / TO_KELVIN, stress / TO_KELVIN, state
+            )
+        return found
+
+    def displacement(self, step: int = -1) -> Floats:
+        """Displacement of the nodes of the mesh in the plane z = 0.
+
+        Args:
+            step: Which of `steps`.
+
+        Returns:
+            The displacement (nodes, 3), in sides of the RVE.
+        """
+        cell = self.cell
+        x = self.steps[step].x
+        u = np.zeros((cell.domain.n_nodes, 3))
+        u[:-1, : cell.block] = x[: cell.n].reshape(-1, cell.block)
+        xx, yy, _, xy, xz, yz = np.append(x[cell.n :], [0.0] * (6 - cell.size)) / TO_KELVIN
+        # v = E x + u, where u_z takes twice the mean strains xz and yz
+        affine = np.array([[xx, xy, 2 * xz], [xy, yy, 2 * yz]])
+        return np.asarray(u[cell.domain.merged] + cell.domain.points @ affine)
 
 
 def solve_composite(
@@ -62,6 +161,7 @@ def solve_composite(
     increments: int = 50,
     resolution: float | None = None,
     tolerance: float = 1e-5,
+    keep_steps: bool = False,
     silent: bool = False,
 ) -> CompositeSolution:
     """Simulate an RVE of any phases in generalised plane strain.
@@ -73,6 +173,7 @@ def solve_composite(
         increments: Number of increments of each part of the path that has no number of its own.
         resolution: Elements per fibre diameter [-]; None takes the default, see `Settings`.
         tolerance: Relative residual at which Newton's method has converged [-].
+        keep_steps: Whether to keep the fields of every increment.
         silent: Show no progress; else a terminal has a bar after two seconds.
 
     Returns:
@@ -95,6 +196,7 @@ def solve_composite(
     require_kind("microstructure", microstructure, Microstructure)
     require_kind("loading", loading, Loading)
     require_integer("increments", increments, 1, COUNTS["increments"][1])
+    require_kind("keep_steps", keep_steps, bool)
     require_kind("silent", silent, bool)
     require_between("tolerance", tolerance, *BOUNDS["tolerance"])
     seconds: dict[str, float] = {}
@@ -109,11 +211,21 @@ def solve_composite(
         bar.update()
         with timed(seconds, "solution"):
             stepper = Stepper(cell, tolerance)
-            history = follow(stepper, loading, increments, bar.update)
+            steps: list[CompositeStep] = []
+
+            def reached() -> None:
+                bar.update()
+                if not keep_steps:
+                    steps.clear()
+                steps.append(
+                    CompositeStep(stepper.x, stepper.temperature, stepper.states, stepper.stresses)
+                )
+
+            history = follow(stepper, loading, increments, reached)
     info: dict[str, float | int | str] = {"n_dofs": cell.n, "n_elements": len(domain.triangles)}
     info |= stepper.counts | cell.system.counts
     info |= {f"seconds_{name}": value for name, value in seconds.items()}
-    return CompositeSolution(microstructure, phases, loading, history, cell, stepper, info)
+    return CompositeSolution(microstructure, phases, loading, history, cell, tuple(steps), info)
 
 
 def composite_domain(microstructure: Microstructure, resolution: float | None) -> Domain:

@@ -58,7 +58,8 @@ class Stepper(Short):
     Attributes:
         x: (n + k,) unknowns at the last equilibrium.
         temperature: Temperature change there [K].
-        states: State of each phase that is not elastic.
+        states: State of each phase that is not elastic, (points,) or (points, 6).
+        stresses: Stress (points, 6) of each of these phases [MPa].
         stress: (6,) mean stress there, in Kelvin's notation [MPa].
         residuals: Relative residual of each iteration of the last increment.
     """
@@ -74,6 +75,7 @@ class Stepper(Short):
         self.states = {
             part.name: self.points[part.name].rest(part.weights.size) for part in cell.inelastic
         }
+        self.stresses = {part.name: np.zeros((part.weights.size, 6)) for part in cell.inelastic}
         cell.system.drop_factor()
         self.x = np.zeros(cell.n + cell.size)
         self.temperature = 0.0
@@ -116,7 +118,9 @@ class Stepper(Short):
         found = self._newton(self._predicted(t), target, temperature, time - self.time)
         if found is None:
             return False
-        self.x, self.states, self.stress = found
+        self.x, responses, self.stress = found
+        self.states = {name: response.state for name, response in responses.items()}
+        self.stresses = {name: response.stress for name, response in responses.items()}
         self.temperature = temperature
         self.time = time
         self._path.append((t, self.x))
@@ -145,8 +149,8 @@ class Stepper(Short):
 
     def _newton(
         self, x: Floats, target: Floats, temperature: float, dt: float
-    ) -> tuple[Floats, dict[str, dict[str, Floats]], Floats] | None:
-        """Unknowns, states and mean stress at a target; None where it does not converge."""
+    ) -> tuple[Floats, Responses, Floats] | None:
+        """Unknowns, responses and mean stress at a target; None where it does not converge."""
         cell = self.cell
         n, size = cell.n, cell.size
         free = self._step.free[self._step.free < size]
@@ -165,8 +169,7 @@ class Stepper(Short):
             self.residuals.append(error)
             if error <= self.tolerance:
                 self._largest_stress = max(self._largest_stress, float(np.linalg.norm(stress)))
-                states = {name: response.state for name, response in responses.items()}
-                return x, states, np.append(stress, np.zeros(6 - size))
+                return x, responses, np.append(stress, np.zeros(6 - size))
             if not np.isfinite(error) or error > _DIVERGED * self.residuals[0]:
                 return None
             self.counts["newton_iterations"] += 1

@@ -133,7 +133,7 @@ OBJECTS = {
 }
 # What the solver makes, which nobody gives.
 RESULTS = {
-    *("CompositeSolution", "EffectiveConstants"),
+    *("CompositeSolution", "CompositeStep", "EffectiveConstants", "PhaseFields"),
     *("Anisotropy", "Comparison", "LoadStep", "RVEResult", "RVESolution", "Statistics"),
     "GenerationSummary",
 }

@@ -114,26 +114,34 @@ def test_prescribed_and_free_components_are_met(general):
 
 
 def test_work_of_the_averages_is_the_average_of_the_work(general):
-    """Hill and Mandel: <σ : δε> = <σ> : δE for six components, with the fields of two states."""
-    stepper = general.stepper
-    cell = general.cell
-    temperature = stepper.temperature
-    responses = stepper.evaluate(stepper.x, temperature, 1.0)
-    work = 0.0
-    for part in cell.parts:
-        strain = cell.strain(part, stepper.x, 0.0)
-        stress = cell.strain(part, stepper.x, temperature) @ part.material.elasticity.stiffness
-        if part in cell.inelastic:
-            stress = responses[part.name].stress.reshape(strain.shape)
-        work += np.einsum("mq,mqi,mqi->", part.weights, stress, strain)
-    assert work == pytest.approx(stepper.stress @ stepper.mean_strain, rel=1e-7)
+    """Hill and Mandel, for six components: the mean of σ : ε is that of the means."""
+    fields = general.fields().values()
+    both = np.array([1, 1, 1, 2, 2, 2])  # shear components are twice in a tensor
+    work = sum(np.einsum("mq,mqi,mqi,i->", f.weights, f.stress, f.strain, both) for f in fields)
+    strain, stress = (general.history[name][-1] for name in ("strain", "stress"))
+    assert work == pytest.approx(strain * both @ stress, rel=1e-7)
 
 
-def test_mean_strain_is_the_mean_of_the_strain(general):
-    cell = general.cell
-    x = general.stepper.x
-    parts = [np.einsum("mq,mqi->i", p.weights, cell.strain(p, x, 0.0)) for p in cell.parts]
-    np.testing.assert_allclose(sum(parts), general.stepper.mean_strain, atol=1e-15)
+def test_averages_are_those_of_the_fields(general):
+    fields = general.fields()
+    for name in ("strain", "stress"):
+        parts = [np.einsum("mq,mqi->i", f.weights, getattr(f, name)) for f in fields.values()]
+        np.testing.assert_allclose(sum(parts), general.history[name][-1], atol=1e-9)
+    plastic = fields["matrix"].state["plastic_strain"]
+    mean = np.einsum("mq,mqi->i", fields["matrix"].weights, plastic)
+    np.testing.assert_allclose(mean, general.history["plastic_strain"][-1], atol=1e-15)
+    assert len(general.steps) == 1
+
+
+def test_opposite_sides_move_by_the_mean_strain(general):
+    """v(x + 1) - v(x) = E e_x, and along z the shear strains xz and yz are those of v_z."""
+    points = general.cell.domain.points
+    v = general.displacement()
+    xx, yy, _, xy, xz, yz = general.history["strain"][-1]
+    for axis, expected in ((0, [xx, xy, 2 * xz]), (1, [xy, yy, 2 * yz])):
+        low, high = (np.flatnonzero(points[:, axis] == end) for end in (0.0, 1.0))
+        low, high = (side[np.argsort(points[side, 1 - axis])] for side in (low, high))
+        np.testing.assert_allclose(v[high] - v[low], [expected] * len(low), atol=1e-14)
 
 
 def test_newtons_method_is_quadratic():
