@@ -6,8 +6,8 @@
 K is the tangent of the displacements, B its border by the free mean strains, Bᵀ* the derivative of
 the mean stresses by the displacements, which is Bᵀ under an associated law. GMRES (Saad & Schultz,
 1986) solves the system. Its preconditioner is block elimination with the Cholesky factor of the
-symmetric part of an earlier tangent, which is renewed when it needs many iterations. Where the
-symmetric part is indefinite, or GMRES fails, an LU factorisation solves the system.
+symmetric part of an earlier tangent, which is renewed when it needs many iterations. Once that part
+is indefinite or far from the tangent, an LU factor of the tangent takes its place.
 """
 
 from collections.abc import Callable
@@ -53,13 +53,14 @@ class TangentSystem(Short):
         self._mirrored: Ints = mirrored.data.astype(np.int64) - 1
         self._solver = sparse_cholesky(upper.indptr, upper.indices, coordinates)
         self.name = self._solver.name
-        self.counts = {"factorisations": 0, "iterations": 0, "direct_solves": 0}
+        self.counts = {"factorisations": 0, "iterations": 0, "lu_factorisations": 0}
         self._free: Ints = np.empty(0, int)
         self.drop_factor()
 
     def drop_factor(self) -> None:
         """Let the next `solve` begin with a new factor, so that no earlier path decides it."""
         self._last_iterations = _REFACTORISE_AFTER + 1
+        self._is_symmetric = True  # nearly, so that the Cholesky factor is of use
 
     def constant_product(self, u: Floats, values: Floats) -> Floats:
         """Product of a matrix of the same pattern, with other values, with displacements (n,)."""
@@ -76,23 +77,36 @@ class TangentSystem(Short):
 
     def factorise(self, free: Ints) -> None:
         """Renew the preconditioner at the current tangent, with some free mean strains."""
-        flat = self.values.reshape(-1)
-        # (K + Kᵀ) / 2 = L Lᵀ
-        self._solver.values[:] = 0.5 * (flat[self._upper] + flat[self._mirrored])
-        self._solver.factorise()
+        if self._is_symmetric:
+            flat = self.values.reshape(-1)
+            # (K + Kᵀ) / 2 = L Lᵀ
+            self._solver.values[:] = 0.5 * (flat[self._upper] + flat[self._mirrored])
+            self._solver.factorise()
+            self._solve_factor: Callable[[Floats], Floats] = self._solver.solve
+        else:
+            self._solve_factor = self._lu_solve()
         self._free = free
         self._factor_across = self.across[free]
         # W = K⁻¹ B,   S = C - Bᵀ* W
-        self._factor_border = self._solver.solve(self.border[:, free])
+        self._factor_border = self._solve_factor(self.border[:, free])
         self._schur = self.macro[np.ix_(free, free)] - self._factor_across @ self._factor_border
         self.counts["factorisations"] += 1
+
+    def _lu_solve(self) -> Callable[[Floats], Floats]:
+        """Solution with an LU factor of K; of NaN where K is singular."""
+        self.counts["lu_factorisations"] += 1
+        try:
+            lu = splu(self._K.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+        except RuntimeError:
+            return lambda r: np.full_like(r, np.nan)
+        return lambda r: np.asarray(lu.solve(r))
 
     def _precondition(self, r: Floats) -> Floats:
         """Block elimination with the last factor."""
         n = len(self.border)
         z = np.empty_like(r)
         # y = K⁻¹ r_u,   z_E = S⁻¹ (r_E - Bᵀ* y),   z_u = y - W z_E
-        y = self._solver.solve(r[:n])
+        y = self._solve_factor(r[:n])
         z[n:] = np.linalg.solve(self._schur, r[n:] - self._factor_across @ y)
         z[:n] = y - self._factor_border @ z[n:]
         return z
@@ -109,34 +123,24 @@ class TangentSystem(Short):
             The step (n + k,).
         """
         stale = self._last_iterations > _REFACTORISE_AFTER or not np.array_equal(free, self._free)
-        for fresh in (stale, True):
-            if fresh:
-                self.factorise(free)
-            x, iterations = gmres(
-                lambda v: self.product(v, free), self._precondition, rhs, accuracy
-            )
-            self.counts["iterations"] += iterations
-            self._last_iterations = iterations
+        if not stale:
+            x, iterations = self._iterate(rhs, free, accuracy)
             if iterations <= _MAX_ITERATIONS:
                 return x
-            if fresh:
-                break
-        return self._solve_directly(rhs, free)
+        self.factorise(free)
+        x, iterations = self._iterate(rhs, free, accuracy)
+        if iterations > _MAX_ITERATIONS and self._is_symmetric:
+            self._is_symmetric = False
+            self.factorise(free)
+            x, iterations = self._iterate(rhs, free, accuracy)
+        return x
 
-    def _solve_directly(self, rhs: Floats, free: Ints) -> Floats:
-        """Solve by LU factorisation, where the preconditioner is of no use."""
-        self.counts["direct_solves"] += 1
-        matrix = sp.bmat(
-            [
-                [self._K, self.border[:, free]],
-                [self.across[free], self.macro[np.ix_(free, free)]],
-            ],
-            format="csc",
-        )
-        try:
-            return np.asarray(splu(matrix).solve(rhs))
-        except RuntimeError:  # exactly singular
-            return np.full_like(rhs, np.nan)
+    def _iterate(self, rhs: Floats, free: Ints, accuracy: float) -> tuple[Floats, int]:
+        """GMRES with the last factor."""
+        x, iterations = gmres(lambda v: self.product(v, free), self._precondition, rhs, accuracy)
+        self.counts["iterations"] += iterations
+        self._last_iterations = iterations
+        return x, iterations
 
     def solve_columns(self, right: Floats) -> Floats:
         """Solve K x = right to rounding, with one factorisation.
@@ -152,7 +156,7 @@ class TangentSystem(Short):
         for column, solution in zip(right.T, x.T, strict=True):
             residual = column
             for _ in range(_REFINEMENTS):
-                step, _ = gmres(lambda v: self._K @ v, self._solver.solve, residual, 1e-6)
+                step, _ = gmres(lambda v: self._K @ v, self._solve_factor, residual, 1e-6)
                 solution += step
                 residual = column - self._K @ solution
                 if np.linalg.norm(residual) <= 1e-12 * np.linalg.norm(column):

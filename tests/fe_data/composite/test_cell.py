@@ -228,12 +228,12 @@ def test_a_law_without_symmetry_is_solved_by_gmres_and_by_lu():
     rhs = rng.normal(size=2 * n + 2)
     x = system.solve(rhs, free, 1e-11)
     np.testing.assert_allclose(system.product(x, free), rhs, atol=1e-9)
-    assert system.counts["direct_solves"] == 0
+    assert system.counts["lu_factorisations"] == 0
     system.values[rows == columns] -= 12 * np.eye(2)  # no longer positive definite
     system.drop_factor()
     x = system.solve(rhs, free, 1e-11)
     np.testing.assert_allclose(system.product(x, free), rhs, atol=1e-9)
-    assert system.counts["direct_solves"] == 1
+    assert system.counts["lu_factorisations"] == 1
     assert gmres(lambda v: v, lambda v: v, np.zeros(3), 1e-9)[1] == 0
 
 
@@ -268,7 +268,7 @@ def test_the_papers_cell_at_the_default_mesh():
         general.history["stress"][:, :4], stress, atol=1e-6 * np.abs(stress).max()
     )
     assert general.info["newton_iterations"] < 150
-    assert general.info["direct_solves"] == 0
+    assert general.info["lu_factorisations"] == 0
 
 
 def test_components_are_in_the_order_of_kelvins_notation():
