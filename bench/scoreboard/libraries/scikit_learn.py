@@ -59,7 +59,7 @@ class WithReplicates:
 
 
 class OnFields(GaussianProcess):
-    """scikit-learn, Gaussian process of what a mean-field model leaves, the best of nine by likelihood."""
+    """scikit-learn, Gaussian process of a mean-field residual, the best of nine by likelihood."""
 
     def fit(self, given):
         """Fit processes to what each field (N, n_out) leaves of y, and keep the best."""

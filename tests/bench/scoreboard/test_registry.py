@@ -28,7 +28,7 @@ VERSIONS = {
     "hetgpy.WithReplicates": (1, "d1e2a391"),
     "scikit_learn.WithReplicates": (1, "c66364ac"),
     "ours.ExactFields": (2, "16392c50"),
-    "scikit_learn.OnFields": (1, "910713ef"),
+    "scikit_learn.OnFields": (1, "53200e44"),
     "smt.MultiFidelity": (2, "2f0a291a"),
 }
 
