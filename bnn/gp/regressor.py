@@ -41,37 +41,37 @@ GRADIENT_ENTRIES = 2**22  # numbers of the derivatives of a kernel that are comp
 class GPRegressor(PredictiveRegressor):
     """Exact posterior of a Gaussian process prior given data with Gaussian noise.
 
-    It is the method of choice for up to a few thousand data. An ensemble with the same prior
-    approximates it.
+    Use it for up to a few thousand data. An ensemble with the same prior approximates it.
 
     With N data and diagonal noise the cost is O(N³) for each output, and outputs with equal kernels
     and noise share one factorisation. Outputs with one kernel cost O(N³) each under constant
     correlated noise. All other correlated noise costs O((n_out N)³). Bounds of the prior are not
-    part of the posterior. For a MixturePrior it is the mixture of the posteriors of the components.
+    part of the posterior. The posterior of a MixturePrior is the mixture of the posteriors of its
+    components.
 
     Args:
-        prior: GaussianProcessPrior with a mean that is not random, or a MixturePrior of such; the
-            evidence updates the weights of the mixture. None takes the average over families of
-            kernels that `evidence.fit_kernel_average` returns for the data under the noise, or
-            `evidence.fit_prior` for a StudentNoise, and for "student_t" with several outputs.
+        prior: GaussianProcessPrior with a mean that is not random, or a MixturePrior of such, whose
+            weights the evidence updates. None estimates the prior by `evidence.fit_kernel_average`,
+            an average over families of kernels. For a StudentNoise, and for "student_t" with
+            several outputs, it is estimated by `evidence.fit_prior`.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; a
             HeteroscedasticNoise; or a StudentNoise. "constant" estimates standard deviations from
             the evidence of the data, "heteroscedastic" a HeteroscedasticNoise, "student_t" a
-            StudentNoise. None is "constant" if a prior is given, and else what the data prefer. At
-            most 1,500 of the data enter the evidence of an average over families, and at most 200
-            that of `evidence.fit_prior` and of noise beside a given prior. Under a StudentNoise the
+            StudentNoise. None is "constant" if a prior is given; otherwise the evidence chooses.
+            The evidence uses at most 1,500 of the data for an average over families, and at most
+            200 for `evidence.fit_prior` and for noise with a given prior. Under a StudentNoise the
             posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision factor λ_i for
-            each datum, and 13 to 21 % too narrow, see there. Noise that is less than double
-            precision resolves beside the prior, zero too, gets a nugget, see `nugget_`.
+            each datum, and 13 to 21 % too narrow, see StudentNoise. Noise that double precision
+            cannot resolve, also zero, gets a nugget, see `nugget_`.
 
     Attributes:
         prior_: The prior.
         noise_: Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
         factors_: E λ_i of the data, (N,): small for outliers under a StudentNoise, otherwise ones.
-        nugget_: Standard deviation of the nugget of each output, (n_out,): zero where the
-            covariance of the data can be factorised with the noise that is given. Its variance is
-            4 N ε of the prior's largest variance at the data, with the rounding error ε = 2.2e-16,
-            and a NuggetWarning names it.
+        nugget_: Standard deviation of the nugget of each output, (n_out,): zero if the covariance
+            of the data can be factorised with the given noise. Its variance is 4 N ε of the prior's
+            largest variance at the data, with the rounding error ε = 2.2e-16, and a NuggetWarning
+            names it.
         X_: Training inputs, (N, n_in).
         y_: Training outputs, (N, n_out).
 
@@ -262,7 +262,7 @@ class GPRegressor(PredictiveRegressor):
             Functions at X, (K, n, n_out), epistemic only.
 
         Raises:
-            ValueError: If there are too many points for that.
+            ValueError: If there are too many points.
         """
         check_count("n_samples", n_samples, 1)
         return self.posterior_.sample(self.checked_inputs(X), n_samples, generator(random_state))
@@ -276,7 +276,7 @@ class GPRegressor(PredictiveRegressor):
 
         Returns:
             Σ_i log p(y_i | x_i, D), joint over the outputs. With a MixturePrior or a StudentNoise
-            p is the density of the mixture, not of a normal distribution with its moments.
+            p is the density of the mixture, not a normal density with its moments.
 
         Raises:
             ValueError: If y is not finite, or does not fit X or the training data.
