@@ -20,6 +20,7 @@ from bnn._validation import (
     check_kind,
     check_positive,
 )
+from bnn.noise.known import DataNoise
 from bnn.regressor import PredictiveRegressor
 from bnn.storage import storable
 
@@ -203,11 +204,15 @@ class PCARegressor(PredictiveRegressor):
         if self.components is not None:
             check_kind("components", self.components, PrincipalComponents)
 
-    def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
+    def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
+        if known is not None and known.std is not None:
+            raise ValueError("noise_std: a PCARegressor has noise of scores, not of outputs")
         if not keep_prior:
             self.components_ = self.components or PrincipalComponents.fit(y)
             self.estimator_ = clone(self.estimator)
-        self.estimator_.fit(X, self.components_.transform(y), keep_prior=keep_prior)
+        scores = self.components_.transform(y)
+        weights = None if known is None else known.weights
+        self.estimator_.fit(X, scores, keep_prior=keep_prior, sample_weight=weights)
 
     def check_restored(self) -> None:
         """Raise ValueError unless the restored estimator predicts scores of the components."""

@@ -28,6 +28,7 @@ from bnn._validation import (
     varies,
 )
 from bnn.noise import noise_gradient
+from bnn.noise.known import DataNoise, counted_rows, no_noise
 from bnn.storage import StoredModel
 
 
@@ -67,7 +68,15 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         changed = {n: v for n, v in given.items() if not _alike(v, defaults[n].default)}
         return described(type(self).__name__, changed)
 
-    def fit(self, X: ArrayLike, y: ArrayLike, keep_prior: bool = False) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        keep_prior: bool = False,
+        *,
+        noise_std: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Fit the model to data; an ensemble with a prior pre-trains its networks first, if needed.
 
         Args:
@@ -77,6 +86,11 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
                 are added to the data. Nothing is estimated then, and an ensemble starts from its
                 pre-trained networks. Under a StudentNoise the earlier rows keep their precision
                 factors.
+            noise_std: Known standard deviations of the noise of each datum, (N,) or (N, n_out), in
+                the units of y, such as standard errors of averaged runs. If `noise` is None, this
+                is all the noise; otherwise `noise` comes on top of it.
+            sample_weight: Weights, (N,): the variances of `noise` are divided by them, so that M
+                equal rows count like one row of weight M. Rows of weight zero are left out.
 
         Returns:
             self.
@@ -104,8 +118,14 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         outputs = as_columns("y", y, len(points))
         check_ranges(X=points, y=outputs)
         check_resolved(**given)
+        known = DataNoise.checked(noise_std, sample_weight, outputs.shape)
+        points, outputs, known = counted_rows(points, outputs, known)
+        if len(points) < least:
+            raise ValueError(f"sample_weight: {len(points)} are not zero, must be at least {least}")
+        if keep_prior and noise_std is None and no_noise(getattr(self, "noise_", None)):
+            raise ValueError("noise_std = None: must be given, as it was all the noise of the fit")
         start = time.perf_counter()
-        self._fit(points, outputs, keep_prior)
+        self._fit(points, outputs, keep_prior, known)
         self.y_ndim_ = np.ndim(y)
         self.output_names_ = _names_of(given["y"]) or (self.output_names_ if keep_prior else None)
         self.fit_seconds_ = time.perf_counter() - start
@@ -159,8 +179,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
     def _check_parameters(self) -> None:
         """Raise ValueError if a parameter is not admissible for any data."""
 
-    def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
-        """Fit the model to checked data X (N, n_in) and y (N, n_out)."""
+    def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
+        """Fit the model to checked data X (N, n_in) and y (N, n_out), of some known noise."""
         raise NotImplementedError
 
     def predict(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bnn._seeding import Purpose, RandomState, seed_sequence, spawn
 from bnn._settings import Settings
@@ -14,9 +15,10 @@ from bnn.ensembles.ensemble import PretrainedEnsemble
 from bnn.ensembles.members import Members, Task, check_weights, random_starts, train_to_data
 from bnn.ensembles.pretraining import Pretrained, Pretraining, checked_data
 from bnn.ensembles.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
-from bnn.gp.evidence.unset import likely_noise
+from bnn.gp.evidence.unset import noise_of_training
 from bnn.networks.architecture import Architecture
-from bnn.noise import RESAMPLINGS, Noise, noise_of_data
+from bnn.noise import RESAMPLINGS, Noise
+from bnn.noise.known import DataNoise, as_arguments, counted_rows
 from bnn.scaling import Scaling
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
@@ -90,6 +92,8 @@ def train_anchored(
     y: Array,
     *,
     noise: Noise | str | None = None,
+    noise_std: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     n_members: int | None = None,
     training: TrainingSettings = TRAINING,
     anchoring: Anchoring = ANCHORING,
@@ -109,6 +113,9 @@ def train_anchored(
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
             HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
             of the data, "heteroscedastic" a HeteroscedasticNoise.
+        noise_std: Known standard deviations of the noise of each datum, (N,) or (N, n_out): all the
+            noise if `noise` is None, and beneath it otherwise.
+        sample_weight: Weights of the data, (N,), by which the variances of `noise` are divided.
         n_members: Number of members, K: the first of the pre-trained networks; None takes all.
         training: Epochs of Adam, 600 by default, and its other settings.
         anchoring: Weight prior, anchors, start, optimiser and resampling.
@@ -150,13 +157,16 @@ def train_anchored(
     n = min(n_members or len(pretrained.weights), len(pretrained.weights))
     centres = _anchors(anchoring.anchors, pretrained, weight_prior, n, seeds)
     first = _start(anchoring.start, pretrained, centres, n, seeds)
+    X, y, known = counted_rows(X, y, DataNoise.checked(noise_std, sample_weight, y.shape))
+    kept, covariances = noise_of_training(noise, X, y, known)
     task = Task(
         architecture=pretrained.architecture,
         X=X,
         y=y,
         input_scaler=pretrained.input_scaler,
         output_scaler=pretrained.output_scaler,
-        noise_covariance=noise_of_data(likely_noise(noise, X, y), X, y),
+        noise_covariance=kept,
+        covariances=None if known is None else covariances,
         resampling=anchoring.resampling,
         seeds=seeds,
     )
@@ -284,13 +294,14 @@ class AnchoredEnsemble(PretrainedEnsemble):
         super()._check_parameters()
         check_enough(self.group("anchoring"), self._most_members)
 
-    def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:
-        pretrained, noise = self._prepared(X, y, keep_prior)
+    def _trained(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> Members:
+        pretrained, noise = self._prepared(X, y, keep_prior, known)
         return train_anchored(
             pretrained,
             X,
             y,
             noise=noise,
+            **as_arguments(known),
             n_members=self.n_members,
             training=self.group("training"),
             anchoring=self.group("anchoring"),

@@ -28,7 +28,8 @@ from bnn.ensembles.members import Members
 from bnn.ensembles.pretraining import Pretrained, check_functional_prior, pretrain
 from bnn.gp.evidence.unset import likely_noise, likely_prior
 from bnn.gp.summary import noise_rows, prior_rows
-from bnn.noise import Covariance, Noise, checked_noise, covariance_at
+from bnn.noise import Covariance, Noise, checked_noise
+from bnn.noise.known import DataNoise, no_noise, noise_of_new
 from bnn.priors.function_prior import FunctionalPrior
 from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.scaling import BoundsScaler, Scaling
@@ -104,13 +105,13 @@ class EnsembleRegressor(PredictiveRegressor):
         check_count("n_members", self.n_members, 2, MOST_NETWORKS)
         check_device(self.device)
 
-    def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
-        self.members_ = self._trained(X, y, keep_prior)
+    def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
+        self.members_ = self._trained(X, y, keep_prior, known)
         warn_of_constant(X)
 
     @abstractmethod
-    def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:
-        """Return networks trained to data X (N, n_in) and y (N, n_out)."""
+    def _trained(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> Members:
+        """Return networks trained to data X (N, n_in) and y (N, n_out), of some known noise."""
 
     def sample(self, X: ArrayLike) -> Array:
         """Return f^[k](X) of every member at X (n, n_in), (K, n, n_out), epistemic only."""
@@ -159,7 +160,7 @@ class EnsembleRegressor(PredictiveRegressor):
         return mean, 2.0 * products / (len(values) - 1)
 
     def _noise_at(self, X: Array) -> Array:
-        return covariance_at(self.noise_, X)
+        return noise_of_new(self.noise_, X)
 
     @property
     def noise_(self) -> Covariance:
@@ -314,14 +315,15 @@ class PretrainedEnsemble(EnsembleRegressor):
         return ranges
 
     def _prepared(
-        self, X: Array, y: Array, keep_prior: bool
+        self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None
     ) -> tuple[Pretrained, Noise | Covariance]:
         """Return the pre-trained networks and the noise, found for the data or kept."""
         if keep_prior:
             return self._kept_networks(), self.noise_
-        noise = likely_noise(self.noise, X, y)
-        checked_noise(noise, X.shape[1], y.shape[1])  # before the pre-training, which takes long
-        return self._pretrained_for(X, y, noise), noise
+        noise = likely_noise(self.noise, X, y, known)
+        if not no_noise(noise):
+            checked_noise(noise, X.shape[1], y.shape[1])  # before the pre-training
+        return self._pretrained_for(X, y, noise, known), noise
 
     def _kept_networks(self) -> Pretrained:
         """Return the networks of the last fit, with the prior given anew where a file lacked it."""
@@ -332,32 +334,36 @@ class PretrainedEnsemble(EnsembleRegressor):
             found = self.pretrained_ = replace(found, prior=own_copy(self.prior))
         return found
 
-    def _pretrained_for(self, X: Array, y: Array, noise: Noise, prior: Any = None) -> Pretrained:
+    def _pretrained_for(
+        self, X: Array, y: Array, noise: Noise, known: DataNoise | None, prior: Any = None
+    ) -> Pretrained:
         """Return the pre-trained networks, after pre-training where they are missing or stale.
 
         A prior that the same data chose may be given in place of one that is None.
         """
-        known = self.pretrained_with_
+        made_with = self.pretrained_with_
         found = self.pretrained_
-        if found is not None and known is not None and not self._stale(found, known, X, y, noise):
+        data = (X, y, noise) if known is None else (X, y, noise, known)
+        if found and made_with and not self._stale(found, made_with, X, y, data):
             return found
-        points = None if known is None else known["X"]
+        points = None if made_with is None else made_with["X"]
         ranges = {} if points is not None else self._ranges(X, y)
         scaling = clone(self.group("scaling")).set_params(**ranges)
         if self.prior is not None or prior is None:
-            prior = likely_prior(self.prior, noise, X, y)
+            prior = likely_prior(self.prior, noise, X, y, known)
         self._pretrain(prior, points, scaling, n_features=X.shape[1], n_outputs=y.shape[1])
-        data = (X, y, noise) if self.prior is None else None
-        self.pretrained_with_ = {"X": points, "ranges": ranges, "data": data} | self._shaping()
+        found_for = data if self.prior is None else None
+        self.pretrained_with_ = {"X": points, "ranges": ranges, "data": found_for}
+        self.pretrained_with_ |= self._shaping()
         assert self.pretrained_ is not None
         return self.pretrained_
 
     def _stale(
-        self, found: Pretrained, known: dict[str, Any], X: Array, y: Array, noise: Noise
+        self, found: Pretrained, known: dict[str, Any], X: Array, y: Array, data: tuple[Any, ...]
     ) -> bool:
         if known["ranges"] and not same(known["ranges"], self._ranges(X, y)):
             return True
-        if known["data"] is not None and not same(known["data"], (X, y, noise)):
+        if known["data"] is not None and not same(known["data"], data):
             return True  # the prior was found by the evidence of other data
         follows = self.prior is None and not found.inputs_given
         if follows and found.shape != (X.shape[1], y.shape[1]):

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 from scipy.stats import qmc
 from sklearn.exceptions import ConvergenceWarning
@@ -28,11 +29,13 @@ from bnn.ensembles.ensemble import PretrainedEnsemble
 from bnn.ensembles.members import Members, joined
 from bnn.ensembles.pretraining import Pretrained, Pretraining, checked_data, drawn_prior
 from bnn.gp.conditioning import Conditioning, check_nugget, output_vectors
-from bnn.gp.evidence import fit_kernel_average
-from bnn.gp.evidence.unset import likely_noise
+from bnn.gp.evidence.mixture import found_model
+from bnn.gp.evidence.scaling import SearchData
+from bnn.gp.evidence.unset import noise_of_training
 from bnn.gp.mixture import MixturePosterior, MixturePrior, combination
 from bnn.networks.architecture import Architecture
-from bnn.noise import Covariance, Noise, StudentNoise, covariance_at, noise_of_data, resample
+from bnn.noise import Covariance, Noise, StudentNoise, resample
+from bnn.noise.known import DataNoise, as_arguments, counted_rows
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import storable
 from bnn.training.gauss_newton.function_space import Metric, fit_functions
@@ -99,6 +102,8 @@ def train_function_anchored(
     y: Array,
     *,
     noise: Noise | str | None = None,
+    noise_std: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     n_members: int | None = None,
     anchoring: FunctionAnchoring = ANCHORING,
     device: str = "cpu",
@@ -123,6 +128,9 @@ def train_function_anchored(
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
             HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
             of the data, "heteroscedastic" a HeteroscedasticNoise.
+        noise_std: Known standard deviations of the noise of each datum, (N,) or (N, n_out): all the
+            noise if `noise` is None, and beneath it otherwise.
+        sample_weight: Weights of the data, (N,), by which the variances of `noise` are divided.
         n_members: Number of members, K: the first of the pre-trained networks; None takes all.
         anchoring: Measurement points, nugget, and when the training of a member ends.
         device: "cpu" or "cuda".
@@ -156,12 +164,15 @@ def train_function_anchored(
     X, y = checked_data(pretrained, X, y, n_members)
     check_kind("anchoring", anchoring, FunctionAnchoring)
     check_device(device)
-    kept = noise_of_data(likely_noise(noise, X, y), X, y)
+    X, y, known = counted_rows(X, y, DataNoise.checked(noise_std, sample_weight, y.shape))
+    kept, covariances = noise_of_training(noise, X, y, known)
     seeds = seed_sequence(random_state)
     if isinstance(pretrained.prior, MixturePrior):
         chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
-        return _anchor_to_components(chosen, X, y, kept, anchoring, device, seeds)
-    return _anchor_to_process(pretrained, X, y, kept, n_members, anchoring, device, seeds)
+        return _anchor_to_components(chosen, X, y, kept, covariances, anchoring, device, seeds)
+    return _anchor_to_process(
+        pretrained, X, y, kept, covariances, n_members, anchoring, device, seeds
+    )
 
 
 def _anchor_to_process(
@@ -169,6 +180,7 @@ def _anchor_to_process(
     X: Array,
     y: Array,
     noise: Covariance,
+    covariance: Array,
     n_members: int | None,
     anchoring: FunctionAnchoring,
     device: str,
@@ -189,7 +201,6 @@ def _anchor_to_process(
     g = scaler.transform(prior.at(points, numbers, centred))
     seed = spawn(seeds, Purpose.COVARIANCE)
     C = prior.scaled_covariance(points, scaler, anchoring.n_realisations, seed)
-    covariance = covariance_at(noise, X)
     nuggets = _nuggets(scaler.transform_covariance(covariance), anchoring.nugget, C)
     prior_metric = Metric(C, nuggets)
     targets, S = _posterior_realisations(g, C, X, y, covariance, scaler, centred, seeds)
@@ -267,6 +278,7 @@ def _anchor_to_components(
     X: Array,
     y: Array,
     noise: Covariance,
+    covariance: Array,
     anchoring: FunctionAnchoring,
     device: str,
     seeds: np.random.SeedSequence,
@@ -275,7 +287,7 @@ def _anchor_to_components(
     mixture = pretrained.prior
     K = len(pretrained.weights)
     assert isinstance(mixture, MixturePrior)
-    given = MixturePosterior(mixture, covariance_at(noise, X), X, y)
+    given = MixturePosterior(mixture, covariance, X, y)
     numbers = given.allocate(K, spawn(seeds, Purpose.COMPONENTS))
     # A single member has no average to be shifted, and one progress bar stands for all members.
     alone = replace(anchoring, progress=False)
@@ -286,7 +298,9 @@ def _anchor_to_components(
         for k in range(K):
             one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
             seed = spawn(seeds, Purpose.COMPONENTS, k)
-            of_one = _anchor_to_process(one, X, y, noise, None, alone, device, seed, centred=False)
+            of_one = _anchor_to_process(
+                one, X, y, noise, covariance, None, alone, device, seed, centred=False
+            )
             parts.append(of_one)
             bar.update()
     late = np.count_nonzero([np.nanmin(part.losses) > anchoring.tol for part in parts])
@@ -392,22 +406,25 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
         return nugget
 
     def _prepared(
-        self, X: Array, y: Array, keep_prior: bool
+        self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None
     ) -> tuple[Pretrained, Noise | Covariance]:
         """Return the pre-trained networks and the noise; where nothing is set, of one average."""
         if keep_prior or self.prior is not None or self.noise is not None:
-            return super()._prepared(X, y, keep_prior)
-        prior, noise = fit_kernel_average(X, y, noise="gaussian")
+            return super()._prepared(X, y, keep_prior, known)
+        alone = known is not None and known.std is not None
+        data = SearchData(X, y, noise_known=known)
+        prior, noise, _ = found_model(data, None if alone else "gaussian")
         assert not isinstance(noise, StudentNoise)
-        return self._pretrained_for(X, y, noise, prior), noise
+        return self._pretrained_for(X, y, noise, known, prior), noise
 
-    def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:
-        pretrained, noise = self._prepared(X, y, keep_prior)
+    def _trained(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> Members:
+        pretrained, noise = self._prepared(X, y, keep_prior, known)
         return train_function_anchored(
             pretrained,
             X,
             y,
             noise=noise,
+            **as_arguments(known),
             n_members=self.n_members,
             anchoring=self.group("anchoring"),
             device=self.device,

@@ -151,6 +151,8 @@ class Members(Networks):
         penalties: Regularisation term of each member after training, (K,).
         bounds: (low, high) that predictions are clipped to, (2, 1) or (2, n_out); None clips
             nothing.
+        data_covariances: Covariance of the noise of each datum, (N, n_out, n_out) or
+            (K, N, n_out, n_out), if `fit` was given noise_std or sample_weight; else None.
 
     Examples:
         >>> import bnn
@@ -170,6 +172,7 @@ class Members(Networks):
     anchors: Floats | None
     penalties: Array
     bounds: Array | None = None
+    data_covariances: Array | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -180,6 +183,11 @@ class Members(Networks):
             raise ValueError(f"noise_covariance has shape {noise.shape}: must be {shape}")
         if not isinstance(noise, np.ndarray):
             checked_noise(noise, self.architecture.n_inputs, n_out)
+        check_kind("data_covariances", self.data_covariances, np.ndarray, type(None))
+        needed = (*self.inputs.shape[:-1], n_out, n_out)
+        if self.data_covariances is not None and self.data_covariances.shape != needed:
+            given = self.data_covariances.shape
+            raise ValueError(f"data_covariances has shape {given}: must be {needed}")
         check_kind("penalties", self.penalties, np.ndarray)
         check_kind("bounds", self.bounds, np.ndarray, type(None))
         if self.bounds is not None and self.bounds.shape not in {(2, 1), (2, n_out)}:
@@ -290,12 +298,25 @@ class Task:
     noise_covariance: Covariance
     resampling: str
     seeds: np.random.SeedSequence
+    covariances: Array | None = None  # of the noise of each datum, (N, n_out, n_out), if it differs
 
-    def resampled(self, n_members: int) -> tuple[Floats, Floats]:
-        """Return the data of each member: inputs ((K,) N, n_in) and targets (K, N, n_out)."""
+    def resampled(self, n_members: int) -> tuple[Floats, Floats, Array]:
+        """Return the data of each member, and the covariance of their noise.
+
+        These are inputs, ((K,) N, n_in), targets, (K, N, n_out), and covariances, (n_out, n_out) or
+        ((K,) N, n_out, n_out).
+        """
         generators = member_generators(spawn(self.seeds, Purpose.RESAMPLING), n_members)
-        covariance = covariance_at(self.noise_covariance, self.X)
-        return resample(self.X, self.y, self.resampling, covariance, generators)
+        if self.covariances is None:
+            covariance = covariance_at(self.noise_covariance, self.X)
+            inputs, y = resample(self.X, self.y, self.resampling, covariance, generators)
+            return inputs, y, covariance_at(self.noise_covariance, inputs)
+        # A row that is drawn takes its covariance along.
+        N, n_in = self.X.shape
+        rows = np.hstack([self.X, self.covariances.reshape(N, -1)])
+        drawn, y = resample(rows, self.y, self.resampling, self.covariances, generators)
+        shape = (*drawn.shape[:-1], y.shape[-1], y.shape[-1])
+        return drawn[..., :n_in], y, drawn[..., n_in:].reshape(shape)
 
 
 def train_to_data(
@@ -314,10 +335,10 @@ def train_to_data(
     K = len(start)
     mlp = task.architecture
     title = titled("training", training.progress)
-    inputs, targets = task.resampled(K)
+    inputs, targets, covariances = task.resampled(K)
     X = task.input_scaler.transform(inputs)
     y = task.output_scaler.transform(targets)
-    noise = task.output_scaler.transform_covariance(covariance_at(task.noise_covariance, inputs))
+    noise = task.output_scaler.transform_covariance(covariances)
     if optimiser == "gauss_newton":
         assert isinstance(weight_prior, ProperGaussian)
         assert anchors is not None
@@ -347,7 +368,15 @@ def train_to_data(
         noise_covariance=task.noise_covariance,
         anchors=kept_anchors,
         penalties=_penalties(weight_prior, weights, kept_anchors),
+        data_covariances=_of_members(task.covariances, covariances, numbers),
     )
+
+
+def _of_members(given: Array | None, covariances: Array, numbers: Ints) -> Array | None:
+    """Return the covariances of the data of some members; None unless they differ by datum."""
+    if given is None:
+        return None
+    return covariances if covariances.ndim == 3 else covariances[numbers]
 
 
 def _penalties(weight_prior: WeightPrior | None, weights: Floats, anchors: Floats | None) -> Array:
@@ -388,7 +417,9 @@ def data_gradient(members: Members, weights: Floats) -> Array:
     inputs = torch.as_tensor(members.input_scaler.transform(members.inputs))
     state = Linearisation(members.architecture, torch.as_tensor(weights.astype(float)), inputs)
     residuals = state.values - torch.as_tensor(members.output_scaler.transform(members.targets))
-    noise = covariance_at(members.noise_covariance, members.inputs)
+    noise = members.data_covariances
+    if noise is None:
+        noise = covariance_at(members.noise_covariance, members.inputs)
     precision = torch.as_tensor(np.linalg.inv(members.output_scaler.transform_covariance(noise)))
     # ∂/∂f Σ_i (y_i - f_i)ᵀ Σ_noise⁻¹ (y_i - f_i) = 2 Σ_noise⁻¹ (f_i - y_i), and by the chain rule
     # ∂/∂ω = Jᵀ ∂/∂f

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from numpy.typing import ArrayLike
+
 from bnn._seeding import RandomState, seed_sequence
 from bnn._settings import Settings
 from bnn._validation import (
@@ -18,9 +20,10 @@ from bnn._validation import (
 )
 from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.ensembles.members import Members, Task, random_starts, train_to_data
-from bnn.gp.evidence.unset import likely_noise
+from bnn.gp.evidence.unset import noise_of_training
 from bnn.networks.architecture import Architecture
-from bnn.noise import RESAMPLINGS, Noise, noise_of_data
+from bnn.noise import RESAMPLINGS, Noise
+from bnn.noise.known import DataNoise, as_arguments, counted_rows
 from bnn.scaling import Scaling, scaler_of, warn_far
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
@@ -35,6 +38,8 @@ def train_vanilla(
     y: Array,
     *,
     noise: Noise | str | None = None,
+    noise_std: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     n_members: int = 30,
     resampling: str = "likelihood",
     network: Architecture = NETWORK,
@@ -51,6 +56,9 @@ def train_vanilla(
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
             HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
             of the data, "heteroscedastic" a HeteroscedasticNoise.
+        noise_std: Known standard deviations of the noise of each datum, (N,) or (N, n_out): all the
+            noise if `noise` is None, and beneath it otherwise.
+        sample_weight: Weights of the data, (N,), by which the variances of `noise` are divided.
         n_members: Number of members, K.
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
         network: Hidden layers, activation and initial weights.
@@ -74,6 +82,7 @@ def train_vanilla(
     Examples:
         >>> import bnn
         >>> import numpy as np
+    from numpy.typing import ArrayLike
         >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
         >>> y = np.sin(3.0 * X[:, 0])
         >>> brief = bnn.TrainingSettings(epochs=5)
@@ -95,8 +104,10 @@ def train_vanilla(
     output_scaler = scaler_of("scaling.outputs", scaling.outputs, y, y.shape[1])
     warn_far("scaling.inputs", scaler, X)
     warn_far("scaling.outputs", output_scaler, y)
-    kept = noise_of_data(likely_noise(noise, X, y), X, y)
-    task = Task(mlp, X, y, scaler, output_scaler, kept, resampling, seeds)
+    X, y, known = counted_rows(X, y, DataNoise.checked(noise_std, sample_weight, y.shape))
+    kept, covariances = noise_of_training(noise, X, y, known)
+    of_rows = None if known is None else covariances
+    task = Task(mlp, X, y, scaler, output_scaler, kept, resampling, seeds, of_rows)
     start = random_starts(mlp, n_members, seeds, network.init)
     return train_to_data(task, start, training, device)
 
@@ -148,11 +159,12 @@ class VanillaEnsemble(EnsembleRegressor):
         "scaling": SCALING,
     }
 
-    def _trained(self, X: Array, y: Array, keep_prior: bool) -> Members:
+    def _trained(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> Members:
         return train_vanilla(
             X,
             y,
             noise=self.noise_ if keep_prior else self.noise,
+            **as_arguments(known),
             n_members=self.n_members,
             resampling=self.resampling,
             network=self.group("network"),

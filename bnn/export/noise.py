@@ -19,7 +19,8 @@ def log_noise(noise: Covariance | StudentNoise, n_inputs: int) -> tuple[Array, A
     """
     kept = noise.noise if isinstance(noise, StudentNoise) else noise
     if not isinstance(kept, HeteroscedasticNoise):
-        levels = 0.5 * np.log(np.diag(np.asarray(kept)))
+        with np.errstate(divide="ignore"):  # no noise beside that of each datum
+            levels = 0.5 * np.log(np.diag(np.asarray(kept)))
         bounds = np.outer([-np.inf, np.inf], np.ones(n_inputs))
         return np.vstack([levels, np.zeros((2 * n_inputs, len(levels)))]), bounds
     linear = kept.coefficients[: 1 + n_inputs]

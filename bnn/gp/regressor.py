@@ -15,7 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 from bnn._progress import counted
 from bnn._seeding import RandomState, generator
 from bnn._text import table
-from bnn._validation import Array, as_columns, as_finite, as_points, check_count, check_option
+from bnn._validation import (
+    Array,
+    as_columns,
+    as_finite,
+    as_points,
+    check_count,
+    check_kind,
+    check_option,
+)
 from bnn.gp.conditioning import NuggetWarning, resolved
 from bnn.gp.evidence.mixture import found_model
 from bnn.gp.evidence.scaling import SearchData
@@ -26,8 +34,14 @@ from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior, conditioned
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import MOST_ROWS
 from bnn.gp.summary import noise_rows, prior_rows, ranges_of
-from bnn.noise import Covariance, Noise, StudentNoise, checked_tails, covariance_at
+from bnn.noise import Covariance, Noise, StudentNoise
 from bnn.noise.given import warn_of_excess
+from bnn.noise.known import (
+    DataNoise,
+    covariances_of_data,
+    kept_noise,
+    noise_of_new,
+)
 from bnn.noise.student import bound, given_factors, nodes, scaled
 from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.storage import storable
@@ -68,6 +82,7 @@ class GPRegressor(PredictiveRegressor):
         prior_: The prior.
         noise_: Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
         factors_: E λ_i of the data, (N,): small for outliers under a StudentNoise, otherwise ones.
+        data_noise_: What `fit` was given as noise_std and sample_weight; None if it was neither.
         nugget_: Standard deviation of the nugget of each output, (n_out,): zero if the covariance
             of the data can be factorised with the given noise. Its variance is 4 N ε of the prior's
             largest variance at the data, with the rounding error ε = 2.2e-16, and a NuggetWarning
@@ -95,6 +110,7 @@ class GPRegressor(PredictiveRegressor):
         "prior_",
         "noise_",
         "factors_",
+        "data_noise_",
         "X_",
         "y_",
         "y_ndim_",
@@ -113,7 +129,7 @@ class GPRegressor(PredictiveRegressor):
         """Least number of data: two where they have to tell the prior or the noise."""
         return 2 if self.prior is None or self.noise is None or isinstance(self.noise, str) else 1
 
-    def _fit(self, X: Array, y: Array, keep_prior: bool) -> None:
+    def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
         n_outputs = y.shape[1]
         prior = self.prior_ if keep_prior else self.prior
         if isinstance(prior, NotStored):
@@ -129,18 +145,19 @@ class GPRegressor(PredictiveRegressor):
             check_option("noise", given, KINDS)
         factors = None
         if prior is None:
-            prior, noise, factors = found_model(SearchData(X, y), given)
+            prior, noise, factors = found_model(SearchData(X, y, noise_known=known), given)
         else:
-            noise = noise_beside_prior(given, X, y)
+            noise = noise_beside_prior(given, X, y, known)
         warn_of_constant(X)
-        kept = checked_tails(noise, X.shape[1], n_outputs)
-        covariances = covariance_at(kept, X)
+        kept = kept_noise(noise, X.shape[1], n_outputs)
+        covariances = covariances_of_data(kept, X, known)
         if isinstance(kept, StudentNoise):
-            known = self._factors_kept(X, y) if keep_prior else factors
-            kept, factors = _tails(prior, kept, X, y, covariances, known)
+            so_far = self._factors_kept(X, y) if keep_prior else factors
+            kept, factors = _tails(prior, kept, X, y, covariances, so_far)
         else:
             warn_of_excess(covariances, y, stacklevel=4)
         factors = np.ones(len(X)) if factors is None else factors
+        self.data_noise_ = known
         self._condition(prior, kept, covariances, factors, X, y)
         for j in np.flatnonzero(self.nugget_)[:1]:
             size = f"the data of output {j} are taken with a nugget of {self.nugget_[j]:.3g}"
@@ -200,8 +217,13 @@ class GPRegressor(PredictiveRegressor):
             raise ValueError(f"factors_ has shape {factors.shape}: must be ({len(X)},)")
         for i in np.flatnonzero(factors <= 0.0)[:1]:
             raise ValueError(f"factors_ = {factors[i]} of row {i}: must be > 0")
-        noise = checked_tails(self.noise_, X.shape[1], y.shape[1])
-        self._condition(self.prior_, noise, covariance_at(noise, X), factors, X, y)
+        noise = kept_noise(self.noise_, X.shape[1], y.shape[1])
+        known = self.data_noise_
+        if known is not None:
+            check_kind("data_noise_", known, DataNoise)
+            known = DataNoise.checked(known.std, known.weights, y.shape)
+        covariances = covariances_of_data(noise, X, known)
+        self._condition(self.prior_, noise, covariances, factors, X, y)
 
     def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
         """Return the joint posterior of f at all points.
@@ -248,7 +270,7 @@ class GPRegressor(PredictiveRegressor):
         return np.concatenate(by_mean), np.concatenate(by_variance)
 
     def _noise_at(self, X: Array) -> Array:
-        return covariance_at(self.noise_, X)
+        return noise_of_new(self.noise_, X)
 
     def sample(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None) -> Array:
         """Draw functions from the posterior.
@@ -291,7 +313,7 @@ class GPRegressor(PredictiveRegressor):
 
     def _log_density(self, X: Array, y: Array) -> Array:
         noise = self.noise_
-        covariances = covariance_at(noise, X)
+        covariances = self._noise_at(X)
         if not isinstance(noise, StudentNoise):
             return self.posterior_.log_density(X, y, covariances)
         # p(y | x) = ∫ p(λ) p(y | x, noise Ψ / λ) dλ with the scale matrix Ψ = (1 - 2/ν) Σ(x)

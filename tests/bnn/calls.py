@@ -78,6 +78,7 @@ VALUES = {
     "n_weights": D,
     "network": bnn.Architecture((3,), "silu"),
     "noise": np.diag([0.01, 0.04]),
+    "noise_std": np.full((8, 2), 0.1),
     "noise_variance": 1.0,
     "other": 2.0,
     "output": 0,
@@ -94,6 +95,7 @@ VALUES = {
     "regulariser": "factorised",
     "resampling": "none",
     "restarts": 0,
+    "sample_weight": np.arange(1.0, 9.0),
     "samples": SAMPLES,
     "scaling": bnn.Scaling((-1.0, 1.0), "data"),
     "scores": Y,
@@ -266,6 +268,11 @@ def pretrain_ensemble(X, n_features):
     return small(bnn.AnchoredEnsemble, PRIOR).pretrain(X, n_features=n_features).pretrained_
 
 
+def fit(noise_std, sample_weight):
+    given = {"noise_std": noise_std, "sample_weight": sample_weight}
+    return bnn.GPRegressor(PRIOR, noise=0.1).fit(VALUES["X"], Y, **given)
+
+
 def sample_prior(X):
     ensemble = small(bnn.AnchoredEnsemble, pretrained_once())
     return ensemble.fit(VALUES["X"], Y).sample_prior(X)
@@ -283,7 +290,16 @@ def weight_prior(regulariser):
     return pretrained_once().weight_prior(regulariser)
 
 
-OTHERS += [gradient_of_data, kernel, pretrain_ensemble, sample_prior, sample, select, weight_prior]
+OTHERS += [
+    fit,
+    gradient_of_data,
+    kernel,
+    pretrain_ensemble,
+    sample_prior,
+    sample,
+    select,
+    weight_prior,
+]
 
 
 @dataclass(frozen=True)

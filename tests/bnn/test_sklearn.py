@@ -28,11 +28,14 @@ ESTIMATORS = [
     bnn.GPRegressor(),
 ]
 ESTIMATORS.append(bnn.PCARegressor(ESTIMATORS[0]))
+# With noise and prior that are given, tests/bnn/noise/test_known.py shows that they are.
+WHY = "resampling draws rows, and a search sees that equal rows have equal values"
+REPEATED = {"check_sample_weight_equivalence_on_dense_data": WHY}
 
 
 @pytest.mark.filterwarnings("ignore::bnn.ConstantInputWarning", "ignore::UserWarning")
 @pytest.mark.usefixtures("few_draws")
-@parametrize_with_checks(ESTIMATORS)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda _: REPEATED)
 def test_estimator_check(estimator, check):
     check(estimator)
 

@@ -17,6 +17,7 @@ from bnn.gp.mixture import MixturePosterior, MixturePrior
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
+from bnn.noise.known import covariances_of_data, kept_noise
 from bnn.noise.student import given_factors
 
 
@@ -55,6 +56,7 @@ def noise_of(
     """Return the noise of all outputs, without correlations."""
     # log σ = level + ½ log var y
     levels = np.array([noise.level for noise in noises]) + 0.5 * np.log(data.spreads)
+    levels = levels + 0.5 * np.log(data.unit)  # of a datum of weight one
     joint: Noise = np.exp(levels)
     if kind == "heteroscedastic" or any(noise.slopes.any() for noise in noises):
         slopes = np.zeros((data.X.shape[1], len(noises)))
@@ -71,7 +73,8 @@ def noise_correlation(prior: MixturePrior, noise: HeteroscedasticNoise, data: Se
     """
     X = data.X[data.rows]
     y = data.y[data.rows]
-    covariances = noise(X)
+    known = None if data.noise_known is None else data.noise_known.rows(data.rows)
+    covariances = covariances_of_data(noise, X, known)
     given = MixturePosterior(prior, resolved(covariances, prior.components, X), X, y)
     deviations = np.sqrt(np.einsum("njj->nj", covariances))
     away = (y - given.mean(X)) / deviations
@@ -116,8 +119,8 @@ def given_all(
         data: All data.
     """
     X, y = data.X, data.y
-    kept = checked_tails(noise, X.shape[1], y.shape[1])
-    known = covariance_at(kept, X)
+    kept = kept_noise(noise, X.shape[1], y.shape[1])
+    known = covariances_of_data(kept, X, data.noise_known)
     if isinstance(kept, StudentNoise) and factors is not None:
         known = given_factors(kept, known, factors)
     known = resolved(known, prior.components, X) * np.eye(y.shape[1])

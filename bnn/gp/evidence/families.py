@@ -89,7 +89,7 @@ class FamilyDensity:
 
     η has for each part log k0 and log L_1 .. L_n, then log v, the warps λ and the entries of C off
     its diagonal. Where the noise is unknown, log σ² and the slopes β follow: the variance of the
-    noise of datum i is r_i σ² exp(2 β·b_i).
+    noise of datum i is r_i σ² exp(2 β·b_i), and what is known of it comes on top.
 
     Args:
         family: Form of the kernel.
@@ -98,6 +98,7 @@ class FamilyDensity:
         basis: b, (N, p), with p = 0 for constant noise; None if the noise is known.
         relative: r, (N,); the variances themselves if the noise is known.
         known_trend: Mean of known prior variances, for a family without a trend; None adds o².
+        known: Variances that are known beside unknown noise, (N,); None for zeros.
     """
 
     def __init__(
@@ -108,9 +109,11 @@ class FamilyDensity:
         basis: Array | None,
         relative: Array,
         known_trend: KnownTrend | None = None,
+        known: Array | None = None,
     ) -> None:
         self.family = family
         self.known_trend = known_trend
+        self.known = known
         self.u = u
         self.y = y
         self.basis = basis
@@ -153,8 +156,9 @@ class FamilyDensity:
         """Return the density of some of the data."""
         basis = None if self.basis is None else self.basis[rows]
         trend = None if self.known_trend is None else self.known_trend.thinned(rows)
+        known = None if self.known is None else self.known[rows]
         return type(self)(
-            self.family, self.u[rows], self.y[rows], basis, self.relative[rows], trend
+            self.family, self.u[rows], self.y[rows], basis, self.relative[rows], trend, known
         )
 
     def under(self, variances: Array) -> Self:
@@ -163,7 +167,8 @@ class FamilyDensity:
 
     def with_noise(self, basis: Array | None, relative: Array) -> Self:
         """Return the density under another noise: b (N, p), or None for known noise, and r (N,)."""
-        return type(self)(self.family, self.u, self.y, basis, relative, self.known_trend)
+        known = None if basis is None else self.known
+        return type(self)(self.family, self.u, self.y, basis, relative, self.known_trend, known)
 
     def start_from(self, other: "FamilyDensity", eta: Array) -> Array:
         """Return the η of this family, shared parameters copied from `other`."""
@@ -182,9 +187,13 @@ class FamilyDensity:
         """Return the variances of the noise of the data, (N,)."""
         if self.basis is None:
             return self.relative
-        # r_i σ² exp(2 β·b_i)
-        own = np.exp(eta[self.noise] + 2.0 * self.basis @ eta[self.slopes])
-        return np.asarray(self.relative * own)
+        found = self.relative * self.unit_variances(eta)
+        return found if self.known is None else found + self.known
+
+    def unit_variances(self, eta: Array) -> Array:
+        """Return the variances of unknown noise at the data for r = 1, σ² exp(2 β·b_i), (N,)."""
+        assert self.basis is not None
+        return np.asarray(np.exp(eta[self.noise] + 2.0 * self.basis @ eta[self.slopes]))
 
     def mixing_matrix(self, eta: Array) -> Array:
         """Return C, (n, n)."""
@@ -263,7 +272,7 @@ class FamilyDensity:
             slopes[self.warps] = np.sum((by_z @ turn.T) * by_warps, axis=0)
         if self.basis is not None:
             # ∂Σ/∂ log σ_i² = σ_i² e_i e_iᵀ
-            each = 0.5 * diagonal * self.variances(eta)
+            each = 0.5 * diagonal * (self.relative * self.unit_variances(eta))
             slopes[self.noise] = each.sum()
             slopes[self.slopes] = 2.0 * self.basis.T @ each
         value += float(self.log_prior(eta))

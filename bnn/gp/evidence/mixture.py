@@ -27,6 +27,7 @@ from bnn.gp.mixture import MixturePrior
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_noise
 from bnn.noise.given import without_zeros
+from bnn.noise.known import TAILS_ALONE, no_noise
 
 COMPONENTS = 16  # most components of the prior
 GAUSSIAN = "gaussian"  # noise that is constant or input-dependent, averaged over both
@@ -159,7 +160,7 @@ def found_model(
         return priors[0], found, None
     weights = [prior_weights(*each) for each in posteriors]
     prior = MixturePrior(priors, np.column_stack(weights))
-    if kind == "heteroscedastic" and n_out > 1:
+    if kind == "heteroscedastic" and n_out > 1 and data.variances_known is None:
         assert isinstance(found, HeteroscedasticNoise)
         found = replace(found, correlation=noise_correlation(prior, found, data))
     factors = search.noises[0].factors if search.noises else None
@@ -180,8 +181,14 @@ def _kind_or_noise(
     """Return the kind of the noise, None for any that the data may have, and the known noise."""
     n_in = data.X.shape[1]
     n_out = data.y.shape[1]
+    if noise is None and data.variances_known is not None:
+        noise = np.zeros((n_out, n_out))
     if noise is None:
-        return (GAUSSIAN if n_out > 1 else None), None
+        return (GAUSSIAN if n_out > 1 or data.noise_known is not None else None), None
+    if isinstance(noise, np.ndarray) and data.variances_known is not None and no_noise(noise):
+        return None, noise
+    if data.noise_known is not None and (noise == "student_t" or isinstance(noise, StudentNoise)):
+        raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
     if isinstance(noise, str):
         check_option("noise", noise, KINDS)
         return noise, None

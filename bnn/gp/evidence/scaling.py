@@ -12,7 +12,9 @@ from bnn._validation import Array, Ints, check_outputs_vary, varies
 from bnn.gp.evidence.laplace import some_rows
 from bnn.gp.evidence.trend import KnownTrend, detrended
 from bnn.gp.means import LinearMean
+from bnn.noise import Covariance, StudentNoise
 from bnn.noise.heteroscedastic import StandardBasis
+from bnn.noise.known import DataNoise, covariances_of_data
 
 SEARCHED = 1500  # most data in a search; of more, as many are chosen at random
 RARE = 10  # further data in a search, of an input or output that is constant in those chosen
@@ -27,6 +29,7 @@ class SearchData:
         y: (N, n_out).
         form: Arguments of `detrended`, which describe the mean; None takes the mean of the data.
         seed: Of the choice of rows.
+        noise_known: What is known of the noise of each datum.
 
     Attributes:
         X, y: All data, in their units.
@@ -41,10 +44,17 @@ class SearchData:
         u: Scaled inputs, (n, n_varying).
         trends: For each output the covariance of its known mean, or None.
         basis: b_i of input-dependent noise, of all inputs.
+        relative: Variances of unknown noise, relative to those of weight `unit`, (n,).
+        variances_known: Known part of the scaled variances of the noise, (n, n_out), or None.
     """
 
     def __init__(
-        self, X: Array, y: Array, form: Mapping[str, Any] | None = None, seed: int | None = 0
+        self,
+        X: Array,
+        y: Array,
+        form: Mapping[str, Any] | None = None,
+        seed: int | None = 0,
+        noise_known: DataNoise | None = None,
     ) -> None:
         if len(X) < 2:
             raise ValueError(f"X has {len(X)} rows: must be at least 2")
@@ -80,6 +90,24 @@ class SearchData:
             for each, spread in zip(self.known_means, self.spreads, strict=True)
         ]
         self.basis = StandardBasis(points, ())
+        self.noise_known = noise_known
+        self.unit = 1.0
+        self.relative = np.ones(len(points))
+        self.variances_known: Array | None = None
+        if noise_known is not None and noise_known.weights is not None:
+            # Relative to the geometric mean, so that a scale of all weights changes nothing.
+            weights = noise_known.weights[self.rows]
+            self.unit = float(np.exp(np.log(weights).mean()))
+            self.relative = self.unit / weights
+        if noise_known is not None and noise_known.std is not None:
+            self.variances_known = np.square(noise_known.std[self.rows]) / self.spreads
+
+    def noise_variances(self, noise: Covariance | StudentNoise) -> Array:
+        """Return the variances of given noise at the data of the search, scaled, (n, n_out)."""
+        known = None if self.noise_known is None else self.noise_known.rows(self.rows)
+        covariances = covariances_of_data(noise, self.X[self.rows], known)
+        variances = np.einsum("...jj->...j", covariances)
+        return np.asarray(variances * np.ones((len(self.rows), 1)) / self.spreads)
 
 
 def searched_rows(X: Array, y: Array, seed: int | None) -> Ints:

@@ -22,7 +22,8 @@ from bnn.gp.evidence.laplace import (
 from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.evidence.tails import ODDS, OutputNoise, averaged_tails, student_noise
 from bnn.gp.kernels import RBF, Matern32, Matern52
-from bnn.noise import Noise, StudentNoise, checked_tails, covariance_at
+from bnn.noise import Noise, StudentNoise
+from bnn.noise.known import kept_noise
 
 # Up to so many data families of plain inputs are tried first, and each search has several starts.
 # Families have a trend then, which is overconfident in the gaps of more data.
@@ -79,10 +80,8 @@ class Search:
         self._basis = data.basis.values[:, data.varying]
         self._known: Array | None = None  # relative to the variances of the outputs
         if given is not None:
-            points = data.X[data.rows]
-            kept = checked_tails(given, points.shape[1], len(data.spreads))
-            variances = np.einsum("...jj->...j", covariance_at(kept, points))
-            self._known = variances * np.ones((len(points), 1)) / data.spreads
+            kept = kept_noise(given, data.X.shape[1], len(data.spreads))
+            self._known = data.noise_variances(kept)
         self._freedom = given.freedom if isinstance(given, StudentNoise) else None
         self.fits: list[list[FamilyFit]] = []
         self.noises: list[OutputNoise] = []
@@ -118,9 +117,13 @@ class Search:
         seed = self._data.seed
         y = np.ascontiguousarray(self._data.columns[:, j])
         basis = np.zeros((len(u), 0)) if self._known is None else None
-        relative = np.ones(len(u)) if self._known is None else self._known[:, j]
+        relative = self._data.relative if self._known is None else self._known[:, j]
+        known = None
+        if self._known is None and self._data.variances_known is not None:
+            known = self._data.variances_known[:, j]
+        trend = self._data.trends[j]
         for family in self._families:
-            density = FamilyDensity(family, u, y, basis, relative, self._data.trends[j])
+            density = FamilyDensity(family, u, y, basis, relative, trend, known)
             # A search starts where the search for the last family ended.
             starts = [density.start_from(last.density, last.eta) for last in fits[-1:]]
             if not starts or len(u) <= FEW:
@@ -242,15 +245,18 @@ def _gaussian_noise(
         slopes = share * sloped_slopes
     # log σ_i = level + β·b_i, where b_i have a mean of zero
     level = 0.5 * float(np.log(variances).mean())
-    noise = OutputNoise(level, slopes, np.exp(2.0 * (level + basis @ slopes)))
+    found = best.density.relative * np.exp(2.0 * (level + basis @ slopes))
+    if best.density.known is not None:
+        found = found + best.density.known
+    noise = OutputNoise(level, slopes, found)
     return sloped if share > 0.5 else best, noise
 
 
 def _average_noise(fits: list[FamilyFit], seed: int | None) -> tuple[Array, Array]:
-    """Return E σ_i² at the data, (N,), and E β, (p,), averaged over families and their draws."""
+    """Return E σ_i² of unknown noise at the data for r = 1, (N,), and E β, (p,), over all draws."""
     draws, logs = posterior_draws(fits, seed)
     weights = np.exp(logs)
     # E σ_i² = Σ_s w_s σ_i²(η_s), and likewise E β
-    variances = np.array([density.variances(eta) for density, eta in draws])
+    variances = np.array([density.unit_variances(eta) for density, eta in draws])
     slopes = np.array([eta[density.slopes] for density, eta in draws])
     return np.asarray(weights @ variances), np.asarray(weights @ slopes)

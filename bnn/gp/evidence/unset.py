@@ -2,43 +2,84 @@
 
 from typing import Any
 
+import numpy as np
+
 from bnn._validation import Array, check_option
 from bnn.gp.evidence.laplace import some_rows
 from bnn.gp.evidence.mixture import found_model
-from bnn.gp.evidence.prior import fit_heteroscedastic_noise, fit_noise
 from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.evidence.search import FEW
-from bnn.noise import Noise, StudentNoise
-from bnn.noise.given import without_zeros
+from bnn.noise import Covariance, Noise, StudentNoise, checked_noise
+from bnn.noise.given import warn_of_excess, without_zeros
+from bnn.noise.known import TAILS_ALONE, DataNoise, covariances_of_data, no_noise
 
 GAUSSIAN = ("constant", "heteroscedastic")
 KINDS = (*GAUSSIAN, "student_t")
+RESTARTS = {"constant": 8, "heteroscedastic": 2}  # of the searches for noise beside a prior
 
 
-def noise_beside_prior(noise: Noise | StudentNoise | str | None, X: Array, y: Array) -> Any:
+def noise_beside_prior(
+    noise: Noise | StudentNoise | str | None, X: Array, y: Array, known: DataNoise | None
+) -> Any:
     """Return noise that is given, or that of its kind, for a prior that is given."""
+    heavy = isinstance(noise, StudentNoise) or (isinstance(noise, str) and noise == "student_t")
+    if heavy and known is not None:
+        raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
     if isinstance(noise, StudentNoise):
         return noise
-    if isinstance(noise, str) and noise == "student_t":
+    if heavy:
         return StudentNoise(likely_noise("constant", X, y))
-    return without_zeros(likely_noise(noise, X, y), y)
+    found = likely_noise(noise, X, y, known)
+    return found if no_noise(found) else without_zeros(found, y)
 
 
-def likely_noise(noise: Noise | str | None, X: Array, y: Array) -> Noise:
+def likely_noise(
+    noise: Noise | str | None, X: Array, y: Array, known: DataNoise | None = None
+) -> Noise:
     """Return the noise that is given, or estimate Gaussian noise by the evidence of data.
 
     None and "constant" are standard deviations, "heteroscedastic" is a HeteroscedasticNoise. Of
-    more than FEW data, as many are chosen at random.
+    more than FEW data, as many are chosen at random. None is zeros
+    beside known standard deviations.
     """
+    if noise is None and known is not None and known.std is not None:
+        return np.zeros((y.shape[1], y.shape[1]))
     kind = "constant" if noise is None else noise
     if not isinstance(kind, str):
         return kind
     check_option("noise", kind, GAUSSIAN)
     rows = some_rows(len(X), FEW, 0)
-    fit = fit_heteroscedastic_noise if kind == "heteroscedastic" else fit_noise
-    return fit(X[rows], y[rows])
+    data = SearchData(X[rows], y[rows], {}, noise_known=None if known is None else known.rows(rows))
+    found = found_model(data, kind, restarts=RESTARTS[kind])[1]
+    assert not isinstance(found, StudentNoise)
+    return found
 
 
-def likely_prior(prior: Any, noise: Noise | StudentNoise, X: Array, y: Array) -> Any:
+def likely_prior(
+    prior: Any, noise: Noise | StudentNoise, X: Array, y: Array, known: DataNoise | None = None
+) -> Any:
     """Return the prior that is given; for None an average under this noise."""
-    return found_model(SearchData(X, y), noise)[0] if prior is None else prior
+    return found_model(SearchData(X, y, noise_known=known), noise)[0] if prior is None else prior
+
+
+def noise_of_training(
+    noise: Noise | str | None, X: Array, y: Array, known: DataNoise | None
+) -> tuple[Covariance, Array]:
+    """Return the noise of members, and its covariances at the data, of which some is known.
+
+    Args:
+        noise: Noise that is given, its kind, or None.
+        X: (N, n_in).
+        y: (N, n_out).
+        known: What is known of the noise of each datum.
+
+    Returns:
+        Σ_noise or a HeteroscedasticNoise, and (n_out, n_out) or (N, n_out, n_out).
+    """
+    found = likely_noise(noise, X, y, known)
+    sizes = X.shape[1], y.shape[1]
+    zeros = known is not None and no_noise(found)
+    kept = np.zeros(sizes[1:] * 2) if zeros else checked_noise(found, *sizes)
+    covariances = covariances_of_data(kept, X, known)
+    warn_of_excess(covariances, y, stacklevel=6)
+    return kept, covariances

@@ -93,6 +93,14 @@ def agrees_with_python(found, model, points, total, tolerance):
         assert np.all(np.abs(ours - wanted) <= tolerance * scale)
 
 
+def test_noise_that_is_known_for_each_datum(compiled):
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.5, (0.8, 90.0)))
+    model = bnn.GPRegressor(prior, noise=0.2)
+    model.fit(X, Y[:, 0], noise_std=np.linspace(0.1, 0.5, 9), sample_weight=np.arange(1.0, 10.0))
+    found = call(compiled(model, include_noise=True), NEW, 1)
+    agrees_with_python(found, model, NEW, True, 1e-9)
+
+
 ALL = [0, 1, 2, 3, 4]
 
 

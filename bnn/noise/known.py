@@ -1,0 +1,188 @@
+"""Noise of each datum that a caller of `fit` knows: standard deviations, or weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bnn._text import Short
+from bnn._validation import Array, Ints, as_columns, as_finite
+from bnn.noise.given import Covariance, checked_tails, covariance_at
+from bnn.noise.heteroscedastic import Noise
+from bnn.noise.student import StudentNoise
+from bnn.storage import storable
+
+TAILS_ALONE = "heavy tails are not found beside noise_std or sample_weight"
+SMALLEST = 1e-50  # standard deviation, whose square is not zero
+
+
+@storable
+@dataclass(frozen=True, repr=False)
+class DataNoise(Short):
+    """What is known of the noise of each of N data.
+
+    Under the noise Σ of a model, the noise of datum i has the covariance
+    Σ(x_i) / w_i + diag(s_i²). Without a noise of the model, Σ is zero.
+
+    Attributes:
+        std: Standard deviations s, (N, n_out); None for zeros.
+        weights: w, (N,); None for ones.
+
+    Examples:
+        >>> import numpy as np
+        >>> from bnn.noise.known import DataNoise
+        >>> known = DataNoise(np.array([[0.3], [0.4]]), np.array([1.0, 4.0]))
+        >>> known.covariances(np.array([[0.04]]), np.zeros((2, 1)))[:, 0, 0].round(3)
+        array([0.13, 0.17])
+    """
+
+    std: Array | None = None
+    weights: Array | None = None
+
+    @classmethod
+    def checked(
+        cls, noise_std: ArrayLike | None, sample_weight: ArrayLike | None, shape: Sequence[int]
+    ) -> Self | None:
+        """Return what is known of the noise of data y of shape (N, n_out); None for nothing.
+
+        Args:
+            noise_std: Standard deviations, (N,) for all outputs, or (N, n_out).
+            sample_weight: (N,).
+            shape: N and n_out.
+
+        Returns:
+            The noise, or None.
+
+        Raises:
+            ValueError: If a shape does not fit, or an entry is negative or too small.
+        """
+        std = None
+        if noise_std is not None:
+            std = as_columns("noise_std", as_finite("noise_std", noise_std), shape[0])
+            if std.shape[1] not in (1, shape[1]):
+                raise ValueError(f"noise_std has shape {std.shape}: must be {tuple(shape)}")
+            for i, j in np.argwhere(std < SMALLEST)[:1]:
+                raise ValueError(f"noise_std = {std[i, j]:.3g} of row {i}: must be > {SMALLEST:g}")
+            std = np.ascontiguousarray(np.broadcast_to(std, tuple(shape)))
+        weights = None
+        if sample_weight is not None:
+            weights = as_finite("sample_weight", sample_weight)
+            if weights.shape != (shape[0],):
+                raise ValueError(f"sample_weight has shape {weights.shape}: must be ({shape[0]},)")
+            for i in np.flatnonzero((weights != 0.0) & (weights < SMALLEST))[:1]:
+                needed = f"must be zero or > {SMALLEST:g}"
+                raise ValueError(f"sample_weight = {weights[i]:.3g} of row {i}: {needed}")
+            if not weights.any():
+                raise ValueError("sample_weight: all weights are zero")
+        return None if std is None and weights is None else cls(std, weights)
+
+    def rows(self, rows: Ints) -> Self:
+        """Return the noise of some of the data.
+
+        Args:
+            rows: Their numbers, (n,).
+
+        Returns:
+            The noise.
+        """
+        parts = (None if each is None else each[rows] for each in (self.std, self.weights))
+        return type(self)(*parts)
+
+    def covariances(self, noise: Covariance | StudentNoise, X: Array) -> Array:
+        """Return the covariance of the noise of each datum.
+
+        Args:
+            noise: The noise of the model, Σ.
+            X: The inputs of the data, (N, n_in).
+
+        Returns:
+            (N, n_out, n_out).
+        """
+        # Σ(x_i) / w_i + diag(s_i²)
+        total = covariance_at(noise, X) * np.ones((len(X), 1, 1))
+        if self.weights is not None:
+            total = total / self.weights[:, None, None]
+        if self.std is not None:
+            total = total + np.square(self.std)[:, :, None] * np.eye(total.shape[-1])
+        return np.asarray(total)
+
+
+def covariances_of_data(
+    noise: Covariance | StudentNoise, X: Array, known: DataNoise | None
+) -> Array:
+    """Return the covariance of the noise of data, of which something may be known.
+
+    Args:
+        noise: The noise of the model.
+        X: The inputs of the data, (N, n_in).
+        known: What is known of each datum.
+
+    Returns:
+        Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
+    """
+    return covariance_at(noise, X) if known is None else known.covariances(noise, X)
+
+
+def counted_rows(
+    X: Array, y: Array, known: DataNoise | None
+) -> tuple[Array, Array, DataNoise | None]:
+    """Return the data, X (N, n_in) and y (N, n_out), without rows of weight zero."""
+    if known is None or known.weights is None or known.weights.all():
+        return X, y, known
+    rows = np.flatnonzero(known.weights)
+    return X[rows], y[rows], known.rows(rows)
+
+
+def as_arguments(known: DataNoise | None) -> dict[str, Array | None]:
+    """Return what is known of the noise as arguments noise_std and sample_weight."""
+    if known is None:
+        return {}
+    return {"noise_std": known.std, "sample_weight": known.weights}
+
+
+def no_noise(noise: object) -> bool:
+    """Return whether a model has no noise beside the known standard deviations: zeros."""
+    return (
+        isinstance(noise, np.ndarray)
+        and noise.ndim == 2
+        and noise.dtype.kind == "f"
+        and not noise.any()
+    )
+
+
+def kept_noise(
+    noise: Noise | StudentNoise, n_inputs: int, n_outputs: int
+) -> Covariance | StudentNoise:
+    """Return what an estimator keeps of a noise, zeros beside known standard deviations too.
+
+    Args:
+        noise: As for `checked_tails`, or zeros.
+        n_inputs: Number of inputs.
+        n_outputs: Number of outputs.
+
+    Returns:
+        Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
+    """
+    if isinstance(noise, np.ndarray) and no_noise(noise):
+        return np.zeros((n_outputs, n_outputs))
+    return checked_tails(noise, n_inputs, n_outputs)
+
+
+def noise_of_new(noise: Covariance | StudentNoise, X: Array) -> Array:
+    """Return the covariance of the noise of new data, (n_out, n_out) or (n, n_out, n_out).
+
+    Args:
+        noise: What an estimator keeps.
+        X: Points, (n, n_in).
+
+    Raises:
+        ValueError: If the noise of each datum was known, and there is no other.
+    """
+    if no_noise(noise):
+        known = "all the noise of the fit was noise_std, which new data do not have"
+        raise ValueError(f"{known}: add their variances, or give the estimator noise='constant'")
+    return covariance_at(noise, X)

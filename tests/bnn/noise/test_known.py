@@ -1,0 +1,215 @@
+"""Noise that is known for each datum, by standard deviations and weights given to `fit`."""
+
+import numpy as np
+import pytest
+import sklearn
+from scipy.optimize import check_grad
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import bnn
+from bnn.ensembles.members import data_gradient
+from bnn.gp.evidence.families import Family, FamilyDensity
+from tests.bnn.small import small
+
+RNG = np.random.default_rng(0)
+N = 15
+X = RNG.uniform(-1.0, 1.0, (N, 2))
+STD = RNG.uniform(0.05, 0.4, (N, 2))
+Y = np.column_stack([np.sin(3.0 * X.sum(axis=1)), X[:, 0]]) + STD * RNG.standard_normal((N, 2))
+WEIGHTS = np.array([0.0, 3.0, 2.0] + 4 * [1.0, 3.0, 2.0])
+COPIES = np.repeat(np.arange(N), WEIGHTS.astype(int))
+NEW = RNG.uniform(-1.0, 1.0, (7, 2))
+PRIOR = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5), 2)
+CORRELATED = np.array([[0.04, 0.01], [0.01, 0.02]])
+BY_INPUT = bnn.HeteroscedasticNoise(
+    [[-2.0, -1.0], [0.5, 0.3], [0.1, 0.2]], [[1.0, 0.4], [0.4, 1.0]]
+)
+BRIEF = pytest.mark.filterwarnings("ignore::UserWarning")  # so brief a training does not arrive
+
+
+@pytest.mark.parametrize(("noise", "further"), [(None, 0.0), (0.2, 0.04)])
+def test_a_posterior_is_that_of_a_process_with_this_diagonal(noise, further):
+    model = bnn.GPRegressor(PRIOR, noise=noise).fit(X, Y, noise_std=STD)
+    moments = np.array(model.predict(NEW, return_std=True))
+    evidence = 0.0
+    for j in range(2):
+        reference = GaussianProcessRegressor(
+            RBF(0.5), alpha=STD[:, j] ** 2 + further, optimizer=None
+        )
+        expected = reference.fit(X, Y[:, j]).predict(NEW, return_std=True)
+        np.testing.assert_allclose(moments[:, :, j], expected, atol=1e-12)
+        evidence += reference.log_marginal_likelihood_value_
+    assert model.log_evidence() == pytest.approx(evidence, rel=1e-12)
+
+
+@pytest.mark.parametrize("noise", [0.1, CORRELATED, BY_INPUT], ids=["std", "matrix", "by input"])
+def test_a_row_of_weight_m_is_as_m_equal_rows(noise):
+    weighted = bnn.GPRegressor(PRIOR, noise=noise).fit(X, Y, sample_weight=WEIGHTS)
+    repeated = bnn.GPRegressor(PRIOR, noise=noise).fit(X[COPIES], Y[COPIES])
+    pairs = zip(*(m.predict(NEW, return_cov=True) for m in (weighted, repeated)), strict=True)
+    for found, expected in pairs:
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert weighted.elppd(X, Y) == pytest.approx(repeated.elppd(X, Y), abs=1e-7)
+
+
+@BRIEF
+def test_the_optimum_of_anchored_members_is_that_of_equal_rows():
+    """The data term is a sum over rows, of which M equal ones count M times."""
+    networks = bnn.pretrain(
+        PRIOR, X, network=bnn.Architecture((4,)), settings=bnn.Pretraining(4, 20), random_state=0
+    )
+    options = {
+        "noise": 0.3,
+        "random_state": 0,
+        "anchoring": bnn.Anchoring("isotropic", optimiser="gauss_newton", resampling="none"),
+    }
+    weighted = bnn.train_anchored(networks, X, Y, sample_weight=WEIGHTS, **options)
+    repeated = bnn.train_anchored(networks, X[COPIES], Y[COPIES], **options)
+    np.testing.assert_allclose(weighted.sample(NEW), repeated.sample(NEW), atol=1e-4)
+    point = weighted.weights + 0.1
+    found, expected = data_gradient(weighted, point), data_gradient(repeated, point)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
+@BRIEF
+@pytest.mark.parametrize("resampling", ["bootstrap", "likelihood", "none"])
+def test_members_take_the_deviations_of_their_rows(resampling):
+    """Each member minimises Σ_i (y_i - f_i)² / s_i² over the rows that it has."""
+    model = small(bnn.VanillaEnsemble, noise=None, resampling=resampling).fit(X, Y, noise_std=STD)
+    members = model.members_
+    for k, targets in enumerate(members.targets):
+        inputs = members.inputs if members.inputs.ndim == 2 else members.inputs[k]
+        rows = [np.flatnonzero(np.all(x == X, axis=1))[0] for x in inputs]
+        of_member = members.data_covariances
+        of_member = of_member if of_member.ndim == 3 else of_member[k]
+        found = np.sqrt(np.einsum("njj->nj", of_member))
+        np.testing.assert_allclose(found, STD[rows], rtol=1e-12)
+        if resampling == "likelihood":
+            assert np.abs((targets - Y) / STD).max() < 5.0
+
+
+@BRIEF
+def test_members_in_function_space_aim_at_the_posterior():
+    """Their targets average to the posterior mean of the Gaussian process."""
+    model = small(bnn.FunctionAnchoredEnsemble, PRIOR, noise=None).fit(X, Y, noise_std=STD)
+    exact = bnn.GPRegressor(PRIOR).fit(X, Y, noise_std=STD)
+    members = model.members_
+    found = members.targets.mean(axis=0)
+    np.testing.assert_allclose(found, exact.predict(members.inputs), atol=1e-6)
+
+
+def test_the_gradient_of_the_evidence_beside_known_noise():
+    basis = RNG.standard_normal((N, 2))
+    relative = RNG.uniform(0.5, 2.0, N)
+    known = RNG.uniform(0.01, 0.1, N)
+    density = FamilyDensity(
+        Family((bnn.Matern52,)), 0.5 + 0.5 * X, Y[:, 0], basis, relative, None, known
+    )
+    eta = density.centre + 0.1 * RNG.standard_normal(len(density.centre))
+    assert check_grad(lambda e: density(e)[0], lambda e: density(e)[1], eta) < 1e-4
+    noise = relative * density.unit_variances(eta) + known
+    np.testing.assert_allclose(density.variances(eta), noise)
+    assert density.log_evidence(eta) == pytest.approx(density.under(noise).log_evidence(eta[:3]))
+
+
+def data_of_two_scatters(n=120, further=0.2):
+    """Known deviations of 0.02 or 0.6, and a further part for which nothing is known."""
+    rng = np.random.default_rng(1)
+    points = rng.uniform(-1.0, 1.0, (n, 1))
+    std = rng.choice([0.02, 0.6], n)
+    scatter = np.sqrt(std**2 + further**2) * rng.standard_normal(n)
+    return points, np.sin(3.0 * points[:, 0]) + scatter, std
+
+
+def test_the_further_part_and_the_unit_of_weights_are_estimated():
+    points, values, std = data_of_two_scatters()
+    model = bnn.GPRegressor(noise="constant").fit(points, values, noise_std=std)
+    assert np.sqrt(model.noise_[0, 0]) == pytest.approx(0.2, rel=0.25)
+    weights = 0.09 / (std**2 + 0.04)  # of variances 0.09 / w
+    weighted = bnn.GPRegressor().fit(points, values, sample_weight=weights)
+    level = np.sqrt(bnn.noise.covariance_at(weighted.noise_, points)[..., 0, 0])
+    assert np.median(level) == pytest.approx(0.3, rel=0.2)
+    truth = np.sin(3.0 * points[:, 0])
+    plain = bnn.GPRegressor().fit(points, values)
+    errors = [bnn.metrics.rmse(truth, m.predict(points)) for m in (plain, model, weighted)]
+    assert max(errors[1:]) < 0.7 * errors[0]
+
+
+def test_the_scale_of_the_weights_changes_no_posterior():
+    models = [bnn.GPRegressor().fit(X, Y, sample_weight=c * WEIGHTS) for c in (1.0, 7.0)]
+    one, seven = (m.predict(NEW, return_std=True) for m in models)
+    np.testing.assert_allclose(one, seven, rtol=1e-6)
+    one, seven = (bnn.noise.covariance_at(m.noise_, NEW) for m in models)
+    np.testing.assert_allclose(7.0 * one, seven, rtol=1e-6)
+
+
+def test_of_many_data_all_have_their_noise(monkeypatch):
+    monkeypatch.setattr("bnn.gp.evidence.scaling.SEARCHED", 40)
+    points, values, std = data_of_two_scatters(100, 0.0)
+    model = bnn.GPRegressor().fit(points, values, noise_std=std)
+    again = bnn.GPRegressor(model.prior_).fit(points, values, noise_std=std)
+    np.testing.assert_allclose(*(m.predict(points) for m in (model, again)), atol=1e-9)
+
+
+def test_metadata_reaches_fit_through_a_pipeline():
+    points, values, std = data_of_two_scatters(60, 0.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+        model = bnn.GPRegressor(prior).set_fit_request(noise_std=True, sample_weight=True)
+        model.set_score_request(sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, model)
+        params = {"noise_std": std, "sample_weight": np.ones(60)}
+        fitted = pipeline.fit(points, values, **params)[-1]
+        np.testing.assert_array_equal(fitted.data_noise_.std[:, 0], std)
+        done = cross_validate(pipeline, points, values, cv=3, params=params, return_estimator=True)
+        for fold, each in enumerate(done["estimator"]):
+            expected = np.delete(std, 20 * fold + np.arange(20))
+            np.testing.assert_array_equal(each[-1].data_noise_.std[:, 0], expected)
+        grid = GridSearchCV(pipeline, {"gpregressor__noise": [None, 9.0]}, cv=3)
+        assert grid.fit(points, values, **params).best_params_ == {"gpregressor__noise": None}
+
+
+def test_the_noise_of_new_data_is_not_known():
+    model = bnn.GPRegressor(PRIOR).fit(X, Y, noise_std=STD)
+    ensemble = small(bnn.VanillaEnsemble, noise=None).fit(X, Y, noise_std=STD)
+    for ask in (model.predict, ensemble.predict):
+        with pytest.raises(ValueError, match="add their variances"):
+            ask(NEW, return_std=True, include_noise=True)
+    with pytest.raises(ValueError, match="add their variances"):
+        model.elppd(X, Y)
+    with pytest.raises(ValueError, match="noise_std = None: must be given"):
+        model.fit(X, Y, keep_prior=True)
+    more = model.fit(X[::-1], Y[::-1], keep_prior=True, noise_std=STD[::-1])
+    expected = bnn.GPRegressor(PRIOR).fit(X, Y, noise_std=STD).predict(NEW)
+    np.testing.assert_allclose(more.predict(NEW), expected, atol=1e-12)
+
+
+@BRIEF
+@pytest.mark.parametrize("kind", [bnn.GPRegressor, bnn.AnchoredEnsemble])
+def test_a_file_holds_the_noise_of_the_data(kind, tmp_path):
+    model = small(kind, PRIOR, noise=None).fit(X, Y, noise_std=STD, sample_weight=WEIGHTS)
+    model.save(tmp_path / "model.npz")
+    again = bnn.load(tmp_path / "model.npz")
+    found, expected = (m.predict(NEW, return_std=True) for m in (again, model))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("noise", ["student_t", bnn.StudentNoise(0.1)])
+def test_heavy_tails_beside_known_noise_are_refused(noise):
+    for prior in (None, PRIOR):
+        with pytest.raises(ValueError, match="heavy tails are not found beside noise_std"):
+            bnn.GPRegressor(prior, noise=noise).fit(X, Y, noise_std=STD)
+
+
+def test_scores_take_weights_and_no_deviations():
+    curves = Y @ RNG.standard_normal((2, 6))
+    model = bnn.PCARegressor(bnn.GPRegressor(PRIOR, noise=0.1))
+    weighted = model.fit(X, curves, sample_weight=WEIGHTS)
+    np.testing.assert_array_equal(weighted.estimator_.data_noise_.weights, WEIGHTS[1:])
+    with pytest.raises(ValueError, match="noise_std: a PCARegressor"):
+        model.fit(X, curves, noise_std=np.ones(N))
