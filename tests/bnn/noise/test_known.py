@@ -155,6 +155,7 @@ def test_of_many_data_all_have_their_noise(monkeypatch):
     np.testing.assert_allclose(*(m.predict(points) for m in (model, again)), atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")  # which 9 gives
 def test_metadata_reaches_fit_through_a_pipeline():
     points, values, std = data_of_two_scatters(60, 0.0)
     with sklearn.config_context(enable_metadata_routing=True):
