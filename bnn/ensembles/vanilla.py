@@ -82,7 +82,6 @@ def train_vanilla(
     Examples:
         >>> import bnn
         >>> import numpy as np
-    from numpy.typing import ArrayLike
         >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
         >>> y = np.sin(3.0 * X[:, 0])
         >>> brief = bnn.TrainingSettings(epochs=5)
