@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel
+from scipy.stats import binomtest
 
 from figures.pipeline.settings import PAPER_COUNTS
+from figures.scores import CONFIDENCE
 
 PUBLISHED = Path(__file__).with_name("published.yaml")
 Case = Literal["outd", "ind25", "ind50", "ind100", "replicates", "noise"]
@@ -51,6 +53,8 @@ class Claim:
     ours: Mapping[str, Any]  # our numbers by name, to be shown
     holds: bool | None  # whether they bear the claim out; None where the repeats leave that open
     of_paper: bool = True  # whether the paper makes it; others stand beside it and do not count
+    # Row/column of the printed number that says the same: the claim counts where that is not judged.
+    number: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,19 @@ class Item(BaseModel, extra="forbid"):
     notebook: str  # that rebuilds it
     ours: str = ""  # where our metrics have the number of a row and column
     unit: float = 1.0  # of the printed numbers
+    printed_in_paper: bool = True  # else numbers of the published tables, which do not count
+    over_draws: bool = False  # whether repeated numbers of ours are of independent draws
+    further: dict[str, tuple[int, int]] = {}  # claim → draws that bear it out, of so many
     columns: list[str] = []
     rows: dict[str, PaperRow] = {}
+
+    def with_further_draws(self, claim: Claim) -> Claim:
+        """The claim as all draws decide it, by a sign test, where more draws are counted."""
+        if claim.id not in self.further:
+            return claim
+        borne_out, count = self.further[claim.id]
+        decided = binomtest(borne_out, count).pvalue < 1 - CONFIDENCE
+        return replace(claim, holds=borne_out > count / 2 if decided else None)
 
     def model_post_init(self, _: Any) -> None:
         """Put the row of networks trained by standard Adam beside each that has one."""

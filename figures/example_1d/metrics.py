@@ -115,7 +115,25 @@ def _uncertainty_claims(table: Mapping[str, RegionMetrics[Interval]]) -> list[Cl
         f"anchored {flexible}",
         key="gap",
     )
-    return [*surer, of_scales]
+    return [*surer, of_scales, _guidance_claim(table)]
+
+
+def _guidance_claim(table: Mapping[str, RegionMetrics[Interval]]) -> Claim:
+    """The introduction: without data, predictions are guided by the functional prior.
+
+    With L = 0.1 the data do not reach the edge, where the exact posterior has the mean of the prior.
+    """
+    scale = f"{LENGTHSCALES[0]:g}"
+    drift = {name: table[name].drift for name in ("vanilla", f"anchored {scale}", f"exact {scale}")}
+    vanilla, anchored, _ = map(abs, drift.values())
+    return Claim(
+        "guided",
+        "Fig. 6",
+        "Predictions are guided by the prior where there are no data (introduction): near x = 1, "
+        f"L = {scale}, the mean is less than half as far from the prior mean as that of vanilla",
+        drift,
+        is_below(anchored, vanilla - anchored),
+    )
 
 
 def _factorised_claims(
@@ -123,8 +141,8 @@ def _factorised_claims(
 ) -> list[Claim]:
     """What Fig. 7 shows of the factorised prior: of its fit, its spread and its mean."""
     prior = f"The factorised prior ({how})"
-    # The paper claims it of the prior as it prints it, and names six comparisons.
-    printed = kind == "factorised"
+    # The paper names six comparisons, of its own run: like Tables 1 and 3 they are judged as run.
+    printed = kind == "published"
     flexible, constrained = (f"{scale:g}" for scale in LENGTHSCALES)
     surer = [
         _smaller(
@@ -173,7 +191,7 @@ def _fit_claims(table: Mapping[str, RegionMetrics[Interval]], kind: str, prior: 
             "rmse",
             f"anchored {constrained:g}",
             f"{kind} {constrained:g}",
-            of_paper=kind == "factorised",
+            of_paper=kind == "published",
         ),
         _smaller(
             table,

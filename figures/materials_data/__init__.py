@@ -4,6 +4,7 @@ from figures.materials_data import panels
 from figures.materials_data.data import (
     SETS,
     claims,
+    information_over_draws,
     information_table,
     noise_by_input,
     noise_table,

@@ -1,7 +1,7 @@
 """Surrogates of the materials example: training, scores, and the claims of section 3.2."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -33,6 +33,8 @@ LEADING = ("nu_eff", "E_eff_GPa")  # whose RMSE gains most in the paper
 WORSE_CALIBRATED = "c_eff"  # the one output for which the paper finds anchoring slightly worse
 SLIGHTLY = 0.1  # part of a score, where the paper prints 0.02
 COMPARABLE = 0.03  # difference of two miscalibrations
+TWO_SIGMA = 0.9545  # share of a normal density within ± 2 standard deviations
+APPROPRIATE = 0.02  # distance of a coverage from the right one
 Cases = Mapping[str, problem.Samples]  # training sets by name
 
 
@@ -77,7 +79,7 @@ class Prediction:
             rmse=rmse(self.observed, self.mean),
             miscalibration=miscalibration_area(*moments),
             elppd=elppd(observed, samples, noise),  # joint over the outputs
-            coverage=coverage(*moments, 0.9545),  # within ± 2 standard deviations
+            coverage=coverage(*moments, TWO_SIGMA),
             epistemic_std=float(self.std.mean()),
             by_output={
                 "rmse": problem.by_output(rmse(self.observed, self.mean, per_output=True)),
@@ -291,6 +293,14 @@ def _method_claims(anchored: RepeatedScores, vanilla: RepeatedScores) -> list[Cl
             {"vanilla": vanilla.coverage, "anchored": anchored.coverage},
             is_below(vanilla.coverage, anchored.coverage),
         ),
+        _claim(
+            "confidence",
+            "Fig. 13",
+            "Anchoring appropriately assesses its own confidence: the share of test values within "
+            f"± 2 standard deviations is {TWO_SIGMA}, to {APPROPRIATE}",
+            {"anchored": anchored.coverage},
+            is_within(_less(anchored.coverage, TWO_SIGMA), APPROPRIATE),
+        ),
         *(
             _claim(
                 f"better/{score}",
@@ -311,6 +321,11 @@ def _method_claims(anchored: RepeatedScores, vanilla: RepeatedScores) -> list[Cl
             all_hold(is_below(other, gains[name]) for name in LEADING for other in others),
         ),
     ]
+
+
+def _less(number: Interval, value: float) -> Interval:
+    """A number less a fixed value."""
+    return Interval(tuple(each - value for each in number.values))
 
 
 def _calibration_claim(name: str, anchored: RepeatedScores, vanilla: RepeatedScores) -> Claim:
@@ -334,10 +349,11 @@ def _accuracy_claim(name: str, anchored: RepeatedScores, vanilla: RepeatedScores
     """The claim on the RMSE of one output."""
     ours = anchored.by_output["rmse"][name]
     theirs = vanilla.by_output["rmse"][name]
-    return _claim(
+    claim = _claim(
         f"accuracy/{name}",
         "Table 4",
         f"{name}: anchored has the smaller RMSE",
         {"anchored": ours, "vanilla": theirs},
         is_below(ours, theirs),
     )
+    return replace(claim, number=f"rmse/{name}")

@@ -10,11 +10,20 @@ from scipy.stats import chi2
 from figures.claims import Claim
 from figures.scores import Interval, all_hold, is_below, over_repeats
 from prior_study import Study
-from prior_study.reconstruction import ARCHITECTURE, WEIGHT_PRIOR_NAMES
+from prior_study.priors import STUDY_PRIORS
+from prior_study.reconstruction import (
+    ARCHITECTURE,
+    WEIGHT_PRIOR_NAMES,
+    half_widths,
+    sampled_functions,
+    width_error,
+)
 from prior_study.statistics import LEVEL, directions, held
-from prior_study.study import SOURCES, PriorResult
+from prior_study.study import SOURCES, TRUE_FUNCTIONS, PriorResult
 
 LEADING = 10  # directions of the weights, a tenth of those that 100 networks have
+SMALL = 10  # networks of a small ensemble
+FACTORISED = ("factorised", "generalised_normal")  # densities without correlations
 
 
 def variance_table(starts: Sequence[Study]) -> dict[str, dict[str, Interval]]:
@@ -85,9 +94,11 @@ def claims(starts: Sequence[Study]) -> list[Claim]:
             all_hold(is_below(each, _limit(2, each)) for each in beta.values()),
         ),
         _correlation_claim(weights),
+        pattern_claim(weight_table(starts[0])),
         *_singular_value_claims(starts, weights),
+        small_ensemble_claim(small_ensembles(starts)),
         *_spread_claims(starts),
-        *_reconstruction_claims(starts),
+        *reconstruction_claims(distance_table(starts)),
     ]
 
 
@@ -164,6 +175,51 @@ def _correlation_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
             for name, kernels in pairs.items()
         },
         all_hold(is_below(level, r) for kernels in pairs.values() for r, level in kernels),
+    )
+
+
+def pattern_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
+    """Fig. 3: whether priors B and D have other correlations, in the start that the figure shows."""
+    B, D = (weights[name] for name in "BD")
+    pairs = {name: weights[name]["mean_correlation"] for name in "BD"}
+    apart = np.abs(np.subtract(D["mean_correlation"], B["mean_correlation"]))
+    return Claim(
+        "varying_patterns",
+        "Fig. 3",
+        "Different priors induce different patterns of correlation: mean |r| of priors B and D "
+        "differs in every kernel by more than its level for permuted weights, W0 to W4",
+        {name: "; ".join(f"{r:.3f}" for r in values) for name, values in pairs.items()},
+        bool(np.all(apart > np.maximum(B["null_correlation"], D["null_correlation"]))),
+    )
+
+
+def small_ensembles(starts: Sequence[Study]) -> dict[str, Interval]:
+    """Errors of the widths of prior D with densities of SMALL networks, over the starts."""
+    return over_repeats([_small_ensemble(study) for study in starts])
+
+
+def _small_ensemble(study: Study) -> dict[str, float]:
+    """The same of one start, by kind of density."""
+    config = study.config
+    weights = study.results["D"].weights[:SMALL]
+    true = half_widths(
+        STUDY_PRIORS["D"].process.sample(config.grid, TRUE_FUNCTIONS, config.seed + 2)[:, :, 0]
+    )
+    return {
+        kind: width_error(sampled_functions(kind, weights, config), true)
+        for kind in ("low_rank", "factorised")
+    }
+
+
+def small_ensemble_claim(errors: Mapping[str, Interval]) -> Claim:
+    """Fig. 5: what the rapid decay for prior D indicates."""
+    return Claim(
+        "small_ensemble",
+        "Fig. 5",
+        f"Even a small ensemble encodes the varying uncertainty of prior D: with {SMALL} networks "
+        "the multivariate Gaussian has less than half the factorised one's error of the widths",
+        errors,
+        _is_below_half(errors["low_rank"], errors["factorised"]),
     )
 
 
@@ -247,9 +303,8 @@ def _widths(study: Study, source: str, names: Iterable[str]) -> dict[str, dict[s
     return rows
 
 
-def _reconstruction_claims(starts: Sequence[Study]) -> list[Claim]:
-    """What section 2.2.2 says of networks drawn from the weight priors."""
-    found = distance_table(starts)
+def reconstruction_claims(found: Mapping[str, Any]) -> list[Claim]:
+    """What section 2.2.2 says of networks drawn from the weight priors, from `distance_table`."""
     mean, width, wasserstein = (
         {
             name: {kind: rows[kind][measure] for kind in WEIGHT_PRIOR_NAMES}
@@ -270,29 +325,73 @@ def _reconstruction_claims(starts: Sequence[Study]) -> list[Claim]:
             "recovered_widths",
             "Fig. 4",
             "The multivariate Gaussian recovers the varying uncertainty of prior D, "
-            f"the factorised does not: error of the widths, {len(starts)} starts",
+            f"the factorised does not: error of the widths, {len(width['D']['low_rank'].values)} "
+            "starts",
             width["D"],
             _is_below_half(width["D"]["low_rank"], width["D"]["factorised"]),
         ),
         Claim(
+            "similar_tails",
+            "Fig. 4",
+            "(c) Very similar conclusions with generalised normal weights: they recover the mean "
+            "of priors A to C too, and not the varying uncertainty of prior D",
+            {
+                "mean": {name: mean[name]["generalised_normal"] for name in "ABC"},
+                "width": {"D": width["D"]["generalised_normal"]},
+            },
+            all_hold(
+                [
+                    *(
+                        _is_below_half(mean[n]["generalised_normal"], mean[n]["isotropic"])
+                        for n in "ABC"
+                    ),
+                    _is_below_half(width["D"]["low_rank"], width["D"]["generalised_normal"]),
+                ]
+            ),
+        ),
+        Claim(
+            "recovered",
+            "Fig. 4",
+            "(d) Correlations matter more than tails: the multivariate Gaussian recovers mean and "
+            "uncertainty. For every prior the error of the widths is smaller than with both "
+            "factorised densities, and the distance of the mean is below one half",
+            {
+                name: {
+                    "mean": mean[name]["low_rank"],
+                    **{f"width, {kind}": width[name][kind] for kind in (*FACTORISED, "low_rank")},
+                }
+                for name in found
+            },
+            all_hold(
+                [
+                    *(
+                        is_below(row["low_rank"], row[other])
+                        for row in width.values()
+                        for other in FACTORISED
+                    ),
+                    *(is_below(r["low_rank"], _limit(0.5, r["low_rank"])) for r in mean.values()),
+                ]
+            ),
+        ),
+        Claim(
             "correlations_over_tails",
             "Fig. 4",
-            "Correlations matter more than tails: the multivariate Gaussian brings the functions "
-            "nearer to the functional prior than the factorised one, in Wasserstein distance, and "
-            "by more than a generalised normal does",
+            "Correlations matter more than tails in Wasserstein distance as well: the multivariate "
+            "Gaussian is nearer to the functional prior than both factorised densities",
             wasserstein,
             all_hold(
                 is_below(row["low_rank"], row[other])
                 for row in wasserstein.values()
-                for other in ("factorised", "generalised_normal")
+                for other in FACTORISED
             ),
+            of_paper=False,
         ),
         *_closest_claims(wasserstein),
     ]
 
 
 def _closest_claims(wasserstein: Mapping[str, Mapping[str, Interval]]) -> list[Claim]:
-    """Which weight prior conveys each functional prior best, by Wasserstein distances."""
+    """Which weight prior is closest to each functional prior; a measure that is not the paper's."""
     others = [*WEIGHT_PRIOR_NAMES][:-1]
     return [
         Claim(
@@ -302,6 +401,7 @@ def _closest_claims(wasserstein: Mapping[str, Mapping[str, Interval]]) -> list[C
             f"prior, Wasserstein distance (starts: {len(row['low_rank'].values)})",
             row,
             all_hold(is_below(row["low_rank"], row[kind]) for kind in others),
+            of_paper=False,
         )
         for name, row in wasserstein.items()
     ]

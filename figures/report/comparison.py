@@ -187,7 +187,8 @@ class Comparison:
         scatters = (row.same_tables if same or same_inputs else row.scatter) or unknown
         larger = (row.scatter if same_inputs else None) or unknown
         # Seeds of training on one draw of the tables are one result, unless it is the paper's.
-        one_result = bool(row.tables) and not (same or same_inputs) and self.judge != DRAWS
+        drawn = self.judge == DRAWS or self.item.over_draws
+        one_result = bool(row.tables) and not (same or same_inputs or drawn)
         checks = []
         for path, printed, number, scatter, at_most in zip(
             paths, row.printed, numbers, scatters, larger, strict=True
@@ -221,9 +222,12 @@ class Comparison:
 
     @property
     def of_paper(self) -> list[bool | None]:
-        """Outcomes of what the paper prints or claims, without hypotheses of our own."""
-        own = {claim.id for claim in self.claims if not claim.of_paper}
-        return [met for name, met in self.outcomes.items() if name not in own]
+        """Outcomes of what the paper prints or claims, each once, without hypotheses of our own."""
+        outcomes = self.outcomes
+        own = {c.id for c in self.claims if not c.of_paper or c.number in outcomes}
+        if not self.item.printed_in_paper:
+            own |= {f"{row}/{column}" for row, checks in self.rows.items() for column in checks}
+        return [met for name, met in outcomes.items() if name not in own]
 
     @property
     def verdict(self) -> str:
@@ -259,6 +263,8 @@ def compare(run: Mapping[str, Metrics]) -> dict[str, Comparison]:
         own = run.get(item.notebook, none)
         judged = run.get(judge, none)
         drawn, seeded = ([c for c in each.claims if c.about == place] for each in (judged, own))
+        if judge == DRAWS and judged.folder == REFERENCE.name:
+            drawn = [item.with_further_draws(claim) for claim in drawn]
         found[place] = Comparison(item, own, judge, judged, drawn or seeded)
     return found
 
