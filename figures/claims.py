@@ -12,11 +12,11 @@ from pydantic import BaseModel
 from scipy.stats import binomtest
 
 from figures.pipeline.settings import PAPER_COUNTS
-from figures.scores import CONFIDENCE
 
 PUBLISHED = Path(__file__).with_name("published.yaml")
 Case = Literal["outd", "ind25", "ind50", "ind100", "replicates", "noise"]
 LARGEST = 2 / 5  # tolerance in parts of the printed number
+SIGNIFICANT = 0.05  # level of a sign test
 
 
 def decimals(printed: str) -> int:
@@ -53,7 +53,7 @@ class Claim:
     ours: Mapping[str, Any]  # our numbers by name, to be shown
     holds: bool | None  # whether they bear the claim out; None where the repeats leave that open
     of_paper: bool = True  # whether the paper makes it; others stand beside it and do not count
-    # Row/column of the printed number that says the same: the claim counts where that is not judged.
+    # Row/column of the printed number that says the same: the claim counts if that is not judged.
     number: str | None = None
 
 
@@ -104,7 +104,7 @@ class Item(BaseModel, extra="forbid"):
         if claim.id not in self.further:
             return claim
         borne_out, count = self.further[claim.id]
-        decided = binomtest(borne_out, count).pvalue < 1 - CONFIDENCE
+        decided = binomtest(borne_out, count).pvalue < SIGNIFICANT
         return replace(claim, holds=borne_out > count / 2 if decided else None)
 
     def model_post_init(self, _: Any) -> None:

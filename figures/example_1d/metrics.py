@@ -115,13 +115,13 @@ def _uncertainty_claims(table: Mapping[str, RegionMetrics[Interval]]) -> list[Cl
         f"anchored {flexible}",
         key="gap",
     )
-    return [*surer, of_scales, _guidance_claim(table)]
+    return [*surer, of_scales, guidance_claim(table)]
 
 
-def _guidance_claim(table: Mapping[str, RegionMetrics[Interval]]) -> Claim:
+def guidance_claim(table: Mapping[str, RegionMetrics[Interval]]) -> Claim:
     """The introduction: without data, predictions are guided by the functional prior.
 
-    With L = 0.1 the data do not reach the edge, where the exact posterior has the mean of the prior.
+    With L = 0.1 the exact posterior has the mean of the prior near x = 1.
     """
     scale = f"{LENGTHSCALES[0]:g}"
     drift = {name: table[name].drift for name in ("vanilla", f"anchored {scale}", f"exact {scale}")}

@@ -201,7 +201,9 @@ def information_claim(
     if drawn:
         agreeing = [
             sum(
-                all((drawn[output][name].values[i] > 0) == (name in paper[output]) for name in cells)
+                all(
+                    (drawn[output][name].values[i] > 0) == (name in paper[output]) for name in cells
+                )
                 for output, cells in drawn.items()
             )
             for i in range(len(next(iter(drawn[OUTPUT_NAMES[0]].values())).values))

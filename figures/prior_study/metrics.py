@@ -179,7 +179,7 @@ def _correlation_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
 
 
 def pattern_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
-    """Fig. 3: whether priors B and D have other correlations, in the start that the figure shows."""
+    """Fig. 3: whether priors B and D have other correlations, in the start that is shown."""
     B, D = (weights[name] for name in "BD")
     pairs = {name: weights[name]["mean_correlation"] for name in "BD"}
     apart = np.abs(np.subtract(D["mean_correlation"], B["mean_correlation"]))

@@ -6,9 +6,10 @@ from scipy.stats import chi2
 
 import bnn
 from figures.example_1d import ensembles as example_1d
-from figures.example_1d.metrics import row
+from figures.example_1d.metrics import RegionMetrics, guidance_claim, row
 from figures.pipeline.settings import Example1D
 from figures.pipeline.training import UNSCALED
+from figures.scores import Interval
 
 
 def test_published_data_lie_around_the_truth_as_the_noise_says():
@@ -81,3 +82,12 @@ def test_proper_training_is_that_of_the_printed_algorithms(monkeypatch):
         printed = ensemble.fit(*example_1d.load_data()).predict(example_1d.GRID)
         np.testing.assert_array_equal(proper[name].mean, printed)
         assert np.abs(published[name].mean - printed).max() > 1e-5
+
+
+@pytest.mark.parametrize(("anchored", "holds"), [(0.4, True), (0.6, False)])
+def test_guidance_is_less_than_half_the_distance_of_vanilla_from_the_prior_mean(anchored, holds):
+    table = {
+        name: RegionMetrics(Interval((0.1,)), {}, {}, Interval((drift,)))
+        for name, drift in (("vanilla", -1.0), ("anchored 0.1", -anchored), ("exact 0.1", 0.0))
+    }
+    assert guidance_claim(table).holds is holds

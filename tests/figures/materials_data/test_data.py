@@ -7,17 +7,20 @@ import pytest
 from scipy.linalg import null_space
 from scipy.stats import multivariate_normal
 
-from fe_data.dataset.table import Table
+from fe_data.dataset.table import Table, load_table
 from fe_data.schema import INPUT_NAMES
 from figures.composite.problem import FEATURES, OUTPUT_NAMES, load_designs
 from figures.materials_data.data import (
     claims,
     coefficients_of_variation,
+    information_claim,
+    information_over_draws,
     mutual_information,
     noise_by_input,
     noise_table,
     scatter_density,
 )
+from figures.scores import over_repeats
 
 
 def table_of(outputs, groups):
@@ -106,3 +109,18 @@ def test_the_farthest_cell_is_left_out_of_one_of_the_two_densities(replicates):
     found = noise_by_input(odd, replicates)
     assert found["by_input_without_farthest"] > found["by_input"] + 5
     assert found["constant_without_farthest"] > found["constant"] + 5
+
+
+def test_subsets_are_decided_by_all_draws(tables):
+    """An input is chosen in a draw where its mutual information is positive."""
+    names = zip(OUTPUT_NAMES, FEATURES, strict=True)
+    chosen = {name: [INPUT_NAMES[i] for i in features] for name, features in names}
+    right = {n: {i: float(i in own) for i in INPUT_NAMES} for n, own in chosen.items()}
+    wrong = {n: dict.fromkeys(INPUT_NAMES, 0.0) for n in chosen}
+    information = {"influential": chosen, "above_chance": chosen}
+    for draws, holds in (([right, right], True), ([wrong, wrong], False), ([right, wrong], None)):
+        assert information_claim(information, over_repeats(draws)).holds is holds
+    table = load_table(tables / "train_beta.csv")
+    found = information_over_draws(table, 5)["nu_eff"]["vf"]
+    parts = [mutual_information(table.inputs[i : i + 5], table.outputs[i : i + 5]) for i in (0, 5)]
+    assert found.values == pytest.approx([part[0, 3] for part in parts])

@@ -1,5 +1,7 @@
 """Scores of predictions and repeated trainings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -9,10 +11,12 @@ from figures.composite.problem import OUTPUT_NAMES, Samples, noise_std
 from figures.materials_surrogate import panels
 from figures.materials_surrogate.surrogate import (
     Prediction,
+    comparison_claims,
     prior_function_claims,
     prior_mean_rmse,
     prior_mean_table,
 )
+from figures.scores import over_repeats
 
 
 def prediction(shift=0.0, members=30, cells=50, spread=0.1):
@@ -83,3 +87,11 @@ def test_behaviour_laws_are_power_laws_of_cells_from_the_weakest_to_the_stronges
     chosen = panels.law_points(test_set, published=False)
     assert truth[chosen[0], 0] == truth[:, 0].min()
     assert truth[chosen[-1], 0] == truth[:, 0].max()
+
+
+@pytest.mark.parametrize(("coverage", "holds"), [(0.95, True), (0.99, False), (0.90, False)])
+def test_confidence_is_appropriate_near_the_nominal_coverage(coverage, holds):
+    row = over_repeats([replace(prediction().scores(), coverage=coverage)] * 2)
+    claims = comparison_claims({"outd_anchored": row, "outd_vanilla": row}, {"outd": 50})
+    (claim,) = [each for each in claims if each.id == "confidence"]
+    assert claim.holds is holds

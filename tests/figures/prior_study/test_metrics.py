@@ -5,7 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from figures.prior_study.metrics import claims, distance_table, variance_table
+from figures.prior_study.metrics import (
+    SMALL,
+    claims,
+    distance_table,
+    pattern_claim,
+    small_ensemble_claim,
+    small_ensembles,
+    variance_table,
+)
+from figures.scores import Interval
 from prior_study.study import SOURCES
 
 
@@ -74,3 +83,39 @@ def test_what_the_starts_of_prior_d_say_is_the_verdict(study, wasserstein, verdi
         starts.append(changed(study, "D", distances=distances))
     further = [replace(each, results={"D": each.results["D"]}) for each in starts[1:]]
     assert holds([starts[0], *further], "closest/D") is verdict
+
+
+def test_a_small_ensemble_has_the_first_networks_and_half_the_error_is_needed(study):
+    errors = small_ensembles([study])
+    result = study.results["D"]
+    first = replace(study, results={"D": replace(result, weights=result.weights[:SMALL])})
+    assert small_ensembles([first]) == errors
+    errors = {"low_rank": Interval((0.2, 0.3, 0.2)), "factorised": Interval((1.0, 1.1, 1.0))}
+    assert small_ensemble_claim(errors).holds
+    errors["low_rank"] = Interval((0.9, 1.0, 0.9))
+    assert small_ensemble_claim(errors).holds is False
+
+
+def test_patterns_vary_only_if_every_kernel_differs_by_more_than_chance():
+    B = {"mean_correlation": [0.1] * 5, "null_correlation": [0.08] * 5}
+    for last, holds in ((0.3, True), (0.17, False)):
+        D = B | {"mean_correlation": [0.3] * 4 + [last]}
+        assert pattern_claim({"B": B, "D": D}).holds is holds
+
+
+@pytest.mark.parametrize(
+    ("width", "mean", "holds"), [(0.2, 0.1, True), (1.2, 0.1, False), (0.2, 0.6, False)]
+)
+def test_mean_and_widths_decide_what_correlations_recover(study, width, mean, holds):
+    """Both factorised densities have errors of 1 in width and 0.1 in mean."""
+    for name, result in study.results.items():
+        distances, widths = result.distances.copy(), np.ones_like(result.width_errors)
+        distances[:, 0] = 0.1
+        distances[SOURCES.index("low_rank"), 0] = mean
+        distances[SOURCES.index("isotropic"), 0] = 0.9
+        widths[SOURCES.index("low_rank")] = width
+        study = changed(study, name, distances=distances, width_errors=widths)
+    found = {each.id: each for each in claims([study])}
+    assert found["recovered"].holds is holds
+    assert found["similar_tails"].holds is (width < 0.5)
+    assert not found["closest/C"].of_paper

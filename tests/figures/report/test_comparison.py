@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from figures.claims import Claim, says_something, tolerance
+from figures.claims import Claim, Item, says_something, tolerance
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.report.comparison import (
     DIFFERS,
@@ -22,7 +22,7 @@ from figures.report.comparison import (
     compare,
     read,
 )
-from tests.figures.report.committed import committed_run
+from tests.figures.report.committed import committed_run, typed_run
 
 OUTSIDE = "published.outd_anchored"
 
@@ -138,3 +138,18 @@ def test_draws_judge_where_a_run_has_them(metrics):
     assert [each.id for each in entries["Fig. 13"].claims] == ["so"]
     assert "so" not in entries["Fig. 14"].outcomes
     assert set(entries["Fig. 13"].pictures) == {"fig13a_anchored.svg", "fig13b_vanilla.svg"}
+
+
+@pytest.mark.parametrize(("count", "holds"), [(24, None), (50, True), (10, False)])
+def test_further_draws_decide_a_claim_by_the_sign_test(count, holds):
+    item = Item(place="Fig. 14", section="", title="", notebook="", further={"so": (count, 60)})
+    assert item.with_further_draws(Claim("so", "Fig. 14", "", {}, False)).holds is holds
+    assert item.with_further_draws(Claim("other", "Fig. 14", "", {}, False)).holds is False
+
+
+def test_what_the_paper_says_twice_counts_once_and_what_it_does_not_print_not_at_all():
+    entries = compare(typed_run("full"))
+    table, scatter = entries["Table 4"], entries["Fig. 10"]
+    assert table.outcomes["rmse/c_eff"] is table.outcomes["accuracy/c_eff"] is False
+    assert table.of_paper.count(False) == 1
+    assert len(scatter.of_paper) == 1 < len(scatter.rows["noise"])
