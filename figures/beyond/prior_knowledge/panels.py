@@ -74,14 +74,14 @@ def worth(rows: Rows, alone: float, textbook: float) -> Figure:
 
     `alone` is the RMSE of mean fields without a training RVE, `textbook` that with nothing fitted.
     """
-    figure = plt.figure(figsize=(WIDTH, 4.2))
+    figure = plt.figure(figsize=(WIDTH, 4.8))
     (parts,) = figure.subfigures(1, len(SHOWN), squeeze=False, width_ratios=(1.12, 1))
     for part, (score, models) in zip(parts, SHOWN.items(), strict=True):
         inside, outside = part.subplots(1, 2, width_ratios=(3, 1), sharey=True)
         _over_counts(inside, rows, score, models)
         _out_of_distribution(outside, rows, score, models)
         inside.set_ylabel(HEADINGS[score])
-        with_legend(part, 2)  # each half has its own models
+        with_legend(part, 1)  # each half has its own models
     errors = parts[0].axes[0]
     for error, style, words in (
         (alone, ":", "mean-field model, no RVEs"),
