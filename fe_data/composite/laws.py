@@ -265,6 +265,11 @@ def paraboloidal(strain: Tensor, state: State, material: Any) -> tuple[Tensor, S
 
     p is the plastic strain along a uniaxial test. The unknown is x = 6μ Δγ.
 
+    Compression compacts the material where ν_p is below 1/2, so that the law softens in confined
+    compression. Ligaments between close fibres may then have no stable equilibrium. An RVE of six
+    fibres at v_f = 0.6 could be compressed across the fibres by 2.5 % with ν_p = 0.3, and by more
+    than 4 % with 0.4.
+
     Returns:
         Stress and state at the end of the step.
     """

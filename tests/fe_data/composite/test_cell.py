@@ -20,12 +20,11 @@ from fe_data import (
 )
 from fe_data.composite.constants import homogenised
 from fe_data.composite.elasticity import COMPONENTS, IDENTITY, TO_KELVIN, rotation
-from fe_data.composite.materials import LawEntry, register
 from fe_data.composite.rve import composite_cell, composite_domain
-from fe_data.composite.stepping import Step, Stepper, follow
+from fe_data.composite.stepping import Step, Stepper
 from fe_data.composite.tangent import TangentSystem, gmres
 from fe_data.geometry.microstructure import random_microstructure
-from tests.fe_data.composite.lattices import square, square_cell
+from tests.fe_data.composite.lattices import square_cell
 
 INPUTS = Inputs(0.3, 400.0, 400.0, 0.4)
 SMALL = Settings(n_fibres=2, resolution=2.0, increments=8, strain=0.02, tolerance=1e-9)
@@ -247,6 +246,25 @@ def test_a_path_is_followed_in_smaller_steps_and_given_up():
         small(phases, Loading((None,) * 3, (5000.0, 0.0, 0.0)), increments=1)
 
 
+def test_glass_and_epoxy_are_stronger_in_compression_than_in_tension():
+    """Across the fibres at v_f = 0.6, beyond yield, without cutbacks; the matrix by 1.5."""
+    microstructure = random_microstructure(0.6, 1, 6, 1.04)
+    ends = []
+    for sign in (1, -1):
+        rve = solve_composite(
+            named_phases("glass_epoxy"),
+            microstructure,
+            Loading((sign * 0.03, *(None,) * 5)),
+            increments=30,
+            resolution=3.0,
+            silent=True,
+        )
+        assert rve.info["cutbacks"] == 0
+        assert rve.history["yielded_fraction"][-1] > 0.25
+        ends.append(abs(rve.history["stress"][-1, 0]))
+    assert 1.4 < ends[1] / ends[0] < 1.8
+
+
 def test_unloading_leaves_the_plastic_strain():
     loading = Loading([(0.02, *(None,) * 5), (None,) * 6], increments=4)
     history = small(PAPER, loading).history
@@ -257,7 +275,7 @@ def test_unloading_leaves_the_plastic_strain():
 
 @pytest.mark.slow
 def test_the_papers_cell_at_the_default_mesh():
-    """50 increments: the averages of the fast solver, and no more than 14 times its iterations."""
+    """50 increments: the averages of the fast solver, in three iterations an increment."""
     microstructure = random_microstructure(0.3, 1)
     plane = solve_rve(INPUTS, microstructure, Settings(tolerance=1e-8), silent=True)
     general = solve_composite(
@@ -279,14 +297,7 @@ def test_components_are_in_the_order_of_kelvins_notation():
     np.testing.assert_allclose(turn @ IDENTITY, IDENTITY, atol=1e-14)
 
 
-def test_a_registered_law_is_found_by_its_name():
-    register(LawEntry("of a test", {}, {}, False, {}, None))
-    assert Material(Isotropic(1.0, 0.3), "of a test").entry.name == "of a test"
-
-
 def test_a_square_array_has_no_direction_of_its_own():
     stiffness = homogenised(square_cell(PAPER, 0.4, 4.0))[0]
     assert stiffness[0, 0] == pytest.approx(stiffness[1, 1], rel=1e-3)
     assert stiffness[4, 4] == pytest.approx(stiffness[5, 5], rel=1e-3)
-    assert len(square(0.4).centres) == 1
-    assert follow is not None
