@@ -189,6 +189,7 @@ class PCARegressor(PredictiveRegressor):
         "estimator_",
         "components_",
         "y_ndim_",
+        "constant_inputs_",
         "feature_names_",
         "output_names_",
     )
@@ -219,6 +220,7 @@ class PCARegressor(PredictiveRegressor):
         check_kind("estimator_", self.estimator_, PredictiveRegressor)
         check_kind("components_", self.components_, PrincipalComponents)
         self.n_features_in_ = self.estimator_.n_features_in_
+        self._check_constant_inputs()
         scores = np.shape(self.estimator_.predict(np.zeros((1, self.n_features_in_))))
         if scores != (1, len(self.components_.vectors)) or self.y_ndim_ not in (1, 2):
             raise ValueError(f"estimator_ predicts {scores} and y_ndim_ is {self.y_ndim_!r}")

@@ -20,6 +20,7 @@ from bnn._validation import (
     as_columns,
     as_finite,
     check_flags,
+    check_kind,
     check_ranges,
     check_real,
     check_resolved,
@@ -33,7 +34,10 @@ from bnn.storage import StoredModel
 
 
 class ConstantInputWarning(UserWarning):
-    """An input does not vary in the data."""
+    """An input does not vary in the data, or has another value than its only one in `fit`."""
+
+
+SAME = 1e-9  # relative difference of two values of an input that are taken as equal
 
 
 def warn_of_constant(X: Array) -> None:
@@ -48,6 +52,9 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
     """Base of the estimators: subclasses return moments of f(x) and the covariance of the noise."""
 
     y_ndim_: int | None = None  # number of dimensions of y in fit
+    constant_inputs_: Array | None = (
+        None  # values of inputs that did not vary in fit, NaN of others
+    )
     output_names_: tuple[str, ...] | None = None  # those of the columns of y, where it has names
 
     @property
@@ -126,6 +133,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             raise ValueError("noise_std = None: must be given, as it was all the noise of the fit")
         start = time.perf_counter()
         self._fit(points, outputs, keep_prior, known)
+        single = ~varies(points) & (len(points) > 1)
+        self.constant_inputs_ = np.where(single, points[0], np.nan)
         self.y_ndim_ = np.ndim(y)
         self.output_names_ = _names_of(given["y"]) or (self.output_names_ if keep_prior else None)
         self.fit_seconds_ = time.perf_counter() - start
@@ -289,9 +298,34 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         Raises:
             NotFittedError: If the estimator is not fitted.
             ValueError: If X does not fit the training data.
+
+        Warns:
+            ConstantInputWarning: If an input that did not vary in `fit` has another value.
         """
         check_is_fitted(self)
-        return self._validated({name: X}, reset=False)[0]
+        points = self._validated({name: X}, reset=False)[0]
+        self._warn_of_new_values(name, points)
+        return points
+
+    def _warn_of_new_values(self, name: str, X: Array) -> None:
+        """Warn if an input that did not vary in `fit` has another value in X (n, n_in)."""
+        known = self.constant_inputs_
+        if known is None:
+            return
+        away = np.abs(X - known) > SAME * np.abs(known)  # not so with NaN
+        for i in np.flatnonzero(away.any(axis=0))[:1]:
+            label = self.feature_names_[i] if self.feature_names_ else str(i)
+            message = f"input {label} of {name} differs from {known[i]:.6g}, its only value in fit"
+            remedy = "predictions do not know its effect"
+            warnings.warn(f"{message}: {remedy}", ConstantInputWarning, stacklevel=4)
+
+    def _check_constant_inputs(self) -> None:
+        """Raise ValueError unless the restored values belong to the inputs."""
+        known = self.constant_inputs_
+        check_kind("constant_inputs_", known, np.ndarray, type(None))
+        if known is not None and known.shape != (self.n_features_in_,):
+            needed = f"must be ({self.n_features_in_},)"
+            raise ValueError(f"constant_inputs_ has shape {known.shape}: {needed}")
 
     def _validated(self, data: Mapping[str, ArrayLike], **options: Any) -> list[Array]:
         """Return data by name, X or X and y, as arrays checked by scikit-learn."""

@@ -49,6 +49,7 @@ class EnsembleRegressor(PredictiveRegressor):
     fitted_attributes: ClassVar[tuple[str, ...]] = (
         "members_",
         "y_ndim_",
+        "constant_inputs_",
         "feature_names_",
         "output_names_",
     )
@@ -178,6 +179,7 @@ class EnsembleRegressor(PredictiveRegressor):
         if not isinstance(self.members_, Members):
             raise ValueError(f"members_ is a {type(self.members_).__name__}")
         self.n_features_in_ = self.members_.architecture.n_inputs
+        self._check_constant_inputs()
         n_outputs = self.members_.architecture.n_outputs
         names = self.feature_names_
         if self.y_ndim_ not in (1, 2) or (self.y_ndim_ == 1 and n_outputs > 1):

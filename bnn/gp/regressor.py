@@ -114,6 +114,7 @@ class GPRegressor(PredictiveRegressor):
         "X_",
         "y_",
         "y_ndim_",
+        "constant_inputs_",
         "feature_names_",
         "output_names_",
     )
@@ -212,6 +213,7 @@ class GPRegressor(PredictiveRegressor):
         if self.y_ndim_ not in (1, 2) or y.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y_ has {y.shape[1]} outputs and y_ndim_ is {self.y_ndim_!r}")
         self.n_features_in_ = X.shape[1]
+        self._check_constant_inputs()
         factors = as_finite("factors_", self.factors_)
         if factors.shape != (len(X),):
             raise ValueError(f"factors_ has shape {factors.shape}: must be ({len(X)},)")

@@ -55,3 +55,15 @@ def test_what_is_no_number_in_a_table_is_told_by_row_and_column(kind, entry):
             call()
     with pytest.raises(ValueError, match=r"^X has no columns"):
         model.fit(FRAME[[]], Y)
+
+
+def test_an_input_that_leaves_its_only_value_warns(tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(size=12), np.full(12, 3.0)])
+    with pytest.warns(bnn.ConstantInputWarning, match="input 1 is constant in the data"):
+        model = bnn.GPRegressor(noise=0.1).fit(X, X[:, 0])
+    model.save(tmp_path / "model.npz")
+    for each in (model, bnn.load(tmp_path / "model.npz")):
+        each.predict(X)
+        with pytest.warns(bnn.ConstantInputWarning, match="input 1 of X differs from 3, its only"):
+            each.predict(X + np.array([0.0, 1.0]), return_std=True)

@@ -220,7 +220,8 @@ def test_a_network_keeps_its_own_realisation(small_anchored, line_data):
     pretrained = small_anchored.pretrained_
     X, y = line_data
     loose = bnn.FunctionAnchoring(n_points=20, tol=FAR)
-    rest = (X, y.reshape(len(X), -1), np.array([[1e4]]), None, loose, "cpu")
+    wide = np.array([[1e4]])
+    rest = (X, y.reshape(len(X), -1), wide, wide, None, loose, "cpu")
     whole, part = (
         function_anchoring._anchor_to_process(each, *rest, np.random.SeedSequence(0), centred=False)
         for each in (pretrained, pretrained.select([0, 1, 5]))
