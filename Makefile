@@ -64,7 +64,7 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make scoreboard       what other libraries reach on the same cells, each in an environment of its own, and on public sets (DATA=folder)
 #: make notebooks        the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)
 #: make report           and the page
-#: make article          what was reproduced and what was found, on six pages, build/article.pdf
+#: make article          what was reproduced and what was found, build/article.pdf; names fields that a person has to fill
 #: make archive          one file for a repository of data: sources, results, site, article, checksums
 #: make python           print the interpreter in use
 #: make clean            remove what was computed, and the path file from an active environment; keep .venv

@@ -1,16 +1,25 @@
-"""Set the article from the metrics of the full runs: python -m figures.report.article."""
+"""Set the article from the metrics of the full runs: python -m figures.report.article.
+
+Authors and addresses are fields of article/metadata.yaml. With --check no document is written: the
+exit status is 1 as long as a field is empty, and the empty fields are named.
+"""
 
 import argparse
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="name the fields that are empty")
+    given = parser.parse_args()
 
 # After the options: --help does not wait for these.
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
+
+import yaml
 
 from bnn import TrainingSettings
 from fe_data import settings
@@ -26,6 +35,8 @@ from figures.report.comparison import SIGNS, Comparison, compare
 from figures.report.tables import committed, of_methods
 
 TARGET = ROOT / "build" / "article.pdf"
+METADATA = ROOT / "article" / "metadata.yaml"
+UNNAMED = "The authors of this repository"
 CONSTANTS = {
     "BETA_SHAPES": design.BETA_SHAPES,
     "CORRELATED_EPOCHS": ensembles.CORRELATED_EPOCHS,
@@ -40,6 +51,22 @@ CONSTANTS = {
     "PRETRAIN_EPOCHS": ensembles.PRETRAIN_EPOCHS,
     "VANILLA_EPOCHS": ensembles.VANILLA_EPOCHS,
 }
+
+
+def missing(metadata: Mapping[str, Any]) -> list[str]:
+    """Empty fields of the metadata that a person has to fill before submission."""
+    found = []
+    for number, author in enumerate(metadata["authors"], start=1):
+        if author["name"] in {None, UNNAMED}:
+            found.append(f"authors: name of author {number}")
+        if not author["email"]:
+            found.append(f"authors: email of author {number}")
+    if not metadata["affiliations"]:
+        found.append("affiliations")
+    for part in ("code", "data"):
+        filled = {key: value for entry in metadata[part] for key, value in entry.items()}
+        found += [f"{part}: {key}" for key in ("url", "doi") if not filled.get(key)]
+    return found
 
 
 def judged(entry: Comparison) -> dict[str, Any]:
@@ -64,6 +91,7 @@ def content() -> dict[str, Any]:
     runs = committed()
     profile = load_profile("full")
     return {
+        "missing": missing(yaml.safe_load(METADATA.read_text(encoding="utf-8"))),
         "methods": asdict(of_methods(runs)),
         "items": {
             name: {place: judged(entry) for place, entry in compare(run).items()}
@@ -94,15 +122,19 @@ def compiled(**options: Any) -> Any:
     return result
 
 
-def main() -> None:
-    """Write build/article.pdf, if typst is installed."""
+def main(check: bool = False) -> None:
+    """Write build/article.pdf, if typst is installed; it is a draft if fields are empty."""
+    empty = ", ".join(missing(yaml.safe_load(METADATA.read_text(encoding="utf-8"))))
+    if check:
+        sys.exit(f"{METADATA.relative_to(ROOT)} has empty fields: {empty}" if empty else 0)
     if find_spec("typst") is None:
         print("the article is skipped: typst is not installed (pip install typst)")
         return
     TARGET.parent.mkdir(exist_ok=True)
     write_atomic(TARGET, compiled(), b"%PDF-")
-    print(f"{TARGET.relative_to(ROOT)} is written")
+    draft = f" as a draft; {METADATA.relative_to(ROOT)} has empty fields: {empty}" if empty else ""
+    print(f"{TARGET.relative_to(ROOT)} is written{draft}")
 
 
 if __name__ == "__main__":
-    main()
+    main(given.check)

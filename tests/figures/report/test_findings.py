@@ -555,6 +555,10 @@ def test_what_the_article_concludes():
         ),
     )
     quoted(VERDICTS, "The rule for numbers is not symmetric.", len(unjudged))
+    quoted(ARTICLE, "Limitations.", len(unjudged))
+    rows = metrics("04_materials_surrogate", "full-rebuilt").rows.published
+    gain = written(less(rows.outd_vanilla.rmse, rows.outd_anchored.rmse).mean, 2)
+    quoted(ARTICLE, "Why is the gain half as large?", gain)
     places = "Fig. 1", "Fig. 2", "Fig. 3", "Fig. 5"
     assert {entries[place].verdict for place in places} == {REPRODUCED}
     ours, theirs, rebuilt = (
