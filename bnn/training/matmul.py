@@ -1,6 +1,5 @@
 """The fastest batched matrix product that a device has."""
 
-import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,19 +25,23 @@ class Products:
 TORCH = Products(lambda tensor: tensor, lambda A, B, out: torch.bmm(A, B, out=out))
 
 
-@functools.cache
-def _has_wide_vectors() -> bool:
+def has_feature(name: str) -> bool:
+    """Tell whether numba compiles for processors that have a feature, such as fma."""
     from llvmlite import binding
+    from numba import config
 
-    return bool(binding.get_host_cpu_features().get("avx512f", False))
+    asked: str | None = vars(config)["CPU_FEATURES"]  # by the variable NUMBA_CPU_FEATURES
+    if asked is not None:
+        return f"+{name}" in asked.split(",")
+    return bool(binding.get_host_cpu_features().get(name, False))
 
 
 def products_on(device: torch.device) -> Products:
-    """Return our own products on a CPU with AVX-512, unless BNN_PRODUCTS=torch; else PyTorch's."""
+    """Return our own products on a CPU with FMA, unless BNN_PRODUCTS=torch; else PyTorch's."""
     choice = os.environ.get("BNN_PRODUCTS", "own")
     check_option("BNN_PRODUCTS", choice, ("own", "torch"))
-    if choice == "own" and device.type == "cpu" and _has_wide_vectors():
-        from bnn.training.avx512 import multiply  # imports numba
+    if choice == "own" and device.type == "cpu" and has_feature("fma"):
+        from bnn.training.vector_products import multiply  # imports numba
 
         return Products(Tensor.numpy, multiply)
     return TORCH

@@ -1,5 +1,8 @@
 """Our own batched products against float64, on every layout that the training loop uses."""
 
+import importlib.util
+
+import numba
 import numpy as np
 import pytest
 import torch
@@ -8,8 +11,9 @@ from hypothesis import strategies as st
 
 from bnn import MLP, TrainingSettings
 from bnn.training import matmul as products
-from bnn.training.avx512 import multiply
+from bnn.training import vector_products
 from bnn.training.loop import train
+from bnn.training.vector_products import multiply
 
 SIZES = st.integers(1, 70)
 SENTINEL = 7.0
@@ -40,6 +44,37 @@ def test_product_equals_float64(m, n, columns, turned_a, turned_b, seed):
     assert np.all(room == SENTINEL)
 
 
+def compiled_with(lanes, monkeypatch, folder):
+    """The products for vectors of 8 or 16 numbers, whatever this processor has."""
+    features = "+avx2,+fma" + ",+avx512f" * (lanes == 16)
+    monkeypatch.setattr(numba.config, "CPU_FEATURES", features)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
+    spec = importlib.util.spec_from_file_location(f"lanes_{lanes}", vector_products.__file__)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert lanes == module.LANES
+    return module.multiply
+
+
+def test_results_do_not_depend_on_the_width_of_vectors(monkeypatch, tmp_path):
+    """To the last bit, since both add in the order of the inner index and round once a step."""
+    narrow, wide = (compiled_with(n, monkeypatch, tmp_path / str(n)) for n in (8, 16))
+    rng = np.random.default_rng(0)
+    for rows, inner, columns in ((50, 51, 32), (51, 32, 50), (1, 7, 1), (13, 70, 47)):
+        A, B = (
+            rng.standard_normal(shape).astype(np.float32)
+            for shape in ((3, rows, inner), (3, inner, columns))
+        )
+        B_in_columns = swapped(np.ascontiguousarray(swapped(B)))
+        found = []
+        for multiply_with, right in ((narrow, B), (wide, B), (narrow, B_in_columns)):
+            out = np.empty((3, rows, columns), np.float32)
+            multiply_with(A, right, out)
+            found.append(out)
+        np.testing.assert_array_equal(found[1], found[0])
+        np.testing.assert_array_equal(found[2], found[0])
+
+
 def test_matrices_that_do_not_fit_are_refused():
     """Reading past an end would give numbers that belong to nobody."""
     A, B, out = (np.ones(shape, np.float32) for shape in [(2, 4, 3), (2, 6, 10), (2, 4, 20)])
@@ -50,6 +85,23 @@ def test_matrices_that_do_not_fit_are_refused():
             multiply(A, wrong, out[:, :, :10])
 
 
+@pytest.mark.parametrize("choice", ["own", "torch", None])
+@pytest.mark.parametrize("fma", [True, False])
+def test_both_products_agree(monkeypatch, fma, choice):
+    """The choice follows the processor and the environment; either gives the same product."""
+    monkeypatch.setattr(products, "has_feature", lambda _: fma)
+    monkeypatch.delenv("BNN_PRODUCTS", raising=False)
+    if choice:
+        monkeypatch.setenv("BNN_PRODUCTS", choice)
+    chosen = products.products_on(torch.device("cpu"))
+    assert (chosen.multiply is multiply) == (fma and choice != "torch")
+    A = torch.rand(2, 4, 3)
+    B = torch.rand(2, 3, 6)
+    out = torch.empty(2, 4, 6)
+    chosen.multiply(*map(chosen.operand, (A, B, out)))
+    torch.testing.assert_close(out, A @ B)
+
+
 def test_training_does_not_depend_on_the_products(monkeypatch):
     """One epoch with our products and one with PyTorch's, up to rounding."""
     architecture = MLP((2, 9, 9, 1))
@@ -58,7 +110,6 @@ def test_training_does_not_depend_on_the_products(monkeypatch):
     X = rng.standard_normal((50, 2))
     y = rng.standard_normal((3, 50, 1))
     found = []
-    monkeypatch.setattr(products, "_has_wide_vectors", lambda: True)
     for choice in ("own", "torch"):
         monkeypatch.setenv("BNN_PRODUCTS", choice)
         run = train(architecture, start, X, y, TrainingSettings(epochs=1), seeds=np.arange(3))

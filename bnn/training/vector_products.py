@@ -1,25 +1,29 @@
-"""Batched products of small float32 matrices in 512-bit vectors, compiled by numba.
+"""Batched products of small float32 matrices in vector registers, compiled by numba.
 
 Why this exists. Nearly all of the training time goes into products of about 50 x 50 by 50 x 32, one
-for each member and layer. The libraries behind PyTorch and NumPy use 256-bit vectors on processors
-that they do not know, and pack matrices that fit the first-level cache as they are. GFLOP/s of one
-Zen 5 core, for 50 members (`python -m bench.bnn`):
+for each member and layer. Libraries choose their kernels by the processor, so that results differ
+from one processor to the next in their last digits. They also pack matrices that fit the
+first-level cache as they are. GFLOP/s of one core, for 50 members (`python -m bench.bnn`):
 
-| product                         | here | PyTorch |
-|---------------------------------|------|---------|
-| forward                         | 237  | 87      |
-| gradient of the weights         | 161  | 73      |
-| gradient of the layer below     | 240  | 85      |
+| product                     | Zen 5 | PyTorch | Xeon, AVX-512 | PyTorch | Zen 3, AVX2 | PyTorch |
+|-----------------------------|-------|---------|---------------|---------|-------------|---------|
+| forward                     | 237   | 87      | 170           | 156     | 89          | 66      |
+| gradient of the weights     | 161   | 73      | 102           | 91      | 61          | 54      |
+| gradient of the layer below | 240   | 85      | 171           | 157     | 93          | 67      |
 
-With them the pre-training of prior C takes 20 s instead of 40 s.
+With them the pre-training of prior C takes 20 s instead of 40 s on Zen 5. The same loops in Python,
+compiled by numba, reach 16 GFLOP/s on Zen 3.
 
-How it works. A tile of the result, at most 10 rows of 32 columns, stays in registers while the rows
-of B pass by; numba compiles the tiles from LLVM instructions written out here. A matrix B that is
-stored by columns is transposed first. A matrix is an address and its strides in bytes.
+How it works. A tile of the result stays in registers while the rows of B pass by. It has up to 10
+rows of 32 columns on AVX-512 and 5 rows of 16 columns on AVX2. Each entry is Σ_p a_p b_p, added in
+the order of p by multiplications and additions that are rounded once. It is therefore the same to
+the last bit for any size of the tiles. numba compiles the tiles from LLVM instructions that are
+written out here. A matrix B that is stored by columns is transposed first. A matrix is an address
+and its strides in bytes.
 
-How to switch it off. `bnn.training.matmul` chooses these products where the processor has AVX-512,
-and those of PyTorch elsewhere or with the environment variable BNN_PRODUCTS=torch. Results differ
-by rounding.
+How to switch it off. `bnn.training.matmul` chooses these products where the processor multiplies
+and adds in one instruction (FMA), and those of PyTorch elsewhere or with the environment variable
+BNN_PRODUCTS=torch.
 """
 
 # numba types what generates instructions, not Python:
@@ -36,10 +40,15 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from bnn._validation import Floats
+from bnn.training.matmul import has_feature
 
-LANES = 16
-_WIDTH = 2 * LANES  # columns of a tile; 10 rows of them fill 20 of the 32 vector registers
-_STAGES = (8, 4, 2, 1)  # of the transposition of 16 x 16 numbers
+# Numbers in a vector register. A tile has two of them in each row, and as many rows as leave some
+# registers free: 20 of 32 on AVX-512 and 10 of 16 on AVX2 hold sums. The heights divide the layers
+# of the paper, and end with what is left of others.
+LANES = 16 if has_feature("avx512f") else 8
+_HEIGHTS = (10, 5, 2, 1) if LANES == 16 else (5, 3, 2, 1)
+_WIDTH = 2 * LANES  # columns of a tile
+_STAGES = tuple(LANES >> stage for stage in range(1, LANES.bit_length()))  # of a transposition
 
 _INT = ir.IntType(32)
 _FLOAT = ir.FloatType()
@@ -85,19 +94,24 @@ class _Emitter:
         return self.builder.load(self.builder.inttoptr(address, _FLOAT.as_pointer()))
 
     def first(self, count: ir.Value) -> ir.Value:
-        """Return the mask of the first lanes: none for count <= 0, all for count >= 16."""
+        """Return the mask of the first lanes: none for count <= 0, all for count >= LANES."""
         lanes = ir.Constant(_INDICES, list(range(LANES)))
         count = self.broadcast(self.builder.trunc(count, _INT))
         return self.builder.icmp_signed("<", lanes, count)
 
-    def load(self, address: ir.Value, mask: ir.Value) -> ir.Value:
+    def load(self, address: ir.Value, mask: ir.Value | None) -> ir.Value:
         """Load the lanes of the mask; the others are zero, and their memory is not touched."""
         pointer = self.builder.inttoptr(address, _VECTOR.as_pointer())
+        if mask is None:  # all lanes, which is faster on AVX2
+            return self.builder.load(pointer, align=4)
         return self._call("llvm.masked.load", "p0", pointer, _ALIGNMENT, mask, _ZERO)
 
-    def store(self, value: ir.Value, address: ir.Value, mask: ir.Value) -> None:
-        """Store the lanes of the mask."""
+    def store(self, value: ir.Value, address: ir.Value, mask: ir.Value | None) -> None:
+        """Store the lanes of the mask, all without one."""
         pointer = self.builder.inttoptr(address, _VECTOR.as_pointer())
+        if mask is None:
+            self.builder.store(value, pointer, align=4)
+            return
         self._call("llvm.masked.store", "p0", value, pointer, _ALIGNMENT, mask)
 
     def fma(self, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
@@ -122,15 +136,20 @@ class _Emitter:
             rows[i + size] = self.builder.shuffle_vector(*pair, ir.Constant(_INDICES, lower))
 
 
-def _tile(height: int) -> Any:
-    """Return a product of `height` rows of A with at most 32 columns of B."""
+def _tile(height: int, count: int, masked: bool) -> Any:
+    """Return a product of `height` rows of A with `count` vectors of columns of B.
+
+    A masked one takes the first n_columns of them.
+    """
 
     @intrinsic
     def tile(_, a, a_row, a_column, b, b_row, c, c_row, n_inner, n_columns):
         def generate(context, builder, _, arguments):
             a, a_row, a_column, b, b_row, c, c_row, n_inner, n_columns = arguments
             emit = _Emitter(builder)
-            masks = [emit.first(n_columns), emit.first(emit.address(n_columns, -LANES, 1))]
+            masks: list[Any] = [None] * count
+            if masked:
+                masks = [emit.first(emit.address(n_columns, -LANES * v, 1)) for v in range(count)]
             sums = [
                 [cgutils.alloca_once_value(builder, _ZERO) for _ in masks] for _ in range(height)
             ]
@@ -155,13 +174,41 @@ def _tile(height: int) -> Any:
     return tile
 
 
-# Heights that divide the paper's layers, and what is left of others.
-_ten_rows, _five_rows, _two_rows, _one_row = map(_tile, (10, 5, 2, 1))
+def _strip(count: int, masked: bool) -> Any:
+    """Return a product of all rows of A with `count` vectors of columns of B."""
+    first, second, third, _ = _HEIGHTS
+    tile_1, tile_2, tile_3, tile_4 = (_tile(height, count, masked) for height in _HEIGHTS)
+
+    @numba.njit(nogil=True)
+    def strip(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns):
+        while n_rows > 0:
+            if n_rows >= first:
+                tile_1(a, a_row, a_column, b, b_row, c, c_row, n_inner, n_columns)
+                done = first
+            elif n_rows >= second:
+                tile_2(a, a_row, a_column, b, b_row, c, c_row, n_inner, n_columns)
+                done = second
+            elif n_rows >= third:
+                tile_3(a, a_row, a_column, b, b_row, c, c_row, n_inner, n_columns)
+                done = third
+            else:
+                tile_4(a, a_row, a_column, b, b_row, c, c_row, n_inner, n_columns)
+                done = 1
+            a = a + done * a_row
+            c = c + done * c_row
+            n_rows = n_rows - done
+
+    return strip
+
+
+_full_strip = _strip(2, masked=False)
+_wide_rest = _strip(2, masked=True)
+_narrow_rest = _strip(1, masked=True)
 
 
 @intrinsic
 def _transpose_block(_, b, b_column, n_columns, n_inner, t, t_row):
-    """Write 16 x 16 numbers of B, contiguous along its columns, to the rows of T."""
+    """Write LANES x LANES numbers of B, contiguous along its columns, to the rows of T."""
 
     # Instead of missing columns the first is repeated, missing rows are zero: T has room for both.
     def generate(context, builder, _, arguments):
@@ -195,28 +242,15 @@ def _transpose(b, b_column, n_inner, n_columns, t, t_row):
 
 @_compiled()
 def _multiply(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns):
-    for j in range(0, n_columns, _WIDTH):
-        n = n_columns - j
-        right = b + 4 * j
-        to = c + 4 * j
-        left = a
-        i = n_rows
-        while i > 0:
-            if i >= 10:
-                _ten_rows(left, a_row, a_column, right, b_row, to, c_row, n_inner, n)
-                done = 10
-            elif i >= 5:
-                _five_rows(left, a_row, a_column, right, b_row, to, c_row, n_inner, n)
-                done = 5
-            elif i >= 2:
-                _two_rows(left, a_row, a_column, right, b_row, to, c_row, n_inner, n)
-                done = 2
-            else:
-                _one_row(left, a_row, a_column, right, b_row, to, c_row, n_inner, n)
-                done = 1
-            left = left + done * a_row
-            to = to + done * c_row
-            i = i - done
+    while n_columns >= _WIDTH:
+        _full_strip(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns)
+        b = b + 4 * _WIDTH
+        c = c + 4 * _WIDTH
+        n_columns = n_columns - _WIDTH
+    if n_columns > LANES:
+        _wide_rest(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns)
+    elif n_columns > 0:
+        _narrow_rest(a, a_row, a_column, b, b_row, c, c_row, n_rows, n_inner, n_columns)
 
 
 _MATRICES = types.Array(types.float32, 3, "A")
