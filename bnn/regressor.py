@@ -126,9 +126,11 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         check_ranges(X=points, y=outputs)
         check_resolved(**given)
         known = DataNoise.checked(noise_std, sample_weight, outputs.shape)
-        points, outputs, known = counted_rows(points, outputs, known)
-        if len(points) < least:
-            raise ValueError(f"sample_weight: {len(points)} are not zero, must be at least {least}")
+        if sample_weight is not None:
+            points, outputs, known = counted_rows(points, outputs, known)
+            if len(points) < least:
+                needed = f"must be at least {least}"
+                raise ValueError(f"sample_weight: {len(points)} are not zero, {needed}")
         if keep_prior and noise_std is None and no_noise(getattr(self, "noise_", None)):
             raise ValueError("noise_std = None: must be given, as it was all the noise of the fit")
         start = time.perf_counter()

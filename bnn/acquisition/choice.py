@@ -24,7 +24,8 @@ from bnn._validation import (
 from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.gp.conditioning import JointColumns, output_vectors
 from bnn.gp.regressor import GPRegressor
-from bnn.noise import Covariance, StudentNoise, covariance_at
+from bnn.noise import Covariance, StudentNoise
+from bnn.noise.known import noise_of_new
 from bnn.scaling import BoundsScaler
 
 Flags: TypeAlias = NDArray[np.bool_]
@@ -141,7 +142,7 @@ def select_runs(
     # tr S over the region, scaled so that it is a mean over points and outputs
     before = np.sum(np.einsum("njj->nj", spread[len(runs) :]) / scales**2)
     # D = C(x, x) + Σ(x)
-    results = spread[: len(runs)] + covariance_at(noise, runs)
+    results = spread[: len(runs)] + noise_of_new(noise, runs)
     greedy = _Greedy(columns, results, len(wanted), scales)
     expected = [greedy.run(row) for row in range(len(asked), len(runs))]
     least = min_gain * (before - sum(expected))

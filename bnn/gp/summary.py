@@ -11,6 +11,7 @@ from bnn.gp.mixture import MixturePrior
 from bnn.gp.process import GaussianProcessPrior
 from bnn.gp.warping import Warped
 from bnn.noise import Covariance, HeteroscedasticNoise, StudentNoise, covariance_at
+from bnn.noise.known import no_noise
 from bnn.scaling import BoundsScaler
 
 TINY = 1e-300  # in place of a weight of zero
@@ -104,6 +105,7 @@ def noise_rows(
     std = np.sqrt(variances)
     rows = []
     forms = {
+        "beside noise_std": no_noise(noise),
         "heavy tails": isinstance(noise, StudentNoise),
         "by input": isinstance(getattr(noise, "noise", noise), HeteroscedasticNoise),
     }

@@ -183,6 +183,9 @@ def test_the_noise_of_new_data_is_not_known():
             ask(NEW, return_std=True, include_noise=True)
     with pytest.raises(ValueError, match="add their variances"):
         model.elppd(X, Y)
+    with pytest.raises(ValueError, match="add their variances"):
+        bnn.select_runs(model, NEW, 1)
+    assert "noise, beside noise_std" in model.summary()
     with pytest.raises(ValueError, match="noise_std = None: must be given"):
         model.fit(X, Y, keep_prior=True)
     more = model.fit(X[::-1], Y[::-1], keep_prior=True, noise_std=STD[::-1])
