@@ -38,10 +38,13 @@ def out_of_distribution(folder: Path) -> Profile:
 def main(folders: list[Path]) -> None:
     """Print what anchoring gains, and the claims of the paper, over all draws."""
     # Not above: --help is not to wait for PyTorch.
+    from scipy.stats import wilcoxon
+
     from figures.composite.draws import load_draws
     from figures.markdown import markdown
     from figures.materials_surrogate.surrogate import comparison_claims, improvements
     from figures.repeated_datasets.draws import (
+        ALL,
         gains,
         over_draws,
         table_of_gains,
@@ -52,9 +55,13 @@ def main(folders: list[Path]) -> None:
     draws = [draw for folder, profile in profiles.items() for draw in load_draws(folder, profile)]
     profile = profiles[SHIPPED_TABLES]
     rows = over_draws(train_draws(draws, profile, SEED))
-    table = table_of_gains(gains(rows, [draw.outside for draw in draws]), len(draws))
+    gained_by_score = gains(rows, [draw.outside for draw in draws])
+    table = table_of_gains(gained_by_score, len(draws))
     print(f"{len(draws)} draws: {table.caption}")
     print(markdown(table.header, table.rows))
+    for score, found in gained_by_score.items():
+        p = wilcoxon(found[ALL].gain.values).pvalue
+        print(f"Wilcoxon, gain in {score} over {len(draws)} draws: p = {p:.2g}")
     gained = improvements(rows, TRAINING_CASE)["rmse"]
     second = gained["E_eff_GPa"] - gained["b_eff_MPa"]
     print(f"Table 4, gain of E_eff less that of b_eff: {second.mean:.3f} ± {second.margin:.3f}")
