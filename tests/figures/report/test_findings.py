@@ -1,8 +1,11 @@
 """Sentences that quote numbers: each test computes those of one finding and what it claims."""
 
+import csv
+
 import pytest
 from scipy.stats import wilcoxon
 
+from figures.pipeline.paths import ROOT
 from figures.report.comparison import DIFFERS, NOT_COMPARABLE, OPEN, PARTLY, REPRODUCED, compare
 from figures.scores import Interval, as_interval, written
 from tests.figures.report.committed import metrics, ours, paragraphs, quoted, typed_run, verdicts
@@ -335,6 +338,20 @@ def test_paths():
         *(written(1000 * each, 2) for each in errors),
         *(written(rows[each]["100"].coverage.mean, 3) for each in sets),
     )
+
+
+def test_tension_over_all_components():
+    """The table of the guide scores them all; its error is a share of the variance."""
+    with (ROOT / "docs" / "tables" / "paths.csv").open(encoding="utf-8", newline="") as file:
+        _, *rows = csv.reader(file)
+    found = {
+        name: error
+        for name, n, paths, _, error, *_ in rows
+        if paths == "tension" and n in {"0", "100"}
+    }
+    errors = [1000 * float(found[each]) for each in ("mean fields alone", "StrainPathEnsemble")]
+    begin = "A surrogate trained on 100 random strain paths also predicts cycles"
+    quoted(FINDINGS, begin, *(written(error, 2) for error in errors))
 
 
 def test_bands_of_paths():
