@@ -129,8 +129,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         if sample_weight is not None:
             points, outputs, known = counted_rows(points, outputs, known)
             if len(points) < least:
-                needed = f"must be at least {least}"
-                raise ValueError(f"sample_weight: {len(points)} are not zero, {needed}")
+                fewest = f"must be at least {least}"
+                raise ValueError(f"sample_weight: {len(points)} are not zero, {fewest}")
         if keep_prior and noise_std is None and no_noise(getattr(self, "noise_", None)):
             raise ValueError("noise_std = None: must be given, as it was all the noise of the fit")
         start = time.perf_counter()
