@@ -38,7 +38,7 @@ def test_it_runs_a_folder_and_prints_or_publishes_the_differences(
     monkeypatch.setattr(program, "PAGES", [page])
     monkeypatch.setattr(program.public, "SETS", {"made"})
     call(*words)
-    start = "Before\n<!-- scoreboard -->\n| compared with | better | tied | worse | undecided |"
+    start = "Before\n<!-- scoreboard -->\n| compared with | better | tied | worse | no verdict |"
     assert page.read_text(encoding="utf-8").startswith(start)
     assert (tmp_path / "scoreboard.png").is_file()
 
