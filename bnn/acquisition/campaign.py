@@ -225,12 +225,13 @@ class Campaign:
             ValueError: If no model can be fitted to the results, or no candidate is admissible.
         """
         self._read()
-        if not len(self._waiting) and not self._stopped:
+        while not len(self._waiting) and not self._stopped:
             new = self._chosen()
             known = self._runs
             with locked(self.path):
                 self._read()
-                # Another script may have asked for a round meanwhile, or stopped the campaign.
+                # Another script may meanwhile have asked for a round, stopped the campaign, or told
+                # further results, from which the round is chosen anew.
                 if len(self._runs) == len(known) and not self._stopped:
                     self._write([*self._runs, *new], stopped=not new)
         return self._inputs(self._runs[i] for i in self._waiting if not self._stopped)

@@ -120,6 +120,30 @@ def test_runs_that_were_not_asked_for_are_data(file):
         again.tell(others, simulate(np.array(others)))
 
 
+def test_results_that_are_told_while_a_round_is_chosen_are_part_of_it(file, monkeypatch):
+    """`ask` must not return nothing, which would end the loop of a script."""
+    campaign = made(file)
+    X = campaign.ask()
+    campaign.tell(X, simulate(X))
+    other = made(file)
+    extra = np.array([[1.0, 0.5]])
+    chosen = bnn.Campaign._chosen
+
+    def while_another_tells(self):
+        found = chosen(self)
+        if len(other.X) == 5:
+            other.tell(extra, simulate(extra))
+        return found
+
+    monkeypatch.setattr(bnn.Campaign, "_chosen", while_another_tells)
+    asked = campaign.ask()
+    assert len(asked) == 3
+    model = MODEL.fit(np.vstack([X, extra]), simulate(np.vstack([X, extra])))
+    candidates = campaign._hypercube(500, 6)
+    rows, _ = bnn.select_runs(model, candidates, 3)
+    np.testing.assert_array_equal(asked, candidates[rows])
+
+
 def share_of_failures(path, seed, fails, rounds=8):
     """The share of runs that fail after the first two rounds."""
     campaign = made(path, n_initial=10, batch_size=5, random_state=seed)
