@@ -211,15 +211,9 @@ def constants(
         File(help="instead of --vf: CSV file of x, y, radius, in sides of the periodic square"),
     ] = None,
     seed: Annotated[int, Integer(help="seed of the microstructure")] = 0,
-    n_fibres: Annotated[
-        int, Integer(help="number of random fibres in the RVE")
-    ] = Settings.n_fibres,
-    min_spacing: Annotated[
-        float, Number(help="least distance of fibre centres, in fibre diameters")
-    ] = Settings.min_spacing,
-    resolution: Annotated[
-        float | None, Number(help="elements per fibre diameter", show_default="automatic")
-    ] = None,
+    n_fibres: options.NFibres = Settings.n_fibres,
+    min_spacing: options.MinSpacing = Settings.min_spacing,
+    resolution: options.Resolution = Settings.resolution,
     out: Annotated[
         Path | None, File(metavar="FILE.json", help="also write stiffness and constants there")
     ] = None,

@@ -89,14 +89,18 @@ def of_input(name: str) -> Any:
     return Number(flag, help=f"{quantity.meaning} [{unit}]")
 
 
+# Settings of the microstructure and its mesh, which several commands have.
+NFibres = Annotated[int, Integer(help="number of fibres in the RVE")]
+MinSpacing = Annotated[float, Number(help="least distance of fibre centres, in fibre diameters")]
+Resolution = Annotated[
+    float | None, Number(help="elements per fibre diameter", show_default="automatic")
+]
+
+
 def settings(
-    n_fibres: Annotated[int, Integer(help="number of fibres in the RVE")] = Settings.n_fibres,
-    min_spacing: Annotated[
-        float, Number(help="least distance of fibre centres, in fibre diameters")
-    ] = Settings.min_spacing,
-    resolution: Annotated[
-        float | None, Number(help="elements per fibre diameter", show_default="automatic")
-    ] = Settings.resolution,
+    n_fibres: NFibres = Settings.n_fibres,
+    min_spacing: MinSpacing = Settings.min_spacing,
+    resolution: Resolution = Settings.resolution,
     increments: Annotated[
         int, Integer(help="number of equal load increments")
     ] = Settings.increments,
