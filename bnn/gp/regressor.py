@@ -66,17 +66,16 @@ class GPRegressor(PredictiveRegressor):
     Args:
         prior: GaussianProcessPrior with a mean that is not random, or a MixturePrior of such, whose
             weights the evidence updates. None estimates the prior by `evidence.fit_kernel_average`,
-            an average over families of kernels. For a StudentNoise, and for "student_t" with
-            several outputs, it is estimated by `evidence.fit_prior`.
+            an average over families of kernels.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; a
             HeteroscedasticNoise; or a StudentNoise. "constant" estimates standard deviations from
             the evidence of the data, "heteroscedastic" a HeteroscedasticNoise, "student_t" a
             StudentNoise. None is "constant" if a prior is given; otherwise the evidence chooses.
-            The evidence uses at most 1,500 of the data for an average over families, and at most
-            200 for `evidence.fit_prior` and for noise with a given prior. Under a StudentNoise the
-            posterior is variational, q(f, λ) = q(f) Π_i q(λ_i), with a precision factor λ_i for
-            each datum, and 13 to 21 % too narrow, see StudentNoise. Noise that double precision
-            cannot resolve, also zero, gets a nugget, see `nugget_`.
+            The evidence uses at most 1,500 of the data for a prior, and at most 300 for noise
+            beside a given prior. Under a StudentNoise the posterior is variational, q(f, λ) = q(f)
+            Π_i q(λ_i), with a precision factor λ_i for each datum, and 13 to 21 % too narrow, see
+            StudentNoise. Noise that double precision cannot resolve, also zero, gets a nugget, see
+            `nugget_`.
 
     Attributes:
         prior_: The prior.

@@ -5,14 +5,13 @@ for each member and layer. Libraries choose their kernels by the processor, so t
 from one processor to the next in their last digits. They also pack matrices that fit the
 first-level cache as they are. GFLOP/s of one core, for 50 members (`python -m bench.bnn`):
 
-| product                     | Zen 5 | PyTorch | Xeon, AVX-512 | PyTorch | Zen 3, AVX2 | PyTorch |
-|-----------------------------|-------|---------|---------------|---------|-------------|---------|
-| forward                     | 237   | 87      | 170           | 156     | 89          | 66      |
-| gradient of the weights     | 161   | 73      | 102           | 91      | 61          | 54      |
-| gradient of the layer below | 240   | 85      | 171           | 157     | 93          | 67      |
+| product                     | Zen 3, AVX2 | PyTorch | Xeon, AVX-512 | PyTorch |
+|-----------------------------|-------------|---------|---------------|---------|
+| forward                     | 89          | 63      | 170           | 156     |
+| gradient of the weights     | 60          | 53      | 102           | 91      |
+| gradient of the layer below | 92          | 66      | 171           | 157     |
 
-With them the pre-training of prior C takes 20 s instead of 40 s on Zen 5. The same loops in Python,
-compiled by numba, reach 16 GFLOP/s on Zen 3.
+The same loops in Python, compiled by numba, reach 16 GFLOP/s on Zen 3.
 
 How it works. A tile of the result stays in registers while the rows of B pass by. It has up to 10
 rows of 32 columns on AVX-512 and 5 rows of 16 columns on AVX2. Each entry is Σ_p a_p b_p, added in

@@ -38,9 +38,8 @@ def likely_noise(
 ) -> Noise:
     """Return the noise that is given, or estimate Gaussian noise by the evidence of data.
 
-    None and "constant" are standard deviations, "heteroscedastic" is a HeteroscedasticNoise. Of
-    more than FEW data, as many are chosen at random. None is zeros
-    beside known standard deviations.
+    None and "constant" are standard deviations, "heteroscedastic" is a HeteroscedasticNoise. Beside
+    known standard deviations None is zeros. Of more than FEW data, as many are chosen at random.
     """
     if noise is None and known is not None and known.std is not None:
         return np.zeros((y.shape[1], y.shape[1]))
