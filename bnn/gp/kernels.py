@@ -6,7 +6,7 @@ reject a kernel, by name, that lacks what they need.
 
 Every kernel is a scikit-learn kernel without free parameters. Sums and products may mix both kinds.
 The RBF and Matérn kernels of scikit-learn round differently, which would change the networks of a
-given seed. Its rational quadratic and periodic kernels have a single length scale.
+given seed. The rational quadratic and periodic kernels of scikit-learn have a single length scale.
 """
 
 import sys
@@ -68,8 +68,8 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
 
     A subclass implements `_evaluate(A, B)`, which returns k(A, B), (n, m), at points A (n, n_in)
     and B (m, n_in), and `diag(X)`, which returns k(x, x) at the points X (n, n_in), (n,). Points
-    are finite float64 in the units of the inputs, and have only the `features` of the prior; k has
-    the unit of the output squared. No matrix k(X, X) may have an eigenvalue below zero. Parameters
+    are finite float64 in the units of the inputs, with only the `features` of the prior; k has the
+    unit of the output squared. Every matrix k(X, X) must be positive semi-definite. Parameters
     are fields of a dataclass, numbers or tuples of numbers, so that equal kernels are recognised.
     If k depends only on |(x - x') / L|, derive from `Stationary`.
 
@@ -157,9 +157,9 @@ class Stationary(Kernel):
     may overwrite q. φ must be positive semi-definite for this number of inputs; some functions that
     fall from one to zero are not. Further fields are dataclass fields, see `Kernel`.
 
-    A class whose dφ/dq is always None can be used everywhere except in `predict_gradient`. For
-    `export.to_c` add `c_code`: statements in C that set `phi` and `slope` (dφ/dq) from `q` and from
-    the further fields, by their names. They may declare `double` variables.
+    If dφ/dq is always None, only `predict_gradient` rejects the kernel. For `export.to_c` add
+    `c_code`: statements in C that set `phi` and `slope` (dφ/dq) from `q` and from the further
+    fields, by their names. They may declare `double` variables.
 
     Attributes:
         variance: k0, in the unit of the output squared.
