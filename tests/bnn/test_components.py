@@ -38,7 +38,10 @@ def test_curves_of_low_rank_are_recovered():
 
 
 GUIDE = (ROOT / "docs" / "bnn.md").read_text(encoding="utf-8")
-TOLD = re.search(r"([\d., and]+) of its true value.*?little about: ([\d., and]+) ", GUIDE, re.S)
+NUMBERS = r"([\d., and]+)"
+TOLD = re.search(
+    rf"{NUMBERS} of its true value.*?estimates\s+are then {NUMBERS} ", GUIDE, re.DOTALL
+)
 RATIOS = [[float(number) for number in re.findall(r"\d\.\d\d", part)] for part in TOLD.groups()]
 
 
