@@ -342,6 +342,15 @@ def varies(values: Floats) -> NDArray[np.bool_]:
     return np.asarray(np.ptp(values, axis=0) > ROUNDING * np.abs(values).max(axis=0))
 
 
+def filled(y: Array) -> Array:
+    """Return outputs y (N, n_out), with the first value of an output where one is missing (NaN)."""
+    missing = np.isnan(y)
+    if not missing.any():
+        return y
+    first = y[(~missing).argmax(axis=0), np.arange(y.shape[1])]
+    return np.where(missing, first, y)
+
+
 def check_outputs_vary(y: Floats, what: str = "") -> None:
     """Raise ValueError if an output, a column of y (N, n_out), is constant."""
     for j in np.flatnonzero(~varies(y))[:1]:

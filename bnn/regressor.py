@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -24,6 +24,7 @@ from bnn._validation import (
     check_ranges,
     check_real,
     check_resolved,
+    filled,
     not_a_number,
     not_finite,
     varies,
@@ -88,7 +89,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
         Args:
             X: Inputs, (N, n_in).
-            y: Outputs, (N,) or (N, n_out).
+            y: Outputs, (N,) or (N, n_out). A GPRegressor of given prior and Gaussian noise takes
+                NaN for an output that a row lacks.
             keep_prior: Whether to keep the prior and the noise of the last fit, for example if rows
                 are added to the data. Nothing is estimated then, and an ensemble starts from its
                 pre-trained networks. Under a StudentNoise the earlier rows keep their precision
@@ -121,9 +123,17 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             least = 1
         needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
         given = {"X": X, "y": y}
-        points, y = self._validated(given, reset=not keep_prior, **needed)
+        missing = _missing(y)
+        if missing is not None:
+            self._check_missing(keep_prior)
+            complete = {"X": X, "y": filled(np.asarray(y, dtype=float))}
+            points, y = self._validated(complete, reset=not keep_prior, **needed)
+        else:
+            points, y = self._validated(given, reset=not keep_prior, **needed)
         outputs = as_columns("y", y, len(points))
         check_ranges(X=points, y=outputs)
+        if missing is not None:
+            outputs = np.where(missing, np.nan, outputs)
         check_resolved(**given)
         known = DataNoise.checked(noise_std, sample_weight, outputs.shape)
         if sample_weight is not None:
@@ -131,6 +141,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             if len(points) < least:
                 fewest = f"must be at least {least}"
                 raise ValueError(f"sample_weight: {len(points)} are not zero, {fewest}")
+            if missing is not None:
+                _check_present(~np.isnan(outputs))
         if keep_prior and noise_std is None and no_noise(getattr(self, "noise_", None)):
             raise ValueError("noise_std = None: must be given, as it was all the noise of the fit")
         start = time.perf_counter()
@@ -186,6 +198,10 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
     def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
         """Return what was fitted, and the lines of the table, for names of the inputs."""
         raise NotImplementedError
+
+    def _check_missing(self, keep_prior: bool) -> None:  # noqa: ARG002
+        """Raise ValueError if the estimator needs every output of a row."""
+        raise ValueError(f"y has missing outputs: a {type(self).__name__} needs all of each row")
 
     def _check_parameters(self) -> None:
         """Raise ValueError if a parameter is not admissible for any data."""
@@ -366,6 +382,35 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
     def _shaped(self, values: Array) -> Array:
         return values[:, 0] if self.y_ndim_ == 1 else values
+
+
+def _missing(y: ArrayLike) -> NDArray[np.bool_] | None:
+    """Return where outputs y (N, n_out) are NaN; None if there are none, or y has one column."""
+    check_real(y=y)
+    try:
+        values = np.asarray(y)
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # who reads them says why
+        return None
+    # None and pandas' NA make objects, which are refused as ever.
+    if (
+        values.dtype.kind != "f"
+        or values.ndim != 2
+        or values.shape[1] < 2
+        or not np.isnan(values).any()
+    ):
+        return None
+    missing: NDArray[np.bool_] = np.isnan(values)
+    _check_present(~missing)
+    return missing
+
+
+def _check_present(present: NDArray[np.bool_]) -> None:
+    """Raise ValueError if a row has no output, or an output fewer than two values."""
+    for i in np.flatnonzero(~present.any(axis=1))[:1]:
+        raise ValueError(f"y: row {i} has no output: leave it out")
+    counts = present.sum(axis=0)
+    for j in np.flatnonzero(counts < 2)[:1]:
+        raise ValueError(f"y: output {j} has {counts[j]} values: must be at least 2")
 
 
 def _names_of(y: Any) -> tuple[str, ...] | None:

@@ -19,6 +19,7 @@ from bnn._validation import (
     check_count,
     check_flags,
     check_fraction,
+    filled,
     is_row,
 )
 from bnn.ensembles.ensemble import EnsembleRegressor
@@ -260,7 +261,7 @@ def _joint(
 ) -> tuple[JointColumns, Array, Covariance | StudentNoise]:
     """Return the covariances of f at X, half ranges of the outputs, and the noise."""
     if isinstance(model, GPRegressor):
-        half_ranges = BoundsScaler.fit(model.y_).half_range
+        half_ranges = BoundsScaler.fit(filled(model.y_)).half_range
         return model.posterior_.joint_columns(X), half_ranges, model.noise_
     members = model.fitted_members()
     samples = members.sample(X)

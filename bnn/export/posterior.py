@@ -48,6 +48,8 @@ def posterior_tables(model: GPRegressor) -> tuple[dict[str, Table], str]:
     y = model.y_
     N, n_in = X.shape
     n_out = y.shape[1]
+    if np.isnan(y).any():
+        raise ValueError("some rows of y lack outputs, which the C export does not support")
     if isinstance(given, ProcessPosterior):
         processes = [given]
         shares = np.ones((1, n_out))

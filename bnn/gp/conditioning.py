@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import block_diag, cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dpocon, dpotrf
 from scipy.stats import norm
@@ -68,18 +69,26 @@ def least_variance(n_data: int, variance: Array | float) -> Array:
     return np.asarray(ROUNDING * n_data * variance)
 
 
-def resolved(noise: Array, priors: Sequence[GaussianProcessPrior], X: Array) -> Array:
+def resolved(
+    noise: Array,
+    priors: Sequence[GaussianProcessPrior],
+    X: Array,
+    present: NDArray[np.bool_] | None = None,
+) -> Array:
     """Add a nugget to noise that is less than double precision resolves.
 
     Args:
         noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
         priors: Priors that are conditioned on the data.
         X: Training inputs, (N, n_in).
+        present: Whether each datum has each output, (N, n_out); None if all do.
 
     Returns:
         The noise as it is, or with the nugget on the diagonal where it is less than that. An output
         whose noise has no correlations keeps its noise where its covariances can be factorised.
     """
+    if present is not None and is_diagonal(noise):
+        return _resolved_apart(noise, priors, X, present)
     least = least_variance(len(X), np.max([p.variances(X).max(axis=1) for p in priors], axis=0))
     if is_diagonal(noise):
         variances = np.einsum("...jj->...j", noise)
@@ -93,6 +102,21 @@ def resolved(noise: Array, priors: Sequence[GaussianProcessPrior], X: Array) -> 
         small = np.linalg.eigvalsh(noise - np.diag(least))[..., :1] < 0.0
     nugget = np.where(small, least, 0.0)
     return np.asarray(noise + nugget[..., None] * np.eye(len(least)))
+
+
+def _resolved_apart(
+    noise: Array, priors: Sequence[GaussianProcessPrior], X: Array, present: NDArray[np.bool_]
+) -> Array:
+    """Add a nugget to the noise of each output by the rows that it has, see `resolved`."""
+    total = noise * np.ones((len(X), 1, 1))
+    for j, rows in enumerate(present.T):
+        of_output = [p.variances(X[rows])[j].max() for p in priors]
+        least = least_variance(np.count_nonzero(rows), np.max(of_output))
+        variances = total[rows, j, j]
+        covariances = (p.covariance(X[rows], X[rows], j) for p in priors)
+        if np.any(variances < least) and not all(_is_factorised(c, variances) for c in covariances):
+            total[rows, j, j] += np.where(variances < least, least, 0.0)
+    return np.asarray(total)
 
 
 def _is_factorised(prior: Array, variances: Array) -> bool:
@@ -188,6 +212,9 @@ class ProcessPosterior(Short):
     The reason is that Uᵀ turns I ⊗ K + Σ_noise ⊗ I into the blocks K + σ_c² I. In all other
     cases the outputs are coupled, also under correlated noise that depends on the input.
 
+    An output that a datum lacks (NaN in y) leaves its row and column out of K + Σ_noise: they are
+    those of the identity, and covariances with it are zero.
+
     Attributes:
         prior: The prior.
         X: Training inputs, (N, n_in).
@@ -204,16 +231,23 @@ class ProcessPosterior(Short):
         self.X = X
         self.noise = noise
         self.axes = np.eye(y.shape[1])
-        residual = y - prior.mean_values(X)
+        present = ~np.isnan(y)
+        self._present = None if present.all() else present
+        residual = np.where(present, y - prior.mean_values(X), 0.0)
         alike = prior.alike
         variances = np.einsum("...jj->j...", self.noise)
         self._diagonal = is_diagonal(self.noise)
-        self.coupled = not self._diagonal and (any(alike) or self.noise.ndim == 3)
+        varied = self.noise.ndim == 3 or self._present is not None
+        self.coupled = not self._diagonal and (any(alike) or varied)
         if not self._diagonal and not self.coupled:
             # Σ_noise = U diag(σ²) Uᵀ
             variances, self.axes = np.linalg.eigh(self.noise)
         # Columns of y U with the sources of their covariance; one column where all are coupled.
         columns = (residual @ self.axes).T.reshape(1 if self.coupled else y.shape[1], -1)
+        if self._present is not None:
+            # An infinite variance is that of an output which is not there.
+            by_datum = variances.reshape(len(variances), -1) * np.ones(len(X))
+            variances = np.where(present.T, by_datum, np.inf)
         keys = map(tuple, variances.reshape(len(variances), -1).tolist())
         self._sources = list(zip(alike, keys, strict=True))[: len(columns)]
         different = counted(list(dict.fromkeys(self._sources)), "conditioning", "output")
@@ -225,7 +259,8 @@ class ProcessPosterior(Short):
         # log p(v) = -½ (vᵀ α + log |K + σ²I| + N log 2π), with log |L Lᵀ| = 2 Σ log L_ii
         log_determinants = [2.0 * log_diagonal(root).sum() for root in roots]
         quadratic = np.sum(columns * solved, axis=1)
-        constant = columns.shape[1] * np.log(2.0 * np.pi)
+        counts = present.sum() if self.coupled else present.sum(axis=0)
+        constant = counts * np.log(2.0 * np.pi)
         self.log_evidences = -0.5 * (quadratic + log_determinants + constant)  # of each column
 
     def _root(self, output: int, variances: tuple[float, ...]) -> Array:
@@ -234,17 +269,28 @@ class ProcessPosterior(Short):
             # L Lᵀ = blockdiag(K_1, .., K_n_out) + noise of all outputs of all data
             noise = noise_blocks(self.noise, len(self.X), 1)[0]
             prior = self._prior_covariance(self.X, self.X, 0)
-            return self._cholesky(prior + noise)
+            return self._cholesky(prior + noise, self._missing())
         # In the memory of K, which is symmetric.
         matrix = np.empty((len(self.X), len(self.X)), order="F")
         parts = list(gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)))
         for part in counted(parts, "covariance of the data", "part"):
             matrix[:, part] = self.prior.covariance(self.X, self.X[part], output)
         matrix[np.diag_indices(len(self.X))] += variances
-        return self._cholesky(matrix)
+        return self._cholesky(matrix, self._missing(variances))
 
-    def _cholesky(self, matrix: Array) -> Array:
+    def _missing(self, variances: tuple[float, ...] = ()) -> Ints:
+        """Return the rows of missing data, of all outputs or of one with these variances."""
+        if self._present is None:
+            return np.zeros(0, dtype=int)
+        if self.coupled:
+            return np.flatnonzero(~self._present.T)
+        return np.flatnonzero(np.isinf(variances))
+
+    def _cholesky(self, matrix: Array, missing: Ints) -> Array:
         """Return the Cholesky factor of the covariance of the data, in its memory."""
+        matrix[missing] = 0.0
+        matrix[:, missing] = 0.0
+        matrix[missing, missing] = 1.0
         try:
             return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
         except np.linalg.LinAlgError:
@@ -299,6 +345,7 @@ class ProcessPosterior(Short):
         root = self._roots[source]
         if not self.coupled:
             cross = self.prior.covariance(X, self.X, source[0])
+            cross[:, self._missing(source[1])] = 0.0
             return np.asarray(solve_triangular(root, cross.T, lower=True, check_finite=False))
         N = len(self.X)
         n = len(X)
@@ -307,6 +354,8 @@ class ProcessPosterior(Short):
             # In the columns of output j all is zero above the rows of its data.
             right = np.zeros((len(root) - j * N, n))
             right[:N] = cross.T
+            if self._present is not None:
+                right[:N][~self._present[:, j]] = 0.0
             own = root[j * N :, j * N :]
             W[j * N :, j * n : (j + 1) * n] = solve_triangular(
                 own, right, lower=True, check_finite=False
@@ -383,9 +432,17 @@ class ProcessPosterior(Short):
         # The noise, (n_out, n_out), may differ by point, (n, n_out, n_out), and have axes before.
         covariances = self.covariances(X) + noise
         residuals = np.broadcast_to(y - self.mean(X), covariances.shape[:-1])
+        missing = np.isnan(y)
         if self._diagonal:
             deviations = np.sqrt(np.einsum("...jj->...j", covariances))
-            return np.asarray(norm.logpdf(residuals, scale=deviations))
+            logs = norm.logpdf(residuals, scale=deviations)
+            return np.asarray(np.where(missing, 0.0, logs))
+        if missing.any():
+            # The marginal density of those there are: N(0; 0, 1 / 2π) = 1 stands for the others.
+            residuals = np.where(missing, 0.0, residuals)
+            apart = missing[:, :, None] | missing[:, None, :]
+            unit = np.eye(y.shape[1]) / (2.0 * np.pi)
+            covariances = np.where(apart, unit, covariances)
         # -½ (rᵀ Σ⁻¹ r + log |2π Σ|), with Σ = L Lᵀ and log |Σ| = 2 Σ_j log L_jj
         roots = np.linalg.cholesky(covariances)
         away = np.linalg.solve(roots, residuals[..., None])[..., 0]

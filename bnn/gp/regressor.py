@@ -23,6 +23,7 @@ from bnn._validation import (
     check_count,
     check_kind,
     check_option,
+    filled,
 )
 from bnn.gp.conditioning import NuggetWarning, resolved
 from bnn.gp.evidence.mixture import found_model
@@ -129,6 +130,13 @@ class GPRegressor(PredictiveRegressor):
         """Least number of data: two where they have to tell the prior or the noise."""
         return 2 if self.prior is None or self.noise is None or isinstance(self.noise, str) else 1
 
+    def _check_missing(self, keep_prior: bool) -> None:
+        heavy = isinstance(self.noise_ if keep_prior else self.noise, StudentNoise)
+        estimated = self.noise is None or isinstance(self.noise, str) or self.prior is None
+        if heavy or (estimated and not keep_prior):
+            needed = "prior and Gaussian noise must be given if outputs are missing"
+            raise ValueError(f"y has missing outputs: {needed}")
+
     def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
         n_outputs = y.shape[1]
         prior = self.prior_ if keep_prior else self.prior
@@ -192,7 +200,8 @@ class GPRegressor(PredictiveRegressor):
         else:
             components = prior.components if isinstance(prior, MixturePrior) else [prior]
             given = np.einsum("...jj->...j", known)
-            known = resolved(known, components, X)
+            present = ~np.isnan(y)
+            known = resolved(known, components, X, None if present.all() else present)
             added = np.einsum("...jj->...j", known) - given
             self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))
         self.prior_ = prior
@@ -208,7 +217,8 @@ class GPRegressor(PredictiveRegressor):
             raise ValueError(f"prior_ is a {type(self.prior_).__name__}")
         X = as_points("X_", self.X_)
         _check_rows("X_", X)  # a small file may hold many equal rows
-        y = as_columns("y_", as_finite("y_", self.y_), len(X))
+        y = as_columns("y_", self.y_, len(X))
+        as_finite("y_", y[~np.isnan(y)])
         if self.y_ndim_ not in (1, 2) or y.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y_ has {y.shape[1]} outputs and y_ndim_ is {self.y_ndim_!r}")
         self.n_features_in_ = X.shape[1]
@@ -242,7 +252,7 @@ class GPRegressor(PredictiveRegressor):
         posterior = self.posterior_
         shares = posterior.shares if isinstance(posterior, MixturePosterior) else None
         rows = prior_rows(self.prior_, shares, inputs, ranges_of(self.X_))
-        rows += noise_rows(self.noise_, self.X_, ranges_of(self.y_))
+        rows += noise_rows(self.noise_, self.X_, ranges_of(filled(self.y_)))
         outputs = self._outputs(self.y_.shape[1])
         return [f"{len(self.X_)} data", *table(outputs, rows)]
 

@@ -135,6 +135,12 @@ def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
 def warn_of_excess(covariances: Array, y: Array, stacklevel: int) -> None:
     """Warn if an output of y (N, n_out) scatters less than noise of these covariances does."""
     variances = np.einsum("...jj->...j", covariances) * np.ones((len(y), 1))
+    if np.isnan(y).any():
+        for j in range(y.shape[1]):
+            rows = ~np.isnan(y[:, j])
+            own = variances[rows, j, None, None]
+            warn_of_excess(own, y[rows, j : j + 1], stacklevel + 1)
+        return
     # Satterthwaite's degrees of freedom, where the variances differ.
     total = variances.sum(axis=0)
     squares = np.square(variances).sum(axis=0)
@@ -161,7 +167,7 @@ def without_zeros(noise: Noise, y: Array) -> Noise:
     deviations = as_array("noise", noise)
     if deviations.shape not in {(), (y.shape[1],)} or not np.any(deviations == 0.0):
         return noise
-    largest = np.abs(y).max(axis=0)
+    largest = np.nanmax(np.abs(y), axis=0)
     rounding = np.finfo(float).eps * np.where(largest > 0.0, largest, 1.0)
     return np.where(deviations == 0.0, rounding, deviations)
 

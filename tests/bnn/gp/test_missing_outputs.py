@@ -1,0 +1,122 @@
+"""Targets that are missing in part: each output has the rows that it has."""
+
+import numpy as np
+import pytest
+
+import bnn
+from tests.bnn.small import small
+
+RNG = np.random.default_rng(0)
+N = 12
+X = RNG.uniform(-1.0, 1.0, (N, 2))
+Y = np.column_stack([np.sin(3.0 * X.sum(axis=1)), X[:, 0] ** 2])
+Y[[1, 4, 7], 1] = np.nan
+Y[[0, 2], 0] = np.nan
+NEW = RNG.uniform(-1.0, 1.0, (6, 2))
+ONE = bnn.RBF(1.0, 0.5)
+OTHER = bnn.Matern52(0.7, 0.8)
+CORRELATED = np.array([[0.04, 0.015], [0.015, 0.02]])
+BY_INPUT = bnn.HeteroscedasticNoise(
+    [[-2.0, -1.0], [0.5, 0.3], [0.1, 0.2]], [[1.0, 0.4], [0.4, 1.0]]
+)
+
+
+@pytest.mark.parametrize("kernels", [[ONE, ONE], [ONE, OTHER]], ids=["one", "two"])
+@pytest.mark.parametrize("noise", [0.2, 1e-12], ids=["noise", "next to none"])
+def test_an_independent_output_is_fitted_to_its_rows_alone(kernels, noise):
+    prior = bnn.GaussianProcessPrior(0.1, kernels, 2)
+    model = bnn.GPRegressor(prior, noise=noise).fit(X, Y)
+    mean, std = model.predict(NEW, return_std=True)
+    by_mean, by_std = model.predict_gradient(NEW)
+    evidence = density = 0.0
+    for j, kernel in enumerate(kernels):
+        rows = ~np.isnan(Y[:, j])
+        alone = bnn.GPRegressor(bnn.GaussianProcessPrior(0.1, kernel), noise=noise)
+        alone.fit(X[rows], Y[rows, j])
+        for found, expected in [
+            ((mean[:, j], std[:, j]), alone.predict(NEW, return_std=True)),
+            ((by_mean[:, j], by_std[:, j]), alone.predict_gradient(NEW)),
+        ]:
+            np.testing.assert_allclose(found, expected, atol=1e-9)
+        evidence += alone.log_evidence()
+        density += alone.elppd(X[rows] + 0.3, Y[rows, j])
+    assert model.log_evidence() == pytest.approx(evidence, rel=1e-9)
+    observed = model.posterior_.log_density(X + 0.3, Y, model.noise_)
+    assert observed.sum() == pytest.approx(density, rel=1e-9)
+
+
+@pytest.mark.parametrize("kernels", [[ONE, ONE], [ONE, OTHER]], ids=["one", "two"])
+@pytest.mark.parametrize("noise", [CORRELATED, BY_INPUT], ids=["constant", "by input"])
+def test_correlated_noise_is_that_of_the_entries_there_are(kernels, noise):
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.1, kernels, 2), noise=noise).fit(X, Y)
+    seen = np.flatnonzero(~np.isnan(Y.T))  # entry j N + i is datum i of output j
+    output, row = np.divmod(seen, N)
+    own = bnn.noise.covariance_at(noise, X) * np.ones((N, 1, 1))
+    # A = K + Σ_noise of the entries that are there
+    A = np.zeros((len(seen), len(seen)))
+    for a, (j, i) in enumerate(zip(output, row, strict=True)):
+        for b, (k, m) in enumerate(zip(output, row, strict=True)):
+            A[a, b] = (kernels[j](X[[i]], X[[m]])[0, 0] if j == k else 0.0) + (i == m) * own[
+                i, j, k
+            ]
+    away = Y.T.ravel()[seen] - 0.1
+    n = len(NEW)
+    cross = np.zeros((2 * n, len(seen)))
+    prior = np.zeros((2 * n, 2 * n))
+    for j, kernel in enumerate(kernels):
+        part = slice(j * n, (j + 1) * n)
+        prior[part, part] = kernel(NEW)
+        cross[part, output == j] = kernel(NEW, X[row[output == j]])
+    mean, covariance = model.joint_moments(NEW)
+    expected = (0.1 + cross @ np.linalg.solve(A, away)).reshape(2, n).T
+    np.testing.assert_allclose(mean, expected, atol=1e-9)
+    spread = prior - cross @ np.linalg.solve(A, cross.T)
+    np.testing.assert_allclose(covariance, spread, atol=1e-9)
+    logs = away @ np.linalg.solve(A, away) + np.linalg.slogdet(2.0 * np.pi * A)[1]
+    assert model.log_evidence() == pytest.approx(-0.5 * logs, rel=1e-9)
+
+
+def test_a_file_holds_missing_outputs(tmp_path):
+    prior = bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2)
+    model = bnn.GPRegressor(prior, noise=CORRELATED).fit(X, Y)
+    model.save(tmp_path / "model.npz")
+    again = bnn.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+    assert len(bnn.select_runs(again, NEW, 2)[0]) == 2
+    diagonal = bnn.GPRegressor(prior, noise=0.1).fit(X, Y)
+    with pytest.raises(ValueError, match="rows of y lack outputs"):
+        bnn.export.to_c(diagonal, tmp_path / "posterior.c")
+
+
+def test_a_mixture_weighs_each_output_by_its_rows():
+    components = [bnn.GaussianProcessPrior(0.1, [k, k], 2) for k in (ONE, OTHER)]
+    model = bnn.GPRegressor(bnn.MixturePrior(components, [0.5, 0.5]), noise=0.1).fit(X, Y)
+    moments = np.array(model.predict(NEW, return_std=True))
+    for j in range(2):
+        rows = ~np.isnan(Y[:, j])
+        alone = [bnn.GaussianProcessPrior(0.1, k) for k in (ONE, OTHER)]
+        single = bnn.GPRegressor(bnn.MixturePrior(alone, [0.5, 0.5]), noise=0.1)
+        expected = single.fit(X[rows], Y[rows, j]).predict(NEW, return_std=True)
+        np.testing.assert_allclose(moments[:, :, j], expected, atol=1e-9)
+
+
+def test_what_is_missing_is_refused_by_number():
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, ONE, 2), noise=0.1)
+    values = Y.copy()
+    values[4] = np.nan
+    with pytest.raises(ValueError, match="row 4 has no output"):
+        model.fit(X, values)
+    values = Y.copy()
+    values[1:, 1] = np.nan
+    values[:, 0] = 1.0
+    with pytest.raises(ValueError, match="output 1 has 1 values"):
+        model.fit(X, values)
+    pca = bnn.PCARegressor(model)
+    for estimator in (pca, small(bnn.VanillaEnsemble), bnn.GPRegressor()):
+        with pytest.raises(ValueError, match="y has missing outputs"):
+            estimator.fit(X, Y)
+    heavy = bnn.GPRegressor(model.prior, noise=bnn.StudentNoise(0.1, 4.0))
+    for keep_prior in (False, True):
+        with pytest.raises(ValueError, match="Gaussian noise must be given"):
+            heavy.fit(X, Y, keep_prior=keep_prior)
+        heavy.fit(X, np.nan_to_num(Y))
