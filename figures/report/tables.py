@@ -72,16 +72,6 @@ SHOWN = [  # methods in the table of the page; all are in the CSV
     )
 ]
 HOLDS = {True: "✓", False: "✗", None: "○"}
-VANILLA = (  # notebook, place of the number, what it is over
-    (DRAWS, "rows.published.outd_vanilla.rmse", "datasets, published optimiser (Table 3 above)"),
-    (
-        SURROGATE,
-        "rows.published.outd_vanilla.rmse",
-        "seeds on one dataset (`make reproduce`), published optimiser",
-    ),
-    (SURROGATE, "rows.proper.outd_vanilla.rmse", "seeds on the same dataset, standard Adam"),
-    (OTHER_METHODS, "rows.outd.vanilla.rmse", "of these seeds, as in the findings"),
-)
 Runs = Mapping[str, Mapping[str, Metrics]]  # by folder and notebook
 
 
@@ -283,26 +273,15 @@ def short(table_3: Table) -> str:
     return markdown(header, [[name, *numbers] for name, numbers in rows.items()])
 
 
-def vanilla(run: Mapping[str, Metrics]) -> str:
-    """The RMSE of the vanilla ensemble out of distribution, by draw and optimiser."""
-    rows = []
-    for notebook, path, words in VANILLA:
-        rmse = as_interval(run[notebook].at(path))
-        number = written({"mean": rmse.mean, "std": rmse.std}, 3)
-        rows.append([number, f"{len(rmse.values)} {words}", f"`{notebook}`"])
-    return markdown(["RMSE", "mean ± standard deviation over", "notebook"], rows)
-
-
 def contents(run: Mapping[str, Metrics]) -> str:
-    """Every figure and table of the paper with its verdict and what draws it."""
+    """Every figure and table of the paper with its verdict and the notebook that draws it."""
     rows = []
     for entry in compare(run).values():
         item = entry.item
         judge = "\N{NO-BREAK SPACE}†" if entry.source != item.notebook else ""
-        files = "`, `".join(entry.files)
         verdict = f"{SIGNS[entry.verdict]} {entry.count}" if entry.count else entry.verdict
-        rows.append([item.place, verdict, f"`{item.notebook}`{judge}", f"`{files}`"])
-    return markdown(["", "comparisons met", "notebook", "file in `figures/full`"], rows)
+        rows.append([item.place, verdict, f"`{item.notebook}`{judge}"])
+    return markdown(["", "comparisons met", "notebook"], rows)
 
 
 def runtime(runs: Runs) -> str:
@@ -312,8 +291,8 @@ def runtime(runs: Runs) -> str:
         for name, metrics in run.items():
             made = metrics.provenance
             minutes = math.ceil(made["wall_time_s"] / 60)
-            rows.append([f"`{folder}/{name}.json`", f"`{made['commit']}`", str(minutes)])
-    return markdown(["file in `figures`", "commit", "minutes, rounded up"], rows)
+            rows.append([f"figures/{folder}/{name}.json", made["commit"], str(minutes)])
+    return comma_separated(["file", "commit", "minutes_rounded_up"], rows)
 
 
 def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
@@ -326,9 +305,7 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
         docs / "verdicts.md": {
             "map": contents(run),
             "scores": short(scores(runs)),
-            "vanilla": vanilla(run),
         },
-        docs / "rebuild.md": {"runtime": runtime(runs)},
         docs / "findings_methods.md": {
             "methods": some(of_methods(runs), {0: "method", 4: "RMSE", 6: "ELPPD"}, SHOWN),
             "knowledge": some(
@@ -349,6 +326,7 @@ def files(runs: Runs) -> dict[Path, str]:
     selected: Any = runs["full"][ACTIVE_LEARNING].at("rows")
     table_3 = scores(runs)
     return {
+        tables / "runs.csv": runtime(runs),
         tables / "active_learning.csv": of_selection(selected),
         tables / "table_3.csv": comma_separated(["row", *table_3.header[1:]], table_3.rows),
         tables / "methods.csv": long(("tables", "training_set"), methods.items(), SCORES),
