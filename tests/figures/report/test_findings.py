@@ -291,6 +291,7 @@ def test_selected():
 
 def test_worth_of_selected():
     it = metrics("07_active_learning")
+    assert verdicts(it, "known_prior") == [False]
     chosen, cube = it.rows.chosen["35"], it.rows.hypercube
     assert it.rows.chosen_for_worst["35"].worst.mean < cube["50"].worst.mean
     paired = [
@@ -301,15 +302,6 @@ def test_worth_of_selected():
     ]
     worth = [*it.cells.chosen.values(), *it.cells.chosen_for_worst.values()]
     quoted(NEXT, "Scores are means over", it.seeds, *worth, *(written(each, 4) for each in paired))
-
-
-def test_reach_of_selection():
-    it = metrics("07_active_learning")
-    assert verdicts(it, "known_prior") == [False]
-    known = it.known
-    numbers = [known.chosen_for_worst["35"].worst_std, known.hypercube["100"].worst_std]
-    numbers += [known.beta_chosen["5"].std, known.beta_hypercube["20"].std]
-    quoted(NEXT, "What selection can reach", *(written(each.mean, 4) for each in numbers))
 
 
 def test_paths():
