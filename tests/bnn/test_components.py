@@ -1,6 +1,5 @@
 """Curves through their principal components, against closed forms of all outputs together."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -38,17 +37,18 @@ def test_curves_of_low_rank_are_recovered():
 
 
 GUIDE = (ROOT / "docs" / "bnn.md").read_text(encoding="utf-8")
-NUMBERS = r"([\d., and]+)"
-TOLD = re.search(
-    rf"{NUMBERS} of its true value.*?estimates\s+are then {NUMBERS} ", GUIDE, re.DOTALL
-)
-RATIOS = [[float(number) for number in re.findall(r"\d\.\d\d", part)] for part in TOLD.groups()]
+RATIOS = {0.95: [1.05, 0.97, 1.00, 1.01], 0.9999: [1.28, 1.03, 0.98, 0.93]}
+
+
+def test_the_guide_says_how_far_the_rest_is_off():
+    worst = max(abs(ratio - 1.0) for ratios in RATIOS.values() for ratio in ratios[1:])
+    assert f"its estimate is within {100 * worst:.0f} % of the true value" in GUIDE
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("explained", "told"), [(0.95, RATIOS[0]), (0.9999, RATIOS[1])])
+@pytest.mark.parametrize("explained", RATIOS)
 @pytest.mark.parametrize("number", range(4))
-def test_the_rest_is_that_of_new_curves(number, explained, told):
+def test_the_rest_is_that_of_new_curves(number, explained):
     """Stated over true variance, for curves of known covariance, average of 100 sets: the guide."""
     n = [10, 20, 50, 120][number]
     rng = np.random.default_rng(n)
@@ -66,7 +66,7 @@ def test_the_rest_is_that_of_new_curves(number, explained, told):
     print(f"{n} curves, {explained}: {ratio:.2f}")
     # Where nine of ten curves have eight components, one less than all ten have, it is the largest.
     assert 0.9 < ratio < (1.15 if n > 10 else 1.3)
-    assert ratio == pytest.approx(told[number], abs=0.01)
+    assert ratio == pytest.approx(RATIOS[explained][number], abs=0.01)
 
 
 def test_the_rest_by_its_definition():
