@@ -71,6 +71,10 @@ SHOWN = [  # methods in the table of the page; all are in the CSV
         "exact_evidence",
     )
 ]
+SHOWN_KNOWLEDGE = [
+    MODELS[name].label
+    for name in ("paper", "evidence", "covariance", "by_input", "fitted", "default")
+]
 HOLDS = {True: "✓", False: "✗", None: "○"}
 Runs = Mapping[str, Mapping[str, Metrics]]  # by folder and notebook
 
@@ -309,7 +313,9 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
         docs / "findings_methods.md": {
             "methods": some(of_methods(runs), {0: "method", 4: "RMSE", 6: "ELPPD"}, SHOWN),
             "knowledge": some(
-                knowledge, {0: "method", 3: "25 RVEs", 7: "100 RVEs", 9: "out of distribution"}
+                knowledge,
+                {0: "method", 3: "25 RVEs", 7: "100 RVEs", 9: "out of distribution"},
+                SHOWN_KNOWLEDGE,
             ),
         },
     }

@@ -1,7 +1,5 @@
 """Fields over load steps: what the file for ParaView holds, read without ParaView."""
 
-import re
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -121,20 +119,3 @@ def test_steps_that_were_not_kept_leave_the_end(tmp_path):
     np.testing.assert_array_equal(kept.history["stress"], rve.history["stress"])
     save_fields(kept, tmp_path / "c.xdmf")
     assert (read(tmp_path / "c.xdmf")[-1]["stress_MPa"] == end["stress_MPa"]).all()
-
-
-def test_the_guide_reads_the_fields_with_numpy(tmp_path, monkeypatch, capsys):
-    guide = Path(__file__).parents[3] / "docs" / "fe_data.md"
-    blocks = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.S)
-    (code,) = (block for block in blocks if "fields.bin" in block)
-    rve = solve_rve(INPUTS, 0, SMALL, keep_steps=True)
-    monkeypatch.chdir(tmp_path)
-    save_fields(rve, Path("fields.xdmf"))
-    exec(compile(code, str(guide), "exec"), {})
-    said = [line.rsplit(" ", 1) for line in capsys.readouterr().out.splitlines()]
-    largest = {name.split()[0]: float(value) for name, value in said}
-    assert largest["material"] == 1
-    elements = rve.discretisation.matrix
-    weights = elements.weights / elements.weights.sum(axis=1, keepdims=True)
-    plastic = (weights * rve.fields.plastic_strain).sum(axis=1)  # means over elements
-    assert largest["plastic_strain"] == pytest.approx(plastic.max(), rel=1e-6)
