@@ -112,6 +112,7 @@ def generate(
     count: Annotated[int | None, Integer(help="number of different inputs")] = None,
     replicates: Annotated[int | None, Integer(help="microstructures per input")] = None,
     microstructure: Microstructures = None,
+    material: options.Material = None,
     seed: Annotated[int, Integer(help="seed of the design and of all microstructures")] = 0,
     loading: Loading = None,
     anisotropy: WithAnisotropy = False,
@@ -133,7 +134,8 @@ def generate(
     from joblib import cpu_count
 
     settings: Settings = context.meta["settings"]
-    design = options.design(name, inputs, out, seed, count, replicates, microstructure)
+    phases = None if material is None else options.phases(material)
+    design = options.design(name, inputs, out, seed, count, replicates, microstructure, phases)
     if microstructure is not None:
         options.require_given_microstructure(settings, seed)
     if dask is not None and jobs is not None:
@@ -142,7 +144,7 @@ def generate(
     if paths and not anisotropy:  # which is refused beside paths
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
-    choices |= {"anisotropy": anisotropy}
+    choices |= {"anisotropy": anisotropy, "material": phases}
     choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
     with _terminated_like_interrupted():
         summary = fe_data.generate(design, settings, out, **choices)
@@ -152,11 +154,12 @@ def generate(
 @app.command(cls=CommandWithSettings)
 def rve(
     context: typer.Context,
-    E_f_GPa: Annotated[float, options.of_input("E_f_GPa")],
     out: Out,
     vf: Annotated[float | None, options.of_input("vf")] = None,
+    E_f_GPa: Annotated[float | None, options.of_input("E_f_GPa")] = None,
     b_m_MPa: Annotated[float | None, options.of_input("b_m_MPa")] = None,
     c_m: Annotated[float | None, options.of_input("c_m")] = None,
+    material: options.Material = None,
     seed: Annotated[int, Integer(help="seed of the microstructure")] = 0,
     microstructure: Annotated[
         Path | None,
@@ -181,14 +184,23 @@ def rve(
         settings = dataclasses.replace(settings, n_fibres=len(chosen_microstructure.centres))
     elif vf is None or microstructure is not None:
         raise ValueError("give either --vf or --microstructure FILE")
-    inputs = options.inputs(vf, E_f_GPa, b_m_MPa, c_m, settings)
+    chosen_solver: Any = solver
+    if material is None:
+        inputs = options.inputs(vf, E_f_GPa, b_m_MPa, c_m, settings)
+    else:
+        if solver != "compiled":
+            raise ValueError("--solver cannot be combined with --material: it has a solver")
+        phases = options.phases(material)
+        inputs = options.inputs_of(phases, vf, E_f_GPa, b_m_MPa, c_m)
+        chosen_solver = (Path(material).stem, phases)
     paths = _loadings(loading, context, settings)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: one RVE takes one")
     from fe_data.cli.rve_folder import FIELDS, run_rve
 
     chosen = paths[0] if paths else None
-    line, complete = run_rve(inputs, chosen_microstructure, settings, out, chosen, xdmf, solver)
+    given = inputs, chosen_microstructure, settings, out, chosen, xdmf
+    line, complete = run_rve(*given, chosen_solver)
     print(f"{out}: {line}")
     if xdmf:
         print(f"wrote {out / FIELDS[0]}")
@@ -201,8 +213,7 @@ def constants(
         str,
         Option(
             metavar="NAME | FILE.yaml",
-            help="phases: boron_aluminium, carbon_epoxy, direct_simulation, glass_epoxy, paper, or "
-            "a file that describes them",
+            help=options.MATERIAL_HELP,
         ),
     ],
     vf: Annotated[float | None, options.of_input("vf")] = None,

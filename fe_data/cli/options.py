@@ -97,6 +97,20 @@ Resolution = Annotated[
 ]
 
 
+MATERIAL_HELP = (
+    "phases of the composite: boron_aluminium, carbon_epoxy, direct_simulation, glass_epoxy, "
+    "paper, or a file that describes them"
+)
+Material = Annotated[
+    str | None,
+    Option(
+        metavar="NAME | FILE.yaml",
+        help=f"{MATERIAL_HELP}. They replace --E-f, --b-m, --c-m and the settings of phases, and "
+        "the general solver is used, which also takes loadings of six components",
+    ),
+]
+
+
 def settings(
     n_fibres: NFibres = Settings.n_fibres,
     min_spacing: MinSpacing = Settings.min_spacing,
@@ -154,9 +168,11 @@ class CommandWithSettings(TyperCommand):
 
 
 def inputs(
-    vf: float, E_f_GPa: float, b_m_MPa: float | None, c_m: float | None, settings: Settings
+    vf: float, E_f_GPa: float | None, b_m_MPa: float | None, c_m: float | None, settings: Settings
 ) -> Inputs:
     """The inputs of an RVE; a hardening table takes the place of b and c."""
+    if E_f_GPa is None:
+        raise ValueError("give either --E-f with --b-m and --c-m, or --material")
     if isinstance(settings.hardening, HardeningTable):
         if (b_m_MPa, c_m) != (None, None):
             raise ValueError("--b-m and --c-m cannot be combined with --hardening table:FILE")
@@ -186,6 +202,16 @@ def phases(text: str) -> "fe_data.Phases":
     return fe_data.named_phases(text)
 
 
+def inputs_of(material: "fe_data.Phases", vf: float, *others: float | None) -> Inputs:
+    """The inputs of an RVE of a material, beside which only the volume fraction may be given."""
+    fixed = [each for each in INPUTS if each.name != "vf"]
+    for quantity, value in zip(fixed, others, strict=True):
+        if value is not None:
+            flag = "--" + quantity.symbol.replace("_", "-")
+            raise ValueError(f"{flag} cannot be combined with --material, which has the phases")
+    return Inputs(vf, **material.fixed_inputs)
+
+
 def table(text: str) -> Path:
     """The path of a table, also for a dataset folder that contains it."""
     from fe_data.dataset.table import TABLE
@@ -202,8 +228,9 @@ def design(
     count: int | None,
     replicates: int | None,
     microstructure: Path | None,
+    material: "fe_data.Phases | None",
 ) -> "fe_data.Design":
-    """The design of a name or of a file, and of given fibres."""
+    """The design of a name or of a file, of given fibres, and of the phases of a material."""
     from fe_data.dataset.storage import TABLE
 
     if microstructure is not None and inputs is None:
@@ -219,9 +246,9 @@ def design(
     require_other(out / TABLE, inputs, microstructure)
     if microstructure is not None:
         given = fe_data.microstructures_from_file(microstructure)
-        return fe_data.design_from_file(inputs, microstructures=given)
+        return fe_data.design_from_file(inputs, microstructures=given, material=material)
     repeats = 1 if replicates is None else replicates
-    return fe_data.design_from_file(inputs, seed, replicates=repeats)
+    return fe_data.design_from_file(inputs, seed, replicates=repeats, material=material)
 
 
 def require_other(output: Path, *read: Path | None) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from fe_data.composite.materials import SETTINGS_OF_PHASES, Phases, require_no_phases
+from fe_data.composite.properties import MaterialRVE, solve_material
 from fe_data.dataset import record
 from fe_data.dataset.curves import MAX_RESULT, RESULT
 from fe_data.fields.paraview import replacing_fields, require_own_fields
@@ -32,6 +34,7 @@ from fe_data.sparse.solver import chosen_solver
 
 PICTURE = "rve.png"
 FIELDS = ("fields.xdmf", "fields.bin")
+_COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")  # of a history, the last two only sometimes
 
 
 def run_rve(
@@ -41,19 +44,35 @@ def run_rve(
     out: Path,
     loading: Loading | None,
     xdmf: bool,
-    solver: SolverName,
+    solver: SolverName | tuple[str, Phases],
 ) -> tuple[str, bool]:
     """Simulate one RVE into a folder, in place of an earlier run.
+
+    Args:
+        inputs: Inputs of the RVE.
+        microstructure: Seed of random fibres, or given ones.
+        settings: Settings.
+        out: Folder.
+        loading: Path; None is the loading of the paper.
+        xdmf: Whether to write the fields of all increments.
+        solver: Name of the solver, or name and phases of a material, which the general one solves.
 
     Returns:
         The result in a line, and whether the properties that were asked for are all there.
     """
-    seed = _checked_seed(inputs, microstructure, settings)
+    if isinstance(solver, tuple):
+        require_no_phases(settings)
+    seed = _checked_seed(inputs, microstructure, settings, general=isinstance(solver, tuple))
     _require_own_folder(out)
-    rve = solve_rve(inputs, microstructure, settings, loading, solver=solver, keep_steps=xdmf)
+    given = inputs, microstructure, settings, loading
+    rve: RVESolution | MaterialRVE
+    if isinstance(solver, tuple):
+        rve = solve_material(solver[1], *given, keep_steps=xdmf)
+    else:
+        rve = solve_rve(*given, solver=solver, keep_steps=xdmf)
     summary = _summary(rve, inputs, seed, settings, solver)
     line = describe(rve)
-    if seed is None:
+    if seed is None and isinstance(rve, RVESolution):
         found = anisotropy(rve)
         summary["anisotropy"] = {
             "stiffness_GPa": found.stiffness_GPa.tolist(),
@@ -66,18 +85,21 @@ def run_rve(
     if rve.effective is not None:
         result = rve.result()
         summary |= {"effective": result.effective, "info": result.info}
-    _write(rve, summary, _heading(inputs, settings, seed), out, xdmf)
+    _write(rve, summary, _heading(inputs, settings, seed, solver), out, xdmf)
     return line, loading is not None or (rve.effective is not None and rve.effective.is_fitted)
 
 
-def _write(rve: RVESolution, summary: dict[str, Any], heading: str, out: Path, xdmf: bool) -> None:
+def _write(
+    rve: RVESolution | MaterialRVE, summary: dict[str, Any], heading: str, out: Path, xdmf: bool
+) -> None:
     """Write all files before the first of them replaces that of an earlier run.
 
     The result is the first, by which a later run knows the folder as its own.
     """
     from fe_data.mechanics.plots import plot_rve
 
-    fields = replacing_fields(rve, out / FIELDS[0]) if xdmf else contextlib.nullcontext()
+    solved = rve.solution if isinstance(rve, MaterialRVE) else rve
+    fields = replacing_fields(solved, out / FIELDS[0]) if xdmf else contextlib.nullcontext()
     with fields, replacing(out / PICTURE, writing.PICTURE) as picture:
         plot_rve(rve, heading).savefig(picture, format="png", dpi=150)
         picture.flush()
@@ -88,14 +110,15 @@ def _write(rve: RVESolution, summary: dict[str, Any], heading: str, out: Path, x
 
 
 def _checked_seed(
-    inputs: Inputs, microstructure: int | Microstructure, settings: Settings
+    inputs: Inputs, microstructure: int | Microstructure, settings: Settings, *, general: bool
 ) -> int | None:
     """The seed of random fibres, None of given ones; a ValueError where no RVE can be made."""
     seed = None
     if not isinstance(microstructure, Microstructure):
         seed = require_integer("seed", microstructure, 0, MAX_SEED)
         require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
-    require_parameters(inputs.b_m_MPa, inputs.c_m, settings.hardening)
+    if not general:
+        require_parameters(inputs.b_m_MPa, inputs.c_m, settings.hardening)
     chosen_solver()  # refuses an unknown solver
     return seed
 
@@ -115,11 +138,15 @@ def _require_own_folder(out: Path) -> None:
 
 
 def _summary(
-    rve: RVESolution, inputs: Inputs, seed: int | None, settings: Settings, solver: SolverName
+    rve: RVESolution | MaterialRVE,
+    inputs: Inputs,
+    seed: int | None,
+    settings: Settings,
+    solver: SolverName | tuple[str, Phases],
 ) -> dict[str, Any]:
     """What result.json holds of any RVE."""
     m = rve.microstructure
-    return {
+    summary: dict[str, Any] = {
         "components": "xx, yy, zz, xy of tensors; strain xy is half the engineering shear strain",
         "inputs": dataclasses.asdict(inputs),
         "seed": seed,
@@ -130,13 +157,32 @@ def _summary(
         "provenance": record.provenance(),
         "history": {name: values.tolist() for name, values in rve.history.items()},
     }
+    if not isinstance(solver, tuple):
+        return summary
+    name, phases = solver
+    if rve.loading.is_general:
+        summary["components"] = "xx, yy, zz, xy, xz, yz of tensors; MPa, K and s"
+    summary["inputs"] = {"vf": inputs.vf}
+    summary["solver"] = "general"
+    summary["material"] = {"name": name, "sha256": phases.sha256, "source": phases.source}
+    summary["material"]["phases"] = phases.as_dict()
+    for each in SETTINGS_OF_PHASES:
+        del summary["settings"][each]
+    return summary
 
 
-def _heading(inputs: Inputs, settings: Settings, seed: int | None) -> str:
-    """The heading of the picture: inputs, laws that are not those of the paper, and seed."""
+def _heading(
+    inputs: Inputs,
+    settings: Settings,
+    seed: int | None,
+    solver: SolverName | tuple[str, Phases],
+) -> str:
+    """The heading of the picture: material or inputs, laws that are not the default, and seed."""
     by_table = isinstance(settings.hardening, HardeningTable)
-    parts = []
+    parts = [solver[0]] if isinstance(solver, tuple) else []
     for quantity in INPUTS:
+        if isinstance(solver, tuple) and quantity.name != "vf":
+            continue
         if not (by_table and quantity.name in ("b_m_MPa", "c_m")):
             value = getattr(inputs, quantity.name)
             parts.append(f"{quantity.label} = {value:g}{quantity.unit_after_number}")
@@ -159,12 +205,12 @@ def _is_own(path: Path) -> bool:
     return {"inputs", "seed", "settings", "history"} <= set(keys)
 
 
-def describe(rve: RVESolution) -> str:
+def describe(rve: RVESolution | MaterialRVE) -> str:
     """The properties of an RVE in a line or, under another loading, its mean stress."""
     e = rve.effective
     if e is None:
-        xx, yy, zz, xy = rve.history["stress"][-1]
-        return f"mean stress xx {xx:z.1f}, yy {yy:z.1f}, zz {zz:z.1f}, xy {xy:z.1f} MPa"
+        named = zip(_COMPONENTS, rve.history["stress"][-1].tolist(), strict=False)
+        return f"mean stress {', '.join(f'{axes} {value:z.1f}' for axes, value in named)} MPa"
     values = rve.result().effective
     parts = []
     for output in map(output_of, values):

@@ -22,7 +22,7 @@ from torch.func import vmap
 from fe_data.arrays import Floats
 from fe_data.composite.elasticity import Isotropic
 from fe_data.composite.implicit import root
-from fe_data.composite.materials import CURVE, LawEntry, Material, register
+from fe_data.composite.materials import CURVE, LawEntry, Material, initial_stress, register
 from fe_data.settings import HardeningTable
 from fe_data.settings.hardening import TableLaw
 
@@ -42,6 +42,7 @@ def law(
     state: Mapping[str, int],
     isotropic: bool = True,
     defaults: Mapping[str, float] | None = None,
+    first_yield: Callable[[Mapping[str, Any], bool], float] | None = None,
 ) -> Callable[[Update], Update]:
     """Decorator that registers a law.
 
@@ -53,6 +54,9 @@ def law(
             The averages of a simulation have `plastic_strain`, and the yielded fraction from `p`.
         isotropic: Whether the law needs isotropic elasticity: `material.shear`, `material.bulk`.
         defaults: Values of the parameters that may be left out.
+        first_yield: Function of the parameters, and of whether the test is in tension, that
+            returns the initial yield stress in a uniaxial test [MPa]. Without it an RVE with this
+            matrix has no b_eff and c_eff.
 
     Returns:
         The decorator.
@@ -81,9 +85,8 @@ def law(
     """
 
     def add(update: Update) -> Update:
-        register(
-            LawEntry(name, dict(parameters), dict(defaults or {}), isotropic, dict(state), update)
-        )
+        given = dict(parameters), dict(defaults or {}), isotropic, dict(state)
+        register(LawEntry(name, *given, update, first_yield))
         return update
 
     return add
@@ -110,7 +113,25 @@ def pressure_stress(strain: Tensor, material: Any) -> Tensor:
     return stress
 
 
-@law("j2", parameters={"yield_stress": CURVE}, state=_PLASTIC)
+def _yield_stress(parameters: Mapping[str, Any], _: bool) -> float:
+    """Initial yield stress of laws that yield alike in tension and compression."""
+    return initial_stress(parameters["yield_stress"])
+
+
+def _on_the_cone(parameters: Mapping[str, Any], tension: bool) -> float:
+    """Initial yield stress on the cone of Drucker and Prager."""
+    # q + m tan β = (1 - tan β / 3) σ_c, with m = ± q / 3
+    slope = math.tan(math.radians(parameters["friction_angle_deg"])) / 3
+    compression = initial_stress(parameters["compression"])
+    return compression * (1 - slope) / (1 + slope) if tension else compression
+
+
+def _on_the_paraboloid(parameters: Mapping[str, Any], tension: bool) -> float:
+    """Initial yield stress on the paraboloid."""
+    return initial_stress(parameters["tension" if tension else "compression"])
+
+
+@law("j2", parameters={"yield_stress": CURVE}, state=_PLASTIC, first_yield=_yield_stress)
 def j2(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
     """Von Mises plasticity with isotropic hardening, the law of the paper's matrix.
 
@@ -146,6 +167,7 @@ def j2(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
     },
     defaults={"C2_MPa": 0.0, "gamma2": 0.0},
     state={**_PLASTIC, "back_stress1": 6, "back_stress2": 6},
+    first_yield=_yield_stress,
 )
 def chaboche(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
     """Kinematic hardening of Armstrong and Frederick, with one or two back stresses.
@@ -195,6 +217,7 @@ def chaboche(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State
         "dilation_angle_deg": (0.1, 70.0),
     },
     state=_PLASTIC,
+    first_yield=_on_the_cone,
 )
 def drucker_prager(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
     """Drucker and Prager's cone, associated where both angles are equal.
@@ -251,6 +274,7 @@ def drucker_prager(strain: Tensor, state: State, material: Any) -> tuple[Tensor,
     "paraboloidal",
     parameters={"tension": CURVE, "compression": CURVE, "plastic_poisson_ratio": (0.0, 0.49)},
     state=_PLASTIC,
+    first_yield=_on_the_paraboloid,
 )
 def paraboloidal(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
     """Paraboloidal yield surface of polymers, with strengths in tension and in compression.
@@ -351,7 +375,7 @@ class MaterialPoints:
         self._size = size
         values = dict(material.parameters)
         for name, kind in entry.parameters.items():
-            if kind is CURVE:
+            if kind == CURVE:
                 values[name] = _in_torch(values[name])
         elasticity = material.elasticity
         values["stiffness"] = torch.from_numpy(elasticity.stiffness)

@@ -15,6 +15,8 @@ composite. A file of phases is YAML:
 """
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,11 +26,14 @@ from typing import Any, NamedTuple
 from fe_data.arrays import Short, number
 from fe_data.composite.elasticity import Elasticity, Isotropic, TransverselyIsotropic
 from fe_data.files.reading import read_file
-from fe_data.settings import HardeningTable, require_between, require_kind, require_path
+from fe_data.settings import HardeningTable, Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS
+from fe_data.settings.hardening import UNUSED_B_AND_C
 
 CURVE = "curve"  # kind of a parameter that is a yield stress over a plastic strain
 EXAMPLES = Path(__file__).with_name("examples")  # files of phases that are shipped
+# Settings that describe the phases of the fast solver, and so do not go with other phases.
+SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 _STRESS = (1e-3, 1e6)  # MPa
 _MAX_FILE = 1_000_000  # bytes
 # Beyond this Poisson's ratio an elastic phase is nearly incompressible.
@@ -100,6 +105,7 @@ class LawEntry(NamedTuple):
     isotropic: bool
     state: dict[str, int]
     update: Callable[..., Any] | None
+    first_yield: Callable[[Mapping[str, Any], bool], float] | None = None
 
 
 _LAWS = {"elastic": LawEntry("elastic", {}, {}, False, {}, None)}
@@ -177,6 +183,26 @@ class Material(Short):
         """The law."""
         return _LAWS[self.law]
 
+    def first_yield(self, *, tension: bool) -> float | None:
+        """Initial yield stress in a uniaxial test [MPa]; None if the law knows none."""
+        known = self.entry.first_yield
+        return None if known is None else known(self.parameters, tension)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The material as a file of phases has it, with plain numbers."""
+        content: dict[str, Any] = {"elasticity": dataclasses.asdict(self.elasticity)}
+        if not self.is_elastic:
+            content["law"] = self.law
+            content["parameters"] = {
+                name: value if isinstance(value, float) else _plain_curve(value)
+                for name, value in self.parameters.items()
+            }
+        return content
+
+    def __reduce__(self) -> Any:
+        # The law goes along: another process may not know it.
+        return _restored, (self.elasticity, self.law, dict(self.parameters), self.entry)
+
     @property
     def is_elastic(self) -> bool:
         """Whether the phase stays elastic."""
@@ -190,9 +216,29 @@ class Material(Short):
         )
 
 
+def _restored(
+    elasticity: Elasticity, law: str, parameters: dict[str, Any], entry: LawEntry
+) -> Material:
+    """A material in another process."""
+    register(entry)
+    return Material(elasticity, law, parameters)
+
+
+def initial_stress(curve: Any) -> float:
+    """Yield stress at zero plastic strain [MPa]."""
+    if isinstance(curve, HardeningTable):
+        return float(curve.stress[0])
+    return float(curve.yield_stress_MPa)
+
+
+def _plain_curve(curve: Any) -> dict[str, Any]:
+    """A yield stress as a file of phases has it."""
+    return json.loads(json.dumps(dataclasses.asdict(curve)))  # type: ignore[no-any-return]
+
+
 def _parameter(name: str, value: Any, kind: Any) -> Any:
     """A parameter as a law takes it."""
-    if kind is not CURVE:
+    if kind != CURVE:
         return require_between(name, value, *kind)
     if isinstance(value, YieldStress | HardeningTable):
         return value
@@ -225,6 +271,38 @@ class Phases(Short):
         for name in ("matrix", "fibres"):
             require_kind(name, getattr(self, name), Material)
         require_kind("source", self.source, str)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The phases as a file has them, with plain numbers and without the source."""
+        return {name: getattr(self, name).as_dict() for name in ("matrix", "fibres")}
+
+    @property
+    def sha256(self) -> str:
+        """Checksum of `as_dict`, by which results name their material."""
+        return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()
+
+    @property
+    def fixed_inputs(self) -> dict[str, float]:
+        """Inputs of an RVE other than its volume fraction, as far as the phases have them.
+
+        E_f_GPa is the modulus of the fibres across their axis. b_m_MPa and c_m are those of the
+        matrix, or 0 and 1 where it has no such hardening.
+        """
+        curve = self.matrix.parameters.get("yield_stress")
+        b, c = UNUSED_B_AND_C
+        if isinstance(curve, YieldStress):
+            b, c = curve.b_MPa, curve.c
+        elasticity = self.fibres.elasticity
+        stiff = elasticity.E_GPa if isinstance(elasticity, Isotropic) else elasticity.E_T_GPa
+        return {"E_f_GPa": stiff, "b_m_MPa": b, "c_m": c}
+
+
+def require_no_phases(settings: Settings) -> None:
+    """Refuse settings that describe phases beside a material."""
+    for name in SETTINGS_OF_PHASES:
+        if (value := getattr(settings, name)) != getattr(Settings, name):
+            what = f"{name} = {value!r:.60} cannot be combined with a material"
+            raise ValueError(f"{what}, which describes the phases: leave it out")
 
 
 def named_phases(name: str) -> Phases:

@@ -29,11 +29,13 @@ BEGINNING = b"index,increment,strain_xx"  # of a CSV file of curves
 # Volume averages of a history and what their columns are called: strain_xx, stress_xx_MPa, ...
 _UNITS = {"strain": "", "stress": "_MPa", "plastic_strain": ""}
 _PARQUET = b"PAR1"
-_COMPONENTS = ("xx", "yy", "zz", "xy")
+_COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")  # the last two of general loadings only
+_PLANE = 4  # components of others
 _YIELDED = "yielded_fraction"
+_NUMBERS = {_YIELDED: _YIELDED, "temperature": "temperature_K", "time": "time_s"}  # and columns
 _ALL_COLUMNS = (
     *(f"{name}_{axes}{unit}" for name, unit in _UNITS.items() for axes in _COMPONENTS),
-    _YIELDED,
+    *_NUMBERS.values(),
 )
 
 
@@ -111,7 +113,10 @@ class Curves(Short):
     @property
     def _columns(self) -> tuple[str, ...]:
         """Names of what `_rows` has: `index`, `increment`, `strain_xx`, `stress_xx_MPa`, ..."""
-        return ("index", "increment", *_column_names(self.histories[0]))
+        names = _column_names(self.histories[0])
+        if any(_column_names(history) != names for history in self.histories):
+            raise ValueError("the rows have different columns: take their histories")
+        return ("index", "increment", *names)
 
     def to_pandas(self) -> Any:
         """All curves in one `pandas.DataFrame`, which needs pandas.
@@ -274,7 +279,8 @@ def _of_one_rve(path: Path) -> Curves:
     """The curve in a result of `rve`."""
     try:
         found = json.loads(read_file(path, MAX_RESULT))["history"]
-        history = {name: np.array(found[name], float) for name in (*_UNITS, _YIELDED)}
+        needed = (*_UNITS, *_NUMBERS) if "time" in found else (*_UNITS, _YIELDED)
+        history = {name: np.array(found[name], float) for name in needed}
     except (ValueError, TypeError, KeyError, RecursionError):
         raise TableError(
             f"{path} was not written by `rve`: it contains no stress–strain history"
@@ -282,7 +288,8 @@ def _of_one_rve(path: Path) -> Curves:
     n = len(history["strain"])
     shapes = [values.shape for values in history.values()]
     finite = all(np.isfinite(values).all() for values in history.values())
-    if not finite or shapes != [(n, len(_COMPONENTS))] * len(_UNITS) + [(n,)]:
+    width = len(_COMPONENTS) if "time" in history else _PLANE
+    if not finite or shapes != [(n, width)] * len(_UNITS) + [(n,)] * (len(history) - len(_UNITS)):
         raise TableError(
             f"{path} was not written by `rve`: its history has other shapes or no numbers"
         )
@@ -348,12 +355,12 @@ def _column_names(history: Mapping[str, Floats]) -> list[str]:
         if name in history:
             components = _COMPONENTS[: history[name].shape[1]]
             names += [f"{name}_{axes}{unit}" for axes in components]
-    return [*names, _YIELDED] if _YIELDED in history else names
+    return names + [column for name, column in _NUMBERS.items() if name in history]
 
 
 def _matrix(history: Mapping[str, Floats]) -> Floats:
     """Values (increments + 1, columns) of `_column_names`."""
-    parts = [history[name] for name in (*_UNITS, _YIELDED) if name in history]
+    parts = [history[name] for name in (*_UNITS, *_NUMBERS) if name in history]
     return np.column_stack(parts)
 
 
@@ -367,6 +374,5 @@ def _history(columns: Mapping[str, Floats]) -> dict[str, Floats]:
             raise TableError(f"frame: of the components of {name} one before the last is missing")
         if present:
             history[name] = np.column_stack(present)
-    if _YIELDED in columns:
-        history[_YIELDED] = columns[_YIELDED].copy()
+    history |= {name: columns[each].copy() for name, each in _NUMBERS.items() if each in columns}
     return history

@@ -2,17 +2,19 @@
 
 import hashlib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats, Short, integers
-from fe_data.dataset.table import load_inputs, parse_input
+from fe_data.composite.materials import Phases
+from fe_data.dataset.table import inputs_beside, parse_input, parse_or_fixed
 from fe_data.files.csv_rows import Problems, TableError, parse_float, parse_integer, read_rows
 from fe_data.geometry.microstructure import VF_TOLERANCE, Microstructure
 from fe_data.loading import ALL_AXES, AXES, Loading
@@ -253,6 +255,7 @@ def design_from_file(
     *,
     replicates: int = 1,
     microstructures: Sequence[Microstructure] | None = None,
+    material: Phases | None = None,
 ) -> Design:
     """Design from a CSV file with the columns of the inputs and, optionally, `group`.
 
@@ -270,6 +273,7 @@ def design_from_file(
         replicates: Number of microstructures per row.
         microstructures: Given microstructures, such as `microstructures_from_file` returns, in
             place of random ones. Leave `seed` and `replicates` at their defaults then.
+        material: Phases that `generate` is given too. The file needs only `vf` then.
 
     Returns:
         The design.
@@ -284,19 +288,23 @@ def design_from_file(
     """
     seed = require_integer("seed", seed, 0, MAX_SEED)
     repeats = require_integer("replicates", replicates, 1, MAX_SAMPLES)
+    require_kind("material", material, Phases, NoneType)
+    fixed = {} if material is None else material.fixed_inputs
     if microstructures is not None:
         if seed != 0 or repeats != 1:
             which = f"seed = {seed}" if seed else f"replicates = {repeats}"
             raise ValueError(f"{which} cannot be combined with given microstructures")
-        return _with_microstructures(path, microstructures)
-    points, groups = load_inputs(path)
+        return _with_microstructures(path, microstructures, fixed)
+    points, groups = inputs_beside(path, fixed)
     if len(points) > MAX_SAMPLES:
         raise ValueError(f"{path}: {len(points)} rows are too many: allowed are {MAX_SAMPLES}")
     require_integer("replicates", repeats, 1, MAX_SAMPLES // len(points))
     return Design(FILE_DESIGN, seed, np.repeat(points, repeats, axis=0), np.repeat(groups, repeats))
 
 
-def _with_microstructures(path: Path, given: Sequence[Microstructure]) -> Design:
+def _with_microstructures(
+    path: Path, given: Sequence[Microstructure], fixed: Mapping[str, float]
+) -> Design:
     """Design of the rows of a file and given fibres."""
     require_kind("microstructures", given, Sequence)
     for micro in given:
@@ -308,9 +316,10 @@ def _with_microstructures(path: Path, given: Sequence[Microstructure]) -> Design
     problems = Problems(path)
     points = []
     numbers = []
-    for line, row in read_rows(path, others, ("vf", "microstructure")):
+    needed = [name for name in others if name not in fixed]
+    for line, row in read_rows(path, needed, ("vf", "microstructure", *fixed)):
         parse = partial(problems.parse, line, row)
-        values = [parse(parse_input, name) for name in others]
+        values = [parse_or_fixed(problems, line, row, name, fixed) for name in others]
         vf = parse(parse_input, "vf")
         own = parse(parse_integer, "microstructure")
         if own is not None and own >= len(given):

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TextIO
 from tqdm import tqdm
 
 from fe_data.arrays import Short
+from fe_data.composite.materials import Phases, require_no_phases
 from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
@@ -94,6 +95,7 @@ def generate(
     *,
     loading: Loading | Sequence[Loading] | None = None,
     anisotropy: bool = False,
+    material: Phases | None = None,
     jobs: int = 1,
     shard: tuple[int, int] = (1, 1),
     dask: str | None = None,
@@ -117,6 +119,8 @@ def generate(
             table has path numbers instead of effective properties.
         anisotropy: Also compute the outputs `E_spread` and `isotropy_misfit` of each sample, in
             three further elastic increments.
+        material: Phases that the general solver simulates. Of the inputs only `vf` counts then;
+            the table has the other ones of the material. Settings of phases must be the defaults.
         jobs: Number of worker processes on this machine.
         shard: (i, n) simulates the samples i - 1, i - 1 + n, ... only.
         dask: Address of a Dask scheduler whose workers are used instead of local ones.
@@ -166,9 +170,17 @@ def generate(
     if anisotropy:
         _require_outputs(design, simulator)
         simulator = worker.rve_with_anisotropy
-    _require_possible(design, settings)
+    require_kind("material", material, Phases, NoneType)
+    if material is not None:
+        if simulator is not None:
+            what = "anisotropy: see effective_constants" if anisotropy else "another simulator"
+            raise ValueError(f"material cannot be combined with {what}")
+        require_no_phases(settings)
+        simulator = worker.MaterialSimulator(material)
+        design = _of_material(design, material)
+    _require_possible(design, settings, general=material is not None)
     chosen_solver()  # refuses an unknown one
-    config = storage.configuration(design, settings, anisotropy)
+    config = storage.configuration(design, settings, anisotropy, material)
     job = worker.Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
     storage.open_folder(folder, config)
@@ -222,11 +234,20 @@ def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
     return require_integer("shard", shard[0], 1, parts), parts
 
 
-def _require_possible(design: Design, settings: Settings) -> None:
+def _of_material(design: Design, material: Phases) -> Design:
+    """The design with the inputs that a material fixes."""
+    inputs = design.inputs.copy()
+    for name, value in material.fixed_inputs.items():
+        inputs[:, INPUT_NAMES.index(name)] = value
+    return dataclasses.replace(design, inputs=inputs)
+
+
+def _require_possible(design: Design, settings: Settings, *, general: bool) -> None:
     """Refuse what no RVE can have: too long a path, too many fibres, b_m and c_m of other laws."""
     for number, path in enumerate(design.loadings):
         try:
-            path.require_plane()
+            if not general:
+                path.require_plane()
             path.total(settings.increments)
         except ValueError as error:
             raise ValueError(f"path {number}: {error}") from None
@@ -237,7 +258,7 @@ def _require_possible(design: Design, settings: Settings) -> None:
     try:
         if not design.microstructures:
             require_packable(fractions[row], settings.n_fibres, settings.min_spacing)
-        for row in b.index(max(b)), c.index(min(c)), c.index(max(c)):
+        for row in () if general else (b.index(max(b)), c.index(min(c)), c.index(max(c))):
             require_parameters(b[row], c[row], settings.hardening)
     except ValueError as error:
         raise ValueError(f"row {row} of the design: {error}") from None

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from fe_data.composite.materials import SETTINGS_OF_PHASES, Phases
 from fe_data.dataset import record
 from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs, digest_microstructures
 from fe_data.dataset.record import CorruptRecordError
@@ -58,7 +59,12 @@ class FolderLockedError(RuntimeError):
     """
 
 
-def configuration(design: Design, settings: Settings, anisotropy: bool = False) -> dict[str, Any]:
+def configuration(
+    design: Design,
+    settings: Settings,
+    anisotropy: bool = False,
+    material: Phases | None = None,
+) -> dict[str, Any]:
     """Everything that determines the table, with a digest of it all."""
     config: dict[str, Any] = {
         "format": record.FORMAT,
@@ -82,6 +88,10 @@ def configuration(design: Design, settings: Settings, anisotropy: bool = False) 
     if settings.radii == Settings.radii:
         del config["settings"]["radii"]
         del config["settings"]["radii_cov"]
+    if material is not None:
+        config["material"] = material.as_dict()
+        for name in SETTINGS_OF_PHASES:
+            config["settings"].pop(name, None)
     return {**config, "digest": digest(config)}
 
 
@@ -237,9 +247,32 @@ def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
     here = json.loads(json.dumps(here))  # with lists for tuples, as it is read
     flat = [{**default, **config, **config["settings"]} for config in (there, here)]
     first = ("design", "samples", "seed", *default, "inputs_sha256", "paths", "loadings_sha256")
-    for name in (*first, "microstructures", "microstructures_sha256", "anisotropy", "format"):
+    # The material is compared first: other inputs follow from it.
+    rest = ("microstructures", "microstructures_sha256", "anisotropy", "format")
+    for name in ("material", *first, *rest):
         if flat[0].get(name) != flat[1].get(name):
+            if name == "material":
+                return _difference_of_materials(*(values.get(name) for values in flat))
             if all(isinstance(values.get(name), dict) for values in flat):
                 return f"another table of {name}"
             return f"{name} = {flat[0].get(name)!r:.40} there, {flat[1].get(name)!r:.40} here"
     return "other settings"
+
+
+def _difference_of_materials(there: Any, here: Any) -> str:
+    """The first field by which the materials of two configurations differ."""
+    fields = [dict(_flat("material", content or {})) for content in (there, here)]
+    for name in sorted({*fields[0], *fields[1]}):
+        values = [each.get(name) for each in fields]
+        if values[0] != values[1]:
+            return f"{name} = {values[0]!r:.40} there, {values[1]!r:.40} here"
+    return "another material"
+
+
+def _flat(place: str, content: Any) -> Iterator[tuple[str, Any]]:
+    """Dotted names and values of nested dictionaries."""
+    if isinstance(content, dict):
+        for name, value in content.items():
+            yield from _flat(f"{place}.{name}", value)
+    else:
+        yield place, content

@@ -361,12 +361,18 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
         >>> inputs.shape, groups[-1].item()
         ((300, 4), 19)
     """
+    return inputs_beside(path, {})
+
+
+def inputs_beside(path: Path, fixed: Mapping[str, float]) -> tuple[Floats, Numbers]:
+    """Inputs and groups as `load_inputs`; those that a material fixes need no column."""
     problems = Problems(path)
     points = []
     groups = []
     first_of_group: dict[int, tuple[int, list[float | None]]] = {}
-    for number, (line, row) in enumerate(read_rows(path, INPUT_NAMES, ("group",))):
-        point = [problems.parse(line, row, parse_input, name) for name in INPUT_NAMES]
+    columns = [name for name in INPUT_NAMES if name not in fixed]
+    for number, (line, row) in enumerate(read_rows(path, columns, ("group", *fixed))):
+        point = [parse_or_fixed(problems, line, row, name, fixed) for name in INPUT_NAMES]
         group = problems.parse(line, row, parse_integer, "group", number)
         first_line, first = first_of_group.setdefault(group, (line, point))
         if None not in point and None not in first and point != first:
@@ -375,6 +381,20 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
         groups.append(group)
     problems.raise_if_any()
     return np.array(points, float), np.array(groups, np.int64)
+
+
+def parse_or_fixed(
+    problems: Problems, line: int, row: Row, name: str, fixed: Mapping[str, float]
+) -> float | None:
+    """An input of a row, or of a material, from which a value in the row must not differ."""
+    if name not in fixed:
+        value: float | None = problems.parse(line, row, parse_input, name)
+        return value
+    value = problems.parse(line, row, parse_input, name, fixed[name])
+    if value is not None and value != fixed[name]:
+        what = f"{name} = {value:g} is not that of the material, {fixed[name]:g}"
+        problems.add(line, f"{what}: leave the column out, since only vf varies with a material")
+    return fixed[name]
 
 
 def unfitted_inputs(path: Path) -> set[tuple[float, ...]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fe_data.composite.materials import Phases
 from fe_data.dataset import record
 from fe_data.dataset.design import Sample, retry_seed
 from fe_data.errors import SimulationError
@@ -94,6 +95,8 @@ class Job:
     def require_working(self, _: object = None) -> None:
         """Raise an OSError, which is of the machine, if a known RVE cannot be simulated either."""
         simulator = self.simulator or _finite_element_rve
+        if isinstance(simulator, MaterialSimulator):  # an error may be of the material
+            simulator = _finite_element_rve
         if simulator not in (_finite_element_rve, rve_with_anisotropy):
             return
         try:
@@ -131,6 +134,26 @@ def rve_with_anisotropy(
     found = anisotropy(rve, silent=True)
     further = {"E_spread": found.spread, "isotropy_misfit": found.misfit}
     return dataclasses.replace(result, effective=result.effective | further)
+
+
+@dataclass(frozen=True)
+class MaterialSimulator:
+    """The RVE of given materials, which the general solver simulates."""
+
+    phases: Phases
+
+    def __call__(
+        self,
+        inputs: Inputs,
+        microstructure: int | Microstructure,
+        settings: Settings,
+        loading: Loading | None = None,
+    ) -> "RVEResult":
+        """Simulate an RVE, with effective properties under the loading of the paper alone."""
+        from fe_data.composite.properties import solve_material
+
+        given = self.phases, inputs, microstructure, settings, loading
+        return solve_material(*given, silent=True).result()
 
 
 def unusable(reason: str) -> OSError:

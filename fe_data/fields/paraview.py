@@ -3,13 +3,15 @@
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from xml.etree import ElementTree as ET
 
 import numpy as np
 
 from fe_data.arrays import Floats, Ints
+from fe_data.composite.rve import CompositeSolution, PhaseFields
 from fe_data.files.writing import replacing, require_own
+from fe_data.geometry.domain import Domain
 from fe_data.geometry.outline import MATRIX
 from fe_data.mechanics.elements import Elements, strain_at_points
 from fe_data.mechanics.properties import von_mises
@@ -23,7 +25,7 @@ NEVER = b"(?!)"  # no file begins so
 _VTK_ORDER = [0, 1, 2, 5, 3, 4]  # nodes on sides: ours are opposite to the vertices 0, 1, 2
 
 
-def save_fields(rve: RVESolution, path: Path) -> None:
+def save_fields(rve: RVESolution | CompositeSolution, path: Path) -> None:
     """Write displacement, strain, stress and plastic strain over the load steps.
 
     The time of a step is its increment, the row of `rve.history`. The displacement is given at the
@@ -32,7 +34,8 @@ def save_fields(rve: RVESolution, path: Path) -> None:
     fibre.
 
     Args:
-        rve: RVE, solved with `keep_steps=True`; without it only the end is written.
+        rve: RVE of either solver, solved with `keep_steps=True`; without it only the end is
+            written.
         path: File that ends in .xdmf. The numbers, in single precision, are in a .bin file next to
             it. Fields that this function wrote earlier are replaced.
 
@@ -51,7 +54,7 @@ def save_fields(rve: RVESolution, path: Path) -> None:
         ...     sorted(path.name for path in Path(folder).iterdir())
         ['rve.bin', 'rve.xdmf']
     """
-    require_kind("rve", rve, RVESolution)
+    require_kind("rve", rve, RVESolution, CompositeSolution)
     path = require_path("path", path)
     if path.suffix != ENDING:
         raise ValueError(f"path = {str(path)!r:.200} must end in {ENDING}")
@@ -67,10 +70,14 @@ def require_own_fields(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def replacing_fields(rve: RVESolution, path: Path) -> Iterator[None]:
+def replacing_fields(rve: RVESolution | CompositeSolution, path: Path) -> Iterator[None]:
     """Write fields as `save_fields` does; they replace any files as the block ends."""
-    d = rve.discretisation
-    steps = rve.steps or (LoadStep(rve.path.x, rve.fields),)
+    if isinstance(rve, CompositeSolution):
+        d: Domain = rve.cell.domain
+        steps: Any = range(len(rve.steps))
+    else:
+        d = rve.discretisation
+        steps = rve.steps or (LoadStep(rve.path.x, rve.fields),)
     series = ET.Element("Grid", Name="RVE", GridType="Collection", CollectionType="Temporal")
     numbers = path.with_suffix(".bin")
     with replacing(numbers, None) as file:
@@ -84,8 +91,7 @@ def replacing_fields(rve: RVESolution, path: Path) -> Iterator[None]:
             ET.SubElement(grid, "Topology", elements).append(topology)
             ET.SubElement(grid, "Geometry", GeometryType="XY").append(points)
             grid.append(material)
-            grid.append(_attribute("displacement", _item(file, _displacement(rve, step))))
-            for name, values in _element_values(rve, step).items():
+            for name, values in _values(rve, step).items():
                 grid.append(_attribute(name, _item(file, values)))
         for item in series.iter("DataItem"):
             item.text = numbers.name
@@ -125,6 +131,33 @@ def _attribute(name: str, item: ET.Element) -> ET.Element:
     return attribute
 
 
+def _values(rve: RVESolution | CompositeSolution, step: Any) -> dict[str, Floats]:
+    """All fields at a step by name: the displacement of nodes, and means over triangles."""
+    if isinstance(rve, CompositeSolution):
+        return {"displacement": rve.displacement(step), **_means_of_phases(rve, step)}
+    return {"displacement": _displacement(rve, step), **_element_values(rve, step)}
+
+
+def _means_of_phases(rve: CompositeSolution, step: int) -> dict[str, Floats]:
+    """The fields of `_element_values` of an RVE of any phases."""
+    m = len(rve.cell.domain.triangles)
+    found = {"strain": np.zeros((m, 3, 3)), "stress_MPa": np.zeros((m, 3, 3))}
+    found |= {"von_mises_MPa": np.zeros(m), "plastic_strain": np.zeros(m)}
+    for phase in rve.fields(step).values():
+        own = phase.elements
+        found["strain"][own] = _symmetric(_means(phase, phase.strain))
+        found["stress_MPa"][own] = _symmetric(_means(phase, phase.stress))
+        found["von_mises_MPa"][own] = _means(phase, von_mises(phase.stress))
+        if "p" in phase.state:
+            found["plastic_strain"][own] = _means(phase, phase.state["p"])
+    return found
+
+
+def _symmetric(values: Floats) -> Floats:
+    """Symmetric tensors (m, 3, 3) from components (m, 6) xx, yy, zz, xy, xz, yz."""
+    return np.asarray(values[:, [[0, 3, 4], [3, 1, 5], [4, 5, 2]]])
+
+
 def _displacement(rve: RVESolution, step: LoadStep) -> Floats:
     """Displacement (n, 3) of the nodes, in sides of the RVE."""
     d = rve.discretisation
@@ -156,7 +189,7 @@ def _element_values(rve: RVESolution, step: LoadStep) -> dict[str, Floats]:
     return {"strain": strain, "stress_MPa": stress, **scalars}
 
 
-def _means(part: Elements, values: Floats) -> Floats:
+def _means(part: Elements | PhaseFields, values: Floats) -> Floats:
     """Means (m, ...) over each element of values (m, q, ...) at its points."""
     weights = part.weights / part.weights.sum(axis=1, keepdims=True)
     return np.asarray(np.einsum("mq,mq...->m...", weights, values))

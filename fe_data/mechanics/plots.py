@@ -1,7 +1,7 @@
 """Pictures of one RVE: microstructure, mesh, fields and averaged curves."""
 
 import textwrap
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,23 +10,75 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from fe_data.arrays import Floats
+from fe_data.geometry.domain import Domain
+from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.outline import MATRIX
-from fe_data.loading import AXES, Loading
-from fe_data.mechanics.properties import equivalent_strain, von_mises
-from fe_data.mechanics.rve import RVESolution
+from fe_data.loading import ALL_AXES, AXES, Loading
+from fe_data.mechanics.properties import EffectiveProperties, equivalent_strain, von_mises
+from fe_data.mechanics.solvers import Fields
 
 _COLUMNS = (0, 1, 3)  # of AXES in a history
+_IN_HISTORY = ("xx", "yy", "zz", "xy", "xz", "yz")
 # More vertices of a path than these would not be read.
 _VERTICES_IN_TITLE = 4
 _VERTICES_NUMBERED = 12
 _LEGEND = 0.15  # height of a legend in a line, over that of the curves
 _LINE = 80  # characters of a warning
+_COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5")  # of components
 _IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
 # Corners of a triangle from its three integration points, where fields are linear.
 _TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
 
 
-def plot_rve(rve: RVESolution, title: str = "") -> Figure:
+class Drawn(Protocol):
+    """A solved RVE of either solver, as far as pictures need it."""
+
+    @property
+    def microstructure(self) -> Microstructure:
+        """The fibres."""
+
+    @property
+    def discretisation(self) -> Domain:
+        """The mesh."""
+
+    @property
+    def loading(self) -> Loading:
+        """The path."""
+
+    @property
+    def fields(self) -> Fields:
+        """Stress and plastic strain at the end."""
+
+    @property
+    def history(self) -> dict[str, Floats]:
+        """Volume averages at every increment."""
+
+    @property
+    def effective(self) -> EffectiveProperties | None:
+        """Effective properties; None if they were not computed."""
+
+    @property
+    def p_sigma(self) -> float:
+        """Area fraction of the fibres above the threshold."""
+
+    @property
+    def yield_stress(self) -> float:
+        """Initial yield stress of the matrix [MPa]."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of iterations and factorisations."""
+
+    @property
+    def n_dofs(self) -> int:
+        """Number of degrees of freedom."""
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Wall time of each stage [s]."""
+
+
+def plot_rve(rve: Drawn, title: str = "") -> Figure:
     """Microstructure, mesh, fields, curves and properties, under the name of the loading."""
     figure = Figure(figsize=(18.5, 8.6), layout="constrained")
     # Each row is laid out alone: labels of the curves take no room from the pictures above.
@@ -54,15 +106,30 @@ def _name(loading: Loading) -> str:
     words = []
     values = []
     strains, stresses = loading.vertices
-    for axes, strain, stress in zip(AXES, strains.T, stresses.T, strict=True):
+    for axes, strain, stress in zip(_axes(loading), strains.T, stresses.T, strict=True):
         values.append(_prescribed(axes, strain, stress))
         last = stress[-1] if np.isnan(strain[-1]) else strain[-1]
         if last != 0.0:
             kind = "tension" if last > 0 else "compression"
-            words.append("shear" if axes == "xy" else f"{kind} in {axes[0]}")
+            shear = "shear" if axes == "xy" else f"shear {axes}"
+            words.append(f"{kind} in {axes[0]}" if axes[0] == axes[1] else shear)
     n = len(loading.strain)
+    if loading.temperature is not None:
+        words.append("change of temperature")
+        changes = np.atleast_1d(loading.temperature).tolist()
+        values.append(" → ".join(f"{each:g} K" for each in changes))
     name = " and ".join(words) if n == 1 else f"path of {n} parts"
     return f"Loading: {name}, mean {', '.join(values)}"
+
+
+def _axes(loading: Loading) -> tuple[str, ...]:
+    """Components of a loading."""
+    return AXES if len(loading.vertices[0][0]) == len(AXES) else ALL_AXES
+
+
+def _columns(loading: Loading) -> tuple[int, ...]:
+    """Columns of the components of a loading in a history."""
+    return _COLUMNS if _axes(loading) == AXES else tuple(range(len(ALL_AXES)))
 
 
 def _prescribed(axes: str, strains: Floats, stresses: Floats) -> str:
@@ -80,21 +147,21 @@ def _prescribed(axes: str, strains: Floats, stresses: Floats) -> str:
     return " → ".join(steps)
 
 
-def draw_microstructure(ax: Axes, rve: RVESolution) -> None:
+def draw_microstructure(ax: Axes, rve: Drawn) -> None:
     """Fibres and matrix."""
     _draw_triangles(ax, rve, "#4c6a92", edgecolors="face", lw=0.3)
     vf = rve.microstructure.volume_fraction
     _frame(ax, f"Microstructure: {len(rve.microstructure.centres)} fibres, {vf:.1%} of the area")
 
 
-def draw_mesh(ax: Axes, rve: RVESolution) -> None:
+def draw_mesh(ax: Axes, rve: Drawn) -> None:
     """Curved quadratic triangles."""
     _draw_triangles(ax, rve, "#b9c8dc", edgecolors="#2b3a4d", lw=0.25)
     d = rve.discretisation
-    _frame(ax, f"Mesh: {len(d.triangles)} triangles, {2 * d.n_nodes} degrees of freedom")
+    _frame(ax, f"Mesh: {len(d.triangles)} triangles, {rve.n_dofs} degrees of freedom")
 
 
-def draw_mises(ax: Axes, rve: RVESolution) -> None:
+def draw_mises(ax: Axes, rve: Drawn) -> None:
     """Von Mises stress at the end of loading."""
     matrix = von_mises(rve.fields.matrix_stress)
     fibres = [von_mises(stress) for stress in rve.fields.fibre_stress]
@@ -102,13 +169,13 @@ def draw_mises(ax: Axes, rve: RVESolution) -> None:
     _frame(ax, "Von Mises stress at the end of loading")
 
 
-def draw_plastic_strain(ax: Axes, rve: RVESolution) -> None:
+def draw_plastic_strain(ax: Axes, rve: Drawn) -> None:
     """Equivalent plastic strain at the end of loading; zero in the fibres."""
     _field(ax, rve, rve.fields.plastic_strain, [], "equivalent plastic strain [-]", "magma")
     _frame(ax, "Equivalent plastic strain")
 
 
-def draw_stress_strain(ax: Axes, rve: RVESolution) -> None:
+def draw_stress_strain(ax: Axes, rve: Drawn) -> None:
     """Averaged stress over averaged strain in the directions that are loaded."""
     loaded = np.nan_to_num(np.concatenate(rve.loading.vertices)).any(axis=0)
     vertices = _vertex_rows(rve)
@@ -116,7 +183,8 @@ def draw_stress_strain(ax: Axes, rve: RVESolution) -> None:
     is_path = len(vertices) > 1
     marked = vertices if is_path else None
     numbered = vertices[:_VERTICES_NUMBERED] if is_path else []
-    for axes, column, is_loaded in zip(AXES, _COLUMNS, loaded, strict=True):
+    order = _axes(rve.loading)
+    for axes, column, is_loaded in zip(order, _columns(rve.loading), loaded, strict=True):
         if not is_loaded:
             continue
         strain = rve.history["strain"][:, column]
@@ -124,7 +192,7 @@ def draw_stress_strain(ax: Axes, rve: RVESolution) -> None:
         ax.plot(strain, stress, "o-", ms=3.5, lw=1.0, label=axes, markevery=marked)
         for number, row in enumerate(numbered, start=1):
             ax.annotate(f"{number}", (strain[row], stress[row]), (3, 3), textcoords="offset points")
-    half = ", xy half the engineering shear" if loaded[AXES.index("xy")] else ""
+    half = ", xy half the engineering shear" if loaded[order.index("xy")] else ""
     ax.set(xlabel=f"mean strain [-]{half}", ylabel="mean stress [MPa]")
     ax.axhline(0.0, color="grey", lw=0.8, ls=":")
     ax.set_title("Mean stress over mean strain")
@@ -132,14 +200,14 @@ def draw_stress_strain(ax: Axes, rve: RVESolution) -> None:
     ax.legend(frameon=False)
 
 
-def draw_curve(ax: Axes, rve: RVESolution) -> None:
+def draw_curve(ax: Axes, rve: Drawn) -> None:
     """Averaged von Mises stress over averaged plastic strain, with the fitted power law."""
     e = rve.effective
     p = equivalent_strain(rve.history["plastic_strain"])
     stress = von_mises(rve.history["stress"])
     ax.plot(p, stress, "o", ms=3.5, color="#1f3a5f", label="simulated averages")
     if e is not None and e.is_fitted:
-        a = rve.problem.law.yield_stress
+        a = rve.yield_stress
         smooth = np.linspace(0, p.max(), 300)
         label = rf"$a + b\,p^c$ with $b$ = {e.b_eff_MPa:.0f} MPa, $c$ = {e.c_eff:.3f}"
         ax.plot(smooth, a + e.b_eff_MPa * smooth**e.c_eff, color="#d1663a", lw=1.6, label=label)
@@ -151,10 +219,11 @@ def draw_curve(ax: Axes, rve: RVESolution) -> None:
     ax.legend(loc="lower right", frameon=False)
 
 
-def draw_path(ax: Axes, rve: RVESolution) -> None:
+def draw_path(ax: Axes, rve: Drawn) -> None:
     """Averaged strains and stresses over the increments of a path, with its vertices."""
     strains = ax.twinx()
-    for axes, column, colour in zip(AXES, _COLUMNS, ("C0", "C1", "C2"), strict=True):
+    order, columns = _axes(rve.loading), _columns(rve.loading)
+    for axes, column, colour in zip(order, columns, _COLOURS[: len(order)], strict=True):
         ax.plot(rve.history["stress"][:, column], color=colour, lw=1.4, label=axes)
         strains.plot(rve.history["strain"][:, column], color=colour, lw=1.0, ls="--")
     for row in _vertex_rows(rve):
@@ -167,18 +236,18 @@ def draw_path(ax: Axes, rve: RVESolution) -> None:
     ax.legend(frameon=False, ncols=3, loc="upper left")
 
 
-def _vertex_rows(rve: RVESolution) -> list[int]:
+def _vertex_rows(rve: Drawn) -> list[int]:
     """Row of the history at each vertex, equally far apart unless the path has its own numbers."""
     each = (len(rve.history["strain"]) - 1) // len(rve.loading.strain)
     rows: list[int] = np.cumsum([part.increments for part in rve.loading.parts(each)]).tolist()
     return rows
 
 
-def _write_properties(ax: Axes, rve: RVESolution) -> None:
+def _write_properties(ax: Axes, rve: Drawn) -> None:
     """Effective properties, or the averages at the end where there are none, and the effort."""
     ax.axis("off")
     e = rve.effective
-    counts = rve.path.counts
+    counts = rve.counts
     if e is None:
         title = "At the end of loading, components of tensors"
         rows = _averages_at_the_end(rve)
@@ -210,17 +279,17 @@ def _write_properties(ax: Axes, rve: RVESolution) -> None:
     ax.set_title(title)
 
 
-def _averages_at_the_end(rve: RVESolution) -> list[tuple[str, str]]:
+def _averages_at_the_end(rve: Drawn) -> list[tuple[str, str]]:
     """Rows of a table: mean strain and stress at the end of loading, by component."""
     rows = []
     strains = rve.history["strain"][-1]
     stresses = rve.history["stress"][-1]
-    for name, strain, stress in zip(("xx", "yy", "zz", "xy"), strains, stresses, strict=True):
+    for name, strain, stress in zip(_IN_HISTORY, strains, stresses, strict=False):
         rows.append((f"mean {name}", rf"$\varepsilon$ {strain:+z.4f}, $\sigma$ {stress:+z.1f} MPa"))
     return rows
 
 
-def _draw_triangles(ax: Axes, rve: RVESolution, fibres: str, **edges: Any) -> None:
+def _draw_triangles(ax: Axes, rve: Drawn, fibres: str, **edges: Any) -> None:
     """Draw polygons that follow the curved sides of the triangles; `fibres` is a colour."""
     colours = np.where(rve.discretisation.material == MATRIX, "#e9edf2", fibres)
     nodes = rve.discretisation.points[rve.discretisation.triangles]
@@ -235,7 +304,7 @@ def _draw_triangles(ax: Axes, rve: RVESolution, fibres: str, **edges: Any) -> No
 
 
 def _field(
-    ax: Axes, rve: RVESolution, matrix: Floats, fibres: list[Floats], label: str, colours: str
+    ax: Axes, rve: Drawn, matrix: Floats, fibres: list[Floats], label: str, colours: str
 ) -> None:
     """Draw values (m, 3) at points, averaged at the nodes of each material; 0 in fibres if none."""
     d = rve.discretisation
@@ -257,7 +326,7 @@ def _field(
     ax.figure.colorbar(drawn, ax=ax, label=label, extend="max", fraction=0.05, pad=0.02)
 
 
-def _averaged_at_nodes(rve: RVESolution, values: Floats) -> Floats:
+def _averaged_at_nodes(rve: Drawn, values: Floats) -> Floats:
     """Values (m, 6) at nodes, averaged over the elements of one material that share a node."""
     d = rve.discretisation
     corners = values @ _TO_CORNERS.T
@@ -270,7 +339,7 @@ def _averaged_at_nodes(rve: RVESolution, values: Floats) -> Floats:
     return np.asarray(sums[key] / counts[key])
 
 
-def _straight_triangles(rve: RVESolution, at_nodes: Floats) -> tuple[Floats, Floats, Floats]:
+def _straight_triangles(rve: Drawn, at_nodes: Floats) -> tuple[Floats, Floats, Floats]:
     """Coordinates x, y and values of four straight sub-triangles of each curved triangle."""
     parts = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2], [3, 4, 5]])
     d = rve.discretisation

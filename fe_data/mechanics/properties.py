@@ -76,7 +76,7 @@ def von_mises(stress: Floats) -> Floats:
     """Von Mises stress √(3/2 s : s), with the deviator s.
 
     Args:
-        stress: (..., 4) components xx, yy, zz, xy.
+        stress: (..., 4) components xx, yy, zz, xy, or (..., 6) with xz and yz.
 
     Returns:
         The stress (...), in the same unit.
@@ -84,8 +84,11 @@ def von_mises(stress: Floats) -> Floats:
     >>> print(von_mises(np.array([400.0, 0.0, 0.0, 0.0])))
     400.0
     """
-    xx, yy, zz, xy = np.moveaxis(stress, -1, 0)
-    mises: Floats = np.sqrt(0.5 * ((xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2) + 3 * xy**2)
+    xx, yy, zz, xy, *along = np.moveaxis(stress, -1, 0)
+    shear = xy**2
+    for each in along:
+        shear = shear + each**2
+    mises: Floats = np.sqrt(0.5 * ((xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2) + 3 * shear)
     return mises
 
 
@@ -93,7 +96,7 @@ def equivalent_strain(strain: Floats) -> Floats:
     """Equivalent strain √(2/3 ε : ε).
 
     Args:
-        strain: (..., 4) components xx, yy, zz, xy of a traceless tensor.
+        strain: (..., 4) components xx, yy, zz, xy of a tensor, or (..., 6) with xz and yz.
 
     Returns:
         The strain (...).
@@ -101,8 +104,11 @@ def equivalent_strain(strain: Floats) -> Floats:
     >>> print(equivalent_strain(np.array([0.02, -0.01, -0.01, 0.0])))
     0.02
     """
-    xx, yy, zz, xy = np.moveaxis(strain, -1, 0)
-    return np.asarray(np.sqrt(2 / 3 * (xx**2 + yy**2 + zz**2 + 2 * xy**2)))
+    xx, yy, zz, xy, *along = np.moveaxis(strain, -1, 0)
+    shear = xy**2
+    for each in along:
+        shear = shear + each**2
+    return np.asarray(np.sqrt(2 / 3 * (xx**2 + yy**2 + zz**2 + 2 * shear)))
 
 
 def elastic_constants(strain: Floats, stress: Floats) -> tuple[Floats, Floats]:
@@ -195,6 +201,8 @@ def fit_power_law(mises: Floats, plastic: Floats, a: float) -> tuple[float, floa
     """
     used = (mises >= a) & (plastic > 0)
     count = np.count_nonzero(used)
+    if a == np.inf:
+        raise FitError("the law of the matrix has no initial yield stress: no power law is fitted")
     if count < 3:
         raise FitError(
             f"only {count} increments reach {a:g} MPa with a plastic strain, of at least 3: "
@@ -291,9 +299,9 @@ def effective_properties(
     difference = float(E.mean()) / across - 1
     if misfit > _POOR_FIT or abs(difference) > _MISLEADING_MODULUS:
         poor.append(
-            f"E_eff is {difference:+.1%} off the modulus across the fibres, "
-            f"{across / 1e3:.4g} GPa, and isotropic Hooke's law misses {misfit:.1%} of the elastic "
-            "stress"
+            f"E_eff is an isotropic fit that misses {misfit:.1%} of the elastic stress: it is "
+            f"{abs(difference):.1%} {'above' if difference > 0 else 'below'} the modulus across "
+            f"the fibres, {across / 1e3:.4g} GPa"
         )
     if residual > _POOR_FIT:
         poor.append(f"power-law misfit {residual:.1%}")

@@ -151,6 +151,21 @@ class RVESolution(Short):
         """Volume averages at every increment, see `load_stepping.EquilibriumPath`."""
         return self.path.history
 
+    @property
+    def yield_stress(self) -> float:
+        """Initial yield stress of the matrix [MPa]."""
+        return float(self.problem.law.yield_stress)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of Newton iterations, factorisations and shortened steps."""
+        return self.path.counts
+
+    @property
+    def n_dofs(self) -> int:
+        """Number of degrees of freedom."""
+        return 2 * self.discretisation.n_nodes
+
     def result(self) -> RVEResult:
         """The averages and properties, without the fields.
 
@@ -158,31 +173,45 @@ class RVESolution(Short):
             The result, without effective properties if they were not computed, and without b_eff
             and c_eff if the curve has too few plastic increments to fit them.
         """
-        values: dict[str, Any] = {}
-        if self.effective is not None:
-            values = dataclasses.asdict(self.effective)
-            values["p_sigma"] = self.p_sigma
-            if not self.effective.is_fitted:
-                for name in (*fitted_outputs(), "hardening_residual"):
-                    del values[name]
-        qualities = {name: value for name, value in values.items() if name not in output_names()}
         radii = self.microstructure.radii
         seconds = {f"seconds_{stage}": value for stage, value in self.seconds.items()}
+        effective, qualities = values_of(self.effective, self.p_sigma)
         return RVEResult(
-            effective={name: values[name] for name in output_names() if name in values},
+            effective=effective,
             history=self.history,
             fibre_centres=self.microstructure.centres,
             info={
                 "radius": float(radii.max(initial=0.0)),
-                "n_dofs": 2 * self.discretisation.n_nodes,
+                "n_dofs": self.n_dofs,
                 "n_elements": len(self.discretisation.triangles),
                 "linear_solver": self.problem.linear_solver,
                 **self.path.counts,
                 **qualities,
                 **seconds,
             },
-            fibre_radii=radii if len(set(radii.tolist())) > 1 else None,
+            fibre_radii=several_radii(self.microstructure),
         )
+
+
+def values_of(
+    effective: EffectiveProperties | None, p_sigma: float
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Outputs of an RVE by name, as far as it has them, and the qualities of their fits."""
+    values: dict[str, Any] = {}
+    if effective is not None:
+        values = dataclasses.asdict(effective)
+        values["p_sigma"] = p_sigma
+        if not effective.is_fitted:
+            for name in (*fitted_outputs(), "hardening_residual"):
+                del values[name]
+    qualities = {name: value for name, value in values.items() if name not in output_names()}
+    return {name: values[name] for name in output_names() if name in values}, qualities
+
+
+def several_radii(microstructure: Microstructure) -> Floats | None:
+    """Radii of the fibres; None if all are equal."""
+    radii = microstructure.radii
+    return radii if len(set(radii.tolist())) > 1 else None
 
 
 def uniaxial(strain: float) -> Loading:

@@ -20,7 +20,8 @@ def require_between(
     plain = number(name, value)
     if not low <= plain <= high:  # nor where it is NaN
         allowed = f"{also}[{low:g}, {high:g}]{unit}"
-        raise ValueError(f"{name} = {value!r:.60} is out of range: allowed is {allowed}")
+        hint = in_another_unit(name, plain, low, high)
+        raise ValueError(f"{name} = {value!r:.60} is out of range: allowed is {allowed}{hint}")
     return plain
 
 
@@ -61,14 +62,24 @@ def in_percent(strain: float, largest: float) -> str:
     return ""
 
 
+def in_another_unit(name: str, value: float, low: float, high: float) -> str:
+    """What a message says of a modulus or stress that may be given in MPa for GPa, or reverse."""
+    for unit, other, factor in (("GPa", "MPa", 1e-3), ("MPa", "GPa", 1e3)):
+        if name.endswith(f"_{unit}") and low <= value * factor <= high:
+            return f"; its unit is {unit}: {value:g} {other} are {value * factor:g} {unit}"
+    return ""
+
+
 def require_allowed(inputs: Floats, names: Sequence[str] = INPUT_NAMES) -> None:
     """Refuse inputs (..., len(names)) of which one is NaN or not allowed by the schema."""
     for name, values in zip(names, np.moveaxis(inputs, -1, 0), strict=True):
         quantity = INPUTS[INPUT_NAMES.index(name)]
         wrong = values[~quantity.allows(values)]
         if wrong.size:
-            text = f"{name} = {wrong[0].item()!r} is out of range"
-            raise ValueError(f"{text}: allowed is {quantity.allowed_text}")
+            value = wrong[0].item()
+            hint = in_another_unit(name, value, *quantity.allowed)
+            text = f"{name} = {value!r} is out of range: allowed is {quantity.allowed_text}"
+            raise ValueError(text + hint)
 
 
 def checked_inputs(name: str, values: ArrayLike) -> Floats:

@@ -1,0 +1,204 @@
+"""An RVE of given materials with averages and effective properties, as the fast solver has them.
+
+Inputs and outputs are those of `schema`, so that tables, records, pictures and files of fields are
+the same for both solvers. Of the inputs only the volume fraction counts; the phases have the rest.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fe_data.arrays import Floats, Short
+from fe_data.composite.materials import Phases, require_no_phases
+from fe_data.composite.rve import CompositeSolution, one_thread, solve_composite
+from fe_data.composite.stepping import Stepper, follow
+from fe_data.geometry.domain import Domain
+from fe_data.geometry.microstructure import Microstructure
+from fe_data.loading import Loading
+from fe_data.mechanics.properties import (
+    EffectiveProperties,
+    effective_properties,
+    elastic_increments,
+    von_mises,
+)
+from fe_data.mechanics.rve import RVEResult, arrange_fibres, several_radii, uniaxial, values_of
+from fe_data.mechanics.solvers import Fields
+from fe_data.settings import Inputs, Settings
+
+_PLANE = 4  # components xx, yy, zz, xy, which are all that a loading in plane strain has
+_ELASTIC_STRAIN = 1e-6  # at which nothing yields
+_OF_PATHS = ("temperature", "time")  # in the history of a general loading
+
+
+@dataclass(frozen=True, repr=False)
+class MaterialRVE(Short):
+    """A solved RVE of given materials, with what pictures and records need.
+
+    Attributes:
+        solution: The solved RVE.
+        fields: Stress and plastic strain at the end.
+        history: Volume averages at every increment: xx, yy, zz, xy in plane strain, else all six
+            components with temperature [K] and time [s].
+        effective: Effective properties; None if the loading has none.
+        p_sigma: Area fraction of the fibres above the threshold of the settings [-].
+    """
+
+    solution: CompositeSolution
+    fields: Fields
+    history: dict[str, Floats]
+    effective: EffectiveProperties | None
+    p_sigma: float
+
+    @property
+    def microstructure(self) -> Microstructure:
+        """The fibres."""
+        return self.solution.microstructure
+
+    @property
+    def discretisation(self) -> Domain:
+        """The mesh."""
+        return self.solution.cell.domain
+
+    @property
+    def loading(self) -> Loading:
+        """The path."""
+        return self.solution.loading
+
+    @property
+    def yield_stress(self) -> float:
+        """Initial yield stress of the matrix under the loading [MPa]; infinite if unknown."""
+        tension = float(self.history["strain"][-1, 0]) > 0
+        known = self.solution.phases.matrix.first_yield(tension=tension)
+        return math.inf if known is None else known
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of Newton iterations, factorisations and shortened steps."""
+        return {k: v for k, v in self.solution.info.items() if isinstance(v, int)}
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Wall time of each stage [s]."""
+        info = self.solution.info.items()
+        found = {k.removeprefix("seconds_"): float(v) for k, v in info if k.startswith("seconds_")}
+        return {"compilation": 0.0, **found}
+
+    @property
+    def n_dofs(self) -> int:
+        """Number of degrees of freedom."""
+        return self.solution.cell.block * self.discretisation.n_nodes
+
+    def result(self) -> RVEResult:
+        """The averages and properties, without the fields, as `RVESolution.result`."""
+        effective, qualities = values_of(self.effective, self.p_sigma)
+        fibres = self.microstructure
+        radius = float(fibres.radii.max(initial=0.0))
+        return RVEResult(
+            effective=effective,
+            history=self.history,
+            fibre_centres=fibres.centres,
+            info={"radius": radius, **self.solution.info, **qualities, "n_dofs": self.n_dofs},
+            fibre_radii=several_radii(fibres),
+        )
+
+
+def solve_material(
+    phases: Phases,
+    inputs: Inputs,
+    microstructure: int | Microstructure,
+    settings: Settings,
+    loading: Loading | None = None,
+    *,
+    keep_steps: bool = False,
+    silent: bool = False,
+) -> MaterialRVE:
+    """Simulate an RVE of given materials.
+
+    Args:
+        phases: Materials of matrix and fibres.
+        inputs: Inputs, of which only the volume fraction counts.
+        microstructure: Seed of random fibres, or given ones.
+        settings: Mesh and solver options; those of phases must be the defaults.
+        loading: Path; None is the uniaxial loading of the paper.
+        keep_steps: Whether to keep the fields of every increment.
+        silent: Show no progress.
+
+    Returns:
+        The solved RVE, with effective properties under uniaxial loading in plane strain.
+
+    Raises:
+        ValueError: If a setting of phases is not the default, or as `solve_composite` does.
+    """
+    require_no_phases(settings)
+    loading = loading or uniaxial(settings.strain)
+    solution = solve_composite(
+        phases,
+        arrange_fibres(microstructure, inputs, settings),
+        loading,
+        increments=settings.increments,
+        resolution=settings.resolution,
+        tolerance=settings.tolerance,
+        keep_steps=keep_steps,
+        silent=silent,
+    )
+    history = _recorded(solution)
+    p_sigma = _overstressed_fraction(solution, settings.p_sigma_threshold_MPa)
+    rve = MaterialRVE(solution, _fields(solution), history, None, p_sigma)
+    if not loading.is_uniaxial:
+        return rve
+    elastic = history
+    if not elastic_increments(history).any():
+        with one_thread():
+            small = uniaxial(_ELASTIC_STRAIN)
+            elastic = _first(follow(Stepper(solution.cell, settings.tolerance), small, 1), _PLANE)
+    axial = _mixed_modulus(phases, solution.microstructure.volume_fraction)
+    effective = effective_properties(history, rve.yield_stress, elastic, axial)
+    return MaterialRVE(solution, rve.fields, history, effective, p_sigma)
+
+
+def _recorded(solution: CompositeSolution) -> dict[str, Floats]:
+    """The history as records have it."""
+    if solution.loading.is_general:
+        return solution.history
+    found = _first(solution.history, _PLANE)
+    return {name: values for name, values in found.items() if name not in _OF_PATHS}
+
+
+def _first(history: dict[str, Floats], width: int) -> dict[str, Floats]:
+    """A history with the first components of its tensors."""
+    return {
+        name: values[..., :width] if values.ndim > 1 else values for name, values in history.items()
+    }
+
+
+def _fields(solution: CompositeSolution) -> Fields:
+    """Stress and plastic strain at the end, in the matrix and in each fibre."""
+    material = solution.cell.domain.material
+    found = solution.fields()
+    matrix = found["matrix"]
+    plastic = matrix.state.get("p", np.zeros(matrix.weights.shape))
+    of_fibres = []
+    if "fibres" in found:
+        owner = material[found["fibres"].elements]
+        count = len(solution.microstructure.radii)
+        of_fibres = [found["fibres"].stress[owner == fibre] for fibre in range(count)]
+    return Fields(matrix.stress, tuple(of_fibres), plastic)
+
+
+def _overstressed_fraction(solution: CompositeSolution, threshold: float) -> float:
+    """p_sigma: share of the fibres' area with a von Mises stress above a threshold."""
+    fibres = solution.fields().get("fibres")
+    if fibres is None:
+        return 0.0
+    above = von_mises(fibres.stress) > threshold
+    return float(fibres.weights[above].sum() / fibres.weights.sum())
+
+
+def _mixed_modulus(phases: Phases, vf: float) -> float:
+    """Young's modulus along the fibres by the rule of mixtures [MPa]."""
+    along = [
+        1 / np.linalg.inv(each.elasticity.stiffness)[2, 2]
+        for each in (phases.fibres, phases.matrix)
+    ]
+    return float(vf * along[0] + (1 - vf) * along[1])

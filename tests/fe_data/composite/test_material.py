@@ -1,0 +1,227 @@
+"""`--material`: an RVE or a dataset of given phases, from the command to tables and fields."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+import fe_data
+from fe_data import Inputs, Isotropic, Loading, Material, Phases, Settings, law, named_phases
+from fe_data.__main__ import main
+from fe_data.composite.laws import MaterialPoints
+from fe_data.composite.materials import EXAMPLES, load_phases
+from fe_data.composite.properties import solve_material
+from fe_data.dataset import storage
+from fe_data.dataset.design import named_design
+from tests.fe_data.fields.test_paraview import read
+
+SMALL = Settings(n_fibres=2, resolution=2.0, increments=6)
+WORDS = ["--n-fibres", "2", "--resolution", "2", "--increments", "6"]
+
+
+def test_the_material_of_the_paper_has_the_outputs_of_the_fast_solver():
+    inputs = Inputs(0.3, 400.0, 400.0, 0.4)
+    settings = Settings(n_fibres=2, resolution=2.0, tolerance=1e-8)
+    fast = fe_data.solve_rve(inputs, 5, settings).result()
+    found = solve_material(named_phases("paper"), inputs, 5, settings).result()
+    assert found.effective.keys() == fast.effective.keys()
+    for name, value in fast.effective.items():
+        assert found.effective[name] == pytest.approx(value, rel=1e-6), name
+    for name, values in fast.history.items():
+        # Residuals are below 1e-8 of a stress of 650 MPa.
+        np.testing.assert_allclose(found.history[name], values, rtol=1e-6, atol=1e-5)
+
+
+def test_moduli_are_those_of_a_small_strain_where_the_first_increment_yields():
+    inputs = Inputs(0.3, 400.0, 400.0, 0.4)
+    coarse = Settings(n_fibres=2, resolution=2.0, increments=4, tolerance=1e-8)
+    fast = fe_data.solve_rve(inputs, 5, coarse).result()
+    found = solve_material(named_phases("paper"), inputs, 5, coarse).result()
+    assert found.effective == pytest.approx(fast.effective, rel=1e-6)
+
+
+@pytest.mark.parametrize("tension", [True, False])
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("j2", {"yield_stress": {"plastic_strain": [0, 1], "stress": [30.0, 40.0]}}),
+        ("chaboche", {"yield_stress": 30.0, "C1_MPa": 100.0, "gamma1": 1.0}),
+        (
+            "drucker_prager",
+            {"compression": 60.0, "friction_angle_deg": 20.0, "dilation_angle_deg": 10.0},
+        ),
+        (
+            "paraboloidal",
+            {"tension": 40.0, "compression": 60.0, "plastic_poisson_ratio": 0.4},
+        ),
+    ],
+)
+def test_a_law_begins_to_flow_at_its_first_yield(name, parameters, tension):
+    material = Material(Isotropic(3.0, 0.35), name, parameters)
+    points = MaterialPoints(material)
+    stress = material.first_yield(tension=tension) * (1 if tension else -1) * np.eye(6)[0]
+    strain = np.linalg.solve(material.elasticity.stiffness, stress)
+    at = points.evaluate(np.array([0.999 * strain, 1.001 * strain]), points.rest(2))
+    assert at.state["p"][0] == 0 < at.state["p"][1]
+
+
+def test_rve_writes_result_curve_and_fields_of_a_material(tmp_path):
+    out = tmp_path / "one"
+    path = tmp_path / "path.csv"
+    path.write_text("strain_zz,strain_xz,temperature,increments\n,,-50,2\n0.002,0.003,-50,3\n")
+    words = f"rve --vf 0.3 --material carbon_epoxy --seed 4 --loading {path} --xdmf --out {out}"
+    for _ in range(2):  # its own files are replaced
+        assert main([*words.split(), *WORDS]) == 0
+    phases = named_phases("carbon_epoxy")
+    result = json.loads((out / "result.json").read_text())
+    assert result["material"]["name"] == "carbon_epoxy"
+    assert result["material"]["sha256"] == phases.sha256
+    assert "E_m_GPa" not in result["settings"]
+    (loading,) = fe_data.loadings_from_file(path)
+    x, y, radii = np.transpose(result["fibres"])
+    fibres = fe_data.Microstructure(np.column_stack([x, y]), radii)
+    direct = fe_data.solve_composite(phases, fibres, loading, resolution=2.0)
+    np.testing.assert_allclose(result["history"]["stress"], direct.history["stress"], atol=1e-6)
+    curves = fe_data.load_curves(out)
+    np.testing.assert_array_equal(curves.histories[0]["stress"], result["history"]["stress"])
+    assert main(["curves", str(out), "--out", str(tmp_path / "curves.csv")]) == 0
+    header, *rows = (tmp_path / "curves.csv").read_text().splitlines()
+    row = dict(zip(header.split(","), map(float, rows[-1].split(",")), strict=True))
+    assert row["temperature_K"] == -50.0
+    assert row["stress_xz_MPa"] == pytest.approx(direct.history["stress"][-1, 4], abs=1e-6)
+    (out / "fields.xdmf").rename(tmp_path / "c.xdmf")
+    (out / "fields.bin").rename(tmp_path / "c.bin")
+    text = (tmp_path / "c.xdmf").read_text().replace("fields.bin", "c.bin")
+    (tmp_path / "c.xdmf").write_text(text)
+    steps = read(tmp_path / "c.xdmf")
+    assert len(steps) == len(rows)
+    last = steps[-1]
+    corners = last["Geometry"][last["Topology"][:, :3]]
+    areas = np.linalg.det(corners[:, 1:] - corners[:, :1])  # sides of fibres are nearly straight
+    mean = np.average(last["stress_MPa"], axis=0, weights=areas)
+    mean_xz = direct.history["stress"][-1, 4]
+    assert mean[0, 2] == pytest.approx(mean_xz, rel=0.05)
+    # x of a displacement by a mean shear xz is in z
+    assert np.ptp(last["displacement"][:, 2]) > 0.003
+    assert last["plastic_strain"][last["material"].ravel() >= 0].max() == 0
+
+
+def test_a_dataset_depends_on_the_content_of_a_material_and_not_on_its_file(tmp_path, capsys):
+    mine = tmp_path / "mine.yaml"
+    mine.write_text((EXAMPLES / "glass_epoxy.yaml").read_text().replace("usual", "own"))
+    design = tmp_path / "design.csv"
+    design.write_text("vf\n0.2\n0.3\n0.25\n")
+    words = ["generate", "--inputs", design, "--strain", "-0.03", "--jobs", "1", *WORDS]
+
+    def run(out, material, *others):
+        given = [*words, "--out", tmp_path / out, "--material", material, *others]
+        return main([str(word) for word in given])
+
+    assert run("whole", "glass_epoxy") == 0
+    table = (tmp_path / "whole" / "dataset.csv").read_bytes()
+    assert run("parts", "glass_epoxy", "--shard", "2/2") == 0
+    (tmp_path / "parts" / "records" / "0000" / "0000001.npz").unlink()
+    assert run("parts", mine, "--shard", "2/2") == 0  # made again, from a copy of the file
+    assert run("parts", mine, "--shard", "1/2") == 0
+    assert (tmp_path / "parts" / "dataset.csv").read_bytes() == table
+    found = fe_data.load_table(tmp_path / "whole")
+    assert found.inputs[:, 0].tolist() == [0.2, 0.3, 0.25]
+    assert set(map(tuple, found.inputs[:, 1:].tolist())) == {(74.0, 0.0, 1.0)}
+    curves = fe_data.load_curves(tmp_path / "whole")
+    assert (curves.stress[:, -1] < -60).all()
+    assert main(["verify", str(tmp_path / "whole")]) == 0
+    # A dataset can be simulated again from its table.
+    again = tmp_path / "whole" / "dataset.csv"
+    assert len(fe_data.design_from_file(again, material=load_phases(mine))) == 3
+    capsys.readouterr()
+    mine.write_text(mine.read_text().replace("E_GPa: 3.35", "E_GPa: 3.4"))
+    assert run("whole", mine) == 2
+    what = "(material.matrix.elasticity.E_GPa = 3.35 there, 3.4 here)"
+    assert what in capsys.readouterr().err
+
+
+def test_paths_of_six_components_make_a_dataset(tmp_path):
+    path = tmp_path / "paths.csv"
+    path.write_text("path,strain_zz\n0,0.002\n1,-0.002\n")
+    words = f"generate train_beta --count 2 --material carbon_epoxy --loading {path} --jobs 2"
+    assert main([*words.split(), *WORDS, "--out", str(tmp_path / "data")]) == 0
+    curves = fe_data.load_curves(tmp_path / "data")
+    ends = [history["stress"][-1, 2] for history in curves.histories]
+    assert ends[0] > 50
+    assert ends[1] < -50
+
+
+def test_the_configuration_of_the_fast_solver_has_no_material():
+    config = storage.configuration(named_design("train_beta"), Settings())
+    assert "material" not in config
+    assert "E_m_GPa" in config["settings"]
+    paper = storage.configuration(named_design("train_beta"), Settings(), material=PAPER)
+    assert paper["digest"] != config["digest"]
+
+
+PAPER = named_phases("paper")
+
+
+@pytest.mark.parametrize("name", sorted(file.stem for file in EXAMPLES.glob("*.yaml")))
+def test_the_content_of_a_material_makes_it_again(tmp_path, name):
+    import yaml
+
+    phases = named_phases(name)
+    path = tmp_path / "again.yaml"
+    path.write_text(yaml.safe_dump({"phases": phases.as_dict()}))
+    assert load_phases(path).as_dict() == phases.as_dict()
+    assert load_phases(path).sha256 == phases.sha256
+    assert copy.deepcopy(phases).as_dict() == phases.as_dict()  # as a worker gets it
+
+
+@law("flows_at_zero", parameters={}, state={"plastic_strain": 6, "p": 0})
+def flows_at_zero(strain, state, material):
+    return material.stiffness @ strain, state
+
+
+def test_a_custom_law_reaches_the_workers_and_has_no_fit(tmp_path):
+    own = Phases(Material(Isotropic(3.0, 0.3), "flows_at_zero"), Material(Isotropic(70.0, 0.2)))
+    design = named_design("train_beta", count=2)
+    summary = fe_data.generate(design, SMALL, tmp_path, material=own, jobs=2, silent=True)
+    assert summary.counts["unfitted"] == 2
+    assert "no initial yield stress" in next(iter(summary.warnings.values()))
+    assert len(fe_data.load_curves(tmp_path).histories) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("rve --vf 0.3 --material paper --E-f 400", "--E-f cannot be combined with --material"),
+        ("rve --vf 0.3 --material paper --c-m 0.4", "--c-m cannot be combined with --material"),
+        ("rve --vf 0.3 --material paper --nu-f 0.3", "nu_f = 0.3 cannot be combined with a mat"),
+        ("rve --vf 0.3 --material paper --solver dolfinx", "--solver cannot be combined"),
+        ("rve --vf 0.3 --material brass", "name = 'brass' of phases is unknown: allowed are boron"),
+        ("rve --vf 0.3", "give either --E-f with --b-m and --c-m, or --material"),
+        ("generate noise --material paper --hardening voce", "hardening = 'voce' cannot be comb"),
+        ("generate noise --material paper --anisotropy", "material cannot be combined with anis"),
+        ("generate --inputs {table} --material paper", "E_f_GPa = 300 is not that of the material"),
+    ],
+)
+def test_what_does_not_go_with_a_material_is_refused(tmp_path, capsys, words, reason):
+    table = tmp_path / "table.csv"
+    table.write_text("vf,E_f_GPa\n0.3,300\n")
+    out = tmp_path / "out"
+    assert main([*words.format(table=table).split(), "--out", str(out)]) == 2
+    assert reason in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_given_fibres_need_no_other_input_with_a_material(tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("microstructure\n0\n")
+    fibres = fe_data.Microstructure([[0.5, 0.5]], 0.3)
+    design = fe_data.design_from_file(rows, microstructures=[fibres], material=PAPER)
+    assert design.inputs.tolist() == [[round(fibres.volume_fraction, 12), 400.0, 400.0, 0.4]]
+
+
+def test_loadings_of_the_fast_solver_are_still_in_plane_strain(tmp_path):
+    along = Loading((None, None, 1e-3, None, None, None))
+    design = named_design("train_beta", count=1)
+    with pytest.raises(ValueError, match="loading of six components"):
+        fe_data.generate(design, SMALL, tmp_path, loading=along, silent=True)
