@@ -15,7 +15,7 @@ from typer import Argument, Option
 import fe_data
 from fe_data.cli import options
 from fe_data.cli.options import CommandWithSettings, File, Integer, Number
-from fe_data.schema import fitted_outputs
+from fe_data.schema import INPUT_NAMES, fitted_outputs
 from fe_data.settings import Settings, require_between
 
 # Exit codes
@@ -25,6 +25,8 @@ REFUSED = 2
 INTERRUPTED = 130
 MAX_LINES = 50  # of problems, printed by verify
 LARGE_STRAIN = 0.1  # of --loading, beyond which its unit is said
+STIFFEST = 1300.0  # GPa; diamond has 1,220
+WEAKEST = 1.0  # MPa, of a yield stress; polymers have 10 and more
 LONG_PATH = 10_000  # increments, about 100 s of an RVE
 Dataset = Annotated[
     Path, Argument(parser=options.table, metavar="DIR", help="dataset folder or table")
@@ -140,6 +142,7 @@ def generate(
         options.require_given_microstructure(settings, seed)
     if dask is not None and jobs is not None:
         raise ValueError("--jobs counts local processes: it cannot be combined with --dask")
+    _say_units(settings, float(design.inputs[:, INPUT_NAMES.index("E_f_GPa")].max()), phases)
     paths = _loadings(loading, context, settings) or None
     if paths and not anisotropy:  # which is refused beside paths
         say(WITHOUT_PROPERTIES, OK)
@@ -185,6 +188,7 @@ def rve(
     elif vf is None or microstructure is not None:
         raise ValueError("give either --vf or --microstructure FILE")
     chosen_solver: Any = solver
+    phases = None
     if material is None:
         inputs = options.inputs(vf, E_f_GPa, b_m_MPa, c_m, settings)
     else:
@@ -193,6 +197,7 @@ def rve(
         phases = options.phases(material)
         inputs = options.inputs_of(phases, vf, E_f_GPa, b_m_MPa, c_m)
         chosen_solver = (Path(material).stem, phases)
+    _say_units(settings, inputs.E_f_GPa, phases)
     paths = _loadings(loading, context, settings)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: one RVE takes one")
@@ -373,6 +378,22 @@ def import_published(
     done, refused = import_tables(source, out)
     print(*done, sep="\n", end="\n" if done else "")
     return max([say(reason, INCOMPLETE) for reason in refused], default=OK)
+
+
+def _say_units(settings: Settings, fibres: float, phases: "fe_data.Phases | None") -> None:
+    """Say if a modulus [GPa] or a yield stress [MPa] is one only in another unit."""
+    matrix = settings.E_m_GPa
+    if phases is not None:
+        fibres = phases.fixed_inputs["E_f_GPa"]
+        matrix = phases.matrix.elasticity.modulus_across
+    for name, value in (("fibres", fibres), ("matrix", matrix)):
+        if value > STIFFEST:
+            unit = f"moduli are in GPa, and {value:g} MPa are {value / 1e3:g} GPa"
+            say(f"a modulus of {value:g} GPa ({name}) is more than that of diamond: {unit}", OK)
+    if settings.sigma_y0_MPa < WEAKEST:
+        value = settings.sigma_y0_MPa
+        unit = f"stresses are in MPa, and {value:g} GPa are {1e3 * value:g} MPa"
+        say(f"the matrix yields at {value:g} MPa, less than any plastic: {unit}", OK)
 
 
 def _loadings(loading: Any, context: typer.Context, settings: Settings) -> "list[fe_data.Loading]":

@@ -83,6 +83,11 @@ class Isotropic(Short):
         _check(self, {"E_GPa": _MODULUS, "nu": (-0.9, 0.4999), "alpha_per_K": _EXPANSION})
 
     @property
+    def modulus_across(self) -> float:
+        """Young's modulus [GPa]."""
+        return self.E_GPa
+
+    @property
     def shear(self) -> float:
         """Shear modulus μ [MPa]."""
         return 1e3 * self.E_GPa / (2 * (1 + self.nu))
@@ -155,6 +160,11 @@ class TransverselyIsotropic(Short):
                 f"{largest:.4g} with E_L_GPa = {self.E_L_GPa:g}, E_T_GPa = {self.E_T_GPa:g} and "
                 f"nu_TT = {self.nu_TT:g}"
             )
+
+    @property
+    def modulus_across(self) -> float:
+        """Young's modulus across the axis [GPa]."""
+        return self.E_T_GPa
 
     @property
     def stiffness(self) -> Floats:

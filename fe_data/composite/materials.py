@@ -292,9 +292,7 @@ class Phases(Short):
         b, c = UNUSED_B_AND_C
         if isinstance(curve, YieldStress):
             b, c = curve.b_MPa, curve.c
-        elasticity = self.fibres.elasticity
-        stiff = elasticity.E_GPa if isinstance(elasticity, Isotropic) else elasticity.E_T_GPa
-        return {"E_f_GPa": stiff, "b_m_MPa": b, "c_m": c}
+        return {"E_f_GPa": self.fibres.elasticity.modulus_across, "b_m_MPa": b, "c_m": c}
 
 
 def require_no_phases(settings: Settings) -> None:

@@ -225,3 +225,38 @@ def test_loadings_of_the_fast_solver_are_still_in_plane_strain(tmp_path):
     design = named_design("train_beta", count=1)
     with pytest.raises(ValueError, match="loading of six components"):
         fe_data.generate(design, SMALL, tmp_path, loading=along, silent=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (
+            "--E-f 400000",
+            "E_f_GPa = 400000.0 is out of range: allowed is [1, 100000]; its unit ",
+        ),
+        ("--E-f 400000", "its unit is GPa: 400000 MPa are 400 GPa"),
+        ("--E-m-GPa 350000", "its unit is GPa: 350000 MPa are 350 GPa"),
+        ("--sigma-y0-MPa 0.0004", "its unit is MPa: 0.0004 GPa are 0.4 MPa"),
+    ],
+)
+def test_a_number_out_of_range_that_is_one_in_another_unit_gets_the_factor(
+    tmp_path, capsys, words, reason
+):
+    given = f"rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --out {tmp_path}/out {words}"
+    assert main(given.split()) == 2
+    assert reason in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--E-m-GPa 3350", "a modulus of 3350 GPa (matrix) is more than that of diamond: moduli "),
+        ("--E-f 74000", "74000 MPa are 74 GPa"),
+        ("--sigma-y0-MPa 0.4", "stresses are in MPa, and 0.4 GPa are 400 MPa"),
+    ],
+)
+def test_what_no_material_has_is_said_with_the_likely_unit(tmp_path, capsys, words, said):
+    (tmp_path / "two.csv").write_text("path,strain_xx\n0,0.01\n1,0.02\n")
+    given = "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4"
+    assert main(f"{given} --loading {tmp_path}/two.csv --out {tmp_path}/out {words}".split()) == 2
+    assert said in capsys.readouterr().err
