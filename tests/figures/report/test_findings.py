@@ -314,15 +314,16 @@ def test_paths():
     rows = it.rows
     assert all(rows[each]["100"].coverage.mean > 0.98 for each in sets[2:])
     assert rows.reference_random["500"].error.mean > 0.9 * rows.reference_random["100"].error.mean
-    errors = [it.mean_fields_alone[each] for each in sets]
-    errors += [rows[each]["100"].error.mean for each in sets]
+    shown = [each for each in sets if each != "reference_random_large"]
+    errors = [it.mean_fields_alone[each] for each in shown]
+    errors += [rows[each]["100"].error.mean for each in shown]
     errors += [rows.reference_random["500"].error.mean]
     quoted(
         FINDINGS,
         "A surrogate trained on 100 random strain paths also predicts cycles",
         it.draws,
         *(written(1000 * each, 2) for each in errors),
-        *(written(rows[each]["100"].coverage.mean, 3) for each in sets),
+        *(written(rows[each]["100"].coverage.mean, 3) for each in shown),
     )
 
 
