@@ -7,13 +7,14 @@ method needs, so that it converges quadratically (Eisenstat & Walker, SIAM J. Sc
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Short
+from fe_data.arrays import Floats, Short, short
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
+from fe_data.errors import ConvergenceError
 from fe_data.loading import AXES, Loading, Part, advance
 
 if TYPE_CHECKING:
@@ -52,6 +53,20 @@ class Step(Short):
         self.increments = part.increments
 
 
+@short
+class Equilibrium(NamedTuple):
+    """An equilibrium of a path, with everything that decides how the path goes on from it."""
+
+    x: Floats
+    temperature: float
+    time: float
+    states: dict[str, dict[str, Floats]]
+    stresses: dict[str, Floats]
+    stress: Floats
+    number: int
+    largest_stress: float
+
+
 class Stepper(Short):
     """The last equilibria, and Newton's method for the next one.
 
@@ -86,6 +101,39 @@ class Stepper(Short):
         self._largest_stress = 0.0
         self._path: list[tuple[float, Floats]] = []
         self._number = 0
+        self._responses: Responses = {}
+
+    @property
+    def equilibrium(self) -> Equilibrium:
+        """The last equilibrium."""
+        at = self.x, self.temperature, self.time, self.states, self.stresses, self.stress
+        return Equilibrium(*at, self._number, self._largest_stress)
+
+    def restart(self, at: Equilibrium) -> None:
+        """Go back to an equilibrium, so that what follows depends on it alone."""
+        self.cell.system.drop_factor()
+        self.x, self.temperature, self.time, self.states, self.stresses, self.stress = at[:6]
+        self._number, self._largest_stress = at[6:]
+
+    def tangent(self) -> Floats:
+        """Derivative of the mean stress by the mean strain at the last equilibrium.
+
+        It can be computed once. After a step that was cut back it is that of its last part.
+
+        Returns:
+            The derivative (k, k) in Kelvin's notation [MPa].
+
+        Raises:
+            ConvergenceError: If the linear systems cannot be solved.
+        """
+        cell = self.cell
+        system = cell.system
+        cell.assemble(self._responses)
+        # C - Bᵀ* K⁻¹ B
+        found = (system.macro - system.across @ system.solve_columns(system.border)) / cell.area
+        if not np.isfinite(found).all():
+            raise ConvergenceError("the tangent of the RVE cannot be computed: it is singular")
+        return np.asarray(found)
 
     @property
     def mean_strain(self) -> Floats:
@@ -119,6 +167,7 @@ class Stepper(Short):
         if found is None:
             return False
         self.x, responses, self.stress = found
+        self._responses = responses
         self.states = {name: response.state for name, response in responses.items()}
         self.stresses = {name: response.stress for name, response in responses.items()}
         self.temperature = temperature

@@ -6,12 +6,18 @@ last accepted state.
 """
 
 from dataclasses import dataclass
+from types import NoneType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from fe_data.arrays import Floats, Ints, Short, numbers
+from fe_data.composite import stepping
+from fe_data.composite.elasticity import TO_KELVIN
+from fe_data.composite.materials import Phases, require_no_phases
+from fe_data.composite.rve import composite_cell, composite_domain, one_thread
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.outline import Outline
@@ -24,6 +30,33 @@ from fe_data.schema import LARGEST_STRAIN
 from fe_data.settings import Inputs, Settings, in_percent, require_kind
 
 _NONE_FREE: Ints = np.empty(0, int)
+_PLANE = [0, 1, 3]  # xx, yy, xy among the components of an average
+
+
+class _Fast(Stepper):
+    """Steps of the fast solver."""
+
+    def respond(self, part: Part) -> tuple[Floats, Floats]:
+        """Mean stress and tangent at the end of a part."""
+        self.turn(part, self.x[-3:] * np.array([1.0, 1.0, 0.5]))
+        self.advance(1.0)
+        averages = self.problem.volume_averages(self.x, self.integrals)
+        self.problem.assemble_tangent(self.state)
+        return averages["stress"][_PLANE], self.problem.system.condensed()
+
+
+class _General(stepping.Stepper):
+    """Steps of the general solver."""
+
+    def respond(self, part: Part) -> tuple[Floats, Floats]:
+        """Mean stress and tangent at the end of a part."""
+        self.turn(stepping.Step(part))
+        with one_thread():
+            self.advance(1.0)
+            tangent = self.tangent()[np.ix_(_PLANE, _PLANE)]
+        # By the engineering shear strain, which is √2 times the component of Kelvin's notation.
+        kelvin = TO_KELVIN[_PLANE]
+        return self.stress[_PLANE] / kelvin, tangent / np.outer(kelvin, kelvin)
 
 
 @dataclass(eq=False, repr=False)
@@ -34,10 +67,13 @@ class MaterialPoint(Short):
         inputs: The four inputs.
         microstructure: Seed of random fibres, or given ones, as `solve_rve` takes them.
         settings: Mesh, material constants and solver options; None takes the defaults.
+        material: Phases that the general solver takes. Of the inputs only `vf` counts then, and a
+            step of a law that depends on time lasts one second.
 
     Raises:
-        ValueError: If an argument is out of range, or the volume fraction cannot be packed.
-        TypeError: If inputs or settings are of another kind.
+        ValueError: If an argument is out of range, the volume fraction cannot be packed, or
+            settings of phases are not the defaults beside a material.
+        TypeError: If inputs, settings or material are of another kind.
 
     A `SimulationError` says that the RVE cannot be meshed.
 
@@ -54,18 +90,27 @@ class MaterialPoint(Short):
     inputs: Inputs
     microstructure: int | Microstructure = 0
     settings: Settings | None = None
+    material: Phases | None = None
 
     def __post_init__(self) -> None:
         """Mesh the RVE."""
         settings = Settings() if self.settings is None else self.settings
         require_kind("inputs", self.inputs, Inputs)
         require_kind("settings", settings, Settings)
+        require_kind("material", self.material, Phases, NoneType)
+        if self.material is not None:
+            require_no_phases(settings)
         fibres = arrange_fibres(self.microstructure, self.inputs, settings)
         with threadpool_limits(limits=1):
-            mesh = generate_mesh(Outline(fibres, settings.resolution))
-            problem = RVEProblem(discretise(mesh), self.inputs, settings)
-        self._stepper = Stepper(problem, settings.tolerance)
-        self._accepted = self._stepper.equilibrium
+            if self.material is None:
+                mesh = generate_mesh(Outline(fibres, settings.resolution))
+                problem = RVEProblem(discretise(mesh), self.inputs, settings)
+                self._stepper: _Fast | _General = _Fast(problem, settings.tolerance)
+            else:
+                domain = composite_domain(fibres, settings.resolution)
+                cell = composite_cell(self.material, domain, out_of_plane=False)
+                self._stepper = _General(cell, settings.tolerance)
+        self._accepted: Any = self._stepper.equilibrium
         self._answered = self._accepted
 
     def respond(self, strain: ArrayLike) -> tuple[Floats, Floats]:
@@ -93,15 +138,10 @@ class MaterialPoint(Short):
             raise ValueError(f"strain = {strain!r:.60}: must be {allowed}")
         stepper = self._stepper
         stepper.restart(self._accepted)
-        macro = stepper.x[-3:] * np.array([1.0, 1.0, 0.5])
         with threadpool_limits(limits=1):
-            stepper.turn(Part(_NONE_FREE, end, 1), macro)
-            stepper.advance(1.0)
-            averages = stepper.problem.volume_averages(stepper.x, stepper.integrals)
-            stepper.problem.assemble_tangent(stepper.state)
-            tangent = stepper.problem.system.condensed()
+            answer = stepper.respond(Part(_NONE_FREE, end, 1))
         self._answered = stepper.equilibrium
-        return averages["stress"][[0, 1, 3]], tangent
+        return answer
 
     def accept(self) -> None:
         """Accept the state of the last `respond`; further steps start from it.

@@ -239,3 +239,30 @@ def test_members_of_a_surrogate_carry_a_plate_through_a_cycle(run):
     assert residuals[-1] < 10.0 * residuals[-2] ** 1.5
     force, band = numbers(said, r"end ([\d.]+) ± ([\d.]+), with")
     assert 0.0 < band < 0.05 * force
+
+
+def test_epoxy_is_stronger_in_compression_than_in_tension(run):
+    said = run("epoxy", "--fibres", "3")
+    for name in ("v_f = 0.4", "resin"):
+        tension, compression, shear = numbers(
+            said,
+            rf"{name}, tension: ([\d.]+)[\s\S]*{name}, compression: ([\d.]+)[\s\S]*"
+            rf"{name}, shear: ([\d.]+)",
+        )
+        assert compression > 1.2 * tension > 1.2 * shear > 0
+
+
+def test_cooling_pulls_at_the_matrix_and_presses_on_the_fibres(run):
+    said = run("cooling", "--fibres", "3", "--kelvin", "50")
+    matrix, fibres = numbers(said, r"in the matrix: ([\d.]+)[\s\S]*in the fibres: (-[\d.]+)")
+    assert 0 < matrix < 30
+    # Mean stresses are in equilibrium at a fibre fraction of one half.
+    assert matrix == pytest.approx(-fibres, abs=0.11)
+
+
+@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
+def test_constants_of_carbon_epoxy_are_between_their_phases(run):
+    said = run("carbon", "--fibres", "2", "--seeds", "2")
+    across, band = numbers(said, r"E_T_GPa at a fibre fraction of 0.35: ([\d.]+) ± ([\d.]+)")
+    assert 4.2 < across < 15
+    assert 0 < band < 1

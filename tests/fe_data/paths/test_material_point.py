@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from fe_data import ConvergenceError, Inputs, Loading, MaterialPoint, Settings, solve_rve
+from fe_data import (
+    ConvergenceError,
+    Inputs,
+    Loading,
+    MaterialPoint,
+    Settings,
+    named_phases,
+    solve_rve,
+)
 
 INPUTS = Inputs(0.2, 400.0, 400.0, 0.4)
 SETTINGS = Settings(n_fibres=2, resolution=3, tolerance=1e-9)
@@ -104,3 +112,38 @@ def test_the_tangent_is_the_derivative_of_the_stress(point):
         columns.append((ahead - behind) / (2.0 * h))
     np.testing.assert_allclose(np.transpose(columns), tangent, atol=2e-4 * tangent.max())
     np.testing.assert_allclose(tangent, tangent.T, atol=1e-7 * tangent.max())
+
+
+def test_the_material_of_the_paper_answers_as_the_fast_solver():
+    fast = MaterialPoint(INPUTS, 1, SETTINGS)
+    general = MaterialPoint(INPUTS, 1, SETTINGS, named_phases("paper"))
+    for share in (0.05, 0.5, 1.0, 0.7):
+        expected = fast.respond(share * END)
+        found = general.respond(share * END)
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-6, atol=1e-4)
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-5, atol=1e-5 * 1e5)
+        fast.accept()
+        general.accept()
+
+
+def test_the_tangent_of_a_material_is_the_derivative_of_its_stress():
+    point = MaterialPoint(INPUTS, 1, SETTINGS, named_phases("glass_epoxy"))
+    point.respond(0.6 * END)
+    point.accept()
+    stress, tangent = point.respond(END)
+    point.respond(-END)  # a trial changes nothing
+    again = point.respond(END)
+    np.testing.assert_array_equal(again[0], stress)
+    np.testing.assert_array_equal(again[1], tangent)
+    assert np.linalg.norm(tangent) < 0.9 * np.linalg.norm(_elastic_tangent())
+    for column, engineering in enumerate([1.0, 1.0, 2.0]):
+        step = 1e-6 * np.eye(3)[column]
+        difference = point.respond(END + step)[0] - point.respond(END - step)[0]
+        np.testing.assert_allclose(
+            tangent[:, column], difference / (2e-6 * engineering), rtol=1e-4, atol=1.0
+        )
+
+
+def _elastic_tangent():
+    point = MaterialPoint(INPUTS, 1, SETTINGS, named_phases("glass_epoxy"))
+    return point.respond(1e-5 * END)[1]
