@@ -53,6 +53,10 @@ def collect_paths(folder: Path) -> Paths:
         settings = settings_from(config["settings"])
     except ValueError as error:
         raise TableError(str(error)) from None
+    if "material" in config:  # settings would describe other phases
+        raise TableError(
+            f"{folder}: its RVEs are of a material, which a set of paths does not keep"
+        )
     groups: dict[int, list[_Sample]] = {}
     first = None
     n = config["samples"]

@@ -253,7 +253,7 @@ def test_epoxy_is_stronger_in_compression_than_in_tension(run):
 
 
 def test_cooling_pulls_at_the_matrix_and_presses_on_the_fibres(run):
-    said = run("cooling", "--fibres", "3", "--kelvin", "50")
+    said = run("cooling", "--fibres", "8", "--kelvin", "50")
     matrix, fibres = numbers(said, r"in the matrix: ([\d.]+)[\s\S]*in the fibres: (-[\d.]+)")
     assert 0 < matrix < 30
     # Mean stresses are in equilibrium at a fibre fraction of one half.

@@ -150,6 +150,8 @@ def test_paths_of_six_components_make_a_dataset(tmp_path):
     ends = [history["stress"][-1, 2] for history in curves.histories]
     assert ends[0] > 50
     assert ends[1] < -50
+    with pytest.raises(fe_data.TableError, match="of a material, which a set of paths does not"):
+        fe_data.collect_paths(tmp_path / "data")
 
 
 def test_the_configuration_of_the_fast_solver_has_no_material():
