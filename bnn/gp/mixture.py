@@ -132,7 +132,7 @@ class MixturePosterior(Short):
 
     def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
         own = noise * np.eye(y.shape[1])
-        self._independent = is_diagonal(noise)
+        self.independent = is_diagonal(noise)
         components = counted(prior.components, "conditioning", "component")
         self.posteriors = [ProcessPosterior(each, own, X, y) for each in components]
         alone = np.array([given.log_evidences for given in self.posteriors])
@@ -141,7 +141,7 @@ class MixturePosterior(Short):
         self.shares = softmax(logs, axis=0)
         self.log_evidences = logsumexp(logs, axis=0)
         self.weights = self.shares
-        if not self._independent:
+        if not self.independent:
             self._combinations = allocate_components(self.shares, COMBINATIONS, 0)
             priors = [combination(prior, row) for row in self._combinations]
             combinations = counted(priors, "conditioning", "combination")
@@ -155,7 +155,7 @@ class MixturePosterior(Short):
 
     def allocate(self, n: int, random_state: RandomState) -> Ints:
         """Return the components of n draws of the outputs, (n, n_out), by posterior weights."""
-        if self._independent:
+        if self.independent:
             return allocate_components(self.weights, n, random_state)
         drawn = allocate_components(self.weights[:, :1], n, random_state)[:, 0]
         return np.asarray(self._combinations[drawn])
@@ -185,7 +185,7 @@ class MixturePosterior(Short):
             away = weights * (own - mean)
             total = total + np.outer(weights, weights) * given.covariances(X)
             total += away[:, :, None] * away[:, None, :]
-        return total * np.eye(mean.shape[1]) if self._independent else total
+        return total * np.eye(mean.shape[1]) if self.independent else total
 
     def joint_covariance(self, X: Array) -> Array:
         """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
@@ -202,7 +202,7 @@ class MixturePosterior(Short):
         at_points = np.einsum("snj,snk->njk", away, away, optimize=True)
         for root, own in zip(roots, spreads, strict=True):
             at_points += root.T * own * root
-        if self._independent:
+        if self.independent:
             at_points *= np.eye(len(roots.T))
 
         def at(rows: Ints) -> Array:
@@ -224,7 +224,7 @@ class MixturePosterior(Short):
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw functions at X, (n_samples, n, n_out); a component is drawn for each output."""
-        shares = self.weights if self._independent else self.weights[:, :1]
+        shares = self.weights if self.independent else self.weights[:, :1]
         numbers = allocate_components(shares, n_samples, rng)
         return assembled(numbers, lambda s: self.posteriors[s].sample(X, n_samples, rng))
 

@@ -5,28 +5,33 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from bnn.ensembles.ensemble import EnsembleRegressor
+from bnn.gp.regressor import GPRegressor
 
 __all__ = ["botorch_model"]
 
 
-def botorch_model(model: EnsembleRegressor) -> Any:
-    """Make a fitted ensemble a model of BoTorch.
+def botorch_model(model: GPRegressor | EnsembleRegressor) -> Any:
+    """Make a fitted Gaussian process or ensemble a model of BoTorch.
 
-    Its inputs and outputs are in the units of the data, in double precision, and its posteriors are
-    epistemic. Acquisition functions that condition on future results, such as
-    qNegIntegratedPosteriorVariance, use `fantasize` and `condition_on_observations`. These move the
-    members as an ensemble Kalman filter does: their covariance C becomes
-    C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .), as for `bnn.select_runs`. `subset_output` takes some of
-    the outputs. Needs the extra `botorch`.
+    Its inputs and outputs are in the units of the data, in double precision. Its posteriors are
+    epistemic, joint over points and outputs, and have gradients. The posterior of a mixture of
+    Gaussian processes is the normal distribution with the mean and the covariance of the mixture.
+
+    `fantasize` and `condition_on_observations` take results in, as acquisition functions such as
+    qNegIntegratedPosteriorVariance need. The covariance C becomes
+    C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .), as for `bnn.select_runs`; of an ensemble C is the
+    covariance of its members. `subset_output` takes some of the outputs. Needs the extra `botorch`.
 
     Args:
-        model: A fitted ensemble, with at least 200 members if it is to be conditioned.
+        model: A fitted GPRegressor, whose prior needs what `predict_gradient` needs, or a fitted
+            ensemble, with at least 200 members if it is to be conditioned.
 
     Returns:
-        A botorch.models.ensemble.EnsembleModel.
+        A botorch.models.model.Model, of an ensemble a botorch.models.ensemble.EnsembleModel.
 
     Raises:
-        TypeError: If the model is not an ensemble.
+        TypeError: If the model is neither.
+        ValueError: If a kernel has no gradient, or the mean of the prior is a function.
         ImportError: If BoTorch is missing.
 
     Source: the square root of Andrews (1968), AIAA Journal 6, as in Whitaker & Hamill (2002),
@@ -37,15 +42,17 @@ def botorch_model(model: EnsembleRegressor) -> Any:
         >>> import numpy as np
         >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
         >>> y = np.sin(3.0 * X[:, 0])
-        >>> brief = bnn.TrainingSettings(epochs=1)
-        >>> model = bnn.VanillaEnsemble(n_members=2, noise=0.05, training=brief).fit(X, y)
+        >>> model = bnn.GPRegressor(bnn.GaussianProcessPrior(), noise=0.05).fit(X, y)
         >>> bnn.interop.botorch_model(model).num_outputs  # doctest: +SKIP
     """
-    if not isinstance(model, EnsembleRegressor):
-        raise TypeError(f"model = {model!r:.60}: must be an ensemble")
+    if not isinstance(model, GPRegressor | EnsembleRegressor):
+        raise TypeError(f"model = {model!r:.60}: must be a GPRegressor or an ensemble")
     check_is_fitted(model)
     try:
         from bnn.interop.botorch_ensemble import BotorchEnsemble
+        from bnn.interop.botorch_process import BotorchProcess
     except ImportError as error:
         raise ImportError(f"{error}: pip install '.[botorch]' in the checkout adds it") from None
+    if isinstance(model, GPRegressor):
+        return BotorchProcess(model)
     return BotorchEnsemble(model.fitted_members())

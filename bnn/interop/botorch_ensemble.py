@@ -11,12 +11,7 @@ from torch import Tensor
 
 from bnn.acquisition.choice import FEWEST_MEMBERS
 from bnn.ensembles.members import Members
-from bnn.noise import HeteroscedasticNoise
-from bnn.noise.heteroscedastic import LARGEST_LOG
-
-
-def _double(values: Any) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
+from bnn.interop.torch_noise import double, noise_at, noise_of_points
 
 
 class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
@@ -26,13 +21,13 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
         super().__init__()
         net = members.architecture
         noise = members.noise_covariance
-        self.layers = [(W, b.unsqueeze(1)) for W, b in net.unpack(_double(members.weights))]
+        self.layers = [(W, b.unsqueeze(1)) for W, b in net.unpack(double(members.weights))]
         self.activation = getattr(torch.nn.functional, net.activation, lambda z: z)
-        self.input_centre = _double(members.input_scaler.centre)
-        self.input_half = _double(members.input_scaler.half_range)
-        self.output_centre = _double(members.output_scaler.centre)
-        self.output_half = _double(members.output_scaler.half_range)
-        self.bounds = None if members.bounds is None else _double(members.bounds)
+        self.input_centre = double(members.input_scaler.centre)
+        self.input_half = double(members.input_scaler.half_range)
+        self.output_centre = double(members.output_scaler.centre)
+        self.output_half = double(members.output_scaler.half_range)
+        self.bounds = None if members.bounds is None else double(members.bounds)
         self.noise = noise
         self.outputs = list(range(net.n_outputs))
         self.transform = torch.eye(len(members.weights), dtype=torch.float64)
@@ -64,29 +59,17 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
             values = values.clamp(*self.bounds)
         return torch.einsum("...kl,...lnj->...knj", self.transform, values[..., self.outputs])
 
-    def _noise(self, X: Tensor) -> Tensor:
-        """Return Σ(x) at X (..., n, n_in), (..., n, n_out, n_out)."""
-        noise = self.noise
-        if isinstance(noise, HeteroscedasticNoise):
-            z = X.clamp(*_double(noise.limits))
-            basis = torch.cat([z, z[..., list(noise.squares)] ** 2], dim=-1)
-            coefficients = _double(noise.coefficients)
-            logs = coefficients[0] + basis @ coefficients[1:]
-            scale = torch.exp(logs.clamp(max=LARGEST_LOG))
-            covariance = scale.unsqueeze(-1) * _double(noise.correlation) * scale.unsqueeze(-2)
-        else:
-            covariance = _double(noise)
-        return covariance[..., self.outputs, :][..., self.outputs].expand(*X.shape[:-1], -1, -1)
-
     def _results(self, X: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """Return means (..., n, n_out) at X, deviations (..., K, n n_out) over √(K-1), and Σ."""
         values = self.forward(X)
-        K, n, q = values.shape[-3:]
+        K, _, q = values.shape[-3:]
         mean = values.mean(dim=-3)
         away = (values - mean.unsqueeze(-3)).flatten(-2) / (K - 1) ** 0.5
-        at = self._noise(X) if noise is None else torch.diag_embed(noise.expand(*X.shape[:-1], q))
-        apart = at.unsqueeze(-2) * torch.eye(n, dtype=at.dtype)[:, None, :, None]
-        return mean, away, apart.reshape(*at.shape[:-3], n * q, n * q)
+        if noise is None:
+            at = noise_at(self.noise, X)[..., self.outputs, :][..., self.outputs]
+        else:
+            at = torch.diag_embed(noise.expand(*X.shape[:-1], q))
+        return mean, away, noise_of_points(at)
 
     def condition_on_observations(
         self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **_: Any

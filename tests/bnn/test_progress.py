@@ -34,6 +34,7 @@ def ended(printed: str) -> set[tuple[str, int]]:
 @pytest.mark.parametrize(("call", "bars"), CALLS)
 def test_an_exact_posterior_shows_its_steps(call, bars, capsys, monkeypatch):
     monkeypatch.setattr("bnn.gp.conditioning.ENTRIES", 400)
+    monkeypatch.setattr("bnn.gp.conditioning.CACHED", 400)
     monkeypatch.setattr("bnn.gp.regressor.GRADIENT_ENTRIES", 400)
     model = bnn.GPRegressor(PROCESS, noise=0.1).fit(X, Y)
     call(model)

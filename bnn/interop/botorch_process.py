@@ -1,0 +1,298 @@
+"""The posterior of a Gaussian process as a model of BoTorch that can be conditioned further."""
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+import torch
+from botorch.models.model import Model
+from botorch.posteriors.gpytorch import GPyTorchPosterior
+from gpytorch.distributions import MultitaskMultivariateNormal, MultivariateNormal
+from torch import Tensor
+
+from bnn._validation import Ints
+from bnn.gp.conditioning import ROUNDING, ProcessPosterior
+from bnn.gp.kernels import kernel_gradient
+from bnn.gp.mixture import MixturePosterior
+from bnn.gp.process import GaussianProcessPrior
+from bnn.gp.regressor import GPRegressor
+from bnn.interop.torch_noise import double, noise_at, noise_of_points
+from bnn.noise.known import noise_of_new
+
+
+class _Cross(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+    """k_j(X, X_train), (n, N), at points X (n, n_in), with the gradient of the kernel."""
+
+    @staticmethod
+    def forward(ctx: Any, X: Tensor, data: Any, prior: GaussianProcessPrior, j: int) -> Tensor:
+        ctx.save_for_backward(X)
+        ctx.given = data, prior, j
+        return double(prior.covariance(X.numpy(), data, j))
+
+    @staticmethod
+    def backward(ctx: Any, *by_values: Tensor) -> tuple[Tensor, None, None, None]:
+        (X,) = ctx.saved_tensors
+        data, prior, j = ctx.given
+        seen = prior.features_of(j, X.shape[1])
+        points = X.numpy()[:, None, seen]
+        slopes = kernel_gradient(prior.kernels[j], points, data[:, seen])[1]
+        by_points = torch.zeros_like(X)
+        by_points[:, seen] = torch.einsum("nm,nmi->ni", by_values[0], double(slopes))
+        return by_points, None, None, None
+
+
+class _Own(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+    """k_j(X, X), (b, n, n), of batches of points X (b, n, n_in), with its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, X: Tensor, prior: GaussianProcessPrior, j: int) -> Tensor:
+        seen = prior.features_of(j, X.shape[-1])
+        x = X.numpy()[..., seen]
+        kernel = prior.kernels[j]
+        values, slopes = kernel_gradient(kernel, x[:, :, None], x[:, None])
+        n = X.shape[1]
+        # White noise is on the diagonal alone.
+        values[:, range(n), range(n)] = kernel.diag(x.reshape(-1, len(seen))).reshape(-1, n)
+        ctx.save_for_backward(double(slopes))
+        ctx.given = X.shape, seen
+        return double(values)
+
+    @staticmethod
+    def backward(ctx: Any, *by_values: Tensor) -> tuple[Tensor, None, None]:
+        (slopes,) = ctx.saved_tensors
+        shape, seen = ctx.given
+        by_points = torch.zeros(shape, dtype=slopes.dtype)
+        # x_i is in row i and in column i of the symmetric k(x_i, x_l).
+        both = by_values[0] + by_values[0].mT
+        by_points[..., seen] = torch.einsum("bnm,bnmi->bni", both, slopes)
+        return by_points, None, None
+
+
+class _Process:
+    """A Gaussian process given data."""
+
+    def __init__(self, posterior: ProcessPosterior) -> None:
+        prior = posterior.prior
+        self.prior = prior
+        self.data = posterior.X
+        self.solved = double(posterior.solved)
+        self.axes = double(posterior.axes)
+        self.coupled = posterior.coupled
+        factors = posterior.factors()
+        tensors = {id(root): double(root) for _, root, _ in factors}  # outputs may share one
+        self.factors = [(j, tensors[id(root)], gone) for j, root, gone in factors]
+        self.mean = [double(part) for part in prior.linear_mean(self.data.shape[1])]
+        first = self.data[:1]
+        for j, kernel in enumerate(prior.kernels):  # of which one without a gradient is refused
+            seen = prior.features_of(j, first.shape[1])
+            kernel_gradient(kernel, first[:, seen], first[:, seen])
+
+    def moments(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """Return means (b, n, n_out) at X (b, n, n_in), and covariances (b, n n_out, n n_out)."""
+        b, n, n_in = X.shape
+        n_out = len(self.axes)
+        alike = self.prior.alike
+        # ∂/∂x is taken of k(x, X_train) and k(x, x') of each different kernel.
+        flat = X.reshape(-1, n_in)
+        cross = {j: _values(_Cross, flat, self.data, self.prior, j) for j in set(alike)}
+        cross = {j: values.reshape(b, n, -1) for j, values in cross.items()}
+        own = {j: _values(_Own, X, self.prior, j) for j in set(alike)}
+        columns = [cross[j] @ self.solved[:, c] for c, j in enumerate(alike)]
+        A, a = self.mean
+        mean = torch.stack(columns, dim=-1) @ self.axes.mT + X @ A.mT + a
+        if self.coupled:
+            joined = [_block_diagonal([parts[j] for j in alike]) for parts in (cross, own)]
+            [(_, root, gone)] = self.factors
+            blocks = joined[1] - _explained(root, joined[0], gone)
+            joint = blocks.reshape(b, n_out, n, n_out, n).permute(0, 2, 1, 4, 3)
+        else:
+            left = {}
+            for j, root, gone in self.factors:
+                if id(root) not in left:
+                    left[id(root)] = own[j] - _explained(root, cross[j], gone)
+            blocks = torch.stack([left[id(root)] for _, root, _ in self.factors])
+            # Cov(f_j(x_i), f_k(x_l)) = Σ_c U_jc S_c,il U_kc
+            joint = torch.einsum("jc,cbil,kc->bijlk", self.axes, blocks, self.axes)
+        return mean, joint.reshape(b, n * n_out, n * n_out)
+
+
+def _values(function: Any, *arguments: Any) -> Tensor:
+    values: Tensor = function.apply(*arguments)
+    return values
+
+
+def _batch(*shapes: Any) -> torch.Size:
+    """Return the shape of the batches that shapes have together."""
+    broadcast: Any = torch.broadcast_shapes
+    return torch.Size(broadcast(*shapes))
+
+
+def _explained(root: Tensor, cross: Tensor, missing: Ints) -> Tensor:
+    """Return Wᵀ W with W = L⁻¹ k(X_train, X), of k(X, X_train) (b, n, N) without missing data."""
+    if missing.size:
+        there = torch.ones(len(root), dtype=torch.float64)
+        there[missing] = 0.0
+        cross = cross * there
+    whitened: Tensor = torch.linalg.solve_triangular(root, cross.mT, upper=False)
+    return whitened.mT @ whitened
+
+
+def _block_diagonal(blocks: list[Tensor]) -> Tensor:
+    """Return a matrix, (b, k n, k m), with blocks (b, n, m) on its diagonal."""
+    rows = []
+    for j, block in enumerate(blocks):
+        zeros = torch.zeros_like(block)
+        rows.append(torch.cat([zeros] * j + [block] + [zeros] * (len(blocks) - j - 1), dim=-1))
+    return torch.cat(rows, dim=-2)
+
+
+class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
+    """The posterior, a Gaussian process with its mean and covariance, or that given results."""
+
+    def __init__(self, model: GPRegressor) -> None:
+        super().__init__()
+        given = model.posterior_
+        n_out = model.y_.shape[1]
+        if isinstance(given, MixturePosterior):
+            posteriors = given.posteriors
+            weights = given.weights
+        else:
+            posteriors = [given]
+            weights = np.ones((1, n_out))
+        self.processes = [_Process(posterior) for posterior in posteriors]
+        # The outputs of a mixture are independent unless their noise is correlated.
+        self.apart = isinstance(given, MixturePosterior) and given.independent
+        self.weights = double(weights)
+        self.noise = model.noise_
+        self.n_outputs = n_out
+        self.outputs = list(range(n_out))
+        priors = [process.prior for process in self.processes]
+        variances = np.max([p.variances(model.X_).max(axis=1) for p in priors], axis=0)
+        # Rounding errors of k - Wᵀ W
+        self.errors = double(ROUNDING * len(model.X_) * variances)
+        # Results: where they are, which outputs they have, their values and their noise.
+        self.at: Tensor = torch.empty(0, model.X_.shape[1], dtype=torch.float64)
+        self.entries: list[int] = []  # point times number of outputs, plus output
+        self.values: Tensor = torch.empty(0, dtype=torch.float64)
+        self.of_values: Tensor = torch.empty(0, 0, dtype=torch.float64)
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of outputs."""
+        return len(self.outputs)
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        """Shape of the batches of models; empty before the model is conditioned."""
+        return self.values.shape[:-1]
+
+    def subset_output(self, idcs: list[int]) -> Self:
+        """Return the model of some of the outputs."""
+        model = copy.copy(self)
+        model.outputs = [self.outputs[i] for i in idcs]
+        return model
+
+    def _mixed(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """Return mean (..., n, n_out) and covariance (..., n n_out, n n_out), without results."""
+        flat = X.reshape(-1, *X.shape[-2:])
+        n = X.shape[-2]
+        parts = [process.moments(flat) for process in self.processes]
+        # Cov f = Σ_s w_s (S_s + (m_s - m) (m_s - m)ᵀ), with √w_sj √w_sk between outputs j and k
+        mean = sum(w * own for w, (own, _) in zip(self.weights, parts, strict=True))
+        joint: Any = torch.diag(self.errors.repeat(n))
+        for w, (own, covariance) in zip(self.weights.sqrt(), parts, strict=True):
+            root = w.repeat(n)
+            away = (w * (own - mean)).flatten(-2)
+            joint = joint + root[:, None] * covariance * root + away[..., None] * away[:, None]
+        if self.apart:
+            joint = joint * torch.eye(self.n_outputs, dtype=joint.dtype).repeat(n, n)
+        batch = X.shape[:-2]
+        return mean.reshape(*batch, n, -1), joint.reshape(*batch, *joint.shape[1:])
+
+    def _moments(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """Return mean (..., n, q) and covariance (..., n q, n q) of the outputs of this model."""
+        n = X.shape[-2]
+        own = [i * self.n_outputs + j for i in range(n) for j in self.outputs]
+        if not self.entries:
+            mean, joint = self._mixed(X)
+            return mean[..., self.outputs], joint[..., own, :][..., own]
+        batch = _batch(X.shape[:-2], self.batch_shape)
+        both = [points.expand(*batch, *points.shape[-2:]) for points in (X, self.at)]
+        mean, joint = self._mixed(torch.cat(both, dim=-2))
+        found = [n * self.n_outputs + i for i in self.entries]
+        # A = C(results, results) + Σ = L Lᵀ, W = L⁻¹ C(results, X)
+        L = torch.linalg.cholesky(joint[..., found, :][..., found] + self.of_values)
+        W = torch.linalg.solve_triangular(L, joint[..., found, :][..., own], upper=False)
+        flat = mean.flatten(-2)
+        misfit = (self.values - flat[..., found]).unsqueeze(-1)
+        shift = (W.mT @ torch.linalg.solve_triangular(L, misfit, upper=False)).squeeze(-1)
+        mean = (flat[..., own] + shift).reshape(*batch, n, -1)
+        return mean, joint[..., own, :][..., own] - W.mT @ W
+
+    def _noise(self, X: Tensor, noise: Tensor | None) -> Tensor:
+        """Return the noise of results at X (..., n, n_in), (..., n q, n q), or of variances."""
+        if noise is not None:
+            given = noise.expand(*_batch(noise.shape[:-2], X.shape[:-2]), -1, -1)
+            shape = *given.shape[:-2], X.shape[-2], len(self.outputs)
+            return noise_of_points(torch.diag_embed(given.expand(shape)))
+        noise_of_new(self.noise, X.detach().reshape(-1, X.shape[-1]).numpy())
+        return noise_of_points(noise_at(self.noise, X)[..., self.outputs, :][..., self.outputs])
+
+    def posterior(
+        self,
+        X: Tensor,
+        output_indices: list[int] | None = None,
+        observation_noise: bool | Tensor = False,
+        posterior_transform: Any = None,
+    ) -> Any:
+        """Return the joint posterior of f, or of results, at X (..., n, n_in)."""
+        if output_indices is not None:
+            return self.subset_output(output_indices).posterior(
+                X, None, observation_noise, posterior_transform
+            )
+        points = X.to(torch.float64)
+        mean, joint = self._moments(points)
+        if observation_noise is not False:
+            given = observation_noise if isinstance(observation_noise, Tensor) else None
+            joint = joint + self._noise(points, given)
+        if len(self.outputs) == 1:
+            distribution: Any = MultivariateNormal(mean.squeeze(-1), joint)
+        else:
+            distribution = MultitaskMultivariateNormal(mean, joint)
+        found = GPyTorchPosterior(distribution)
+        return found if posterior_transform is None else posterior_transform(found)
+
+    def condition_on_observations(
+        self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **_: Any
+    ) -> Self:
+        """Return the model given Y (..., n, n_out) at X; the noise may have variances like Y."""
+        points = X.to(torch.float64)
+        of_values = self._noise(points, noise)
+        batch = _batch(points.shape[:-2], Y.shape[:-2], of_values.shape[:-2], self.batch_shape)
+        model = copy.copy(self)
+        start = self.at.shape[-2]
+        numbers = range(start, start + points.shape[-2])
+        pairs = (self.at, points)
+        model.at = torch.cat([p.expand(*batch, *p.shape[-2:]) for p in pairs], dim=-2)
+        model.entries = self.entries + [
+            i * self.n_outputs + j for i in numbers for j in self.outputs
+        ]
+        flat = self.values, Y.to(torch.float64).flatten(-2)
+        model.values = torch.cat([v.expand(*batch, v.shape[-1]) for v in flat], dim=-1)
+        k = len(self.entries)
+        joined = torch.zeros(*batch, len(model.entries), len(model.entries), dtype=torch.float64)
+        joined[..., :k, :k] = self.of_values
+        joined[..., k:, k:] = of_values
+        model.of_values = joined
+        return model
+
+    def fantasize(
+        self, X: Tensor, sampler: Any, observation_noise: Tensor | None = None, **_: Any
+    ) -> Self:
+        """Return the model given results that a sampler draws at X (..., n, n_in)."""
+        drawn = sampler(
+            self.posterior(
+                X, observation_noise=True if observation_noise is None else observation_noise
+            )
+        )
+        return self.condition_on_observations(X, drawn, observation_noise)

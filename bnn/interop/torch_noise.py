@@ -1,0 +1,34 @@
+"""The noise of an estimator as tensors."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bnn.noise import Covariance, HeteroscedasticNoise, StudentNoise
+from bnn.noise.heteroscedastic import LARGEST_LOG
+
+
+def double(values: Any) -> Tensor:
+    """Return values in double precision."""
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def noise_at(noise: Covariance | StudentNoise, X: Tensor) -> Tensor:
+    """Return Σ(x) at X (..., n, n_in), (..., n, n_out, n_out)."""
+    kept = noise.noise if isinstance(noise, StudentNoise) else noise
+    if isinstance(kept, HeteroscedasticNoise):
+        z = X.clamp(*double(kept.limits))
+        basis = torch.cat([z, z[..., list(kept.squares)] ** 2], dim=-1)
+        coefficients = double(kept.coefficients)
+        logs = coefficients[0] + basis @ coefficients[1:]
+        scale = torch.exp(logs.clamp(max=LARGEST_LOG))
+        return scale.unsqueeze(-1) * double(kept.correlation) * scale.unsqueeze(-2)
+    return double(kept).expand(*X.shape[:-1], -1, -1)
+
+
+def noise_of_points(noise: Tensor) -> Tensor:
+    """Return the joint covariance, (..., n q, n q), of noise (..., n, q, q) at n points."""
+    n, q = noise.shape[-3:-1]
+    apart = noise.unsqueeze(-2) * torch.eye(n, dtype=noise.dtype)[:, None, :, None]
+    return apart.reshape(*noise.shape[:-3], n * q, n * q)
