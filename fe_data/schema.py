@@ -62,17 +62,19 @@ class Input(Quantity):
         beta: Shape parameters of the beta distribution of the design "train_beta".
         or_zero: Whether 0 is allowed below the smallest value.
         remark: Further text of a message about the allowed values.
+        fraction: Whether it is a fraction, which somebody may give in percent.
 
     Examples:
         >>> from fe_data.schema import INPUTS
         >>> INPUTS[0].bounds, INPUTS[0].allowed
-        ((0.05, 0.4), (0.005, 0.5))
+        ((0.05, 0.4), (0.005, 0.7))
     """
 
     allowed: tuple[float, float]
     beta: tuple[float, float]
     or_zero: bool = False
     remark: str = ""
+    fraction: bool = False
 
     def allows(self, values: Floats) -> Booleans:
         """Which values (...) are allowed; NaN is not."""
@@ -123,9 +125,10 @@ INPUTS = (
         label="$v_f$",
         bounds=(0.05, 0.40),
         # Thin fibres need fine meshes: at the smallest volume fraction there are 134 000 dofs.
-        allowed=(0.005, 0.5),
+        allowed=(0.005, 0.7),
         beta=(2.0, 4.0),
         or_zero=True,  # the pure matrix
+        fraction=True,
     ),
     Input(
         name="E_f_GPa",
@@ -246,6 +249,8 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "sigma_y0_MPa": (1e-3, 1e6),
     "p_sigma_threshold_MPa": (1e-3, 1e6),
     "radii": (1e-3, 0.49),  # sides of the square
+    "void_fraction": (0.0, 0.5),
+    "void_radius": (0.01, 100.0),  # mean radii of the fibres
     # Of a hardening table
     "plastic_strain": (0.0, 10.0),
     "stress": (1e-3, 1e6),

@@ -224,7 +224,15 @@ def constants(
     vf: Annotated[float | None, options.of_input("vf")] = None,
     microstructure: Annotated[
         Path | None,
-        File(help="instead of --vf: CSV file of x, y, radius, in sides of the periodic square"),
+        File(
+            help="instead of --vf: CSV file of x, y, radius, in sides of the periodic square, and "
+            "optionally phase: fibres, void (a hole), or another phase of the material"
+        ),
+    ] = None,
+    void_fraction: Annotated[float, Number(help="area fraction of random round voids [-]")] = 0.0,
+    void_radius: Annotated[
+        float | None,
+        Number(help="radius of these voids, in mean fibre radii", show_default="1"),
     ] = None,
     seed: Annotated[int, Integer(help="seed of the microstructure")] = 0,
     n_fibres: options.NFibres = Settings.n_fibres,
@@ -235,17 +243,23 @@ def constants(
     ] = None,
 ) -> int:
     """Print all effective elastic constants of one RVE with their bounds."""
-    from fe_data.cli.constants import fibres_of, write_constants
+    from fe_data.cli.constants import arrangement, fibres_of, write_constants
 
     phases = options.phases(material)
+    if void_radius is not None and not void_fraction:
+        raise ValueError("--void-radius goes with --void-fraction")
     if microstructure is not None and vf is None:
+        if void_fraction:
+            raise ValueError("--void-fraction goes with --vf: the column phase of a file has voids")
         fibres = options.microstructure(microstructure)
     elif vf is not None and microstructure is None:
         settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
-        fibres = fibres_of(vf, seed, settings)
+        radius = 1.0 if void_radius is None else void_radius
+        fibres = fibres_of(vf, seed, settings, void_fraction, radius)
     else:
         raise ValueError("give either --vf or --microstructure FILE")
     found = fe_data.effective_constants(phases, fibres, resolution=resolution)
+    print(arrangement(fibres))
     print(found.table())
     if out is not None:
         write_constants(found, phases, fibres, out)

@@ -10,16 +10,50 @@ from fe_data.composite.constants import EffectiveConstants
 from fe_data.composite.materials import Phases
 from fe_data.dataset import record
 from fe_data.files.writing import write_atomic
-from fe_data.geometry.microstructure import Microstructure, random_microstructure
+from fe_data.geometry.microstructure import (
+    VOID,
+    Microstructure,
+    hexagonal_distance,
+    random_microstructure,
+)
 from fe_data.settings import MAX_SEED, Settings, require_integer
 
 _BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz'  # of a file that may be replaced
 
 
-def fibres_of(vf: float, seed: int, settings: Settings) -> Microstructure:
-    """Random fibres of a seed."""
+def fibres_of(
+    vf: float, seed: int, settings: Settings, void_fraction: float, void_radius: float
+) -> Microstructure:
+    """Random fibres and voids of a seed."""
     require_integer("seed", seed, 0, MAX_SEED)
-    return random_microstructure(vf, seed, settings.n_fibres, settings.min_spacing)
+    return random_microstructure(
+        vf,
+        seed,
+        settings.n_fibres,
+        settings.min_spacing,
+        void_fraction=void_fraction,
+        void_radius=void_radius,
+    )
+
+
+def arrangement(fibres: Microstructure) -> str:
+    """One line about the volume fractions, and the distances beside those of a hexagonal array."""
+    vf = fibres.volume_fraction
+    void = f", voids {fibres.porosity:.4f}" if fibres.porosity else ""
+    line = f"{len(fibres.radii)} in all: v_f {vf:.4f}{void}"
+    solid = dataclasses.replace(
+        fibres,
+        centres=fibres.centres[~fibres.is_void],
+        radii=fibres.radii[~fibres.is_void],
+        phases=[phase for phase in fibres.phases if phase != VOID],
+    )
+    if not len(solid.radii):
+        return line
+    nearest = solid.nearest_distances
+    return (
+        f"{line}; nearest fibres {nearest.min():.3f} to {nearest.max():.3f} diameters apart, "
+        f"{nearest.mean():.3f} on average (hexagonal: {hexagonal_distance(vf):.3f})"
+    )
 
 
 def write_constants(
@@ -40,6 +74,7 @@ def write_constants(
         "fibres_material": dataclasses.asdict(phases.fibres.elasticity),
         "source": phases.source,
         "fibres": np.column_stack([fibres.centres, fibres.radii]).tolist(),  # x, y, radius
+        "phases": list(fibres.phases),  # of each of them
         "provenance": record.provenance(),
     }
     write_atomic(out, (json.dumps(content, indent=1) + "\n").encode(), _BEGINNING)

@@ -24,7 +24,7 @@ from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.materials import Phases
 from fe_data.composite.rve import composite_cell, composite_domain
-from fe_data.geometry.microstructure import Microstructure, clear_of_edges
+from fe_data.geometry.microstructure import FIBRES, Microstructure, clear_of_edges
 from fe_data.settings import require_kind
 
 _ROOT_HALF = np.sqrt(0.5)
@@ -104,7 +104,7 @@ class EffectiveConstants(Short):
         alpha_T_per_K: Coefficient of thermal expansion across them [1/K].
         misfit: Distance of the stiffness from the nearest transversely isotropic one, over its norm
             [-].
-        lower: Lower bounds of the constants; None where a phase has another axis than z.
+        lower: Lower bounds of the constants; None with voids, a third phase or another axis.
         upper: Upper bounds.
 
     Examples:
@@ -143,17 +143,20 @@ class EffectiveConstants(Short):
 
 
 def effective_constants(
-    phases: Phases, microstructure: Microstructure, *, resolution: float | None = None
+    phases: Phases,
+    microstructure: Microstructure,
+    *,
+    resolution: float | None = None,
 ) -> EffectiveConstants:
     """Find all effective elastic constants of an RVE.
 
     Args:
         phases: Materials; of a law of plasticity only the elasticity counts.
-        microstructure: Fibres.
+        microstructure: Fibres and voids, which are holes.
         resolution: Elements per fibre diameter [-]; None takes the default, see `Settings`.
 
     Returns:
-        The constants, with bounds.
+        The constants. They have bounds if there are two phases and no voids.
 
     Raises:
         ValueError: If the resolution is out of range.
@@ -170,11 +173,14 @@ def effective_constants(
     require_kind("phases", phases, Phases)
     require_kind("microstructure", microstructure, Microstructure)
     with threadpool_limits(limits=1):
-        domain = composite_domain(clear_of_edges(microstructure), resolution)
-        cell = composite_cell(phases, domain, out_of_plane=True, elastic=True)
+        microstructure = clear_of_edges(microstructure)
+        domain = composite_domain(microstructure, resolution)
+        cell = composite_cell(phases, microstructure, domain, out_of_plane=True, elastic=True)
         stiffness, expansion = homogenised(cell)
     nearest = transversely_isotropic(stiffness)
-    lower, upper = bounds(phases, microstructure.volume_fraction)
+    lower = upper = None
+    if set(microstructure.phases) <= {FIBRES}:
+        lower, upper = bounds(phases, microstructure.volume_fraction)
     return EffectiveConstants(
         stiffness_GPa=stiffness / np.outer(TO_KELVIN, TO_KELVIN) / 1e3,
         expansion_per_K=expansion * TO_KELVIN,

@@ -1,7 +1,7 @@
 """Phases by name: what each consists of, and the file that describes them.
 
 A `Material` has elasticity with thermal expansion, and a law. `Phases` are the materials of a
-composite. A file of phases is YAML:
+composite. A file of phases is YAML; phases with other names than these two are `Phases.others`:
 
     source: where the numbers are from
     phases:
@@ -36,6 +36,7 @@ EXAMPLES = Path(__file__).with_name("examples")  # files of phases that are ship
 SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 _STRESS = (1e-3, 1e6)  # MPa
 _MAX_FILE = 1_000_000  # bytes
+_RESERVED = ("matrix", "fibres", "void")
 # Beyond this Poisson's ratio an elastic phase is nearly incompressible.
 _NEARLY_INCOMPRESSIBLE = 0.45
 
@@ -256,6 +257,7 @@ class Phases(Short):
         matrix: Material of the matrix.
         fibres: Material of the fibres.
         source: Where the numbers are from.
+        others: Materials of further phases by name, see `Microstructure.phases`.
 
     Examples:
         >>> from fe_data import named_phases
@@ -266,15 +268,50 @@ class Phases(Short):
     matrix: Material
     fibres: Material
     source: str = ""
+    others: Mapping[str, Material] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("matrix", "fibres"):
             require_kind(name, getattr(self, name), Material)
         require_kind("source", self.source, str)
+        require_kind("others", self.others, Mapping)
+        for name, material in self.others.items():
+            require_kind("others", name, str)
+            require_kind(f"others[{name!r}]", material, Material)
+            if name in _RESERVED:
+                raise ValueError(f"others has {name!r}, which is the name of another phase")
+        object.__setattr__(self, "others", dict(self.others))
+
+    def of(self, name: str) -> Material:
+        """The material of a phase of fibres.
+
+        Args:
+            name: "fibres", or one of `others`.
+
+        Returns:
+            The material.
+
+        Raises:
+            ValueError: If there is no such phase.
+
+        Examples:
+            >>> from fe_data import named_phases
+            >>> phases = named_phases("paper")
+            >>> phases.of("fibres") is phases.fibres
+            True
+        """
+        known = {"fibres": self.fibres, **self.others}
+        if name not in known:
+            allowed = ", ".join([*known, "void"])
+            raise ValueError(
+                f"phases of the microstructure: {name!r:.60} is unknown: allowed are {allowed}"
+            )
+        return known[name]
 
     def as_dict(self) -> dict[str, Any]:
         """The phases as a file has them, with plain numbers and without the source."""
-        return {name: getattr(self, name).as_dict() for name in ("matrix", "fibres")}
+        all_phases = {"matrix": self.matrix, "fibres": self.fibres, **self.others}
+        return {name: material.as_dict() for name, material in all_phases.items()}
 
     @property
     def sha256(self) -> str:
@@ -362,10 +399,14 @@ def load_phases(path: str | Path) -> Phases:
 def _phases(content: Any) -> Phases:
     """The phases of a file's content."""
     top = _mapping("file", content, {"phases"}, {"source"})
-    wanted = {each.name for each in dataclasses.fields(Phases)} - {"source"}
-    phases = _mapping("phases", top["phases"], wanted, set())
-    materials = {name: _material(name, phases[name]) for name in sorted(wanted)}
-    return Phases(**materials, source=str(top.get("source", "")))
+    phases = top["phases"]
+    needed = {"matrix", "fibres"}
+    complete = isinstance(phases, Mapping) and phases.keys() >= needed
+    others = {name for name in phases if isinstance(name, str)} if complete else set()
+    phases = _mapping("phases", phases, needed, others - needed)
+    materials = {name: _material(name, phases[name]) for name in sorted(phases)}
+    named = {name: materials.pop(name) for name in ("matrix", "fibres")}
+    return Phases(**named, source=str(top.get("source", "")), others=materials)
 
 
 def _material(name: str, content: Any) -> Material:

@@ -14,8 +14,8 @@ from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.materials import Phases
 from fe_data.composite.stepping import Stepper, follow
 from fe_data.geometry.domain import Domain, create_domain
-from fe_data.geometry.mesh import generate_mesh
-from fe_data.geometry.microstructure import Microstructure, clear_of_edges
+from fe_data.geometry.mesh import generate_mesh, with_holes
+from fe_data.geometry.microstructure import VOID, Microstructure, clear_of_edges
 from fe_data.geometry.outline import MATRIX, Outline
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.progress import progress_bar
@@ -169,6 +169,7 @@ def solve_composite(
     Args:
         phases: Materials of matrix and fibres.
         microstructure: Fibres, which are translated together where an outline grazes an edge.
+            Voids are holes, and averages are over the whole square.
         loading: Path of three components, in plane strain, or of all six, with a temperature.
         increments: Number of increments of each part of the path that has no number of its own.
         resolution: Elements per fibre diameter [-]; None takes the default, see `Settings`.
@@ -207,7 +208,8 @@ def solve_composite(
             domain = composite_domain(microstructure, resolution)
         bar.update()
         with timed(seconds, "assembly"):
-            cell = composite_cell(phases, domain, out_of_plane=_shears_along(loading))
+            shears = _shears_along(loading)
+            cell = composite_cell(phases, microstructure, domain, out_of_plane=shears)
         bar.update()
         with timed(seconds, "solution"):
             stepper = Stepper(cell, tolerance)
@@ -229,18 +231,29 @@ def solve_composite(
 
 
 def composite_domain(microstructure: Microstructure, resolution: float | None) -> Domain:
-    """The mesh of a microstructure."""
+    """The mesh of a microstructure, whose voids are holes."""
     if resolution is not None:
         require_between("resolution", resolution, *BOUNDS["resolution"])
-    return create_domain(generate_mesh(Outline(microstructure, resolution)), "P2/P0")
+    mesh = generate_mesh(Outline(microstructure, resolution))
+    voids = np.flatnonzero(microstructure.is_void)
+    if voids.size:
+        mesh = with_holes(mesh, voids)
+    return create_domain(mesh, "P2/P0")
 
 
 def composite_cell(
-    phases: Phases, domain: Domain, *, out_of_plane: bool, elastic: bool = False
+    phases: Phases,
+    microstructure: Microstructure,
+    domain: Domain,
+    *,
+    out_of_plane: bool,
+    elastic: bool = False,
 ) -> Cell:
     """The discrete equations of a mesh with some phases, all of them elastic on request."""
-    in_matrix = domain.material == MATRIX
-    materials = [("matrix", phases.matrix, in_matrix), ("fibres", phases.fibres, ~in_matrix)]
+    materials = [("matrix", phases.matrix, domain.material == MATRIX)]
+    names = np.array([*microstructure.phases, "matrix"])[domain.material]
+    others = sorted(set(microstructure.phases) - {VOID})
+    materials += [(name, phases.of(name), names == name) for name in others]
     return Cell(domain, materials, out_of_plane=out_of_plane, elastic=elastic)
 
 

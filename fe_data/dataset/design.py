@@ -16,7 +16,7 @@ from fe_data.arrays import Floats, Short, integers
 from fe_data.composite.materials import Phases
 from fe_data.dataset.table import inputs_beside, parse_input, parse_or_fixed
 from fe_data.files.csv_rows import Problems, TableError, parse_float, parse_integer, read_rows
-from fe_data.geometry.microstructure import VF_TOLERANCE, Microstructure
+from fe_data.geometry.microstructure import FIBRES, VF_TOLERANCE, Microstructure
 from fe_data.loading import ALL_AXES, AXES, Loading
 from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, INPUTS
 from fe_data.settings import MAX_SEED, Inputs, checked_inputs, require_integer, require_kind
@@ -120,6 +120,8 @@ class Design(Short):
             plain[name] = tuple(getattr(self, name))
             for each in plain[name]:
                 require_kind(name, each, kind)
+        for micro in plain["microstructures"]:
+            micro.require_one_phase()
         n = len(plain["inputs"])
         given = n if plain["microstructures"] else 0
         for name, length in ("groups", n), ("microstructure_index", given):
@@ -351,7 +353,9 @@ def microstructures_from_file(path: Path) -> list[Microstructure]:
     r"""Microstructures from a CSV file with a row for each fibre.
 
     Columns are `x`, `y` and `radius`, in sides of the periodic square. The column `microstructure`
-    is the number of the microstructure, 0, 1, 2, ...; without it there is one.
+    is the number of the microstructure, 0, 1, 2, ...; without it there is one. The column `phase`
+    is the phase of each fibre, see `Microstructure`: `fibres` (also where it is empty), `void`, or
+    another one of the material.
 
     Args:
         path: The CSV file.
@@ -377,20 +381,22 @@ def microstructures_from_file(path: Path) -> list[Microstructure]:
     columns = ("x", "y", "radius")
     problems = Problems(path)
     found: dict[int, list[list[Any]]] = {}
-    for line, row in read_rows(path, columns, ("microstructure",), others=False):
+    for line, row in read_rows(path, columns, ("microstructure", "phase"), others=False):
         parse = partial(problems.parse, line, row)
         number = parse(parse_integer, "microstructure", 0)
-        found.setdefault(number, []).append([parse(parse_float, name) for name in columns])
+        fibre = [parse(parse_float, name) for name in columns]
+        found.setdefault(number, []).append([*fibre, row.get("phase") or FIBRES])
         if number >= len(found):
             what = f"microstructure = {number} is out of order: expected is {len(found) - 1}"
             problems.add(line, what)
     problems.raise_if_any()
     microstructures = []
     for number, rows in found.items():
-        fibres = np.array(rows, float)
+        fibres = np.array([row[:3] for row in rows], float)
         try:
             require_integer("number of fibres", len(fibres), 1, MAX_FIBRES)
-            microstructures.append(Microstructure(fibres[:, :2], fibres[:, 2]))
+            phases = [row[3] for row in rows]
+            microstructures.append(Microstructure(fibres[:, :2], fibres[:, 2], phases))
         except ValueError as error:
             raise TableError(f"{path}, microstructure {number}: {error}") from None
     return microstructures

@@ -63,6 +63,30 @@ def generate_mesh(outline: Outline) -> Mesh:
     return Mesh(points, triangles, material, image_of)
 
 
+def with_holes(mesh: Mesh, voids: Ints) -> Mesh:
+    """Take the triangles of some fibres out of a mesh, which leaves holes with free outlines.
+
+    Args:
+        mesh: Mesh of a microstructure.
+        voids: (k,) numbers of the fibres that are voids.
+
+    Returns:
+        The mesh without these triangles, and without the nodes that only they have.
+
+    >>> from fe_data.geometry.microstructure import Microstructure
+    >>> mesh = generate_mesh(Outline(Microstructure([[0.5, 0.5]], 0.2), resolution=3.0))
+    >>> set(with_holes(mesh, np.array([0])).material.tolist()) == {MATRIX}
+    True
+    """
+    kept = ~np.isin(mesh.material, voids)
+    used = np.unique(mesh.triangles[kept])
+    position = np.full(len(mesh.points), -1)
+    position[used] = np.arange(len(used))
+    # Images of a node are on the outline of the same void, so that all of them stay or none does.
+    image_of = position[mesh.image_of[used]]
+    return Mesh(mesh.points[used], position[mesh.triangles[kept]], mesh.material[kept], image_of)
+
+
 def _narrow_gap(micro: Microstructure) -> str:
     """What a message says of two fibres that nearly touch; nothing where none do."""
     gaps = periodic_distances(micro.centres, micro.centres) - micro.radii[:, None] - micro.radii

@@ -1,14 +1,16 @@
 """Periodic microstructures of circular fibres in the unit square, given or random."""
 
+import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fe_data.arrays import Booleans, Floats, Short, numbers
 from fe_data.errors import MicrostructureError
-from fe_data.schema import BOUNDS
-from fe_data.settings import require_between
+from fe_data.schema import BOUNDS, COUNTS
+from fe_data.settings import in_percent, require_between, require_kind
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
 # Densest packing of the discs of exclusion (diameter = least centre distance) that the relaxation
@@ -25,6 +27,10 @@ _RSA_STARTS = 20
 _RELAXATION_STARTS = 8
 _RELAXATION_STEPS = 4000
 _SWEEPS = 400
+# Where the discs of exclusion cover more than this share of the square, sweeps hardly mix them.
+_DENSE = 0.655
+_EVENTS = 400  # collisions of each fibre there
+_CHAIN = 200  # most collisions of one chain
 # Candidates for each of several sizes of fibres, as many in all as for equal ones.
 _SIZES_CANDIDATES = 512
 _SIZES_BATCHES = 128
@@ -32,6 +38,8 @@ _SIZES_BATCHES = 128
 Distance = float | Floats
 _CENTRES = (-0.5, 1.5)  # given ones: an image of a fibre may lie outside the square, [0, 1]
 _SAME = 1e-3  # distance of the centres of one fibre that is listed twice, in radii
+FIBRES = "fibres"  # the phase of a fibre that has no other one
+VOID = "void"  # the phase of a hole in the mesh
 VF_TOLERANCE = 1e-3  # between an input vf and the volume fraction of given fibres
 
 
@@ -42,6 +50,9 @@ class Microstructure(Short):
     Attributes:
         centres: (n, 2) in sides of the square, from -0.5 to 1.5, taken modulo 1.
         radii: (n,) in sides of the square, or one number for all fibres.
+        phases: Phase of each fibre, or one for all: "fibres", "void" (a hole in the mesh), or the
+            name of one of `Phases.others`. Only the general solver takes other phases than
+            "fibres".
 
     Raises:
         ValueError: If these are not finite numbers of these shapes, a centre or a radius is out of
@@ -51,10 +62,14 @@ class Microstructure(Short):
         >>> two_radii = Microstructure([[0.3, 0.3], [0.75, 0.7]], [0.2, 0.1])
         >>> round(two_radii.volume_fraction, 4)
         0.1571
+        >>> porous = Microstructure(two_radii.centres, two_radii.radii, ["fibres", "void"])
+        >>> round(porous.volume_fraction, 4), round(porous.porosity, 4)
+        (0.1257, 0.0314)
     """
 
     centres: Floats
     radii: Floats
+    phases: Sequence[str] = FIBRES
 
     def __post_init__(self) -> None:
         centres = numbers("centres", self.centres)
@@ -74,6 +89,13 @@ class Microstructure(Short):
                 f"radii[{fibre}]", radius, *BOUNDS["radii"], unit=" sides of the square"
             )
         self._require_apart(centres)
+        require_kind("phases", self.phases, str, list, tuple)
+        phases = (self.phases,) * n if isinstance(self.phases, str) else tuple(self.phases)
+        for phase in phases:
+            require_kind("phases", phase, str)
+        if len(phases) != n:
+            raise ValueError(f"phases has {len(phases)} names for {n} fibres")
+        object.__setattr__(self, "phases", phases)
 
     def _require_apart(self, given: Floats) -> None:
         """Refuse fibres that overlap; `given` are their centres before they were moved inside."""
@@ -103,8 +125,34 @@ class Microstructure(Short):
 
     @property
     def volume_fraction(self) -> float:
-        """Area fraction of the fibres [-]."""
-        return float(math.pi * (self.radii**2).sum())
+        """Area fraction of the fibres without the voids [-]."""
+        return float(math.pi * (self.radii[~self.is_void] ** 2).sum())
+
+    @property
+    def porosity(self) -> float:
+        """Area fraction of the voids [-]."""
+        return float(math.pi * (self.radii[self.is_void] ** 2).sum())
+
+    @property
+    def is_void(self) -> Booleans:
+        """Which fibres (n,) are voids."""
+        return np.array([phase == VOID for phase in self.phases], dtype=bool)
+
+    @property
+    def nearest_distances(self) -> Floats:
+        """Distance (n,) of each centre from the nearest other one, in sums of their radii [-]."""
+        distance = periodic_distances(self.centres, self.centres)
+        np.fill_diagonal(distance, 1.0)  # from its own periodic image
+        return np.asarray((distance / (self.radii[:, None] + self.radii)).min(axis=1))
+
+    def require_one_phase(self) -> None:
+        """Refuse fibres that only the general solver takes."""
+        for fibre, phase in enumerate(self.phases):
+            if phase != FIBRES:
+                raise ValueError(
+                    f"microstructure has the phase {phase!r:.60} in place of fibre {fibre}: only "
+                    "solve_composite and effective_constants take other phases than 'fibres'"
+                )
 
 
 def _require_in_sides(centres: Floats) -> None:
@@ -119,6 +167,22 @@ def _require_in_sides(centres: Floats) -> None:
             f"[{low:g}, {high:g}] sides of the square. If centres and radii are in another "
             f"unit, divide both by the side, which is then about {side:.3g}"
         )
+
+
+def hexagonal_distance(vf: float) -> float:
+    """Distance of the nearest centres in a hexagonal array of equal fibres.
+
+    Args:
+        vf: Volume fraction of the fibres [-].
+
+    Returns:
+        The distance, in fibre diameters [-].
+
+    >>> round(hexagonal_distance(0.6), 3)
+    1.229
+    """
+    # vf = π r² / (d² √3/2), with the distance d between the centres
+    return math.sqrt(math.pi / (2 * math.sqrt(3) * vf))
 
 
 def largest_volume_fraction(n_fibres: int, min_spacing: float) -> float:
@@ -144,7 +208,7 @@ def require_packable(vf: float, n_fibres: int, min_spacing: float) -> None:
     if vf > limit:
         raise ValueError(
             f"vf = {vf!r} is out of range: {n_fibres} fibres at least {min_spacing:g} diameters "
-            f"apart are limited to vf <= {limit:.4f}"
+            f"apart are limited to vf <= {limit:.4f}{in_percent(vf, 1.0, 'vf is a fraction')}"
         )
 
 
@@ -181,8 +245,10 @@ def random_microstructure(
     min_spacing: float = 1.14,
     radii: RadiiName = "equal",
     radii_cov: float = 0.0,
+    void_fraction: float = 0.0,
+    void_radius: float = 1.0,
 ) -> Microstructure:
-    """Place fibres periodically at random.
+    """Place fibres, and voids on request, periodically at random.
 
     Args:
         vf: Volume fraction of the fibres [-]; the result has it exactly.
@@ -191,12 +257,16 @@ def random_microstructure(
         min_spacing: Least distance of two fibre centres, in sums of their radii [-].
         radii: Distribution of the radii, a key of `settings.radii.RADII_LAWS`.
         radii_cov: Coefficient of variation of the radii [-].
+        void_fraction: Area fraction of round voids between the fibres [-]; the result has it
+            exactly.
+        void_radius: Radius of the voids, in mean radii of the fibres [-]. It is changed to the
+            nearest one at which a whole number of voids has the fraction.
 
     Returns:
         The microstructure.
 
     Raises:
-        ValueError: If the volume fraction is out of range.
+        ValueError: If a number is out of range.
 
     A `MicrostructureError` says that no microstructure was found.
 
@@ -212,25 +282,69 @@ def random_microstructure(
     # Random sequential addition. A sequence that jams is started again with fresh random numbers,
     # so all seeds have the distribution of sequences that do not jam. Where nearly all of them jam,
     # random centres are pushed apart until every pair keeps its distance, and then moved until they
-    # are in equilibrium. The pattern is translated so that no fibre merely grazes an edge or a
-    # corner of the square, where elements would be slivers.
+    # are in equilibrium. Dense ones are a crystal with defects then. The pattern is translated so
+    # that no fibre merely grazes an edge or a corner of the square, which would make slivers.
+    require_between("void_fraction", void_fraction, *BOUNDS["void_fraction"])
+    require_between("void_radius", void_radius, *BOUNDS["void_radius"])
     require_packable(vf, n_fibres, min_spacing)
     require_between("vf", vf, 0.0, 1.0)
     if vf == 0.0:
+        if void_fraction:
+            raise ValueError("void_fraction needs fibres, but vf = 0")
         return Microstructure(np.empty((0, 2)), np.empty(0))
     rng = np.random.default_rng(seed)
     r, distance = _radii_and_distances(rng, vf, n_fibres, min_spacing, radii, radii_cov)
+    phases = [FIBRES] * n_fibres
+    if void_fraction:
+        r, phases = _with_voids(r, void_fraction, void_radius, min_spacing)
+        distance = min_spacing * (r[:, None] + r)
+    _require_meshable(r)
     # Of several sizes the small ones find room where equal fibres jam: all starts are tried.
     limit = _SATURATION + _SATURATION_SPREAD / math.sqrt(n_fibres)
-    saturated = radii == "equal" and vf * min_spacing**2 > limit
+    saturated = isinstance(distance, float) and vf * min_spacing**2 > limit
     for _ in range(1 if saturated else _RSA_STARTS):
-        centres = sequential_addition(rng, n_fibres, distance)
+        centres = sequential_addition(rng, len(r), distance)
         if centres is not None:
             break
     else:
-        touching = relaxed_microstructure(rng, n_fibres, distance)
+        touching = relaxed_microstructure(rng, len(r), distance)
         centres = equilibrated(rng, touching, distance)
-    return clear_of_edges(Microstructure(centres, r), math.inf)
+    return clear_of_edges(Microstructure(centres, r, phases), math.inf)
+
+
+def _require_meshable(radii: Floats) -> None:
+    """Raise an error of the microstructure if a radius is too small for a mesh."""
+    if radii.min() < (smallest := BOUNDS["radii"][0]):
+        raise MicrostructureError(
+            f"the smallest of {len(radii)} fibres has the radius {radii.min():.2g}: at least "
+            f"{smallest:g} of the side is meshed"
+        )
+
+
+def _with_voids(
+    radii: Floats, fraction: float, radius: float, min_spacing: float
+) -> tuple[Floats, list[str]]:
+    """Radii of fibres and voids, the largest first, and their phases."""
+    n_fibres = len(radii)
+    wanted = radius * float(radii.mean())
+    n = max(1, round(fraction / (math.pi * wanted**2)))
+    largest = COUNTS["n_fibres"][1]
+    if n_fibres + n > largest:
+        raise ValueError(
+            f"void_radius = {radius!r} is out of range: it takes {n} voids, and fibres and voids "
+            f"are limited to {largest}"
+        )
+    vf = math.pi * float((radii**2).sum())
+    limit = largest_volume_fraction(n_fibres + n, min_spacing)
+    if vf + fraction > limit:
+        raise ValueError(
+            f"void_fraction = {fraction!r} is out of range: {n_fibres} fibres and {n} voids at "
+            f"least {min_spacing:g} diameters apart are limited to vf + void_fraction <= "
+            f"{limit:.4f}"
+        )
+    together = np.concatenate([radii, np.full(n, math.sqrt(fraction / (math.pi * n)))])
+    order = np.argsort(-together, kind="stable")
+    return together[order], [FIBRES if k < n_fibres else VOID for k in order.tolist()]
 
 
 def _radii_and_distances(
@@ -248,11 +362,6 @@ def _radii_and_distances(
     # r_i = s ξ_i with s from the volume fraction, π Σ r_i² = vf
     drawn = np.sort(RADII_LAWS[law].draw(rng, n, cov))[::-1]
     radii = drawn * math.sqrt(vf / (math.pi * (drawn**2).sum()))
-    if radii[-1] < (smallest := BOUNDS["radii"][0]):
-        raise MicrostructureError(
-            f"the smallest of {n} fibres has the radius {radii[-1]:.2g}: at least {smallest:g} of "
-            "the side is meshed"
-        )
     return radii, min_spacing * (radii[:, None] + radii)
 
 
@@ -332,7 +441,47 @@ def equilibrated(rng: np.random.Generator, centres: Floats, distance: Distance) 
         np.fill_diagonal(conflicts, False)
         stays = conflicts.any(axis=1)
         centres = centres + np.where(stays[:, None], 0.0, steps)
+    # Sweeps hardly mix dense ones. Chains take the nearest image of a fibre, which is enough there.
+    if n * math.pi * mean**2 / 4 > _DENSE and np.max(distance) < 0.5:
+        centres = _collided(rng, np.mod(centres, 1.0), distance, 6.0 * reach)
     return np.mod(centres, 1.0)
+
+
+def _collided(
+    rng: np.random.Generator, centres: Floats, distance: Distance, reach: float
+) -> Floats:
+    """Chains of collisions (E. P. Bernard et al., Physical Review E 80 (2009) 056704)."""
+    # A fibre moves along an axis until it meets another one, which goes on, until the steps add up
+    # to the length of the chain. The chain back has as many collisions: detailed balance holds also
+    # where chains with very many of them, through fibres that nearly touch, are left out.
+    n = len(centres)
+    squares = np.broadcast_to((distance * (1 + 1e-10)) ** 2, (n, n))
+    centres = centres.copy()
+    events = 0
+    while events < _EVENTS * n:
+        moving, axis = int(rng.integers(n)), int(rng.integers(2))
+        forward = 1.0 if rng.integers(2) else -1.0
+        left = float(rng.uniform(0.0, reach))
+        along = forward * centres[:, axis]
+        across = centres[:, 1 - axis]
+        for _ in range(_CHAIN):
+            events += 1
+            beside = across - across[moving]
+            beside -= np.round(beside)
+            # It meets one that is d ahead after d - √(distance² - beside²).
+            square = squares[moving] - beside**2
+            free = (along - along[moving]) % 1.0 - np.sqrt(np.maximum(square, 0.0))
+            free[square <= 0.0] = np.inf
+            free[moving] = np.inf
+            met = int(free.argmin())
+            step = max(float(free[met]), 0.0)
+            along[moving] += min(step, left)
+            if step >= left:
+                centres[:, axis] = (forward * along) % 1.0
+                break
+            left -= step
+            moving = met
+    return centres
 
 
 def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
@@ -373,7 +522,7 @@ def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
     best_clearance, x, y = max(found)
     if best_clearance <= clearance * (1 + 1e-9):  # there already
         return m
-    return Microstructure((centres - np.array([x, y])) % 1.0, radii)
+    return dataclasses.replace(m, centres=(centres - np.array([x, y])) % 1.0)
 
 
 def _widest_gaps(tangents: Floats) -> list[tuple[float, float]]:

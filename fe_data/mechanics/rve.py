@@ -374,6 +374,7 @@ def arrange_fibres(
 ) -> Microstructure:
     """Draw random fibres from a seed, or take given ones."""
     if isinstance(microstructure, Microstructure):
+        microstructure.require_one_phase()
         fraction = microstructure.volume_fraction
         if abs(inputs.vf - fraction) > VF_TOLERANCE:
             raise ValueError(

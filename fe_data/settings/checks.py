@@ -55,10 +55,10 @@ def require_path(name: str, value: object) -> Path:
     return Path(value)  # type: ignore[arg-type]
 
 
-def in_percent(strain: float, largest: float) -> str:
-    """What a message says of a strain that is too large, and may be in percent."""
-    if largest < abs(strain) <= 100 * largest:
-        return f"; strains are fractions: {strain:g} % is {strain / 100:g}"
+def in_percent(value: float, largest: float, what: str = "strains are fractions") -> str:
+    """What a message says of a fraction that is too large, and may be in percent."""
+    if largest < abs(value) <= 100 * largest:
+        return f"; {what}: {value:g} % is {value / 100:g}"
     return ""
 
 
@@ -78,6 +78,8 @@ def require_allowed(inputs: Floats, names: Sequence[str] = INPUT_NAMES) -> None:
         if wrong.size:
             value = wrong[0].item()
             hint = in_another_unit(name, value, *quantity.allowed)
+            if quantity.fraction:
+                hint = in_percent(value, 1.0, f"{name} is a fraction")
             text = f"{name} = {value!r} is out of range: allowed is {quantity.allowed_text}"
             raise ValueError(text + hint)
 

@@ -59,7 +59,7 @@ class Inputs(Short):
     """The inputs x of one RVE (paper, section 3.2), in the order of `schema.INPUTS`.
 
     Attributes:
-        vf: Volume fraction of the fibres [-]: 0, the pure matrix, or 0.005 to 0.5.
+        vf: Volume fraction of the fibres [-]: 0, the pure matrix, or 0.005 to 0.7.
         E_f_GPa: Young's modulus of the fibres [GPa].
         b_m_MPa: Hardening coefficient of the matrix [MPa]; 0 is perfectly plastic.
         c_m: Hardening exponent of the matrix [-], 0.01 to 1 (linear). For Voce's law it is the

@@ -49,4 +49,4 @@ def hexagonal_cell(phases, vf, resolution):
 def square_cell(phases, vf, resolution):
     """Elastic cell of a square array."""
     domain = composite_domain(square(vf), resolution)
-    return composite_cell(phases, domain, out_of_plane=True, elastic=True)
+    return composite_cell(phases, square(vf), domain, out_of_plane=True, elastic=True)

@@ -145,7 +145,7 @@ def test_opposite_sides_move_by_the_mean_strain(general):
 
 def test_newtons_method_is_quadratic():
     """Each residual is about the square of the one before, with the linear solver as it is."""
-    cell = composite_cell(CARBON, composite_domain(TWO_FIBRES, 2.0), out_of_plane=True)
+    cell = composite_cell(CARBON, TWO_FIBRES, composite_domain(TWO_FIBRES, 2.0), out_of_plane=True)
     stepper = Stepper(cell, 1e-10)
     stepper.turn(Step(Loading((0.01, None, None, 0.01, 0.01, None)).parts(1)[0]))
     stepper.advance(0.5)
@@ -193,7 +193,9 @@ def test_a_turned_cell_has_the_turned_stiffness():
     for microstructure, axis in ((TWO_FIBRES, 20.0), (turned, 110.0)):
         fibres = Material(TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0, axis=axis))
         domain = composite_domain(microstructure, 8.0)
-        cell = composite_cell(Phases(matrix, fibres), domain, out_of_plane=True, elastic=True)
+        cell = composite_cell(
+            Phases(matrix, fibres), microstructure, domain, out_of_plane=True, elastic=True
+        )
         stiffnesses.append(homogenised(cell)[0])
     quarter = rotation(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
     first, second = stiffnesses

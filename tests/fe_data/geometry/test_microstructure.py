@@ -13,6 +13,7 @@ from fe_data.geometry.microstructure import (
     Microstructure,
     clear_of_edges,
     equilibrated,
+    hexagonal_distance,
     largest_volume_fraction,
     periodic_distances,
     random_microstructure,
@@ -135,6 +136,37 @@ def test_monte_carlo_sweeps_make_all_admissible_microstructures_equally_probable
         walked.append(np.sort(periodic_distances(x, x)[np.triu_indices(n, 1)]))
     for rank in range(6):
         assert stats.ks_2samp(np.array(walked)[:, rank], pairs[:, rank]).pvalue > 0.02
+
+
+def crystal():
+    """Thirty points in a nearly hexagonal array."""
+    return np.array([[(i + 0.5 * (j % 2)) / 5, j / 6] for j in range(6) for i in range(5)])
+
+
+def test_dense_fibres_do_not_tell_where_they_began():
+    """Random ones that were pushed apart, and a crystal, end with the same distances and order."""
+    vf, spacing = 0.7, 1.02
+    r = math.sqrt(vf / (30 * math.pi))
+    distance = 2 * r * spacing
+    ends = []
+    for seed in range(10):
+        micro = random_microstructure(vf, seed, min_spacing=spacing)
+        assert micro.nearest_distances.min() >= spacing * (1 - 1e-9)
+        ends.append((micro.centres, equilibrated(np.random.default_rng(seed), crystal(), distance)))
+    for statistic in (
+        lambda x: np.sort(periodic_distances(x, x), axis=1)[:, 1].mean(),
+        lambda x: np.sort(periodic_distances(x, x), axis=1)[:, 1:7].mean(),
+        lambda x: (periodic_distances(x, x) < 1.2 * distance).sum(),
+    ):
+        pairs = zip(*ends, strict=True)
+        random, ordered = ([statistic(x) for x in each] for each in pairs)
+        assert stats.ks_2samp(random, ordered).pvalue > 0.01
+
+
+def test_a_hexagonal_array_has_its_distance():
+    assert hexagonal_distance(math.pi / math.sqrt(12)) == pytest.approx(1.0)  # where fibres touch
+    one = Microstructure([[0.2, 0.3]], 0.25)
+    assert one.nearest_distances.tolist() == [2.0]  # its own periodic image
 
 
 @pytest.mark.parametrize(
