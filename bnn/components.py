@@ -73,7 +73,7 @@ class PrincipalComponents(Short):
         """Find the fewest components that explain a share of the variance.
 
         Args:
-            y: Outputs, (N, n_out), in one unit, since all count alike.
+            y: Outputs, (N, n_out), in one unit, because all count equally.
             explained: Share of the variance, in (0, 1).
 
         Returns:

@@ -145,7 +145,7 @@ class Loading(Short):
         return others or len(self.vertices[0][0]) == len(ALL_AXES)
 
     def require_plane(self) -> None:
-        """Refuse a path that only the general solver follows.
+        """Reject a path that only the general solver follows.
 
         Raises:
             ValueError: If the path has six components, a temperature or times.

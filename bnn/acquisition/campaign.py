@@ -59,8 +59,8 @@ class Campaign:
 
     `ask` and `tell` replace the file in one step. If a script is killed, start it again: `ask` then
     returns the inputs that have no results yet. Several scripts may share one file: each call reads
-    it again and changes it under a lock. They get the same runs, and the results of a run can be
-    told once.
+    it again and changes it under a lock. All of them get the same runs, and the results of a
+    run can be stored only once.
 
     Args:
         path: The file, or a link to it. If it exists, its campaign is continued.
@@ -188,7 +188,7 @@ class Campaign:
     def deviations(self) -> Array:
         """Standard deviation that was expected after each run, (runs,).
 
-        It is NaN in a round of a Latin hypercube, and for a run that was told without being asked.
+        It is NaN in a round of a Latin hypercube, and for a run that `ask` did not return.
         """
         return np.array([np.nan if r.deviation is None else r.deviation for r in self._runs])
 
@@ -321,7 +321,7 @@ class Campaign:
             raise ValueError(f"{name}{complaint}")
 
     def stop(self) -> None:
-        """End the campaign: `ask` returns no more runs. Results may still be told."""
+        """End the campaign: `ask` returns no more runs. Results can still be stored."""
         with locked(self.path):
             self._read()
             self._write(self._runs, stopped=True)

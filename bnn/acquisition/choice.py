@@ -72,7 +72,7 @@ def select_runs(
         replicates: Whether a candidate may be selected again, which helps if noise is large.
         output_ranges: Ranges of the outputs, (n_out,). None takes the ranges of the data for a
             GPRegressor, and scaling.outputs for an ensemble.
-        output_weights: Weights of the outputs in the average, (n_out,); None weighs all alike.
+        output_weights: Weights of the outputs in the average, (n_out,); None: all count equally.
         costs: Cost of each candidate in any unit, (m,); None: all cost the same.
         success: Probability that a run at each candidate succeeds, > 0, (m,); None: all do.
         output_bounds: (low, high) of f, each None, a number or (n_out,).

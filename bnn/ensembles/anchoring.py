@@ -113,8 +113,8 @@ def train_anchored(
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
             HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
             of the data, "heteroscedastic" a HeteroscedasticNoise.
-        noise_std: Known standard deviations of the noise of each datum, (N,) or (N, n_out): all the
-            noise if `noise` is None, and beneath it otherwise.
+        noise_std: Known standard deviations of the noise of each datum, (N,) or (N, n_out): the
+            whole noise if `noise` is None, otherwise in addition to it.
         sample_weight: Weights of the data, (N,), by which the variances of `noise` are divided.
         n_members: Number of members, K: the first of the pre-trained networks; None takes all.
         training: Epochs of Adam, 600 by default, and its other settings.

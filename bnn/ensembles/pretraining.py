@@ -57,7 +57,8 @@ class Pretraining(Settings):
         n_networks: Number of networks; the first n_members of them are trained to data.
         n_points: Number of points M at which the prior is fitted, if no points are given.
         range_factor: These points lie in the input bounds, widened by this factor; the paper has 2.
-        perturbation: Standard deviation of the perturbation of the common start, for each network.
+        perturbation: Standard deviation by which the common initial weights are perturbed for each
+            network.
         training: Epochs of Adam, its other settings, and early stopping.
 
     Examples:
@@ -95,7 +96,7 @@ class Pretrained(Networks):
     Attributes:
         prior: The functional prior; NotStored after loading, if no file can hold it.
         prior_seed: Seed of the realisations.
-        inputs_given: Whether the user gave the inputs. The prior may then exist there only.
+        inputs_given: Whether the user gave the inputs. The prior may then be defined only there.
 
     Examples:
         >>> import bnn

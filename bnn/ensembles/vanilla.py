@@ -48,7 +48,7 @@ def train_vanilla(
     device: str = "cpu",
     random_state: RandomState = None,
 ) -> Members:
-    """Train networks from independent random starts, each to its own version of the data.
+    """Train networks from random initial weights, each to its own version of the data.
 
     Args:
         X: Inputs, (N, n_in).
@@ -56,8 +56,8 @@ def train_vanilla(
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
             HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
             of the data, "heteroscedastic" a HeteroscedasticNoise.
-        noise_std: Known standard deviations of the noise of each datum, (N,) or (N, n_out): all the
-            noise if `noise` is None, and beneath it otherwise.
+        noise_std: Known standard deviations of the noise of each datum, (N,) or (N, n_out): the
+            whole noise if `noise` is None, otherwise in addition to it.
         sample_weight: Weights of the data, (N,), by which the variances of `noise` are divided.
         n_members: Number of members, K.
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
@@ -114,7 +114,7 @@ def train_vanilla(
 @storable
 @dataclass(eq=False, repr=False, kw_only=True)
 class VanillaEnsemble(EnsembleRegressor):
-    """Deep ensemble with resampled data and independent random starts.
+    """Deep ensemble with resampled data and independent random initial weights.
 
     Args:
         n_members: Number of members, K.

@@ -91,8 +91,8 @@ def sensitivity(
         random_state: Seed of the points.
 
     Returns:
-        Indices and effects. Errors of the indices are about 1 / n for smooth functions. An output
-        that does not vary has indices NaN.
+        Indices and effects. Errors of the indices are about 1 / n for smooth functions. The
+        indices of an output that does not vary are NaN.
 
     Raises:
         TypeError: If the model has no method predict.

@@ -222,7 +222,7 @@ class Stationary(Kernel):
         return np.full(len(seen_points("X", X)), float(self.variance))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
-        """Return the kernel and its gradient by the first point.
+        """Return the kernel and its gradient with respect to the first point.
 
         Args:
             a: points x, (..., n_in), in the units of the inputs.
@@ -393,7 +393,7 @@ class Periodic(Stationary):
         return np.asarray(self.variance * np.exp(-2.0 * np.sum(sines**2, axis=-1)))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
-        """Return the kernel and its gradient by the first point.
+        """Return the kernel and its gradient with respect to the first point.
 
         Args:
             a: points x, (..., n_in), in the units of the inputs.
@@ -485,7 +485,7 @@ class Linear(Kernel):
         return np.asarray(np.sum(variance * away, axis=1) + self.offset)
 
     def gradient(self, a: Array, b: Array) -> Gradient:
-        """Return the kernel and its gradient by the first point.
+        """Return the kernel and its gradient with respect to the first point.
 
         Args:
             a: points x, (..., n_in), in the units of the inputs.

@@ -82,7 +82,7 @@ class GPRegressor(PredictiveRegressor):
         prior_: The prior.
         noise_: Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
         factors_: E λ_i of the data, (N,): small for outliers under a StudentNoise, otherwise ones.
-        data_noise_: What `fit` was given as noise_std and sample_weight; None if it was neither.
+        data_noise_: The noise_std and sample_weight of `fit`; None if neither was given.
         nugget_: Standard deviation of the nugget of each output, (n_out,): zero if the covariance
             of the data can be factorised with the given noise. Its variance is 4 N ε of the prior's
             largest variance at the data, with the rounding error ε = 2.2e-16, and a NuggetWarning

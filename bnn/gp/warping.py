@@ -129,7 +129,7 @@ class Warped(Kernel):
         return warped(inside, own)[0] + (u - inside) * slopes, slopes / width
 
     def turned(self, w: Array, transposed: bool = False) -> Array:
-        """Return warped inputs on turned axes, or gradients by these as those by warped inputs.
+        """Return warped inputs on turned axes, or turn gradients back to the warped inputs.
 
         Args:
             w: (..., n_in).
@@ -158,7 +158,7 @@ class Warped(Kernel):
         return np.asarray(self.kernel.diag(self.coordinates(X)))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
-        """Return the kernel and its gradient by the first point.
+        """Return the kernel and its gradient with respect to the first point.
 
         Args:
             a: points x, (..., n_in), in the units of the inputs.

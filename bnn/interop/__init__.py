@@ -11,7 +11,7 @@ __all__ = ["botorch_model"]
 
 
 def botorch_model(model: GPRegressor | EnsembleRegressor) -> Any:
-    """Make a fitted Gaussian process or ensemble a model of BoTorch.
+    """Convert a fitted Gaussian process or ensemble to a model of BoTorch.
 
     Its inputs and outputs are in the units of the data, in double precision. Its posteriors are
     epistemic, joint over points and outputs, and have gradients. The posterior of a mixture of

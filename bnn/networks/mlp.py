@@ -80,12 +80,12 @@ class MLP(Short):
 
     @property
     def n_inputs(self) -> int:
-        """Inputs of the network."""
+        """Number of inputs."""
         return self.widths[0]
 
     @property
     def n_outputs(self) -> int:
-        """Outputs of the network."""
+        """Number of outputs."""
         return self.widths[-1]
 
     @cached_property

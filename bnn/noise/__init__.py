@@ -1,4 +1,4 @@
-"""The aleatory noise: constant, by input, or with heavy tails; and resampled data."""
+"""Noise of data: constant, input-dependent or with heavy tails; and resampled data."""
 
 from bnn.noise.covariances import (
     RESAMPLINGS,

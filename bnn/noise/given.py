@@ -103,7 +103,7 @@ def covariance_at(noise: Covariance | StudentNoise, X: Array) -> Array:
 
 
 def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
-    """Check the noise of data, and warn if the data scatter less.
+    """Check the noise of data, and warn if the data vary less than noise of this size would.
 
     Args:
         noise: As for `checked_noise`.

@@ -125,13 +125,13 @@ class HeteroscedasticNoise(Short):
         return np.asarray(scale[:, :, None] * scale[:, None, :] * self.correlation)
 
     def log_slopes(self, X: ArrayLike) -> Array:
-        """Return the gradients of log σ(x) by the inputs.
+        """Return the gradients of log σ(x) with respect to the inputs.
 
         Args:
             X: (n, n_in).
 
         Returns:
-            (n, n_out, n_in), zeros by an input beyond its bounds.
+            (n, n_out, n_in), zero for an input beyond its bounds.
 
         Raises:
             ValueError: If X has another number of inputs.

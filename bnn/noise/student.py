@@ -30,7 +30,7 @@ class StudentNoise(Short):
     q(λ_i), and too narrow. For a known prior and 30 data its standard deviations of f are 13 % (ν =
     5) to 21 % (ν = 2.5) too small. Its 95 % intervals contain 82 to 89 % of f. With
     noise="student_t" factors, ν and size of the noise are estimated for all components of the
-    average together; their weights stay.
+    average together; the weights of the components do not change.
 
     Attributes:
         noise: Standard deviations, Σ_noise or a HeteroscedasticNoise: the covariance of the noise.

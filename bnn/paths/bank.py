@@ -206,7 +206,7 @@ class MaterialPointBasis(Short):
             v_f (1, x), (n, 5), with inputs x scaled to [-1, 1].
 
         Raises:
-            ValueError: If an input, of which both bounds are equal, has another value.
+            ValueError: If an input with two equal bounds has another value.
         """
         x = scaled(X, self.bounds)
         found: Array = X[:, :1] * np.column_stack([np.ones(len(X)), x])

@@ -99,7 +99,8 @@ class StrainPathEnsemble(Short, StoredModel):
     Args:
         bank: Mean-field model and basis of points, which define the prior.
         scatter: Scatter of RVEs over microstructures.
-        model_error: ρ, the standard deviation of δ over that of ε at a volume fraction of one.
+        model_error: ρ, the ratio of the standard deviations of the model error δ and of the
+            scatter ε, at a volume fraction of one.
         n_members: Number of members, K.
         random_state: Seed of the members.
 
@@ -110,7 +111,7 @@ class StrainPathEnsemble(Short, StoredModel):
         mean_: m, (5 (R + 3),).
         root_: C = root rootᵀ.
         phase_strains_: What the bank's concentration returns at the corners of its bounds, by
-            which `load` knows it again.
+            which `load` recognises it.
 
     Examples:
         >>> import numpy as np
@@ -267,7 +268,7 @@ class StrainPathEnsemble(Short, StoredModel):
             v_f θ_r(x), (K, n, R + 3).
 
         Raises:
-            ValueError: If the shape is another, or an input is not allowed.
+            ValueError: If X has another shape, or an input is not allowed.
         """
         factors = self.bank.factors(checked_inputs(X))
         found: Array = np.einsum("krm,nm->knr", _by_feature(self.members_), factors)
@@ -301,14 +302,14 @@ class StrainPathEnsemble(Short, StoredModel):
 
         Args:
             path: Of the file.
-            concentration: The function of the bank, which no file holds.
+            concentration: The function of the basis, because a file holds no function.
 
         Returns:
             The model.
 
         Raises:
             FileNotFoundError: If there is no file.
-            ValueError: If the file holds no model of paths, or this is another function.
+            ValueError: If the file is not a model of paths, or the function returns other strains.
         """
         model = load(path)
         if not isinstance(model, cls):

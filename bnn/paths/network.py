@@ -71,7 +71,8 @@ class PhaseProperties(Short):
         hardening: Name of the hardening law of the matrix; only "power", a + b p^c, is supported.
 
     Raises:
-        ValueError: If a number is not positive, a ratio is not below 1/2, or the law is another.
+        ValueError: If a number is not positive, a ratio is not below 1/2, or the law is not
+            "power".
 
     Examples:
         >>> from bnn.paths import PhaseProperties

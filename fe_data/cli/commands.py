@@ -37,18 +37,18 @@ Loading = Annotated[
     Option(
         parser=options.loading,
         metavar="XX,YY,XY | FILE.csv",
-        help="final mean strain tensor [-]; xy is half the engineering shear. 'free' leaves a "
-        "strain free at zero mean stress, 'free:100' at 100 MPa. Or a file with the vertices of "
-        "paths. With this option `generate` computes no effective properties; for compression use "
-        "--strain -0.05 instead",
+        help="final mean strain tensor [-]; xy is half the engineering shear strain. 'free' "
+        "leaves a strain free at zero mean stress, 'free:100' at 100 MPa. Or a file with the "
+        "vertices of paths. With this option `generate` computes no effective properties; for "
+        "compression use --strain -0.05 instead",
     ),
 ]
 Microstructures = Annotated[
     Path | None,
     File(
-        help="CSV file with the columns x, y, radius (in sides of the periodic square) and "
-        "microstructure (0, 1, ...). Every row of --inputs is simulated with each microstructure, "
-        "or with the one in its column microstructure. vf follows from the fibres"
+        help="CSV file with the columns x, y, radius (relative to the side of the periodic square) "
+        "and microstructure (0, 1, ...). Every row of --inputs is simulated with each "
+        "microstructure, or with the one in its column microstructure. vf follows from the fibres"
     ),
 ]
 WithAnisotropy = Annotated[
@@ -166,7 +166,7 @@ def rve(
     seed: Annotated[int, Integer(help="seed of the microstructure")] = 0,
     microstructure: Annotated[
         Path | None,
-        File(help="instead of --vf: CSV file of x, y, radius, in sides of the periodic square"),
+        File(help="instead of --vf: CSV file of x, y, radius, relative to the side of the RVE"),
     ] = None,
     xdmf: Annotated[
         bool,
@@ -275,7 +275,7 @@ def compare(
     ],
     tolerance: Annotated[
         float | None,
-        Number(help="fail unless all rows agree to X, relative, or absolute for fractions [-]"),
+        Number(help="fail unless all rows agree within X (relative, for fractions absolute)"),
     ] = None,
 ) -> int:
     """Compare a dataset with a reference table. Rows are paired by equal or nearest inputs."""
@@ -305,7 +305,7 @@ def statistics(
     path: Dataset,
     out: Annotated[Path, File(metavar="FILE", help="CSV file with one row for each input")],
 ) -> int:
-    """Reduce the RVEs of each input to their mean and scatter. Each input needs two RVEs."""
+    """Reduce the RVEs of each input, at least two, to their mean and scatter."""
     from fe_data.dataset.table import unfitted_inputs
     from fe_data.statistics.replicates import save_statistics
 
@@ -366,7 +366,7 @@ def curves(
 def verify(
     folder: Annotated[Path, Argument(parser=options.path, metavar="DIR", help="dataset folder")],
 ) -> int:
-    """Check every record of a dataset folder. Its tables are checked against the records."""
+    """Compare the records of a dataset folder with their checksums and with its tables."""
     problems, counts = fe_data.verify(folder)
     print(*problems[:MAX_LINES], sep="\n", end="\n" if problems else "")
     if len(problems) > MAX_LINES:
@@ -386,7 +386,7 @@ def import_published(
         Path, Argument(parser=options.path, metavar="OUT", help="folder for the CSV tables")
     ],
 ) -> int:
-    """Convert published .pkl tables to the CSV tables that notebooks read. Nothing is executed."""
+    """Convert published .pkl tables to CSV tables for the notebooks. No code in them is run."""
     from fe_data.published.import_published import import_tables
 
     done, refused = import_tables(source, out)

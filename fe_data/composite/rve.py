@@ -141,7 +141,7 @@ class CompositeSolution(Short):
             step: Which of `steps`.
 
         Returns:
-            The displacement (nodes, 3), in sides of the RVE.
+            The displacement (nodes, 3), relative to the side of the RVE.
         """
         cell = self.cell
         x = self.steps[step].x

@@ -29,9 +29,9 @@ def save_fields(rve: RVESolution | CompositeSolution, path: Path) -> None:
     """Write displacement, strain, stress and plastic strain over the load steps.
 
     The time of a step is its increment, the row of `rve.history`. The displacement is given at the
-    nodes, in sides of the RVE. Means over each triangle are tensors (3, 3), `von_mises_MPa`, the
-    equivalent `plastic_strain`, and `material`: -1 in the matrix, otherwise the number of the
-    fibre.
+    nodes, relative to the side of the RVE. Means over each triangle are tensors (3, 3),
+    `von_mises_MPa`, the equivalent `plastic_strain`, and `material`: -1 in the matrix, otherwise
+    the number of the fibre.
 
     Args:
         rve: RVE of either solver, solved with `keep_steps=True`; without it only the end is
@@ -159,7 +159,7 @@ def _symmetric(values: Floats) -> Floats:
 
 
 def _displacement(rve: RVESolution, step: LoadStep) -> Floats:
-    """Displacement (n, 3) of the nodes, in sides of the RVE."""
+    """Displacement (n, 3) of the nodes, relative to the side of the RVE."""
     d = rve.discretisation
     fluctuation = rve.problem.fluctuation(step.x).reshape(-1, 2)[d.merged]
     exx, eyy, gxy = step.x[-3:]

@@ -48,8 +48,8 @@ class Microstructure(Short):
     """Circular fibres in the unit square, periodic in x and y.
 
     Attributes:
-        centres: (n, 2) in sides of the square, from -0.5 to 1.5, taken modulo 1.
-        radii: (n,) in sides of the square, or one number for all fibres.
+        centres: (n, 2) relative to the side of the square, from -0.5 to 1.5, taken modulo 1.
+        radii: (n,) relative to the side of the square, or one number for all fibres.
         phases: Phase of each fibre, or one for all: "fibres", "void" (a hole in the mesh), or the
             name of one of `Phases.others`. Only the general solver takes other phases than
             "fibres".

@@ -28,7 +28,8 @@ class Anisotropy(Short):
 
     Attributes:
         stiffness_GPa: (3, 3) mean stress xx, yy, xy over mean strain xx, yy, engineering xy.
-        spread: Largest over smallest Young's modulus in the plane, minus 1 [-]; 0 is isotropic.
+        spread: Ratio of the largest and smallest Young's modulus in the plane, minus 1 [-];
+            0 is isotropic.
         stiffest_deg: Direction of the largest modulus, from x, in [0, 180) degrees.
 
     Examples:

@@ -126,13 +126,13 @@ def strain_concentration(
     reference: ArrayLike = 0.0,
     softening: ArrayLike = 1.0,
 ) -> Floats:
-    """Mean strains of matrix and fibres over the strain of the RVE, by mean-field homogenisation.
+    """Mean strains of matrix and fibres per strain of the RVE, by mean-field homogenisation.
 
     Args:
         inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.
         settings: Material constants; None takes the defaults.
         reference: Reference medium in [0, 1], see `mean_field`; broadcasts against (...).
-        softening: Secant shear modulus of the matrix over its elastic one, in [0.001, 1]; 1 is an
+        softening: Secant over elastic shear modulus of the matrix, in [0.001, 1]; 1 is an
             elastic RVE. In a plastic RVE the fibres strain less.
 
     Returns:

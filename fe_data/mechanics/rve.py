@@ -58,10 +58,10 @@ class RVEResult(Short):
         effective: Values of the outputs by name, without b_eff and c_eff if they cannot be fitted;
             empty if effective properties were not computed.
         history: Volume averages at every increment, see `load_stepping.EquilibriumPath`.
-        fibre_centres: (n_fibres, 2), in sides of the RVE.
+        fibre_centres: (n_fibres, 2), relative to the side of the RVE.
         info: Sizes, counts, qualities of the fits and seconds of each stage.
-        fibre_radii: (n_fibres,) in sides of the RVE; None if all are equal to the `radius` in
-            `info`.
+        fibre_radii: (n_fibres,) relative to the side of the RVE; None if all are equal to the
+            `radius` in `info`.
 
     Examples:
         >>> from fe_data import Inputs, Settings, solve_rve

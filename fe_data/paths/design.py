@@ -61,7 +61,7 @@ def random_path(
     Args:
         rng: Generator.
         amplitude: Standard deviation of the first two [-].
-        dilatation: Standard deviation of the third, over `amplitude`.
+        dilatation: Standard deviation of the third, divided by `amplitude`.
         length: Length scale of the kernel.
         increments: Increments of the path.
 

@@ -123,7 +123,7 @@ class MaterialPoint(Short):
                 engineering shear strain.
 
         Returns:
-            Mean stress (3,) xx, yy, xy [MPa], and its derivative (3, 3) by the strains xx, yy and
+            Mean stress (3,) xx, yy, xy [MPa], and its derivative (3, 3) with respect to xx, yy and
             engineering shear xy.
 
         Raises:

@@ -52,7 +52,7 @@ class Comparison(Short):
 
     @property
     def standard_error(self) -> Floats:
-        """Standard errors of the bias by the replicates, (n_out,); NaN for a single RVE."""
+        """Standard errors of the bias, from the replicates, (n_out,); NaN for a single RVE."""
         errors = np.hypot(self.ours.standard_error, self.reference.standard_error)
         relative = _differences(
             self.reference.mean + errors, self.reference.mean, self.ours.output_names

@@ -1,4 +1,4 @@
-"""Gaussian process priors, and noise, by the evidence p(y | X), the marginal likelihood."""
+"""Gaussian process priors and noise from the evidence p(y | X), the marginal likelihood."""
 
 from bnn.gp.evidence.mixture import fit_kernel_average
 from bnn.gp.evidence.prior import fit_heteroscedastic_noise, fit_noise, fit_prior, lengthscales

@@ -65,17 +65,18 @@ def fit_kernel_average(
     weights divided by the evidence of each component.
 
     Of more than 1,500 data, 1,500 are chosen at random for the searches and draws, and up to ten
-    more for each input or output that varies in the others alone. The evidence of all data then
-    updates the posterior weights of the components, tempered so that as many of them count as
+    more for each input or output that varies only in the rows left out. The evidence of all data
+    then updates the posterior weights of the components, tempered so that as many of them count as
     before, up to eight.
 
     The noise of an output is averaged over constant noise and noise whose logarithm is linear in
     the inputs, by their evidence. The noise of a single output has heavy tails if these are
-    likelier. Constant noise is ten times as probable a priori as noise by input, and Gaussian noise
-    ten times as probable as heavy tails. The precision factors of the data, see `StudentNoise`, are
-    then found under all components together, with their posterior weights: a `GPRegressor` with
-    default settings takes these factors. With this prior and noise given, it finds factors anew,
-    under weights by the evidence, and fewer components may count.
+    likelier. Constant noise is ten times as probable a priori as input-dependent noise, and
+    Gaussian noise ten times as probable as heavy tails. The precision factors of the data, see
+    `StudentNoise`, are then found under all components together, with their posterior weights: a
+    `GPRegressor` with default settings takes these factors. If you pass this prior and noise
+    to it, it estimates the factors again, with weights from the evidence, and fewer components may
+    count.
 
     Noise that is given, or of a given kind, replaces these choices.
 
@@ -90,9 +91,9 @@ def fit_kernel_average(
 
     Returns:
         The prior, with 16 components, or as many as have covariance matrices of 1 GB together,
-        which are fewer from 2,800 data of one output on, and the noise: that which was given, or
-        standard deviations (n_out,), a HeteroscedasticNoise or a StudentNoise. That of
-        "heteroscedastic" has the correlations between several outputs.
+        which are fewer from 2,800 data of one output on, and the noise: the given noise, or
+        standard deviations (n_out,), a HeteroscedasticNoise or a StudentNoise. With
+        "heteroscedastic" it includes the correlations between outputs.
 
     Raises:
         ValueError: If X and y do not fit each other, no input or an output does not vary, or the

@@ -47,8 +47,8 @@ def fit_prior(
     This is the search of `fit_kernel_average` with one kernel, whose hyperprior it shares, and
     with this mean. Few data leave the variance k0_j and the length scales L_ji uncertain, and
     their values of largest evidence are overconfident. So the default is an average over them, a
-    mixture of 16 components. To compare priors by `log_evidence`, use those of "map": a mixture
-    has seen the data, and its own evidence means nothing.
+    mixture of 16 components. To compare priors by `log_evidence`, use those of "map": the weights
+    of a mixture come from the same data, so its evidence means nothing.
 
     Args:
         X: (N, n_in). An input that does not vary is left out: its length scale is infinite.
@@ -56,7 +56,7 @@ def fit_prior(
         noise: Known noise: standard deviations, Σ_noise or a HeteroscedasticNoise, whose
             correlations between outputs are ignored; or a StudentNoise, whose precision factors,
             see `GPRegressor`, are estimated in turn with the prior. For noise-free data zero: noise
-            that is less than double precision resolves is replaced by the nugget of `GPRegressor`.
+            that is too small for double precision is replaced by the nugget of `GPRegressor`.
         estimate: "average" over hyper-parameters, or those of largest evidence ("map").
         mean: Low-fidelity model m, a function of X (n, n_in), read-only, that returns (n, n_out),
             or (n,) for one output. Its points are the data and others within their ranges.
@@ -75,7 +75,7 @@ def fit_prior(
 
     Raises:
         ValueError: If no input varies or an output does not, if X, y and the mean do not fit each
-            other, or if a mean feature is no input.
+            other, or if a mean feature is not an input.
 
     Source: Rasmussen & Williams (2006), equations 2.30, 2.40 to 2.42 and 5.9; model and discrepancy
     as in Kennedy & O'Hagan (2000), Biometrika 87.
@@ -148,8 +148,8 @@ def fit_heteroscedastic_noise(
     """Estimate noise that depends on the input from data without repeated runs.
 
     The slopes of log σ, per standard deviation of an input over the data, are hyper-parameters
-    with normal priors. Few data say little about them, and a single value is overconfident, so they
-    are averaged: over their draws, and with the zeros of constant noise, by the evidence. Constant
+    with normal priors. Few data say little about them, and a single value is overconfident, so the
+    noise is averaged over draws of them and over constant noise, weighted by the evidence. Constant
     noise is ten times as probable a priori.
 
     Args:
