@@ -152,8 +152,8 @@ class Loading(Short):
         """
         if self.is_general:
             raise ValueError(
-                "a loading of six components, with a temperature or with times, is for "
-                f"solve_composite: {self!s:.200}"
+                "a loading of six components, with a temperature or with times, needs a material, "
+                f"as --material and solve_composite take it: {self!s:.200}"
             )
 
     def as_dict(self) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def test_a_file_of_six_components_has_temperature_and_time(tmp_path):
             time=(60.0, 70.0),
         )
     ]
-    with pytest.raises(ValueError, match="is for solve_composite"):
+    with pytest.raises(ValueError, match="needs a material"):
         generate(DESIGN, SETTINGS, tmp_path / "out", loading=loadings_from_file(file))
 
 
