@@ -166,6 +166,7 @@ def _summary(
     summary["solver"] = "general"
     summary["material"] = {"name": name, "sha256": phases.sha256, "source": phases.source}
     summary["material"]["phases"] = phases.as_dict()
+    summary["phases"] = list(m.phases)  # of each of the fibres
     for each in SETTINGS_OF_PHASES:
         del summary["settings"][each]
     return summary

@@ -134,7 +134,7 @@ def solve_material(
     loading = loading or uniaxial(settings.strain)
     solution = solve_composite(
         phases,
-        arrange_fibres(microstructure, inputs, settings),
+        arrange_fibres(microstructure, inputs, settings, any_phase=True),
         loading,
         increments=settings.increments,
         resolution=settings.resolution,
@@ -152,7 +152,7 @@ def solve_material(
         with one_thread():
             small = uniaxial(_ELASTIC_STRAIN)
             elastic = _first(follow(Stepper(solution.cell, settings.tolerance), small, 1), _PLANE)
-    axial = _mixed_modulus(phases, solution.microstructure.volume_fraction)
+    axial = _mixed_modulus(solution)
     effective = effective_properties(history, rve.yield_stress, elastic, axial)
     return MaterialRVE(solution, rve.fields, history, effective, p_sigma)
 
@@ -174,31 +174,33 @@ def _first(history: dict[str, Floats], width: int) -> dict[str, Floats]:
 
 def _fields(solution: CompositeSolution) -> Fields:
     """Stress and plastic strain at the end, in the matrix and in each fibre."""
-    material = solution.cell.domain.material
+    domain = solution.cell.domain
     found = solution.fields()
-    matrix = found["matrix"]
+    matrix = found.pop("matrix")
     plastic = matrix.state.get("p", np.zeros(matrix.weights.shape))
-    of_fibres = []
-    if "fibres" in found:
-        owner = material[found["fibres"].elements]
-        count = len(solution.microstructure.radii)
-        of_fibres = [found["fibres"].stress[owner == fibre] for fibre in range(count)]
+    stress = np.zeros((len(domain.material), *matrix.stress.shape[1:]))
+    for phase in found.values():
+        stress[phase.elements] = phase.stress
+    # None of a void.
+    count = len(solution.microstructure.radii)
+    of_fibres = [stress[domain.material == fibre] for fibre in range(count)]
     return Fields(matrix.stress, tuple(of_fibres), plastic)
 
 
 def _overstressed_fraction(solution: CompositeSolution, threshold: float) -> float:
     """p_sigma: share of the fibres' area with a von Mises stress above a threshold."""
-    fibres = solution.fields().get("fibres")
-    if fibres is None:
-        return 0.0
-    above = von_mises(fibres.stress) > threshold
-    return float(fibres.weights[above].sum() / fibres.weights.sum())
+    above = total = 0.0
+    for name, phase in solution.fields().items():
+        if name != "matrix":
+            above += float(phase.weights[von_mises(phase.stress) > threshold].sum())
+            total += float(phase.weights.sum())
+    return above / total if total else 0.0
 
 
-def _mixed_modulus(phases: Phases, vf: float) -> float:
+def _mixed_modulus(solution: CompositeSolution) -> float:
     """Young's modulus along the fibres by the rule of mixtures [MPa]."""
-    along = [
-        1 / np.linalg.inv(each.elasticity.stiffness)[2, 2]
-        for each in (phases.fibres, phases.matrix)
-    ]
-    return float(vf * along[0] + (1 - vf) * along[1])
+    mixed = 0.0
+    for part in solution.cell.parts:
+        along = 1 / np.linalg.inv(part.material.elasticity.stiffness)[2, 2]
+        mixed += float(along * part.weights.sum()) / solution.cell.area
+    return mixed

@@ -16,7 +16,7 @@ from fe_data.composite.materials import Phases, require_no_phases
 from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
-from fe_data.geometry.microstructure import require_packable
+from fe_data.geometry.microstructure import VOID, require_packable
 from fe_data.loading import Loading
 from fe_data.progress import open_streams
 from fe_data.schema import INPUT_NAMES
@@ -176,6 +176,8 @@ def generate(
             what = "anisotropy: see effective_constants" if anisotropy else "another simulator"
             raise ValueError(f"material cannot be combined with {what}")
         require_no_phases(settings)
+        for phase in {name for micro in design.microstructures for name in micro.phases} - {VOID}:
+            material.of(phase)
         simulator = worker.MaterialSimulator(material)
         design = _of_material(design, material)
     _require_possible(design, settings, general=material is not None)
@@ -244,6 +246,8 @@ def _of_material(design: Design, material: Phases) -> Design:
 
 def _require_possible(design: Design, settings: Settings, *, general: bool) -> None:
     """Refuse what no RVE can have: too long a path, too many fibres, b_m and c_m of other laws."""
+    for micro in () if general else design.microstructures:
+        micro.require_one_phase()
     for number, path in enumerate(design.loadings):
         try:
             if not general:

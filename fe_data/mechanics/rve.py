@@ -370,11 +370,16 @@ def _timed(
 
 
 def arrange_fibres(
-    microstructure: int | Microstructure, inputs: Inputs, settings: Settings
+    microstructure: int | Microstructure,
+    inputs: Inputs,
+    settings: Settings,
+    *,
+    any_phase: bool = False,
 ) -> Microstructure:
-    """Draw random fibres from a seed, or take given ones."""
+    """Draw random fibres from a seed, or take given ones, of any phase or of one."""
     if isinstance(microstructure, Microstructure):
-        microstructure.require_one_phase()
+        if not any_phase:
+            microstructure.require_one_phase()
         fraction = microstructure.volume_fraction
         if abs(inputs.vf - fraction) > VF_TOLERANCE:
             raise ValueError(

@@ -100,7 +100,8 @@ class MaterialPoint(Short):
         require_kind("material", self.material, Phases, NoneType)
         if self.material is not None:
             require_no_phases(settings)
-        fibres = arrange_fibres(self.microstructure, self.inputs, settings)
+        general = self.material is not None
+        fibres = arrange_fibres(self.microstructure, self.inputs, settings, any_phase=general)
         with threadpool_limits(limits=1):
             if self.material is None:
                 mesh = generate_mesh(Outline(fibres, settings.resolution))
@@ -108,7 +109,7 @@ class MaterialPoint(Short):
                 self._stepper: _Fast | _General = _Fast(problem, settings.tolerance)
             else:
                 domain = composite_domain(fibres, settings.resolution)
-                cell = composite_cell(self.material, domain, out_of_plane=False)
+                cell = composite_cell(self.material, fibres, domain, out_of_plane=False)
                 self._stepper = _General(cell, settings.tolerance)
         self._accepted: Any = self._stepper.equilibrium
         self._answered = self._accepted

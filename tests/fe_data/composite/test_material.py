@@ -262,3 +262,47 @@ def test_what_no_material_has_is_said_with_the_likely_unit(tmp_path, capsys, wor
     given = "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4"
     assert main(f"{given} --loading {tmp_path}/two.csv --out {tmp_path}/out {words}".split()) == 2
     assert said in capsys.readouterr().err
+
+
+def test_voids_and_further_phases_of_a_file_are_simulated(tmp_path):
+    content = yaml_of("glass_epoxy")
+    content["phases"]["soft"] = {"elasticity": {"E_GPa": 0.5, "nu": 0.4}}
+    material = tmp_path / "three.yaml"
+    material.write_text(json.dumps(content))  # which is YAML
+    fibres = tmp_path / "fibres.csv"
+    design = tmp_path / "rows.csv"
+    design.write_text("microstructure\n0\n")
+    found = {}
+    for kind in ("fibres", "soft", "void"):
+        fibres.write_text(f"x,y,radius,phase\n0.3,0.3,0.2,\n0.8,0.7,0.15,{kind}\n")
+        given = f"--material {material} --microstructure {fibres} --resolution 3 --increments 4"
+        end = f"{given} --strain 0.004"
+        assert main(f"rve {end} --out {tmp_path}/{kind}".split()) in (0, 1)  # without a fit
+        result = json.loads((tmp_path / kind / "result.json").read_text())
+        assert result["phases"] == ["fibres", kind]
+        words = f"generate --inputs {design} {end} --jobs 1 --out {tmp_path}/data_{kind}"
+        main(words.split())
+        curves = fe_data.load_curves(tmp_path / f"data_{kind}")
+        assert curves.stress[0].tolist() == np.array(result["history"]["stress"])[1:, 0].tolist()
+        found[kind] = curves.stress[0, -1]
+    assert 0 < found["void"] < found["soft"] < found["fibres"]
+    digests = {
+        json.loads((tmp_path / f"data_{kind}" / "config.json").read_text())["digest"]
+        for kind in found
+    }
+    assert len(digests) == 3
+
+
+def yaml_of(name):
+    return {"phases": named_phases(name).as_dict()}
+
+
+def test_a_phase_that_a_material_lacks_is_refused_before_anything_is_simulated(tmp_path):
+    rubber = fe_data.Microstructure([[0.5, 0.5]], 0.3, "rubber")
+    rows = tmp_path / "rows.csv"
+    rows.write_text("microstructure\n0\n")
+    design = fe_data.design_from_file(rows, microstructures=[rubber], material=PAPER)
+    with pytest.raises(ValueError, match="'rubber' is unknown: allowed are fibres, void"):
+        fe_data.generate(design, SMALL, tmp_path / "data", material=PAPER, silent=True)
+    with pytest.raises(ValueError, match="the phase 'rubber' in place of fibre 0"):
+        fe_data.generate(design, SMALL, tmp_path / "data", silent=True)
