@@ -1,4 +1,4 @@
-"""Predict RVEs beyond the trained fibre fractions, with and without Halpin-Tsai as prior."""
+"""Predict RVEs beyond the volume fractions of training, with and without an equation as prior."""
 
 import argparse
 from pathlib import Path

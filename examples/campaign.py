@@ -1,4 +1,4 @@
-"""Select the next runs of any command that prints numbers. The loop survives a kill."""
+"""Select the next runs of any command that prints numbers; an interrupted loop continues."""
 
 import argparse
 import subprocess

@@ -1,4 +1,4 @@
-"""Intervals that hold for any prior: CV+ of MAPIE around a Gaussian process."""
+"""Intervals that are valid under any prior: CV+ of MAPIE around a Gaussian process."""
 
 import argparse
 from pathlib import Path

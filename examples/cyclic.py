@@ -1,4 +1,4 @@
-"""An RVE under a cyclic strain path: hysteresis as a figure, fields as a file for ParaView."""
+"""Load an RVE by cycles; draw the hysteresis and write the fields for ParaView."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A plate under a cycle: a strain-path surrogate at its points, compared with FE²."""
+"""Load a plate by a cycle, with a strain-path surrogate at its points, and compare with FE²."""
 
 import argparse
 import ctypes

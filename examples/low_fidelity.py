@@ -1,4 +1,4 @@
-"""A low-fidelity model as prior: eight RVEs with low fibre fractions, Halpin-Tsai beyond them."""
+"""Use the Halpin-Tsai equation as prior, to predict beyond eight RVEs of low volume fraction."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A mean-field model with uncertain parameters and a discrepancy as prior."""
+"""Use a mean-field model with uncertain parameters, plus what it lacks, as prior."""
 
 import argparse
 from pathlib import Path

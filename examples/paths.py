@@ -1,4 +1,4 @@
-"""The stress of an RVE on an arbitrary strain path, with a band, from a hundred simulated paths."""
+"""Predict the stress on any strain path, with a band, from a hundred simulated paths."""
 
 import argparse
 from functools import partial

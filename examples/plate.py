@@ -1,4 +1,4 @@
-"""A plate of random volume fraction: an ensemble as C code at every integration point."""
+"""Load a plate of random volume fraction, with an ensemble as C code at its points."""
 
 import argparse
 import ctypes

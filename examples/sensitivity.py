@@ -1,4 +1,4 @@
-"""Which inputs matter: main effects and Sobol indices of a composite's properties."""
+"""Rank the inputs of a composite: main effects and Sobol indices of its properties."""
 
 import argparse
 from pathlib import Path

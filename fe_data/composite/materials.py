@@ -185,7 +185,14 @@ class Material(Short):
         return _LAWS[self.law]
 
     def first_yield(self, *, tension: bool) -> float | None:
-        """Initial yield stress in a uniaxial test [MPa]; None if the law knows none."""
+        """Return the initial yield stress in a uniaxial test.
+
+        Args:
+            tension: Whether the test is in tension, otherwise in compression.
+
+        Returns:
+            Yield stress [MPa]; None if the law has none.
+        """
         known = self.entry.first_yield
         return None if known is None else known(self.parameters, tension)
 
