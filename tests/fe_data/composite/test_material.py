@@ -306,3 +306,17 @@ def test_a_phase_that_a_material_lacks_is_refused_before_anything_is_simulated(t
         fe_data.generate(design, SMALL, tmp_path / "data", material=PAPER, silent=True)
     with pytest.raises(ValueError, match="the phase 'rubber' in place of fibre 0"):
         fe_data.generate(design, SMALL, tmp_path / "data", silent=True)
+
+
+@pytest.mark.slow
+def test_glass_epoxy_has_the_stresses_of_the_guide():
+    """docs/own_composite.md: 124 MPa in compression and 76 MPa in tension at 2 %."""
+    phases = named_phases("glass_epoxy")
+    inputs = Inputs(0.4, **phases.fixed_inputs)
+    ends = [
+        solve_material(phases, inputs, 0, Settings(increments=40, strain=strain), silent=True)
+        .history["stress"][-1, 0]
+        .item()
+        for strain in (-0.02, 0.02)
+    ]
+    assert [round(end) for end in ends] == [-124, 76]
