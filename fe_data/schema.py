@@ -249,6 +249,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "sigma_y0_MPa": (1e-3, 1e6),
     "p_sigma_threshold_MPa": (1e-3, 1e6),
     "radii": (1e-3, 0.49),  # sides of the square
+    "height": (0.05, 4.0),  # widths of the cell; numbers of points need less than 4.29
     "void_fraction": (0.0, 0.5),
     "void_radius": (0.01, 100.0),  # mean radii of the fibres
     # Of a hardening table

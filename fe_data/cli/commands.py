@@ -229,6 +229,9 @@ def constants(
             "optionally phase: fibres, void (a hole), or another phase of the material"
         ),
     ] = None,
+    height: Annotated[
+        float, Number(help="height of the rectangle of --microstructure, in widths; 1 is a square")
+    ] = 1.0,
     void_fraction: Annotated[float, Number(help="area fraction of random round voids [-]")] = 0.0,
     void_radius: Annotated[
         float | None,
@@ -251,8 +254,10 @@ def constants(
     if microstructure is not None and vf is None:
         if void_fraction:
             raise ValueError("--void-fraction goes with --vf: the column phase of a file has voids")
-        fibres = options.microstructure(microstructure)
+        fibres = options.microstructure(microstructure, height)
     elif vf is not None and microstructure is None:
+        if height != 1.0:
+            raise ValueError("--height goes with --microstructure: random fibres fill a square")
         settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
         radius = 1.0 if void_radius is None else void_radius
         fibres = fibres_of(vf, seed, settings, void_fraction, radius)

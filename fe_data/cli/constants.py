@@ -75,6 +75,7 @@ def write_constants(
         "source": phases.source,
         "fibres": np.column_stack([fibres.centres, fibres.radii]).tolist(),  # x, y, radius
         "phases": list(fibres.phases),  # of each of them
+        "height": fibres.height,
         "provenance": record.provenance(),
     }
     write_atomic(out, (json.dumps(content, indent=1) + "\n").encode(), _BEGINNING)

@@ -266,9 +266,9 @@ def require_given_microstructure(settings: Settings, seed: int) -> None:
         raise ValueError(f"--seed, {flags} cannot be combined with --microstructure")
 
 
-def microstructure(path: Path) -> "fe_data.Microstructure":
+def microstructure(path: Path, height: float = 1.0) -> "fe_data.Microstructure":
     """The only microstructure of a file."""
-    found = fe_data.microstructures_from_file(path)
+    found = fe_data.microstructures_from_file(path, height)
     if len(found) > 1:
         raise ValueError(f"{path} has {len(found)} microstructures: one RVE takes one")
     return found[0]

@@ -19,8 +19,15 @@ from fe_data.dataset.table import inputs_beside, parse_input, parse_or_fixed
 from fe_data.files.csv_rows import Problems, TableError, parse_float, parse_integer, read_rows
 from fe_data.geometry.microstructure import FIBRES, VF_TOLERANCE, Microstructure
 from fe_data.loading import ALL_AXES, AXES, Loading
-from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, INPUTS
-from fe_data.settings import MAX_SEED, Inputs, checked_inputs, require_integer, require_kind
+from fe_data.schema import BOUNDS, INPUT_BOUNDS, INPUT_NAMES, INPUTS
+from fe_data.settings import (
+    MAX_SEED,
+    Inputs,
+    checked_inputs,
+    require_between,
+    require_integer,
+    require_kind,
+)
 
 FILE_DESIGN = "inputs"
 MAX_SAMPLES = 1_000_000
@@ -121,6 +128,8 @@ class Design(Short):
             plain[name] = tuple(getattr(self, name))
             for each in plain[name]:
                 require_kind(name, each, kind)
+        for micro in plain["microstructures"]:
+            micro.require_square()
         n = len(plain["inputs"])
         given = n if plain["microstructures"] else 0
         for name, length in ("groups", n), ("microstructure_index", given):
@@ -350,7 +359,7 @@ def _with_microstructures(
     return Design(FILE_DESIGN, 0, inputs, groups, (), tuple(given), index)
 
 
-def microstructures_from_file(path: Path) -> list[Microstructure]:
+def microstructures_from_file(path: Path, height: float = 1.0) -> list[Microstructure]:
     r"""Microstructures from a CSV file with a row for each fibre.
 
     Columns are `x`, `y` and `radius`, in sides of the periodic square. The column `microstructure`
@@ -360,11 +369,13 @@ def microstructures_from_file(path: Path) -> list[Microstructure]:
 
     Args:
         path: The CSV file.
+        height: Height of the cell, in widths; 1 is the square.
 
     Returns:
         The microstructures, in the order of their numbers.
 
     Raises:
+        ValueError: If the height is out of range.
         TableError: The message names every bad entry by line number, column and value, or the
             microstructure whose fibres overlap.
 
@@ -379,6 +390,7 @@ def microstructures_from_file(path: Path) -> list[Microstructure]:
         >>> micro.radii.tolist()
         [0.2, 0.1]
     """
+    require_between("height", height, *BOUNDS["height"], unit=" widths")
     columns = ("x", "y", "radius")
     problems = Problems(path)
     found: dict[int, list[list[Any]]] = {}
@@ -397,7 +409,7 @@ def microstructures_from_file(path: Path) -> list[Microstructure]:
         try:
             require_integer("number of fibres", len(fibres), 1, MAX_FIBRES)
             phases = [row[3] for row in rows]
-            microstructures.append(Microstructure(fibres[:, :2], fibres[:, 2], phases))
+            microstructures.append(Microstructure(fibres[:, :2], fibres[:, 2], phases, height))
         except ValueError as error:
             raise TableError(f"{path}, microstructure {number}: {error}") from None
     return microstructures

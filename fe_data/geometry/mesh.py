@@ -26,7 +26,7 @@ _IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic
 
 @dataclass(frozen=True, repr=False)
 class Mesh(Short):
-    """Six-node triangles on the unit square; nodes 3, 4, 5 are opposite to vertices 0, 1, 2."""
+    """Six-node triangles on the cell; nodes 3, 4, 5 are opposite to vertices 0, 1, 2."""
 
     points: Floats  # (n, 2) nodes
     triangles: Ints  # (m, 6) nodes of each triangle
@@ -35,7 +35,7 @@ class Mesh(Short):
 
 
 def generate_mesh(outline: Outline) -> Mesh:
-    """Mesh the unit square with curved outlines and matching opposite edges.
+    """Mesh the cell with curved outlines and matching opposite edges.
 
     Args:
         outline: Segments of the fibres' outlines and of the edges of the square.
@@ -57,7 +57,7 @@ def generate_mesh(outline: Outline) -> Mesh:
         smallest = smallest_jacobian(points[triangles])
         if smallest <= 0:
             raise MeshError(f"an element of the mesh is inverted: smallest Jacobian {smallest:.3g}")
-        points, image_of = _match_edges(points)
+        points, image_of = _match_edges(points, outline.micro.height)
     except MeshError as error:
         raise MeshError(f"{error}{_narrow_gap(outline.micro)}") from error.__cause__
     return Mesh(points, triangles, material, image_of)
@@ -89,14 +89,16 @@ def with_holes(mesh: Mesh, voids: Ints) -> Mesh:
 
 def _narrow_gap(micro: Microstructure) -> str:
     """What a message says of two fibres that nearly touch; nothing where none do."""
-    gaps = periodic_distances(micro.centres, micro.centres) - micro.radii[:, None] - micro.radii
+    gaps = periodic_distances(micro.centres, micro.centres, micro.height)
+    gaps -= micro.radii[:, None] + micro.radii
     np.fill_diagonal(gaps, np.inf)
     if gaps.min(initial=np.inf) > _NARROW:
         return ""
     i, j = np.unravel_index(gaps.argmin(), gaps.shape)
     return (
         f"; the gap between fibres {i} and {j} is {gaps[i, j]:.3g} sides of the square wide, and "
-        f"those below {_NARROW:g} may be too narrow to mesh: move the fibres apart"
+        f"those below {_NARROW:g} may be too narrow to mesh at any resolution: move the fibres "
+        "apart, or give random ones a min_spacing above 1"
     )
 
 
@@ -204,10 +206,11 @@ def _set_sizes(outline: Outline) -> None:
 def _add_size_field(outline: Outline, radius: float, size: float) -> int:
     """Add gmsh's field of the element size around all fibres of one radius; its number."""
     micro = outline.micro
-    images = (micro.centres[micro.radii == radius, None] + _IMAGES).reshape(-1, 2)
+    shifts = _IMAGES * [1.0, micro.height]
+    images = (micro.centres[micro.radii == radius, None] + shifts).reshape(-1, 2)
     tags = []
     for x, y in images:
-        if -radius < x < 1 + radius and -radius < y < 1 + radius:
+        if -radius < x < 1 + radius and -radius < y < micro.height + radius:
             tags.append(gmsh.model.geo.addPoint(x, y, 0.0))
     gmsh.model.geo.synchronize()
     field = gmsh.model.mesh.field
@@ -305,14 +308,14 @@ def smallest_jacobian(nodes: Floats) -> float:
     return float(min(v.min(), coefficient.min()) / value.mean())
 
 
-def _match_edges(points: Floats) -> tuple[Floats, Ints]:
+def _match_edges(points: Floats, height: float) -> tuple[Floats, Ints]:
     """Pair nodes of opposite edges and make their coordinates equal to the last bit."""
     points = points.copy()
     image_of = np.arange(len(points))
     for axis in (0, 1):
         other = 1 - axis
         low = np.flatnonzero(points[:, axis] == 0.0)
-        high = np.flatnonzero(points[:, axis] == 1.0)
+        high = np.flatnonzero(points[:, axis] == (1.0, height)[axis])
         low = low[np.argsort(points[low, other])]
         high = high[np.argsort(points[high, other])]
         if len(low) != len(high) or np.abs(points[low, other] - points[high, other]).max() > 1e-10:

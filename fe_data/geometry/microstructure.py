@@ -45,14 +45,17 @@ VF_TOLERANCE = 1e-3  # between an input vf and the volume fraction of given fibr
 
 @dataclass(frozen=True, repr=False)
 class Microstructure(Short):
-    """Circular fibres in the unit square, periodic in x and y.
+    """Circular fibres in the unit square or a rectangle, periodic in x and y.
 
     Attributes:
-        centres: (n, 2) relative to the side of the square, from -0.5 to 1.5, taken modulo 1.
+        centres: (n, 2) relative to the side of the square, from -0.5 to 1.5, taken modulo 1. In a
+            rectangle all lengths are relative to the width, and y is taken modulo the height.
         radii: (n,) relative to the side of the square, or one number for all fibres.
         phases: Phase of each fibre, or one for all: "fibres", "void" (a hole in the mesh), or the
             name of one of `Phases.others`. Only the general solver takes other phases than
             "fibres".
+        height: Height of the rectangle, in widths. Only the general solver takes another one than
+            1, the square.
 
     Raises:
         ValueError: If these are not finite numbers of these shapes, a centre or a radius is out of
@@ -70,8 +73,11 @@ class Microstructure(Short):
     centres: Floats
     radii: Floats
     phases: Sequence[str] = FIBRES
+    height: float = 1.0
 
     def __post_init__(self) -> None:
+        height = require_between("height", self.height, *BOUNDS["height"], unit=" widths")
+        object.__setattr__(self, "height", height)
         centres = numbers("centres", self.centres)
         radii = numbers("radii", self.radii)
         if centres.ndim != 2 or centres.shape[1] != 2 or not np.all(np.isfinite(centres)):
@@ -81,8 +87,8 @@ class Microstructure(Short):
             raise ValueError(
                 f"radii {radii.shape} must be one number or one for each of {n} centres"
             )
-        _require_in_sides(centres)
-        object.__setattr__(self, "centres", np.mod(centres, 1.0))
+        _require_in_sides(centres, height)
+        object.__setattr__(self, "centres", np.mod(centres, [1.0, height]))
         object.__setattr__(self, "radii", np.broadcast_to(radii, n))
         for fibre, radius in enumerate(self.radii.tolist()):
             require_between(
@@ -100,12 +106,17 @@ class Microstructure(Short):
     def _require_apart(self, given: Floats) -> None:
         """Refuse fibres that overlap; `given` are their centres before they were moved inside."""
         radii = self.radii
-        distance = periodic_distances(self.centres, self.centres)
-        np.fill_diagonal(distance, 1.0)
+        distance = periodic_distances(self.centres, self.centres, self.height)
+        np.fill_diagonal(distance, min(1.0, self.height))  # from its own periodic image
         overlap = radii[:, None] + radii - distance
         if overlap.max(initial=-1.0) < 0.0:
             return
         i, j = np.unravel_index(overlap.argmax(), overlap.shape)
+        if i == j:
+            raise ValueError(
+                f"fibre {i} overlaps with its periodic image: radius {radii[i]:.6g}, height "
+                f"{self.height:g}"
+            )
         pair = f"fibres {i} and {j}"
         if distance[i, j] < _SAME * radii[i]:
             x, y = given[i]
@@ -114,24 +125,25 @@ class Microstructure(Short):
             raise ValueError(f"{pair} {what}: give each fibre once, without its periodic images")
         apart = f"centres {distance[i, j]:.6g} apart, radii {radii[i]:.6g} and {radii[j]:.6g}"
         # The image of fibre j that is nearest to fibre i, which is fibre j itself without a shift.
-        shift = np.round(given[i] - given[j])
+        period = [1.0, self.height]
+        shift = np.round((given[i] - given[j]) / period) * period
         if not shift.any():
             raise ValueError(f"{pair} overlap: {apart}")
         x, y = given[j] + shift
         raise ValueError(
-            f"{pair} overlap across the edge of the periodic square, where fibre {j} comes back "
+            f"{pair} overlap across the edge of the periodic cell, where fibre {j} comes back "
             f"at ({x:g}, {y:g}): {apart}"
         )
 
     @property
     def volume_fraction(self) -> float:
         """Area fraction of the fibres without the voids [-]."""
-        return float(math.pi * (self.radii[~self.is_void] ** 2).sum())
+        return float(math.pi * (self.radii[~self.is_void] ** 2).sum()) / self.height
 
     @property
     def porosity(self) -> float:
         """Area fraction of the voids [-]."""
-        return float(math.pi * (self.radii[self.is_void] ** 2).sum())
+        return float(math.pi * (self.radii[self.is_void] ** 2).sum()) / self.height
 
     @property
     def is_void(self) -> Booleans:
@@ -141,12 +153,21 @@ class Microstructure(Short):
     @property
     def nearest_distances(self) -> Floats:
         """Distance (n,) of each centre from the nearest other one, in sums of their radii [-]."""
-        distance = periodic_distances(self.centres, self.centres)
-        np.fill_diagonal(distance, 1.0)  # from its own periodic image
+        distance = periodic_distances(self.centres, self.centres, self.height)
+        np.fill_diagonal(distance, min(1.0, self.height))  # from its own periodic image
         return np.asarray((distance / (self.radii[:, None] + self.radii)).min(axis=1))
 
+    def require_square(self) -> None:
+        """Refuse a rectangle, of which datasets and the fast solver know nothing."""
+        if self.height != 1.0:
+            raise ValueError(
+                f"microstructure has the height {self.height:g}: only solve_composite and "
+                "effective_constants take another cell than the square"
+            )
+
     def require_one_phase(self) -> None:
-        """Refuse fibres that only the general solver takes."""
+        """Refuse fibres or a cell that only the general solver takes."""
+        self.require_square()
         for fibre, phase in enumerate(self.phases):
             if phase != FIBRES:
                 raise ValueError(
@@ -155,10 +176,11 @@ class Microstructure(Short):
                 )
 
 
-def _require_in_sides(centres: Floats) -> None:
-    """Refuse centres so far outside the square that they are probably in another unit."""
+def _require_in_sides(centres: Floats, height: float) -> None:
+    """Refuse centres so far outside the cell that they are probably in another unit."""
     low, high = _CENTRES
-    outside = np.flatnonzero(((centres < low) | (centres > high)).any(axis=1))
+    shares = centres / [1.0, height]
+    outside = np.flatnonzero(((shares < low) | (shares > high)).any(axis=1))
     if outside.size:
         side = np.ptp(centres, axis=0).max() if len(centres) > 1 else np.abs(centres).max()
         x, y = centres[outside[0]]
@@ -212,12 +234,13 @@ def require_packable(vf: float, n_fibres: int, min_spacing: float) -> None:
         )
 
 
-def periodic_distances(a: Floats, b: Floats) -> Floats:
-    """Distances between points in the metric of the unit torus.
+def periodic_distances(a: Floats, b: Floats, height: float = 1.0) -> Floats:
+    """Distances between points in the metric of the torus.
 
     Args:
         a: (n, 2) points.
         b: (m, 2) points.
+        height: Period along y; that along x is 1.
 
     Returns:
         The distances (n, m).
@@ -226,7 +249,8 @@ def periodic_distances(a: Floats, b: Floats) -> Floats:
     array([[0.2]])
     """
     d = a[:, None, :] - b[None, :, :]
-    d -= np.round(d)
+    period = np.array([1.0, height])
+    d -= np.round(d / period) * period
     return np.asarray(np.hypot(d[..., 0], d[..., 1]))
 
 
@@ -499,30 +523,34 @@ def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
     >>> clear_of_edges(grazing).centres
     array([[0.5, 0.5]])
     """
-    # Outlines touch an edge at the offsets x_i ± r_i. Candidates for the new edges are the middles
-    # of the widest gaps between these offsets, in x and in y.
+    # Outlines touch an edge at the offsets x_i ± r_i, in periods. Candidates for the new edges are
+    # the middles of the widest gaps between these offsets, in x and in y.
     centres = m.centres
     radii = m.radii
     if not len(centres):
         return m
-    offsets = np.concatenate([centres - radii[:, None], centres + radii[:, None]])
+    period = np.array([1.0, m.height])
+    offsets = np.concatenate([centres - radii[:, None], centres + radii[:, None]]) / period
 
     def from_corner(x: float, y: float) -> float:
         """Distance of the nearest outline from a corner at (x, y)."""
-        return float(np.abs(periodic_distances(np.array([[x, y]]), centres) - radii).min())
+        corner = np.array([[x, y]])
+        return float(np.abs(periodic_distances(corner, centres, m.height) - radii).min())
 
-    clearance = min(float(np.abs(offsets - np.round(offsets)).min()), from_corner(0.0, 0.0))
+    from_edge = float((np.abs(offsets - np.round(offsets)) * period).min())
+    clearance = min(from_edge, from_corner(0.0, 0.0))
     if clearance >= least * radii.max():
         return m
     along_x, along_y = (_widest_gaps(tangents) for tangents in (offsets % 1.0).T)
     found = []
     for x, half_x in along_x:
-        for y, half_y in along_y:
+        for share, half_share in along_y:
+            y, half_y = share * m.height, half_share * m.height
             found.append((min(half_x, half_y, from_corner(x, y)), x, y))
     best_clearance, x, y = max(found)
     if best_clearance <= clearance * (1 + 1e-9):  # there already
         return m
-    return dataclasses.replace(m, centres=(centres - np.array([x, y])) % 1.0)
+    return dataclasses.replace(m, centres=(centres - np.array([x, y])) % period)
 
 
 def _widest_gaps(tangents: Floats) -> list[tuple[float, float]]:

@@ -63,7 +63,9 @@ class Outline:
         self.micro = micro
         n_fibres = len(micro.centres)
         diameter = 2 * float(micro.radii.max()) if n_fibres else 1.0
-        self.size = diameter / resolution if resolution else default_size(n_fibres)
+        # As many elements per mean fibre distance √(height / n), whatever the shape of the cell.
+        default = default_size(n_fibres) * math.sqrt(micro.height)
+        self.size = diameter / resolution if resolution else default
         self.coarsest = self.size * max(1.0, _COARSEST / _DEFAULT_SIZE)
         # In proportion to the radii, so that every fibre has as many elements.
         self.sizes = self.size * (micro.radii / micro.radii.max(initial=0.0))
@@ -72,17 +74,18 @@ class Outline:
         cut = [self._cut_fibre(fibre, crossings) for fibre in range(n_fibres)]
         self.fibre: Ints = np.repeat(np.arange(n_fibres), [len(segments) for segments in cut])
         ends = np.concatenate([*cut, self._cut_edges(crossings)])
-        self.points, index = _shared_points(ends.reshape(-1, 2))
+        self.points, index = _shared_points(ends.reshape(-1, 2), micro.height)
         self.arcs, self.edges = np.split(index.reshape(-1, 2), [len(self.fibre)])
 
     def _cut_fibre(self, fibre: int, crossings: tuple[list[float], list[float]]) -> Floats:
         """Segments (k, 2, 2) of an outline, of the local size, cut where it leaves the square."""
-        x, y = self.micro.centres[fibre]
-        r = self.micro.radii[fibre]
-        splits = _axis_crossings(x, y, r)
+        micro = self.micro
+        x, y = micro.centres[fibre]
+        r = micro.radii[fibre]
+        splits = _axis_crossings(x, y, r, micro.height)
         for angle, axis in splits:
             along = y + r * math.sin(angle) if axis == 0 else x + r * math.cos(angle)
-            crossings[axis].append(along % 1)
+            crossings[axis].append(along % (micro.height if axis == 0 else 1.0))
         angles = sorted(angle for angle, _ in splits) or [0.0]
         arcs = itertools.pairwise([*angles, angles[0] + 2 * math.pi])
         cuts = np.concatenate([self._segments(fibre, *arc) for arc in arcs])
@@ -90,13 +93,18 @@ class Outline:
         # Sines of `math`, because those of NumPy depend on the processor.
         circle = np.array([(x + r * math.cos(t), y + r * math.sin(t)) for t in turns])
         ends, middles = np.split(circle.reshape(-1, 3, 2), [2], axis=1)
-        return np.asarray(ends - np.floor(middles))
+        period = np.array([1.0, micro.height])
+        return np.asarray(ends - np.floor(middles / period) * period)
+
+    def _distances(self, xy: Floats) -> Floats:
+        """Distances (k, n_fibres) of points (k, 2) from the centres."""
+        return periodic_distances(xy, self.micro.centres, self.micro.height)
 
     def size_at(self, xy: Floats) -> Floats:
         """Element size (k,) at points (k, 2): it grows with the distance from the nearest fibre."""
         if not len(self.micro.centres):
             return np.full(len(xy), self.size)
-        distance = periodic_distances(xy, self.micro.centres) - self.micro.radii
+        distance = self._distances(xy) - self.micro.radii
         sizes = (self.sizes + GROWTH * np.maximum(distance, 0.0)).min(axis=1)
         return np.asarray(np.minimum(sizes, self.coarsest))
 
@@ -109,8 +117,8 @@ class Outline:
         angles = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
         angles = self._with_contacts(fibre, angles)
         x = centres[fibre] + r * np.column_stack([np.cos(angles), np.sin(angles)])
-        near = periodic_distances(centres[[fibre]], centres)[0] < r + radii + size
-        distance = periodic_distances(x, centres[near])
+        near = self._distances(centres[[fibre]])[0] < r + radii + size
+        distance = periodic_distances(x, centres[near], self.micro.height)
         itself = np.count_nonzero(near[:fibre])  # its column
         distance[:, itself] = 1.0 if len(centres) > 1 else np.inf
         gap = np.maximum((distance - radii[near]).min(axis=1), _THINNEST * r)
@@ -128,7 +136,8 @@ class Outline:
         """Angles (k,), and more of them where another fibre nearly touches this one."""
         r = self.micro.radii[fibre]
         apart = self.micro.centres - self.micro.centres[fibre]
-        apart -= np.round(apart)
+        period = np.array([1.0, self.micro.height])
+        apart -= np.round(apart / period) * period
         gaps = np.hypot(*apart.T) - r - self.micro.radii
         gaps[fibre] = np.inf
         more = []
@@ -146,7 +155,7 @@ class Outline:
         """Segments (k, 2, 2) of the edges, counter-clockwise; those of opposite edges match."""
         sides = []
         for axis in range(2):
-            marks = [0.0, *sorted(crossings[axis]), 1.0]
+            marks = [0.0, *sorted(crossings[axis]), self.micro.height if axis == 0 else 1.0]
             cuts = [0.0]
             for a, b in itertools.pairwise(marks):
                 along = np.linspace(a, b, 2 * math.ceil((b - a) / self.size) + 1)
@@ -157,7 +166,7 @@ class Outline:
         along_y, along_x = sides
         bottom = [(t, 0.0) for t in along_x]
         right = [(1.0, t) for t in along_y[1:]]
-        top = [(t, 1.0) for t in along_x[-2::-1]]
+        top = [(t, self.micro.height) for t in along_x[-2::-1]]
         left = [(0.0, t) for t in along_y[-2::-1]]
         loop = bottom + right + top + left
         return np.stack([loop[:-1], loop[1:]], axis=1)
@@ -167,15 +176,15 @@ class Outline:
         if not len(self.micro.centres):
             return [MATRIX] * len(self.edges)
         xy = self.points[self.edges].mean(axis=1)
-        distance = periodic_distances(xy, self.micro.centres) - self.micro.radii
+        distance = self._distances(xy) - self.micro.radii
         inside = distance.min(axis=1) < 0
         return [int(m) for m in np.where(inside, distance.argmin(axis=1), MATRIX)]
 
 
-def _shared_points(ends: Floats) -> tuple[Floats, Ints]:
+def _shared_points(ends: Floats, height: float) -> tuple[Floats, Ints]:
     """The different points among `ends` (m, 2), in order of appearance, and the index of each."""
-    for edge in (0.0, 1.0):
-        ends[np.abs(ends - edge) < 1e-12] = edge
+    for edge in ([0.0, 0.0], [1.0, height]):
+        ends[:] = np.where(np.abs(ends - edge) < 1e-12, edge, ends)
     found: dict[int, int] = {}
     keys = np.rint(ends * 10**_DIGITS).astype(np.int64) @ [1, 2**32]
     index = np.array([found.setdefault(key, len(found)) for key in keys.tolist()])
@@ -196,13 +205,13 @@ def _equidistribute(samples: Floats, sizes: Floats) -> Floats:
     return cuts
 
 
-def _axis_crossings(x: float, y: float, r: float) -> list[tuple[float, int]]:
-    """Angles at which a circle crosses a line x = integer (axis 0) or y = integer (axis 1)."""
+def _axis_crossings(x: float, y: float, r: float, height: float) -> list[tuple[float, int]]:
+    """Angles at which a circle crosses an edge: x = integer (axis 0), y = k height (axis 1)."""
     found = []
     for line in range(math.ceil(x - r), math.floor(x + r) + 1):
         a = math.acos(max(-1.0, min(1.0, (line - x) / r)))
         found += [(a, 0), (2 * math.pi - a, 0)]
-    for line in range(math.ceil(y - r), math.floor(y + r) + 1):
-        a = math.asin(max(-1.0, min(1.0, (line - y) / r)))
+    for line in range(math.ceil((y - r) / height), math.floor((y + r) / height) + 1):
+        a = math.asin(max(-1.0, min(1.0, (line * height - y) / r)))
         found += [(a % (2 * math.pi), 1), ((math.pi - a) % (2 * math.pi), 1)]
     return found
