@@ -40,7 +40,7 @@ WITH_ARGS := import os, shlex, sys; \
   os.execv(sys.executable, [sys.executable, *sys.argv[1:], *shlex.split(os.environ["ARGS"])])
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 
-.PHONY: help environment python reproduce quick repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates datasets reference-table path-datasets active-loop scoreboard notebooks report article archive test test-dolfinx test-python test-slurm lint bench docs clean
+.PHONY: help environment python reproduce quick repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates datasets reference-table path-datasets active-loop scoreboard notebooks report article archive test test-bits test-dolfinx test-python test-slurm lint bench docs clean
 
 #: make quick            simulate a few cells, train on them, write figures/quick/index.html
 #: make reproduce        the same at the size of the paper, into figures/full/index.html
@@ -51,6 +51,7 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make active-learning  what cells are worth that bnn.select_runs asks for, judged by reference data, added to that page
 #: make path-surrogates  stress on any path of strain, with bands, learnt from random paths and judged on other paths, added to that page
 #: make test             run the tests (ARGS="-k mesh" to choose)
+#: make test-bits        every digit of a small run, on emulated processors, with other threads and workers, under load
 #: make test-dolfinx     the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)
 #: make test-python      the tests of bnn on another Python and its newest PyTorch (ARGS="--python 3.11 --oldest")
 #: make test-slurm       the scripts of docs/cluster.md on a Slurm cluster of this machine
@@ -80,12 +81,12 @@ python:
 quick: export PROFILE = quick
 reproduce: export PROFILE = full
 quick reproduce report: environment
-	@$(DOIT) report
+	@$(DOIT) report equality
 
 repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates: export PROFILE = full
 repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates: environment
 	@$(DOIT) $@
-	@$(DOIT) report
+	@$(DOIT) report equality
 
 datasets: export PROFILE = full
 datasets: environment
@@ -96,7 +97,7 @@ reference-table: environment
 	@$(DOIT) reference_table
 
 path-datasets: environment
-	@$(PYTHON_ARGS) -m fe_data.paths $${JOBS:+--jobs "$$JOBS"}
+	@$(PYTHON_ARGS) -m figures.pipeline.arithmetic -m fe_data.paths $${JOBS:+--jobs "$$JOBS"}
 
 active-loop: environment
 	@$(PYTHON_ARGS) -m examples.next_cell --out data/loop.png
@@ -115,6 +116,9 @@ archive: docs article
 
 test: environment
 	@$(PYTHON_ARGS) -m pytest -n 2 --dist worksteal
+
+test-bits: environment
+	@$(PYTHON_ARGS) -m tests.repository.environments.bits
 
 test-dolfinx: environment
 	@$(PYTHON_ARGS) -m tests.repository.environments.debian "$$SUITE"

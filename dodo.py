@@ -36,6 +36,14 @@ from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
 AT_ONCE = 2  # tasks: one uses the cores where another has work for a single one; each takes memory
+FULL_RUN = {  # seconds of one idle core
+    "dataset": 360,
+    "00_method": 15,
+    "01_prior_study": 651,
+    "02_example_1d": 352,
+    "03_materials_data": 20,
+    "04_materials_surrogate": 158,
+}
 LONGEST = (SURROGATE, OTHER_METHODS, PRIOR_KNOWLEDGE)  # notebooks, in a small run
 
 GIVEN_PROFILE = os.environ.get("PROFILE") or "quick"  # name or file
@@ -56,6 +64,7 @@ except (ValueError, FileNotFoundError) as error:
     sys.exit(f"make: {error}")
 
 OUT = ROOT / "figures" / RUN
+SECONDS = FULL_RUN if PROFILE.name == paths.REFERENCE.name else {}
 DOIT_CONFIG = {
     "reporter": actions.Reporter,
     "check_file_uptodate": actions.Contents,
@@ -96,7 +105,7 @@ def _comparison(design, name):
 
 def task_dataset():
     """Simulate the designs of the profile."""
-    yield _simulation(PROFILE.datasets, OWN_DATA)
+    yield _simulation(PROFILE.datasets, OWN_DATA) | {"meta": {"seconds": SECONDS.get("dataset")}}
 
 
 def task_drawn_cells():
@@ -166,6 +175,7 @@ def task_notebook():
                 (_has_pictures, [metrics]),
             ],
             "targets": [metrics, OUT / "notebooks" / f"{name}.html"],
+            "meta": {"seconds": SECONDS.get(name)},
         }
 
 
@@ -206,3 +216,16 @@ def task_report():
         "uptodate": [config_changed(results)],
         "targets": [OUT / "index.html"],
     }
+
+
+def task_equality():
+    """Say how many numbers of the run are equal to the committed ones, every time."""
+    if PROFILE.name == paths.REFERENCE.name:
+        command = ["-m", "figures.report.equality", str(OUT)]
+        yield {
+            "name": RUN,
+            "doc": "compare with the committed results",
+            "task_dep": [f"report:{RUN}"],
+            "actions": [(actions.run_program, [command])],
+            "meta": {"silent": True},
+        }

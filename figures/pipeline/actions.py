@@ -1,19 +1,23 @@
 """Actions and reporting behind dodo.py: programs that are run, and one sentence on a failure."""
 
 import fcntl
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TextIO
 
 from doit.dependency import FileChangedChecker, SqliteDB
 from doit.exceptions import TaskFailed
 from doit.reporter import ConsoleReporter
+from doit.task import Task
+from joblib import cpu_count
 
-from fe_data.dataset.executors import THREAD_VARIABLES
+from figures.pipeline.arithmetic import environment
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import file_digest
 
@@ -72,31 +76,91 @@ INTERRUPTION = Interruption()
 INTERRUPTED = "interrupted; the same command continues where it stopped"
 
 
+def is_shown(task: Task) -> bool:
+    """Whether the beginning and the end of a task are worth a line."""
+    return bool(task.actions) and not (task.meta or {}).get("silent")
+
+
+def planned(tasks: Mapping[str, Task], selected: Iterable[str]) -> dict[str, float]:
+    """Seconds on an idle core of those tasks with an estimate that the selected ones need."""
+    found: dict[str, float] = {}
+    seen: set[str] = set()
+    ahead = [*selected]
+    while ahead:
+        name = ahead.pop(0)
+        if name in seen or name not in tasks:
+            continue
+        seen.add(name)
+        seconds = (tasks[name].meta or {}).get("seconds")
+        if seconds:
+            found[name] = seconds
+        ahead += [*tasks[name].task_dep, *tasks[name].setup_tasks]
+    return found
+
+
+def cores() -> int:
+    """Cores that a run keeps busy, as its estimates were measured with two."""
+    return min(cpu_count(), 2)
+
+
+def minutes(seconds: float) -> str:
+    """A time in minutes, rounded up."""
+    return f"about {math.ceil(seconds / 60)} min"
+
+
 class Reporter(ConsoleReporter):
-    """Two lines per task: its beginning and its duration, or that it is up to date."""
+    """What a run will do; then its beginning, duration and what is left, for each task.
+
+    `meta` of a task may have `seconds`, what it takes on an idle core, and `silent` for no lines.
+    """
 
     def initialize(self, tasks, selected_tasks):
-        """Wait for another run in this checkout, before anything is looked at."""
+        """Wait for another run in this checkout before anything is looked at; show the plan."""
         super().initialize(tasks, selected_tasks)
         self.lock = wait_for_turn(STATE)
         self.begun: dict[str, float] = {}
+        self.started = time.monotonic()
+        self.plan = planned(tasks, selected_tasks)  # seconds of each task with an estimate
+        self.done: dict[str, float] = {}
+        self.skipped: set[str] = set()
         signal.signal(signal.SIGINT, INTERRUPTION.receive)
+        if self.plan:
+            self.write("plan, of which parts that are up to date are skipped:\n")
+            for name, seconds in self.plan.items():
+                self.write(f"   {tasks[name].doc}: {minutes(seconds)} of one core\n")
+            total = minutes(sum(self.plan.values()) / cores())
+            self.write(f"   together {total} with {cores()} idle cores\n")
 
     def execute_task(self, task):
         """Announce a task that runs."""
-        if task.actions:
+        if is_shown(task):
             self.begun[task.name] = time.monotonic()
             self.write(f"== {task.doc}\n")
 
     def add_success(self, task):
-        """Say how long a task took."""
+        """Say how long a task took, and what is left."""
         if task.name in self.begun:
-            self.write(f"   {task.doc}: {time.monotonic() - self.begun[task.name]:.0f} s\n")
+            self.done[task.name] = self.plan.get(task.name, 0.0)
+            took = time.monotonic() - self.begun[task.name]
+            self.write(f"   {task.doc}: {took:.0f} s{self.progress()}\n")
 
     def skip_uptodate(self, task):
         """Say that a task is up to date."""
-        if task.actions:
+        self.skipped.add(task.name)
+        if is_shown(task):
             self.write(f"-- {task.doc}: up to date\n")
+
+    def progress(self) -> str:
+        """How many parts of the plan are done, and the time left at the speed until now."""
+        parts = self.plan.keys() - self.skipped
+        done = sum(self.done.get(name, 0.0) for name in parts)
+        left = sum(self.plan[name] for name in parts - self.done.keys())
+        if not done:
+            return ""
+        text = f"; {len(parts & self.done.keys())} of {len(parts)} parts done"
+        if left:
+            text += f", {minutes((time.monotonic() - self.started) / done * left)} left"
+        return text
 
     def _write_failure(self, result, write_exception=True):  # noqa: ARG002, doit's signature
         self.write(f"!! {result['task'].doc}: {result['exception'].get_msg()}\n")
@@ -133,13 +197,12 @@ class Contents(FileChangedChecker):
 def run_program(arguments: list[str]) -> TaskFailed | None:
     """Run `python` on this terminal, where it receives Ctrl-C itself; a failure in one sentence.
 
-    It has one thread, as workers have: programs side by side would wait for each other's threads,
-    and the last bits of a threaded sum depend on their number.
+    Its arithmetic is pinned. It has one thread, as workers have: programs side by side would wait
+    for each other's threads.
     """
     if INTERRUPTION.came:
         return TaskFailed(INTERRUPTED)
-    environment = os.environ | dict.fromkeys(THREAD_VARIABLES, "1")
-    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=environment)
+    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=environment())
     while process.poll() is None:
         try:
             process.wait(timeout=1.0)

@@ -63,7 +63,8 @@ def sources(modules: Iterable[str]) -> list[Path]:
 
 def simulation_sources() -> list[Path]:
     """Source files that simulated samples depend on; they do not depend on pictures."""
-    return [file for file in sources(["fe_data.dataset.generate"]) if file.name != "plots.py"]
+    programs = ["fe_data.dataset.generate", "figures.pipeline.arithmetic"]
+    return [file for file in sources(programs) if file.name != "plots.py"]
 
 
 def notebook_sources(path: Path) -> list[Path]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fe_data.dataset.record import provenance as fe_provenance
+from figures.pipeline.arithmetic import described
 
 PACKAGES = ("torch", "scikit-learn", "matplotlib")
 
@@ -45,4 +46,5 @@ def describe(
         "seed": seed,
         "wall_time_s": round(wall_time_s, 1),
         "processor": f"{processor()}, {os.cpu_count()} cores",
+        "arithmetic": described(),
     }

@@ -35,6 +35,7 @@ from figures.report.comparison import (
     heading,
     read,
 )
+from figures.report.equality import report
 from figures.report.labels import brief, column_decimals, label, power
 from figures.scores import written
 
@@ -83,6 +84,7 @@ def render(profile: Profile, out_dir: Path) -> dict[str, str]:
         "judging": REFERENCE.name if small else out_dir.name,
         "foreign": foreign_tables(run),
         "minutes": minutes(run),
+        "equality": report(out_dir),
         "entries": {place: (entry, decided[place]) for place, entry in entries.items()},
         "inlined": partial(inlined, out_dir),
     }

@@ -98,7 +98,8 @@ class WeightFit:
         self._prior = prior
         self._anchors = anchors
         # P = D + R Rᵀ gives J P Jᵀ = J̃ (I + R̃ R̃ᵀ) J̃ᵀ with J̃ = J D^½ and R̃ = D^-½ R.
-        self._deviations = prior.diagonal.sqrt()
+        # The last bit of torch.sqrt depends on the processor.
+        self._deviations = prior.diagonal.rsqrt().reciprocal()
         self._root = prior.root / self._deviations[:, None]
         self._precision = torch.linalg.inv(noise)
         k, n, n_out = y.shape

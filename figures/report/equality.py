@@ -1,0 +1,297 @@
+"""Compare the results of a run with the committed ones, bit by bit.
+
+python -m figures.report.equality figures/full prints how many numbers are equal. Results are the
+numbers of the metrics files, the cells of their tables, the simulated tables and the pictures, by
+what they show. git knows what is committed.
+"""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from PIL import Image
+
+from figures.pipeline.paths import REFERENCE, ROOT, SHIPPED_TABLES, picture_path, table_path
+from figures.pipeline.profiles import load_profile
+from figures.report.comparison import Comparison, Metrics, compare
+
+NO_GIT = "not compared: git, which knows the committed results, cannot read this checkout"
+NOT_RUN = "no notebook has run here since the results were committed"
+# Of the provenance, what is no reason for other digits.
+OTHER = {"commit", "wall_time_s", "seed", "inputs_sha256", "config_sha256", "processor"}
+METADATA = re.compile(rb"<metadata>.*?</metadata>|<!--.*?-->", re.DOTALL)  # of an SVG file
+CELL = re.compile(r"/tables/\d+/rows/")  # of a table, by its place in a metrics file
+WORDS = {True: "holds", False: "does not hold", None: "open"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """The numbers of one notebook or table."""
+
+    name: str
+    count: int  # committed numbers, and those that only the run has
+    differing: int
+    largest: float | None  # relative difference, of numbers that both have
+    pictures: int = 0
+    other_pictures: tuple[str, ...] = ()  # that show something else
+    reasons: tuple[str, ...] = ()  # in what the provenance differs
+
+    def __str__(self) -> str:
+        """What differs, in one line."""
+        texts = [f"{self.differing} of {self.count} numbers differ"]
+        if self.largest is not None:
+            texts.append(f"the largest relative difference is {self.largest:.1e}")
+        if self.other_pictures:
+            texts.append(f"{len(self.other_pictures)} of {self.pictures} pictures differ")
+        return "; ".join([f"{self.name}: {', '.join(texts)}", *self.reasons])
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far a run and the committed results agree."""
+
+    parts: tuple[Part, ...]
+    verdicts: tuple[str, ...]  # that changed
+
+    @property
+    def statement(self) -> str:
+        """The result in one sentence."""
+        if not self.parts:
+            return NOT_RUN
+        count = sum(part.count for part in self.parts)
+        equal = count - sum(part.differing for part in self.parts)
+        pictures = sum(part.pictures for part in self.parts)
+        same = pictures - sum(len(part.other_pictures) for part in self.parts)
+        numbers = f"{equal} of {count} committed numbers are equal to the last bit"
+        return f"{numbers}, {same} of {pictures} pictures show the same"
+
+    @property
+    def lines(self) -> list[str]:
+        """What differs, a line for each notebook or table, and the verdicts; empty if nothing."""
+        other = [str(part) for part in self.parts if part.differing or part.other_pictures]
+        if not other:
+            return []
+        changed = "; ".join(self.verdicts) or "none"
+        return [*other, f"verdicts that changed: {changed}"]
+
+
+def committed_files(out_dir: Path) -> dict[str, bytes] | None:
+    """Files of a folder by name as git has them; empty without any, None where git fails."""
+    folder = out_dir.resolve()
+    if not folder.is_relative_to(ROOT):
+        return {}
+    place = folder.relative_to(ROOT).as_posix()
+    git = ["git", "--no-optional-locks", "-C", str(ROOT)]
+    try:
+        known = subprocess.run(
+            [*git, "ls-tree", "HEAD", "--", place], capture_output=True, check=True
+        ).stdout
+        if not known:
+            return {}
+        packed = subprocess.run(
+            [*git, "archive", "HEAD", "--", place], capture_output=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    found = {}
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        for member in archive:
+            content = archive.extractfile(member)
+            if content is not None and Path(member.name).parent.as_posix() == place:
+                found[Path(member.name).name] = content.read()
+    return found
+
+
+def agreement(
+    out_dir: Path, committed: Mapping[str, bytes], tables: Mapping[str, tuple[Path, Path]]
+) -> Agreement:
+    """Compare the notebooks of a run that are not the committed files themselves.
+
+    Args:
+        out_dir: Folder of the run.
+        committed: Content of the committed files by name.
+        tables: Simulated and shipped table, by name.
+    """
+    parts = []
+    before: dict[str, dict[str, Any]] = {}
+    now: dict[str, dict[str, Any]] = {}
+    for file, content in sorted(committed.items()):
+        path = out_dir / file
+        if path.suffix != ".json" or not path.is_file() or path.read_bytes() == content:
+            continue
+        before[path.stem] = json.loads(content)
+        now[path.stem] = json.loads(path.read_bytes())
+        parts.append(_notebook(path.stem, before[path.stem], now[path.stem], committed, out_dir))
+    for name, (simulated, shipped) in tables.items():
+        if simulated.is_file():
+            parts.append(Part(name, *_difference(_cells(shipped), _cells(simulated))))
+    try:
+        changed = [*_changed_verdicts(_read(before, out_dir.name), _read(now, out_dir.name))]
+    except ValueError as error:  # metrics of another version of this code
+        changed = [f"not known, since {' '.join(str(error).split())[:200]}"]
+    return Agreement(tuple(parts), tuple(changed))
+
+
+def _notebook(
+    name: str,
+    before: dict[str, Any],
+    now: dict[str, Any],
+    committed: Mapping[str, bytes],
+    out_dir: Path,
+) -> Part:
+    difference = _difference(dict(_numbers(before)), dict(_numbers(now)))
+    drawn = sorted({*before.get("figures", {}), *now.get("figures", {})})
+    other = tuple(
+        picture
+        for picture in drawn
+        if _shown(picture, committed.get(picture))
+        != _shown(picture, _content(picture_path(out_dir, picture)))
+    )
+    reasons = _reasons(before.get("provenance", {}), now.get("provenance", {}))
+    return Part(name, *difference, len(drawn), other, tuple(reasons))
+
+
+def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, object]]:
+    """Numbers of a metrics file by their place in it, and the cells of its tables."""
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            if path or key != "provenance":
+                yield from _numbers(each, f"{path}/{key}")
+    elif isinstance(value, list):
+        for i, each in enumerate(value):
+            yield from _numbers(each, f"{path}/{i}")
+    elif CELL.match(path) or (isinstance(value, int | float) and not isinstance(value, bool)):
+        yield path, value
+
+
+def _cells(table: Path) -> dict[str, object]:
+    """Numbers of a CSV file by row and column."""
+    with table.open(encoding="utf-8", newline="") as file:
+        lines = (line for line in file if not line.startswith("#"))
+        rows = list(csv.DictReader(lines))
+    cells: dict[str, object] = {}
+    for i, row in enumerate(rows):
+        for column, text in row.items():
+            try:
+                cells[f"{i}/{column}"] = float(text)
+            except ValueError:
+                cells[f"{i}/{column}"] = text
+    return cells
+
+
+def _difference(
+    before: Mapping[str, object], now: Mapping[str, object]
+) -> tuple[int, int, float | None]:
+    """Count of numbers, of those that differ, and the largest relative difference."""
+    count = len({*before, *now})
+    both = [(before[name], now[name]) for name in before if name in now]
+    # By their digits: 1 and 1.0 are different texts, and so are 0.0 and -0.0; NaN equals itself.
+    pairs = [(a, b) for a, b in both if repr(a) != repr(b)]
+    differing = count - len(both) + len(pairs)
+    relative = [
+        abs(a - b) / max(abs(a), abs(b))
+        for a, b in pairs
+        if isinstance(a, int | float) and isinstance(b, int | float) and a != b
+    ]
+    return count, differing, max(relative, default=None)
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _shown(name: str, content: bytes | None) -> object:
+    """What a picture shows: paths and colours of an SVG file, or pixels."""
+    if content is None:
+        return None
+    if name.endswith(".svg"):
+        return METADATA.sub(b"", content)
+    with Image.open(io.BytesIO(content)) as picture:
+        return picture.size, picture.convert("RGBA").tobytes()
+
+
+def _reasons(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """In what the provenance of two results differs, and both processors."""
+    digests = [set(each.get("inputs_sha256", {}).values()) for each in (before, now)]
+    if digests[0] != digests[1]:
+        yield "the input tables differ"
+    if before.get("config_sha256") != now.get("config_sha256"):
+        yield "the settings differ"
+    if before.get("seed") != now.get("seed"):
+        yield f"seed {now.get('seed')}, committed {before.get('seed')}"
+    for key in sorted({*before, *now} - OTHER):
+        ours, theirs = now.get(key, "not known"), before.get(key, "not known")
+        if ours != theirs:
+            yield f"{key.replace('_', ' ')} {ours}, committed {theirs}"
+    theirs = before.get("processor", "not known")
+    yield f"processor {now.get('processor', 'not known')}, committed {theirs}"
+
+
+def _read(contents: Mapping[str, dict[str, Any]], folder: str) -> dict[str, Metrics]:
+    metrics = {name: Metrics.model_validate(content) for name, content in contents.items()}
+    return {name: each.model_copy(update={"folder": folder}) for name, each in metrics.items()}
+
+
+def _changed_verdicts(before: dict[str, Metrics], now: dict[str, Metrics]) -> Iterator[str]:
+    """Places of the paper and claims whose verdict is another one."""
+    then, here = compare(before), compare(now)
+    for place, entry in here.items():
+        earlier = then[place]
+        if entry.verdict != earlier.verdict:
+            yield f"{place}: {entry.verdict}, committed {earlier.verdict}"
+        yield from _changed_outcomes(place, earlier, entry)
+    for name, metrics in now.items():
+        claims = {claim.id: claim for claim in before[name].claims if claim.about not in here}
+        for claim in metrics.claims:
+            held = claims.get(claim.id)
+            if held is not None and held.holds != claim.holds:
+                yield f"{name}, {claim.id}: {WORDS[claim.holds]}, committed {WORDS[held.holds]}"
+
+
+def _changed_outcomes(place: str, before: Comparison, now: Comparison) -> Iterator[str]:
+    earlier = before.outcomes
+    for name, holds in now.outcomes.items():
+        if name in earlier and earlier[name] != holds:
+            yield f"{place}, {name}: {WORDS[holds]}, committed {WORDS[earlier[name]]}"
+
+
+def tables_of_run(out_dir: Path) -> dict[str, tuple[Path, Path]]:
+    """Tables that the full run simulated, with the shipped ones, by name."""
+    if out_dir.resolve() != REFERENCE:
+        return {}
+    simulated = ROOT / "data" / out_dir.name
+    return {
+        f"table {design}": (table_path(simulated, design), SHIPPED_TABLES / f"{design}.csv")
+        for design in load_profile(out_dir.name).datasets
+    }
+
+
+def report(out_dir: Path) -> list[str]:
+    """What to say of a run at its end, first in one sentence; empty if nothing is committed."""
+    committed = committed_files(out_dir)
+    if committed is None:
+        return [NO_GIT] if out_dir.resolve() == REFERENCE else []
+    if not committed:
+        return []
+    found = agreement(out_dir, committed, tables_of_run(out_dir))
+    return [found.statement, *found.lines]
+
+
+def main(out_dir: Path) -> None:
+    """Print how far the results in a folder agree with the committed ones."""
+    first, *further = report(out_dir) or [f"no results of {out_dir} are committed"]
+    for line in further:
+        print(f"   {line}")
+    print(first)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,91 @@
+"""The pins of published results."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from figures.pipeline import actions, arithmetic
+from figures.pipeline.arithmetic import KERNELS, can_pin, described, environment, pins
+from figures.pipeline.paths import ROOT
+
+SHOW = "import json, os; print(json.dumps(dict(os.environ)))"
+needs_haswell = pytest.mark.skipif(not can_pin(), reason="not Linux with AVX2 and FMA")
+
+
+@needs_haswell
+def test_pins_win_over_what_is_set():
+    given = dict.fromkeys(pins(), "other") | {"NPY_DISABLE_CPU_FEATURES": "AVX2", "MINE": "1"}
+    found = environment(given)
+    assert found == {**pins(), "MINE": "1"}
+    assert found["OMP_NUM_THREADS"] == "1"
+    assert found["OPENBLAS_CORETYPE"] == "Haswell"
+
+
+@needs_haswell
+def test_programs_of_a_run_are_pinned_and_say_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Sandybridge")
+    script = "import os, pathlib, sys; from figures.pipeline.arithmetic import described; "
+    script += "pathlib.Path(sys.argv[1]).write_text(described())"
+    assert actions.run_program(["-c", script, str(tmp_path / "said")]) is None
+    said = (tmp_path / "said").read_text(encoding="utf-8")
+    assert said.startswith("pinned: ")
+    assert "OPENBLAS_CORETYPE='Haswell'" in said
+    assert described(environment({}) | {"MKL_CBWR": "AVX2"}) == "not pinned: MKL_CBWR"
+
+
+@needs_haswell
+def test_the_launcher_pins_a_program():
+    command = [sys.executable, "-m", "figures.pipeline.arithmetic", "-c", SHOW]
+    given = os.environ | {"MKL_CBWR": "AVX2"}
+    done = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, check=True)
+    found = json.loads(done.stdout)
+    assert {name: found[name] for name in pins()} == pins()
+
+
+def test_a_processor_without_the_instructions_is_not_told_to_use_them(monkeypatch):
+    monkeypatch.setattr(arithmetic, "features", lambda: frozenset({"avx"}))
+    assert not KERNELS.keys() & pins().keys()
+    assert environment({})["OMP_NUM_THREADS"] == "1"
+    assert described(environment({})).startswith("not pinned: the processor lacks AVX2 or FMA")
+
+
+@needs_haswell
+def test_the_libraries_are_silent_and_follow():
+    script = """
+import json
+import numpy
+from numpy._core._multiarray_umath import __cpu_features__ as features
+from threadpoolctl import threadpool_info
+import torch
+from bnn.training.matmul import has_feature
+print(json.dumps([
+    [name for name in ("AVX2", "FMA3", "AVX512F", "AVX512_SKX") if features.get(name)],
+    [each["architecture"] for each in threadpool_info() if each["user_api"] == "blas"],
+    [each["num_threads"] for each in threadpool_info()],
+    torch.backends.cpu.get_cpu_capability(),
+    has_feature("fma") and not has_feature("avx512f"),
+]))
+"""
+    command = [sys.executable, "-W", "error::ImportWarning", "-c", script]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
+    assert not done.stderr
+    found, kernels, threads, torch_kernels, numba = json.loads(done.stdout)
+    assert {"AVX2", "FMA3"} <= {*found} <= {"AVX2", "FMA3"}
+    assert {*kernels} <= {"Haswell"}
+    assert {*threads} == {1}
+    assert torch_kernels == "AVX2"
+    assert numba
+
+
+def test_importing_the_packages_sets_nothing():
+    script = "import os; before = dict(os.environ); import bnn, fe_data; bnn.GPRegressor; "
+    script += "fe_data.solve_rve; after = dict(os.environ); "
+    script += f"print([n for n in {sorted(KERNELS)} + ['OMP_NUM_THREADS'] if n in after])"
+    given = {name: value for name, value in os.environ.items() if name not in pins()}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=given, capture_output=True, check=True
+    )
+    assert done.stdout.strip() == b"[]"

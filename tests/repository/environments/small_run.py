@@ -1,0 +1,150 @@
+"""A small run of everything that published results rest on, as one hash for each part.
+
+    python -m tests.repository.environments.small_run --workers 2 posterior rve
+
+prints the hashes as JSON. Parts are independent of each other; workers are processes.
+"""
+
+import argparse
+import hashlib
+import json
+from collections.abc import Callable
+
+import numpy as np
+
+import bnn
+
+
+def digest(*arrays: object) -> str:
+    """Hash of every bit of the arrays."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()[:16]
+
+
+def functions() -> str:
+    """Elementary functions and sums of NumPy and PyTorch, in both precisions."""
+    import torch
+
+    # np.tanh and torch.sqrt have no place here: no result rests on them, the emulator returns
+    # infinite values of the first, and the second depends on the vendor of the processor.
+    x = 3.0 * np.random.default_rng(0).normal(size=20_000)
+    found = []
+    for kind in (np.float64, np.float32):
+        values = x.astype(kind)
+        positive = np.abs(values)
+        tensor = torch.from_numpy(values)
+        square = tensor.reshape(-1, 50)
+        found += [np.exp(values), np.sin(values), np.log(positive), np.sqrt(positive), values.sum()]
+        found += [tensor.exp(), tensor.sin(), tensor.tanh(), torch.from_numpy(positive).log()]
+        found += [torch.from_numpy(positive).rsqrt(), torch.from_numpy(positive) ** 0.3]
+        found += [tensor.sum(), square.sum(0), square.sum(1), values.reshape(-1, 50).sum(0)]
+    return digest(*found)
+
+
+def algebra() -> str:
+    """Products and factorisations of NumPy, SciPy and PyTorch."""
+    import scipy.linalg
+    import torch
+
+    Z = np.random.default_rng(0).normal(size=(300, 150))
+    S = Z.T @ Z + np.eye(150)
+    tensor = torch.from_numpy(S)
+    return digest(
+        S,
+        Z @ Z.T,
+        Z @ Z[0],
+        np.linalg.cholesky(S),
+        np.linalg.svd(Z)[1],
+        np.linalg.eigh(S)[1],
+        scipy.linalg.cho_solve(scipy.linalg.cho_factor(S), Z.T),
+        torch.linalg.cholesky(tensor),
+        torch.linalg.solve(tensor, tensor[:5].T),
+        tensor @ tensor,
+        tensor.float() @ tensor.float(),
+    )
+
+
+PRIOR = bnn.GaussianProcessPrior(bnn.LinearMean([2.0]), bnn.RBF(1.0, 0.1))
+X = np.linspace(-1.0, 1.0, 20)[:, None]
+Y = np.sin(3.0 * X[:, 0])
+
+
+def realisations() -> str:
+    """Realisations of a functional prior."""
+    return digest(PRIOR.sample(np.linspace(-2.0, 2.0, 200)[:, None], 20, 0))
+
+
+def ensemble() -> str:
+    """Pre-trained networks, and an ensemble anchored to them."""
+    settings = bnn.Pretraining(
+        n_networks=12, n_points=100, training=bnn.TrainingSettings(epochs=30)
+    )
+    pretrained = bnn.pretrain(
+        PRIOR,
+        n_features=1,
+        network=bnn.Architecture((20, 20)),
+        settings=settings,
+        scaling=bnn.Scaling(inputs=None, outputs=None),
+        random_state=0,
+    )
+    anchored = bnn.train_anchored(
+        pretrained,
+        X,
+        Y,
+        noise=0.1,
+        n_members=6,
+        anchoring=bnn.Anchoring("low_rank", resampling="bootstrap"),
+        training=bnn.TrainingSettings(epochs=60),
+        random_state=0,
+    )
+    return digest(pretrained.weights, pretrained.losses, anchored.sample(X))
+
+
+def posterior() -> str:
+    """The exact posterior of a Gaussian process whose kernel and noise are estimated."""
+    model = bnn.GPRegressor().fit(X, Y)
+    return digest(*model.predict(X, return_std=True))
+
+
+def rve() -> str:
+    """Stress and plastic strain of a small RVE."""
+    from fe_data import Inputs, Settings, solve_rve
+
+    settings = Settings(n_fibres=2, resolution=2.0, increments=6)
+    solved = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, settings, silent=True)
+    return digest(solved.history["stress"], solved.history["plastic_strain"])
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    each.__name__: each for each in (functions, algebra, realisations, ensemble, posterior, rve)
+}
+
+
+def hashed(name: str) -> str:
+    """The hash of one part, by name."""
+    return PARTS[name]()
+
+
+def main() -> None:
+    """Print the hashes of parts, by default of all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART")
+    parser.add_argument("--workers", type=int, default=0, help="0: in this process")
+    given = parser.parse_args()
+    names = given.parts or [*PARTS]
+    if given.workers:
+        from fe_data.dataset.executors import process_pool
+
+        # Of the module by its name: a worker cannot import what runs as __main__.
+        from tests.repository.environments.small_run import hashed as of_part
+
+        found = list(process_pool(given.workers).map(of_part, names))
+    else:
+        found = [hashed(name) for name in names]
+    print(json.dumps(dict(zip(names, found, strict=True))))
+
+
+if __name__ == "__main__":
+    main()
