@@ -8,6 +8,7 @@ of notebooks inherit them. Importing bnn or fe_data sets none of them.
     python -m figures.pipeline.arithmetic -m MODULE ...    runs a module with them
 """
 
+import argparse
 import importlib.metadata
 import os
 import platform
@@ -75,5 +76,20 @@ def described(given: Mapping[str, str] = os.environ) -> str:
     return "pinned: " + " ".join(f"{name}={value!r}" for name, value in wanted.items())
 
 
+def main() -> None:
+    """Run a module with the pins, in place of this program."""
+    parser = argparse.ArgumentParser(description="Run a Python module with pinned arithmetic.")
+    parser.add_argument(
+        "-m",
+        dest="command",
+        nargs=argparse.REMAINDER,
+        required=True,
+        metavar="MODULE",
+        help="name of the module, and its arguments",
+    )
+    command = [sys.executable, "-m", *parser.parse_args().command]
+    os.execve(sys.executable, command, environment())
+
+
 if __name__ == "__main__":
-    os.execve(sys.executable, [sys.executable, *sys.argv[1:]], environment())
+    main()

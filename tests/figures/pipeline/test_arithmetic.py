@@ -37,9 +37,10 @@ def test_programs_of_a_run_are_pinned_and_say_so(tmp_path, monkeypatch):
 
 
 @needs_haswell
-def test_the_launcher_pins_a_program():
-    command = [sys.executable, "-m", "figures.pipeline.arithmetic", "-c", SHOW]
-    given = os.environ | {"MKL_CBWR": "AVX2"}
+def test_the_launcher_pins_a_program(tmp_path):
+    (tmp_path / "show.py").write_text(SHOW, encoding="utf-8")
+    command = [sys.executable, "-m", "figures.pipeline.arithmetic", "-m", "show", "--help"]
+    given = os.environ | {"MKL_CBWR": "AVX2", "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
     done = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, check=True)
     found = json.loads(done.stdout)
     assert {name: found[name] for name in pins()} == pins()
