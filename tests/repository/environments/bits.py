@@ -8,6 +8,7 @@ read compiled functions from the cache of the first run, since numba compiles al
 same processor.
 """
 
+import argparse
 import contextlib
 import json
 import os
@@ -101,6 +102,9 @@ def run(
 
 def main() -> int:
     """Run all cases; returns the exit code."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     if not can_pin():
         say("bits: skipped, since this is not Linux on a processor with AVX2 and FMA")
         return 0
