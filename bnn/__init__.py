@@ -28,16 +28,15 @@ from bnn.evaluation.prior_check import PriorCheck, check_prior
 from bnn.evaluation.sensitivity import Sensitivity, sensitivity
 from bnn.gp import evidence
 from bnn.gp.conditioning import NuggetWarning
+from bnn.gp.kernel import Kernel, Stationary
 from bnn.gp.kernels import (
     RBF,
-    Kernel,
     Linear,
     Matern12,
     Matern32,
     Matern52,
     Periodic,
     RationalQuadratic,
-    Stationary,
 )
 from bnn.gp.means import LinearMean, RandomMean
 from bnn.gp.mixture import MixturePrior

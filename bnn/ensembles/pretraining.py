@@ -32,7 +32,7 @@ from bnn.ensembles.drawn_priors import DrawnPrior
 from bnn.ensembles.members import Networks, finite_members, perturbed_starts
 from bnn.ensembles.weight_priors import WEIGHT_PRIORS, WeightPrior
 from bnn.gp.conditioning import check_nugget
-from bnn.gp.process import default_prior
+from bnn.gp.process import GaussianProcessPrior, default_prior
 from bnn.networks.architecture import Architecture
 from bnn.networks.mlp import MLP
 from bnn.priors.function_prior import FunctionalPrior
@@ -396,6 +396,8 @@ def check_functional_prior(prior: object) -> None:
     """Raise ValueError unless a prior has a method `sample`, is None, or is a NotStored."""
     if isinstance(prior, type):
         raise ValueError(f"prior = {prior.__name__}: must be an object, not its class")
+    if isinstance(prior, GaussianProcessPrior):
+        prior.check_set()
     if not (prior is None or isinstance(prior, NotStored) or hasattr(prior, "sample")):
         needed = "must have a method sample, or be networks of bnn.pretrain"
         raise ValueError(f"prior = {short(prior)}: {needed}")

@@ -9,8 +9,9 @@ from sklearn.gaussian_process import kernels as sk
 from bnn._validation import Ints
 from bnn.export.stack import part_that_fits
 from bnn.export.tables import Table
-from bnn.gp import kernels
 from bnn.gp.conditioning import ProcessPosterior
+from bnn.gp.kernel import Stationary
+from bnn.gp.kernels import Linear
 from bnn.gp.regressor import GPRegressor
 from bnn.gp.warping import Warped, straightened
 from bnn.noise.covariances import is_diagonal
@@ -21,7 +22,7 @@ Row: TypeAlias = tuple[float, ...]
 class _Term(NamedTuple):
     """A stationary part of a kernel."""
 
-    kind: type[kernels.Stationary]
+    kind: type[Stationary]
     variance: float
     parameters: Row  # its fields beside variance and length scale
     inverse: Row  # 1 / L of each input
@@ -101,12 +102,12 @@ def _name(kind: type) -> str:
     return kind.__name__
 
 
-def _own_fields(kind: type[kernels.Stationary]) -> list[str]:
+def _own_fields(kind: type[Stationary]) -> list[str]:
     """Return the names of the fields of a kernel beside variance and length scale."""
     return [f.name for f in fields(kind) if f.name not in {"variance", "lengthscale"}]
 
 
-def _case(number: int, kind: type[kernels.Stationary]) -> str:
+def _case(number: int, kind: type[Stationary]) -> str:
     """Return the branch of `correlation` in C for a kind of kernel."""
     names = enumerate(_own_fields(kind))
     own = "".join(f"        double {name} = parameters[{i}];\n" for i, name in names)
@@ -115,7 +116,7 @@ def _case(number: int, kind: type[kernels.Stationary]) -> str:
 
 
 def _kernel_tables(
-    kernels_in_c: list[_Rows], terms: int, n_in: int, kinds: list[type[kernels.Stationary]]
+    kernels_in_c: list[_Rows], terms: int, n_in: int, kinds: list[type[Stationary]]
 ) -> dict[str, Table]:
     """Return each different row once, and the numbers of the rows of each kernel."""
     most = max([len(_own_fields(kind)) for kind in kinds], default=0)
@@ -157,13 +158,13 @@ def _kernel_rows(kernel: sk.Kernel, features: list[int], n_in: int) -> _Rows:
     stationary: list[_Term] = []
     linear: Row | None = None
     for part in _summands(kernel.kernel if type(kernel) is Warped else kernel):
-        if isinstance(part, kernels.Stationary) and part.c_code is not None:
+        if isinstance(part, Stationary) and part.c_code is not None:
             inverse = np.zeros(n_in)
             inverse[seen] = 1.0 / np.asarray(part.lengthscale)
             parameters = tuple(float(getattr(part, name)) for name in _own_fields(type(part)))
             terms = float(part.variance), parameters, tuple(inverse.tolist())
             stationary.append(_Term(type(part), *terms))
-        elif type(part) is kernels.Linear and linear is None:
+        elif type(part) is Linear and linear is None:
             row = np.zeros(1 + 3 * n_in)
             row[0] = np.sqrt(part.offset)
             row[1 + seen] = np.sqrt(part.variance)

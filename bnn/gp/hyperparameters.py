@@ -78,6 +78,8 @@ def importance_sample(
     weight.
     """
     m = len(best)
+    if not m:
+        return np.tile(best, (draws, 1)), np.full(draws, -np.log(draws)), density.value(best)
     values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
     # R Rᵀ = H⁻¹, with H = V diag(λ) Vᵀ. λ is at least the hyperprior's precision, so that the
     # points stay within its width where the density is nearly flat or curved upwards.

@@ -65,6 +65,8 @@ class MixturePrior(FunctionPrior):
         total = np.sum(weights, axis=0)
         if np.min(weights) < 0 or not np.allclose(total, 1.0):
             raise ValueError(f"weights sum to {total}: must be >= 0 and sum to 1")
+        for component in self.components:
+            component.check_set()
         for name in ("mean", "n_outputs", "features", "bounds"):
             values = [getattr(component, name) for component in self.components]
             if not all(same(value, values[0]) for value in values):

@@ -26,6 +26,7 @@ from bnn._validation import (
 )
 from bnn.gp.kernels import RBF
 from bnn.gp.means import LinearMean, RandomMean
+from bnn.gp.open_parameters import open_parameters
 from bnn.priors.function_prior import FunctionPrior
 from bnn.scaling import BoundsScaler
 
@@ -41,6 +42,7 @@ class GaussianProcessPrior(FunctionPrior):
     Attributes:
         mean: A number, a function X → (n,) or (n, n_out), a LinearMean or a RandomMean.
         kernel: Kernel of bnn or scikit-learn for all outputs, or a sequence, one for each output.
+            Its parameters that are None are open: `GPRegressor` and `evidence.fit_prior` find them.
         n_outputs: Number of outputs.
         features: Numbers of the inputs that the kernel uses, or a list for each output; None uses
             all.
@@ -109,6 +111,17 @@ class GaussianProcessPrior(FunctionPrior):
         """The kernel of each output."""
         one = isinstance(self.kernel, sk.Kernel)
         return [self.kernel] * self.n_outputs if one else list(self.kernel)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether kernels have parameters that are None, which a fit has to find."""
+        return any(open_parameters(kernel) for kernel in self.kernels)
+
+    def check_set(self) -> None:
+        """Raise ValueError if a parameter of a kernel is open."""
+        for kernel in self.kernels:
+            for parameter in open_parameters(kernel)[:1]:
+                parameter.kernel.check_set()
 
     @property
     def alike(self) -> list[int]:
@@ -198,6 +211,7 @@ class GaussianProcessPrior(FunctionPrior):
         Returns:
             k(x, x) of each output at each point, (n_out, n).
         """
+        self.check_set()
         X = seen_points("X", X)
         seen = [X[:, self.features_of(j, X.shape[1])] for j in range(self.n_outputs)]
         return np.stack([k.diag(x) for k, x in zip(self.kernels, seen, strict=True)])

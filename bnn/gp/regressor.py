@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,8 +33,8 @@ from bnn.gp.gradients import moment_gradients
 from bnn.gp.hyperparameters import most_components
 from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior, conditioned
 from bnn.gp.precision_factors import factors_of
-from bnn.gp.process import MOST_ROWS
-from bnn.gp.summary import noise_rows, prior_rows, ranges_of
+from bnn.gp.process import MOST_ROWS, GaussianProcessPrior
+from bnn.gp.summary import noise_rows, open_rows, prior_rows, ranges_of
 from bnn.noise import Covariance, Noise, StudentNoise
 from bnn.noise.given import warn_of_excess
 from bnn.noise.known import (
@@ -48,6 +48,7 @@ from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.storage import storable
 from bnn.storage.values import NotStored
 
+OPEN_RESTARTS = 8  # of the search for open parameters of a prior
 FAR_APART = 6.0  # of two values of one function, in deviations of the nugget
 GRADIENT_ENTRIES = 2**22  # numbers of the derivatives of a kernel that are computed at a time
 
@@ -66,8 +67,9 @@ class GPRegressor(PredictiveRegressor):
 
     Args:
         prior: GaussianProcessPrior with a mean that is not random, or a MixturePrior of such, whose
-            weights the evidence updates. None estimates the prior by `evidence.fit_kernel_average`,
-            an average over families of kernels.
+            weights the evidence updates. Parameters of kernels that are None are open: the prior is
+            then an average over them, and the noise is found with them. None estimates the prior by
+            `evidence.fit_kernel_average`, an average over families of kernels.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; a
             HeteroscedasticNoise; or a StudentNoise. "constant" estimates standard deviations from
             the evidence of the data, "heteroscedastic" a HeteroscedasticNoise, "student_t" a
@@ -128,7 +130,8 @@ class GPRegressor(PredictiveRegressor):
     @property
     def _fewest(self) -> int:
         """Least number of data: two where they have to tell the prior or the noise."""
-        return 2 if self.prior is None or self.noise is None or isinstance(self.noise, str) else 1
+        found = self.prior is None or self.noise is None or isinstance(self.noise, str)
+        return 2 if found or _is_open(self.prior) else 1
 
     def _check_missing(self, keep_prior: bool) -> None:
         heavy = isinstance(self.noise_ if keep_prior else self.noise, StudentNoise)
@@ -154,6 +157,10 @@ class GPRegressor(PredictiveRegressor):
         factors = None
         if prior is None:
             prior, noise, factors = found_model(SearchData(X, y, noise_known=known), given)
+        elif _is_open(prior):
+            data = SearchData(X, y, noise_known=known, prior=prior)
+            kind = "constant" if given is None and data.variances_known is None else given
+            prior, noise, factors = found_model(data, kind, restarts=OPEN_RESTARTS)
         else:
             noise = noise_beside_prior(given, X, y, known)
         warn_of_constant(X)
@@ -252,6 +259,7 @@ class GPRegressor(PredictiveRegressor):
         posterior = self.posterior_
         shares = posterior.shares if isinstance(posterior, MixturePosterior) else None
         rows = prior_rows(self.prior_, shares, inputs, ranges_of(self.X_))
+        rows += open_rows(self.prior, self.prior_, shares, inputs)
         rows += noise_rows(self.noise_, self.X_, ranges_of(filled(self.y_)))
         outputs = self._outputs(self.y_.shape[1])
         return [f"{len(self.X_)} data", *table(outputs, rows)]
@@ -344,6 +352,10 @@ class GPRegressor(PredictiveRegressor):
         """
         check_is_fitted(self)
         return float(np.sum(self.posterior_.log_evidences)) + self._beyond
+
+
+def _is_open(prior: object) -> TypeGuard[GaussianProcessPrior]:
+    return isinstance(prior, GaussianProcessPrior) and prior.is_open
 
 
 def _contradiction(X: Array, y: Array, nugget: float) -> str:

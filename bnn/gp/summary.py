@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array
+from bnn.gp.kernel import Kernel
 from bnn.gp.mixture import MixturePrior
 from bnn.gp.process import GaussianProcessPrior
 from bnn.gp.warping import Warped
@@ -62,6 +63,42 @@ def prior_rows(
     return rows
 
 
+def open_rows(
+    given: Any, prior: Any, shares: Array | None, inputs: Sequence[str]
+) -> list[tuple[str, list[str]]]:
+    """Return rows of the values of open parameters; length scales in units of inputs have others.
+
+    Args:
+        given: The prior of the user; one that is not open has no rows.
+        prior: The prior that was found, for `given`.
+        shares: Posterior weights of its components, (S, n_out).
+        inputs: Names of the inputs.
+
+    Returns:
+        Titles and the entries for each output, geometric means by the weights.
+    """
+    if not (isinstance(given, GaussianProcessPrior) and given.is_open):
+        return []
+    components = prior.components if isinstance(prior, MixturePrior) else [prior]
+    weights = np.ones((1, given.n_outputs)) if shares is None else shares
+    rows: dict[str, list[str]] = {}
+    for j, template in enumerate(given.kernels):
+        names = [inputs[i] for i in given.features_of(j, len(inputs))]
+        found = [[*_numbered_parts(component.kernels[j])] for component in components]
+        for number, (kind, part) in enumerate(_numbered_parts(template)):
+            for name in part.open_fields() if isinstance(part, Kernel) else ():
+                values = [np.atleast_1d(getattr(each[number][1], name)) for each in found]
+                entries = np.atleast_1d(getattr(part, name))
+                for i, value in enumerate(np.transpose(values)):
+                    open_ = entries[i if len(entries) > 1 else 0] is None
+                    shown = name != "lengthscale" or _has_ratios(part)
+                    if shown and open_ and np.all(value > 0.0):
+                        place = f" of {names[i]}" if len(values[0]) > 1 else ""
+                        row = rows.setdefault(f"{name}{place}, {kind}", ["–"] * given.n_outputs)
+                        row[j] = f"{np.exp(weights[:, j] @ np.log(value)):.3g}"
+    return list(rows.items())
+
+
 def _scales(kernel: sk.Kernel) -> Iterator[tuple[str, Array]]:
     """Give the names and length scales of the parts of a kernel that have such."""
     if isinstance(kernel, Warped):
@@ -69,14 +106,24 @@ def _scales(kernel: sk.Kernel) -> Iterator[tuple[str, Array]]:
         for name, relative in _scales(kernel.kernel):
             yield name, relative * np.asarray(kernel.width)
         return
+    for name, part in _numbered_parts(kernel):
+        lengths = getattr(part, "lengthscale", getattr(part, "length_scale", None))
+        if lengths is not None and not _has_ratios(part):
+            yield name, np.atleast_1d(np.asarray(lengths, dtype=float))
+
+
+def _has_ratios(part: sk.Kernel) -> bool:
+    """Return whether the length scales of a kernel have no unit."""
+    return isinstance(part, Kernel) and part.quantities.get("lengthscale") == "ratio"
+
+
+def _numbered_parts(kernel: sk.Kernel) -> Iterator[tuple[str, sk.Kernel]]:
+    """Give the parts of a kernel by their names, numbered from the second of a name on."""
     seen: dict[str, int] = {}
     for part in _parts(kernel):
-        lengths = getattr(part, "lengthscale", getattr(part, "length_scale", None))
-        if lengths is not None:
-            kind = type(part).__name__
-            seen[kind] = seen.get(kind, 0) + 1
-            number = f" {seen[kind]}" if seen[kind] > 1 else ""
-            yield kind + number, np.atleast_1d(np.asarray(lengths, dtype=float))
+        kind = type(part).__name__
+        seen[kind] = seen.get(kind, 0) + 1
+        yield f"{kind} {seen[kind]}" if seen[kind] > 1 else kind, part
 
 
 def _parts(kernel: sk.Kernel) -> Iterator[sk.Kernel]:

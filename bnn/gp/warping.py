@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, as_finite, check_kind, seen_points
-from bnn.gp.kernels import Gradient, Kernel, kernel_gradient
+from bnn.gp.kernel import Gradient, Kernel
+from bnn.gp.kernels import kernel_gradient
 
 STRAIGHT = 1e-4  # warps below this are replaced by it: w is u then, to 1.3e-5
 STEEPEST = 20.0  # largest warp

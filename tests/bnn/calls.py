@@ -128,7 +128,7 @@ OWN = {
     "RandomMean": {"function": lambda X, _: X[:, 0]},
     "LinearMean": {"intercept": np.ones(2)},
     "sensitivity": {"n": 4},
-    "evidence.fit_prior": {"mean": None},
+    "evidence.fit_prior": {"mean": None, "prior": None},
     "evidence.fit_noise": {"mean": lambda X: X, **FORM},
     "evidence.fit_heteroscedastic_noise": FORM,
     "evidence.fit_kernel_average": {"noise": "gaussian"},

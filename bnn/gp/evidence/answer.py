@@ -30,13 +30,15 @@ def priors_of(data: SearchData, draws: Sequence[Sequence[Draw]]) -> list[Gaussia
         kernels = [
             density.kernel(eta, data.low, data.width, float(spread)) for density, eta in each
         ]
-        if data.mean_given:
+        if data.mean_given and data.prior is None:
             kernels = [_of_all_inputs(k, data.varying, n_in, known_mean) for k in kernels]
         columns.append(kernels)
     # The kernels of families are those of the inputs that vary, in the order of the search.
     whole = data.mean_given or np.array_equal(data.varying, range(n_in))
     features = None if whole else data.varying.tolist()
     components = zip(*columns, strict=True)
+    if data.prior is not None:
+        return [replace(data.prior, kernel=each if n_out > 1 else each[0]) for each in components]
     return [GaussianProcessPrior(data.mean, list(each), n_out, features) for each in components]
 
 

@@ -6,8 +6,8 @@ is a sum of stationary parts and a linear trend,
     k(x, x') = Σ_p k0_p φ_p(|(z - z') / L_p|) + 12 v (z - ½)·(z' - ½) + o²,
 
 of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero. Some
-ranges beyond the data the trend is constant, see `bnn.Linear`. A mean whose coefficients have known
-prior variances takes the place of trend and constant o.
+ranges beyond the data the trend is constant, see `bnn.Linear`. A covariance that is given takes the
+place of trend and constant o: that of a mean, or a kernel whose open parameters are part of η.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,10 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints
 from bnn.gp.conditioning import least_variance, log_diagonal
-from bnn.gp.evidence.trend import BEYOND, KnownTrend
+from bnn.gp.evidence.trend import BEYOND, GivenCovariance
 from bnn.gp.hyperparameters import moments_of
-from bnn.gp.kernels import Linear, Stationary
+from bnn.gp.kernel import Stationary
+from bnn.gp.kernels import Linear
 from bnn.gp.warping import Warped, warped
 
 # Log-normal hyperpriors: medians and standard deviations of logarithms, of the variance and the
@@ -88,8 +89,9 @@ class FamilyDensity:
     """log p(y | X, η) + log p(η) up to a constant that is the same for all families.
 
     η has for each part log k0 and log L_1 .. L_n, then log v, the warps λ and the entries of C off
-    its diagonal. Where the noise is unknown, log σ² and the slopes β follow: the variance of the
-    noise of datum i is r_i σ² exp(2 β·b_i), and what is known of it comes on top.
+    its diagonal, and the logarithms of the open parameters of the given covariance. Where the noise
+    is unknown, log σ² and the slopes β follow: the variance of the noise of datum i is
+    r_i σ² exp(2 β·b_i), and what is known of it comes on top.
 
     Args:
         family: Form of the kernel.
@@ -97,7 +99,7 @@ class FamilyDensity:
         y: Output less its mean, in units of its standard deviation, (N,).
         basis: b, (N, p), with p = 0 for constant noise; None if the noise is known.
         relative: r, (N,); the variances themselves if the noise is known.
-        known_trend: Mean of known prior variances, for a family without a trend; None adds o².
+        given: Covariance that is given, for a family without a trend; None adds o².
         known: Variances that are known beside unknown noise, (N,); None for zeros.
     """
 
@@ -108,11 +110,11 @@ class FamilyDensity:
         y: Array,
         basis: Array | None,
         relative: Array,
-        known_trend: KnownTrend | None = None,
+        given: GivenCovariance | None = None,
         known: Array | None = None,
     ) -> None:
         self.family = family
-        self.known_trend = known_trend
+        self.given = given
         self.known = known
         self.u = u
         self.y = y
@@ -143,6 +145,10 @@ class FamilyDensity:
         self.warps = add(n if family.warped else 0, 0.0, WARP_DEVIATION, (-WARPS, WARPS))
         many = n * (n - 1) if family.mixed else 0
         self.mixing = add(many, 0.0, MIXING_DEVIATION, (-MIXING, MIXING))
+        first = len(centre)
+        for each in given.open if given else ():
+            add(1, *each[:3])
+        self.open = slice(first, len(centre))
         levels = 0 if basis is None else 1
         slopes = 0 if basis is None else basis.shape[1]
         self.noise = add(levels, np.log(NOISE), NOISE_DEVIATION, ends["noise"])
@@ -150,15 +156,15 @@ class FamilyDensity:
         self.centre = np.array(centre)
         self.deviations = np.array(deviations)
         self.precision = np.zeros(len(centre)) if family.flat else self.deviations**-2.0
-        self.limits = np.array(limits)
+        self.limits = np.array(limits).reshape(-1, 2)
 
     def thinned(self, rows: Ints) -> Self:
         """Return the density of some of the data."""
         basis = None if self.basis is None else self.basis[rows]
-        trend = None if self.known_trend is None else self.known_trend.thinned(rows)
+        given = None if self.given is None else self.given.thinned(rows)
         known = None if self.known is None else self.known[rows]
         return type(self)(
-            self.family, self.u[rows], self.y[rows], basis, self.relative[rows], trend, known
+            self.family, self.u[rows], self.y[rows], basis, self.relative[rows], given, known
         )
 
     def under(self, variances: Array) -> Self:
@@ -168,7 +174,7 @@ class FamilyDensity:
     def with_noise(self, basis: Array | None, relative: Array) -> Self:
         """Return the density under another noise: b (N, p), or None for known noise, and r (N,)."""
         known = None if basis is None else self.known
-        return type(self)(self.family, self.u, self.y, basis, relative, self.known_trend, known)
+        return type(self)(self.family, self.u, self.y, basis, relative, self.given, known)
 
     def start_from(self, other: "FamilyDensity", eta: Array) -> Array:
         """Return the η of this family, shared parameters copied from `other`."""
@@ -176,7 +182,7 @@ class FamilyDensity:
         for (k0, L), (k0_other, L_other) in zip(self.parts, other.parts, strict=False):
             start[k0] = eta[k0_other]
             start[L] = eta[L_other]
-        for name in ("trend", "warps", "mixing", "noise", "slopes"):
+        for name in ("trend", "warps", "mixing", "open", "noise", "slopes"):
             there = eta[getattr(other, name)]
             here = getattr(self, name)
             if there.size == start[here].size:
@@ -206,8 +212,10 @@ class FamilyDensity:
     def kernel(self, eta: Array, low: Array, width: Array, spread: float) -> sk.Kernel:
         """Return the kernel for inputs low + width u and an output of variance `spread`.
 
-        A known trend is not part of it.
+        The kernel of a family without parts is the given one, which otherwise is no part of it.
         """
+        if self.given is not None and not self.parts:
+            return self.given.kernel(eta[self.open])
         plain = not (self.family.warped or self.family.mixed)
         scale = width if plain else np.ones_like(width)
         origin = low + 0.5 * width if plain else np.full_like(width, 0.5)
@@ -216,7 +224,7 @@ class FamilyDensity:
             variance = float(np.exp(eta[k0][0]) * spread)
             part = kind(variance, tuple((np.exp(eta[L]) * scale).tolist()))
             total = part if total is None else total + part
-        if self.known_trend is not None:
+        if self.given is not None:
             return total
         slopes = UNIFORM * self._trend(eta) * spread / scale**2
         # Half of the range of z over the data, which are within [0, 1], and ranges beyond it
@@ -266,6 +274,9 @@ class FamilyDensity:
             by_trend = UNIFORM * self._trend(eta) * (full @ centred)
             slopes[self.trend] = 0.5 * np.sum(centred * by_trend)
             by_z += by_trend
+        if self.given is not None and self.given.open:
+            pairs_of = self.given.slopes(eta[self.open])
+            slopes[self.open] = [0.5 * np.sum(full * slope) for slope in pairs_of]
         if self.family.mixed:
             slopes[self.mixing] = (w.T @ by_z)[~np.eye(len(turn), dtype=bool)]
         if self.family.warped:
@@ -299,13 +310,13 @@ class FamilyDensity:
 
     def moments(self, eta: Array, places: Array) -> Array:
         """Return the means of f and of f² given the data at places u (n, n), (2 n,)."""
-        kernel = self.kernel(eta, np.zeros(self.u.shape[1]), np.ones(self.u.shape[1]), 1.0)
-        cross = kernel(self.u, places)
-        variances = kernel.diag(places)
-        if self.known_trend is not None:
-            between, own = self.known_trend.at(places)
-            cross = cross + between
-            variances = variances + own
+        if self.given is not None:
+            cross, variances = self.given.at(places, eta[self.open])
+        if self.parts:
+            kernel = self.kernel(eta, np.zeros(self.u.shape[1]), np.ones(self.u.shape[1]), 1.0)
+            own = kernel(self.u, places)
+            cross = own if self.given is None else own + cross
+            variances = kernel.diag(places) + (0.0 if self.given is None else variances)
         return moments_of(cross, variances, self.solved(eta))
 
     def squares(self, eta: Array) -> Array:
@@ -345,7 +356,8 @@ class FamilyDensity:
             variance += size
         matrix = squareform(total)
         centred = z - 0.5
-        constant = OFFSET**2 if self.known_trend is None else self.known_trend.covariance
+        given = self.given
+        constant = OFFSET**2 if given is None else given.covariance(eta[self.open])
         matrix += UNIFORM * self._trend(eta) * (centred @ centred.T) + constant
         matrix[np.diag_indices(len(z))] += variance
         least = least_variance(len(z), np.diag(matrix).max())

@@ -23,6 +23,9 @@ from bnn.gp.hyperparameters import AROUND, curvature, importance_sample, represe
 from bnn.gp.mixture import TINY
 
 STEPS = 60  # most steps of a search
+TOLERANCE = float(1e7 * np.finfo(float).eps)  # relative change at which a search ends
+STARTS = 8  # points drawn from the hyperprior for a random start, which is the best of them
+NEAR = 0.5  # share of the width of the hyperprior in which nearer starts are drawn
 THINNED = 300  # most data from which H is computed
 WORK = 2e7  # draws from a posterior times N²
 DRAWS = (32, 256)  # fewest and most draws from a posterior, for any N
@@ -57,8 +60,15 @@ class FamilyFit:
         return approximated(density, most_probable(density, [start], steps), seed)
 
 
-def most_probable(density: FamilyDensity, starts: Sequence[Array], steps: int = STEPS) -> Array:
+def most_probable(
+    density: FamilyDensity,
+    starts: Sequence[Array],
+    steps: int = STEPS,
+    tolerance: float = TOLERANCE,
+) -> Array:
     """Return the η of largest density among those where searches from several starts end."""
+    if not density.centre.size:
+        return density.centre
 
     def negative(eta: Array) -> tuple[float, Array]:
         value, gradient = density(eta)
@@ -72,16 +82,31 @@ def most_probable(density: FamilyDensity, starts: Sequence[Array], steps: int = 
             jac=True,
             method="L-BFGS-B",
             bounds=box,
-            options={"maxiter": steps},
+            options={"maxiter": steps, "ftol": tolerance},
         )
         for start in starts
     ]
     return np.asarray(min(found, key=lambda result: result.fun).x)
 
 
+def further_starts(
+    density: FamilyDensity, restarts: int, near: int, seed: int | None
+) -> list[Array]:
+    """Return the hyperprior's median, and draws from the hyperprior, from which searches start.
+
+    These are the best of STARTS draws for each restart, and `near` of the draws, nearer by.
+    """
+    drawn = generator(seed).standard_normal((restarts * STARTS, len(density.centre)))
+    away = drawn * density.deviations
+    points = np.clip(density.centre + away, *density.limits.T)
+    groups = points.reshape(restarts, STARTS, len(density.centre))
+    further = density.centre + NEAR * away[:near]
+    return [density.centre, *(max(each, key=density.value) for each in groups), *further]
+
+
 def approximated(density: FamilyDensity, eta: Array, seed: int | None) -> FamilyFit:
     """Return Laplace's approximation around the most probable η."""
-    if density.family.flat:  # it is compared with no other family
+    if density.family.flat or not eta.size:  # it is compared with no other family
         return FamilyFit(density, eta, np.zeros((len(eta), len(eta))), density.value(eta))
     N = len(density.y)
     rows = some_rows(N, THINNED, seed)

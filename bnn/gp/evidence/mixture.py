@@ -144,6 +144,8 @@ def found_model(
     N, n_out = data.y.shape
     kind, given = _kind_or_noise(noise, data)
     form = [replace(FORM, flat=estimate == "map")]
+    if data.prior is not None:
+        form = [Family((), sparse=data.sparse, flat=estimate == "map")]
     families = form if data.mean_given else families_for(*data.u.shape)
     bar = progress_bar(n_out * (len(families) + STAGES), titled("prior and noise", None), "step")
     search = Search(data, families, kind, given, restarts, bar.update)
@@ -152,8 +154,9 @@ def found_model(
         if estimate == "map":
             draws = search.likeliest()
         else:
-            # A low-fidelity model may have no values beyond the data.
-            around = 1.0 if isinstance(data.mean, ModelMean) else AROUND
+            # A low-fidelity model, or a custom kernel, may have no values beyond the data.
+            inside = data.prior is not None or isinstance(data.mean, ModelMean)
+            around = 1.0 if inside else AROUND
             draws, posteriors = search.components(most_components(COMPONENTS, N, n_out), around)
     priors = priors_of(data, draws)
     found = given if given is not None else noise_of(data, search.noises, kind)

@@ -30,6 +30,7 @@ def fit_prior(
     mean_features: Sequence[int] | None = None,
     intercept: bool = True,
     coefficient_variance: float | None = None,
+    prior: GaussianProcessPrior | None = None,
     restarts: int = RESTARTS,
     random_state: int | None = 0,
 ) -> MixturePrior | GaussianProcessPrior:
@@ -65,6 +66,8 @@ def fit_prior(
         coefficient_variance: Prior variance of θ and of the constant, around zero at x = 0. None
             takes a variance that is large for the data, around their mean, so that the result does
             not depend on units and origins.
+        prior: Prior with open parameters, which are estimated: those of its kernels that are None.
+            It replaces the linear trend and the RBF, and the arguments that describe them.
         restarts: Number of searches from random starts, each the best of 8 draws from the
             hyperprior, in addition to one from its median.
         random_state: Seed of these starts, and of the draws.
@@ -74,8 +77,8 @@ def fit_prior(
         each output.
 
     Raises:
-        ValueError: If no input varies or an output does not, if X, y and the mean do not fit each
-            other, or if a mean feature is not an input.
+        ValueError: If no input varies or an output does not, if X, y and the mean or the prior do
+            not fit each other, if a mean feature is not an input, or a prior has no open parameter.
 
     Source: Rasmussen & Williams (2006), equations 2.30, 2.40 to 2.42 and 5.9; model and discrepancy
     as in Kennedy & O'Hagan (2000), Biometrika 87.
@@ -91,15 +94,21 @@ def fit_prior(
         >>> bnn.evidence.fit_prior(X, y, noise=0.05, estimate="map").n_outputs
         1
     """
-    form = {
+    form: dict[str, Any] | None = {
         "mean": mean,
         "mean_features": mean_features,
         "intercept": intercept,
         "coefficient_variance": coefficient_variance,
     }
-    return found_model(
-        SearchData(*as_data(X, y), form, random_state), noise, restarts=restarts, estimate=estimate
-    )[0]
+    if prior is not None:
+        if form != {**dict.fromkeys(form or ()), "intercept": True}:
+            raise ValueError("prior: replaces mean, mean_features, intercept, coefficient_variance")
+        check_kind("prior", prior, GaussianProcessPrior)
+        if not prior.is_open:
+            raise ValueError(f"prior = {prior!r:.60}: must have open parameters (None)")
+        form = None
+    data = SearchData(*as_data(X, y), form, random_state, prior=prior)
+    return found_model(data, noise, restarts=restarts, estimate=estimate)[0]
 
 
 def fit_noise(

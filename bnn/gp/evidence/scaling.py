@@ -9,13 +9,21 @@ import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints, check_outputs_vary, varies
+from bnn.gp.evidence.given_kernel import given_covariance
 from bnn.gp.evidence.laplace import some_rows
-from bnn.gp.evidence.trend import KnownTrend, detrended
+from bnn.gp.evidence.trend import GivenCovariance, detrended
 from bnn.gp.means import LinearMean
+from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import Covariance, StudentNoise
 from bnn.noise.heteroscedastic import StandardBasis
 from bnn.noise.known import DataNoise, covariances_of_data
 
+# Up to so many data families of plain inputs are tried first, and each search has several starts.
+# Families have a trend then, which is overconfident in the gaps of more data.
+FEW = 300
+# With fewer data for each input the slopes of a trend often cost more than they explain, so that
+# one family alone has it.
+PER_INPUT = 10
 SEARCHED = 1500  # most data in a search; of more, as many are chosen at random
 RARE = 10  # further data in a search, of an input or output that is constant in those chosen
 DIGITS = 9  # of what inputs are sorted by, beyond which units and sums round
@@ -30,10 +38,12 @@ class SearchData:
         form: Arguments of `detrended`, which describe the mean; None takes the mean of the data.
         seed: Of the choice of rows.
         noise_known: What is known of the noise of each datum.
+        prior: Prior whose open parameters are found, in place of `form`.
 
     Attributes:
         X, y: All data, in their units.
-        mean_given: Whether `form` describes the mean.
+        mean_given: Whether `form` or the prior describes the mean.
+        sparse: Whether there are few data for each input.
         rows: Numbers of the n data of the search.
         mean: Mean of the prior.
         known_means: For each output the kernel of the uncertain part of the mean, or None.
@@ -42,7 +52,7 @@ class SearchData:
         varying: Numbers of the inputs that vary, in the order of the search.
         low, width: Least value and range of each of these inputs.
         u: Scaled inputs, (n, n_varying).
-        trends: For each output the covariance of its known mean, or None.
+        given: For each output the covariance of its known mean, or of its kernel, or None.
         basis: b_i of input-dependent noise, of all inputs.
         relative: Variances of unknown noise, relative to those of weight `unit`, (n,).
         variances_known: Known part of the scaled variances of the noise, (n, n_out), or None.
@@ -55,13 +65,15 @@ class SearchData:
         form: Mapping[str, Any] | None = None,
         seed: int | None = 0,
         noise_known: DataNoise | None = None,
+        prior: GaussianProcessPrior | None = None,
     ) -> None:
         if len(X) < 2:
             raise ValueError(f"X has {len(X)} rows: must be at least 2")
         self.X = X
         self.y = y
         self.seed = seed
-        self.mean_given = form is not None
+        self.prior = prior
+        self.mean_given = form is not None or prior is not None
         varying = varying_inputs(X)
         self.rows = searched_rows(X, y, seed)
         points = X[self.rows]
@@ -69,7 +81,14 @@ class SearchData:
         n_out = y.shape[1]
         self.known_means: list[sk.Kernel | None] = [None] * n_out
         self.mean: Any
-        if form is None:
+        if prior is not None:
+            if prior.n_outputs != n_out:
+                raise ValueError(f"y has {n_out} outputs: must be {prior.n_outputs}")
+            columns = values - prior.mean_values(points)
+            check_outputs_vary(columns)
+            self.mean = prior.mean
+            self.spreads = columns.var(axis=0)
+        elif form is None:
             check_outputs_vary(y)
             means = values.mean(axis=0)
             self.mean = LinearMean(np.zeros((n_out, X.shape[1])), means)
@@ -85,10 +104,16 @@ class SearchData:
         self.width = np.ptp(inputs, axis=0)
         self.u = (inputs - self.low) / self.width
         scaling = self.varying, self.low, self.width
-        self.trends = [
-            None if form is None else KnownTrend(each, points, *scaling, float(spread))
+        self.sparse = few_for_inputs(*self.u.shape)
+        self.given = [
+            None if form is None else GivenCovariance(each, points, *scaling, float(spread))
             for each, spread in zip(self.known_means, self.spreads, strict=True)
         ]
+        if prior is not None:
+            self.given = [
+                given_covariance(prior, j, points, column, scaling, self.sparse)
+                for j, column in enumerate(columns.T)
+            ]
         self.basis = StandardBasis(points, ())
         self.noise_known = noise_known
         self.unit = 1.0
@@ -108,6 +133,11 @@ class SearchData:
         covariances = covariances_of_data(noise, self.X[self.rows], known)
         variances = np.einsum("...jj->...j", covariances)
         return np.asarray(variances * np.ones((len(self.rows), 1)) / self.spreads)
+
+
+def few_for_inputs(n_data: int, n_inputs: int) -> bool:
+    """Return whether there are fewer than PER_INPUT data for each input, and FEW at most."""
+    return n_data <= FEW and n_data < PER_INPUT * n_inputs
 
 
 def searched_rows(X: Array, y: Array, seed: int | None) -> Ints:

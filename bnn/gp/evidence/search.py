@@ -8,38 +8,31 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import expit
 
-from bnn._seeding import generator
 from bnn._validation import Array
 from bnn.gp.evidence.families import Family, FamilyDensity
+from bnn.gp.evidence.given_kernel import searched
 from bnn.gp.evidence.laplace import (
     Draw,
     FamilyFit,
     approximated,
     components,
+    further_starts,
     most_probable,
     posterior_draws,
 )
-from bnn.gp.evidence.scaling import SearchData
+from bnn.gp.evidence.scaling import FEW, SearchData, few_for_inputs
 from bnn.gp.evidence.tails import ODDS, OutputNoise, averaged_tails, student_noise
 from bnn.gp.kernels import RBF, Matern32, Matern52
 from bnn.noise import Noise, StudentNoise
 from bnn.noise.known import kept_noise
 
-# Up to so many data families of plain inputs are tried first, and each search has several starts.
-# Families have a trend then, which is overconfident in the gaps of more data.
-FEW = 300
-# With fewer data for each input the slopes of a trend often cost more than they explain, so that
-# one family alone has it.
-PER_INPUT = 10
 # Largest share of the RBF of more data. It is more accurate on smooth functions, and far too
 # confident in a gap that hides a kink.
 SMOOTH = 0.5
 MIXED_FROM = 10  # a matrix that mixes inputs is tried with so many data for each of its entries
-STARTS = 8  # points drawn from the hyperprior for a random start, which is the best of them
 # Further starts for the first family where there are few data for each input, since searches end in
-# many places then: draws from the hyperprior with a share of its width.
+# many places then.
 SPARSE_STARTS = 4
-NEAR = 0.5
 REFIT_STEPS = 20  # of the second search of a family, under the noise that was found
 LIKELY = 7.0  # families are averaged whose log evidence is by less than this below the largest
 NEGLIGIBLE = 0.05  # noise by input is left out if it is less probable than this
@@ -121,14 +114,18 @@ class Search:
         known = None
         if self._known is None and self._data.variances_known is not None:
             known = self._data.variances_known[:, j]
-        trend = self._data.trends[j]
+        given = self._data.given[j]
         for family in self._families:
-            density = FamilyDensity(family, u, y, basis, relative, trend, known)
+            density = FamilyDensity(family, u, y, basis, relative, given, known)
+            if self._data.prior is not None:
+                fits.append(approximated(density, searched(density, self._restarts, seed), seed))
+                self._step(1)
+                continue
             # A search starts where the search for the last family ended.
             starts = [density.start_from(last.density, last.eta) for last in fits[-1:]]
             if not starts or len(u) <= FEW:
                 near = SPARSE_STARTS if family.sparse and not starts else 0
-                starts += _further_starts(density, self._restarts, near, seed)
+                starts += further_starts(density, self._restarts, near, seed)
             fits.append(approximated(density, most_probable(density, starts), seed))
             self._step(1)
         return fits
@@ -182,7 +179,7 @@ def _log_evidence(fit: FamilyFit) -> float:
 def families_for(n_data: int, n_inputs: int) -> list[Family]:
     """Return the families that are tried, in the order of their searches."""
     few = n_data <= FEW
-    sparse = few and n_data < PER_INPUT * n_inputs
+    sparse = few_for_inputs(n_data, n_inputs)
     families = [Family((RBF,)), Family((Matern32,))] if few else []
     families.append(Family((Matern52,), warped=True))
     families.append(Family((Matern52, Matern32), warped=True))
@@ -194,21 +191,6 @@ def families_for(n_data: int, n_inputs: int) -> list[Family]:
     if sparse:
         found.insert(1, replace(found[0], trend=True))
     return found
-
-
-def _further_starts(
-    density: FamilyDensity, restarts: int, near: int, seed: int | None
-) -> list[Array]:
-    """Return the hyperprior's median, and draws from the hyperprior.
-
-    These are the best of STARTS draws for each restart, and `near` of the draws, nearer by.
-    """
-    drawn = generator(seed).standard_normal((restarts * STARTS, len(density.centre)))
-    away = drawn * density.deviations
-    points = np.clip(density.centre + away, *density.limits.T)
-    groups = points.reshape(restarts, STARTS, len(density.centre))
-    further = density.centre + NEAR * away[:near]
-    return [density.centre, *(max(each, key=density.value) for each in groups), *further]
 
 
 def _likely(fits: list[FamilyFit]) -> list[FamilyFit]:

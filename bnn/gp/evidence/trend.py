@@ -1,7 +1,7 @@
 """The mean of data: a linear trend, a low-fidelity model, and what is left of them."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,10 +18,20 @@ from bnn._validation import (
 )
 from bnn.gp.kernels import Linear, Multiple
 from bnn.gp.means import LinearMean, ModelMean
+from bnn.gp.open_parameters import slopes, with_values
 
 FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
 WIDE = 10.0  # prior deviation of a coefficient of the mean, for x and y of unit deviation
 BEYOND = 2.0  # ranges beyond the data, within which a trend goes on
+
+
+class Hyperprior(NamedTuple):
+    """Normal distribution of a hyper-parameter η, and the bounds of its search."""
+
+    median: float
+    deviation: float
+    limits: tuple[float, float]
+    periodic: bool = False  # whether the density has a peak for each of many η
 
 
 def detrended(
@@ -83,19 +93,18 @@ def linear_trend(
     return Linear(tuple(slopes), offset, tuple(origin), tuple(reach))
 
 
-class KnownTrend:
-    """Covariance of a mean whose coefficients have known prior variances, for scaled data.
+class GivenCovariance:
+    """Covariance of what is given, a mean of uncertain coefficients or a kernel, for scaled data.
 
     Args:
-        kernel: Covariance of the mean, a kernel of all inputs in the units of y; None is no mean.
+        kernel: A kernel of some inputs in the units of y; None is no covariance.
         X: Inputs, (N, n_in).
         varying: Numbers of the inputs that are scaled.
         low: Their least values, (n,).
         width: Their ranges, (n,).
         spread: Variance of y, by which the covariance is divided.
-
-    Attributes:
-        covariance: Of the data, (N, N).
+        features: Numbers of the inputs of the kernel; None takes all.
+        open_: Hyperpriors of the logarithms of its open parameters.
     """
 
     def __init__(
@@ -106,23 +115,56 @@ class KnownTrend:
         low: Array,
         width: Array,
         spread: float,
+        features: Sequence[int] | None = None,
+        open_: Sequence[Hyperprior] = (),
     ) -> None:
         self._kernel = kernel
         self._X = X
         self._scaling = varying, low, width
         self._spread = spread
-        self.covariance = np.zeros((len(X), len(X))) if kernel is None else kernel(X) / spread
+        self._features = list(range(X.shape[1])) if features is None else list(features)
+        self.open = open_
+        self._latest: tuple[bytes, Any] = b"", None
+        if not open_:
+            zeros = np.zeros((len(X), len(X)))
+            self._covariance = zeros if kernel is None else kernel(self._seen(X)) / spread
 
-    def thinned(self, rows: Ints) -> "KnownTrend":
+    def thinned(self, rows: Ints) -> "GivenCovariance":
         """Return the covariance for some of the data."""
-        return KnownTrend(self._kernel, self._X[rows], *self._scaling, self._spread)
+        X = self._X[rows]
+        scaling = *self._scaling, self._spread
+        return GivenCovariance(self._kernel, X, *scaling, self._features, self.open)
 
-    def at(self, places: Array) -> tuple[Array, Array]:
+    def kernel(self, logs: Array) -> Any:
+        """Return the kernel in the units of X and y, with logarithms of its open parameters."""
+        if not self.open:
+            return self._kernel
+        key = logs.tobytes()
+        if self._latest[0] != key:  # a search asks for values and slopes in turn
+            self._latest = key, with_values(self._kernel, np.exp(logs))
+        return self._latest[1]
+
+    def covariance(self, logs: Array) -> Array:
+        """Return the covariance of the data, (N, N)."""
+        if not self.open:
+            return self._covariance
+        return np.asarray(self.kernel(logs)(self._seen(self._X)) / self._spread)
+
+    def slopes(self, logs: Array) -> Iterator[Array]:
+        """Give the derivatives of the covariance by the logarithms, (N, N) each."""
+        for slope in slopes(self._kernel, self.kernel(logs), self._seen(self._X)):
+            yield slope / self._spread
+
+    def at(self, places: Array, logs: Array) -> tuple[Array, Array]:
         """Return covariances with the data, (N, m), and variances, (m,), at m scaled places."""
         if self._kernel is None:
             return np.zeros((len(self._X), len(places))), np.zeros(len(places))
         varying, low, width = self._scaling
         points = np.tile(self._X[0], (len(places), 1))
         points[:, varying] = low + width * places
-        between = self._kernel(self._X, points) / self._spread
-        return between, self._kernel.diag(points) / self._spread
+        kernel = self.kernel(logs)
+        between = kernel(self._seen(self._X), self._seen(points)) / self._spread
+        return between, kernel.diag(self._seen(points)) / self._spread
+
+    def _seen(self, X: Array) -> Array:
+        return X[:, self._features]

@@ -7,8 +7,7 @@ import numpy as np
 from bnn._validation import Array, check_option
 from bnn.gp.evidence.laplace import some_rows
 from bnn.gp.evidence.mixture import found_model
-from bnn.gp.evidence.scaling import SearchData
-from bnn.gp.evidence.search import FEW
+from bnn.gp.evidence.scaling import FEW, SearchData
 from bnn.noise import Covariance, Noise, StudentNoise, checked_noise
 from bnn.noise.given import warn_of_excess, without_zeros
 from bnn.noise.known import TAILS_ALONE, DataNoise, covariances_of_data, no_noise

@@ -50,6 +50,13 @@ def test_a_mixture_with_a_wide_trend_is_that_of_python(compiled):
     agrees_with_python(call(compiled(model), NEW, 2), model, NEW, False, 1e-7)
 
 
+def test_open_parameters_that_were_found_are_those_of_python(compiled):
+    kernel = bnn.Matern52(None, (None, np.inf)) + bnn.Linear((0.0, None), None)
+    prior = bnn.GaussianProcessPrior(0.0, kernel)
+    model = bnn.GPRegressor(prior, noise=0.3).fit(X, Y[:, 0])
+    agrees_with_python(call(compiled(model), NEW, 1), model, NEW, False, 1e-7)
+
+
 @pytest.mark.parametrize(("n_in", "mixed"), [(1, False), (4, False), (4, True)])
 def test_warped_kernels_of_some_inputs_are_those_of_python(compiled, n_in, mixed):
     """With noise by input; warps next to zero, and an input that the kernels do not see."""

@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal
 
 import bnn
 from bnn.gp.evidence.families import Family, FamilyDensity
-from bnn.gp.evidence.trend import KnownTrend, linear_trend
+from bnn.gp.evidence.trend import GivenCovariance, linear_trend
 
 RNG = np.random.default_rng(0)
 U = RNG.uniform(size=(25, 3))
@@ -26,7 +26,7 @@ NOISES = [None, np.zeros((25, 0)), U - 0.5]
 LOW, WIDTH, SPREAD = np.array([2.0, -1.0, 0.0]), np.array([3.0, 0.5, 10.0]), 4.0
 POINTS = np.insert(LOW + WIDTH * U, 1, 7.0, axis=1)
 MEAN = linear_trend(POINTS, SPREAD, [0, 2, 3], True, 2.0)
-KNOWN = KnownTrend(MEAN, POINTS, np.array([0, 2, 3]), LOW, WIDTH, SPREAD)
+KNOWN = GivenCovariance(MEAN, POINTS, np.array([0, 2, 3]), LOW, WIDTH, SPREAD)
 CASES = [*((family, None) for family in FAMILIES), (Family((bnn.RBF,)), KNOWN)]
 
 

@@ -1,0 +1,368 @@
+"""The base of covariance functions k(x, x') of Gaussian process priors.
+
+A kernel is one class with its values, its gradient and, if it is stationary, its correlation in C.
+The search for hyper-parameters, `predict_gradient` and the C export use only this class. They
+reject a kernel, by name, that lacks what they need.
+
+Every kernel is a scikit-learn kernel without free parameters. Sums and products may mix both kinds.
+A parameter that is None is open: a fit finds it, see `bnn.gp.open_parameters`.
+"""
+
+import sys
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._text import Short
+from bnn._validation import LARGEST, Array, as_array, seen_points
+from bnn.storage import storable
+
+# Of a kernel: k(a, b) and ∂k/∂a.
+Gradient: TypeAlias = tuple[Array, Array]
+Open: TypeAlias = Any  # None in place of a number that fits find
+
+LEAST_LENGTH = 1.0 / LARGEST  # of length scales and periods
+FARTHEST = 1e75  # distance at which larger ones are seen, so that their fourth powers are finite
+STEP = 1e-4  # of differences by a parameter, relative to it; their errors are of fourth order
+
+
+def is_open(value: Any) -> bool:
+    """Return whether a parameter, or an entry of it, is None."""
+    return value is None or (isinstance(value, tuple | list) and any(v is None for v in value))
+
+
+def set_entries(value: Any) -> Any:
+    """Return what is not open of a parameter, () for None."""
+    return tuple(v for v in value or () if v is not None) if is_open(value) else value
+
+
+def check_parameter(
+    name: str,
+    value: Any,
+    number: bool = False,
+    least: float = 0.0,
+    most: float = sys.float_info.max,
+    or_open: bool = False,
+) -> None:
+    """Raise ValueError unless a parameter is positive, a number or (n_in,); some may be open."""
+    if or_open and is_open(value) and (value is None or not number):
+        value = set_entries(value)
+        if not value:
+            return
+    values = as_array(name, value)
+    positive = values.size and np.all((values > 0) & (values <= most))
+    if values.ndim > (0 if number else 1) or not positive:
+        raise ValueError(f"{name} = {value!s}: must be {'one number ' if number else ''}> 0")
+    if values.min() < least:
+        raise ValueError(f"{name} = {value!s}: must be at least {least:g}")
+
+
+def comparable(value: Any) -> Any:
+    """Return a list or an array as a tuple, or as a number, so that kernels can be compared."""
+    if value is None or isinstance(value, int | float | tuple):
+        return value
+    if is_open(value):
+        return tuple(value)
+    values = np.asarray(value, dtype=float).tolist()
+    return tuple(values) if isinstance(values, list) else values
+
+
+def differences(at: Callable[[float], Array]) -> Array:
+    """Return the derivative of a function of a number of steps at zero, by central differences."""
+    # (8 (f(1) - f(-1)) - (f(2) - f(-2))) / 12
+    return (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / 12.0
+
+
+def of_each_input(name: str, value: ArrayLike, X: Array) -> Array:
+    """Return a parameter as an array, () or (n_in,)."""
+    values = np.asarray(value, dtype=float)
+    n = X.shape[1]
+    if values.size not in (1, n):
+        raise ValueError(f"{name} has {values.size} entries: must be one, or {n} as the inputs")
+    return values
+
+
+def without_gradient(kernel: sk.Kernel) -> str:
+    """Say that the gradient of a kernel by its points is not known."""
+    return f"the kernel {type(kernel).__name__} has no gradient"
+
+
+class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
+    """Base of all kernels, custom ones too: scikit-learn kernels with fixed parameters.
+
+    A subclass implements `_evaluate(A, B)`, which returns k(A, B), (n, m), at points A (n, n_in)
+    and B (m, n_in), and `diag(X)`, which returns k(x, x) at the points X (n, n_in), (n,). Points
+    are finite float64 in the units of the inputs, with only the `features` of the prior; k has the
+    unit of the output squared. Every matrix k(X, X) must be positive semi-definite. Parameters
+    are fields of a dataclass, numbers or tuples of numbers, so that equal kernels are recognised.
+    If k depends only on |(x - x') / L|, derive from `Stationary`.
+
+    `GaussianProcessPrior` accepts such a kernel, also in sums and products with others.
+    `GPRegressor`, ensembles and `select_runs` then work with this prior. For `predict_gradient` add
+    a method `gradient(a, b)` that returns k, (...), and ∂k/∂a, (..., n_in), at points a and b,
+    (..., n_in), that broadcast. A saved model stores the fields of the kernel; define its class
+    before loading. The C export supports only stationary kernels.
+
+    A field with a positive default is open if it is None: `GPRegressor` and `evidence.fit_prior`
+    find its value, which is positive. The default is the median of its hyperprior, with a deviation
+    of two of the logarithm. In a tuple each None is open. The search takes the derivatives of k by
+    open fields from `parameter_gradient`, and by differences unless the class has this method.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> from dataclasses import dataclass
+        >>> @dataclass(repr=False)
+        ... class Walk(bnn.Kernel):  # random walks from zero at x = 0, for one input x >= 0
+        ...     variance: float = 1.0
+        ...
+        ...     def _evaluate(self, A, B):
+        ...         return self.variance * np.minimum(A, B.T)
+        ...
+        ...     def diag(self, X):
+        ...         return self.variance * X[:, 0]
+        >>> prior = bnn.GaussianProcessPrior(0.0, Walk(2.0) + bnn.RBF(0.5, 1.0))
+        >>> model = bnn.GPRegressor(prior, noise=0.1).fit([[1.0], [2.0]], [0.3, 0.5])
+        >>> model.predict([[1.5]]).round(2)
+        array([0.4])
+    """
+
+    __array_ufunc__ = None  # a number of NumPy leaves its product with a kernel to the kernel
+    _scaled: ClassVar[tuple[str, ...]] = ()  # fields that the product with a number multiplies
+    # What fields are: a "variance", a "slope" of functions, a "length", a "ratio" or a "period".
+    # All but the first and the last have an entry for each input. Other fields are a "number".
+    quantities: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Let files hold the kernels of a class, and drop what belongs to a formula it replaces."""
+        super().__init_subclass__()
+        storable(cls)
+        if "_evaluate" in vars(cls) and "parameter_gradient" not in vars(cls):
+            cls.parameter_gradient = Kernel.parameter_gradient  # type: ignore[method-assign]
+        pairs = ("_evaluate", "gradient"), ("_evaluate", "c_code"), ("_correlation", "c_code")
+        for formula, follows in pairs:
+            if formula in vars(cls) and follows not in vars(cls):
+                setattr(cls, follows, None)
+
+    def __mul__(self, other: Any) -> sk.Kernel:
+        """Return the product with a kernel, or this kernel with its variances times a number."""
+        if isinstance(other, sk.Kernel):
+            return sk.Product(self, other)
+        check_parameter("factor", other, number=True)
+        factor = float(other)
+        own = self.get_params(deep=False)
+        if not self._scaled or any(is_open(own[name]) for name in self._scaled):
+            return sk.Product(sk.ConstantKernel(factor, "fixed"), self)
+        scaled = {name: np.multiply(factor, own[name]).tolist() for name in self._scaled}
+        return type(self)(**own | scaled)
+
+    __rmul__ = __mul__
+
+    def __call__(
+        self, X: Array, Y: Array | None = None, eval_gradient: bool = False
+    ) -> Array | tuple[Array, Array]:
+        """Return k(X, Y), (n, m); the gradient by free parameters is empty, (n, m, 0)."""
+        self.check_set()
+        A = seen_points("X", X)
+        B = A if Y is None else seen_points("Y", Y)
+        if A.shape[1] != B.shape[1]:
+            raise ValueError(f"X has {A.shape[1]} inputs and Y {B.shape[1]}: must be equal")
+        values = self._evaluate(A, B)
+        if np.shape(values) != (len(A), len(B)):
+            returned = f"{type(self).__name__} returned shape {np.shape(values)}"
+            raise ValueError(f"{returned} for k(A, B): must be {len(A), len(B)}")
+        return (values, np.empty((*values.shape, 0))) if eval_gradient else values
+
+    def is_stationary(self) -> bool:
+        """Return whether k depends on x - x' only."""
+        return isinstance(self, Stationary)
+
+    def open_fields(self) -> dict[str, str]:
+        """Return the fields that are open, and what each of them is, see `quantities`."""
+        if not is_dataclass(self):
+            return {}
+        found = {}
+        for each in fields(self):
+            number = isinstance(each.default, int | float) and 0.0 < each.default < np.inf
+            kind = self.quantities.get(each.name, "number" if number else None)
+            if kind is not None and is_open(getattr(self, each.name)):
+                found[each.name] = kind
+        return found
+
+    def check_set(self) -> None:
+        """Raise ValueError if a parameter is open."""
+        for name in self.open_fields():
+            value = getattr(self, name)
+            needed = "only GPRegressor and evidence.fit_prior find it, give it a value"
+            raise ValueError(f"{name} = {value} of the kernel {type(self).__name__}: {needed}")
+
+    def parameter_gradient(self, X: Array, name: str, entry: int | None) -> Array:
+        """Return the derivative of k(X, X) with respect to a parameter, by differences.
+
+        A class may have a method of this name with a formula.
+
+        Args:
+            X: (n, n_in).
+            name: Of a field, which is a positive number, or a tuple of numbers.
+            entry: Number of the entry if the field is a tuple.
+
+        Returns:
+            ∂k/∂θ, (n, n).
+        """
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = np.array(own[name], dtype=float)
+        step = STEP * float(values if entry is None else values[entry])
+
+        def at(steps: float) -> Array:
+            moved = values.copy()
+            moved[() if entry is None else entry] += steps * step
+            return type(self)(**own | {name: comparable(moved)})(X)  # type: ignore[return-value]
+
+        return differences(at) / step
+
+    @abstractmethod
+    def _evaluate(self, A: Array, B: Array) -> Array:
+        """Return k(A, B), (n, m), at points that have been checked."""
+
+
+@dataclass(repr=False)
+class Stationary(Kernel):
+    """Base of the kernels k0 φ(r), custom ones too, with r = |(x - x') / L| and φ(0) = 1.
+
+    A subclass implements `_correlation(q, derivative)` of squared distances q = r² >= 0, (...),
+    without a unit. It returns φ and, if the flag says so, dφ/dq, each (...), else φ and None. It
+    may overwrite q. φ must be positive semi-definite for this number of inputs; some functions that
+    fall from one to zero are not. Further fields are dataclass fields, see `Kernel`.
+
+    If dφ/dq is always None, only `predict_gradient` rejects the kernel. For `export.to_c` add
+    `c_code`: statements in C that set `phi` and `slope` (dφ/dq) from `q` and from the further
+    fields, by their names. They may declare `double` variables.
+
+    Attributes:
+        variance: k0, in the unit of the output squared.
+        lengthscale: L, one number, or one for each (used) input, in the units of the inputs;
+            infinite for an input that does not count. None is open, with one for each input, and
+            so is each None of a tuple.
+
+    Examples:
+        >>> import bnn
+        >>> import numpy as np
+        >>> class Wendland(bnn.Stationary):  # zero from r = 1 on, for at most three inputs
+        ...     c_code = (
+        ...         "double s = q < 1.0 ? 1.0 - sqrt(q) : 0.0;"
+        ...         "phi = s * s * s * s * (5.0 - 4.0 * s); slope = -10.0 * s * s * s;"
+        ...     )
+        ...
+        ...     def _correlation(self, q, derivative):
+        ...         s = np.maximum(1.0 - np.sqrt(q), 0.0)
+        ...         return s**4 * (5.0 - 4.0 * s), -10.0 * s**3 if derivative else None
+        >>> kernel = Wendland(variance=2.0, lengthscale=0.5)
+        >>> kernel(np.array([[0.0]]), np.array([[0.0], [0.25], [0.6]]))
+        array([[2.   , 0.375, 0.   ]])
+        >>> prior = bnn.GaussianProcessPrior(0.0, kernel)
+        >>> prior.sample([[0.0]], 3, random_state=0).shape
+        (3, 1, 1)
+        >>> model = bnn.GPRegressor(prior, noise=0.1).fit([[0.0], [0.4]], [0.0, 1.0])
+        >>> model.predict_gradient([[0.2]])[0].round(2)
+        array([[3.46]])
+    """
+
+    _scaled: ClassVar[tuple[str, ...]] = ("variance",)
+    quantities: ClassVar[Mapping[str, str]] = {"variance": "variance", "lengthscale": "length"}
+    c_code: ClassVar[str | None] = None
+    variance: float | Open = 1.0
+    lengthscale: float | tuple[float | Open, ...] | Open = 1.0
+
+    def __post_init__(self) -> None:
+        check_parameter("variance", self.variance, number=True, or_open=True)
+        check_parameter(
+            "lengthscale", self.lengthscale, least=LEAST_LENGTH, most=np.inf, or_open=True
+        )
+        self.variance = comparable(self.variance)
+        self.lengthscale = comparable(self.lengthscale)
+
+    def _evaluate(self, A: Array, B: Array) -> Array:
+        scale = of_each_input("lengthscale", self.lengthscale, A)
+        # k = k0 φ(r), r = |(x - x') / L|
+        r = cdist(A / scale, B / scale)
+        q = np.square(np.minimum(r, FARTHEST, out=r), out=r)
+        correlation = np.asarray(self._correlation(q, derivative=False)[0])
+        # In the memory of r, since new memory takes longer than the product.
+        out = r if correlation.shape == r.shape else None
+        return np.asarray(np.multiply(self.variance, correlation, out=out))
+
+    def diag(self, X: Array) -> Array:
+        """Return the diagonal of k(X, X), the variance.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            k(x, x) at each point, (n,).
+        """
+        self.check_set()
+        return np.full(len(seen_points("X", X)), self.variance, dtype=float)
+
+    def gradient(self, a: Array, b: Array) -> Gradient:
+        """Return the kernel and its gradient with respect to the first point.
+
+        Args:
+            a: points x, (..., n_in), in the units of the inputs.
+            b: points x', (..., n_in), which broadcast with those of a.
+
+        Returns:
+            k(x, x'), (...), and ∂k/∂x, (..., n_in).
+
+        Raises:
+            ValueError: the class has no derivative of its correlation.
+        """
+        scale = np.asarray(self.lengthscale, dtype=float)
+        away = a - b
+        # q = Σ_i (a_i - b_i)² / L_i² and ∂q/∂a_i = 2 (a_i - b_i) / L_i²
+        distances = np.clip(away / scale, -FARTHEST, FARTHEST)
+        squares = np.asarray(np.sum(distances**2, axis=-1))
+        values, slope = self._correlation(squares, derivative=True)
+        if slope is None:
+            raise ValueError(without_gradient(self))
+        by_q = 2.0 * self.variance * slope
+        return self.variance * values, by_q[..., None] * away / scale**2
+
+    def parameter_gradient(self, X: Array, name: str, entry: int | None) -> Array:
+        """Return the derivative of k(X, X) with respect to a parameter.
+
+        Args:
+            X: (n, n_in).
+            name: Of the field.
+            entry: Number of the entry if the field is a tuple.
+
+        Returns:
+            ∂k/∂θ, (n, n).
+        """
+        if name == "variance":
+            return np.asarray(self(X)) / self.variance
+        if name != "lengthscale":
+            return super().parameter_gradient(X, name, entry)
+        scale = of_each_input("lengthscale", self.lengthscale, X)
+        q = np.minimum(cdist(X / scale, X / scale), FARTHEST) ** 2
+        # ∂q/∂L_i = -2 (x_i - x'_i)² / L_i³, and -2 q / L for a single L of all inputs
+        if entry is None:
+            by_scale = -2.0 * q / scale
+        else:
+            away = (X[:, entry, None] - X[None, :, entry]) / scale[entry]
+            by_scale = -2.0 * np.clip(away, -FARTHEST, FARTHEST) ** 2 / scale[entry]
+        slope = self._correlation(q, derivative=True)[1]
+        if slope is None:
+            return super().parameter_gradient(X, name, entry)
+        return np.asarray(self.variance * slope * by_scale)
+
+    def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
+        """Return φ and, if asked for, dφ/dq, of squared distances q, each (...)."""
+        raise NotImplementedError(
+            f"{type(self).__name__} needs a method _correlation(q, derivative)"
+        )

@@ -1,0 +1,180 @@
+"""Open parameters of kernels: those that are None, which fits find by the evidence.
+
+Open are the variance and the length scales of a stationary kernel, the period of `Periodic`, the
+variances of `Linear`, and fields of custom kernels, also in sums, products and other compositions.
+Kernels of scikit-learn keep their values.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._validation import Array
+from bnn.gp.kernel import STEP, Kernel, differences
+
+# Quantities that have an entry for each input, and the value for an input that does not vary.
+OF_INPUTS = {"length": np.inf, "ratio": np.inf, "slope": 0.0}
+
+
+class OpenParameter(NamedTuple):
+    """An open parameter of a kernel."""
+
+    kernel: Kernel  # the part that it belongs to
+    name: str  # of its field
+    entry: int | None  # number of its entry if the field is a tuple
+    quantity: str  # see `Kernel.quantities`
+
+
+def open_parameters(kernel: sk.Kernel) -> list[OpenParameter]:
+    """Return the open parameters of a kernel and of the kernels that it is composed of.
+
+    Args:
+        kernel: Any kernel.
+
+    Returns:
+        The parameters, in the order in which `with_values` takes their values.
+    """
+    found = []
+    for inner in _fields(kernel).values():
+        if isinstance(inner, sk.Kernel):
+            found += open_parameters(inner)
+    if isinstance(kernel, Kernel):
+        for name, quantity in kernel.open_fields().items():
+            value = getattr(kernel, name)
+            entries = [None] if value is None else [i for i, v in enumerate(value) if v is None]
+            found += [OpenParameter(kernel, name, entry, quantity) for entry in entries]
+    return found
+
+
+def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
+    """Give an open parameter that belongs to the inputs an entry for each of them.
+
+    Args:
+        kernel: Any kernel.
+        varies: Whether each of its inputs varies, (n,); one that does not is left out.
+
+    Returns:
+        The kernel, with open parameters only for inputs that vary.
+    """
+
+    def entries(part: Kernel) -> dict[str, Any]:
+        changed = {}
+        for name, quantity in part.open_fields().items():
+            value = getattr(part, name)
+            single = value is None and varies.tolist() == [True]
+            if quantity in OF_INPUTS and not single:
+                given = [None] * len(varies) if value is None else list(value)
+                if len(given) != len(varies):
+                    needed = f"must be one, or {len(varies)} as the inputs"
+                    raise ValueError(f"{name} has {len(given)} entries: {needed}")
+                pairs = zip(given, varies, strict=True)
+                absent = OF_INPUTS[quantity]
+                changed[name] = tuple(absent if v is None and not own else v for v, own in pairs)
+        return changed
+
+    return _changed(kernel, entries)
+
+
+def with_values(kernel: sk.Kernel, values: Sequence[float] | Array) -> sk.Kernel:
+    """Return a kernel with values of its open parameters.
+
+    Args:
+        kernel: Any kernel.
+        values: As many as it has open parameters.
+
+    Returns:
+        The kernel, without open parameters.
+    """
+    left = iter(values)
+
+    def found(part: Kernel) -> dict[str, Any]:
+        changed = dict[str, Any]()
+        for name in part.open_fields():
+            value = getattr(part, name)
+            if value is None:
+                changed[name] = float(next(left))
+            else:
+                changed[name] = tuple(float(next(left)) if v is None else v for v in value)
+        return changed
+
+    return _changed(kernel, found)
+
+
+def slopes(kernel: sk.Kernel, known: sk.Kernel, X: Array) -> Iterator[Array]:
+    """Give the derivatives of k(X, X) by the logarithms of the open parameters.
+
+    Args:
+        kernel: A kernel with open parameters.
+        known: The same kernel with their values.
+        X: (N, n_in).
+
+    Yields:
+        ∂k/∂ log θ, (N, N).
+    """
+    if known is kernel:  # no parameter is open
+        return
+    if isinstance(kernel, sk.Sum | sk.Product):
+        pairs = [(kernel.k1, known.k1), (kernel.k2, known.k2)]
+        for (own, own_known), (_, other) in (pairs, pairs[::-1]):
+            factor: Array | float = 1.0
+            if isinstance(kernel, sk.Product) and own is not own_known:
+                factor = other(X)
+            yield from (factor * slope for slope in slopes(own, own_known, X))
+        return
+    if isinstance(kernel, sk.Exponentiation):
+        factor = kernel.exponent * known.kernel(X) ** (kernel.exponent - 1.0)
+        yield from (factor * slope for slope in slopes(kernel.kernel, known.kernel, X))
+        return
+    parameters = open_parameters(kernel)
+    if all(each.kernel is kernel for each in parameters):
+        for _, name, entry, _ in parameters:
+            value = getattr(known, name)
+            slope = known.parameter_gradient(X, name, entry)
+            yield (value if entry is None else value[entry]) * slope
+        return
+    values = np.array(_values(kernel, known))
+    for i in range(len(values)):  # a kernel of a kernel
+        yield differences(partial(_moved, kernel, values, X, i)) / STEP
+
+
+def _moved(kernel: sk.Kernel, values: Array, X: Array, i: int, steps: float) -> Array:
+    """Return k(X, X) with value number i some steps away."""
+    moved = values.copy()
+    moved[i] *= 1.0 + steps * STEP
+    return np.asarray(with_values(kernel, moved)(X))
+
+
+def _values(kernel: sk.Kernel, known: sk.Kernel) -> list[float]:
+    """Return the values of the open parameters of a kernel, in the order of `open_parameters`."""
+    of_known = _fields(known)
+    found = []
+    for name, inner in _fields(kernel).items():
+        if isinstance(inner, sk.Kernel):
+            found += _values(inner, of_known[name])
+    for name in kernel.open_fields() if isinstance(kernel, Kernel) else ():
+        pairs = zip(np.atleast_1d(getattr(kernel, name)), np.ravel(of_known[name]), strict=True)
+        found += [value for own, value in pairs if own is None]
+    return found
+
+
+def _fields(kernel: sk.Kernel) -> dict[str, Any]:
+    """Return the parameters from which a kernel is made again, by name."""
+    return {} if isinstance(kernel, Kernel) and not _made(kernel) else kernel.get_params(deep=False)
+
+
+def _made(kernel: Kernel) -> bool:
+    """Return whether the parameters of a kernel are those of its class."""
+    return type(kernel).__init__ is not object.__init__
+
+
+def _changed(kernel: sk.Kernel, change: Callable[[Kernel], dict[str, Any]]) -> sk.Kernel:
+    """Return a kernel with other fields, in the order of `open_parameters`."""
+    own = _fields(kernel)
+    new = {name: _changed(v, change) for name, v in own.items() if isinstance(v, sk.Kernel)}
+    if isinstance(kernel, Kernel):
+        new |= change(kernel)
+    return type(kernel)(**own | new) if any(new[name] is not own[name] for name in new) else kernel
