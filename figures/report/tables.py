@@ -278,14 +278,14 @@ def short(table_3: Table) -> str:
 
 
 def contents(run: Mapping[str, Metrics]) -> str:
-    """Every figure and table of the paper with its verdict and the notebook that draws it."""
+    """Every figure and table of the paper with its verdict."""
     rows = []
     for entry in compare(run).values():
         item = entry.item
-        judge = "\N{NO-BREAK SPACE}†" if entry.source != item.notebook else ""
+        judge = " †" if entry.source != item.notebook else ""
         verdict = f"{SIGNS[entry.verdict]} {entry.count}" if entry.count else entry.verdict
-        rows.append([item.place, verdict, f"`{item.notebook}`{judge}"])
-    return markdown(["", "comparisons met", "notebook"], rows)
+        rows.append([item.place, verdict + judge])
+    return markdown(["", "comparisons met"], rows)
 
 
 def runtime(runs: Runs) -> str:
