@@ -1,4 +1,4 @@
-"""Mean and standard deviation of an ensemble as an ONNX graph."""
+"""Mean and standard deviation of an estimator as an ONNX graph."""
 
 import importlib
 import os
@@ -13,6 +13,7 @@ from bnn._validation import Array, check_flags
 from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.export.ensemble import chosen_weights, clipped_to
 from bnn.export.noise import log_noise
+from bnn.export.onnx_process import Nodes, note_posterior
 from bnn.gp.regressor import GPRegressor
 from bnn.networks.activations import SLOPE
 from bnn.networks.mlp import MLP
@@ -54,26 +55,28 @@ TOTAL = """x_raised = Max(x, noise_low)  x_clipped = Min(x_raised, noise_high)
 
 
 def to_onnx(
-    model: EnsembleRegressor,
+    model: GPRegressor | EnsembleRegressor,
     path: str | os.PathLike[str],
     *,
     members: int | None = None,
     include_noise: bool = False,
 ) -> None:
-    """Write mean and standard deviation of a fitted ensemble as an ONNX model.
+    """Write mean and standard deviation of a fitted Gaussian process or ensemble as an ONNX model.
 
     Its input x (n, n_in) and its outputs mean and std (n, n_out) are in the units of the data and
-    of double precision. Needs the extra `onnx`.
+    of double precision. Of a GPRegressor it holds a matrix of N data squared for each component and
+    output, where the C file computes it. Needs the extra `onnx`.
 
     Args:
-        model: A fitted ensemble.
+        model: A fitted GPRegressor or ensemble. Kernels are stationary, Linear, Warped, and sums
+            and products of these.
         path: Path of the file.
         members: Number of networks, the first ones of the ensemble; None takes all.
         include_noise: Whether the standard deviation includes the noise; else it is epistemic.
 
     Raises:
-        TypeError: If the model is not an ensemble; write a GPRegressor with `to_c`.
-        ValueError: If there are fewer members.
+        TypeError: If the model is neither.
+        ValueError: If there are fewer members, or part of the prior or the noise has no nodes.
         ImportError: If the package onnx is missing.
         FileExistsError: If the path holds a file that this function did not write.
 
@@ -86,16 +89,48 @@ def to_onnx(
         >>> model = bnn.VanillaEnsemble(n_members=2, noise=0.05, training=brief).fit(X, y)
         >>> bnn.export.to_onnx(model, "surrogate.onnx")  # doctest: +SKIP
     """
-    if not isinstance(model, EnsembleRegressor):
-        other = ", or be written by to_c" if isinstance(model, GPRegressor) else ""
+    if not isinstance(model, GPRegressor | EnsembleRegressor):
         given = f"model is an instance of {type(model).__name__}"
-        raise TypeError(f"{given}: must be an ensemble{other}")
+        raise TypeError(f"{given}: must be a GPRegressor or an ensemble")
     check_flags(include_noise=include_noise)
     check_is_fitted(model)
+    onnx = _import_onnx()
+    if isinstance(model, GPRegressor):
+        if members is not None:
+            raise ValueError(f"members = {members!r}: a GPRegressor has none")
+        graph = _of_process(onnx, model, include_noise)
+    else:
+        graph = _of_ensemble(onnx, model, members, include_noise)
+    onnx.checker.check_model(graph)
+    write_atomic(as_path(path), graph.SerializeToString(), BEGINNING)
+
+
+def _of_process(onnx: Any, model: GPRegressor, include_noise: bool) -> Any:
+    """Return the graph of a GPRegressor."""
+    nodes = Nodes(onnx.helper)
+    moments = note_posterior(model, nodes, include_noise)
+    for found, name in zip(moments, ("mean", "std"), strict=True):
+        nodes.nodes.append(onnx.helper.make_node("Identity", [found.name], [name]))
+    double = onnx.TensorProto.DOUBLE
+    shapes = {"x": model.X_.shape[1], "mean": model.y_.shape[1], "std": model.y_.shape[1]}
+    x, *outputs = (
+        onnx.helper.make_tensor_value_info(name, double, ["n", size])
+        for name, size in shapes.items()
+    )
+    constants = [onnx.numpy_helper.from_array(v, name) for name, v in nodes.constants.items()]
+    graph = onnx.helper.make_graph(nodes.nodes, "surrogate", [x], outputs, constants)
+    opsets = [onnx.helper.make_opsetid("", 18)]
+    options = {"ir_version": 8, "producer_name": "bnn", "opset_imports": opsets}
+    return onnx.helper.make_model(graph, **options)
+
+
+def _of_ensemble(
+    onnx: Any, model: EnsembleRegressor, members: int | None, include_noise: bool
+) -> Any:
+    """Return the graph of an ensemble."""
     found, weights = chosen_weights(model, members)
     net = found.architecture
     low, high = clipped_to(found)
-    onnx = _import_onnx()
     constants: dict[str, NDArray[Any]] = {
         "in_centre": found.input_scaler.centre,
         "in_half": found.input_scaler.half_range,
@@ -129,8 +164,7 @@ def to_onnx(
         for name, values in constants.items()
         if name in used
     )
-    onnx.checker.check_model(graph)
-    write_atomic(as_path(path), graph.SerializeToString(), BEGINNING)
+    return graph
 
 
 def _import_onnx() -> Any:

@@ -1,0 +1,196 @@
+"""The posterior of a Gaussian process as nodes of an ONNX graph.
+
+The nodes are those of the formulas in Python: kernels are called with arrays that write down what
+is done with them. A custom kernel is part of the graph if it needs only the functions in OPERATORS.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from sklearn.gaussian_process import kernels as sk
+
+from bnn._validation import Array
+from bnn.export.noise import log_noise
+from bnn.gp import kernels
+from bnn.gp.conditioning import ProcessPosterior
+from bnn.gp.mixture import MixturePosterior
+from bnn.gp.regressor import GPRegressor
+from bnn.gp.warping import Warped
+from bnn.noise.heteroscedastic import LARGEST_LOG
+from bnn.noise.known import noise_of_new
+
+OPERATORS = {
+    np.abs: "Abs",
+    np.add: "Add",
+    np.cos: "Cos",
+    np.divide: "Div",
+    np.exp: "Exp",
+    np.log: "Log",
+    np.matmul: "MatMul",
+    np.maximum: "Max",
+    np.minimum: "Min",
+    np.multiply: "Mul",
+    np.negative: "Neg",
+    np.power: "Pow",
+    np.sin: "Sin",
+    np.sqrt: "Sqrt",
+    np.subtract: "Sub",
+    np.tanh: "Tanh",
+}
+
+
+class Nodes:
+    """The nodes and constants of a graph with the input x."""
+
+    def __init__(self, helper: Any) -> None:
+        self.helper = helper
+        self.nodes: list[Any] = []
+        self.constants: dict[str, NDArray[Any]] = {}
+        self._names: dict[tuple[tuple[int, ...], bytes, str], str] = {}
+
+    def constant(self, values: Any) -> str:
+        """Return the name of an array, of which equal ones are kept once."""
+        array = np.ascontiguousarray(values)
+        if array.dtype != np.int64:
+            array = array.astype(float)
+        key = np.shape(values), array.tobytes(), array.dtype.str
+        name = self._names.setdefault(key, f"c_{len(self._names)}")
+        self.constants[name] = array.reshape(np.shape(values))
+        return name
+
+    def add(self, operator: str, *inputs: Any, **attributes: Any) -> "Noted":
+        """Return the result of an operator on results and constants."""
+        names = [i.name if isinstance(i, Noted) else self.constant(i) for i in inputs]
+        noted = Noted(self, f"v_{len(self.nodes)}")
+        self.nodes.append(self.helper.make_node(operator, names, [noted.name], **attributes))
+        return noted
+
+    def sum_of_squares(self, values: "Noted", axis: int) -> "Noted":
+        """Return Σ v² along an axis, which is left out."""
+        return self.add("ReduceSumSquare", values, np.array([axis]), keepdims=0)
+
+
+class Noted(NDArrayOperatorsMixin):
+    """An array of a graph; a function of NumPy of it becomes a node."""
+
+    def __init__(self, nodes: Nodes, name: str) -> None:
+        self.nodes = nodes
+        self.name = name
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> "Noted":
+        if ufunc is np.square:
+            return self.nodes.add("Mul", *inputs, *inputs)
+        if ufunc is np.log1p:
+            return np.log(np.add(1.0, inputs[0]))  # type: ignore[no-any-return]
+        if method != "__call__" or ufunc not in OPERATORS:
+            raise ValueError(f"np.{ufunc.__name__} has no ONNX operator")
+        return self.nodes.add(OPERATORS[ufunc], *inputs)
+
+    def clip(self, low: Any, high: Any, **_: Any) -> "Noted":
+        """Return the array between two limits, as np.clip asks for."""
+        return self.nodes.add("Min", self.nodes.add("Max", self, low), high)
+
+
+def _noted(found: Any) -> Noted:
+    """Return a result without the array that np.asarray puts around it."""
+    inner = found.item() if isinstance(found, np.ndarray) else found
+    if not isinstance(inner, Noted):
+        raise TypeError("the formula of the kernel does not depend on the input")
+    return inner
+
+
+def note_posterior(model: GPRegressor, nodes: Nodes, include_noise: bool) -> tuple[Noted, Noted]:
+    """Write mean and standard deviation, (n, n_out) each, at the input x as nodes of a graph."""
+    given = model.posterior_
+    x = Noted(nodes, "x")
+    if isinstance(given, MixturePosterior):
+        posteriors = given.posteriors
+        weights = given.weights
+    else:
+        posteriors = [given]
+        weights = np.ones((1, model.y_.shape[1]))
+    parts = [
+        (share, *_moments(posterior, nodes, x))
+        for share, posterior in zip(weights, posteriors, strict=True)
+        if share.any()
+    ]
+    # m = Σ_s w_s m_s and v = Σ_s w_s (v_s + (m_s - m)²)
+    mean = sum((share * own for share, own, _ in parts[1:]), start=parts[0][0] * parts[0][1])
+    spreads = [share * (variance + np.square(own - mean)) for share, own, variance in parts]
+    variance = sum(spreads[1:], start=spreads[0])
+    A, a = posteriors[0].prior.linear_mean(model.X_.shape[1])
+    if include_noise:
+        noise_of_new(model.noise_, model.X_[:1])
+        coefficients, limits = log_noise(model.noise_, model.X_.shape[1])
+        level, slopes, squares = np.split(coefficients, [1, 1 + model.X_.shape[1]])
+        z = x.clip(*limits)
+        logs = z @ slopes + np.square(z) @ squares + level if slopes.any() else 0.0 * mean + level
+        variance = variance + np.exp(2.0 * np.minimum(logs, LARGEST_LOG))
+    return mean + (x @ A.T + a), np.sqrt(variance)
+
+
+def _moments(posterior: ProcessPosterior, nodes: Nodes, x: Noted) -> tuple[Noted, Noted]:
+    """Write mean less that of the prior, and variance, (n, n_out) each."""
+    prior = posterior.prior
+    N = len(posterior.X)
+    axes = posterior.axes
+    cross: dict[int, tuple[Noted, Noted]] = {}
+    columns, left = [], []
+    factors = posterior.factors()
+    for c, j in enumerate(prior.alike):
+        if j not in cross:
+            seen = prior.features_of(j, posterior.X.shape[1])
+            points = nodes.add("Gather", x, np.array(seen), axis=1)
+            cross[j] = _kernel(prior.kernels[j], nodes, points, posterior.X[:, seen])
+        k, own = cross[j]
+        columns.append(k @ posterior.solved[:, c : c + 1])
+        _, L, missing = factors[0 if posterior.coupled else c]
+        inverse = solve_triangular(L, np.eye(len(L)), lower=True)
+        inverse[:, missing] = 0.0
+        rows = slice(c * N, (c + 1) * N) if posterior.coupled else slice(None)
+        # k(x, x) - |L⁻¹ k|², of which nothing is left but rounding errors at data without noise
+        explained = nodes.sum_of_squares(k @ inverse[:, rows].T, 1)
+        explained = nodes.add("Unsqueeze", explained, np.array([1]))
+        left.append(np.maximum(own - explained, np.finfo(float).eps * own))
+    mean = nodes.add("Concat", *columns, axis=1)
+    variance = nodes.add("Concat", *left, axis=1)
+    if posterior.coupled or np.array_equal(axes, np.eye(len(axes))):
+        return mean, variance
+    return mean @ axes.T, variance @ (axes**2).T
+
+
+def _kernel(kernel: sk.Kernel, nodes: Nodes, x: Noted, data: Array) -> tuple[Noted, Noted]:
+    """Write k(x, X_train), (n, N), and k(x, x), (n, 1)."""
+    if isinstance(kernel, sk.Sum):
+        pairs = [_kernel(part, nodes, x, data) for part in (kernel.k1, kernel.k2)]
+        return pairs[0][0] + pairs[1][0], pairs[0][1] + pairs[1][1]
+    if isinstance(kernel, sk.Product):
+        pairs = [_kernel(part, nodes, x, data) for part in (kernel.k1, kernel.k2)]
+        return pairs[0][0] * pairs[1][0], pairs[0][1] * pairs[1][1]
+    if type(kernel) is Warped:
+        z = _noted(kernel.turned(kernel.bent(x)[0]))  # type: ignore[arg-type]
+        return _kernel(kernel.kernel, nodes, z, kernel.coordinates(data))
+    if type(kernel) is kernels.Linear:
+        away = _noted(kernel.away(x))  # type: ignore[arg-type]
+        variance = np.asarray(kernel.variance) * np.ones(data.shape[1])
+        others = (variance * kernel.away(data)).T
+        own = np.square(away) @ variance[:, None] + kernel.offset
+        return away @ others + kernel.offset, own
+    formula = kernels.Stationary._evaluate
+    if isinstance(kernel, kernels.Stationary) and type(kernel)._evaluate is formula:
+        scale = np.asarray(kernel.lengthscale)
+        apart = nodes.add("Unsqueeze", x / scale, np.array([1])) - (data / scale)[None]
+        try:
+            correlation = _noted(kernel._correlation(nodes.sum_of_squares(apart, 2), False)[0])  # type: ignore[arg-type]
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{_refused(kernel)}: {error}") from None
+        flat = 0.0 * nodes.add("ReduceSum", x, np.array([1]), keepdims=1)
+        return float(kernel.variance) * correlation, flat + float(kernel.variance)
+    raise ValueError(f"{_refused(kernel)}: it has to be stationary, Linear or Warped")
+
+
+def _refused(kernel: sk.Kernel) -> str:
+    return f"the kernel {kernel} of the prior cannot be exported to ONNX"

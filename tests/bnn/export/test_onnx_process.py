@@ -1,0 +1,106 @@
+"""The ONNX graph of a Gaussian process, evaluated by ONNX Runtime."""
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import kernels as sk
+
+import bnn
+from bnn.export import to_onnx
+from tests.bnn.calls import OwnStationary
+from tests.bnn.export.test_posterior import ENDING, MEAN, NEW, STATIONARY, WIDE, X, Y
+
+pytest.importorskip("onnx", reason="needs the extra onnx")
+runtime = pytest.importorskip("onnxruntime", reason="needs the extra onnx")
+
+SMOOTH = bnn.Matern52(1.5, (0.8, 90.0))
+WARPED = bnn.Warped(
+    bnn.RBF(4.0, 0.5) + bnn.Linear(1.0, 2.0, 0.5),
+    (-1.0, 200.0),
+    (2.0, 200.0),
+    (0.8, 0.0),
+    ((0.0, 0.2), (0.1, 0.0)),
+)
+USERS = OwnStationary(1.5, (0.8, 90.0))
+CORRELATED = np.array([[0.09, 1.0], [1.0, 400.0]])
+VARYING = bnn.HeteroscedasticNoise(
+    np.array([[-2.0, 2.0], [0.3, 0.2], [0.002, 0.0], [0.1, 0.1]]),
+    [[1.0, 0.3], [0.3, 1.0]],
+    [0],
+    ([-0.5, 240.0], [0.5, 360.0]),
+)
+GAPS = Y.copy()
+GAPS[3, 0] = GAPS[5, 1] = np.nan
+
+
+def prior(first, second, **options):
+    return bnn.GaussianProcessPrior(MEAN, [first, second], 2, **options)
+
+
+MIXTURE = bnn.MixturePrior(
+    [prior(WARPED, 1e4 * SMOOTH), prior(SMOOTH, 1e4 * SMOOTH)], [[0.4, 0.7], [0.6, 0.3]]
+)
+
+
+def agrees(tmp_path, given, noise, tolerance=1e-10, y=Y, include_noise=False):
+    model = bnn.GPRegressor(given, noise=noise).fit(X, y)
+    to_onnx(model, tmp_path / "model.onnx", include_noise=include_noise)
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    mean, std = session.run(["mean", "std"], {"x": NEW})
+    wanted = model.predict(NEW, return_std=True, include_noise=include_noise)
+    np.testing.assert_allclose(mean, wanted[0], rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(std, wanted[1], rtol=tolerance)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [*STATIONARY, WIDE, ENDING, USERS, WARPED, SMOOTH * ENDING],
+    ids=lambda k: type(k).__name__,
+)
+def test_every_kernel_is_that_of_python(tmp_path, kernel):
+    agrees(tmp_path, prior(kernel, 1e4 * SMOOTH), [0.3, 20.0], 1e-8 if kernel is WIDE else 1e-10)
+
+
+@pytest.mark.parametrize("include_noise", [False, True])
+@pytest.mark.parametrize(
+    "noise", [[0.3, 20.0], CORRELATED, VARYING], ids=["apart", "one", "varies"]
+)
+@pytest.mark.parametrize(
+    "given",
+    [
+        prior(1e2 * SMOOTH, 1e2 * SMOOTH),
+        prior(WARPED, 1e4 * bnn.RBF(1.0, 90.0), features=[[0, 1], [1]]),
+        MIXTURE,
+    ],
+    ids=["alike", "different", "mixture"],
+)
+def test_every_noise_is_that_of_python(tmp_path, given, noise, include_noise):
+    agrees(tmp_path, given, noise, include_noise=include_noise)
+
+
+@pytest.mark.parametrize("noise", [[0.3, 20.0], CORRELATED], ids=["apart", "coupled"])
+def test_missing_outputs_are_left_out(tmp_path, noise):
+    agrees(tmp_path, prior(WARPED, 1e4 * SMOOTH), noise, y=GAPS)
+
+
+class Rounded(bnn.Stationary):
+    """Of a function that has no operator."""
+
+    def _correlation(self, q, derivative):
+        return np.exp(-np.cbrt(q)), 0.0 * q if derivative else None
+
+
+@pytest.mark.parametrize(
+    ("kernel", "mean", "options", "words"),
+    [
+        (Rounded(), 0.0, {}, "kernel Rounded.*cannot be exported to ONNX: np.cbrt has no"),
+        (bnn.Periodic(), 0.0, {}, "kernel Periodic.*cannot be exported to ONNX"),
+        (sk.RBF(), 0.0, {}, "kernel RBF.*cannot be exported to ONNX"),
+        (SMOOTH, lambda X: X[:, 0], {}, "mean of the prior is a function"),
+        (SMOOTH, 0.0, {"members": 3}, "members = 3: a GPRegressor has none"),
+    ],
+)
+def test_what_no_graph_of_a_process_holds(tmp_path, kernel, mean, options, words):
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(mean, kernel), noise=0.1).fit(X, Y[:, 0])
+    with pytest.raises(ValueError, match=words):
+        to_onnx(model, tmp_path / "model.onnx", **options)
+    assert not list(tmp_path.iterdir())
