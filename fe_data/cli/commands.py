@@ -249,6 +249,7 @@ def constants(
     from fe_data.cli.constants import arrangement, fibres_of, write_constants
 
     phases = options.phases(material)
+    _say_units(Settings(), 0.0, phases)
     if void_radius is not None and not void_fraction:
         raise ValueError("--void-radius goes with --void-fraction")
     if microstructure is not None and vf is None:

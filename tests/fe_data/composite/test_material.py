@@ -320,3 +320,11 @@ def test_glass_epoxy_has_the_stresses_of_the_guide():
         for strain in (-0.02, 0.02)
     ]
     assert [round(end) for end in ends] == [-124, 76]
+
+
+def test_a_file_of_phases_in_another_unit_is_said_too(tmp_path, capsys):
+    content = yaml_of("glass_epoxy")
+    content["phases"]["fibres"]["elasticity"]["E_GPa"] = 74000
+    (tmp_path / "mine.yaml").write_text(json.dumps(content))
+    assert main(f"constants --material {tmp_path}/mine.yaml".split()) == 2  # without --vf
+    assert "74000 MPa are 74 GPa" in capsys.readouterr().err
