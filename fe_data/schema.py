@@ -250,6 +250,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "p_sigma_threshold_MPa": (1e-3, 1e6),
     "radii": (1e-3, 0.49),  # sides of the square
     "height": (0.05, 4.0),  # widths of the cell; numbers of points need less than 4.29
+    "interphase": (0.0, 0.49),  # sides of the square
     "void_fraction": (0.0, 0.5),
     "void_radius": (0.01, 100.0),  # mean radii of the fibres
     # Of a hardening table

@@ -229,6 +229,13 @@ def constants(
             "optionally phase: fibres, void (a hole), or another phase of the material"
         ),
     ] = None,
+    interphase: Annotated[
+        float,
+        Number(
+            help="thickness of a ring around each fibre, in mean fibre radii; the material "
+            "needs a phase interphase"
+        ),
+    ] = 0.0,
     height: Annotated[
         float, Number(help="height of the rectangle of --microstructure, in widths; 1 is a square")
     ] = 1.0,
@@ -246,7 +253,7 @@ def constants(
     ] = None,
 ) -> int:
     """Print all effective elastic constants of one RVE with their bounds."""
-    from fe_data.cli.constants import arrangement, fibres_of, write_constants
+    from fe_data.cli.constants import arrangement, coated, fibres_of, write_constants
 
     phases = options.phases(material)
     _say_units(Settings(), 0.0, phases)
@@ -264,6 +271,7 @@ def constants(
         fibres = fibres_of(vf, seed, settings, void_fraction, radius)
     else:
         raise ValueError("give either --vf or --microstructure FILE")
+    fibres = coated(fibres, interphase)
     found = fe_data.effective_constants(phases, fibres, resolution=resolution)
     print(arrangement(fibres))
     print(found.table())

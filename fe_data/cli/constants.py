@@ -36,6 +36,14 @@ def fibres_of(
     )
 
 
+def coated(fibres: Microstructure, interphase: float) -> Microstructure:
+    """Fibres with a ring whose thickness is given in mean radii of the fibres."""
+    radii = fibres.radii[~fibres.is_void]
+    if not interphase or not len(radii):
+        return fibres
+    return dataclasses.replace(fibres, interphase=interphase * float(radii.mean()))
+
+
 def arrangement(fibres: Microstructure) -> str:
     """One line about the volume fractions, and the distances beside those of a hexagonal array."""
     vf = fibres.volume_fraction
@@ -76,6 +84,7 @@ def write_constants(
         "fibres": np.column_stack([fibres.centres, fibres.radii]).tolist(),  # x, y, radius
         "phases": list(fibres.phases),  # of each of them
         "height": fibres.height,
+        "interphase": fibres.interphase,
         "provenance": record.provenance(),
     }
     write_atomic(out, (json.dumps(content, indent=1) + "\n").encode(), _BEGINNING)

@@ -179,7 +179,7 @@ def effective_constants(
         stiffness, expansion = homogenised(cell)
     nearest = transversely_isotropic(stiffness)
     lower = upper = None
-    if set(microstructure.phases) <= {FIBRES}:
+    if set(microstructure.phases) <= {FIBRES} and not microstructure.interphase:
         lower, upper = bounds(phases, microstructure.volume_fraction)
     return EffectiveConstants(
         stiffness_GPa=stiffness / np.outer(TO_KELVIN, TO_KELVIN) / 1e3,
@@ -240,7 +240,7 @@ def bounds(phases: Phases, vf: float) -> tuple[Constants | None, Constants | Non
             return None, None
         each.append(Constants.of(nearest))
     matrix, fibres = each
-    found = [_cylinders(matrix, fibres, vf), _cylinders(fibres, matrix, 1 - vf)]
+    found = [cylinders(matrix, fibres, vf), cylinders(fibres, matrix, 1 - vf)]
     names = ("E_L_GPa", "nu_LT", "G_LT_GPa", "G_TT_GPa", "k_T_GPa")
     low = {name: min(one[name] for one in found) for name in names}
     high = {name: max(one[name] for one in found) for name in names}
@@ -255,7 +255,7 @@ def bounds(phases: Phases, vf: float) -> tuple[Constants | None, Constants | Non
     return Constants(**low), Constants(**high)
 
 
-def _cylinders(outer: Constants, inner: Constants, v: float) -> dict[str, float]:
+def cylinders(outer: Constants, inner: Constants, v: float) -> dict[str, float]:
     """Constants of composite cylinders with a volume fraction v of the inner phase.
 
     The transverse shear modulus is the bound of Hashin and Shtrikman with the outer phase as

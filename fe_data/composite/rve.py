@@ -15,7 +15,7 @@ from fe_data.composite.materials import Phases
 from fe_data.composite.stepping import Stepper, follow
 from fe_data.geometry.domain import Domain, create_domain
 from fe_data.geometry.mesh import generate_mesh, with_holes
-from fe_data.geometry.microstructure import VOID, Microstructure, clear_of_edges
+from fe_data.geometry.microstructure import Microstructure, clear_of_edges
 from fe_data.geometry.outline import MATRIX, Outline
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.progress import progress_bar
@@ -251,8 +251,9 @@ def composite_cell(
 ) -> Cell:
     """The discrete equations of a mesh with some phases, all of them elastic on request."""
     materials = [("matrix", phases.matrix, domain.material == MATRIX)]
-    names = np.array([*microstructure.phases, "matrix"])[domain.material]
-    others = sorted(set(microstructure.phases) - {VOID})
+    rings = ["interphase"] * len(microstructure.phases)
+    names = np.array([*microstructure.phases, *rings, "matrix"])[domain.material]
+    others = sorted({*names.tolist()} - {"matrix"})
     materials += [(name, phases.of(name), names == name) for name in others]
     return Cell(domain, materials, out_of_plane=out_of_plane, elastic=elastic)
 

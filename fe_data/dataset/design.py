@@ -129,7 +129,7 @@ class Design(Short):
             for each in plain[name]:
                 require_kind(name, each, kind)
         for micro in plain["microstructures"]:
-            micro.require_square()
+            micro.require_recorded()
         n = len(plain["inputs"])
         given = n if plain["microstructures"] else 0
         for name, length in ("groups", n), ("microstructure_index", given):

@@ -30,7 +30,7 @@ class Mesh(Short):
 
     points: Floats  # (n, 2) nodes
     triangles: Ints  # (m, 6) nodes of each triangle
-    material: Ints  # (m,) MATRIX or the index of the fibre
+    material: Ints  # (m,) MATRIX, the index of the fibre, or n_fibres more in its interphase
     image_of: Ints  # (n,) node of which each node is a periodic image; itself where it is not
 
 
@@ -90,7 +90,7 @@ def with_holes(mesh: Mesh, voids: Ints) -> Mesh:
 def _narrow_gap(micro: Microstructure) -> str:
     """What a message says of two fibres that nearly touch; nothing where none do."""
     gaps = periodic_distances(micro.centres, micro.centres, micro.height)
-    gaps -= micro.radii[:, None] + micro.radii
+    gaps -= micro.outer_radii[:, None] + micro.outer_radii
     np.fill_diagonal(gaps, np.inf)
     if gaps.min(initial=np.inf) > _NARROW:
         return ""
@@ -123,12 +123,13 @@ def _faces(outline: Outline) -> dict[int, list[list[int]]]:
     """Closed loops around each material, of segment numbers that are negative when reversed."""
     chains: dict[int, dict[int, tuple[int, int]]] = {MATRIX: {}}
     segments = np.concatenate([outline.arcs, outline.edges]).tolist()
-    left = [*outline.fibre.tolist(), *outline.edge_material()]
+    left = [*outline.left.tolist(), *outline.edge_material()]
+    right = outline.right.tolist()
     for number, (segment, material) in enumerate(zip(segments, left, strict=True), start=1):
         a, b = segment
         chains.setdefault(material, {})[a] = (b, number)
-        if number <= len(outline.arcs):  # the matrix lies on the right of an arc
-            chains[MATRIX][b] = (a, -number)
+        if number <= len(right):
+            chains.setdefault(right[number - 1], {})[b] = (a, -number)
     return {material: _closed_loops(chain) for material, chain in chains.items()}
 
 
@@ -194,7 +195,7 @@ def _set_sizes(outline: Outline) -> None:
     if not len(outline.micro.centres):
         return
     field = gmsh.model.mesh.field
-    radii = outline.micro.radii
+    radii = outline.radii
     fields = []
     for radius, size in zip(*np.unique([radii, outline.sizes], axis=1), strict=True):
         fields.append(_add_size_field(outline, radius, size))
@@ -207,7 +208,7 @@ def _add_size_field(outline: Outline, radius: float, size: float) -> int:
     """Add gmsh's field of the element size around all fibres of one radius; its number."""
     micro = outline.micro
     shifts = _IMAGES * [1.0, micro.height]
-    images = (micro.centres[micro.radii == radius, None] + shifts).reshape(-1, 2)
+    images = (micro.centres[outline.radii == radius, None] + shifts).reshape(-1, 2)
     tags = []
     for x, y in images:
         if -radius < x < 1 + radius and -radius < y < micro.height + radius:
@@ -268,7 +269,7 @@ def _bulge(points: Floats, keys: Ints, mid: Floats, outline: Outline) -> None:
     side = np.searchsorted(keys, pair_keys(a, b, len(points)))
     along = points[b] - points[a]
     chord = np.hypot(*along.T)
-    r = outline.micro.radii[outline.fibre]
+    r = outline.arc_radii
     # With half the angle of the arc, sin α = chord / 2r, a circular segment has the area
     # r² (α - sin α cos α), and a parabola of sagitta h has 2/3 h chord.
     half = np.arcsin(chord / (2 * r))

@@ -56,6 +56,8 @@ class Microstructure(Short):
             "fibres".
         height: Height of the rectangle, in widths. Only the general solver takes another one than
             1, the square.
+        interphase: Thickness of a ring around each fibre, in the unit of the radii. It has the
+            phase "interphase", one of `Phases.others`; voids have no ring.
 
     Raises:
         ValueError: If these are not finite numbers of these shapes, a centre or a radius is out of
@@ -74,6 +76,7 @@ class Microstructure(Short):
     radii: Floats
     phases: Sequence[str] = FIBRES
     height: float = 1.0
+    interphase: float = 0.0
 
     def __post_init__(self) -> None:
         height = require_between("height", self.height, *BOUNDS["height"], unit=" widths")
@@ -94,7 +97,6 @@ class Microstructure(Short):
             require_between(
                 f"radii[{fibre}]", radius, *BOUNDS["radii"], unit=" sides of the square"
             )
-        self._require_apart(centres)
         require_kind("phases", self.phases, str, list, tuple)
         phases = (self.phases,) * n if isinstance(self.phases, str) else tuple(self.phases)
         for phase in phases:
@@ -102,10 +104,13 @@ class Microstructure(Short):
         if len(phases) != n:
             raise ValueError(f"phases has {len(phases)} names for {n} fibres")
         object.__setattr__(self, "phases", phases)
+        ring = require_between("interphase", self.interphase, *BOUNDS["interphase"])
+        object.__setattr__(self, "interphase", ring)
+        self._require_apart(centres)
 
     def _require_apart(self, given: Floats) -> None:
         """Refuse fibres that overlap; `given` are their centres before they were moved inside."""
-        radii = self.radii
+        radii = self.outer_radii
         distance = periodic_distances(self.centres, self.centres, self.height)
         np.fill_diagonal(distance, min(1.0, self.height))  # from its own periodic image
         overlap = radii[:, None] + radii - distance
@@ -117,7 +122,7 @@ class Microstructure(Short):
                 f"fibre {i} overlaps with its periodic image: radius {radii[i]:.6g}, height "
                 f"{self.height:g}"
             )
-        pair = f"fibres {i} and {j}"
+        pair = f"fibres {i} and {j}" + (" with their interphase" if self.interphase else "")
         if distance[i, j] < _SAME * radii[i]:
             x, y = given[i]
             u, v = given[j]
@@ -146,6 +151,11 @@ class Microstructure(Short):
         return float(math.pi * (self.radii[self.is_void] ** 2).sum()) / self.height
 
     @property
+    def outer_radii(self) -> Floats:
+        """Radii (n,) of the fibres with their interphase."""
+        return np.where(self.is_void, self.radii, self.radii + self.interphase)
+
+    @property
     def is_void(self) -> Booleans:
         """Which fibres (n,) are voids."""
         return np.array([phase == VOID for phase in self.phases], dtype=bool)
@@ -157,8 +167,13 @@ class Microstructure(Short):
         np.fill_diagonal(distance, min(1.0, self.height))  # from its own periodic image
         return np.asarray((distance / (self.radii[:, None] + self.radii)).min(axis=1))
 
-    def require_square(self) -> None:
-        """Refuse a rectangle, of which datasets and the fast solver know nothing."""
+    def require_recorded(self) -> None:
+        """Refuse a rectangle or an interphase, which datasets and the fast solver do not have."""
+        if self.interphase:
+            raise ValueError(
+                f"microstructure has an interphase of {self.interphase:g}: only solve_composite "
+                "and effective_constants take one"
+            )
         if self.height != 1.0:
             raise ValueError(
                 f"microstructure has the height {self.height:g}: only solve_composite and "
@@ -167,7 +182,7 @@ class Microstructure(Short):
 
     def require_one_phase(self) -> None:
         """Refuse fibres or a cell that only the general solver takes."""
-        self.require_square()
+        self.require_recorded()
         for fibre, phase in enumerate(self.phases):
             if phase != FIBRES:
                 raise ValueError(
@@ -525,11 +540,14 @@ def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
     """
     # Outlines touch an edge at the offsets x_i ± r_i, in periods. Candidates for the new edges are
     # the middles of the widest gaps between these offsets, in x and in y.
-    centres = m.centres
-    radii = m.radii
-    if not len(centres):
+    if not len(m.centres):
         return m
     period = np.array([1.0, m.height])
+    centres = m.centres
+    radii = m.radii
+    if m.interphase:  # has outlines of its own
+        centres = np.concatenate([centres, centres])
+        radii = np.concatenate([radii, m.outer_radii])
     offsets = np.concatenate([centres - radii[:, None], centres + radii[:, None]]) / period
 
     def from_corner(x: float, y: float) -> float:
@@ -550,7 +568,7 @@ def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
     best_clearance, x, y = max(found)
     if best_clearance <= clearance * (1 + 1e-9):  # there already
         return m
-    return dataclasses.replace(m, centres=(centres - np.array([x, y])) % period)
+    return dataclasses.replace(m, centres=(m.centres - np.array([x, y])) % period)
 
 
 def _widest_gaps(tangents: Floats) -> list[tuple[float, float]]:

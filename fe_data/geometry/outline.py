@@ -19,6 +19,7 @@ _DEFAULT_SIZE = 0.127  # element size at the fibres, in mean fibre distances 1 /
 _COARSEST = 0.35  # largest element size, in mean fibre distances
 GROWTH = 0.6  # growth of the element size per unit distance from the nearest fibre
 _THINNEST = 1e-6  # gap that still has smaller elements, in radii
+_RING = 2.0  # largest element size at an interphase, in thicknesses
 _LIGAMENT = 1.1  # largest element size at a ligament, in widths of the ligament
 
 
@@ -47,7 +48,10 @@ class Outline:
     Attributes:
         points: (n, 2) ends of the segments.
         arcs: (k, 2) start and end of the segments around fibres, as indices of points.
-        fibre: (k,) the fibre on the left of each arc.
+        arc_radii: (k,) radius of each arc.
+        left: (k,) material on the left of each arc: a fibre, or n_fibres more, its interphase.
+        right: (k,) material on its right, the matrix or an interphase.
+        radii: (n_fibres,) radii of the fibres with their interphase.
         edges: (l, 2) the same of the segments along edges, with the square on their left.
         size: Element size at the largest fibres.
         sizes: (n_fibres,) element size at each fibre.
@@ -69,26 +73,39 @@ class Outline:
         self.coarsest = self.size * max(1.0, _COARSEST / _DEFAULT_SIZE)
         # In proportion to the radii, so that every fibre has as many elements.
         self.sizes = self.size * (micro.radii / micro.radii.max(initial=0.0))
+        self.radii = micro.outer_radii
         # Where fibres cross the edges normal to x, and to y.
         crossings: tuple[list[float], list[float]] = ([], [])
-        cut = [self._cut_fibre(fibre, crossings) for fibre in range(n_fibres)]
-        self.fibre: Ints = np.repeat(np.arange(n_fibres), [len(segments) for segments in cut])
+        fibres = np.arange(n_fibres)
+        cut = [self._cut_fibre(fibre, self.radii[fibre], crossings) for fibre in range(n_fibres)]
+        left, right, radii = fibres, np.full(n_fibres, MATRIX), self.radii
+        if micro.interphase:
+            coated = np.flatnonzero(~micro.is_void)
+            cut += [self._cut_fibre(fibre, micro.radii[fibre], crossings) for fibre in coated]
+            left = np.concatenate([np.where(micro.is_void, fibres, n_fibres + fibres), coated])
+            right = np.concatenate([right, n_fibres + coated])
+            radii = np.concatenate([radii, micro.radii[coated]])
+        lengths = [len(segments) for segments in cut]
+        self.left: Ints = np.repeat(left, lengths)
+        self.right: Ints = np.repeat(right, lengths)
+        self.arc_radii: Floats = np.repeat(radii, lengths)
         ends = np.concatenate([*cut, self._cut_edges(crossings)])
         self.points, index = _shared_points(ends.reshape(-1, 2), micro.height)
-        self.arcs, self.edges = np.split(index.reshape(-1, 2), [len(self.fibre)])
+        self.arcs, self.edges = np.split(index.reshape(-1, 2), [len(self.left)])
 
-    def _cut_fibre(self, fibre: int, crossings: tuple[list[float], list[float]]) -> Floats:
-        """Segments (k, 2, 2) of an outline, of the local size, cut where it leaves the square."""
+    def _cut_fibre(
+        self, fibre: int, r: float, crossings: tuple[list[float], list[float]]
+    ) -> Floats:
+        """Segments (k, 2, 2) of an outline, of the local size, cut where it leaves the cell."""
         micro = self.micro
         x, y = micro.centres[fibre]
-        r = micro.radii[fibre]
         splits = _axis_crossings(x, y, r, micro.height)
         for angle, axis in splits:
             along = y + r * math.sin(angle) if axis == 0 else x + r * math.cos(angle)
             crossings[axis].append(along % (micro.height if axis == 0 else 1.0))
         angles = sorted(angle for angle, _ in splits) or [0.0]
         arcs = itertools.pairwise([*angles, angles[0] + 2 * math.pi])
-        cuts = np.concatenate([self._segments(fibre, *arc) for arc in arcs])
+        cuts = np.concatenate([self._segments(fibre, r, *arc) for arc in arcs])
         turns = np.column_stack([cuts, cuts.mean(axis=1)]).ravel().tolist()
         # Sines of `math`, because those of NumPy depend on the processor.
         circle = np.array([(x + r * math.cos(t), y + r * math.sin(t)) for t in turns])
@@ -104,16 +121,19 @@ class Outline:
         """Element size (k,) at points (k, 2): it grows with the distance from the nearest fibre."""
         if not len(self.micro.centres):
             return np.full(len(xy), self.size)
-        distance = self._distances(xy) - self.micro.radii
+        distance = self._distances(xy) - self.radii
         sizes = (self.sizes + GROWTH * np.maximum(distance, 0.0)).min(axis=1)
         return np.asarray(np.minimum(sizes, self.coarsest))
 
-    def _segments(self, fibre: int, start: float, end: float) -> Floats:
+    def _segments(self, fibre: int, r: float, start: float, end: float) -> Floats:
         """Cut an arc into segments (k, 2), small where the gap to another fibre is thin."""
         centres = self.micro.centres
-        radii = self.micro.radii
+        radii = self.radii
         size = self.sizes[fibre]
-        r = radii[fibre]
+        if self.micro.interphase and not self.micro.is_void[fibre]:
+            # So that elements of the ring are not long, or only as long as a gap's.
+            ring = self.micro.interphase
+            size = min(size, max(_RING * ring, min(size / 8, math.sqrt(r * ring / 2))))
         angles = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
         angles = self._with_contacts(fibre, angles)
         x = centres[fibre] + r * np.column_stack([np.cos(angles), np.sin(angles)])
@@ -134,11 +154,11 @@ class Outline:
 
     def _with_contacts(self, fibre: int, angles: Floats) -> Floats:
         """Angles (k,), and more of them where another fibre nearly touches this one."""
-        r = self.micro.radii[fibre]
+        r = self.radii[fibre]
         apart = self.micro.centres - self.micro.centres[fibre]
         period = np.array([1.0, self.micro.height])
         apart -= np.round(apart / period) * period
-        gaps = np.hypot(*apart.T) - r - self.micro.radii
+        gaps = np.hypot(*apart.T) - r - self.radii
         gaps[fibre] = np.inf
         more = []
         for other in np.flatnonzero(r * gaps / 2 < (self.sizes[fibre] / 8) ** 2):
@@ -176,9 +196,13 @@ class Outline:
         if not len(self.micro.centres):
             return [MATRIX] * len(self.edges)
         xy = self.points[self.edges].mean(axis=1)
-        distance = self._distances(xy) - self.micro.radii
-        inside = distance.min(axis=1) < 0
-        return [int(m) for m in np.where(inside, distance.argmin(axis=1), MATRIX)]
+        distance = self._distances(xy) - self.radii
+        nearest = distance.argmin(axis=1)
+        depth = distance.min(axis=1)
+        material = np.where(depth < 0, nearest, MATRIX)
+        ring = self.radii - self.micro.radii
+        in_ring = (depth < 0) & (depth > -ring[nearest])
+        return [int(m) for m in np.where(in_ring, len(ring) + nearest, material)]
 
 
 def _shared_points(ends: Floats, height: float) -> tuple[Floats, Ints]:

@@ -1,0 +1,94 @@
+"""An interphase around fibres: areas, equal materials, coated cylinders, refusals."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from fe_data import (
+    Inputs,
+    Isotropic,
+    Material,
+    Microstructure,
+    Settings,
+    effective_constants,
+    named_phases,
+    solve_rve,
+)
+from fe_data.__main__ import main
+from fe_data.composite.constants import Constants, cylinders
+from fe_data.composite.rve import composite_cell, composite_domain
+from fe_data.geometry.microstructure import clear_of_edges, random_microstructure
+from tests.fe_data.composite.lattices import hexagonal
+
+GLASS = named_phases("glass_epoxy")
+SOFT = Material(Isotropic(10.0, 0.35))
+COATED = dataclasses.replace(GLASS, others={"interphase": SOFT})
+
+
+@pytest.mark.parametrize("thickness", [0.002, 0.02, 0.04])
+def test_rings_have_their_area_also_where_edges_cut_them(thickness):
+    """A fibre at a corner, one whose ring alone crosses an edge, and a void without a ring."""
+    micro = Microstructure(
+        [[0.0, 0.0], [0.55, 0.2 + thickness / 2], [0.5, 0.7]],
+        [0.2, 0.2, 0.1],
+        ["fibres", "fibres", "void"],
+        interphase=thickness,
+    )
+    domain = composite_domain(micro, 6.0)
+    cell = composite_cell(COATED, micro, domain, out_of_plane=False)
+    area = {part.name: part.weights.sum() for part in cell.parts}
+    inner = 2 * np.pi * 0.2**2
+    outer = 2 * np.pi * (0.2 + thickness) ** 2
+    assert area["fibres"] == pytest.approx(inner, rel=1e-9)
+    assert area["interphase"] == pytest.approx(outer - inner, rel=1e-8)
+    assert area["matrix"] == pytest.approx(1 - outer - np.pi * 0.1**2, rel=1e-9)
+
+
+def test_a_ring_of_matrix_changes_nothing_and_one_of_fibre_is_a_thicker_fibre():
+    micro = clear_of_edges(random_microstructure(0.4, 1, 5, 1.3))
+    ring = 0.15 * micro.radii[0]
+    coated = dataclasses.replace(micro, interphase=ring)
+    thicker = dataclasses.replace(micro, radii=micro.radii + ring)
+    for material, same in ((GLASS.matrix, micro), (GLASS.fibres, thicker)):
+        phases = dataclasses.replace(GLASS, others={"interphase": material})
+        found = effective_constants(phases, coated, resolution=8)
+        expected = effective_constants(GLASS, same, resolution=8)
+        for name, value in dataclasses.asdict(expected.constants).items():
+            assert getattr(found.constants, name) == pytest.approx(value, rel=2e-3), name
+        assert found.upper is None
+
+
+def test_a_hexagonal_array_of_coated_fibres_is_close_to_coated_cylinders():
+    """E_L, ν_LT, k_T and G_LT: the coated fibre is a fibre of the constants of its cylinder."""
+    fibre = hexagonal(0.3)
+    r = fibre.radii[0]
+    coated = dataclasses.replace(fibre, interphase=0.1 * r)
+    found = effective_constants(COATED, coated, resolution=10)
+    assert found.misfit < 2e-4
+    share = 1 / 1.1**2  # of the fibre in its cylinder
+    ring, bare, matrix = (
+        Constants.of(each.elasticity.stiffness) for each in (SOFT, GLASS.fibres, GLASS.matrix)
+    )
+    cylinder = Constants(**cylinders(ring, bare, share), E_T_GPa=np.nan, nu_TT=np.nan)
+    expected = cylinders(matrix, cylinder, 0.3 / share)
+    for name in ("E_L_GPa", "nu_LT", "k_T_GPa", "G_LT_GPa"):
+        assert getattr(found.constants, name) == pytest.approx(expected[name], rel=3e-3), name
+
+
+def test_rings_that_overlap_or_have_no_material_are_refused(tmp_path, capsys):
+    two = Microstructure([[0.3, 0.5], [0.72, 0.5]], 0.2)
+    with pytest.raises(ValueError, match=r"fibres 0 and 1 with their interphase overlap"):
+        dataclasses.replace(two, interphase=0.011)
+    coated = dataclasses.replace(two, interphase=0.005)
+    with pytest.raises(ValueError, match=r"'interphase' is unknown: allowed are fibres, void"):
+        effective_constants(GLASS, coated)
+    with pytest.raises(ValueError, match=r"has an interphase of 0\.005: only solve_composite"):
+        solve_rve(Inputs(coated.volume_fraction, 400.0, 400.0, 0.4), coated, Settings())
+    glass = "{elasticity: {E_GPa: 74.0, nu: 0.2}}"
+    text = f"phases: {{matrix: {glass}, fibres: {glass}, interphase: {glass}}}"
+    (tmp_path / "three.yaml").write_text(text)
+    words = f"constants --material {tmp_path}/three.yaml --vf 0.3 --n-fibres 2 --interphase 0.1"
+    assert main([*words.split(), "--resolution", "4"]) == 0
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if "E_T" in each]
+    assert float(line.split()[1]) == pytest.approx(74.0, rel=1e-4)
