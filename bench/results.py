@@ -19,6 +19,7 @@ from fe_data.files.writing import write_atomic
 BEGINNING = '{"problem": "'  # of each line
 MOST_BYTES = 10**8  # of a file
 MOST_LETTERS = 1000  # of a text in it
+MOST_NUMBERS = 1000  # of a list in it
 
 Result = dict[str, Any]
 Check = Callable[[object], bool]
@@ -32,6 +33,11 @@ def is_text(value: object) -> bool:
 def is_count(value: object) -> bool:
     """Whether a value is an integer from 0 on."""
     return isinstance(value, int) and is_number(value, 0)
+
+
+def is_numbers(value: object) -> bool:
+    """Whether a value is a list of finite numbers that is not too long."""
+    return isinstance(value, list) and len(value) <= MOST_NUMBERS and all(map(is_number, value))
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ class Results:
 
     def add(self, row: Result) -> None:
         """Write a row, instead of one with the same key."""
-        short = {k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in row.items()}
+        short = {name: _short(value) for name, value in row.items()}
         key = self._format(short).key_of(short)
         if self.by_key.get(key) == short:
             return
@@ -134,3 +140,10 @@ class Results:
     def _format(self, row: Result) -> Format:
         fitting = (kind for kind in self.formats if kind.key.keys() <= row.keys())
         return next(fitting, self.formats[0])
+
+
+def _short(value: Any) -> Any:
+    """A number, or each of a list, to five digits."""
+    if isinstance(value, list):
+        return [_short(each) for each in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value

@@ -22,6 +22,7 @@ class PointEnsemble:
 
     random_state: int
     members: int = 3
+    points: int = 12  # in the matrix
     updates: float = 60.0  # over the root of the number of paths
     batch: int = 10
     rate: float = 2e-2
@@ -31,7 +32,7 @@ class PointEnsemble:
     def fit(self, X: np.ndarray, strain: np.ndarray, stress: np.ndarray) -> "PointEnsemble":
         """Learn from inputs (n, 4), paths (n, T, 3) and stresses (n, T, 3) [MPa]."""
         rng = np.random.default_rng(self.random_state)
-        self._network = PhysicallyRecurrentNetwork(BOUNDS)
+        self._network = PhysicallyRecurrentNetwork(BOUNDS, n_matrix=self.points)
         scale = stress.std(axis=(0, 1))
         given = [torch.as_tensor(each) for each in (X, strain, stress)]
         rows = parted(len(X), self.members, rng)

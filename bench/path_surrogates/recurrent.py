@@ -2,9 +2,12 @@
 
 K networks of gated recurrent units (Cho et al., EMNLP 2014) are trained side by side. Their
 inputs at each step are strain, its increment and those of the RVE, scaled by the training data.
+With a mean-field model, its stress is a further input, and the networks learn the difference
+between the stress of the RVE and that stress.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,9 +70,14 @@ class RecurrentEnsemble:
 
     The variance of the band is that over the members and a residual one, the mean square error of
     members on the paths that they did not learn from.
+
+    Attributes:
+        mean_field: Stress (n, T, 3) [MPa] of inputs (n, 4) and paths (n, T, 3) that is known
+            beforehand.
     """
 
     random_state: int
+    mean_field: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     members: int = MEMBERS
     hidden: int = 64
     layers: int = 2
@@ -83,10 +91,13 @@ class RecurrentEnsemble:
         rng = np.random.default_rng(self.random_state)
         self._strain_scale = strain.std(axis=(0, 1))
         self._increment_scale = _increments(strain).std(axis=(0, 1))
-        self._mean = stress.mean(axis=(0, 1))
-        self._std = stress.std(axis=(0, 1))
-        x = self._given(X, strain)
-        y = torch.as_tensor((stress - self._mean) / self._std, dtype=torch.float32)
+        known = self._known(X, strain)
+        self._known_std = known.std(axis=(0, 1))
+        learnt = stress - known
+        self._mean = learnt.mean(axis=(0, 1))
+        self._std = learnt.std(axis=(0, 1))
+        x = self._given(X, strain, known)
+        y = torch.as_tensor((learnt - self._mean) / self._std, dtype=torch.float32)
         rows = parted(len(X), self.members, rng)
         torch.manual_seed(self.random_state)
         network = Units(self.members, x.shape[2], y.shape[2], self.hidden, self.layers)
@@ -104,17 +115,26 @@ class RecurrentEnsemble:
 
     def predict(self, X: np.ndarray, strain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation (n, T, 3) [MPa]."""
-        x = self._given(X, strain)
+        known = self._known(X, strain)
+        x = self._given(X, strain, known)
         with torch.no_grad():
             found = self._network(x.expand(self.members, *x.shape)).double().numpy()
-        found = self._mean + self._std * found
+        found = known + self._mean + self._std * found
         return found.mean(axis=0), np.sqrt(found.var(axis=0, ddof=1) + self.residual_variance_)
 
-    def _given(self, X: np.ndarray, strain: np.ndarray) -> Tensor:
-        """Scaled strain, increment and inputs at each step, (n, T, 10)."""
+    def _known(self, X: np.ndarray, strain: np.ndarray) -> np.ndarray:
+        """Stress (n, T, 3) of the mean-field model [MPa], or zero."""
+        if self.mean_field is None:
+            return np.zeros_like(strain)
+        return self.mean_field(X, strain)
+
+    def _given(self, X: np.ndarray, strain: np.ndarray, known: np.ndarray) -> Tensor:
+        """Scaled strain, increment, inputs and known stress at each step, (n, T, 10 or 13)."""
         low, high = BOUNDS
         x = np.repeat((2.0 * (X - low) / (high - low) - 1.0)[:, None], strain.shape[1], axis=1)
         scaled = [strain / self._strain_scale, _increments(strain) / self._increment_scale, x]
+        if self.mean_field is not None:
+            scaled.append(known / self._known_std)
         return torch.as_tensor(np.concatenate(scaled, axis=2), dtype=torch.float32)
 
 

@@ -1,5 +1,7 @@
 """Scores of the predictions of an estimator for the RVEs of a set."""
 
+from typing import Any
+
 import numpy as np
 
 from bench.path_surrogates.estimators import Predicted
@@ -7,8 +9,10 @@ from bnn import metrics
 from fe_data import Paths
 from figures.scores import CONFIDENCE
 
+Row = dict[str, Any]
 
-def scores(reference: Paths, found: Predicted, variances: np.ndarray) -> dict[str, float]:
+
+def scores(reference: Paths, found: Predicted, variances: np.ndarray) -> Row:
     """Scores over all RVEs, steps and components of a set.
 
     Args:
@@ -18,13 +22,15 @@ def scores(reference: Paths, found: Predicted, variances: np.ndarray) -> dict[st
 
     Returns:
         `nmse`, the mean over components of the mean square error of the mean over
-        microstructures over the variance of the component; with a band the mean of the log
+        microstructures over the variance of the component, and `nmse_of_rves`, the same for each
+        RVE; with a band the mean of the log
         predictive density of a number in MPa, `elppd`, the coverage of the means by 95 % bands,
         and that of `cells`. The variance of a mean over microstructures, s² / R, is added to the
         band of a mean.
     """
     mean = reference.mean_stress
-    row = {"nmse": float(np.mean(np.square(found.mean - mean).mean(axis=(0, 1)) / variances))}
+    of_rves = np.mean(np.square(found.mean - mean) / variances, axis=(1, 2))
+    row: Row = {"nmse": float(of_rves.mean()), "nmse_of_rves": [*map(float, of_rves)]}
     if found.std is not None:
         std = np.sqrt(found.std**2 + sampling_variance(reference))
         row["elppd"] = float(metrics.elppd_gaussian(_flat(mean), _flat(found.mean), _flat(std)))

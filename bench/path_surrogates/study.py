@@ -9,7 +9,7 @@ import numpy as np
 from bench.path_surrogates.data import Sets
 from bench.path_surrogates.estimators import Estimator, Predicted, Training
 from bench.path_surrogates.scores import floor, scores
-from bench.results import Format, Results, is_count, is_text
+from bench.results import Format, Results, is_count, is_numbers, is_text
 from fe_data import Paths
 from figures.pipeline.provenance import processor
 
@@ -19,7 +19,7 @@ REFERENCE = "reference"  # the estimator of rows with the error of a set itself,
 
 FORMAT = Format(
     key={"problem": is_text, "estimator": is_text, "n": is_count, "draw": is_count},
-    more={"processor": is_text},
+    more={"processor": is_text, "nmse_of_rves": is_numbers},
 )
 
 

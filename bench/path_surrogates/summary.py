@@ -20,7 +20,7 @@ COVERED = (0.90, 0.98)  # goal of 95 % bands
 
 
 class Mean(NamedTuple):
-    """A mean over draws."""
+    """A mean over draws and over the RVEs of a set."""
 
     mean: float
     error: float  # two standard errors; not a number for one draw
@@ -51,11 +51,20 @@ class Summary:
         ]
 
     def mean(self, problem: str, estimator: str, n: int, score: str) -> Mean | None:
-        """The mean over the draws, if there is one."""
+        """The mean over the draws, if there is one.
+
+        Its error has the variance of a mean over draws, s² / D. That of `nmse` has the variance
+        of a mean over the RVEs of the set too, whose scores are means over the draws.
+        """
         found = self.values(problem, estimator, n, score)
         if not found:
             return None
         error = np.nan
         if len(found) > 1:
-            error = float(2.0 * np.std(found, ddof=1) / np.sqrt(len(found)))
+            variance = np.var(found, ddof=1) / len(found)
+            of_rves = self.values(problem, estimator, n, f"{score}_of_rves")
+            if of_rves:
+                of_each = np.mean(of_rves, axis=0)
+                variance += np.var(of_each, ddof=1) / len(of_each)
+            error = float(2.0 * np.sqrt(variance))
         return Mean(float(np.mean(found)), error)
