@@ -109,7 +109,7 @@ def fit_recurrent_about_mean_fields(training: Training) -> Predict:
         for hidden in (32, 64)
         for updates in (100.0, 200.0)
     ]
-    return _with_one_band(_chosen(sizes, training.random_paths))
+    return _with_one_band(chosen(sizes, training.random_paths))
 
 
 def fit_chosen_material_points(training: Training) -> Predict:
@@ -120,10 +120,10 @@ def fit_chosen_material_points(training: Training) -> Predict:
         for points in (12, 24)
         for updates in (60.0, 120.0)
     ]
-    return _with_one_band(_chosen(sizes, training.random_paths))
+    return _with_one_band(chosen(sizes, training.random_paths))
 
 
-def _chosen(models: Sequence[Model], random_paths: Paths) -> Model:
+def chosen(models: Sequence[Model], random_paths: Paths) -> Model:
     """The model with the smallest mean square error on the training paths that it held back."""
     variances = random_paths.mean_stress.var(axis=(0, 1))
     learnt = [_learnt(model, random_paths) for model in models]

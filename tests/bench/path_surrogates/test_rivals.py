@@ -3,6 +3,7 @@ import pytest
 import torch
 from torch import nn
 
+from bench.path_surrogates.estimators import chosen, mean_fields
 from bench.path_surrogates.material_points import PointEnsemble
 from bench.path_surrogates.recurrent import RecurrentEnsemble, Units
 from bench.path_surrogates.training import parted, train
@@ -34,14 +35,23 @@ def test_members_are_those_of_pytorch_side_by_side():
 
 @pytest.mark.parametrize(
     ("model", "most"),
-    [(RecurrentEnsemble(0, hidden=16, updates=20.0), 0.8), (PointEnsemble(0, updates=20.0), 0.3)],
-    ids=["recurrent", "points"],
+    [
+        (RecurrentEnsemble(0, hidden=16, updates=20.0), 0.8),
+        (RecurrentEnsemble(0, mean_fields, hidden=16, updates=20.0), 0.02),
+        (PointEnsemble(0, updates=20.0), 0.3),
+    ],
+    ids=["recurrent", "recurrent about mean fields", "points"],
 )
 def test_rivals_learn(training, model, most):
     X, strain, stress = training
     mean, std = model.fit(X, strain, stress).predict(X, strain)
     assert np.square(mean - stress).mean() < most * stress.var()
     assert (np.abs(mean - stress) < 1.96 * std).mean() > 0.8
+
+
+def test_the_chosen_size_errs_least_on_paths_that_were_held_back(sets):
+    sizes = [RecurrentEnsemble(0, hidden=16, updates=updates) for updates in (1.0, 20.0)]
+    assert chosen(sizes, sets.random_paths).updates == 20.0
 
 
 def test_what_is_kept_is_the_best_on_the_paths_for_validation():

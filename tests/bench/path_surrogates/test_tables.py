@@ -41,3 +41,15 @@ def test_the_page_shows_the_committed_results(tmp_path):
     assert (tmp_path / "paths.png").is_file()
     kept = PAGE.parent / tables.FILE
     assert (tmp_path / tables.FILE).read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
+
+
+def test_an_error_has_the_variances_of_draws_and_of_the_rves_of_a_set():
+    key = {"problem": REFERENCES[0], "estimator": OURS, "n": 5}
+    rows = [
+        key | {"draw": 0, "nmse": 2.0, "nmse_of_rves": [1.0, 2.0, 3.0]},
+        key | {"draw": 1, "nmse": 4.0, "nmse_of_rves": [2.0, 4.0, 6.0]},
+    ]
+    found = Summary(rows).mean(REFERENCES[0], OURS, 5, "nmse")
+    assert found.mean == 3.0
+    # draws: s² / D = 2 / 2; RVEs with means 1.5, 3, 4.5: s² / n = 2.25 / 3
+    np.testing.assert_allclose(found.error, 2.0 * np.sqrt(1.0 + 0.75))
