@@ -220,7 +220,7 @@ class PCARegressor(PredictiveRegressor):
         check_kind("estimator_", self.estimator_, PredictiveRegressor)
         check_kind("components_", self.components_, PrincipalComponents)
         self.n_features_in_ = self.estimator_.n_features_in_
-        self._check_constant_inputs()
+        self._check_constants()
         scores = np.shape(self.estimator_.predict(np.zeros((1, self.n_features_in_))))
         if scores != (1, len(self.components_.vectors)) or self.y_ndim_ not in (1, 2):
             raise ValueError(f"estimator_ predicts {scores} and y_ndim_ is {self.y_ndim_!r}")

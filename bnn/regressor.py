@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -56,6 +57,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
     constant_inputs_: Array | None = (
         None  # values of inputs that did not vary in fit, NaN of others
     )
+    constant_outputs_: Array | None = None  # the same for outputs, which are predicted as constants
     output_names_: tuple[str, ...] | None = None  # those of the columns of y, where it has names
 
     @property
@@ -89,8 +91,9 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
         Args:
             X: Inputs, (N, n_in).
-            y: Outputs, (N,) or (N, n_out). A GPRegressor of given prior and Gaussian noise takes
-                NaN for an output that a row lacks.
+            y: Outputs, (N,) or (N, n_out). NaN is an output of several that a row lacks; a
+                PCARegressor and heavy-tailed noise need all of each row. An output that does not
+                vary is predicted as its constant, unless a GPRegressor is given its prior.
             keep_prior: Whether to keep the prior and the noise of the last fit, for example if rows
                 are added to the data. Nothing is estimated then, and an ensemble starts from its
                 pre-trained networks. Under a StudentNoise the earlier rows keep their precision
@@ -122,14 +125,13 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             check_is_fitted(self)
             least = 1
         needed = {"multi_output": True, "y_numeric": True, "ensure_min_samples": least}
+        names = _names_of(y)
         given = {"X": X, "y": y}
         missing = _missing(y)
         if missing is not None:
             self._check_missing(keep_prior)
-            complete = {"X": X, "y": filled(np.asarray(y, dtype=float))}
-            points, y = self._validated(complete, reset=not keep_prior, **needed)
-        else:
-            points, y = self._validated(given, reset=not keep_prior, **needed)
+            given = {"X": X, "y": filled(np.asarray(y))}
+        points, y = self._validated(given, reset=not keep_prior, **needed)
         outputs = as_columns("y", y, len(points))
         check_ranges(X=points, y=outputs)
         if missing is not None:
@@ -145,12 +147,14 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
                 _check_present(~np.isnan(outputs))
         if keep_prior and noise_std is None and no_noise(getattr(self, "noise_", None)):
             raise ValueError("noise_std = None: must be given, as it was all the noise of the fit")
+        constants = self._constants(outputs, keep_prior)
         start = time.perf_counter()
         self._fit(points, outputs, keep_prior, known)
         single = ~varies(points) & (len(points) > 1)
         self.constant_inputs_ = np.where(single, points[0], np.nan)
+        self.constant_outputs_ = constants
         self.y_ndim_ = np.ndim(y)
-        self.output_names_ = _names_of(given["y"]) or (self.output_names_ if keep_prior else None)
+        self.output_names_ = names or (self.output_names_ if keep_prior else None)
         self.fit_seconds_ = time.perf_counter() - start
         return self
 
@@ -202,6 +206,27 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
     def _check_missing(self, keep_prior: bool) -> None:  # noqa: ARG002
         """Raise ValueError if the estimator needs every output of a row."""
         raise ValueError(f"y has missing outputs: a {type(self).__name__} needs all of each row")
+
+    @property
+    def _fixes_constants(self) -> bool:
+        """Whether an output that does not vary is predicted as its constant."""
+        return False
+
+    def _constants(self, y: Array, keep_prior: bool) -> Array:
+        """Return the values of outputs that are predicted as constants, NaN of others, (n_out,)."""
+        none = np.full(y.shape[1], np.nan)
+        if not keep_prior:
+            if not self._fixes_constants or len(y) < 2:
+                return none
+            values = filled(y)
+            return np.where(varies(values), np.nan, values[0])
+        known = self.constant_outputs_
+        if known is None or known.shape != none.shape:
+            return none
+        for i, j in np.argwhere(np.abs(y - known) > SAME * np.abs(known))[:1]:
+            was = f"output {j} was {known[j]:.6g} in all rows of the fit whose prior is kept"
+            raise ValueError(f"y[{i}, {j}] = {y[i, j]:.6g}: {was}, fit anew")
+        return known
 
     def _check_parameters(self) -> None:
         """Raise ValueError if a parameter is not admissible for any data."""
@@ -290,18 +315,32 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
         Args:
             X: (n, n_in).
-            y: (n,) or (n, n_out).
+            y: (n,) or (n, n_out), NaN for values that are missing, which do not count.
             sample_weight: (n,); None weighs all rows alike.
 
         Returns:
-            R², at most 1.
+            R², at most 1, the mean over the outputs.
 
         Raises:
             NotFittedError: If the estimator is not fitted.
-            ValueError: If an array has masked entries, or entries that are not real numbers.
+            ValueError: If an array has masked entries, entries that are not real numbers, or an
+                output without values.
         """
         check_real(y=y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
-        return float(super().score(X, y, sample_weight))
+        values = np.asarray(y)
+        if values.dtype.kind != "f" or not np.isnan(values).any():
+            return float(super().score(X, y, sample_weight))
+        truth = as_columns("y", values, len(values))
+        mean = self.predict(X).reshape(len(truth), -1)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        scores = []
+        for j, (column, own) in enumerate(zip(truth.T, mean.T, strict=True)):
+            rows = ~np.isnan(column)
+            if not rows.any():
+                raise ValueError(f"y: output {j} has no value, only NaN")
+            share = None if weights is None else weights[rows]
+            scores.append(r2_score(column[rows], own[rows], sample_weight=share))
+        return float(np.mean(scores))
 
     def checked_inputs(self, X: ArrayLike, name: str = "X") -> Array:
         """Check inputs of a fitted estimator, as `predict` does.
@@ -337,13 +376,14 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             remedy = "predictions do not know its effect"
             warnings.warn(f"{message}: {remedy}", ConstantInputWarning, stacklevel=4)
 
-    def _check_constant_inputs(self) -> None:
-        """Raise ValueError unless the restored values belong to the inputs."""
-        known = self.constant_inputs_
-        check_kind("constant_inputs_", known, np.ndarray, type(None))
-        if known is not None and known.shape != (self.n_features_in_,):
-            needed = f"must be ({self.n_features_in_},)"
-            raise ValueError(f"constant_inputs_ has shape {known.shape}: {needed}")
+    def _check_constants(self, n_outputs: int | None = None) -> None:
+        """Raise ValueError unless the restored values belong to the inputs and outputs."""
+        sizes = {"constant_inputs_": self.n_features_in_, "constant_outputs_": n_outputs}
+        for name, size in sizes.items():
+            known = getattr(self, name)
+            check_kind(name, known, np.ndarray, type(None))
+            if known is not None and known.shape != (size,):
+                raise ValueError(f"{name} has shape {known.shape}: must be ({size},)")
 
     def _validated(self, data: Mapping[str, ArrayLike], **options: Any) -> list[Array]:
         """Return data by name, X or X and y, as arrays checked by scikit-learn."""

@@ -240,7 +240,7 @@ class Campaign:
         """Choose the runs of a new round, none if no run is worth it."""
         number = self.round
         failed = self.failed
-        if len(self._told) - len(failed) < FEWEST:
+        if np.min(np.count_nonzero(~np.isnan(self.y), axis=0), initial=FEWEST) < FEWEST:
             n = sum(run.round == 0 for run in self._runs)
             return [Run(number, (*x,)) for x in self._hypercube(n, len(self._runs)).tolist()]
         # Each round has candidates of its own, the same in a script that is started again.

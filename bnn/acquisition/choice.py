@@ -139,7 +139,8 @@ def select_runs(
     (_, spread, columns), half_ranges, noise = _joint(model, np.concatenate([runs, wanted]))
     if output_ranges is not None:
         half_ranges = _positive("output_ranges", output_ranges, len(half_ranges), "outputs") / 2.0
-    scales = _scales(half_ranges, output_weights, len(wanted))
+    weights = _of_varying(model, output_weights)
+    scales = _scales(half_ranges, weights, len(wanted))
     # tr S over the region, scaled so that it is a mean over points and outputs
     before = np.sum(np.einsum("njj->nj", spread[len(runs) :]) / scales**2)
     # D = C(x, x) + Σ(x)
@@ -200,6 +201,18 @@ def _scales(half_ranges: Array, weights: ArrayLike | None, n_region: int) -> Arr
     if weights is not None:
         scales = scales / np.sqrt(_shares(weights, n_out) * n_out)
     return np.asarray(scales)
+
+
+def _of_varying(
+    model: GPRegressor | EnsembleRegressor, weights: ArrayLike | None
+) -> ArrayLike | None:
+    """Return the weights of outputs, of which those that are predicted as constants are zero."""
+    constants = model.constant_outputs_
+    if constants is None or np.isnan(constants).all() or not np.isnan(constants).any():
+        return weights
+    given = np.ones(len(constants)) if weights is None else as_finite("output_weights", weights)
+    # A wrong number of weights is refused where they become shares.
+    return np.where(np.isnan(constants), given, 0.0) if given.shape == constants.shape else given
 
 
 def _positive(name: str, values: ArrayLike | None, n: int, units: str) -> Array:

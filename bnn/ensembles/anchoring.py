@@ -6,19 +6,26 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bnn._seeding import Purpose, RandomState, seed_sequence, spawn
 from bnn._settings import Settings
-from bnn._validation import Array, Floats, check_kind, check_option, own_copy
+from bnn._validation import (
+    Array,
+    Floats,
+    check_kind,
+    check_option,
+    check_outputs_vary,
+    own_copy,
+)
 from bnn.ensembles.ensemble import PretrainedEnsemble
 from bnn.ensembles.members import Members, Task, check_weights, random_starts, train_to_data
-from bnn.ensembles.pretraining import Pretrained, Pretraining, checked_data
+from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, checked_data
 from bnn.ensembles.weight_priors import WEIGHT_PRIORS, ProperGaussian, WeightPrior
 from bnn.gp.evidence.unset import noise_of_training
 from bnn.networks.architecture import Architecture
 from bnn.noise import RESAMPLINGS, Noise
-from bnn.noise.known import DataNoise, as_arguments, counted_rows
+from bnn.noise.known import DataNoise, counted_rows
 from bnn.scaling import Scaling
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
@@ -149,6 +156,39 @@ def train_anchored(
         Members(4 networks of widths (1, 8, 8, 1))
     """
     X, y = checked_data(pretrained, X, y, n_members)
+    if noise is None or isinstance(noise, str):
+        check_outputs_vary(y)
+    return _train_anchored(
+        pretrained,
+        X,
+        y,
+        np.zeros(y.shape[1], dtype=bool),
+        noise=noise,
+        known=DataNoise.checked(noise_std, sample_weight, y.shape),
+        n_members=n_members,
+        training=training,
+        anchoring=anchoring,
+        device=device,
+        random_state=random_state,
+    )
+
+
+def _train_anchored(
+    pretrained: Pretrained,
+    X: Array,
+    y: Array,
+    fixed: NDArray[np.bool_],
+    *,
+    noise: Noise | str | None,
+    known: DataNoise | None,
+    n_members: int | None,
+    training: TrainingSettings,
+    anchoring: Anchoring,
+    device: str,
+    random_state: RandomState,
+) -> Members:
+    """Train as `train_anchored`: the loss lacks NaN in y, and outputs that are fixed, (n_out,)."""
+    check_data(pretrained, X, y)
     check_kind("training", training, TrainingSettings)
     check_kind("anchoring", anchoring, Anchoring)
     check_enough(anchoring, len(pretrained.weights))
@@ -157,12 +197,12 @@ def train_anchored(
     n = min(n_members or len(pretrained.weights), len(pretrained.weights))
     centres = _anchors(anchoring.anchors, pretrained, weight_prior, n, seeds)
     first = _start(anchoring.start, pretrained, centres, n, seeds)
-    X, y, known = counted_rows(X, y, DataNoise.checked(noise_std, sample_weight, y.shape))
+    X, y, known = counted_rows(X, y, known)
     kept, covariances = noise_of_training(noise, X, y, known)
     task = Task(
         architecture=pretrained.architecture,
         X=X,
-        y=y,
+        y=np.where(fixed, np.nan, y),
         input_scaler=pretrained.input_scaler,
         output_scaler=pretrained.output_scaler,
         noise_covariance=kept,
@@ -296,12 +336,13 @@ class AnchoredEnsemble(PretrainedEnsemble):
 
     def _trained(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> Members:
         pretrained, noise = self._prepared(X, y, keep_prior, known)
-        return train_anchored(
+        return _train_anchored(
             pretrained,
             X,
             y,
+            self._fixed(y, keep_prior),
             noise=noise,
-            **as_arguments(known),
+            known=known,
             n_members=self.n_members,
             training=self.group("training"),
             anchoring=self.group("anchoring"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -21,8 +21,9 @@ from bnn._validation import (
     check_count,
     check_device,
     check_kind,
-    check_outputs_vary,
+    filled,
     own_copy,
+    varies,
 )
 from bnn.ensembles.members import Members
 from bnn.ensembles.pretraining import Pretrained, check_functional_prior, pretrain
@@ -31,6 +32,7 @@ from bnn.gp.summary import noise_rows, prior_rows
 from bnn.noise import Covariance, Noise, checked_noise
 from bnn.noise.known import DataNoise, no_noise, noise_of_new
 from bnn.priors.function_prior import FunctionalPrior
+from bnn.priors.samplers import draw_realisations
 from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage.values import NotStored, kept, same
@@ -50,6 +52,7 @@ class EnsembleRegressor(PredictiveRegressor):
         "members_",
         "y_ndim_",
         "constant_inputs_",
+        "constant_outputs_",
         "feature_names_",
         "output_names_",
     )
@@ -107,8 +110,23 @@ class EnsembleRegressor(PredictiveRegressor):
         check_device(self.device)
 
     def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
-        self.members_ = self._trained(X, y, keep_prior, known)
+        members = self._trained(X, y, keep_prior, known)
+        constants = self._constants(y, keep_prior)
+        if not np.isnan(constants).all():
+            members = members.clipped(constants)
+        self.members_ = members
         warn_of_constant(X)
+
+    @property
+    def _fixes_constants(self) -> bool:
+        return True
+
+    def _check_missing(self, keep_prior: bool) -> None:
+        """Networks leave what is missing out of their loss."""
+
+    def _fixed(self, y: Array, keep_prior: bool) -> NDArray[np.bool_]:
+        """Return which outputs networks need not learn, as they are predicted as constants."""
+        return ~np.isnan(self._constants(y, keep_prior))
 
     @abstractmethod
     def _trained(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> Members:
@@ -179,8 +197,8 @@ class EnsembleRegressor(PredictiveRegressor):
         if not isinstance(self.members_, Members):
             raise ValueError(f"members_ is a {type(self.members_).__name__}")
         self.n_features_in_ = self.members_.architecture.n_inputs
-        self._check_constant_inputs()
         n_outputs = self.members_.architecture.n_outputs
+        self._check_constants(n_outputs)
         names = self.feature_names_
         if self.y_ndim_ not in (1, 2) or (self.y_ndim_ == 1 and n_outputs > 1):
             raise ValueError(f"y_ndim_ = {self.y_ndim_!r} does not fit {n_outputs} outputs")
@@ -190,6 +208,7 @@ class EnsembleRegressor(PredictiveRegressor):
             raise ValueError(f"feature_names = {names!r} do not name {self.n_features_in_} inputs")
 
 
+REALISATIONS = 30  # of a prior, whose range scales an output that does not vary
 # Changing one of these hyper-parameters makes the pre-training run again.
 SHAPING = ("prior", "network", "pretraining", "scaling", "random_state")
 
@@ -312,8 +331,14 @@ class PretrainedEnsemble(EnsembleRegressor):
         if same(scaling.inputs, "data"):
             ranges["inputs"] = _range(X)
         if same(scaling.outputs, "data"):
-            check_outputs_vary(y)
-            ranges["outputs"] = _range(y)
+            values = filled(y)
+            fixed = ~varies(values)
+            if fixed.any() and self.prior is not None and not isinstance(self.prior, Pretrained):
+                # Constants have no scale, but realisations of the prior have.
+                drawn = draw_realisations(self.prior, X, REALISATIONS, 0)
+                drawn = drawn.reshape(-1, drawn.shape[2])
+                values = np.vstack([values, np.where(fixed, drawn, values[0])])
+            ranges["outputs"] = _range(values)
         return ranges
 
     def _prepared(

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 from scipy.stats import qmc
 from sklearn.exceptions import ConvergenceWarning
@@ -23,19 +23,20 @@ from bnn._validation import (
     check_device,
     check_flags,
     check_kind,
+    check_outputs_vary,
     check_positive,
 )
 from bnn.ensembles.ensemble import PretrainedEnsemble
 from bnn.ensembles.members import Members, joined
-from bnn.ensembles.pretraining import Pretrained, Pretraining, checked_data, drawn_prior
+from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, checked_data, drawn_prior
 from bnn.gp.conditioning import Conditioning, check_nugget, output_vectors
-from bnn.gp.evidence.mixture import found_model
-from bnn.gp.evidence.scaling import SearchData
-from bnn.gp.evidence.unset import noise_of_training
+from bnn.gp.evidence.groups import found_for
+from bnn.gp.evidence.unset import WIDE, noise_of_training
 from bnn.gp.mixture import MixturePosterior, MixturePrior, combination
 from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, Noise, StudentNoise, resample
-from bnn.noise.known import DataNoise, as_arguments, counted_rows
+from bnn.noise.covariances import apart
+from bnn.noise.known import DataNoise, counted_rows
 from bnn.scaling import BoundsScaler, Scaling
 from bnn.storage import storable
 from bnn.training.gauss_newton.function_space import Metric, fit_functions
@@ -162,10 +163,46 @@ def train_function_anchored(
         Members(4 networks of widths (1, 8, 8, 1))
     """
     X, y = checked_data(pretrained, X, y, n_members)
+    if noise is None or isinstance(noise, str):
+        check_outputs_vary(y)
+    return _train_function_anchored(
+        pretrained,
+        X,
+        y,
+        np.zeros(y.shape[1], dtype=bool),
+        noise=noise,
+        known=DataNoise.checked(noise_std, sample_weight, y.shape),
+        n_members=n_members,
+        anchoring=anchoring,
+        device=device,
+        random_state=random_state,
+    )
+
+
+def _train_function_anchored(
+    pretrained: Pretrained,
+    X: Array,
+    y: Array,
+    fixed: NDArray[np.bool_],
+    *,
+    noise: Noise | str | None,
+    known: DataNoise | None,
+    n_members: int | None,
+    anchoring: FunctionAnchoring,
+    device: str,
+    random_state: RandomState,
+) -> Members:
+    """Train as `train_function_anchored`, without NaN in y and outputs that are fixed, (n_out,)."""
+    check_data(pretrained, X, y)
     check_kind("anchoring", anchoring, FunctionAnchoring)
     check_device(device)
-    X, y, known = counted_rows(X, y, DataNoise.checked(noise_std, sample_weight, y.shape))
+    X, y, known = counted_rows(X, y, known)
     kept, covariances = noise_of_training(noise, X, y, known)
+    if fixed.any():
+        y = np.where(fixed, np.nan, y)
+        # Such noise leaves the nugget at its largest value.
+        wide = np.diag(np.square(pretrained.output_scaler.half_range))
+        covariances = apart(covariances, np.isnan(y) & fixed, wide)
     seeds = seed_sequence(random_state)
     if isinstance(pretrained.prior, MixturePrior):
         chosen = pretrained.select(np.arange(len(pretrained.weights))[:n_members])
@@ -245,16 +282,21 @@ def _posterior_realisations(
     _, perturbed = resample(X, y, "likelihood", covariance, generators)
     if centred:
         perturbed += y - perturbed.mean(axis=0)
-    posterior = _conditioned(C, scaler, covariance, len(X))
+    present = ~np.isnan(y)
+    perturbed = np.where(present, perturbed, scaler.centre)  # whose gains are zero otherwise
+    posterior = _conditioned(C, scaler, covariance, present)
     # Matheron's rule: f* = g + G (ỹ - g(X))
     return posterior.apply(g, scaler.transform(perturbed)), posterior.covariance
 
 
-def _conditioned(C: Array, scaler: BoundsScaler, covariance: Array, n_data: int) -> Conditioning:
+def _conditioned(
+    C: Array, scaler: BoundsScaler, covariance: Array, present: NDArray[np.bool_]
+) -> Conditioning:
     """Condition the prior on the training inputs, which are the first measurement points."""
     # G = C(., X) (C(X, X) + Σ_noise)⁻¹ and the posterior covariance S = C - G C(X, .)
     try:
-        return Conditioning.on_first_points(C, scaler.transform_covariance(covariance), n_data)
+        noise = scaler.transform_covariance(covariance)
+        return Conditioning.on_first_points(C, noise, len(present), present)
     except np.linalg.LinAlgError:
         least = np.sqrt(np.einsum("...jj->...j", covariance).min())
         reason = "too small for the prior in double precision"
@@ -412,19 +454,20 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
         if keep_prior or self.prior is not None or self.noise is not None:
             return super()._prepared(X, y, keep_prior, known)
         alone = known is not None and known.std is not None
-        data = SearchData(X, y, noise_known=known)
-        prior, noise, _ = found_model(data, None if alone else "gaussian")
+        kind = None if alone else "gaussian"
+        prior, noise, _ = found_for(X, y, kind, known, constants=WIDE)
         assert not isinstance(noise, StudentNoise)
         return self._pretrained_for(X, y, noise, known, prior), noise
 
     def _trained(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> Members:
         pretrained, noise = self._prepared(X, y, keep_prior, known)
-        return train_function_anchored(
+        return _train_function_anchored(
             pretrained,
             X,
             y,
+            self._fixed(y, keep_prior),
             noise=noise,
-            **as_arguments(known),
+            known=known,
             n_members=self.n_members,
             anchoring=self.group("anchoring"),
             device=self.device,

@@ -6,9 +6,11 @@ import itertools
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from bnn._progress import counted, titled
@@ -27,6 +29,7 @@ from bnn._validation import (
 from bnn.ensembles.weight_priors import ProperGaussian, WeightPrior
 from bnn.networks.mlp import MLP
 from bnn.noise import RESAMPLINGS, Covariance, checked_noise, covariance_at, resample
+from bnn.noise.covariances import apart, of_pairs
 from bnn.scaling import BoundsScaler
 from bnn.storage import storable
 from bnn.training.gauss_newton.jacobian import Linearisation
@@ -51,7 +54,7 @@ class Networks:
         start: Where training started, (K, d).
         weights: ω^[k], (K, d) float32.
         inputs: Points of the data, (n, n_in), or (K, n, n_in) if they differ.
-        targets: Values there, (K, n, n_out).
+        targets: Values there, (K, n, n_out), NaN for those that are left out of the loss.
         input_scaler: Maps inputs to what the networks see.
         output_scaler: Maps outputs to what the networks return.
         losses: Loss after each epoch of all n trained networks, also diverged ones, (epochs, n);
@@ -223,6 +226,19 @@ class Members(Networks):
         inside = (values > self.bounds[0]) & (values < self.bounds[1])
         return np.where(inside[..., None], by_input, 0.0)
 
+    def clipped(self, constants: Array) -> Self:
+        """Return the members with outputs at constants.
+
+        Args:
+            constants: The value of each output, NaN for one that networks have learnt, (n_out,).
+
+        Returns:
+            The members.
+        """
+        none = np.outer([-np.inf, np.inf], np.ones(len(constants)))
+        bounds = none if self.bounds is None else self.bounds
+        return replace(self, bounds=np.where(np.isnan(constants), bounds, constants))
+
 
 def joined(parts: Sequence[Members]) -> Members:
     """Join members that were trained one by one, each at its own points (n, n_in)."""
@@ -288,7 +304,10 @@ def perturbed_starts(
 
 @dataclass(frozen=True)
 class Task:
-    """What members are trained to: data X (N, n_in) and y (N, n_out), and their resampling."""
+    """What members are trained to: data X (N, n_in) and y (N, n_out), and their resampling.
+
+    Entries of y that are NaN are left out of the loss.
+    """
 
     architecture: MLP
     X: Array
@@ -337,8 +356,8 @@ def train_to_data(
     title = titled("training", training.progress)
     inputs, targets, covariances = task.resampled(K)
     X = task.input_scaler.transform(inputs)
-    y = task.output_scaler.transform(targets)
-    noise = task.output_scaler.transform_covariance(covariances)
+    y = _scaled(task.output_scaler, targets)
+    noise = apart(task.output_scaler.transform_covariance(covariances), np.isnan(targets))
     if optimiser == "gauss_newton":
         assert isinstance(weight_prior, ProperGaussian)
         assert anchors is not None
@@ -346,8 +365,9 @@ def train_to_data(
         result = fit_weights(mlp, start, X, y, noise, prior, OPTIMUM, anchors, device, title)
     else:
         term = None if weight_prior is None else weight_prior.regulariser()
-        goal = Objective(_precision(noise), term, anchors)
+        goal = Objective(_precision(noise, np.isnan(y)), term, anchors)
         seeds = member_seeds(spawn(task.seeds, Purpose.TRAINING), K)
+        y = np.nan_to_num(y)
         result = train(
             mlp, start, X, y, training, seeds=seeds, objective=goal, device=device, progress=title
         )
@@ -386,9 +406,21 @@ def _penalties(weight_prior: WeightPrior | None, weights: Floats, anchors: Float
     return weight_prior.penalty(weights, anchors)
 
 
-def _precision(noise: Array) -> Array:
-    """Return Σ_noise⁻¹, which the training loop takes in single precision."""
+def _scaled(scaler: BoundsScaler, targets: Array) -> Array:
+    """Return targets scaled to [-1, 1], with NaN where they are missing."""
+    missing = np.isnan(targets)
+    return np.where(missing, np.nan, scaler.transform(np.where(missing, scaler.centre, targets)))
+
+
+def _inverse(noise: Array, missing: NDArray[np.bool_]) -> Array:
+    """Return Σ_noise⁻¹ of noise from `apart`, with zeros for missing outputs."""
     precision = np.linalg.inv(noise)
+    return np.where(of_pairs(missing), 0.0, precision) if missing.any() else precision
+
+
+def _precision(noise: Array, missing: NDArray[np.bool_]) -> Array:
+    """Return Σ_noise⁻¹ as `_inverse` does, for the training loop, which is in single precision."""
+    precision = _inverse(noise, missing)
     if np.abs(precision).max() > np.finfo(np.float32).max:
         least = np.sqrt(np.einsum("...jj->...j", noise).min())
         scale = "half the range of the outputs"
@@ -416,11 +448,14 @@ def data_gradient(members: Members, weights: Floats) -> Array:
         raise ValueError(f"weights has {len(weights)} rows: must be {K}, one for each member")
     inputs = torch.as_tensor(members.input_scaler.transform(members.inputs))
     state = Linearisation(members.architecture, torch.as_tensor(weights.astype(float)), inputs)
-    residuals = state.values - torch.as_tensor(members.output_scaler.transform(members.targets))
+    targets = _scaled(members.output_scaler, members.targets)
+    missing = np.isnan(targets)
+    residuals = state.values - torch.as_tensor(np.nan_to_num(targets))
     noise = members.data_covariances
     if noise is None:
         noise = covariance_at(members.noise_covariance, members.inputs)
-    precision = torch.as_tensor(np.linalg.inv(members.output_scaler.transform_covariance(noise)))
+    noise = apart(members.output_scaler.transform_covariance(noise), missing)
+    precision = torch.as_tensor(_inverse(noise, missing))
     # ∂/∂f Σ_i (y_i - f_i)ᵀ Σ_noise⁻¹ (y_i - f_i) = 2 Σ_noise⁻¹ (f_i - y_i), and by the chain rule
     # ∂/∂ω = Jᵀ ∂/∂f
     if precision.ndim == 2:

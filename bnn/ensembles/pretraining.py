@@ -27,6 +27,7 @@ from bnn._validation import (
     check_option,
     check_positive,
     check_ranges,
+    filled,
 )
 from bnn.ensembles.drawn_priors import DrawnPrior
 from bnn.ensembles.members import Networks, finite_members, perturbed_starts
@@ -348,15 +349,24 @@ def _points(
 def checked_data(
     pretrained: Pretrained, X: ArrayLike, y: ArrayLike, n_members: int | None
 ) -> tuple[Array, Array]:
-    """Return data for pre-trained networks, X (N, n_in) and y (N, n_out), which fit their shape."""
+    """Return finite data for pre-trained networks, X (N, n_in) and y (N, n_out)."""
     if not isinstance(pretrained, Pretrained):
         raise ValueError(f"pretrained = {pretrained!r:.60}: must be from bnn.pretrain")
     if n_members is not None:
         check_count("n_members", n_members, 1, MOST_NETWORKS)
     X, y = as_data(X, y)
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
+    return X, y
+
+
+def check_data(pretrained: Pretrained, X: Array, y: Array) -> None:
+    """Check data for pre-trained networks, X (N, n_in) and y (N, n_out), against their shape.
+
+    Values of y may be missing. Warns if data do not fit the bounds or the points of the prior.
+    """
+    _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
     warn_far("scaling.inputs", pretrained.input_scaler, X)
-    warn_far("scaling.outputs", pretrained.output_scaler, y)
+    warn_far("scaling.outputs", pretrained.output_scaler, filled(y))
     points = pretrained.inputs.reshape(-1, X.shape[1])
     scaler = pretrained.input_scaler
     if not pretrained.inputs_given:
@@ -370,7 +380,6 @@ def checked_data(
         remedy = "give scaling=Scaling(inputs=...), or pre-train at your own points"
         message = f"{outside:.0%} of the data lie outside {points_of}: {remedy}"
         warnings.warn(message, PriorRangeWarning, stacklevel=6)
-    return X, y
 
 
 def drawn_prior(pretrained: Pretrained) -> DrawnPrior:

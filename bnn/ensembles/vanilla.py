@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from bnn._seeding import RandomState, seed_sequence
 from bnn._settings import Settings
@@ -17,13 +18,14 @@ from bnn._validation import (
     check_kind,
     check_option,
     check_outputs_vary,
+    filled,
 )
 from bnn.ensembles.ensemble import EnsembleRegressor
 from bnn.ensembles.members import Members, Task, random_starts, train_to_data
 from bnn.gp.evidence.unset import noise_of_training
 from bnn.networks.architecture import Architecture
 from bnn.noise import RESAMPLINGS, Noise
-from bnn.noise.known import DataNoise, as_arguments, counted_rows
+from bnn.noise.known import DataNoise, counted_rows
 from bnn.scaling import Scaling, scaler_of, warn_far
 from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
@@ -90,6 +92,41 @@ def train_vanilla(
         Members(3 networks of widths (1, 8, 8, 1))
     """
     X, y = as_data(X, y)
+    check_kind("scaling", scaling, Scaling)
+    if noise is None or isinstance(noise, str) or isinstance(scaling.outputs, str):
+        check_outputs_vary(y)
+    return _train_vanilla(
+        X,
+        y,
+        np.zeros(y.shape[1], dtype=bool),
+        noise=noise,
+        known=DataNoise.checked(noise_std, sample_weight, y.shape),
+        n_members=n_members,
+        resampling=resampling,
+        network=network,
+        training=training,
+        scaling=scaling,
+        device=device,
+        random_state=random_state,
+    )
+
+
+def _train_vanilla(
+    X: Array,
+    y: Array,
+    fixed: NDArray[np.bool_],
+    *,
+    noise: Noise | str | None,
+    known: DataNoise | None,
+    n_members: int,
+    resampling: str,
+    network: Architecture,
+    training: TrainingSettings,
+    scaling: Scaling,
+    device: str,
+    random_state: RandomState,
+) -> Members:
+    """Train as `train_vanilla`: the loss lacks NaN in y, and outputs that are fixed, (n_out,)."""
     check_count("n_members", n_members, 2, MOST_NETWORKS)
     check_option("resampling", resampling, RESAMPLINGS)
     check_kind("network", network, Architecture)
@@ -98,15 +135,14 @@ def train_vanilla(
     mlp = network.mlp(X.shape[1], y.shape[1])
     seeds = seed_sequence(random_state)
     scaler = scaler_of("scaling.inputs", scaling.inputs, X, X.shape[1])
-    if isinstance(scaling.outputs, str):
-        check_outputs_vary(y)
-    output_scaler = scaler_of("scaling.outputs", scaling.outputs, y, y.shape[1])
+    output_scaler = scaler_of("scaling.outputs", scaling.outputs, filled(y), y.shape[1])
     warn_far("scaling.inputs", scaler, X)
-    warn_far("scaling.outputs", output_scaler, y)
-    X, y, known = counted_rows(X, y, DataNoise.checked(noise_std, sample_weight, y.shape))
+    warn_far("scaling.outputs", output_scaler, filled(y))
+    X, y, known = counted_rows(X, y, known)
     kept, covariances = noise_of_training(noise, X, y, known)
     of_rows = None if known is None else covariances
-    task = Task(mlp, X, y, scaler, output_scaler, kept, resampling, seeds, of_rows)
+    learnt = np.where(fixed, np.nan, y)
+    task = Task(mlp, X, learnt, scaler, output_scaler, kept, resampling, seeds, of_rows)
     start = random_starts(mlp, n_members, seeds, network.init)
     return train_to_data(task, start, training, device)
 
@@ -159,11 +195,12 @@ class VanillaEnsemble(EnsembleRegressor):
     }
 
     def _trained(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> Members:
-        return train_vanilla(
+        return _train_vanilla(
             X,
             y,
+            self._fixed(y, keep_prior),
             noise=self.noise_ if keep_prior else self.noise,
-            **as_arguments(known),
+            known=known,
             n_members=self.n_members,
             resampling=self.resampling,
             network=self.group("network"),

@@ -3,13 +3,14 @@
 Arrays are (n,) or (n, n_out); samples of an ensemble are (K, n, n_out). Averages over outputs are
 plain means. If `noise` is given, its variance is added to the epistemic variance. Pass standard
 deviations, Σ_noise, or one covariance per point, (n, n_out, n_out), in the units of y; for
-input-dependent noise pass noise(X). Every score rejects NaN and infinity. Scores of a mean and a
-standard deviation accept predictions of any tool; for an ensemble pass `samples.mean(axis=0)` and
-`samples.std(axis=0, ddof=1)`.
+input-dependent noise pass noise(X). NaN in y is a value that is missing, which no score counts; any
+other NaN or infinity is rejected. Scores of a mean and a standard deviation accept predictions of
+any tool; for an ensemble pass `samples.mean(axis=0)` and `samples.std(axis=0, ddof=1)`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,8 @@ from scipy.stats import norm
 
 from bnn._validation import (
     Array,
+    Ints,
+    as_array,
     as_finite,
     check_flags,
     check_fraction,
@@ -41,11 +44,52 @@ def _columns(name: str, values: Values) -> Array:
     return array[:, None] if array.ndim == 1 else array
 
 
+def _truth(y: Values) -> Array:
+    """Return y as (n, n_out), NaN where it is missing."""
+    array = as_array("y", y)
+    missing = np.isnan(array)
+    values = _columns("y", np.where(missing, 0.0, array))
+    if missing.all():
+        raise ValueError("y has no value, only NaN")
+    return np.where(missing.reshape(values.shape), np.nan, values)
+
+
+def _counts(values: Array) -> Ints:
+    """Return the number of values of each output that are not missing, (n_out,), none zero."""
+    counts = np.count_nonzero(~np.isnan(values), axis=0)
+    for j in np.flatnonzero(counts == 0)[:1]:
+        raise ValueError(f"y: output {j} has no value, only NaN")
+    return np.asarray(counts)
+
+
+def _mean(values: Array) -> Array:
+    """Return the means over points of values (n, n_out), NaN where they are missing, (n_out,)."""
+    return np.asarray(np.nansum(values, axis=0) / _counts(values))
+
+
+def _patterns(y: Array) -> Iterator[tuple[Any, Any]]:
+    """Yield rows of y (n, n_out) that have the same outputs, and the numbers of these outputs."""
+    present = ~np.isnan(y)
+    if present.all():
+        yield slice(None), slice(None)
+        return
+    found, number = np.unique(present, axis=0, return_inverse=True)
+    for k, own in enumerate(found):
+        if own.any():
+            yield np.flatnonzero(number.ravel() == k), np.flatnonzero(own)
+
+
+def _of_outputs(covariances: Array, rows: Any, outputs: Any) -> Array:
+    """Return covariances, (n_out, n_out) or one for each point, of some points and outputs."""
+    own = covariances[rows] if covariances.ndim == 3 else covariances
+    return np.asarray(own[..., outputs, :][..., outputs])
+
+
 def _errors(
     y: Values, mean: Values, std: Values, noise: Noise | None
 ) -> tuple[Array, Array, Array]:
     """Return y - mean and std, (n, n_out) each, and Σ_noise (at each point), zeros for none."""
-    truth = _columns("y", y)
+    truth = _truth(y)
     centre = _columns("mean", mean)
     scale = _columns("std", std)
     if not truth.shape == centre.shape == scale.shape:
@@ -68,12 +112,15 @@ def _z_scores(y: Values, mean: Values, std: Values, noise: Noise | None) -> tupl
 def _averaged(values: Array, per_output: bool) -> Score:
     """Return the means over points of values (n, n_out), or their mean over the outputs."""
     check_flags(per_output=per_output)
-    return values.mean(axis=0) if per_output else float(values.mean())
+    if not per_output and not np.isnan(values).any():
+        return float(values.mean())
+    each = _mean(values)
+    return each if per_output else float(each.mean())
 
 
 def _sampled(y: Values, samples: ArrayLike) -> tuple[Array, Array]:
     """Return y (n, n_out) and samples (K, n, n_out), which fit each other."""
-    y = _columns("y", y)
+    y = _truth(y)
     samples = as_finite("samples", samples)
     if samples.ndim != 3 or samples.shape[1:] != y.shape:
         n, n_out = y.shape
@@ -93,6 +140,14 @@ def _logs(squares: Array, d: int, determinant: float = 0.0, freedom: float = np.
 
 def _log_density(residuals: Array, std: Array, added: Array, freedom: float = np.inf) -> float:
     """Return Σ_i log of the normal density, or of Student's t, of scale diag(std_i²) + added."""
+    if np.isnan(residuals).any():
+        parts = [
+            _log_density(
+                residuals[rows][:, own], std[rows][:, own], _of_outputs(added, rows, own), freedom
+            )
+            for rows, own in _patterns(residuals)
+        ]
+        return float(np.sum(parts))
     d = residuals.shape[1]
     roots = np.linalg.cholesky(std[:, :, None] ** 2 * np.eye(d) + added)
     squares = np.sum(np.linalg.solve(roots, residuals[:, :, None]) ** 2, axis=(1, 2))
@@ -119,13 +174,15 @@ def rmse(y: Values, mean: Values, per_output: bool = False) -> Score:
         >>> metrics.rmse([1.0, 2.0], [1.0, 4.0])
         1.4142135623730951
     """
-    y = _columns("y", y)
+    y = _truth(y)
     mean = _columns("mean", mean)
     if y.shape != mean.shape:
         raise ValueError(f"shapes differ: y {y.shape}, mean {mean.shape}")
     squared = (y - mean) ** 2
     check_flags(per_output=per_output)
-    return np.sqrt(squared.mean(axis=0)) if per_output else float(np.sqrt(squared.mean()))
+    if per_output:
+        return np.sqrt(_mean(squared))
+    return float(np.sqrt(squared[~np.isnan(squared)].mean()))
 
 
 def calibration_curve(
@@ -150,7 +207,8 @@ def calibration_curve(
     """
     levels = norm.cdf(np.linspace(-3.0, 3.0, 100))
     z, _ = _z_scores(y, mean, std, noise)
-    return levels, (z[None] <= norm.ppf(levels)[:, None, None]).mean(axis=1)
+    below = z[None] <= norm.ppf(levels)[:, None, None]
+    return levels, below.sum(axis=1) / _counts(z)
 
 
 def miscalibration_area(
@@ -228,12 +286,20 @@ def elppd(
             raise ValueError("samples: must be of at least 2 members for density = 'student_t'")
         spread = np.sqrt(1.0 + 1.0 / len(samples)) * samples.std(axis=0, ddof=1)
         return _log_density(*_errors(y, samples.mean(axis=0), spread, noise), len(samples) - 1)
-    (n, d) = y.shape
-    K = len(samples)
+    covariances = noise_covariance(noise, *y.shape[::-1])
+    parts = [
+        _mixture((y - samples)[:, rows][:, :, own], _of_outputs(covariances, rows, own), freedom)
+        for rows, own in _patterns(y)
+    ]
+    return float(np.sum(parts))
+
+
+def _mixture(residuals: Array, covariances: Array, freedom: float) -> float:
+    """Return Σ_i log 1/K Σ_k of the density of residuals (K, n, d), one or a covariance each."""
+    K, _, d = residuals.shape
     logs = []
-    covariances = noise_covariance(noise, d, n).reshape(-1, d, d)  # one, or one for each point
-    roots = np.linalg.cholesky(covariances)
-    for root, part in zip(roots, np.split(y - samples, len(roots), axis=1), strict=True):
+    roots = np.linalg.cholesky(covariances.reshape(-1, d, d))
+    for root, part in zip(roots, np.split(residuals, len(roots), axis=1), strict=True):
         squares = np.sum(solve_triangular(root, part.reshape(-1, d).T, lower=True) ** 2, axis=0)
         each = _logs(squares, d, 2.0 * np.log(np.diag(root).copy()).sum(), freedom)
         logs.append(each.reshape(K, -1))
@@ -283,7 +349,7 @@ def crps(y: Values, samples: ArrayLike, per_output: bool = False) -> Score:
     K = len(samples)
     weights = (2.0 * np.arange(1, K + 1) - K - 1.0) / K**2
     spread = np.tensordot(weights, samples, axes=1)
-    score = (np.abs(samples - y).mean(axis=0) - spread).mean(axis=0)
+    score = _mean(np.abs(samples - y).mean(axis=0) - spread)
     return _averaged(score[None], per_output)
 
 
@@ -309,7 +375,7 @@ def crps_gaussian(
     """
     z, deviation = _z_scores(y, mean, std, noise)
     inner = z * (2.0 * norm.cdf(z) - 1.0) + 2.0 * norm.pdf(z) - 1.0 / np.sqrt(np.pi)
-    return _averaged((deviation * inner).mean(axis=0)[None], per_output)
+    return _averaged(_mean(deviation * inner)[None], per_output)
 
 
 def coverage(
@@ -344,4 +410,5 @@ def coverage(
     check_positive(level=level)
     check_fraction(level=level)
     z, _ = _z_scores(y, mean, std, noise)
-    return _averaged(np.abs(z) <= norm.ppf(0.5 + 0.5 * level), per_output)
+    inside = np.abs(z) <= norm.ppf(0.5 + 0.5 * level)
+    return _averaged(np.where(np.isnan(z), np.nan, inside), per_output)

@@ -30,7 +30,7 @@ from bnn._progress import counted
 from bnn._text import Short
 from bnn._validation import Array, Ints
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior, covariance_root
-from bnn.noise.covariances import is_diagonal, noise_blocks
+from bnn.noise.covariances import apart, is_diagonal, noise_blocks
 
 ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
 # Entries of the covariance of predictions with the data that are computed at a time: they stay in
@@ -73,10 +73,7 @@ def least_variance(n_data: int, variance: Array | float) -> Array:
 
 
 def resolved(
-    noise: Array,
-    priors: Sequence[GaussianProcessPrior],
-    X: Array,
-    present: NDArray[np.bool_] | None = None,
+    noise: Array, priors: Sequence[GaussianProcessPrior], X: Array, y: Array | None = None
 ) -> Array:
     """Add a nugget to noise that is less than double precision resolves.
 
@@ -84,14 +81,14 @@ def resolved(
         noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
         priors: Priors that are conditioned on the data.
         X: Training inputs, (N, n_in).
-        present: Whether each datum has each output, (N, n_out); None if all do.
+        y: Training outputs, (N, n_out), NaN where a datum lacks one; None if there are all.
 
     Returns:
         The noise as it is, or with the nugget on the diagonal where it is less than that. An output
         whose noise has no correlations keeps its noise where its covariances can be factorised.
     """
-    if present is not None and is_diagonal(noise):
-        return _resolved_apart(noise, priors, X, present)
+    if y is not None and np.isnan(y).any() and is_diagonal(noise):
+        return _resolved_apart(noise, priors, X, ~np.isnan(y))
     least = least_variance(len(X), np.max([p.variances(X).max(axis=1) for p in priors], axis=0))
     if is_diagonal(noise):
         variances = np.einsum("...jj->...j", noise)
@@ -101,8 +98,11 @@ def resolved(
             if all(_is_factorised(each, variances[..., j]) for each in covariances):
                 small[..., j] = False
     else:
-        # The noise is enough where all eigenvalues of Σ_noise - diag(ℓ) are >= 0.
-        small = np.linalg.eigvalsh(noise - np.diag(least))[..., :1] < 0.0
+        # The noise is enough where all eigenvalues of Σ_noise - diag(ℓ) are >= 0; their signs are
+        # those for outputs in units of their noise, which may differ by many orders of magnitude.
+        scale = 1.0 / np.sqrt(np.einsum("...jj->...j", noise))
+        relative = (noise - np.diag(least)) * scale[..., :, None] * scale[..., None, :]
+        small = np.linalg.eigvalsh(relative)[..., :1] < 0.0
     nugget = np.where(small, least, 0.0)
     return np.asarray(noise + nugget[..., None] * np.eye(len(least)))
 
@@ -131,6 +131,13 @@ def _is_factorised(prior: Array, variances: Array) -> bool:
     condition, _ = dpocon(root, size, uplo="L")
     errors = len(prior) * np.finfo(float).eps * np.diagonal(prior).max()
     return not failed and bool(condition * size > errors)
+
+
+def leave_out(matrix: Array, missing: Ints) -> None:
+    """Replace rows and columns of missing data in a covariance by those of the identity."""
+    matrix[missing] = 0.0
+    matrix[:, missing] = 0.0
+    matrix[missing, missing] = 1.0
 
 
 def output_vectors(values: Array) -> Array:
@@ -166,17 +173,40 @@ class Conditioning(Short):
     covariance: Array  # S by blocks, (B, m, m)
 
     @classmethod
-    def on_first_points(cls, prior_blocks: Array, noise: Array, n_data: int) -> Self:
-        """Condition a prior with the blocks of C on the first N = n_data points."""
+    def on_first_points(
+        cls,
+        prior_blocks: Array,
+        noise: Array,
+        n_data: int,
+        present: NDArray[np.bool_] | None = None,
+    ) -> Self:
+        """Condition a prior with the blocks of C on outputs present at the first N = n_data points.
+
+        Args:
+            prior_blocks: C by blocks.
+            noise: Σ_noise, or that of each datum.
+            n_data: N.
+            present: Whether each datum has each output, (N, n_out); None if all do.
+
+        Returns:
+            The map.
+        """
         outputs = noise.shape[-1] // len(prior_blocks)  # in each block
         # H picks the first N points of each output.
         n = prior_blocks.shape[1] // outputs
         data = (np.arange(outputs)[:, None] * n + np.arange(n_data)).ravel()
         cross = prior_blocks[:, :, data]  # C Hᵀ
-        return cls.from_blocks(cross[:, data], noise, cross, prior_blocks)
+        return cls.from_blocks(cross[:, data], noise, cross, prior_blocks, present)
 
     @classmethod
-    def from_blocks(cls, data: Array, noise: Array, cross: Array, prior: Array) -> Self:
+    def from_blocks(
+        cls,
+        data: Array,
+        noise: Array,
+        cross: Array,
+        prior: Array,
+        present: NDArray[np.bool_] | None = None,
+    ) -> Self:
         """Condition on data, with the blocks of H C Hᵀ (data), of C Hᵀ (cross) and of C (prior)."""
         n_outputs = noise.shape[-1]
         N = data.shape[0] * data.shape[1] // noise.shape[-1]
@@ -185,6 +215,14 @@ class Conditioning(Short):
             data, cross, prior = (block_diag(*blocks)[None] for blocks in (data, cross, prior))
         # A = H C Hᵀ + Σ_noise = L Lᵀ
         noisy = data + noise_blocks(noise, N, len(data))
+        if present is not None and not present.all():
+            cross = cross.copy()
+            for block, right, given in zip(
+                noisy, cross, present.T.reshape(len(noisy), -1), strict=True
+            ):
+                missing = np.flatnonzero(~given)
+                leave_out(block, missing)
+                right[:, missing] = 0.0
         # Gᵀ = A⁻¹ H C, block by block
         solved = []
         for block, right in zip(noisy, cross.swapaxes(1, 2), strict=True):
@@ -299,9 +337,7 @@ class ProcessPosterior(Short):
 
     def _cholesky(self, matrix: Array, missing: Ints) -> Array:
         """Return the Cholesky factor of the covariance of the data, in its memory."""
-        matrix[missing] = 0.0
-        matrix[:, missing] = 0.0
-        matrix[missing, missing] = 1.0
+        leave_out(matrix, missing)
         try:
             return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
         except np.linalg.LinAlgError:
@@ -451,9 +487,7 @@ class ProcessPosterior(Short):
         if missing.any():
             # The marginal density of those there are: N(0; 0, 1 / 2π) = 1 stands for the others.
             residuals = np.where(missing, 0.0, residuals)
-            apart = missing[:, :, None] | missing[:, None, :]
-            unit = np.eye(y.shape[1]) / (2.0 * np.pi)
-            covariances = np.where(apart, unit, covariances)
+            covariances = apart(covariances, missing, np.eye(y.shape[1]) / (2.0 * np.pi))
         # -½ (rᵀ Σ⁻¹ r + log |2π Σ|), with Σ = L Lᵀ and log |Σ| = 2 Σ_j log L_jj
         roots = np.linalg.cholesky(covariances)
         away = np.linalg.solve(roots, residuals[..., None])[..., 0]

@@ -26,6 +26,7 @@ from bnn._validation import (
     filled,
 )
 from bnn.gp.conditioning import NuggetWarning, resolved
+from bnn.gp.evidence.groups import found_for
 from bnn.gp.evidence.mixture import found_model
 from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.evidence.unset import KINDS, noise_beside_prior
@@ -36,6 +37,7 @@ from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior
 from bnn.gp.summary import noise_rows, open_rows, prior_rows, ranges_of
 from bnn.noise import Covariance, Noise, StudentNoise
+from bnn.noise.covariances import apart
 from bnn.noise.given import warn_of_excess
 from bnn.noise.known import (
     DataNoise,
@@ -117,6 +119,7 @@ class GPRegressor(PredictiveRegressor):
         "y_",
         "y_ndim_",
         "constant_inputs_",
+        "constant_outputs_",
         "feature_names_",
         "output_names_",
     )
@@ -133,11 +136,18 @@ class GPRegressor(PredictiveRegressor):
         found = self.prior is None or self.noise is None or isinstance(self.noise, str)
         return 2 if found or _is_open(self.prior) else 1
 
+    @property
+    def _fixes_constants(self) -> bool:
+        """With a prior that is given, an output that does not vary is one like any other."""
+        return self.prior is None
+
     def _check_missing(self, keep_prior: bool) -> None:
-        heavy = isinstance(self.noise_ if keep_prior else self.noise, StudentNoise)
-        estimated = self.noise is None or isinstance(self.noise, str) or self.prior is None
-        if heavy or (estimated and not keep_prior):
-            needed = "prior and Gaussian noise must be given if outputs are missing"
+        noise = self.noise_ if keep_prior else self.noise
+        heavy = isinstance(noise, StudentNoise) or (isinstance(noise, str) and noise == "student_t")
+        if heavy:
+            raise ValueError("y has missing outputs: a StudentNoise needs all of each row")
+        if not keep_prior and self.prior is not None and _is_open(self.prior):
+            needed = "open parameters of a prior need all of each row"
             raise ValueError(f"y has missing outputs: {needed}")
 
     def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
@@ -156,7 +166,7 @@ class GPRegressor(PredictiveRegressor):
             check_option("noise", given, KINDS)
         factors = None
         if prior is None:
-            prior, noise, factors = found_model(SearchData(X, y, noise_known=known), given)
+            prior, noise, factors = found_for(X, y, given, known)
         elif _is_open(prior):
             data = SearchData(X, y, noise_known=known, prior=prior)
             kind = "constant" if given is None and data.variances_known is None else given
@@ -207,8 +217,7 @@ class GPRegressor(PredictiveRegressor):
         else:
             components = prior.components if isinstance(prior, MixturePrior) else [prior]
             given = np.einsum("...jj->...j", known)
-            present = ~np.isnan(y)
-            known = resolved(known, components, X, None if present.all() else present)
+            known = resolved(known, components, X, y)
             added = np.einsum("...jj->...j", known) - given
             self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))
         self.prior_ = prior
@@ -229,7 +238,7 @@ class GPRegressor(PredictiveRegressor):
         if self.y_ndim_ not in (1, 2) or y.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y_ has {y.shape[1]} outputs and y_ndim_ is {self.y_ndim_!r}")
         self.n_features_in_ = X.shape[1]
-        self._check_constant_inputs()
+        self._check_constants(y.shape[1])
         factors = as_finite("factors_", self.factors_)
         if factors.shape != (len(X),):
             raise ValueError(f"factors_ has shape {factors.shape}: must be ({len(X)},)")
@@ -313,17 +322,21 @@ class GPRegressor(PredictiveRegressor):
 
         Args:
             X: (n, n_in).
-            y: True values, (n,) or (n, n_out).
+            y: True values, (n,) or (n, n_out), NaN for those that are missing.
 
         Returns:
             Σ_i log p(y_i | x_i, D), joint over the outputs. With a MixturePrior or a StudentNoise
             p is the density of the mixture, not a normal density with its moments.
 
         Raises:
-            ValueError: If y is not finite, or does not fit X or the training data.
+            ValueError: If y is infinite, or does not fit X or the training data.
         """
         points = self.checked_inputs(X)
-        values = as_columns("y", as_finite("y", y), len(points))
+        values = as_columns("y", y, len(points))
+        missing = np.isnan(values)
+        if missing.all():
+            raise ValueError("y has no value, only NaN")
+        as_finite("y", np.where(missing, 0.0, values))
         if values.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y has {values.shape[1]} outputs: must be {self.prior_.n_outputs}")
         batches = self._batches(points, "density")
@@ -337,9 +350,10 @@ class GPRegressor(PredictiveRegressor):
             return self.posterior_.log_density(X, y, covariances)
         # p(y | x) = ∫ p(λ) p(y | x, noise Ψ / λ) dλ with the scale matrix Ψ = (1 - 2/ν) Σ(x)
         scale = scaled(noise, covariances) * np.ones((len(X), 1, 1))
-        away = y - self.posterior_.mean(X)
+        missing = np.isnan(y)
+        away = np.where(missing, 0.0, y - self.posterior_.mean(X))
         # (y - m)ᵀ Ψ⁻¹ (y - m)
-        squares = np.einsum("ni,nij,nj->n", away, np.linalg.inv(scale), away)
+        squares = np.einsum("ni,nij,nj->n", away, np.linalg.inv(apart(scale, missing)), away)
         # log p(y | x) = log Σ_l w_l p(y | x, noise Ψ / λ_l)
         factors, weights = nodes(noise.degrees, squares, y.shape[1])
         logs = self.posterior_.log_density(X, y, scale / factors[:, :, None, None]).sum(axis=-1)

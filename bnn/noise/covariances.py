@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 
@@ -164,6 +164,28 @@ def replicate_covariance(y: Floats, groups: ArrayLike) -> Array:
 def is_diagonal(covariance: Array) -> bool:
     """Return whether covariances (..., n_out, n_out) have no correlations."""
     return np.array_equal(covariance, covariance * np.eye(covariance.shape[-1]))
+
+
+def apart(noise: Array, missing: NDArray[np.bool_], own: Array | None = None) -> Array:
+    """Return covariances of the noise in which missing outputs have none with other outputs.
+
+    Args:
+        noise: (n_out, n_out), or at each point, ((K,) N, n_out, n_out).
+        missing: Which outputs are missing, ((K,) N, n_out).
+        own: Their covariance, (n_out, n_out), diagonal; None is I.
+
+    Returns:
+        The noise as it is if nothing is missing, else ((K,) N, n_out, n_out).
+    """
+    if not missing.any():
+        return noise
+    own = np.eye(missing.shape[-1]) if own is None else own
+    return np.where(of_pairs(missing), own, noise)
+
+
+def of_pairs(missing: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return whether one of two outputs is missing, (..., n_out, n_out)."""
+    return np.asarray(missing[..., :, None] | missing[..., None, :])
 
 
 def noise_blocks(covariance: Array, n: int, n_blocks: int) -> Array:

@@ -134,20 +134,18 @@ def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
 
 def warn_of_excess(covariances: Array, y: Array, stacklevel: int) -> None:
     """Warn if an output of y (N, n_out) scatters less than noise of these covariances does."""
-    variances = np.einsum("...jj->...j", covariances) * np.ones((len(y), 1))
-    if np.isnan(y).any():
-        for j in range(y.shape[1]):
-            rows = ~np.isnan(y[:, j])
-            own = variances[rows, j, None, None]
-            warn_of_excess(own, y[rows, j : j + 1], stacklevel + 1)
-        return
+    present = ~np.isnan(y)
+    counts = present.sum(axis=0)
+    variances = np.einsum("...jj->...j", covariances) * present
     # Satterthwaite's degrees of freedom, where the variances differ.
     total = variances.sum(axis=0)
     squares = np.square(variances).sum(axis=0)
     least = chi2.ppf(_CHANCE, total**2 / squares - 1.0) * squares / total
-    for j in np.flatnonzero(len(y) * y.var(axis=0) < least)[:1]:
-        given = f"{np.sqrt(total[j] / len(y)):.3g}"
-        found = f"{y[:, j].std():.3g}"
+    # Noise of rounding is that of an output that does not vary.
+    seen = total > counts * (2.0 * rounding_of(y)) ** 2
+    for j in np.flatnonzero(seen & (counts * np.nanvar(y, axis=0) < least))[:1]:
+        given = f"{np.sqrt(total[j] / counts[j]):.3g}"
+        found = f"{np.nanstd(y[:, j]):.3g}"
         message = f"noise: {given} of output {j} exceeds the scatter of the data, {found}"
         warnings.warn(message, NoiseWarning, stacklevel=stacklevel)
 
@@ -167,9 +165,13 @@ def without_zeros(noise: Noise, y: Array) -> Noise:
     deviations = as_array("noise", noise)
     if deviations.shape not in {(), (y.shape[1],)} or not np.any(deviations == 0.0):
         return noise
+    return np.where(deviations == 0.0, rounding_of(y), deviations)
+
+
+def rounding_of(y: Array) -> Array:
+    """Return the rounding errors of outputs y (N, n_out), (n_out,), ε times the largest size."""
     largest = np.nanmax(np.abs(y), axis=0)
-    rounding = np.finfo(float).eps * np.where(largest > 0.0, largest, 1.0)
-    return np.where(deviations == 0.0, rounding, deviations)
+    return np.asarray(np.finfo(float).eps * np.where(largest > 0.0, largest, 1.0))
 
 
 def noise_gradient(noise: Covariance | StudentNoise, X: Array) -> Array:

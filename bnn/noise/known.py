@@ -137,13 +137,6 @@ def counted_rows(
     return X[rows], y[rows], known.rows(rows)
 
 
-def as_arguments(known: DataNoise | None) -> dict[str, Array | None]:
-    """Return what is known of the noise as arguments noise_std and sample_weight."""
-    if known is None:
-        return {}
-    return {"noise_std": known.std, "sample_weight": known.weights}
-
-
 def no_noise(noise: object) -> bool:
     """Return whether a model has no noise beside the known standard deviations: zeros."""
     return (

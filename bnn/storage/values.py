@@ -121,7 +121,10 @@ def same(first: Any, second: Any) -> bool:
         trees = plain(first, found[0]), plain(second, found[1])
     except TypeError:
         return False
-    pairs = (np.array_equal(array, found[1][path]) for path, array in found[0].items())
+    pairs = (
+        np.array_equal(array, found[1][path], equal_nan=array.dtype.kind == "f")
+        for path, array in found[0].items()
+    )
     return bool(trees[0] == trees[1]) and all(pairs)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, Ints
+from bnn._validation import Array, Ints, filled, varies
 from bnn.gp.conditioning import ProcessPosterior, resolved
 from bnn.gp.evidence.laplace import Draw, prior_weights, updated
 from bnn.gp.evidence.scaling import SearchData
@@ -17,7 +17,7 @@ from bnn.gp.mixture import MixturePosterior, MixturePrior
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
-from bnn.noise.known import covariances_of_data, kept_noise
+from bnn.noise.known import DataNoise, covariances_of_data, kept_noise
 from bnn.noise.student import given_factors
 
 
@@ -68,21 +68,27 @@ def noise_of(
     return joint if freedom is None else StudentNoise(joint, freedom)
 
 
-def noise_correlation(prior: MixturePrior, noise: HeteroscedasticNoise, data: SearchData) -> Array:
+def noise_correlation(
+    prior: MixturePrior,
+    noise: HeteroscedasticNoise,
+    X: Array,
+    y: Array,
+    known: DataNoise | None,
+) -> Array:
     """Return the correlation of the noise of the outputs, given its standard deviations.
 
-    It is that of the expected scatter of (y - f) / σ, and of n_out observations without any.
+    It is that of the expected scatter of (y - f) / σ in the rows that have every output, and of
+    as many observations without any as there are outputs that vary.
     """
-    X = data.X[data.rows]
-    y = data.y[data.rows]
-    known = None if data.noise_known is None else data.noise_known.rows(data.rows)
     covariances = covariances_of_data(noise, X, known)
-    given = MixturePosterior(prior, resolved(covariances, prior.components, X), X, y)
-    deviations = np.sqrt(np.einsum("njj->nj", covariances))
-    away = (y - given.mean(X)) / deviations
+    given = MixturePosterior(prior, resolved(covariances, prior.components, X, y), X, y)
+    complete = ~np.isnan(y).any(axis=1)
+    deviations = np.sqrt(np.einsum("njj->nj", covariances))[complete]
+    away = (y[complete] - given.mean(X)[complete]) / deviations
     # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
-    spread = given.covariances(X) / deviations[:, :, None] / deviations[:, None, :]
-    scatter = away.T @ away + spread.sum(axis=0) + y.shape[1] * np.eye(y.shape[1])
+    spread = given.covariances(X)[complete] / deviations[:, :, None] / deviations[:, None, :]
+    without = np.count_nonzero(varies(filled(y))) * np.eye(y.shape[1])
+    scatter = away.T @ away + spread.sum(axis=0) + without
     scale = np.sqrt(np.diag(scatter))
     return np.asarray(scatter / np.outer(scale, scale))
 

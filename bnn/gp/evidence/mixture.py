@@ -124,6 +124,7 @@ def found_model(
     *,
     restarts: int = 1,
     estimate: str = "average",
+    most: int = COMPONENTS,
 ) -> tuple[MixturePrior | GaussianProcessPrior, Noise | StudentNoise, Array | None]:
     """Search for prior and noise: the families of `fit_kernel_average`, or FORM beside a mean.
 
@@ -132,6 +133,7 @@ def found_model(
         noise: As for `fit_kernel_average`.
         restarts: Number of random starts of a search.
         estimate: "average", or "map" for the hyper-parameters of largest evidence.
+        most: Most components of the prior.
 
     Returns:
         The prior, the noise, and E λ_i of the data, (N,), if heavy tails were found.
@@ -157,7 +159,7 @@ def found_model(
             # A low-fidelity model, or a custom kernel, may have no values beyond the data.
             inside = data.prior is not None or isinstance(data.mean, ModelMean)
             around = 1.0 if inside else AROUND
-            draws, posteriors = search.components(most_components(COMPONENTS, N, n_out), around)
+            draws, posteriors = search.components(most_components(most, N, n_out), around)
     priors = priors_of(data, draws)
     found = given if given is not None else noise_of(data, search.noises, kind)
     if estimate == "map":
@@ -166,7 +168,10 @@ def found_model(
     prior = MixturePrior(priors, np.column_stack(weights))
     if kind == "heteroscedastic" and n_out > 1 and data.variances_known is None:
         assert isinstance(found, HeteroscedasticNoise)
-        found = replace(found, correlation=noise_correlation(prior, found, data))
+        rows = data.rows
+        known = None if data.noise_known is None else data.noise_known.rows(rows)
+        correlation = noise_correlation(prior, found, data.X[rows], data.y[rows], known)
+        found = replace(found, correlation=correlation)
     factors = search.noises[0].factors if search.noises else None
     if len(data.rows) < N:
         full = found

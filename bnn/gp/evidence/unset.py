@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 
 from bnn._validation import Array, check_option
-from bnn.gp.evidence.laplace import some_rows
-from bnn.gp.evidence.mixture import found_model
-from bnn.gp.evidence.scaling import FEW, SearchData
+from bnn.gp.evidence.groups import found_for
+from bnn.gp.evidence.scaling import FEW
 from bnn.noise import Covariance, Noise, StudentNoise, checked_noise
 from bnn.noise.given import warn_of_excess, without_zeros
 from bnn.noise.known import TAILS_ALONE, DataNoise, covariances_of_data, no_noise
 
 GAUSSIAN = ("constant", "heteroscedastic")
 KINDS = (*GAUSSIAN, "student_t")
+WIDE = 0.5  # of an output that does not vary, relative to its value
 RESTARTS = {"constant": 8, "heteroscedastic": 2}  # of the searches for noise beside a prior
 
 
@@ -46,9 +46,7 @@ def likely_noise(
     if not isinstance(kind, str):
         return kind
     check_option("noise", kind, GAUSSIAN)
-    rows = some_rows(len(X), FEW, 0)
-    data = SearchData(X[rows], y[rows], {}, noise_known=None if known is None else known.rows(rows))
-    found = found_model(data, kind, restarts=RESTARTS[kind])[1]
+    found = found_for(X, y, kind, known, form={}, restarts=RESTARTS[kind], most=FEW)[1]
     assert not isinstance(found, StudentNoise)
     return found
 
@@ -56,8 +54,11 @@ def likely_noise(
 def likely_prior(
     prior: Any, noise: Noise | StudentNoise, X: Array, y: Array, known: DataNoise | None = None
 ) -> Any:
-    """Return the prior that is given; for None an average under this noise."""
-    return found_model(SearchData(X, y, noise_known=known), noise)[0] if prior is None else prior
+    """Return the prior that is given; for None an average under this noise.
+
+    An output that does not vary has a prior as wide as its bounds, as networks need.
+    """
+    return found_for(X, y, noise, known, constants=WIDE)[0] if prior is None else prior
 
 
 def noise_of_training(

@@ -78,7 +78,8 @@ class WeightFit:
     Here u = ω - ω0 and r = f - y. With damping λ P⁻¹ the Gauss-Newton step is
     -u' - P Jᵀ (J P Jᵀ + (1 + λ) Σ)⁻¹ (r - J u') with u' = u / (1 + λ). It is one system in the
     data. Data are X (N, n_in) or (k, N, n_in) and y (k, N, n_out), the anchors ω0 are (k, d); Σ is
-    (n_out, n_out), or one for each point of each member, (k, N, n_out, n_out).
+    (n_out, n_out), or one for each point of each member, (k, N, n_out, n_out). Entries of y that
+    are NaN are left out; Σ then has no covariances with them.
     """
 
     lengths: Sequence[float] = (1.0,)  # fits with shorter steps ended in higher minima
@@ -94,7 +95,10 @@ class WeightFit:
     ) -> None:
         self._architecture = architecture
         self._X = X
-        self._y = y
+        # Residuals and rows of the Jacobian are zero where y is missing.
+        self._present = (~torch.isnan(y)).to(y.dtype)
+        self._all = bool(self._present.all())
+        self._y = torch.nan_to_num(y)
         self._prior = prior
         self._anchors = anchors
         # P = D + R Rᵀ gives J P Jᵀ = J̃ (I + R̃ R̃ᵀ) J̃ᵀ with J̃ = J D^½ and R̃ = D^-½ R.
@@ -115,6 +119,7 @@ class WeightFit:
         """Return the objective, (k,)."""
         # r = f - y, (k, N, n_out)
         residual = self._architecture.forward(weights, self._inputs(members)) - self._y[members]
+        residual = residual if self._all else residual * self._present[members]
         # Σ_i r_iᵀ Σ⁻¹ r_i
         if self._precision.ndim == 2:
             data = torch.einsum("kni,ij,knj->k", residual, self._precision, residual)
@@ -128,6 +133,9 @@ class WeightFit:
         state = Linearisation(self._architecture, weights, self._inputs(members))
         # J̃ = J D^½ and J̃ R̃
         jacobian = state.jacobian().mul_(self._deviations)
+        present = None if self._all else self._present[members].mT.flatten(1)
+        if present is not None:
+            jacobian.mul_(present[:, :, None])
         along = jacobian @ self._root
         factors = (1.0 + damping)[:, None]
         noise = self._noise if self._noise.ndim == 2 else self._noise[members]
@@ -139,6 +147,7 @@ class WeightFit:
         residual = (state.values - self._y[members]).mT.flatten(1)
         # b = r - J u'
         right = residual - state.push_forward(back)
+        right = right if present is None else right * present
         # A = L Lᵀ; a step of NaN is refused, and the damping rises.
         root, failed = torch.linalg.cholesky_ex(system)
         root[failed > 0] = torch.nan

@@ -95,6 +95,40 @@ def test_a_run_that_failed_is_not_asked_for_again_and_no_datum(file):
     assert "NaN" not in file.read_text()
 
 
+def test_a_run_with_some_results_is_data_for_these(file):
+    campaign = made(file)
+    X = campaign.ask()
+    y = simulate(X)
+    y[2, 0] = y[0, 1] = np.nan
+    campaign.tell(X, y)
+    again = bnn.Campaign.load(file, MODEL, batch_size=3)
+    np.testing.assert_array_equal(again.y, y)
+    assert not len(again.failed)
+    new = np.array([[0.5, 0.5], [1.5, -0.5]])
+    mean, std = again.fit().predict(new, return_std=True)
+    for j in range(2):
+        rows = ~np.isnan(y[:, j])
+        prior = bnn.GaussianProcessPrior(0.0, PRIOR.kernel)
+        alone = bnn.GPRegressor(prior, noise=0.05).fit(X[rows], y[rows, j])
+        expected = alone.predict(new, return_std=True)
+        np.testing.assert_allclose((mean[:, j], std[:, j]), expected, atol=1e-9)
+    asked = again.ask()
+    assert asked.shape == (3, 2)
+    assert np.isfinite(again.deviations[5:]).all()
+
+
+def test_an_output_of_which_one_run_tells_leads_to_another_hypercube(file):
+    campaign = made(file)
+    first = campaign.ask()
+    y = simulate(first)
+    y[1:, 1] = np.nan
+    campaign.tell(first, y)
+    second = campaign.ask()
+    assert len(np.unique(np.floor(2.5 * second[:, 0]))) == 5  # one in each fifth
+    campaign.tell(second, simulate(second))
+    assert campaign.ask().shape == (3, 2)
+
+
 def test_a_first_round_of_failures_leads_to_another_hypercube(file):
     campaign = made(file)
     first = campaign.ask()

@@ -8,7 +8,7 @@ from scipy import stats
 from uncertainty_toolbox.metrics_accuracy import prediction_error_metrics
 from uncertainty_toolbox.metrics_calibration import get_proportion_under_quantile
 
-from bnn import metrics
+from bnn import StudentNoise, metrics
 
 ROOT = np.array([[0.5, 0.0, 0.0], [0.2, 0.7, 0.0], [0.1, -0.3, 0.4]])
 FULL = ROOT @ ROOT.T
@@ -40,6 +40,53 @@ def test_calibration_curve_against_uncertainty_toolbox(case):
         1.0 - get_proportion_under_quantile(mean[:, 0], std[:, 0], y[:, 0], 1.0 - p) for p in levels
     ]
     np.testing.assert_allclose(observed[:, 0], theirs)
+
+
+def test_what_is_missing_does_not_count(case):
+    """Scores of an output are those of its rows; joint densities those of what is there."""
+    y, mean, std, samples = (part[..., :2] for part in case)
+    y = y.copy()
+    y[[1, 4], 1] = y[2, 0] = y[5] = np.nan
+    scores = [metrics.rmse, metrics.coverage, metrics.crps_gaussian, metrics.miscalibration_area]
+    for score in (*scores, metrics.crps):
+        by_moments = (mean,) if score is metrics.rmse else (mean, std)
+        arrays = by_moments if score in scores else (samples,)
+        found = score(y, *arrays, per_output=True)
+        for j in range(2):
+            rows = ~np.isnan(y[:, j])
+            alone = [part[..., rows, j : j + 1] for part in arrays]
+            assert found[j] == pytest.approx(score(y[rows, j : j + 1], *alone))
+        if score is not metrics.rmse:
+            assert score(y, *arrays) == pytest.approx(np.mean(found))
+        with pytest.raises(ValueError, match="output 1 has no value"):
+            score(np.where([True, False], y, np.nan), *arrays, per_output=True)
+    assert metrics.rmse(y, mean) == pytest.approx(np.sqrt(np.nanmean((y - mean) ** 2)))
+
+
+@pytest.mark.parametrize("form", ["constant", "by point", "student", "draws", "moments"])
+def test_the_density_of_a_part_is_the_integral_over_the_rest(form):
+    rng = np.random.default_rng(0)
+    samples = 0.3 * rng.standard_normal((6, 3, 2))
+    noise = FULL[:2, :2]
+    if form == "by point":
+        noise = noise * np.array([1.0, 2.0, 3.0])[:, None, None]
+    if form == "student":
+        noise = StudentNoise(noise, 4.0)
+    options = {"density": "student_t"} if form == "draws" else {}
+
+    def density(y):
+        if form == "moments":
+            return metrics.elppd_gaussian(y, samples.mean(axis=0), samples.std(axis=0), noise)
+        return metrics.elppd(y, samples, noise, **options)
+
+    y = np.array([[0.3, -0.2], [0.1, 0.4], [0.2, 0.5]])
+    grid = np.linspace(-40.0, 40.0, 401)
+    total = 0.0
+    for value in grid:
+        y[1, 0] = value
+        total += np.exp(density(y)) * 0.2
+    y[1, 0] = np.nan
+    assert np.exp(density(y)) == pytest.approx(total, rel=1e-4)
 
 
 def test_miscalibration_area_by_hand():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import bnn
-from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
 N = 12
@@ -100,6 +99,85 @@ def test_a_mixture_weighs_each_output_by_its_rows():
         np.testing.assert_allclose(moments[:, :, j], expected, atol=1e-9)
 
 
+@pytest.mark.usefixtures("few_draws")
+@pytest.mark.parametrize("noise", ["constant", "gaussian", [0.1, 0.2], "known"])
+def test_the_search_takes_each_output_by_its_rows(noise):
+    """Two outputs with gaps have the priors, the noise and the posterior of two searches."""
+    rng = np.random.default_rng(2)
+    points = rng.uniform(0.0, 4.0, (30, 2))
+    values = np.column_stack([np.sin(points.sum(axis=1)), points[:, 0] ** 2])
+    values += 0.1 * rng.standard_normal(values.shape)
+    values[rng.permutation(30)[:8], 1] = np.nan
+    values[np.flatnonzero(~np.isnan(values[:, 1]))[:5], 0] = np.nan
+    kind = None if isinstance(noise, str) and noise in ("gaussian", "known") else noise
+    known = {"noise_std": np.full((30, 2), 0.15)} if noise == "known" else {}
+    model = bnn.GPRegressor(noise=kind).fit(points, values, **known)
+    moments = np.array(model.predict(points, return_std=True))
+    for j in range(2):
+        rows = ~np.isnan(values[:, j])
+        given = {name: std[rows, j] for name, std in known.items()}
+        own = kind if kind is None or isinstance(kind, str) else kind[j]
+        alone = bnn.GPRegressor(noise=own)
+        if noise == "gaussian":
+            X_own, y_own = points[rows], values[rows, j]
+            alone = bnn.GPRegressor(*bnn.evidence.fit_kernel_average(X_own, y_own, noise)[:1])
+            alone.set_params(noise=bnn.evidence.fit_kernel_average(X_own, y_own, noise)[1])
+        alone.fit(points[rows], values[rows, j], **given)
+        expected = alone.predict(points, return_std=True)
+        np.testing.assert_allclose(moments[:, :, j], expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_the_correlation_of_the_noise_is_that_of_complete_rows():
+    rng = np.random.default_rng(3)
+    points = np.linspace(0.0, 1.0, 150)[:, None]
+    noise = rng.multivariate_normal([0.0, 0.0], [[0.04, 0.032], [0.032, 0.04]], 150)
+    values = np.sin(3.0 * points) + noise
+    values[rng.permutation(150)[:50], 1] = np.nan
+    model = bnn.GPRegressor(noise="heteroscedastic").fit(points, values)
+    assert model.noise_.correlation[0, 1] == pytest.approx(0.8, abs=0.08)
+    prior = bnn.GaussianProcessPrior(0.0, ONE, 2)
+    beside = bnn.GPRegressor(prior, noise="heteroscedastic").fit(points, values)
+    assert beside.noise_.correlation[0, 1] == pytest.approx(0.8, abs=0.08)
+
+
+def test_noise_beside_a_prior_is_found_in_the_rows_there_are():
+    prior = bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2)
+    model = bnn.GPRegressor(prior).fit(X, Y)
+    for j in range(2):
+        rows = ~np.isnan(Y[:, j])
+        expected = bnn.evidence.fit_noise(X[rows], Y[rows, j])
+        np.testing.assert_allclose(np.sqrt(model.noise_[j, j]), expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("noise", [CORRELATED, bnn.StudentNoise(CORRELATED, 4.0)])
+def test_the_density_of_a_part_is_the_integral_over_the_rest(noise):
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2), noise=noise)
+    model.fit(X, np.nan_to_num(Y))
+    grid = np.linspace(-40.0, 40.0, 801)
+    densities = np.exp([model.elppd(NEW[:1], [[0.3, value]]) for value in grid])
+    part = model.elppd(NEW[:1], [[0.3, np.nan]])
+    assert np.exp(part) == pytest.approx(densities.sum() * 0.1, rel=1e-5)
+
+
+def test_a_score_counts_what_there_is():
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2), noise=0.1)
+    model.fit(X, Y)
+    weights = np.arange(1.0, N + 1.0)
+    found = model.score(X + 0.1, Y, sample_weight=weights)
+    each = []
+    for j in range(2):
+        rows = ~np.isnan(Y[:, j])
+        mean = model.predict(X[rows] + 0.1)[:, j]
+        away = weights[rows] @ (Y[rows, j] - mean) ** 2
+        centre = np.average(Y[rows, j], weights=weights[rows])
+        each.append(1.0 - away / (weights[rows] @ (Y[rows, j] - centre) ** 2))
+    assert found == pytest.approx(np.mean(each))
+    for score in (model.score, model.elppd):
+        with pytest.raises(ValueError, match="only NaN"):
+            score(X, np.full_like(Y, np.nan))
+
+
 def test_what_is_missing_is_refused_by_number():
     model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, ONE, 2), noise=0.1)
     values = Y.copy()
@@ -111,12 +189,14 @@ def test_what_is_missing_is_refused_by_number():
     values[:, 0] = 1.0
     with pytest.raises(ValueError, match="output 1 has 1 values"):
         model.fit(X, values)
-    pca = bnn.PCARegressor(model)
-    for estimator in (pca, small(bnn.VanillaEnsemble), bnn.GPRegressor()):
-        with pytest.raises(ValueError, match="y has missing outputs"):
-            estimator.fit(X, Y)
+    with pytest.raises(ValueError, match="a PCARegressor needs all of each row"):
+        bnn.PCARegressor(model).fit(X, Y)
+    with pytest.raises(ValueError, match="a StudentNoise needs all of each row"):
+        bnn.GPRegressor(noise="student_t").fit(X, Y)
+    with pytest.raises(ValueError, match="open parameters of a prior need all of each row"):
+        bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, bnn.RBF(None, 0.5), 2)).fit(X, Y)
     heavy = bnn.GPRegressor(model.prior, noise=bnn.StudentNoise(0.1, 4.0))
     for keep_prior in (False, True):
-        with pytest.raises(ValueError, match="Gaussian noise must be given"):
+        with pytest.raises(ValueError, match="a StudentNoise needs all"):
             heavy.fit(X, Y, keep_prior=keep_prior)
         heavy.fit(X, np.nan_to_num(Y))

@@ -1,5 +1,6 @@
 """Estimators that are given nothing but data take noise and prior from their evidence."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -103,16 +104,50 @@ ESTIMATORS = [
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("model", ESTIMATORS, ids=repr)
-def test_constant_inputs_are_left_out_and_constant_outputs_are_refused(model):
-    """By all estimators alike, with the number of the column and what to do."""
+def test_constant_inputs_are_left_out_and_constant_outputs_are_predicted(model, tmp_path):
+    """By all estimators alike, with the noise that is given or else that of rounding."""
     wide = np.insert(X, 0, 7.0, axis=1)
     with pytest.warns(bnn.ConstantInputWarning, match="input 0 is constant in the data"):
         clone(model).fit(wide, Y)
-    message = "output 1 is constant, 5 in all 25 rows, so it has no scale: remove it"
-    with pytest.raises(ValueError, match=message):
-        clone(model).fit(X, np.column_stack([Y, np.full(25, 5.0)]))
-    with pytest.raises(ValueError, match="output 0 is constant"):
-        clone(model).fit(X, np.zeros(25))
+    given = 0.1 if isinstance(model.noise, float) else 0.0
+    ignored = bnn.NoiseWarning if given else ()
+    for value, others in ((5.0, [Y]), (-3e20, [Y, Y**2]), (0.0, [])):
+        single = np.column_stack([*others, np.full(25, value)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ignored) if given else warnings.simplefilter("default")
+            fitted = clone(model).fit(X, single)
+        fitted.save(tmp_path / "model.npz")
+        size = np.finfo(float).eps * (abs(value) or 1.0)
+        for known in (fitted, bnn.load(tmp_path / "model.npz")):
+            mean, std = known.predict(X + 0.3, return_std=True)
+            np.testing.assert_allclose(mean[:, -1], value, rtol=4e-16, atol=0.0)
+            assert std[:, -1].max() <= 2.0 * size
+            total = known.predict(X + 0.3, return_std=True, include_noise=True)[1]
+            assert total[:, -1] == pytest.approx(given or size, rel=1.0)
+        with pytest.raises(ValueError, match=f"output {len(others)} was .* fit anew"):
+            fitted.fit(X, single + np.linspace(1.0, 2.0, 25)[:, None] * (value or 1.0), True)
+
+
+@pytest.mark.usefixtures("few_draws")
+@pytest.mark.parametrize("noise", ["constant", "heteroscedastic", "student_t", 0.1])
+def test_an_output_that_does_not_vary_changes_no_other(noise):
+    """Nor the choice of runs, in which its weight is zero."""
+    pair = np.column_stack([Y, Y**2 + X[:, 0]])
+    wide = np.insert(pair, 2, 4.0, axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bnn.NoiseWarning)
+        with_constant = bnn.GPRegressor(noise=noise).fit(X, wide)
+    without = bnn.GPRegressor(noise=noise).fit(X, pair)
+    for found, expected in zip(
+        with_constant.predict(X + 0.1, return_std=True),
+        without.predict(X + 0.1, return_std=True),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found[:, :2], expected, rtol=1e-6, atol=1e-8)
+    rows, variances = bnn.select_runs(with_constant, X + 0.1, 4)
+    expected_rows, expected_variances = bnn.select_runs(without, X + 0.1, 4)
+    np.testing.assert_array_equal(rows, expected_rows)
+    np.testing.assert_allclose(variances, expected_variances, rtol=1e-6)
 
 
 @pytest.mark.usefixtures("few_draws")

@@ -1,0 +1,180 @@
+"""The search for outputs that lack some rows, or do not vary.
+
+Outputs that lack the same rows are searched together, on the rows that they have. An output that
+does not vary needs no search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from bnn._validation import Array, Ints, filled, varies
+from bnn.gp.evidence.answer import noise_correlation
+from bnn.gp.evidence.laplace import some_rows
+from bnn.gp.evidence.mixture import COMPONENTS, GAUSSIAN, found_model
+from bnn.gp.evidence.scaling import SEARCHED, SearchData
+from bnn.gp.hyperparameters import most_components
+from bnn.gp.kernels import RBF
+from bnn.gp.means import LinearMean
+from bnn.gp.mixture import MixturePrior, Prior
+from bnn.gp.process import GaussianProcessPrior
+from bnn.noise import Covariance, HeteroscedasticNoise, Noise, StudentNoise
+from bnn.noise.given import rounding_of, without_zeros
+from bnn.noise.known import SMALLEST, DataNoise, covariances_of_data, kept_noise
+
+Found: TypeAlias = tuple[Prior, Noise | StudentNoise, Array | None]
+Part: TypeAlias = tuple[Ints, MixturePrior, Any]  # numbers of outputs, their prior, their noise
+
+
+def found_for(
+    X: Array,
+    y: Array,
+    noise: Noise | StudentNoise | str | None = None,
+    known: DataNoise | None = None,
+    *,
+    form: Mapping[str, Any] | None = None,
+    restarts: int = 1,
+    most: int | None = None,
+    constants: float | None = None,
+) -> Found:
+    """Search for prior and noise of outputs of which some rows may be missing.
+
+    Args:
+        X: (N, n_in).
+        y: (N, n_out), with NaN where a row lacks an output.
+        noise: As for `fit_kernel_average`.
+        known: What is known of the noise of each datum.
+        form: The mean, as for `SearchData`.
+        restarts: Number of random starts of a search.
+        most: Most rows of each output, chosen at random; None takes all.
+        constants: Prior standard deviation of an output that does not vary, relative to its value;
+            None takes that of rounding.
+
+    Returns:
+        Prior, noise and E λ_i, as `found_model` returns them. An output that does not vary has the
+        prior of an unknown constant and, unless the noise is given, noise of rounding.
+
+    Raises:
+        ValueError: As `fit_kernel_average`, but not for outputs that do not vary; and if these, or
+            missing values, meet heavy tails that cannot be found beside them.
+    """
+    varying = varies(filled(y))
+    if varying.all() and not np.isnan(y).any():
+        return found_model(_searched(X, y, known, form, most), noise, restarts=restarts)
+    heavy = isinstance(noise, str) and noise == "student_t"
+    if isinstance(noise, StudentNoise) or (heavy and np.isnan(y).any()):
+        needed = "given heavy tails need outputs that vary, and every one of them in each row"
+        raise ValueError(f"noise = {noise!r:.60}: {needed}")
+    kind: Any = GAUSSIAN if noise is None else noise
+    given = _given(noise, X, y, known)
+    of_search = known
+    if given is not None:
+        variances = np.einsum("...jj->...j", covariances_of_data(given, X, known))
+        of_search = DataNoise(np.sqrt(variances * np.ones((len(X), 1))))
+        kind = None
+    size = most_components(COMPONENTS, *y.shape)
+    parts: list[Part] = []
+    freedom = factors = None
+    for outputs, rows in _groups(y, np.flatnonzero(varying)):
+        own = None if of_search is None else of_search.rows(rows)
+        if own is not None and own.std is not None:
+            own = replace(own, std=own.std[:, outputs])
+        data = _searched(X[rows], y[np.ix_(rows, outputs)], own, form, most)
+        prior, found, factors = found_model(data, kind, restarts=restarts, most=size)
+        assert isinstance(prior, MixturePrior)
+        if isinstance(found, StudentNoise):
+            freedom = found.freedom
+            found = found.noise
+        parts.append((outputs, prior, found))
+    joint = _joint_prior(parts, X, y, constants)
+    if given is not None:
+        return joint, given, None
+    together = _joint_noise(parts, X, y)
+    alone = known is None or known.std is None
+    if kind == "heteroscedastic" and isinstance(together, HeteroscedasticNoise) and alone:
+        rows = some_rows(len(X), SEARCHED, 0)
+        of_rows = None if known is None else known.rows(rows)
+        correlation = noise_correlation(joint, together, X[rows], y[rows], of_rows)
+        together = replace(together, correlation=correlation)
+    if freedom is not None:
+        return joint, StudentNoise(together, freedom), factors
+    return joint, together, None
+
+
+def _searched(
+    X: Array, y: Array, known: DataNoise | None, form: Mapping[str, Any] | None, most: int | None
+) -> SearchData:
+    """Return the data of a search, at most so many of them."""
+    if most is None:
+        return SearchData(X, y, form, noise_known=known)
+    rows = some_rows(len(X), most, 0)
+    own = None if known is None else known.rows(rows)
+    return SearchData(X[rows], y[rows], form, noise_known=own)
+
+
+def _given(
+    noise: Noise | str | None, X: Array, y: Array, known: DataNoise | None
+) -> Covariance | None:
+    """Return the noise that is given, zeros beside known noise; None if it is estimated."""
+    if isinstance(noise, str):
+        return None
+    if noise is not None:
+        kept = kept_noise(without_zeros(noise, y), X.shape[1], y.shape[1])
+        assert not isinstance(kept, StudentNoise)
+        return kept
+    return None if known is None or known.std is None else np.zeros((y.shape[1], y.shape[1]))
+
+
+def _groups(y: Array, outputs: Ints) -> list[tuple[Ints, Ints]]:
+    """Return the numbers of outputs that have the same rows, with the numbers of these rows."""
+    present = ~np.isnan(y)
+    groups: dict[bytes, list[int]] = {}
+    for j in outputs.tolist():
+        groups.setdefault(present[:, j].tobytes(), []).append(j)
+    return [(np.array(own), np.flatnonzero(present[:, own[0]])) for own in groups.values()]
+
+
+def _joint_prior(parts: list[Part], X: Array, y: Array, constants: float | None) -> MixturePrior:
+    """Return the prior of all outputs: those of the groups, and constants."""
+    n_in = X.shape[1]
+    n_out = y.shape[1]
+    S = len(parts[0][1].components) if parts else 1
+    # An output without a search: a constant near its value, the kernel of infinite length scales.
+    values = filled(y)[0].copy()
+    relative = 1.0 if constants is None else constants / np.finfo(float).eps
+    spreads = np.maximum(relative * rounding_of(y), SMALLEST)
+    flat = [RBF(float(spread) ** 2, (np.inf,) * n_in) for spread in spreads]
+    kernels = [list(flat) for _ in range(S)]
+    slopes = np.zeros((n_out, n_in))
+    weights = np.full((S, n_out), 1.0 / S)
+    features = [list(range(n_in))] * n_out
+    for outputs, prior, _ in parts:
+        weights[:, outputs] = prior.shares
+        slopes[outputs], values[outputs] = prior.components[0].linear_mean(n_in)
+        for i, j in enumerate(outputs.tolist()):
+            features[j] = prior.components[0].features_of(i, n_in)
+            for own, component in zip(kernels, prior.components, strict=True):
+                own[j] = component.kernels[i]
+    mean = LinearMean(slopes, values)
+    components = [GaussianProcessPrior(mean, own, n_out, features) for own in kernels]
+    return MixturePrior(components, weights)
+
+
+def _joint_noise(parts: list[Part], X: Array, y: Array) -> Array | HeteroscedasticNoise:
+    """Return the noise of all outputs, without correlations; of constants that of rounding."""
+    deviations = np.maximum(rounding_of(y), SMALLEST)
+    coefficients = np.zeros((1 + X.shape[1], y.shape[1]))
+    for outputs, _, noise in parts:
+        if isinstance(noise, HeteroscedasticNoise):
+            coefficients[:, outputs] = noise.coefficients
+            deviations[outputs] = 1.0
+        else:
+            deviations[outputs] = noise
+    if not coefficients.any():
+        return deviations
+    coefficients[0] += np.log(deviations)
+    return HeteroscedasticNoise(coefficients, None, (), (X.min(axis=0), X.max(axis=0)))
