@@ -226,7 +226,8 @@ def constants(
         Path | None,
         File(
             help="instead of --vf: CSV file of x, y, radius, in sides of the periodic square, and "
-            "optionally phase: fibres, void (a hole), or another phase of the material"
+            "optionally phase: fibres, void (a hole), or another phase of the material; and E_GPa, "
+            "Young's modulus of each fibre"
         ),
     ] = None,
     interphase: Annotated[

@@ -11,7 +11,6 @@ from fe_data.composite.materials import Phases
 from fe_data.dataset import record
 from fe_data.files.writing import write_atomic
 from fe_data.geometry.microstructure import (
-    VOID,
     Microstructure,
     hexagonal_distance,
     random_microstructure,
@@ -49,12 +48,8 @@ def arrangement(fibres: Microstructure) -> str:
     vf = fibres.volume_fraction
     void = f", voids {fibres.porosity:.4f}" if fibres.porosity else ""
     line = f"{len(fibres.radii)} in all: v_f {vf:.4f}{void}"
-    solid = dataclasses.replace(
-        fibres,
-        centres=fibres.centres[~fibres.is_void],
-        radii=fibres.radii[~fibres.is_void],
-        phases=[phase for phase in fibres.phases if phase != VOID],
-    )
+    kept = ~fibres.is_void
+    solid = Microstructure(fibres.centres[kept], fibres.radii[kept], height=fibres.height)
     if not len(solid.radii):
         return line
     nearest = solid.nearest_distances
@@ -85,6 +80,7 @@ def write_constants(
         "phases": list(fibres.phases),  # of each of them
         "height": fibres.height,
         "interphase": fibres.interphase,
+        "E_GPa": None if fibres.E_GPa is None else fibres.E_GPa.tolist(),
         "provenance": record.provenance(),
     }
     write_atomic(out, (json.dumps(content, indent=1) + "\n").encode(), _BEGINNING)

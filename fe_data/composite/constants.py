@@ -179,7 +179,8 @@ def effective_constants(
         stiffness, expansion = homogenised(cell)
     nearest = transversely_isotropic(stiffness)
     lower = upper = None
-    if set(microstructure.phases) <= {FIBRES} and not microstructure.interphase:
+    one_kind = set(microstructure.phases) <= {FIBRES} and microstructure.E_GPa is None
+    if one_kind and not microstructure.interphase:
         lower, upper = bounds(phases, microstructure.volume_fraction)
     return EffectiveConstants(
         stiffness_GPa=stiffness / np.outer(TO_KELVIN, TO_KELVIN) / 1e3,

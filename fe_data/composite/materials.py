@@ -196,6 +196,29 @@ class Material(Short):
         known = self.entry.first_yield
         return None if known is None else known(self.parameters, tension)
 
+    def with_modulus(self, E_GPa: float) -> "Material":
+        """The same material with another Young's modulus.
+
+        Args:
+            E_GPa: Young's modulus [GPa].
+
+        Returns:
+            The material.
+
+        Raises:
+            ValueError: If the elasticity is not isotropic.
+
+        Examples:
+            >>> from fe_data import Isotropic, Material
+            >>> Material(Isotropic(70.0, 0.2)).with_modulus(80.0).elasticity.E_GPa
+            80.0
+        """
+        if not isinstance(self.elasticity, Isotropic):
+            raise ValueError("E_GPa of a fibre needs isotropic elasticity of its phase")
+        return dataclasses.replace(
+            self, elasticity=dataclasses.replace(self.elasticity, E_GPa=E_GPa)
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """The material as a file of phases has it, with plain numbers."""
         content: dict[str, Any] = {"elasticity": dataclasses.asdict(self.elasticity)}

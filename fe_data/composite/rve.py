@@ -252,9 +252,17 @@ def composite_cell(
     """The discrete equations of a mesh with some phases, all of them elastic on request."""
     materials = [("matrix", phases.matrix, domain.material == MATRIX)]
     rings = ["interphase"] * len(microstructure.phases)
-    names = np.array([*microstructure.phases, *rings, "matrix"])[domain.material]
-    others = sorted({*names.tolist()} - {"matrix"})
-    materials += [(name, phases.of(name), names == name) for name in others]
+    kinds: list[tuple[str, float | None]] = [(name, None) for name in microstructure.phases]
+    if microstructure.E_GPa is not None:
+        moduli = [None if np.isnan(E) else E for E in microstructure.E_GPa.tolist()]
+        kinds = list(zip(microstructure.phases, moduli, strict=True))
+    labels = [name if E is None else f"{name} of {E!r} GPa" for name, E in kinds]
+    names = np.array([*labels, *rings, "matrix"])[domain.material]
+    known = dict(zip(labels, kinds, strict=True)) | {"interphase": ("interphase", None)}
+    for label in sorted({*names.tolist()} - {"matrix"}):
+        name, E = known[label]
+        material = phases.of(name) if E is None else phases.of(name).with_modulus(E)
+        materials.append((label, material, names == label))
     return Cell(domain, materials, out_of_plane=out_of_plane, elastic=elastic)
 
 

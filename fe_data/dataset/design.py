@@ -1,5 +1,6 @@
 """Designs: the inputs, loading and seed of each sample that is simulated."""
 
+import dataclasses
 import hashlib
 import json
 import zlib
@@ -365,7 +366,8 @@ def microstructures_from_file(path: Path, height: float = 1.0) -> list[Microstru
     Columns are `x`, `y` and `radius`, in sides of the periodic square. The column `microstructure`
     is the number of the microstructure, 0, 1, 2, ...; without it there is one. The column `phase`
     is the phase of each fibre, see `Microstructure`: `fibres` (also where it is empty), `void`, or
-    another one of the material.
+    another one of the material. The column `E_GPa` is Young's modulus of each fibre, or empty for
+    that of its phase.
 
     Args:
         path: The CSV file.
@@ -392,13 +394,15 @@ def microstructures_from_file(path: Path, height: float = 1.0) -> list[Microstru
     """
     require_between("height", height, *BOUNDS["height"], unit=" widths")
     columns = ("x", "y", "radius")
+    further = ("microstructure", "phase", "E_GPa")
     problems = Problems(path)
     found: dict[int, list[list[Any]]] = {}
-    for line, row in read_rows(path, columns, ("microstructure", "phase"), others=False):
+    for line, row in read_rows(path, columns, further, others=False):
         parse = partial(problems.parse, line, row)
         number = parse(parse_integer, "microstructure", 0)
         fibre = [parse(parse_float, name) for name in columns]
-        found.setdefault(number, []).append([*fibre, row.get("phase") or FIBRES])
+        modulus = parse(parse_float, "E_GPa") if row.get("E_GPa") else None
+        found.setdefault(number, []).append([*fibre, row.get("phase") or FIBRES, modulus])
         if number >= len(found):
             what = f"microstructure = {number} is out of order: expected is {len(found) - 1}"
             problems.add(line, what)
@@ -409,7 +413,10 @@ def microstructures_from_file(path: Path, height: float = 1.0) -> list[Microstru
         try:
             require_integer("number of fibres", len(fibres), 1, MAX_FIBRES)
             phases = [row[3] for row in rows]
-            microstructures.append(Microstructure(fibres[:, :2], fibres[:, 2], phases, height))
+            E = np.array([row[4] for row in rows], float)  # NaN where it is None
+            micro = Microstructure(fibres[:, :2], fibres[:, 2], phases, height)
+            given = None if np.isnan(E).all() else E
+            microstructures.append(dataclasses.replace(micro, E_GPa=given))
         except ValueError as error:
             raise TableError(f"{path}, microstructure {number}: {error}") from None
     return microstructures

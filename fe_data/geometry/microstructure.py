@@ -58,6 +58,8 @@ class Microstructure(Short):
             1, the square.
         interphase: Thickness of a ring around each fibre, in the unit of the radii. It has the
             phase "interphase", one of `Phases.others`; voids have no ring.
+        E_GPa: Young's modulus (n,) of each fibre [GPa], NaN for that of its phase; None takes all
+            from their phases. Only the general solver takes it.
 
     Raises:
         ValueError: If these are not finite numbers of these shapes, a centre or a radius is out of
@@ -77,6 +79,7 @@ class Microstructure(Short):
     phases: Sequence[str] = FIBRES
     height: float = 1.0
     interphase: float = 0.0
+    E_GPa: Floats | None = None
 
     def __post_init__(self) -> None:
         height = require_between("height", self.height, *BOUNDS["height"], unit=" widths")
@@ -107,6 +110,18 @@ class Microstructure(Short):
         ring = require_between("interphase", self.interphase, *BOUNDS["interphase"])
         object.__setattr__(self, "interphase", ring)
         self._require_apart(centres)
+        if self.E_GPa is not None:
+            self._take_moduli(numbers("E_GPa", self.E_GPa))
+
+    def _take_moduli(self, moduli: Floats) -> None:
+        """Keep the modulus of each fibre, after its check."""
+        if moduli.shape != self.radii.shape:
+            raise ValueError(f"E_GPa of shape {moduli.shape} must be {self.radii.shape}")
+        for fibre in np.flatnonzero(~np.isnan(moduli)):
+            require_between(f"E_GPa[{fibre}]", float(moduli[fibre]), *BOUNDS["E_m_GPa"])
+            if self.is_void[fibre]:
+                raise ValueError(f"E_GPa[{fibre}] = {moduli[fibre]:g} is of a void")
+        object.__setattr__(self, "E_GPa", moduli)
 
     def _require_apart(self, given: Floats) -> None:
         """Refuse fibres that overlap; `given` are their centres before they were moved inside."""
@@ -168,7 +183,12 @@ class Microstructure(Short):
         return np.asarray((distance / (self.radii[:, None] + self.radii)).min(axis=1))
 
     def require_recorded(self) -> None:
-        """Refuse a rectangle or an interphase, which datasets and the fast solver do not have."""
+        """Refuse what datasets and the fast solver do not have."""
+        if self.E_GPa is not None:
+            raise ValueError(
+                "microstructure has E_GPa of each fibre: only solve_composite and "
+                "effective_constants take it"
+            )
         if self.interphase:
             raise ValueError(
                 f"microstructure has an interphase of {self.interphase:g}: only solve_composite "

@@ -15,6 +15,7 @@ from fe_data import (
     Settings,
     effective_constants,
     load_phases,
+    microstructures_from_file,
     named_phases,
     solve_composite,
     solve_rve,
@@ -114,6 +115,31 @@ def test_a_third_phase_is_that_of_the_material():
     voigt = np.array([500.0, E_f, 500.0]) @ areas + E_m * (1 - areas.sum())
     assert mixed.constants.E_L_GPa == pytest.approx(voigt, rel=1e-3)
     assert mixed.upper is None
+
+
+def test_each_fibre_may_have_its_modulus(tmp_path):
+    """As fibres of phases of these moduli; an empty one is that of the phase."""
+    three = clear_of_edges(Microstructure([[0.2, 0.3], [0.7, 0.2], [0.6, 0.7]], [0.15, 0.15, 0.2]))
+    phases = named_phases("glass_epoxy")
+    nu = phases.fibres.elasticity.nu
+    others = {"soft": Material(Isotropic(40.0, nu)), "stiff": Material(Isotropic(90.0, nu))}
+    named = dataclasses.replace(three, phases=["soft", "fibres", "stiff"])
+    expected = effective_constants(dataclasses.replace(phases, others=others), named, resolution=4)
+    rows = zip(*three.centres.T.tolist(), three.radii.tolist(), (40.0, "", 90.0), strict=True)
+    lines = ["x,y,radius,E_GPa", *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "fibres.csv").write_text("\n".join(lines))
+    (read,) = microstructures_from_file(tmp_path / "fibres.csv")
+    found = effective_constants(phases, read, resolution=4)
+    np.testing.assert_allclose(found.stiffness_GPa, expected.stiffness_GPa, rtol=1e-9, atol=1e-9)
+    assert found.upper is None
+    with pytest.raises(ValueError, match="E_GPa of a fibre needs isotropic elasticity"):
+        effective_constants(named_phases("carbon_epoxy"), read, resolution=4)
+    with pytest.raises(ValueError, match="microstructure has E_GPa of each fibre: only solve_comp"):
+        solve_rve(Inputs(read.volume_fraction, 400.0, 400.0, 0.4), read, Settings())
+    with pytest.raises(ValueError, match=r"E_GPa\[0\] = 70 is of a void"):
+        Microstructure([[0.5, 0.5]], 0.3, "void", E_GPa=[70.0])
+    with pytest.raises(ValueError, match=r"E_GPa\[1\] = -1\.0 is out of range"):
+        dataclasses.replace(three, E_GPa=[70.0, -1.0, np.nan])
 
 
 def test_a_file_of_phases_may_have_more_than_two(tmp_path):
