@@ -33,7 +33,6 @@ LONGEST = 4.0
 NUMBER_DEVIATION = 2.0  # of the logarithm of any other parameter, whose median is its default
 REACH = 3.0  # its bounds, in deviations
 SEARCHED = 300  # most data of a search from many starts
-SCANNED = 300  # most periods of a scan
 PEAKS = 4  # of a scan, from which searches start
 ENDS = 2  # of the searches of some data, from which searches of all data start
 FIRST_STEPS = STEPS // 2  # of the search from each start
@@ -155,7 +154,7 @@ def _scanned(density: FamilyDensity, eta: Array) -> list[Array]:
         # A peak is as wide as one more half wave within the data.
         shortest, longest = np.exp(-high), np.exp(-low)
         step = 0.5 * LONGEST * shortest
-        count = int(np.clip((longest - shortest) / step, 2, SCANNED))
+        count = 2 + int((longest - shortest) / step)
         periods = -np.log(np.linspace(shortest, longest, count))
         points = np.tile(eta, (count, 1))
         points[:, i] = np.clip(periods, low, high)

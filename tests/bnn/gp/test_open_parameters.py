@@ -22,6 +22,8 @@ NOISE = 0.1
 SEASON = np.sin(2.0 * np.pi * X1[:, 0] / 1.7) + NOISE * RNG.standard_normal(40)
 PARTS = np.sin(4.0 * X2[:, 0]) + 2.0 * X2[:, 1] + NOISE * RNG.standard_normal(30)
 
+GAPS = np.column_stack([PARTS, np.append(PARTS[1:], np.nan)])
+
 
 def open_prior(kernel, n_outputs=1, **changed):
     return bnn.GaussianProcessPrior(0.0, kernel, n_outputs, **changed)
@@ -161,6 +163,17 @@ def test_a_period_is_found_in_noise(season):
     assert np.all(np.abs(season.predict([[10.5]]) - np.sin(2.0 * np.pi * 10.5 / 1.7)) < 0.2)
 
 
+@pytest.mark.slow
+def test_a_short_period_is_found_in_many_data():
+    """Sixty periods: of 700 data, 300 are searched first."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 102.0, (700, 1))
+    y = np.sin(2.0 * np.pi * X[:, 0] / 1.7) + 0.2 * rng.standard_normal(700)
+    given = {"prior": open_prior(bnn.Periodic(1.0, 2.0, None)), "estimate": "map", "restarts": 0}
+    prior = bnn.evidence.fit_prior(X, y, 0.2, **given)
+    assert prior.kernel.period == pytest.approx(1.7, abs=1e-3)
+
+
 def test_what_is_found_is_read_and_printed(season):
     """The summary has geometric means; a kernel is written with its values."""
     rows = dict(line.rsplit(maxsplit=1) for line in season.summary().splitlines()[2:])
@@ -263,6 +276,10 @@ def test_known_noise_of_each_datum_is_all_noise_beside_open_parameters():
         (
             lambda _: bnn.GPRegressor(open_prior(bnn.RBF(1.0, (None, 1.0, 1.0)))).fit(X2, PARTS),
             "lengthscale has 3 entries: must be one, or 2",
+        ),
+        (
+            lambda _: bnn.GPRegressor(open_prior(bnn.RBF(None), 2), noise=0.1).fit(X2, GAPS),
+            "y has missing outputs: open parameters of a prior need all of each row",
         ),
         (lambda _: bnn.RBF(1.0, (None, -1.0)), "lengthscale = .*: must be > 0"),
         (lambda _: bnn.RBF((None, 1.0)), "variance = .*: must be one number > 0"),
