@@ -14,8 +14,9 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array
 from bnn.export.noise import log_noise
-from bnn.gp import kernels
 from bnn.gp.conditioning import ProcessPosterior
+from bnn.gp.kernel import Stationary
+from bnn.gp.kernels import Linear
 from bnn.gp.mixture import MixturePosterior
 from bnn.gp.regressor import GPRegressor
 from bnn.gp.warping import Warped
@@ -173,14 +174,14 @@ def _kernel(kernel: sk.Kernel, nodes: Nodes, x: Noted, data: Array) -> tuple[Not
     if type(kernel) is Warped:
         z = _noted(kernel.turned(kernel.bent(x)[0]))  # type: ignore[arg-type]
         return _kernel(kernel.kernel, nodes, z, kernel.coordinates(data))
-    if type(kernel) is kernels.Linear:
+    if type(kernel) is Linear:
         away = _noted(kernel.away(x))  # type: ignore[arg-type]
         variance = np.asarray(kernel.variance) * np.ones(data.shape[1])
         others = (variance * kernel.away(data)).T
         own = np.square(away) @ variance[:, None] + kernel.offset
         return away @ others + kernel.offset, own
-    formula = kernels.Stationary._evaluate
-    if isinstance(kernel, kernels.Stationary) and type(kernel)._evaluate is formula:
+    formula = Stationary._evaluate
+    if isinstance(kernel, Stationary) and type(kernel)._evaluate is formula:
         scale = np.asarray(kernel.lengthscale)
         apart = nodes.add("Unsqueeze", x / scale, np.array([1])) - (data / scale)[None]
         try:
