@@ -9,6 +9,12 @@ import numpy as np
 
 from fe_data.arrays import Booleans, Floats, Short, numbers
 from fe_data.errors import MicrostructureError
+from fe_data.geometry.packing import (
+    Distance,
+    equilibrated,
+    relaxed_microstructure,
+    sequential_addition,
+)
 from fe_data.schema import BOUNDS, COUNTS
 from fe_data.settings import in_percent, require_between, require_kind
 from fe_data.settings.radii import RADII_LAWS, RadiiName
@@ -17,25 +23,11 @@ from fe_data.settings.radii import RADII_LAWS, RadiiName
 # reached from every random start tried, for up to that many fibres; the hexagonal limit is 0.907.
 # Bounds on vf by number of fibres: one or two fibres face only their own periodic images.
 _DENSEST_PACKING = ((2, 0.78), (3, 0.62), (15, 0.70), (math.inf, 0.80))
-_RSA_CANDIDATES = 4096
-_RSA_BATCHES = 16
 # Discs of exclusion cover 0.547 ± 0.15/√n of the square when random sequential addition has
 # saturated it. One standard deviation above the mean every sixth sequence places all n fibres.
 _SATURATION = 0.547
 _SATURATION_SPREAD = 0.15
 _RSA_STARTS = 20
-_RELAXATION_STARTS = 8
-_RELAXATION_STEPS = 4000
-_SWEEPS = 400
-# Where the discs of exclusion cover more than this share of the square, sweeps hardly mix them.
-_DENSE = 0.655
-_EVENTS = 400  # collisions of each fibre there
-_CHAIN = 200  # most collisions of one chain
-# Candidates for each of several sizes of fibres, as many in all as for equal ones.
-_SIZES_CANDIDATES = 512
-_SIZES_BATCHES = 128
-# Least distance of the centres of any two fibres, or of each two, (n, n).
-Distance = float | Floats
 _CENTRES = (-0.5, 1.5)  # given ones: an image of a fibre may lie outside the square, [0, 1]
 _SAME = 1e-3  # distance of the centres of one fibre that is listed twice, in radii
 FIBRES = "fibres"  # the phase of a fibre that has no other one
@@ -289,14 +281,6 @@ def periodic_distances(a: Floats, b: Floats, height: float = 1.0) -> Floats:
     return np.asarray(np.hypot(d[..., 0], d[..., 1]))
 
 
-def _apart(a: Floats, b: Floats, distance: Distance) -> Booleans:
-    """Which pairs (len(a), len(b)) are at least `distance` apart; faster than their distances."""
-    d = a.T[:, :, None] - b.T[:, None, :]
-    d -= np.round(d)
-    d *= d
-    return np.asarray(d[0] + d[1] >= distance**2)
-
-
 def random_microstructure(
     vf: float,
     seed: int,
@@ -422,125 +406,6 @@ def _radii_and_distances(
     drawn = np.sort(RADII_LAWS[law].draw(rng, n, cov))[::-1]
     radii = drawn * math.sqrt(vf / (math.pi * (drawn**2).sum()))
     return radii, min_spacing * (radii[:, None] + radii)
-
-
-def sequential_addition(rng: np.random.Generator, n: int, distance: Distance) -> Floats | None:
-    """Add random points, each at least `distance` from those before; None where no room is left."""
-    if not isinstance(distance, float):
-        return _addition_of_sizes(rng, distance)
-    placed = np.empty((0, 2))
-    for _ in range(_RSA_BATCHES):
-        candidates = rng.random((_RSA_CANDIDATES, 2))
-        if len(placed):
-            candidates = candidates[_apart(candidates, placed, distance).all(axis=1)]
-        while len(candidates) and len(placed) < n:
-            new = candidates[:1]
-            placed = np.concatenate([placed, new])
-            others = candidates[1:]
-            candidates = others[_apart(others, new, distance)[:, 0]]
-        if len(placed) == n:
-            return placed
-    return None
-
-
-def _addition_of_sizes(rng: np.random.Generator, distances: Floats) -> Floats | None:
-    """Add points whose least distances (n, n) differ, each uniform where there is room for it."""
-    n = len(distances)
-    placed = np.empty((n, 2))
-    for k in range(n):
-        for _ in range(_SIZES_BATCHES):
-            # New candidates for each fibre: what is left of the candidates for a larger fibre is
-            # not uniform, because these had to lie farther from the other fibres.
-            candidates = rng.random((_SIZES_CANDIDATES, 2))
-            fits = _apart(candidates, placed[:k], distances[k, :k]).all(axis=1)
-            if fits.any():
-                placed[k] = candidates[fits.argmax()]
-                break
-        else:
-            return None
-    return placed
-
-
-def relaxed_microstructure(rng: np.random.Generator, n: int, distance: Distance) -> Floats:
-    """Push random points apart, pair by pair, until all keep their distance."""
-    target = distance * (1 + 1e-6)
-    for _ in range(_RELAXATION_STARTS):
-        x: Floats = rng.random((n, 2))
-        for _ in range(_RELAXATION_STEPS):
-            d = x[:, None, :] - x[None, :, :]
-            d -= np.round(d)
-            r = np.hypot(d[..., 0], d[..., 1])
-            np.fill_diagonal(r, np.inf)
-            if (r >= distance).all():
-                return np.mod(x, 1.0)
-            # x_i ← x_i + Σ_j (distance - r_ij) / 2 · d_ij / r_ij, over pairs that are too close
-            overlap = np.maximum(target - r, 0.0)
-            push = 0.5 * overlap / np.maximum(r, 1e-12)
-            x = x + (push[..., None] * d).sum(axis=1)
-    raise MicrostructureError(
-        f"no microstructure of {n} fibres with centres {np.max(distance):.4f} apart was found in "
-        f"{_RELAXATION_STARTS} relaxations"
-    )
-
-
-def equilibrated(rng: np.random.Generator, centres: Floats, distance: Distance) -> Floats:
-    """Monte Carlo sweeps of hard discs: all admissible microstructures become equally probable."""
-    # A sweep proposes a step for every fibre. Two fibres conflict when they are too close with one
-    # or both of them moved. Fibres without a conflict move. The steps back have the same conflicts
-    # and the same probability, which is detailed balance.
-    n = len(centres)
-    # Half the mean gap between fibres; distances of different fibres have that of a mean one.
-    mean = float(np.mean(distance))
-    reach = 0.5 * (math.sqrt(2 / (math.sqrt(3) * n)) - mean)
-    of_both = np.tile(distance, (2, 2)) if isinstance(distance, np.ndarray) else distance
-    for _ in range(_SWEEPS):
-        steps = rng.uniform(-reach, reach, (n, 2))
-        both = np.concatenate([centres, centres + steps])
-        conflicts = ~_apart(both, both, of_both).reshape(2, n, 2, n).all(axis=(0, 2))
-        np.fill_diagonal(conflicts, False)
-        stays = conflicts.any(axis=1)
-        centres = centres + np.where(stays[:, None], 0.0, steps)
-    # Sweeps hardly mix dense ones. Chains take the nearest image of a fibre, which is enough there.
-    if n * math.pi * mean**2 / 4 > _DENSE and np.max(distance) < 0.5:
-        centres = _collided(rng, np.mod(centres, 1.0), distance, 6.0 * reach)
-    return np.mod(centres, 1.0)
-
-
-def _collided(
-    rng: np.random.Generator, centres: Floats, distance: Distance, reach: float
-) -> Floats:
-    """Chains of collisions (E. P. Bernard et al., Physical Review E 80 (2009) 056704)."""
-    # A fibre moves along an axis until it meets another one, which goes on, until the steps add up
-    # to the length of the chain. The chain back has as many collisions: detailed balance holds also
-    # where chains with very many of them, through fibres that nearly touch, are left out.
-    n = len(centres)
-    squares = np.broadcast_to((distance * (1 + 1e-10)) ** 2, (n, n))
-    centres = centres.copy()
-    events = 0
-    while events < _EVENTS * n:
-        moving, axis = int(rng.integers(n)), int(rng.integers(2))
-        forward = 1.0 if rng.integers(2) else -1.0
-        left = float(rng.uniform(0.0, reach))
-        along = forward * centres[:, axis]
-        across = centres[:, 1 - axis]
-        for _ in range(_CHAIN):
-            events += 1
-            beside = across - across[moving]
-            beside -= np.round(beside)
-            # It meets one that is d ahead after d - √(distance² - beside²).
-            square = squares[moving] - beside**2
-            free = (along - along[moving]) % 1.0 - np.sqrt(np.maximum(square, 0.0))
-            free[square <= 0.0] = np.inf
-            free[moving] = np.inf
-            met = int(free.argmin())
-            step = max(float(free[met]), 0.0)
-            along[moving] += min(step, left)
-            if step >= left:
-                centres[:, axis] = (forward * along) % 1.0
-                break
-            left -= step
-            moving = met
-    return centres
 
 
 def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:

@@ -8,17 +8,16 @@ import pytest
 from scipy import stats
 
 from fe_data.errors import MicrostructureError
-from fe_data.geometry import microstructure
+from fe_data.geometry import microstructure, packing
 from fe_data.geometry.microstructure import (
     Microstructure,
     clear_of_edges,
-    equilibrated,
     hexagonal_distance,
     largest_volume_fraction,
     periodic_distances,
     random_microstructure,
-    sequential_addition,
 )
+from fe_data.geometry.packing import equilibrated, sequential_addition
 
 # Seeds whose first sequence jams, and seeds whose first sequence does not, by volume fraction.
 JAMMED = {0.40: (2, 9, 13, 15, 19, 25, 28, 39), 0.45: (1, 2, 3, 4, 5, 6, 7, 8)}
@@ -128,7 +127,7 @@ def test_monte_carlo_sweeps_make_all_admissible_microstructures_equally_probable
     gaps -= np.round(gaps)
     pairs = np.sort(np.hypot(gaps[..., 0], gaps[..., 1])[:, *np.triu_indices(n, 1)], axis=1)
     pairs = pairs[pairs[:, 0] >= distance]
-    monkeypatch.setattr(microstructure, "_SWEEPS", 40)  # enough for four
+    monkeypatch.setattr(packing, "_SWEEPS", 40)  # enough for four
     walked = []
     x = np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [0.5, 0.5]])
     for _ in range(300):
