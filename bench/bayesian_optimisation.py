@@ -28,7 +28,7 @@ PROBLEMS = {"Branin": Branin, "Hartmann-6": Hartmann}
 
 def of_bnn(X: Tensor, y: Tensor) -> object:
     """Return the model of a GPRegressor with default settings."""
-    model = bnn.GPRegressor(noise="constant").fit(X.numpy(), y.numpy())
+    model = bnn.GPRegressor(noise=0.0).fit(X.numpy(), y.numpy())
     return bnn.interop.botorch_model(model)
 
 

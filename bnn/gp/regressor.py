@@ -400,7 +400,8 @@ def _check_rows(name: str, X: Array) -> None:
     """Raise ValueError if there are too many rows for their covariance matrix."""
     if len(X) > MOST_ROWS:
         needed = f"must be at most {MOST_ROWS} for an exact posterior, which costs O(N³)"
-        instead = "take some of them, or networks, as AnchoredEnsemble does"
+        boosting = "HistGradientBoostingRegressor with conformal intervals of scikit-learn"
+        instead = f"take some of them, a variational process of GPyTorch, or {boosting}"
         raise ValueError(f"{name} has {len(X)} rows: {needed}; {instead}")
 
 

@@ -203,6 +203,10 @@ def exact(prior, X=X, y=Y, noise=0.1):
         (lambda: exact(GaussianProcessPrior(RANDOM)), "a random mean has no single value"),
         # What would take more memory than there is
         (lambda: GaussianProcessPrior().sample(np.zeros((20_000, 1)), 1), "at most 10000 rows"),
+        (
+            lambda: bnn.GPRegressor().fit(np.arange(20_000.0)[:, None], np.arange(20_000.0)),
+            "X has 20000 rows.*variational process of GPyTorch.*with conformal intervals",
+        ),
         (lambda: exact(PAIR, y=TWO).sample(np.zeros((10_001, 3))), "covariance has 10001 rows"),
         (lambda: exact(PAIR, y=TWO, noise=FULL).sample(np.zeros((5001, 3))), "has 10002 rows"),
         (lambda: fit(network__hidden=(10**5, 10**5)), r"widths = .*: \d+ weights, must be at most"),
