@@ -73,7 +73,8 @@ def described(given: Mapping[str, str] = os.environ) -> str:
         return f"not pinned: {', '.join(missing)}"
     if not can_pin():
         return "not pinned: the processor lacks AVX2 or FMA, or this is not Linux"
-    return "pinned: " + " ".join(f"{name}={value!r}" for name, value in wanted.items())
+    kernels = {name: value for name, value in wanted.items() if name not in THREAD_VARIABLES}
+    return "pinned: one thread, " + ", ".join(f"{name}={each}" for name, each in kernels.items())
 
 
 def main() -> None:

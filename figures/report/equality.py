@@ -228,8 +228,10 @@ def _reasons(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]
     if before.get("seed") != now.get("seed"):
         yield f"seed {now.get('seed')}, committed {before.get('seed')}"
     for key in sorted({*before, *now} - OTHER):
-        ours, theirs = now.get(key, "not known"), before.get(key, "not known")
+        ours, theirs = (str(each.get(key, "not known")) for each in (now, before))
         if ours != theirs:
+            if key == "arithmetic":  # without its list
+                ours, theirs = (text.partition(":")[0] for text in (ours, theirs))
             yield f"{key.replace('_', ' ')} {ours}, committed {theirs}"
     theirs = before.get("processor", "not known")
     yield f"processor {now.get('processor', 'not known')}, committed {theirs}"

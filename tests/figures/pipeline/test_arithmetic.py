@@ -31,8 +31,8 @@ def test_programs_of_a_run_are_pinned_and_say_so(tmp_path, monkeypatch):
     script += "pathlib.Path(sys.argv[1]).write_text(described())"
     assert actions.run_program(["-c", script, str(tmp_path / "said")]) is None
     said = (tmp_path / "said").read_text(encoding="utf-8")
-    assert said.startswith("pinned: ")
-    assert "OPENBLAS_CORETYPE='Haswell'" in said
+    assert said.startswith("pinned: one thread, ")
+    assert "OPENBLAS_CORETYPE=Haswell" in said
     assert described(environment({}) | {"MKL_CBWR": "AVX2"}) == "not pinned: MKL_CBWR"
 
 

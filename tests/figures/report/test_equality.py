@@ -59,7 +59,9 @@ def test_equal_numbers_are_counted(compared):
 
 
 def test_what_differs_is_named(compared):
-    provenance = other_provenance(processor="EPYC, 4 cores", numpy="2.0.0")
+    provenance = other_provenance(
+        processor="EPYC, 4 cores", numpy="2.0.0", arithmetic="pinned: one thread"
+    )
     found = compared(
         metrics(
             rows={"a": {"mean": 0.1000000000000001, "std": 0.5, "values": [1.0]}},
@@ -73,7 +75,8 @@ def test_what_differs_is_named(compared):
     notebook, verdicts = found.lines
     assert notebook == (
         "00_method: 3 of 6 numbers differ, the largest relative difference is 5.0e-01, "
-        "1 of 1 pictures differ; numpy 2.0.0, committed 1.26.4; "
+        "1 of 1 pictures differ; arithmetic pinned, committed not known; "
+        "numpy 2.0.0, committed 1.26.4; "
         "processor EPYC, 4 cores, committed Xeon, 2 cores"
     )
     assert verdicts == ("verdicts that changed: 00_method, first: does not hold, committed holds")
