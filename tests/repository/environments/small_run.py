@@ -102,6 +102,33 @@ def ensemble() -> str:
     return digest(pretrained.weights, pretrained.losses, anchored.sample(X))
 
 
+def function_space() -> str:
+    """An ensemble anchored in function space, which is fitted by Gauss-Newton."""
+    model = bnn.FunctionAnchoredEnsemble(
+        PRIOR,
+        n_members=2,
+        noise=0.1,
+        network=bnn.Architecture((6,), "tanh"),
+        anchoring=bnn.FunctionAnchoring(max_iter=10),  # it takes minutes in the emulator
+        random_state=0,
+    )
+    return digest(model.fit(X, Y).sample(X))
+
+
+def paths() -> str:
+    """Stress of material points along a strain path, and a gradient by their strain."""
+    import torch
+
+    from bnn.paths.return_mapping import Matrix, deviatoric_stress
+
+    random = np.random.default_rng(0).normal(size=(10, 20, 3))
+    strain = torch.from_numpy(0.01 * random).requires_grad_()
+    points = torch.ones(20, dtype=torch.float64)
+    stress = deviatoric_stress(strain, Matrix(3e4 * points, 200 * points, 400 * points, points / 3))
+    stress.square().sum().backward()
+    return digest(stress.detach(), strain.grad)
+
+
 def posterior() -> str:
     """The exact posterior of a Gaussian process whose kernel and noise are estimated."""
     model = bnn.GPRegressor().fit(X, Y)
@@ -118,7 +145,17 @@ def rve() -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
-    each.__name__: each for each in (functions, algebra, realisations, ensemble, posterior, rve)
+    each.__name__: each
+    for each in (
+        functions,
+        algebra,
+        realisations,
+        ensemble,
+        function_space,
+        paths,
+        posterior,
+        rve,
+    )
 }
 
 
