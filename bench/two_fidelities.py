@@ -1,0 +1,135 @@
+"""Few expensive runs beside many cheap ones: python -m bench.two_fidelities [--seeds 5] [--smt].
+
+The Gaussian process of the cheap runs is the mean of the prior of the expensive ones. Errors are
+relative to the scatter of the expensive function; intervals of 95 % are for that function.
+
+Source: functions of Forrester, Sobester & Keane (2007), Proceedings of the Royal Society A 463,
+and Xiong, Qian & Wu (2013), Technometrics 55.
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from scipy.stats import qmc
+
+import bnn
+
+
+def forrester(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the expensive and the cheap function of one input in [0, 1]."""
+    x = X[:, 0]
+    fine = (6.0 * x - 2.0) ** 2 * np.sin(12.0 * x - 4.0)
+    return fine, 0.5 * fine + 10.0 * (x - 0.5) - 5.0
+
+
+def currin(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the expensive function of two inputs in [0, 1], and its mean over four neighbours."""
+
+    def fine(x, z):
+        numerator = 2300.0 * x**3 + 1900.0 * x**2 + 2092.0 * x + 60.0
+        decay = 1.0 - np.exp(-0.5 / np.maximum(z, 1e-12))
+        return decay * numerator / (100.0 * x**3 + 500.0 * x**2 + 4.0 * x + 20.0)
+
+    x, z = X.T
+    below = np.maximum(z - 0.05, 0.0)
+    cheap = fine(x + 0.05, z + 0.05) + fine(x + 0.05, below)
+    return fine(x, z), (cheap + fine(x - 0.05, z + 0.05) + fine(x - 0.05, below)) / 4.0
+
+
+BOREHOLE = np.array(
+    [
+        [0.05, 0.15],
+        [100.0, 50000.0],
+        [63070.0, 115600.0],
+        [990.0, 1110.0],
+        [63.1, 116.0],
+        [700.0, 820.0],
+        [1120.0, 1680.0],
+        [9855.0, 12045.0],
+    ]
+)
+
+
+def borehole(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the flow through a borehole, and a cheap approximation, of eight inputs in [0, 1]."""
+    rw, r, Tu, Hu, Tl, Hl, L, Kw = (BOREHOLE[:, 0] + X * np.ptp(BOREHOLE, axis=1)).T
+    logs = np.log(r / rw)
+    leak = 2.0 * L * Tu / (logs * rw**2 * Kw)
+    flow = Tu * (Hu - Hl) / logs
+    return 2.0 * np.pi * flow / (1.0 + leak + Tu / Tl), 5.0 * flow / (1.5 + leak + Tu / Tl)
+
+
+# Function, number of inputs, expensive and cheap runs
+PROBLEMS = {
+    "Forrester": (forrester, 1, 5, 15),
+    "Currin": (currin, 2, 12, 60),
+    "borehole": (borehole, 8, 20, 120),
+}
+
+
+def with_cheap(fine, cheap, X_new):
+    """Return mean and standard deviation given both tables."""
+    below = bnn.GPRegressor(noise=0.0).fit(*cheap)
+    prior = bnn.evidence.fit_prior(*fine, 0.0, mean=below.predict)
+    return bnn.GPRegressor(prior, noise=0.0).fit(*fine).predict(X_new, return_std=True)
+
+
+def expensive_alone(fine, _, X_new):
+    """Return mean and standard deviation given the expensive runs."""
+    return bnn.GPRegressor(noise=0.0).fit(*fine).predict(X_new, return_std=True)
+
+
+def cheap_alone(_, cheap, X_new):
+    """Return mean and standard deviation given the cheap runs."""
+    return bnn.GPRegressor(noise=0.0).fit(*cheap).predict(X_new, return_std=True)
+
+
+def smt_mfk(fine, cheap, X_new):
+    """Return mean and standard deviation of SMT's MFK, which takes both tables."""
+    from smt.applications import MFK
+
+    X, y = fine
+    X_cheap, y_cheap = cheap
+    model = MFK(print_global=False, seed=0, theta0=[1.0] * X.shape[1])
+    model.set_training_values(X_cheap, y_cheap[:, None], name=0)
+    model.set_training_values(X, y[:, None])
+    model.train()
+    variances = np.maximum(model.predict_variances(X_new)[:, 0], 0.0)
+    return model.predict_values(X_new)[:, 0], np.sqrt(variances)
+
+
+def main() -> None:
+    """Print error and coverage of each method on each problem."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--problems", nargs="*", default=[*PROBLEMS])
+    parser.add_argument("--smt", action="store_true", help="also SMT's MFK, if it is installed")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    methods = [with_cheap, expensive_alone, cheap_alone, *([smt_mfk] if options.smt else [])]
+    for name in options.problems:
+        function, n_in, n_fine, n_cheap = PROBLEMS[name]
+        found = {method: [] for method in methods}
+        for seed in range(options.seeds):
+            designs = [qmc.LatinHypercube(n_in, seed=3 * seed + i) for i in range(3)]
+            X, X_cheap, X_new = (
+                d.random(n) for d, n in zip(designs, (n_fine, n_cheap, 500), strict=True)
+            )
+            truth = function(X_new)[0]
+            tables = (X, function(X)[0]), (X_cheap, function(X_cheap)[1])
+            for method in methods:
+                start = time.perf_counter()
+                m, s = method(*tables, X_new)
+                seconds = time.perf_counter() - start
+                inside = bnn.metrics.coverage(truth, m, s)
+                found[method].append((bnn.metrics.rmse(truth, m) / truth.std(), inside, seconds))
+        for method, rows in found.items():
+            error, inside, seconds = np.mean(rows, axis=0)
+            share = f"inside 95 % {inside:.2f}"
+            print(f"{name}, {method.__name__}: error {error:.4f}, {share}, {seconds:.1f} s")
+
+
+if __name__ == "__main__":
+    main()
