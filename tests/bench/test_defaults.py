@@ -69,6 +69,7 @@ def test_scores_of_the_logarithm_are_those_of_a_log_normal_density(folder, monke
     assert found["RMSE"] == pytest.approx(rmse[1] - rmse[0])
 
 
+@pytest.mark.slow
 def test_networks_have_the_prior_and_the_points_that_are_said(folder, monkeypatch):
     fitted = []
     for kind in (bnn.GPRegressor, bnn.FunctionAnchoredEnsemble):

@@ -241,6 +241,7 @@ def test_members_of_a_surrogate_carry_a_plate_through_a_cycle(run):
     assert 0.0 < band < 0.05 * force
 
 
+@pytest.mark.slow
 def test_epoxy_is_stronger_in_compression_than_in_tension(run):
     said = run("epoxy", "--fibres", "3")
     for name in ("v_f = 0.4", "resin"):
@@ -252,6 +253,7 @@ def test_epoxy_is_stronger_in_compression_than_in_tension(run):
         assert compression > 1.2 * tension > 1.2 * shear > 0
 
 
+@pytest.mark.slow
 def test_cooling_pulls_at_the_matrix_and_presses_on_the_fibres(run):
     said = run("cooling", "--fibres", "8", "--kelvin", "50")
     matrix, fibres = numbers(said, r"in the matrix: ([\d.]+)[\s\S]*in the fibres: (-[\d.]+)")

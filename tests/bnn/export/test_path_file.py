@@ -147,6 +147,7 @@ def test_the_tangent_is_symmetric_and_that_of_finite_differences(compiled, model
     assert max(flowing) == 1.0
 
 
+@pytest.mark.slow
 def test_a_closed_cycle_of_ten_thousand_steps_is_that_of_python(compiled, model):
     cell = compiled(model)
     angle = 2.0 * np.pi * np.arange(1, 10_001) / 500

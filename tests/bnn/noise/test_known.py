@@ -125,6 +125,7 @@ def data_of_two_scatters(n=120, further=0.2):
     return points, np.sin(3.0 * points[:, 0]) + scatter, std
 
 
+@pytest.mark.slow
 def test_the_further_part_and_the_unit_of_weights_are_estimated():
     points, values, std = data_of_two_scatters()
     model = bnn.GPRegressor(noise="constant").fit(points, values, noise_std=std)

@@ -48,7 +48,7 @@ def test_a_void_has_its_area_and_opposite_edges_still_match(centre):
     assert area == pytest.approx(1 - math.pi * 0.2**2, rel=1e-9)
 
 
-@pytest.mark.parametrize("porosity", [0.002, 0.3])
+@pytest.mark.parametrize("porosity", [pytest.param(0.002, marks=pytest.mark.slow), 0.3])
 def test_along_the_pores_a_plate_follows_the_law_of_mixtures(porosity):
     """E_L = (1 - φ) E and ν_LT = ν, for any pores; G_LT = G (1 - φ) / (1 + φ) to O(φ⁴)."""
     hole = Microstructure([[0.5, 0.5]], math.sqrt(porosity / math.pi), "void")

@@ -142,6 +142,7 @@ def crystal():
     return np.array([[(i + 0.5 * (j % 2)) / 5, j / 6] for j in range(6) for i in range(5)])
 
 
+@pytest.mark.slow
 def test_dense_fibres_do_not_tell_where_they_began():
     """Random ones that were pushed apart, and a crystal, end with the same distances and order."""
     vf, spacing = 0.7, 1.02
