@@ -27,6 +27,7 @@ MAX_LINES = 50  # of problems, printed by verify
 LARGE_STRAIN = 0.1  # of --loading, beyond which its unit is said
 STIFFEST = 1300.0  # GPa; diamond has 1,220
 WEAKEST = 1.0  # MPa, of a yield stress; polymers have 10 and more
+OTHER_RADIUS = 0.2  # relative change of --void-radius, beyond which it is said
 LONG_PATH = 10_000  # increments, about 100 s of an RVE
 Dataset = Annotated[
     Path, Argument(parser=options.table, metavar="DIR", help="dataset folder or table")
@@ -143,7 +144,7 @@ def generate(
     if dask is not None and jobs is not None:
         raise ValueError("--jobs counts local processes: it cannot be combined with --dask")
     _say_units(settings, float(design.inputs[:, INPUT_NAMES.index("E_f_GPa")].max()), phases)
-    paths = _loadings(loading, context, settings) or None
+    paths = _loadings(loading, context, settings, phases) or None
     if paths and not anisotropy:  # which is refused beside paths
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
@@ -198,7 +199,7 @@ def rve(
         inputs = options.inputs_of(phases, vf, E_f_GPa, b_m_MPa, c_m)
         chosen_solver = (Path(material).stem, phases)
     _say_units(settings, inputs.E_f_GPa, phases)
-    paths = _loadings(loading, context, settings)
+    paths = _loadings(loading, context, settings, phases)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: one RVE takes one")
     from fe_data.cli.rve_folder import FIELDS, run_rve
@@ -254,7 +255,13 @@ def constants(
     ] = None,
 ) -> int:
     """Print all effective elastic constants of one RVE with their bounds."""
-    from fe_data.cli.constants import arrangement, coated, fibres_of, write_constants
+    from fe_data.cli.constants import (
+        arrangement,
+        coated,
+        fibres_of,
+        radii_of_voids,
+        write_constants,
+    )
 
     phases = options.phases(material)
     _say_units(Settings(), 0.0, phases)
@@ -270,14 +277,18 @@ def constants(
         settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
         radius = 1.0 if void_radius is None else void_radius
         fibres = fibres_of(vf, seed, settings, void_fraction, radius)
+        found = radii_of_voids(fibres)
+        if len(found) and abs(found[0] / radius - 1) > OTHER_RADIUS:
+            share = f"a whole number of voids has the fraction {void_fraction:g}"
+            say(f"the voids have {found[0]:.3g} mean fibre radii, not {radius:g}: {share}", OK)
     else:
         raise ValueError("give either --vf or --microstructure FILE")
     fibres = coated(fibres, interphase)
-    found = fe_data.effective_constants(phases, fibres, resolution=resolution)
+    solved = fe_data.effective_constants(phases, fibres, resolution=resolution)
     print(arrangement(fibres))
-    print(found.table())
+    print(solved.table())
     if out is not None:
-        write_constants(found, phases, fibres, out)
+        write_constants(solved, phases, fibres, out)
         print(f"wrote {out}")
     return OK
 
@@ -412,21 +423,25 @@ def import_published(
 def _say_units(settings: Settings, fibres: float, phases: "fe_data.Phases | None") -> None:
     """Say if a modulus [GPa] or a yield stress [MPa] is one only in another unit."""
     matrix = settings.E_m_GPa
+    value = settings.sigma_y0_MPa
     if phases is not None:
         fibres = phases.fixed_inputs["E_f_GPa"]
         matrix = phases.matrix.elasticity.modulus_across
-    for name, value in (("fibres", fibres), ("matrix", matrix)):
-        if value > STIFFEST:
-            unit = f"moduli are in GPa, and {value:g} MPa are {value / 1e3:g} GPa"
-            say(f"a modulus of {value:g} GPa ({name}) is more than that of diamond: {unit}", OK)
-    if settings.sigma_y0_MPa < WEAKEST:
-        value = settings.sigma_y0_MPa
+        known = [phases.matrix.first_yield(tension=each) for each in (True, False)]
+        value = min((each for each in known if each is not None), default=WEAKEST)
+    for name, modulus in (("fibres", fibres), ("matrix", matrix)):
+        if modulus > STIFFEST:
+            unit = f"moduli are in GPa, and {modulus:g} MPa are {modulus / 1e3:g} GPa"
+            say(f"a modulus of {modulus:g} GPa ({name}) is more than that of diamond: {unit}", OK)
+    if value < WEAKEST:
         unit = f"stresses are in MPa, and {value:g} GPa are {1e3 * value:g} MPa"
         say(f"the matrix yields at {value:g} MPa, less than any plastic: {unit}", OK)
 
 
-def _loadings(loading: Any, context: typer.Context, settings: Settings) -> "list[fe_data.Loading]":
-    """The paths of --loading; says where one is very long, or its strains may be in percent."""
+def _loadings(
+    loading: Any, context: typer.Context, settings: Settings, phases: "fe_data.Phases | None"
+) -> "list[fe_data.Loading]":
+    """The paths of --loading; says where one is very long, has no effect or may be in percent."""
     paths = options.loadings(loading, context)
     largest = max((path.largest_strain for path in paths), default=0.0)
     if largest > LARGE_STRAIN:
@@ -434,6 +449,11 @@ def _loadings(loading: Any, context: typer.Context, settings: Settings) -> "list
     longest = max((path.total(settings.increments) for path in paths), default=0)
     if longest > LONG_PATH:
         say(f"--loading has a path of {longest} increments: an RVE takes minutes or hours", OK)
+    temperatures: list[Any] = [path.temperature or () for path in paths]
+    if phases is not None and any(map(any, temperatures)):
+        materials = (phases.matrix, phases.fibres, *phases.others.values())
+        if not any(each.elasticity.expansion.any() for each in materials):
+            say("the temperature has no effect: no phase of --material has alpha_per_K", OK)
     return paths
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fe_data.arrays import Floats
 from fe_data.composite.constants import EffectiveConstants
 from fe_data.composite.materials import Phases
 from fe_data.dataset import record
@@ -17,7 +18,8 @@ from fe_data.geometry.microstructure import (
 )
 from fe_data.settings import MAX_SEED, Settings, require_integer
 
-_BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz'  # of a file that may be replaced
+# Of a file that may be replaced; a result of `rve` begins alike, but has tensors.
+_BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz; stress over strain'
 
 
 def fibres_of(
@@ -40,13 +42,25 @@ def coated(fibres: Microstructure, interphase: float) -> Microstructure:
     radii = fibres.radii[~fibres.is_void]
     if not interphase or not len(radii):
         return fibres
-    return dataclasses.replace(fibres, interphase=interphase * float(radii.mean()))
+    try:
+        return dataclasses.replace(fibres, interphase=interphase * float(radii.mean()))
+    except ValueError as error:
+        raise ValueError(f"--interphase {interphase:g}: {error}") from None
+
+
+def radii_of_voids(fibres: Microstructure) -> Floats:
+    """Radii of the voids, in mean radii of the fibres; none if there are no fibres."""
+    solid = fibres.radii[~fibres.is_void]
+    return fibres.radii[fibres.is_void] / solid.mean() if len(solid) else solid
 
 
 def arrangement(fibres: Microstructure) -> str:
     """One line about the volume fractions, and the distances beside those of a hexagonal array."""
     vf = fibres.volume_fraction
     void = f", voids {fibres.porosity:.4f}" if fibres.porosity else ""
+    if len(radii := radii_of_voids(fibres)):
+        largest = "" if np.ptp(radii) < 1e-9 else f" to {radii.max():.3g}"
+        void += f" ({len(radii)} of {radii.min():.3g}{largest} mean fibre radii)"
     line = f"{len(fibres.radii)} in all: v_f {vf:.4f}{void}"
     kept = ~fibres.is_void
     solid = Microstructure(fibres.centres[kept], fibres.radii[kept], height=fibres.height)

@@ -114,7 +114,9 @@ def _checked_seed(
 ) -> int | None:
     """The seed of random fibres, None of given ones; a ValueError where no RVE can be made."""
     seed = None
-    if not isinstance(microstructure, Microstructure):
+    if isinstance(microstructure, Microstructure):
+        microstructure.require_recorded()
+    else:
         seed = require_integer("seed", microstructure, 0, MAX_SEED)
         require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
     if not general:

@@ -417,13 +417,29 @@ def load_phases(path: str | Path) -> Phases:
 
     path = require_path("path", path)
     try:
-        content = yaml.safe_load(read_file(path, _MAX_FILE))
+        text = read_file(path, _MAX_FILE)
+        content = yaml.safe_load(text)
+        repeated = _repeated_key(yaml.compose(text, yaml.SafeLoader))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
+    if repeated:
+        raise ValueError(f"{path}: {repeated} is given twice")
     try:
         return _phases(content)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def _repeated_key(node: Any) -> str:
+    """A key that a mapping of a YAML file has twice, of which YAML would take the last."""
+    inner = getattr(node, "value", ())
+    if not isinstance(inner, list):
+        return ""
+    pairs = [pair if isinstance(pair, tuple) else (pair,) for pair in inner]
+    keys = [pair[0].value for pair in pairs if len(pair) == 2 and isinstance(pair[0].value, str)]
+    again = [key for key in keys if keys.count(key) > 1]
+    found = (_repeated_key(pair[-1]) for pair in pairs)
+    return again[0] if again else next(filter(None, found), "")
 
 
 def _phases(content: Any) -> Phases:
@@ -443,7 +459,8 @@ def _material(name: str, content: Any) -> Material:
     """A phase of a file."""
     found = _mapping(name, content, {"elasticity"}, {"law", "parameters"})
     elastic = found["elasticity"]
-    kind: Any = TransverselyIsotropic if "E_L_GPa" in (elastic or ()) else Isotropic
+    across = isinstance(elastic, Mapping) and "E_L_GPa" in elastic
+    kind: Any = TransverselyIsotropic if across else Isotropic
     elasticity = _built(kind, f"{name}.elasticity", elastic)
     try:
         return Material(elasticity, found.get("law", "elastic"), found.get("parameters") or {})

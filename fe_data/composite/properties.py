@@ -14,7 +14,7 @@ from fe_data.composite.materials import Phases, require_no_phases
 from fe_data.composite.rve import CompositeSolution, one_thread, solve_composite
 from fe_data.composite.stepping import Stepper, follow
 from fe_data.geometry.domain import Domain
-from fe_data.geometry.microstructure import Microstructure
+from fe_data.geometry.microstructure import FIBRES, Microstructure
 from fe_data.loading import Loading
 from fe_data.mechanics.properties import (
     EffectiveProperties,
@@ -148,7 +148,10 @@ def solve_material(
     if not loading.is_uniaxial:
         return rve
     elastic = history
-    if not elastic_increments(history).any():
+    # A law without a plastic strain does not show whether it yields.
+    states = [part.material.entry.state for part in solution.cell.inelastic]
+    hidden = any(not {"p", "plastic_strain"} & set(state) for state in states)
+    if hidden or not elastic_increments(history).any():
         with one_thread():
             small = uniaxial(_ELASTIC_STRAIN)
             elastic = _first(follow(Stepper(solution.cell, settings.tolerance), small, 1), _PLANE)
@@ -190,10 +193,12 @@ def _fields(solution: CompositeSolution) -> Fields:
 def _overstressed_fraction(solution: CompositeSolution, threshold: float) -> float:
     """p_sigma: share of the fibres' area with a von Mises stress above a threshold."""
     above = total = 0.0
-    for name, phase in solution.fields().items():
-        if name != "matrix":
-            above += float(phase.weights[von_mises(phase.stress) > threshold].sum())
-            total += float(phase.weights.sum())
+    fibres = [k for k, phase in enumerate(solution.microstructure.phases) if phase == FIBRES]
+    for phase in solution.fields().values():
+        inside = np.isin(solution.cell.domain.material[phase.elements], fibres)
+        weights = phase.weights[inside]
+        above += float(weights[von_mises(phase.stress[inside]) > threshold].sum())
+        total += float(weights.sum())
     return above / total if total else 0.0
 
 

@@ -281,6 +281,8 @@ def averages(stepper: Stepper) -> dict[str, Floats]:
             plastic += weights @ state["plastic_strain"]
         if "p" in state:
             yielded = yielded + weights @ (state["p"] > 0)
+        elif "plastic_strain" in state:
+            yielded = yielded + weights @ (state["plastic_strain"] != 0).any(axis=1)
     return {
         "strain": stepper.mean_strain / TO_KELVIN,
         "stress": stepper.stress / TO_KELVIN,

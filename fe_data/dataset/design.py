@@ -32,6 +32,7 @@ from fe_data.settings import (
 
 FILE_DESIGN = "inputs"
 MAX_SAMPLES = 1_000_000
+_TEMPERATURE = 3  # its place in a vertex of a file
 MAX_FIBRES = 5000  # of a microstructure of a file: their distances take 0.2 GB
 BETA_SHAPES = tuple(quantity.beta for quantity in INPUTS)
 
@@ -429,8 +430,10 @@ def loadings_from_file(path: Path) -> list[Loading]:
     `stress_yy`, `stress_xy` [MPa] (empty or missing: zero), and `increments` to the vertex. The
     column `path` is the number of the path, 0, 1, 2, ...; without it there is one path.
 
-    For the general solver there are the columns `temperature` [K] and `time` [s] too, and a file
-    with a column of zz, xz or yz has paths of six components, in generalised plane strain.
+    For the general solver there are the columns `temperature` and `time` [s] too, and a file with
+    a column of zz, xz or yz has paths of six components, in generalised plane strain. The
+    temperature is the change from the state without stress [K]; an empty cell keeps the one of the
+    vertex before.
 
     Args:
         path: The CSV file.
@@ -471,8 +474,10 @@ def loadings_from_file(path: Path) -> list[Loading]:
         ]
         number = parse(parse_integer, "path", 0)
         vertex.append(parse(parse_integer, "increments"))
-        vertex += [parse(parse_float, name, 0.0) for name in ("temperature", "time")]
-        paths.setdefault(number, []).append(vertex)
+        before = paths.setdefault(number, [])
+        kept = before[-1][_TEMPERATURE] if before else 0.0
+        vertex += [parse(parse_float, "temperature", kept), parse(parse_float, "time", 0.0)]
+        before.append(vertex)
         if number >= len(paths):
             problems.add(line, f"path = {number} is out of order: expected is {len(paths) - 1}")
     problems.raise_if_any()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fe_data.arrays import Booleans, Floats, Short, numbers
+from fe_data.arrays import Booleans, Floats, Short, number, numbers
 from fe_data.errors import MicrostructureError
 from fe_data.geometry.packing import (
     Distance,
@@ -198,8 +198,8 @@ class Microstructure(Short):
         for fibre, phase in enumerate(self.phases):
             if phase != FIBRES:
                 raise ValueError(
-                    f"microstructure has the phase {phase!r:.60} in place of fibre {fibre}: only "
-                    "solve_composite and effective_constants take other phases than 'fibres'"
+                    f"microstructure has the phase {phase!r:.60} in place of fibre {fibre}: "
+                    "give a material, as --material and solve_composite take it"
                 )
 
 
@@ -327,7 +327,9 @@ def random_microstructure(
     # random centres are pushed apart until every pair keeps its distance, and then moved until they
     # are in equilibrium. Dense ones are a crystal with defects then. The pattern is translated so
     # that no fibre merely grazes an edge or a corner of the square, which would make slivers.
-    require_between("void_fraction", void_fraction, *BOUNDS["void_fraction"])
+    low, high = BOUNDS["void_fraction"]
+    hint = in_percent(number("void_fraction", void_fraction), high, "it is a fraction")
+    require_between("void_fraction", void_fraction, low, high, unit=hint)
     require_between("void_radius", void_radius, *BOUNDS["void_radius"])
     require_packable(vf, n_fibres, min_spacing)
     require_between("vf", vf, 0.0, 1.0)

@@ -150,8 +150,13 @@ def _prescribed(axes: str, strains: Floats, stresses: Floats) -> str:
 def draw_microstructure(ax: Axes, rve: Drawn) -> None:
     """Fibres and matrix."""
     _draw_triangles(ax, rve, "#4c6a92", edgecolors="face", lw=0.3)
-    vf = rve.microstructure.volume_fraction
-    _frame(ax, f"Microstructure: {len(rve.microstructure.centres)} fibres, {vf:.1%} of the area")
+    m = rve.microstructure
+    voids = int(m.is_void.sum())
+    fibres = len(m.centres) - voids
+    title = f"{fibres} fibre{'' if fibres == 1 else 's'}, {m.volume_fraction:.1%} of the area"
+    if voids:
+        title += f", {voids} void{'' if voids == 1 else 's'}, {m.porosity:.1%}"
+    _frame(ax, f"Microstructure: {title}")
 
 
 def draw_mesh(ax: Axes, rve: Drawn) -> None:
@@ -176,8 +181,14 @@ def draw_plastic_strain(ax: Axes, rve: Drawn) -> None:
 
 
 def draw_stress_strain(ax: Axes, rve: Drawn) -> None:
-    """Averaged stress over averaged strain in the directions that are loaded."""
+    """Averaged stress over averaged strain in the directions that are loaded.
+
+    If only the temperature changes, the averaged strain over it.
+    """
     loaded = np.nan_to_num(np.concatenate(rve.loading.vertices)).any(axis=0)
+    if not loaded.any():
+        _draw_expansion(ax, rve)
+        return
     vertices = _vertex_rows(rve)
     # On a path, points at every increment would hide its loops.
     is_path = len(vertices) > 1
@@ -197,6 +208,15 @@ def draw_stress_strain(ax: Axes, rve: Drawn) -> None:
     ax.axhline(0.0, color="grey", lw=0.8, ls=":")
     ax.set_title("Mean stress over mean strain")
     ax.locator_params(axis="x", nbins=5)
+    ax.legend(frameon=False)
+
+
+def _draw_expansion(ax: Axes, rve: Drawn) -> None:
+    """Averaged strain along the axes over the change of temperature."""
+    for axes, column in zip(("xx", "yy", "zz"), range(3), strict=True):
+        ax.plot(rve.history["temperature"], rve.history["strain"][:, column], lw=1.0, label=axes)
+    ax.set(xlabel="change of temperature [K]", ylabel="mean strain [-]")
+    ax.set_title("Mean strain over change of temperature")
     ax.legend(frameon=False)
 
 

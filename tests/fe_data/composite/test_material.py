@@ -1,19 +1,25 @@
 """`--material`: an RVE or a dataset of given phases, from the command to tables and fields."""
 
 import copy
+import dataclasses
 import json
+import warnings
 
 import numpy as np
 import pytest
+import torch
 
 import fe_data
 from fe_data import Inputs, Isotropic, Loading, Material, Phases, Settings, law, named_phases
 from fe_data.__main__ import main
-from fe_data.composite.laws import MaterialPoints
+from fe_data.composite.laws import MaterialPoints, deviator, pressure_stress
+from fe_data.composite.laws import von_mises as von_mises_of
 from fe_data.composite.materials import EXAMPLES, load_phases
 from fe_data.composite.properties import solve_material
 from fe_data.dataset import storage
 from fe_data.dataset.design import named_design
+from fe_data.mechanics.plots import plot_rve
+from fe_data.mechanics.properties import von_mises
 from tests.fe_data.fields.test_paraview import read
 
 SMALL = Settings(n_fibres=2, resolution=2.0, increments=6)
@@ -291,6 +297,89 @@ def test_voids_and_further_phases_of_a_file_are_simulated(tmp_path):
         for kind in found
     }
     assert len(digests) == 3
+
+
+def test_only_fibres_count_for_the_share_of_fibres_above_a_stress():
+    phases = dataclasses.replace(PAPER, others={"soft": Material(Isotropic(1.0, 0.3))})
+    mixed = fe_data.Microstructure([[0.3, 0.3], [0.75, 0.7]], [0.22, 0.18], ["fibres", "soft"])
+    inputs = Inputs(mixed.volume_fraction, **PAPER.fixed_inputs)
+    settings = Settings(resolution=2.0, increments=4, p_sigma_threshold_MPa=300.0)
+    rve = solve_material(phases, inputs, mixed, settings)
+    assert von_mises(rve.solution.fields()["soft"].stress).max() < 300.0
+    assert rve.p_sigma == 1.0
+
+
+@pytest.mark.parametrize("state", ["plastic_strain", "flow"])
+def test_a_law_without_p_has_the_moduli_of_small_strains(state):
+    @law(f"j2_{state}", parameters={}, state={state: 6})
+    def update(strain, before, material):
+        trial = 2 * material.shear * (deviator(strain) - before[state])
+        q = von_mises_of(trial)
+        dp = torch.relu(q - 20.0) / (3 * material.shear)
+        plastic = before[state] + dp * 1.5 * trial / torch.clamp(q, min=1e-9)
+        relaxed = trial * (1 - 3 * material.shear * dp / torch.clamp(q, min=1e-9))
+        return pressure_stress(strain, material) + relaxed, {state: plastic}
+
+    fibres = Material(Isotropic(70.0, 0.2))
+    elastic = Phases(Material(Isotropic(3.0, 0.3), "j2", {"yield_stress": 1e6}), fibres)
+    own = Phases(Material(Isotropic(3.0, 0.3), f"j2_{state}"), fibres)
+    given = Inputs(0.3, 70.0, 0.0, 1.0), 0, dataclasses.replace(SMALL, strain=0.05)
+    known = solve_material(elastic, *given).effective
+    found = solve_material(own, *given)
+    assert found.effective.E_eff_GPa == pytest.approx(known.E_eff_GPa, rel=1e-4)
+    assert found.effective.nu_eff == pytest.approx(known.nu_eff, rel=1e-4)
+    if state == "plastic_strain":
+        assert found.history["yielded_fraction"][-1] > 0.5
+
+
+def test_a_picture_of_free_cooling_has_strain_over_temperature_and_counts_voids():
+    mixed = fe_data.Microstructure([[0.3, 0.3], [0.75, 0.7]], [0.22, 0.18], ["fibres", "void"])
+    inputs = Inputs(mixed.volume_fraction, **PAPER.fixed_inputs)
+    cooling = Loading((None,) * 6, temperature=-100.0, increments=2)
+    settings = Settings(resolution=2.0)
+    rve = solve_material(named_phases("glass_epoxy"), inputs, mixed, settings, cooling)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        axes = {each.get_title(): each for each in plot_rve(rve).axes}
+    lines = axes["Mean strain over change of temperature"].lines
+    assert [line.get_xdata()[-1] for line in lines] == [-100.0] * 3
+    assert lines[2].get_ydata()[-1] == rve.history["strain"][-1, 2]
+    assert "Microstructure: 1 fibre, 15.2% of the area, 1 void, 10.2%" in axes
+
+
+def test_a_temperature_without_expansion_is_said(tmp_path, capsys):
+    content = yaml_of("glass_epoxy")
+    for phase in content["phases"].values():
+        phase["elasticity"]["alpha_per_K"] = 0.0
+    (tmp_path / "mine.yaml").write_text(json.dumps(content))
+    path = tmp_path / "cooling.csv"
+    path.write_text("path,strain_xx,strain_zz,temperature\n0,,,-100\n1,,,-50\n")
+    said = {}
+    for name in ("glass_epoxy", tmp_path / "mine.yaml"):
+        words = f"rve --vf 0.3 --material {name} --loading {path} --out {tmp_path}/out"
+        assert main(words.split()) == 2  # it has two paths
+        said[str(name)] = "the temperature has no effect" in capsys.readouterr().err
+    assert list(said.values()) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"), [("E_GPa", "microstructure has E_GPa of each fibre: only")]
+)
+def test_rve_refuses_fibres_that_its_result_does_not_record(tmp_path, capsys, column, reason):
+    fibres = tmp_path / "fibres.csv"
+    fibres.write_text(f"x,y,radius,{column}\n0.5,0.5,0.2,80\n")
+    words = f"rve --material glass_epoxy --microstructure {fibres} --out {tmp_path}/out"
+    assert main(words.split()) == 2
+    assert reason in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_material_that_yields_at_next_to_nothing_is_said(tmp_path, capsys):
+    content = yaml_of("glass_epoxy")
+    content["phases"]["matrix"]["parameters"]["tension"] = 0.04
+    (tmp_path / "mine.yaml").write_text(json.dumps(content))
+    assert main(f"constants --material {tmp_path}/mine.yaml".split()) == 2  # without --vf
+    assert "0.04 GPa are 40 MPa" in capsys.readouterr().err
 
 
 def yaml_of(name):

@@ -66,6 +66,9 @@ def test_shipped_phases_can_be_read_and_name_their_source(name):
         ("  fibres:", "  fibre:", "phases: fibre is unknown; allowed are fibres, matrix"),
         ("source: a test", "origin: a test", "file: origin is unknown"),
         ("matrix:", "matrix: [", "is no YAML"),
+        ("law: j2", "law: j2\n    law: elastic", "law is given twice"),
+        ("nu: 0.3", "nu: 0.3, E_GPa: 3", "E_GPa is given twice"),
+        ("{E_GPa: 100, nu: 0.3, alpha_per_K: 23e-6}", "74.0", "elasticity = 74.0 must be a map"),
     ],
 )
 def test_a_wrong_file_is_refused_with_the_field(tmp_path, old, new, message):

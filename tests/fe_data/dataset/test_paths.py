@@ -50,6 +50,18 @@ def test_a_file_of_six_components_has_temperature_and_time(tmp_path):
         generate(DESIGN, SETTINGS, tmp_path / "out", loading=loadings_from_file(file))
 
 
+def test_an_empty_temperature_stays_as_before_and_an_empty_time_is_refused(tmp_path):
+    file = tmp_path / "paths.csv"
+    file.write_text("strain_xx,strain_zz,temperature\n,,-100\n0.01,,\n0.02,,0\n")
+    (path,) = loadings_from_file(file)
+    assert path.temperature == (-100.0, -100.0, 0.0)
+    file.write_text("path,strain_xx,temperature\n0,0.01,-100\n1,0.01,\n")  # each starts at 0
+    assert [path.temperature for path in loadings_from_file(file)] == [(-100.0,), None]
+    file.write_text("strain_xx,time\n0.01,5\n0.02,\n")
+    with pytest.raises(TableError, match="time of the loading must grow from vertex to vertex"):
+        loadings_from_file(file)
+
+
 def test_samples_take_the_paths_in_turn(tmp_path):
     assert make(tmp_path).counts["ok"] == 5
     lines = (tmp_path / storage.TABLE).read_text().splitlines()
