@@ -16,7 +16,7 @@ import fe_data
 from fe_data.cli import options
 from fe_data.cli.options import CommandWithSettings, File, Integer, Number
 from fe_data.schema import INPUT_NAMES, fitted_outputs
-from fe_data.settings import Settings, require_between
+from fe_data.settings import Inputs, Settings, VolumeFraction, require_between
 
 # Exit codes
 OK = 0
@@ -190,15 +190,18 @@ def rve(
         raise ValueError("give either --vf or --microstructure FILE")
     chosen_solver: Any = solver
     phases = None
+    inputs: Inputs | VolumeFraction
     if material is None:
         inputs = options.inputs(vf, E_f_GPa, b_m_MPa, c_m, settings)
+        _say_units(settings, inputs.E_f_GPa, None)
     else:
         if solver != "compiled":
             raise ValueError("--solver cannot be combined with --material: it has a solver")
         phases = options.phases(material)
-        inputs = options.inputs_of(phases, vf, E_f_GPa, b_m_MPa, c_m)
+        is_random = microstructure is None
+        inputs = options.input_of_material(vf, is_random, E_f_GPa, b_m_MPa, c_m)
+        _say_units(settings, 0.0, phases)
         chosen_solver = (Path(material).stem, phases)
-    _say_units(settings, inputs.E_f_GPa, phases)
     paths = _loadings(loading, context, settings, phases)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: one RVE takes one")

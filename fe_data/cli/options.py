@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import numpy as np
 import typer
 from typer import Option
 from typer.core import TyperCommand
@@ -12,7 +13,7 @@ from typer.core import TyperCommand
 import fe_data
 from fe_data.loading import ALL_AXES, AXES
 from fe_data.schema import DIMENSIONLESS, INPUTS
-from fe_data.settings import Inputs, Settings
+from fe_data.settings import Inputs, Settings, VolumeFraction, require_allowed
 from fe_data.settings.hardening import LAWS, UNUSED_B_AND_C, Hardening, HardeningTable
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
@@ -202,14 +203,16 @@ def phases(text: str) -> "fe_data.Phases":
     return fe_data.named_phases(text)
 
 
-def inputs_of(material: "fe_data.Phases", vf: float, *others: float | None) -> Inputs:
-    """The inputs of an RVE of a material, beside which only the volume fraction may be given."""
+def input_of_material(vf: float, is_random: bool, *others: float | None) -> VolumeFraction:
+    """The volume fraction of an RVE of a material, beside which no other input may be given."""
     fixed = [each for each in INPUTS if each.name != "vf"]
     for quantity, value in zip(fixed, others, strict=True):
         if value is not None:
             flag = "--" + quantity.symbol.replace("_", "-")
             raise ValueError(f"{flag} cannot be combined with --material, which has the phases")
-    return Inputs(vf, **material.fixed_inputs)
+    if is_random:
+        require_allowed(np.array([vf]), ["vf"])
+    return VolumeFraction(vf)
 
 
 def table(text: str) -> Path:

@@ -27,6 +27,7 @@ from fe_data.settings import (
     HardeningTable,
     Inputs,
     Settings,
+    VolumeFraction,
     require_integer,
     require_parameters,
 )
@@ -38,7 +39,7 @@ _COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")  # of a history, the last two
 
 
 def run_rve(
-    inputs: Inputs,
+    inputs: Inputs | VolumeFraction,
     microstructure: int | Microstructure,
     settings: Settings,
     out: Path,
@@ -49,7 +50,7 @@ def run_rve(
     """Simulate one RVE into a folder, in place of an earlier run.
 
     Args:
-        inputs: Inputs of the RVE.
+        inputs: Inputs of the RVE, only its volume fraction with a material.
         microstructure: Seed of random fibres, or given ones.
         settings: Settings.
         out: Folder.
@@ -62,9 +63,9 @@ def run_rve(
     """
     if isinstance(solver, tuple):
         require_no_phases(settings)
-    seed = _checked_seed(inputs, microstructure, settings, general=isinstance(solver, tuple))
+    seed = _checked_seed(inputs, microstructure, settings)
     _require_own_folder(out)
-    given = inputs, microstructure, settings, loading
+    given: Any = inputs, microstructure, settings, loading
     rve: RVESolution | MaterialRVE
     if isinstance(solver, tuple):
         rve = solve_material(solver[1], *given, keep_steps=xdmf)
@@ -110,7 +111,7 @@ def _write(
 
 
 def _checked_seed(
-    inputs: Inputs, microstructure: int | Microstructure, settings: Settings, *, general: bool
+    inputs: Inputs | VolumeFraction, microstructure: int | Microstructure, settings: Settings
 ) -> int | None:
     """The seed of random fibres, None of given ones; a ValueError where no RVE can be made."""
     seed = None
@@ -119,7 +120,7 @@ def _checked_seed(
     else:
         seed = require_integer("seed", microstructure, 0, MAX_SEED)
         require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
-    if not general:
+    if isinstance(inputs, Inputs):
         require_parameters(inputs.b_m_MPa, inputs.c_m, settings.hardening)
     chosen_solver()  # refuses an unknown solver
     return seed
@@ -141,7 +142,7 @@ def _require_own_folder(out: Path) -> None:
 
 def _summary(
     rve: RVESolution | MaterialRVE,
-    inputs: Inputs,
+    inputs: Inputs | VolumeFraction,
     seed: int | None,
     settings: Settings,
     solver: SolverName | tuple[str, Phases],
@@ -164,7 +165,6 @@ def _summary(
     name, phases = solver
     if rve.loading.is_general:
         summary["components"] = "xx, yy, zz, xy, xz, yz of tensors; MPa, K and s"
-    summary["inputs"] = {"vf": inputs.vf}
     summary["solver"] = "general"
     summary["material"] = {"name": name, "sha256": phases.sha256, "source": phases.source}
     summary["material"]["phases"] = phases.as_dict()
@@ -175,7 +175,7 @@ def _summary(
 
 
 def _heading(
-    inputs: Inputs,
+    inputs: Inputs | VolumeFraction,
     settings: Settings,
     seed: int | None,
     solver: SolverName | tuple[str, Phases],

@@ -24,7 +24,7 @@ from fe_data.mechanics.properties import (
 )
 from fe_data.mechanics.rve import RVEResult, arrange_fibres, several_radii, uniaxial, values_of
 from fe_data.mechanics.solvers import Fields
-from fe_data.settings import Inputs, Settings
+from fe_data.settings import Inputs, Settings, VolumeFraction
 
 _PLANE = 4  # components xx, yy, zz, xy, which are all that a loading in plane strain has
 _ELASTIC_STRAIN = 1e-6  # at which nothing yields
@@ -105,7 +105,7 @@ class MaterialRVE(Short):
 
 def solve_material(
     phases: Phases,
-    inputs: Inputs,
+    inputs: Inputs | VolumeFraction,
     microstructure: int | Microstructure,
     settings: Settings,
     loading: Loading | None = None,

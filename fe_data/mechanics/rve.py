@@ -39,6 +39,7 @@ from fe_data.settings import (
     MAX_SEED,
     Inputs,
     Settings,
+    VolumeFraction,
     require_integer,
     require_kind,
     require_parameters,
@@ -371,7 +372,7 @@ def _timed(
 
 def arrange_fibres(
     microstructure: int | Microstructure,
-    inputs: Inputs,
+    inputs: Inputs | VolumeFraction,
     settings: Settings,
     *,
     any_phase: bool = False,

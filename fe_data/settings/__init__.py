@@ -11,13 +11,20 @@ from fe_data.settings.checks import (
     require_path,
 )
 from fe_data.settings.hardening import HardeningTable
-from fe_data.settings.simulation import Inputs, Settings, require_c, require_parameters
+from fe_data.settings.simulation import (
+    Inputs,
+    Settings,
+    VolumeFraction,
+    require_c,
+    require_parameters,
+)
 
 __all__ = [
     "MAX_SEED",
     "HardeningTable",
     "Inputs",
     "Settings",
+    "VolumeFraction",
     "checked_inputs",
     "in_percent",
     "require_allowed",

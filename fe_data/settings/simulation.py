@@ -86,6 +86,17 @@ class Inputs(Short):
 
 
 @dataclass(frozen=True, repr=False)
+class VolumeFraction(Short):
+    """The only input of an RVE whose material is given.
+
+    Attributes:
+        vf: Volume fraction of the fibres [-].
+    """
+
+    vf: float
+
+
+@dataclass(frozen=True, repr=False)
 class Settings(Short):
     """Mesh, material constants, loading and solver tolerance of a simulation.
 

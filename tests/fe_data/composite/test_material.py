@@ -204,6 +204,7 @@ def test_a_custom_law_reaches_the_workers_and_has_no_fit(tmp_path):
         ("rve --vf 0.3 --material paper --c-m 0.4", "--c-m cannot be combined with --material"),
         ("rve --vf 0.3 --material paper --nu-f 0.3", "nu_f = 0.3 cannot be combined with a mat"),
         ("rve --vf 0.3 --material paper --solver dolfinx", "--solver cannot be combined"),
+        ("rve --vf 30 --material paper", "vf is a fraction: 30 % is 0.3"),
         ("rve --vf 0.3 --material brass", "name = 'brass' of phases is unknown: allowed are boron"),
         ("rve --vf 0.3", "give either --E-f with --b-m and --c-m, or --material"),
         ("generate noise --material paper --hardening voce", "hardening = 'voce' cannot be comb"),
@@ -372,6 +373,19 @@ def test_rve_refuses_fibres_that_its_result_does_not_record(tmp_path, capsys, co
     assert main(words.split()) == 2
     assert reason in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_rve_takes_soft_fibres_and_given_ones_as_dense_as_they_fit(tmp_path):
+    content = yaml_of("paper")
+    content["phases"]["fibres"]["elasticity"]["E_GPa"] = 0.005
+    (tmp_path / "soft.yaml").write_text(json.dumps(content))
+    (tmp_path / "fibres.csv").write_text("x,y,radius\n0.5,0.5,0.48\n")
+    words = f"rve --material {tmp_path}/soft.yaml --microstructure {tmp_path}/fibres.csv"
+    given = "--resolution 5 --increments 4 --loading 0.001,free,free"
+    assert main([*words.split(), *given.split(), "--out", str(tmp_path / "out")]) == 0
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert result["inputs"] == {"vf": pytest.approx(np.pi * 0.48**2)}
+    assert 0 < result["history"]["stress"][-1][0] < 30  # of the matrix alone, 100
 
 
 def test_a_material_that_yields_at_next_to_nothing_is_said(tmp_path, capsys):
