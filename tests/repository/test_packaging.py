@@ -8,6 +8,7 @@ import sys
 import tomllib
 import zipfile
 from fnmatch import fnmatch
+from pathlib import Path
 
 import pytest
 import yaml
@@ -91,7 +92,7 @@ def test_the_recipe_for_conda_names_what_pyproject_names():
 
 @pytest.mark.slow
 def test_the_wheel_runs_the_readme_and_prints_its_version_away_from_the_checkout(tmp_path):
-    """It holds every file of both packages but their pages, and runs without the checkout."""
+    """It has all files of both packages but pages and their table, and needs no checkout."""
     source, away = tmp_path / "source", tmp_path / "away"
     ignored = shutil.ignore_patterns("__pycache__")
     for package in ("bnn", "fe_data"):
@@ -100,6 +101,7 @@ def test_the_wheel_runs_the_readme_and_prints_its_version_away_from_the_checkout
         shutil.copy2(ROOT / name, source)
     files = {path.relative_to(source) for path in source.glob("*/**/*") if path.is_file()}
     pages = {path for path in files if path.suffix == ".md" and "datasets" not in path.parts}
+    pages |= {Path("bnn", "notation.csv")}
 
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path]
     subprocess.run([sys.executable, "-m", "pip", "wheel", *options, source], check=True)
