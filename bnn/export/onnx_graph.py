@@ -68,8 +68,8 @@ def to_onnx(
     output, where the C file computes it. Needs the extra `onnx`.
 
     Args:
-        model: A fitted GPRegressor or ensemble. Kernels are stationary, Linear, Warped, and sums
-            and products of these.
+        model: A fitted GPRegressor or ensemble. Kernels are stationary, Linear, Warped,
+            ConstantKernel, and sums and products of these.
         path: Path of the file.
         members: Number of networks, the first ones of the ensemble; None takes all.
         include_noise: Whether the standard deviation includes the noise; else it is epistemic.

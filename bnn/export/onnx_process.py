@@ -128,7 +128,9 @@ def note_posterior(model: GPRegressor, nodes: Nodes, include_noise: bool) -> tup
         coefficients, limits = log_noise(model.noise_, model.X_.shape[1])
         level, slopes, squares = np.split(coefficients, [1, 1 + model.X_.shape[1]])
         z = x.clip(*limits)
-        logs = z @ slopes + np.square(z) @ squares + level if slopes.any() else 0.0 * mean + level
+        logs = 0.0 * mean + level
+        if coefficients[1:].any():
+            logs = z @ slopes + np.square(z) @ squares + level
         variance = variance + np.exp(2.0 * np.minimum(logs, LARGEST_LOG))
     return mean + (x @ A.T + a), np.sqrt(variance)
 
@@ -180,6 +182,10 @@ def _kernel(kernel: sk.Kernel, nodes: Nodes, x: Noted, data: Array) -> tuple[Not
         others = (variance * kernel.away(data)).T
         own = np.square(away) @ variance[:, None] + kernel.offset
         return away @ others + kernel.offset, own
+    flat = 0.0 * nodes.add("ReduceSum", x, np.array([1]), keepdims=1)
+    if type(kernel) is sk.ConstantKernel:
+        own = flat + float(kernel.constant_value)
+        return own + np.zeros((1, len(data))), own
     formula = Stationary._evaluate
     if isinstance(kernel, Stationary) and type(kernel)._evaluate is formula:
         scale = np.asarray(kernel.lengthscale)
@@ -188,9 +194,10 @@ def _kernel(kernel: sk.Kernel, nodes: Nodes, x: Noted, data: Array) -> tuple[Not
             correlation = _noted(kernel._correlation(nodes.sum_of_squares(apart, 2), False)[0])  # type: ignore[arg-type]
         except (TypeError, ValueError) as error:
             raise ValueError(f"{_refused(kernel)}: {error}") from None
-        flat = 0.0 * nodes.add("ReduceSum", x, np.array([1]), keepdims=1)
         return float(kernel.variance) * correlation, flat + float(kernel.variance)
-    raise ValueError(f"{_refused(kernel)}: it has to be stationary, Linear or Warped")
+    raise ValueError(
+        f"{_refused(kernel)}: it has to be stationary, Linear, Warped or ConstantKernel"
+    )
 
 
 def _refused(kernel: sk.Kernel) -> str:

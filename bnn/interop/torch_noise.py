@@ -18,10 +18,16 @@ def noise_at(noise: Covariance | StudentNoise, X: Tensor) -> Tensor:
     """Return Σ(x) at X (..., n, n_in), (..., n, n_out, n_out)."""
     kept = noise.noise if isinstance(noise, StudentNoise) else noise
     if isinstance(kept, HeteroscedasticNoise):
-        z = X.clamp(*double(kept.limits))
-        basis = torch.cat([z, z[..., list(kept.squares)] ** 2], dim=-1)
+        limits = double(kept.limits)
         coefficients = double(kept.coefficients)
-        logs = coefficients[0] + basis @ coefficients[1:]
+        squares = list(kept.squares)
+        if limits.ndim == 2:
+            z = X.clamp(*limits)
+            logs = coefficients[0] + torch.cat([z, z[..., squares] ** 2], dim=-1) @ coefficients[1:]
+        else:
+            z = X.unsqueeze(-1).clamp(*limits)
+            basis = torch.cat([z, z[..., squares, :] ** 2], dim=-2)
+            logs = coefficients[0] + (basis * coefficients[1:]).sum(dim=-2)
         scale = torch.exp(logs.clamp(max=LARGEST_LOG))
         return scale.unsqueeze(-1) * double(kept.correlation) * scale.unsqueeze(-2)
     return double(kept).expand(*X.shape[:-1], -1, -1)

@@ -52,7 +52,8 @@ class HeteroscedasticNoise(Short):
             n_out).
         correlation: R, (n_out, n_out); None leaves the outputs independent.
         squares: Numbers of the inputs whose squares are included.
-        bounds: (low, high) of the inputs, (n_in,) each; None: the logarithms are linear everywhere.
+        bounds: (low, high) of the inputs, (n_in,) each, or (n_in, n_out) where outputs have their
+            own; None: the logarithms are linear everywhere.
 
     Source: Aitkin (1987), Applied Statistics 36, for one output.
 
@@ -87,12 +88,12 @@ class HeteroscedasticNoise(Short):
         object.__setattr__(self, "correlation", noise_covariance(R, n_out))
         if self.bounds is None:
             return
-        shape = 2, self.n_inputs
+        shapes = (2, self.n_inputs), (2, self.n_inputs, n_out)
         pair: Any = self.bounds
         given = as_finite("bounds", pair)
-        if given.shape != shape or not np.all(given[0] <= given[1]):
-            needed = f"must be (low, high) of {shape[1]} inputs, as coefficients and squares are"
-            needed += ", low at most high"
+        if given.shape not in shapes or not np.all(given[0] <= given[1]):
+            needed = f"must be (low, high) of {self.n_inputs} inputs, as coefficients and squares"
+            needed += " are, low at most high"
             raise ValueError(f"bounds = {self.bounds!r:.60}: {needed}")
         object.__setattr__(self, "bounds", tuple(given))
 
@@ -103,7 +104,7 @@ class HeteroscedasticNoise(Short):
 
     @property
     def limits(self) -> Array:
-        """The bounds of the inputs, (2, n_in), infinite where there are none."""
+        """The bounds, (2, n_in) or (2, n_in, n_out), infinite where there are none."""
         if self.bounds is None:
             return np.outer([-np.inf, np.inf], np.ones(self.n_inputs))
         return np.array(self.bounds)
@@ -142,17 +143,25 @@ class HeteroscedasticNoise(Short):
         slopes = np.tile(self.coefficients[1 : 1 + n_in].T, (len(X), 1, 1))
         for row, i in zip(self.coefficients[1 + n_in :], self.squares, strict=True):
             slopes[:, :, i] += 2.0 * X[:, i, None] * row
-        low, high = self.limits
-        inside = (low <= X) & (high >= X)
-        return np.asarray(slopes * inside[:, None, :] * grows[:, :, None])
+        low, high = (np.atleast_2d(side.T) for side in self.limits)  # (1, n_in) or (n_out, n_in)
+        points = X[:, None, :]
+        inside = (low <= points) & (high >= points)
+        return np.asarray(slopes * inside * grows[:, :, None])
 
     def _logs(self, X: ArrayLike) -> Array:
         """Return log σ(x) at the points X (n, n_in), (n, n_out)."""
         X = seen_points("X", X)
         if X.shape[1] != self.n_inputs:
             raise ValueError(f"X has {X.shape[1]} inputs: the noise has {self.n_inputs}")
-        basis = _basis(np.clip(X, *self.limits), self.squares)
-        return np.asarray(self.coefficients[0] + basis @ self.coefficients[1:])
+        limits = self.limits
+        slopes = self.coefficients[1:]
+        if limits.ndim == 2:
+            changes = _basis(np.clip(X, *limits), self.squares) @ slopes
+        else:
+            own = zip(np.moveaxis(limits, 2, 0), slopes.T, strict=True)
+            columns = [_basis(np.clip(X, *sides), self.squares) @ slope for sides, slope in own]
+            changes = np.column_stack(columns)
+        return np.asarray(self.coefficients[0] + changes)
 
     @classmethod
     def from_replicates(

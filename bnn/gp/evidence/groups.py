@@ -168,13 +168,19 @@ def _joint_noise(parts: list[Part], X: Array, y: Array) -> Array | Heteroscedast
     """Return the noise of all outputs, without correlations; of constants that of rounding."""
     deviations = np.maximum(rounding_of(y), SMALLEST)
     coefficients = np.zeros((1 + X.shape[1], y.shape[1]))
+    limits = np.full((2, *coefficients[1:].shape), np.nan)
     for outputs, _, noise in parts:
         if isinstance(noise, HeteroscedasticNoise):
             coefficients[:, outputs] = noise.coefficients
             deviations[outputs] = 1.0
+            limits[:, :, outputs] = noise.limits[:, :, None]
         else:
             deviations[outputs] = noise
     if not coefficients.any():
         return deviations
     coefficients[0] += np.log(deviations)
-    return HeteroscedasticNoise(coefficients, None, (), (X.min(axis=0), X.max(axis=0)))
+    # The noise of other outputs is constant: it has the bounds of the first that has some.
+    first = limits[:, :, ~np.isnan(limits[0, 0])][:, :, :1]
+    limits = np.where(np.isnan(limits), first, limits)
+    low, high = limits[:, :, 0] if np.all(limits == first) else limits
+    return HeteroscedasticNoise(coefficients, None, (), (low, high))

@@ -53,7 +53,15 @@ def agrees(tmp_path, given, noise, tolerance=1e-10, y=Y, include_noise=False):
 
 @pytest.mark.parametrize(
     "kernel",
-    [*STATIONARY, WIDE, ENDING, USERS, WARPED, SMOOTH * ENDING],
+    [
+        *STATIONARY,
+        WIDE,
+        ENDING,
+        USERS,
+        WARPED,
+        SMOOTH * ENDING,
+        sk.ConstantKernel(2.0) * SMOOTH + sk.ConstantKernel(0.5),
+    ],
     ids=lambda k: type(k).__name__,
 )
 def test_every_kernel_is_that_of_python(tmp_path, kernel):
@@ -104,3 +112,10 @@ def test_what_no_graph_of_a_process_holds(tmp_path, kernel, mean, options, words
     with pytest.raises(ValueError, match=words):
         to_onnx(model, tmp_path / "model.onnx", **options)
     assert not list(tmp_path.iterdir())
+
+
+def test_noise_by_squares_alone_is_that_of_python(tmp_path):
+    noise = bnn.HeteroscedasticNoise(
+        [[-2.0, 2.0], [0.0, 0.0], [0.0, 0.0], [0.3, 0.2]], None, [0], ([-0.5, 0.0], [0.5, 9.0])
+    )
+    agrees(tmp_path, prior(1e2 * SMOOTH, 1e2 * SMOOTH), noise, include_noise=True)
