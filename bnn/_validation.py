@@ -342,6 +342,9 @@ def varies(values: Floats) -> NDArray[np.bool_]:
     return np.asarray(np.ptp(values, axis=0) > ROUNDING * np.abs(values).max(axis=0))
 
 
+_INSTEAD = "remove it from y, or give prior, noise and scaling.outputs"
+
+
 def filled(y: Array) -> Array:
     """Return outputs y (N, n_out), with the first value of an output where one is missing (NaN)."""
     missing = np.isnan(y)
@@ -351,12 +354,11 @@ def filled(y: Array) -> Array:
     return np.where(missing, first, y)
 
 
-def check_outputs_vary(y: Floats, what: str = "") -> None:
+def check_outputs_vary(y: Floats, what: str = "", instead: str = _INSTEAD) -> None:
     """Raise ValueError if an output, a column of y (N, n_out), is constant."""
     for j in np.flatnonzero(~varies(y))[:1]:
         value = f"{y[0, j]:.6g} in all {len(y)} rows"
-        remedy = "remove it from y, or give prior, noise and scaling.outputs"
-        raise ValueError(f"output {j} is constant{what}, {value}, so it has no scale: {remedy}")
+        raise ValueError(f"output {j} is constant{what}, {value}, so it has no scale: {instead}")
 
 
 def check_device(device: str) -> None:

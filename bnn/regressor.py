@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bnn._text import described
 from bnn._validation import (
     Array,
+    as_array,
     as_columns,
     as_finite,
     check_flags,
@@ -99,7 +100,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
                 pre-trained networks. Under a StudentNoise the earlier rows keep their precision
                 factors.
             noise_std: Known standard deviations of the noise of each datum, (N,) or (N, n_out), in
-                the units of y, such as standard errors of averaged runs. If `noise` is None, this
+                the units of y, such as standard errors of averaged runs; NaN is allowed where y
+                is NaN. If `noise` is None, this
                 is all the noise; otherwise `noise` comes on top of it.
             sample_weight: Weights, (N,): the variances of `noise` are divided by them, so that M
                 equal rows count like one row of weight M. Rows of weight zero are left out.
@@ -136,6 +138,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         check_ranges(X=points, y=outputs)
         if missing is not None:
             outputs = np.where(missing, np.nan, outputs)
+            noise_std = _where_present(noise_std, missing)
         check_resolved(**given)
         known = DataNoise.checked(noise_std, sample_weight, outputs.shape)
         if sample_weight is not None:
@@ -319,27 +322,33 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             sample_weight: (n,); None weighs all rows alike.
 
         Returns:
-            R², at most 1, the mean over the outputs.
+            R², at most 1, the mean over the outputs. If y has NaN, outputs with fewer than two
+            values are left out of the mean.
 
         Raises:
             NotFittedError: If the estimator is not fitted.
-            ValueError: If an array has masked entries, entries that are not real numbers, or an
-                output without values.
+            ValueError: If an array has masked entries, entries that are not real numbers or another
+                shape than the prediction, or no output has two values.
         """
         check_real(y=y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         values = np.asarray(y)
         if values.dtype.kind != "f" or not np.isnan(values).any():
             return float(super().score(X, y, sample_weight))
-        truth = as_columns("y", values, len(values))
-        mean = self.predict(X).reshape(len(truth), -1)
-        weights = None if sample_weight is None else np.asarray(sample_weight)
+        mean = self.predict(X)
+        mean = mean.reshape(len(mean), -1)
+        truth = as_columns("y", values, len(mean))
+        if truth.shape != mean.shape:
+            raise ValueError(f"y has {truth.shape[1]} outputs: must be {mean.shape[1]}")
+        weights = None if sample_weight is None else column_or_1d(sample_weight)
+        check_consistent_length(truth, weights)
         scores = []
-        for j, (column, own) in enumerate(zip(truth.T, mean.T, strict=True)):
+        for column, own in zip(truth.T, mean.T, strict=True):
             rows = ~np.isnan(column)
-            if not rows.any():
-                raise ValueError(f"y: output {j} has no value, only NaN")
-            share = None if weights is None else weights[rows]
-            scores.append(r2_score(column[rows], own[rows], sample_weight=share))
+            if rows.sum() > 1:
+                share = None if weights is None else weights[rows]
+                scores.append(r2_score(column[rows], own[rows], sample_weight=share))
+        if not scores:
+            raise ValueError("y: no output has two values, the others are only NaN")
         return float(np.mean(scores))
 
     def checked_inputs(self, X: ArrayLike, name: str = "X") -> Array:
@@ -442,6 +451,15 @@ def _missing(y: ArrayLike) -> NDArray[np.bool_] | None:
     missing: NDArray[np.bool_] = np.isnan(values)
     _check_present(~missing)
     return missing
+
+
+def _where_present(noise_std: ArrayLike | None, missing: NDArray[np.bool_]) -> ArrayLike | None:
+    """Return known deviations, with one that has no effect for NaN of an output that is missing."""
+    if noise_std is None or np.shape(noise_std) != missing.shape:
+        return noise_std
+    std = as_array("noise_std", noise_std)
+    present = np.where(missing, np.nan, std)
+    return np.where(missing & np.isnan(std), filled(present), std)
 
 
 def _check_present(present: NDArray[np.bool_]) -> None:

@@ -36,7 +36,7 @@ from bnn.acquisition.campaign_file import (
     outside,
     read_campaign,
 )
-from bnn.acquisition.choice import POINTS, select_runs
+from bnn.acquisition.choice import POINTS, only_constants, select_runs
 from bnn.acquisition.success import success_probability
 from bnn.gp.regressor import GPRegressor
 from bnn.scaling import BoundsScaler
@@ -240,7 +240,9 @@ class Campaign:
         """Choose the runs of a new round, none if no run is worth it."""
         number = self.round
         failed = self.failed
-        if np.min(np.count_nonzero(~np.isnan(self.y), axis=0), initial=FEWEST) < FEWEST:
+        few = np.min(np.count_nonzero(~np.isnan(self.y), axis=0), initial=FEWEST) < FEWEST
+        model: Any = None if few else self.fit()
+        if few or only_constants(model, self.select_options.get("output_weights")):
             n = sum(run.round == 0 for run in self._runs)
             return [Run(number, (*x,)) for x in self._hypercube(n, len(self._runs)).tolist()]
         # Each round has candidates of its own, the same in a script that is started again.
@@ -253,7 +255,7 @@ class Campaign:
             options = self._where_runs_succeed(drawn) | options
             # Without results, they count as done all the same.
             options["pending"] = np.vstack([failed, *_given(options, "pending")])
-        rows, variances = select_runs(self.fit(), drawn, self.batch_size, **options)
+        rows, variances = select_runs(model, drawn, self.batch_size, **options)
         deviations = np.sqrt(np.maximum(variances[1:], 0.0)).tolist()
         pairs = zip(drawn[rows].tolist(), deviations, strict=True)
         return [Run(number, tuple(inputs), deviation) for inputs, deviation in pairs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -211,8 +211,23 @@ def _of_varying(
     if constants is None or np.isnan(constants).all() or not np.isnan(constants).any():
         return weights
     given = np.ones(len(constants)) if weights is None else as_finite("output_weights", weights)
-    # A wrong number of weights is refused where they become shares.
-    return np.where(np.isnan(constants), given, 0.0) if given.shape == constants.shape else given
+    if given.shape != constants.shape:  # which is refused where weights become shares
+        return given
+    if only_constants(model, given):
+        needed = "every output of weight > 0 is constant in the data so far, so no run is better"
+        raise ValueError(f"output_weights = {given!r:.60}: {needed}")
+    return np.where(np.isnan(constants), given, 0.0)
+
+
+def only_constants(model: Any, weights: ArrayLike | None) -> bool:
+    """Return whether weights of outputs leave only outputs that are predicted as constants."""
+    constants = getattr(model, "constant_outputs_", None)
+    if weights is None or constants is None or np.shape(weights) != constants.shape:
+        return False
+    weighted = np.asarray(weights) > 0.0
+    if not weighted.any() or not np.isnan(constants).any():
+        return False
+    return bool(not np.isnan(constants[weighted]).any())
 
 
 def _positive(name: str, values: ArrayLike | None, n: int, units: str) -> Array:

@@ -30,6 +30,7 @@ from bnn.ensembles.pretraining import Pretrained, check_functional_prior, pretra
 from bnn.gp.evidence.unset import likely_noise, likely_prior
 from bnn.gp.summary import noise_rows, prior_rows
 from bnn.noise import Covariance, Noise, checked_noise
+from bnn.noise.given import rounding_of
 from bnn.noise.known import DataNoise, no_noise, noise_of_new
 from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import draw_realisations
@@ -145,11 +146,15 @@ class EnsembleRegressor(PredictiveRegressor):
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
         samples = self.fitted_members().sample(X)
         mean = samples.mean(axis=0)
+        known = self.constant_outputs_
+        # Members agree on an output that does not vary: what is left is its rounding error.
+        none = known is None or np.isnan(known)
+        rounding = np.where(none, 0.0, np.square(rounding_of(mean)))
         if not joint:
-            return mean, samples.var(axis=0, ddof=1)
+            return mean, samples.var(axis=0, ddof=1) + rounding
         centred = samples - mean
         covariance = np.einsum("kni,knj->nij", centred, centred) / (len(samples) - 1)
-        return mean, covariance
+        return mean, covariance + np.diag(rounding)
 
     def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
         members = self.fitted_members()

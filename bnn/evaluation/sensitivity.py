@@ -13,7 +13,7 @@ from scipy.stats import qmc
 from bnn._progress import counted
 from bnn._seeding import RandomState, generator
 from bnn._text import Short, table
-from bnn._validation import Array, as_finite, check_count
+from bnn._validation import Array, as_finite, check_count, varies
 from bnn.scaling import BoundsScaler
 
 LEVELS = 25  # values of an input at which its main effect is computed
@@ -126,7 +126,8 @@ def sensitivity(
     f = _predicted(model, A)
     g = _predicted(model, B)
     centre = 0.5 * (f.mean(axis=0) + g.mean(axis=0))
-    variance = np.var(np.vstack([f, g]), axis=0)
+    both = np.vstack([f, g])
+    variance = np.where(varies(both), np.var(both, axis=0), np.nan)
     levels = np.linspace(box.low, box.high, LEVELS).T
     first = []
     total = []
@@ -139,10 +140,9 @@ def sensitivity(
         first.append(np.mean((g - centre) * (h - f), axis=0))
         total.append(0.5 * np.mean((f - h) ** 2, axis=0))
         effects.append(_effect(model, A[:POINTS], i, levels[i]))
-    shares = np.where(variance > 0.0, variance, np.nan)
     return Sensitivity(
-        np.transpose(first / shares),
-        np.transpose(total / shares),
+        np.transpose(first / variance),
+        np.transpose(total / variance),
         levels,
         np.transpose(effects, (2, 0, 1)),
         tuple(map(str, getattr(model, "feature_names_in_", ()))),

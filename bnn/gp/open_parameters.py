@@ -59,6 +59,9 @@ def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
 
     Returns:
         The kernel, with open parameters only for inputs that vary.
+
+    Raises:
+        ValueError: If a parameter has too few entries, or none of its slopes is left.
     """
 
     def entries(part: Kernel) -> dict[str, Any]:
@@ -73,7 +76,12 @@ def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
                     raise ValueError(f"{name} has {len(given)} entries: {needed}")
                 pairs = zip(given, varies, strict=True)
                 absent = OF_INPUTS[quantity]
-                changed[name] = tuple(absent if v is None and not own else v for v, own in pairs)
+                values = tuple(absent if v is None and not own else v for v, own in pairs)
+                if all(v == 0.0 for v in values) and getattr(part, "offset", None) == 0.0:
+                    i = next(i for i, v in enumerate(given) if v is None)
+                    where = f"{type(part).__name__}: {name} is open for input {i} of the kernel"
+                    raise ValueError(f"{where}, which is constant: give it, or leave it out")
+                changed[name] = values
         return changed
 
     return _changed(kernel, entries)

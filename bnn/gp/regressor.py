@@ -165,6 +165,8 @@ class GPRegressor(PredictiveRegressor):
         if isinstance(given, str):
             check_option("noise", given, KINDS)
         factors = None
+        if not keep_prior:
+            self._template = prior  # for the summary
         if prior is None:
             prior, noise, factors = found_for(X, y, given, known)
         elif _is_open(prior):
@@ -268,14 +270,20 @@ class GPRegressor(PredictiveRegressor):
         posterior = self.posterior_
         shares = posterior.shares if isinstance(posterior, MixturePosterior) else None
         rows = prior_rows(self.prior_, shares, inputs, ranges_of(self.X_))
-        rows += open_rows(self.prior, self.prior_, shares, inputs)
+        rows += open_rows(getattr(self, "_template", self.prior), self.prior_, shares, inputs)
         rows += noise_rows(self.noise_, self.X_, ranges_of(filled(self.y_)))
         outputs = self._outputs(self.y_.shape[1])
         return [f"{len(self.X_)} data", *table(outputs, rows)]
 
     def _mean(self, X: Array) -> Array:
         given = self.posterior_
-        return np.concatenate([given.mean(X[part]) for part in self._batches(X, "predictions")])
+        parts = [given.mean(X[part]) for part in self._batches(X, "predictions")]
+        return self._with_constants(np.concatenate(parts))
+
+    def _with_constants(self, mean: Array) -> Array:
+        """Return the mean (n, n_out), without rounding errors of outputs that do not vary."""
+        known = self.constant_outputs_
+        return mean if known is None else np.where(np.isnan(known), mean, known)
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
         given = self.posterior_
@@ -283,7 +291,7 @@ class GPRegressor(PredictiveRegressor):
         parts = [(given.mean(X[part]), given.covariances(X[part])) for part in batches]
         mean, spreads = map(np.concatenate, zip(*parts, strict=True))
         # S(x) = Cov f(x), or its diagonal
-        return mean, spreads if joint else np.einsum("njj->nj", spreads)
+        return self._with_constants(mean), spreads if joint else np.einsum("njj->nj", spreads)
 
     def _batches(self, X: Array, title: str) -> Iterator[slice]:
         """Yield batches of the points X, with a bar on a terminal."""

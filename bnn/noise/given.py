@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.stats import chi2
 
-from bnn._validation import Array, as_array
+from bnn._validation import Array, as_array, filled, varies
 from bnn.noise.covariances import NoiseWarning, noise_covariance
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.noise.student import StudentNoise
@@ -141,8 +141,8 @@ def warn_of_excess(covariances: Array, y: Array, stacklevel: int) -> None:
     total = variances.sum(axis=0)
     squares = np.square(variances).sum(axis=0)
     least = chi2.ppf(_CHANCE, total**2 / squares - 1.0) * squares / total
-    # Noise of rounding is that of an output that does not vary.
-    seen = total > counts * (2.0 * rounding_of(y)) ** 2
+    # An output that does not vary says nothing of its noise.
+    seen = varies(filled(y))
     for j in np.flatnonzero(seen & (counts * np.nanvar(y, axis=0) < least))[:1]:
         given = f"{np.sqrt(total[j] / counts[j]):.3g}"
         found = f"{np.nanstd(y[:, j]):.3g}"

@@ -85,7 +85,9 @@ class SearchData:
             if prior.n_outputs != n_out:
                 raise ValueError(f"y has {n_out} outputs: must be {prior.n_outputs}")
             columns = values - prior.mean_values(points)
-            check_outputs_vary(columns)
+            instead = "remove it from y, or give values of all parameters of its kernel"
+            check_outputs_vary(np.where(varies(columns), columns, values), "", instead)
+            check_outputs_vary(columns, " beside the mean of the prior", instead)
             self.mean = prior.mean
             self.spreads = columns.var(axis=0)
         elif form is None:

@@ -332,3 +332,13 @@ def test_threads_that_tell_at_once_lose_no_results(file):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(tell, range(40)))
     np.testing.assert_array_equal(made(file).y, simulate(X))
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_a_weighted_output_that_is_constant_so_far_gets_another_hypercube(file):
+    options = {"select_options": {"output_weights": [0.0, 1.0]}, "n_initial": 8}
+    campaign = bnn.Campaign(file, BOUNDS, bnn.GPRegressor(), **options)
+    first = campaign.ask()
+    campaign.tell(first, np.column_stack([np.sin(first[:, 0]), np.full(8, 3.0)]))
+    second = campaign.ask()
+    np.testing.assert_array_equal(second, campaign._hypercube(8, 8))

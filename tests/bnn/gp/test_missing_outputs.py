@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import r2_score
 
 import bnn
+from bnn.export.noise import log_noise
 
 RNG = np.random.default_rng(0)
 N = 12
@@ -200,3 +202,60 @@ def test_what_is_missing_is_refused_by_number():
         with pytest.raises(ValueError, match="a StudentNoise needs all"):
             heavy.fit(X, Y, keep_prior=keep_prior)
         heavy.fit(X, np.nan_to_num(Y))
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_noise_by_input_is_constant_beyond_the_rows_of_its_output():
+    rng = np.random.default_rng(4)
+    points = np.linspace(0.0, 1.0, 60)[:, None]
+    noise = np.exp(3.0 * points - 3.0) * rng.standard_normal((60, 2))
+    values = np.column_stack([np.sin(3.0 * points), points]) + noise
+    values[points[:, 0] > 0.4, 1] = np.nan
+    constant = np.full((60, 1), 2.0)
+    model = bnn.GPRegressor(noise="heteroscedastic").fit(points, np.hstack([values, constant]))
+    found = np.sqrt(np.einsum("njj->nj", model.noise_(points)))
+    for j in range(2):
+        rows = ~np.isnan(values[:, j])
+        alone = bnn.GPRegressor(noise="heteroscedastic").fit(points[rows], values[rows, j])
+        expected = np.sqrt(alone.noise_(points)[:, 0, 0])
+        np.testing.assert_allclose(found[:, j], expected, rtol=1e-8)
+        slopes = alone.noise_.log_slopes(points)[:, 0]
+        np.testing.assert_allclose(model.noise_.log_slopes(points)[:, j], slopes, rtol=1e-8)
+    with pytest.raises(ValueError, match="bounds differ between outputs cannot be exported"):
+        log_noise(model.noise_, 1)
+
+
+def test_a_score_has_the_shapes_of_the_prediction():
+    prior = bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2)
+    model = bnn.GPRegressor(prior, noise=0.1).fit(X, Y)
+    for values, weights in [
+        (Y.ravel(), None),
+        (Y[:, :1], None),
+        (Y[:-1], None),
+        (Y, np.ones(N - 1)),
+        (Y, np.ones(N + 1)),
+    ]:
+        with pytest.raises(ValueError, match=r"must be|inconsistent"):
+            model.score(X, values, weights)
+    for kept in (0, 1):
+        few = Y.copy()
+        few[np.flatnonzero(~np.isnan(Y[:, 1]))[kept:], 1] = np.nan
+        rows = ~np.isnan(Y[:, 0])
+        expected = r2_score(Y[rows, 0], model.predict(X[rows])[:, 0])
+        assert model.score(X, few) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("make", [bnn.GPRegressor, bnn.VanillaEnsemble])
+def test_the_known_noise_of_what_is_missing_may_be_missing(make):
+    exact = make is bnn.GPRegressor
+    options = {} if exact else {"n_members": 3, "random_state": 0}
+    if exact:
+        options["prior"] = bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2)
+    std = np.full(Y.shape, 0.1)
+    model = make(**options, noise=None).fit(X, Y, noise_std=std)
+    std[np.isnan(Y)] = np.nan
+    again = make(**options, noise=None).fit(X, Y, noise_std=std)
+    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+    std[3, 0] = np.nan
+    with pytest.raises(ValueError, match=r"noise_std\[3, 0\] = nan"):
+        again.fit(X, Y, noise_std=std)

@@ -322,3 +322,26 @@ def test_an_average_over_few_data_covers_what_the_best_values_do_not():
         best, average = np.mean(covered, axis=0)
         print(f"{n} data: coverage of the best values {best:.2f}, of the average {average:.2f}")
         assert average > max(0.88, best)
+
+
+def test_what_does_not_vary_is_named():
+    x = np.linspace(0.0, 1.0, 12)[:, None]
+    wide = np.hstack([x, np.full((12, 1), 7.0)])
+    pair = np.hstack([np.sin(5.0 * x), np.full((12, 1), 3.0)])
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(1.0, bnn.RBF(None, None), 2))
+    with pytest.raises(ValueError, match=r"output 1 is constant, 3 in all 12 rows.*values of all"):
+        model.fit(x, pair)
+    sloped = bnn.GaussianProcessPrior(lambda X: np.hstack([0.0 * X, X + 1.0]), bnn.RBF(None), 2)
+    with pytest.raises(ValueError, match="output 1 is constant beside the mean of the prior"):
+        bnn.GPRegressor(sloped).fit(x, np.hstack([pair[:, :1], x + 3.0]))
+    kernel = bnn.Matern52(None, (None, np.inf)) + bnn.Linear((0.0, None))
+    with pytest.raises(ValueError, match=r"Linear: variance is open for input 1 .* is constant"):
+        bnn.GPRegressor(open_prior(kernel)).fit(wide, pair[:, 0])
+
+
+def test_the_summary_is_of_the_prior_that_was_fitted():
+    x = np.linspace(0.0, 1.0, 8)[:, None]
+    model = bnn.GPRegressor(open_prior(bnn.RBF(None, 0.3)), noise=0.1).fit(x, np.sin(5.0 * x[:, 0]))
+    text = model.summary()
+    for later in (bnn.Linear(None), bnn.RBF(None, 0.3) + bnn.Periodic(None, 1.0), bnn.RBF()):
+        assert model.set_params(prior=open_prior(later)).summary() == text

@@ -123,7 +123,7 @@ def test_constant_inputs_are_left_out_and_constant_outputs_are_predicted(model, 
             np.testing.assert_allclose(mean[:, -1], value, rtol=4e-16, atol=0.0)
             assert std[:, -1].max() <= 2.0 * size
             total = known.predict(X + 0.3, return_std=True, include_noise=True)[1]
-            assert total[:, -1] == pytest.approx(given or size, rel=1.0)
+            assert total[:, -1] == pytest.approx(np.hypot(given, size), rel=1.0)
         with pytest.raises(ValueError, match=f"output {len(others)} was .* fit anew"):
             fitted.fit(X, single + np.linspace(1.0, 2.0, 25)[:, None] * (value or 1.0), True)
 
@@ -166,3 +166,33 @@ def test_the_order_of_the_inputs_does_not_count(noise):
             found = model.predict(points[:, turned], return_std=True)
             assert np.max(np.abs(found[0] - mean) / std) < 1e-3
             np.testing.assert_allclose(found[1], std, rtol=1e-3)
+
+
+@pytest.mark.usefixtures("few_draws")
+@pytest.mark.parametrize(
+    "model", [bnn.GPRegressor(noise=0.1), small(bnn.VanillaEnsemble, noise=0.1)]
+)
+def test_a_constant_output_is_scored_and_has_the_noise_that_is_given(model):
+    y = np.column_stack([Y, np.full(25, 0.3)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", bnn.NoiseWarning)
+        fitted = clone(model).fit(X, y)
+    mean, std = fitted.predict(X, return_std=True)
+    np.testing.assert_array_equal(mean[:, 1], 0.3)
+    np.testing.assert_array_equal(fitted.predict(X)[:, 1], 0.3)
+    assert clone(fitted).fit(X, y[:, 1]).score(X, y[:, 1]) == 1.0
+    assert std[:, 1] == pytest.approx(np.full(25, 0.3 * np.finfo(float).eps), rel=0.9)
+    assert bnn.metrics.coverage(y, mean, std, per_output=True)[1] == 1.0
+    assert np.isfinite(bnn.metrics.elppd_gaussian(y, mean, std))
+    joint = fitted.predict(X, return_cov=True)[1]
+    np.testing.assert_allclose(np.sqrt(joint[:, 1, 1]), std[:, 1])
+    found = bnn.sensitivity(fitted, [(0.0, 1.0)] * X.shape[1], n=16)
+    assert np.isnan(found.first[1]).all()
+    assert np.isnan(found.total[1]).all()
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_runs_for_constant_outputs_alone_are_not_selected():
+    model = bnn.GPRegressor().fit(X, np.column_stack([Y, np.full(25, 0.3)]))
+    with pytest.raises(ValueError, match="weight > 0 is constant in the data so far"):
+        bnn.select_runs(model, X, 2, output_weights=[0.0, 1.0])
