@@ -34,7 +34,7 @@ from bnn.noise.covariances import apart, is_diagonal, noise_blocks
 
 ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
 # Entries of the covariance of predictions with the data that are computed at a time: they stay in
-# the cache of a processor, which takes two thirds of the time that the memory does.
+# the cache of a processor.
 CACHED = 2**18
 # Rounding errors shift the eigenvalues of the covariance of N data by up to about N eps times its
 # largest entry.

@@ -1,6 +1,6 @@
 """Gaussian processes in BoTorch's acquisition functions, against their own moments and formulas."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -28,6 +28,9 @@ VARYING = bnn.HeteroscedasticNoise(
     [0],
     ([-0.5, 240.0], [0.5, 360.0]),
 )
+BOUNDED_APART = replace(
+    VARYING, bounds=([[-0.5, -0.2], [240.0, 210.0]], [[0.5, 0.4], [360.0, 300.0]])
+)
 CORRELATED = np.array([[0.01, 0.1], [0.1, 25.0]])
 
 
@@ -45,6 +48,7 @@ FITS = {
     ),
     "turned": (prior(SCALED, SCALED), CORRELATED, Y),
     "coupled": (prior(ALL, SCALED), VARYING, Y),
+    "bounds of each output": (prior(ALL, SCALED), BOUNDED_APART, Y),
     "mixture": (MIXTURE, (0.1, 5.0), Y),
     "coupled mixture": (MIXTURE, CORRELATED, Y),
     "gaps": (prior(ALL, SCALED), (0.1, 5.0), GAPS),

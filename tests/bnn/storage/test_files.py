@@ -44,6 +44,9 @@ FOREIGN = bnn.GaussianProcessPrior(0.0, KERNELS, 2)
 BY_INPUT = bnn.HeteroscedasticNoise(
     [[-2.0, -1.0], [0.1, 0.0]], [[1.0, 0.3], [0.3, 1.0]], bounds=([4.5], [5.3])
 )
+BOUNDED_APART = bnn.HeteroscedasticNoise(
+    BY_INPUT.coefficients, BY_INPUT.correlation, bounds=([[4.5, 4.7]], [[5.3, 5.1]])
+)
 CONVERGENCE = {"pretraining__training__convergence": bnn.Convergence(window=7)}
 LONGER = {"pretraining__training__epochs": 200}
 SEED = np.random.SeedSequence(3, spawn_key=(1, 2))
@@ -58,6 +61,7 @@ SAVED = {
     "exact": (GPRegressor(PROCESS, noise=[0.1, 0.2]), TWO),
     "exact, kernels of others": (GPRegressor(FOREIGN, noise=MATRIX), TWO),
     "exact, noise by input": (GPRegressor(PROCESS, noise=BY_INPUT), TWO),
+    "exact, bounds of each output": (GPRegressor(PROCESS, noise=BOUNDED_APART), TWO),
     "exact, nothing set": (GPRegressor(), Y),
     "exact, heavy tails": (GPRegressor(noise="student_t"), SPOILT),
     "components": (bnn.PCARegressor(GPRegressor(noise=0.01), COMPONENTS), TWO),
