@@ -33,6 +33,7 @@ def problem(folder, name):
     return {each.name: each for each in public.problems(folder)}[name]
 
 
+@pytest.mark.slow
 def test_the_exponential_of_a_smooth_function_gains_by_the_logarithm(folder):
     found = logarithm(folder, problem(folder, "exponential/standard"), 0)["log y"]
     assert found["log-likelihood"] > 0.0

@@ -17,7 +17,7 @@ from fe_data.files.writing import save_picture
 from fe_data.statistics.replicates import save_statistics
 from figures import style
 from figures.scores import write_json
-from tests.limits import full_disk, killed_at_each_step
+from tests.limits import killed_at_each_step
 
 X = np.linspace(-1.0, 1.0, 12)[:, None]
 Y = np.sin(3.0 * X[:, 0])
@@ -65,7 +65,6 @@ def to_onnx(path):
     bnn.export.to_onnx(ensemble(), path)
 
 
-@functools.cache
 def figure():
     drawn = Figure()
     drawn.subplots().plot(X, Y)
@@ -107,48 +106,26 @@ WRITERS = {
 }
 
 
-@pytest.fixture(params=WRITERS)
-def written(request, tmp_path):
-    """A file that a function has written, and how it writes the file again."""
-    path = tmp_path / request.param
-    write = functools.partial(WRITERS[request.param], path)
-    write()
-    return path, write
-
-
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_on_a_full_disk_the_earlier_files_stay(written):
-    path, write = written
-    before = contents(path.parent)
-    with full_disk(500), pytest.raises(OSError, match="too large"):
-        write()
-    assert contents(path.parent) == before
-
-
-def test_its_own_file_is_replaced_with_the_same_permissions(written):
-    path, write = written
-    before = contents(path.parent)
+@pytest.mark.parametrize("name", WRITERS)
+def test_its_own_file_is_replaced_and_a_file_of_a_user_stays(name, tmp_path):
+    """With the same permissions; full disks, kills and links are in test_writing.py."""
+    path = tmp_path / name
+    write = functools.partial(WRITERS[name], path)
+    write()
+    before = contents(tmp_path)
     path.chmod(0o600)
     write()
-    assert contents(path.parent) == before
+    assert contents(tmp_path) == before
     assert path.stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.parametrize("link", [False, True])
-def test_a_file_of_a_user_stays(written, link):
-    path, write = written
-    path.unlink()
-    mine = path.with_name("mine") if link else path
-    mine.write_text("index,seed,group,vf\nmy own numbers", encoding="utf-8")
-    if link:
-        path.symlink_to(mine)
-    before = contents(path.parent)
+    path.write_text("index,seed,group,vf\nmy own numbers", encoding="utf-8")
+    before = contents(tmp_path)
     with pytest.raises(FileExistsError, match="move it away"):
         write()
-    assert contents(path.parent) == before
+    assert contents(tmp_path) == before
 
 
 class Drawn:

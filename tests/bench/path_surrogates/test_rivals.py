@@ -33,6 +33,7 @@ def test_members_are_those_of_pytorch_side_by_side():
         torch.testing.assert_close(units(x)[k], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "most"),
     [
@@ -49,6 +50,7 @@ def test_rivals_learn(training, model, most):
     assert (np.abs(mean - stress) < 1.96 * std).mean() > 0.8
 
 
+@pytest.mark.slow
 def test_the_chosen_size_errs_least_on_paths_that_were_held_back(sets):
     sizes = [RecurrentEnsemble(0, hidden=16, updates=updates) for updates in (1.0, 20.0)]
     assert chosen(sizes, sets.random_paths).updates == 20.0

@@ -6,7 +6,6 @@ import pytest
 from bench.scoreboard import runs, tables
 from bench.scoreboard.__main__ import PAGES, RESULTS
 from bench.scoreboard.comparison import Board, between
-from bench.scoreboard.problems import CASES
 from bench.scoreboard.registry import BY_NAME, FIELDS
 from tests.figures.report.committed import quoted
 
@@ -56,33 +55,6 @@ def test_verdicts_are_by_two_standard_errors():
     assert [between(each).word for each in gains] == words
     assert between([3.0, 5.0]).error == pytest.approx(1.0)
     assert between([]) is None
-
-
-def test_results_of_an_older_version_count_until_it_has_run_again_but_for_no_verdict(
-    result, current
-):
-    ours = [current(OUTD, i, 2.0) for i in range(4)]
-    old = [row | {"version": 0} for row in ours]
-    assert of(Board(old), "default settings")["older_version"] == "yes"
-    board = Board([*old, current(OUTD, 0, 5.0)])
-    assert board.values(OUTD, tables.OURS[tables.CELLS]) == {0: 5.0}
-    former = [result("smt.Kriging", OUTD, i, 9.0 + 0.1 * i, version=0) for i in range(4)]
-    theirs = [result("botorch.Saas", OUTD, i, 1.0 + 0.1 * i) for i in range(4)]
-    board = Board([*ours, *former, *theirs])
-    assert of(board, "SMT")["ours_is_by_loglik"] == ""
-    rows = csv.DictReader(tables.strongest(board).splitlines())
-    assert {row["strongest_of_the_others"] for row in rows} == {"BoTorch, SAAS by NUTS"}
-    assert of(Board([*old, *theirs]), "SAAS")["ours_is_by_loglik"] == ""
-
-
-def test_fresh_draws_take_the_place_of_the_shipped_ones_once_ours_has_all(result, current):
-    shipped = [current(OUTD, i, 1.0) for i in range(2)]
-    fresh = [current(f"fresh/{case}", i, 3.0) for case in CASES for i in range(2)]
-    theirs = [result("smt.Kriging", "fresh/outd", i, 2.0) for i in range(2)]
-    assert Board([*shipped, *fresh[:-2], *theirs]).cells == "composite"
-    board = Board([*shipped, *fresh, *theirs])
-    assert board.cells == "fresh"
-    assert board.problems == [f"fresh/{case}" for case in CASES]
 
 
 def published(problem, method, mean, std):

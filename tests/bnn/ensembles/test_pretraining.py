@@ -106,8 +106,11 @@ def test_a_density_anchors_and_starts_of_ones_own():
         bnn.Anchoring(networks.weight_prior("low_rank"), optimiser="gauss_newton")
 
 
-@pytest.mark.parametrize("informed", [True, False])
-@pytest.mark.parametrize("make", [bnn.VanillaEnsemble, AnchoredEnsemble, FunctionAnchoredEnsemble])
+@pytest.mark.usefixtures("few_draws")
+@pytest.mark.parametrize(
+    ("make", "informed"),
+    [(bnn.VanillaEnsemble, False), (AnchoredEnsemble, True), (FunctionAnchoredEnsemble, False)],
+)
 def test_units_change_nothing(make, informed):
     """A problem in Pa and kelvin is the one in units of its own size, for default bounds."""
 

@@ -53,6 +53,7 @@ def test_a_processor_without_the_instructions_is_not_told_to_use_them(monkeypatc
     assert described(environment({})).startswith("not pinned: the processor lacks AVX2 or FMA")
 
 
+@pytest.mark.slow
 @needs_haswell
 def test_the_libraries_are_silent_and_follow():
     script = """
@@ -81,6 +82,7 @@ print(json.dumps([
     assert numba
 
 
+@pytest.mark.slow
 def test_importing_the_packages_sets_nothing():
     script = "import os; before = dict(os.environ); import bnn, fe_data; bnn.GPRegressor; "
     script += "fe_data.solve_rve; after = dict(os.environ); "

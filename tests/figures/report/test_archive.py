@@ -33,6 +33,7 @@ def written(tmp_path_factory):
     return write(tmp_path_factory.mktemp("archive"))
 
 
+@pytest.mark.slow
 def test_it_has_every_file_of_the_commit_and_describes_it(written):
     names = archive.output("git", "ls-tree", "-r", "--name-only", "-z", "HEAD").split("\0")[:-1]
     assert not [name for name in names if not (written[1] / name).exists()]
@@ -44,6 +45,7 @@ def test_it_has_every_file_of_the_commit_and_describes_it(written):
     assert (written[1] / "setup.sh").stat().st_mode & 0o777 == 0o755
 
 
+@pytest.mark.slow
 def test_the_checksums_are_of_all_files_and_find_a_change(written, tmp_path):
     folder = shutil.copytree(written[1], tmp_path / "copy")
     check = ["sha256sum", "--check", "--quiet", "--strict", "SHA256SUMS"]
@@ -64,6 +66,7 @@ def commit_said_by(path):
     return module.provenance()["commit"]
 
 
+@pytest.mark.slow
 def test_code_of_an_archive_knows_its_commit_also_within_another_repository(written, tmp_path):
     name = "fe_data/dataset/record.py"
     commit = archive.output("git", "rev-parse", "HEAD")[:12]

@@ -82,14 +82,6 @@ def test_what_differs_is_named(compared):
     assert verdicts == ("verdicts that changed: 00_method, first: does not hold, committed holds")
 
 
-def test_committed_results_of_another_form_have_no_verdicts(compared):
-    provenance = other_provenance()
-    found = compared(metrics(claims=[{"id": "first"}], title="New", provenance=provenance))
-    assert found.lines == []
-    found = compared(metrics(claims=[{"id": "first"}], rows={}, provenance=provenance))
-    assert found.lines[-1].startswith("verdicts that changed: not known, since")
-
-
 @pytest.mark.parametrize(
     ("rows", "differing"),
     [
@@ -102,13 +94,6 @@ def test_committed_results_of_another_form_have_no_verdicts(compared):
 def test_one_bit_or_a_missing_number_differs(compared, rows, differing):
     (part,) = compared(metrics(rows=rows, provenance=other_provenance())).parts
     assert part.differing == differing
-
-
-def test_a_table_is_compared_by_its_digits(compared):
-    table = {"caption": "T", "header": ["", "x"], "rows": [["a", "0.11 ± 0.25"]]}
-    (part,) = compared(metrics(tables=[table], provenance=other_provenance())).parts
-    assert part.differing == 1
-    assert part.largest is None
 
 
 def test_simulated_tables_count(compared, tmp_path):

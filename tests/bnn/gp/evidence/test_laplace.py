@@ -33,6 +33,7 @@ def test_laplace_s_evidence_is_the_integral():
     assert found.log_evidence == pytest.approx(integral, abs=0.7)
 
 
+@pytest.mark.slow
 def test_families_of_many_hyperparameters_have_their_weight():
     """Log odds of a family of 28 hyper-parameters and one of 10, beside those of 16,384 draws.
 

@@ -39,8 +39,8 @@ def judged(model, new, f):
     ("noise", "data", "most_error", "least_count"),
     [
         (None, (30, 2, 0.05, 8), 0.1, 4.0),
-        (None, (30, 1, 0.1, 5), 0.1, 1.0),
-        (None, (150, 1, 0.08, 0), 0.05, 4.0),
+        pytest.param(None, (30, 1, 0.1, 5), 0.1, 1.0, marks=pytest.mark.slow),
+        pytest.param(None, (150, 1, 0.08, 0), 0.05, 4.0, marks=pytest.mark.slow),
         ("student_t", (30, 2, 0.1, 2), 0.1, 3.0),
     ],
     ids=["several", "bends", "not searched", "one family"],
@@ -78,6 +78,7 @@ def test_further_data_leave_the_outliers_what_they_are():
     assert set(np.flatnonzero(model.factors_ < 0.1)) == set(rows)
 
 
+@pytest.mark.slow
 def test_one_row_has_one_factor_for_all_outputs(monkeypatch):
     """E λ_i = (ν + d) / (ν + Σ_j E (y_ij - f_ij)² / ψ_j), and each output has its own level."""
     monkeypatch.setattr(tails, "AVERAGED_STEPS", 300)

@@ -1,5 +1,7 @@
 """Methods of notebook 05 on the one-dimensional example."""
 
+import pytest
+
 from figures.beyond.other_methods.example_1d import run_example
 from figures.beyond.other_methods.weights import METHODS
 from figures.pipeline.settings import Case, OtherMethods
@@ -16,6 +18,7 @@ SETTINGS = OtherMethods(
 )
 
 
+@pytest.mark.slow
 def test_functional_anchoring_comes_as_near_to_the_example_as_exact_draws():
     """And every method in weight space stays farther away."""
     found = run_example(SETTINGS, seed=1)["L = 1"]
