@@ -20,6 +20,10 @@ from bnn.gp.kernel import STEP, Kernel, differences
 OF_INPUTS = {"length": np.inf, "ratio": np.inf, "slope": 0.0}
 
 
+class NothingLeft(ValueError):
+    """Says which open parameter of a kernel belongs only to inputs that do not vary."""
+
+
 class OpenParameter(NamedTuple):
     """An open parameter of a kernel."""
 
@@ -58,10 +62,11 @@ def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
         varies: Whether each of its inputs varies, (n,); one that does not is left out.
 
     Returns:
-        The kernel, with open parameters only for inputs that vary.
+        The kernel, with open parameters only for inputs that vary. A term of a sum that has slopes
+        only in others is left out.
 
     Raises:
-        ValueError: If a parameter has too few entries, or none of its slopes is left.
+        ValueError: If a parameter has too few entries, or no term is left.
     """
 
     def entries(part: Kernel) -> dict[str, Any]:
@@ -80,7 +85,7 @@ def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
                 if all(v == 0.0 for v in values) and getattr(part, "offset", None) == 0.0:
                     i = next(i for i, v in enumerate(given) if v is None)
                     where = f"{type(part).__name__}: {name} is open for input {i} of the kernel"
-                    raise ValueError(f"{where}, which is constant: give it, or leave it out")
+                    raise NothingLeft(f"{where}, which is constant: give it, or leave it out")
                 changed[name] = values
         return changed
 
@@ -180,7 +185,21 @@ def _made(kernel: Kernel) -> bool:
 
 
 def _changed(kernel: sk.Kernel, change: Callable[[Kernel], dict[str, Any]]) -> sk.Kernel:
-    """Return a kernel with other fields, in the order of `open_parameters`."""
+    """Return a kernel with other fields, in the order of `open_parameters`.
+
+    If nothing is left of a term of a sum, the other one is returned.
+    """
+    if isinstance(kernel, sk.Sum):
+        try:
+            first = _changed(kernel.k1, change)
+        except NothingLeft:
+            return _changed(kernel.k2, change)
+        try:
+            second = _changed(kernel.k2, change)
+        except NothingLeft:
+            return first
+        same = first is kernel.k1 and second is kernel.k2
+        return kernel if same else type(kernel)(first, second)
     own = _fields(kernel)
     new = {name: _changed(v, change) for name, v in own.items() if isinstance(v, sk.Kernel)}
     if isinstance(kernel, Kernel):

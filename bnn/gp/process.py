@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,11 @@ from bnn._validation import (
     is_row,
     own_copy,
     seen_points,
+    varies,
 )
 from bnn.gp.kernels import RBF
 from bnn.gp.means import LinearMean, RandomMean
-from bnn.gp.open_parameters import open_parameters
+from bnn.gp.open_parameters import of_inputs, open_parameters
 from bnn.priors.function_prior import FunctionPrior
 from bnn.scaling import BoundsScaler
 
@@ -154,6 +155,12 @@ class GaussianProcessPrior(FunctionPrior):
         if not chosen or min(chosen) < 0 or max(chosen) >= n_features:
             raise ValueError(f"features = {chosen}: must be among 0 to {n_features - 1}")
         return chosen
+
+    def of_inputs(self, X: Array) -> GaussianProcessPrior:
+        """Return the prior with open parameters only for inputs that vary in X (N, n_in)."""
+        features = [self.features_of(j, X.shape[1]) for j in range(self.n_outputs)]
+        pairs = zip(self.kernels, features, strict=True)
+        return replace(self, kernel=[of_inputs(k, varies(X[:, seen])) for k, seen in pairs])
 
     def covariance(self, A: Array, B: Array, output: int = 0) -> Array:
         """Evaluate the kernel of one output on its features.

@@ -84,6 +84,7 @@ class GPRegressor(PredictiveRegressor):
 
     Attributes:
         prior_: The prior.
+        open_prior_: The prior with the open parameters that were found; None without such.
         noise_: Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
         factors_: E λ_i of the data, (N,): small for outliers under a StudentNoise, otherwise ones.
         data_noise_: The noise_std and sample_weight of `fit`; None if neither was given.
@@ -112,6 +113,7 @@ class GPRegressor(PredictiveRegressor):
 
     fitted_attributes: ClassVar = (
         "prior_",
+        "open_prior_",
         "noise_",
         "factors_",
         "data_noise_",
@@ -123,6 +125,8 @@ class GPRegressor(PredictiveRegressor):
         "feature_names_",
         "output_names_",
     )
+
+    open_prior_: GaussianProcessPrior | None
 
     def __init__(
         self, prior: Prior | None = None, *, noise: Noise | StudentNoise | str | None = None
@@ -165,13 +169,13 @@ class GPRegressor(PredictiveRegressor):
         if isinstance(given, str):
             check_option("noise", given, KINDS)
         factors = None
-        if not keep_prior:
-            self._template = prior  # for the summary
+        open_prior = self.open_prior_ if keep_prior else None
         if prior is None:
             prior, noise, factors = found_for(X, y, given, known)
         elif _is_open(prior):
             data = SearchData(X, y, noise_known=known, prior=prior)
             kind = "constant" if given is None and data.variances_known is None else given
+            open_prior = data.prior
             prior, noise, factors = found_model(data, kind, restarts=OPEN_RESTARTS)
         else:
             noise = noise_beside_prior(given, X, y, known)
@@ -185,6 +189,7 @@ class GPRegressor(PredictiveRegressor):
             warn_of_excess(covariances, y, stacklevel=4)
         factors = np.ones(len(X)) if factors is None else factors
         self.data_noise_ = known
+        self.open_prior_ = open_prior
         self._condition(prior, kept, covariances, factors, X, y)
         for j in np.flatnonzero(self.nugget_)[:1]:
             size = f"the data of output {j} are taken with a nugget of {self.nugget_[j]:.3g}"
@@ -233,6 +238,7 @@ class GPRegressor(PredictiveRegressor):
         """Condition the restored prior on the restored data, which have to fit each other."""
         if not isinstance(self.prior_, Prior):
             raise ValueError(f"prior_ is a {type(self.prior_).__name__}")
+        check_kind("open_prior_", self.open_prior_, GaussianProcessPrior, type(None))
         X = as_points("X_", self.X_)
         _check_rows("X_", X)  # a small file may hold many equal rows
         y = as_columns("y_", self.y_, len(X))
@@ -270,7 +276,7 @@ class GPRegressor(PredictiveRegressor):
         posterior = self.posterior_
         shares = posterior.shares if isinstance(posterior, MixturePosterior) else None
         rows = prior_rows(self.prior_, shares, inputs, ranges_of(self.X_))
-        rows += open_rows(getattr(self, "_template", self.prior), self.prior_, shares, inputs)
+        rows += open_rows(self.open_prior_, self.prior_, shares, inputs)
         rows += noise_rows(self.noise_, self.X_, ranges_of(filled(self.y_)))
         outputs = self._outputs(self.y_.shape[1])
         return [f"{len(self.X_)} data", *table(outputs, rows)]

@@ -64,12 +64,12 @@ def prior_rows(
 
 
 def open_rows(
-    given: Any, prior: Any, shares: Array | None, inputs: Sequence[str]
+    given: GaussianProcessPrior | None, prior: Any, shares: Array | None, inputs: Sequence[str]
 ) -> list[tuple[str, list[str]]]:
     """Return rows of the values of open parameters; length scales in units of inputs have others.
 
     Args:
-        given: The prior of the user; one that is not open has no rows.
+        given: The prior with its open parameters; None has no rows.
         prior: The prior that was found, for `given`.
         shares: Posterior weights of its components, (S, n_out).
         inputs: Names of the inputs.
@@ -77,7 +77,7 @@ def open_rows(
     Returns:
         Titles and the entries for each output, geometric means by the weights.
     """
-    if not (isinstance(given, GaussianProcessPrior) and given.is_open):
+    if given is None:
         return []
     components = prior.components if isinstance(prior, MixturePrior) else [prior]
     weights = np.ones((1, given.n_outputs)) if shares is None else shares

@@ -19,7 +19,7 @@ from bnn.storage.version import __version__
 from bnn.storage.writing import write_atomic
 
 FORMAT = "bnn"
-VERSION = 7
+VERSION = 8
 BEGINNING = rb"PK\x03\x04.{26}header\.npy"  # of an archive whose first array is the header
 MAX_RATIO = 10  # largest ratio of the unpacked arrays to the size of their file
 MIN_UNPACKED = 1_000_000  # bytes that any file may unpack to

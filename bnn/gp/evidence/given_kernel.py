@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from bnn._seeding import generator
-from bnn._validation import Array, Ints, varies
+from bnn._validation import Array, Ints
 from bnn.gp.evidence.families import (
     LENGTHSCALE_DEVIATION,
     LIMITS,
@@ -22,7 +22,7 @@ from bnn.gp.evidence.families import (
 )
 from bnn.gp.evidence.laplace import STEPS, further_starts, most_probable, some_rows
 from bnn.gp.evidence.trend import GivenCovariance, Hyperprior
-from bnn.gp.open_parameters import OpenParameter, of_inputs, open_parameters
+from bnn.gp.open_parameters import OpenParameter, open_parameters
 from bnn.gp.process import GaussianProcessPrior
 
 # Median and deviation of log(period / range), and the largest such ratio. The smallest period has
@@ -51,7 +51,7 @@ def given_covariance(
     """Return the covariance of one output of a prior, with hyperpriors of its open parameters.
 
     Args:
-        prior: The prior.
+        prior: The prior, with open parameters only for inputs that vary.
         output: Number of the output.
         X: Inputs, (N, n_in).
         column: The output less its mean, (N,).
@@ -59,9 +59,8 @@ def given_covariance(
         sparse: Whether there are few data for each input, see `Family`.
     """
     features = prior.features_of(output, X.shape[1])
-    seen = X[:, features]
-    kernel = of_inputs(prior.kernels[output], varies(seen))
-    scales = _Scales(column, seen, sparse)
+    kernel = prior.kernels[output]
+    scales = _Scales(column, X[:, features], sparse)
     hyperpriors = [scales.hyperprior(each) for each in open_parameters(kernel)]
     return GivenCovariance(
         kernel, X, *scaling, float(column.var()), features=features, open_=hyperpriors

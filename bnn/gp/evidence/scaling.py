@@ -42,6 +42,7 @@ class SearchData:
 
     Attributes:
         X, y: All data, in their units.
+        prior: The prior that is given, with open parameters only for inputs that vary.
         mean_given: Whether `form` or the prior describes the mean.
         sparse: Whether there are few data for each input.
         rows: Numbers of the n data of the search.
@@ -112,8 +113,9 @@ class SearchData:
             for each, spread in zip(self.known_means, self.spreads, strict=True)
         ]
         if prior is not None:
+            self.prior = prior.of_inputs(points)
             self.given = [
-                given_covariance(prior, j, points, column, scaling, self.sparse)
+                given_covariance(self.prior, j, points, column, scaling, self.sparse)
                 for j, column in enumerate(columns.T)
             ]
         self.basis = StandardBasis(points, ())
