@@ -49,15 +49,6 @@ OF_REFERENCE = {
 }
 OF_INTERVALS = {"reference_coverage": ("coverage of f", 3)}
 OF_SELECTION = ("rmse", "worst", "std", "worst_std")
-PLAIN = {  # words of labels in figures → words of the pages
-    "random start": "random initial weights",
-    "pre-trained start": "pre-trained initial weights",
-    "anchored, low rank": "anchored",
-    "low rank, to convergence": "anchored, to convergence",
-    "low rank": "regulariser",
-    "functional anchoring": "function-space anchoring",
-    "exact posterior sampled": "samples of the exact posterior",
-}
 SHOWN = [  # methods in the table of the page; all are in the CSV
     LABELS[name]
     for name in (
@@ -166,9 +157,7 @@ def long(
                 if found.get(score) is not None:
                     number = as_interval(found[score])
                     margin = "" if number.half_width is None else f"{number.half_width:.4g}"
-                    rows.append(
-                        [*map(plain, group), plain(method), score, f"{number.mean:.4g}", margin]
-                    )
+                    rows.append([*group, method, score, f"{number.mean:.4g}", margin])
     return comma_separated([*names, "method", "score", "mean", "half_width"], rows)
 
 
@@ -179,14 +168,7 @@ def some(table: Table, columns: Mapping[int, str], methods: Collection[str] = ()
     """
     rows = [[row[number] for number in columns] for row in table.rows]
     rows = [row for row in rows if any(row[1:]) and (not methods or row[0] in methods)]
-    return markdown([*columns.values()], [[plain(row[0]), *row[1:]] for row in rows])
-
-
-def plain(text: str) -> str:
-    """The label of a method in the words of the pages."""
-    for label_, words in PLAIN.items():
-        text = text.replace(label_, words)
-    return text
+    return markdown([*columns.values()], rows)
 
 
 def size_of_gain(runs: Runs) -> str:

@@ -41,7 +41,7 @@ class Choice(NamedTuple):
     @property
     def label(self) -> str:
         """The same in words."""
-        return f"{self.resampling}, scaled by {self.scaling}"
+        return f"{self.resampling} resampling, scaled by {self.scaling}"
 
 
 PUBLISHED = Choice("bootstrap", BOUNDS)

@@ -70,11 +70,13 @@ def reasons(
     _over_sizes(members, found.sizes, "members")
     _over_sizes(width, found.sizes, "width")
     members.set(xlabel="(c) networks", ylabel=SHOWN["rmse"])
-    width.set(xlabel="(c) neurons a layer", ylabel=SHOWN["rmse"])
+    width.set(xlabel="(c) neurons per layer", ylabel=SHOWN["rmse"])
     _over_cases(spread, rows, n_train, "spread")
     _over_cases(coverage, rows, n_train, "reference_coverage")
-    spread.set(title="(e) equal choices, as published", ylabel="std of f (scaled)")
-    coverage.set(title="(e) equal choices, as published", ylabel="coverage of f, 95 % intervals")
+    spread.set(title="(e) resampling and scaling\nas published", ylabel="std of f (scaled)")
+    coverage.set(
+        title="(e) resampling and scaling\nas published", ylabel="coverage of f, 95 % intervals"
+    )
     coverage.axhline(CONFIDENCE, color="0.6", lw=0.8)
     return with_legend(figure, 3)
 
@@ -92,7 +94,7 @@ def _priors_and_starts(figure: SubFigure, found: Experiments, n_members: int) ->
     _band(starts, vanilla - found.starts["networks_pretrained"].rmse)
     priors.set_title("(b) functional prior")
     starts.set_title("(c) initial weights, without a regulariser")
-    theta.set_title("(d) RVEs behind θ, 25 RVEs in distribution")
+    theta.set_title("(d) RVEs to which θ is fitted, 25 RVEs in distribution")
 
 
 def _over_epochs(
@@ -132,7 +134,7 @@ def _differences(axes: Axes, rows: Mapping[str, EnsembleScores], reference: str)
     axes.set_yticks(places, [LABELS[name] for name in rows])
     axes.set_ylim(places[-1] - 0.6, 0.6)
     axes.locator_params(axis="x", nbins=6)
-    axes.set_xlabel(f"RMSE (scaled) minus that of ‘{LABELS[reference]}’")
+    axes.set_xlabel(f"RMSE (scaled) minus RMSE of ‘{LABELS[reference]}’")
 
 
 def _band(axes: Axes, vanilla: Interval) -> None:

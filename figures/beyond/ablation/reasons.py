@@ -24,19 +24,19 @@ LENGTH_FACTORS = {
 }
 LABELS = {  # name in metrics files → words
     "published": "as published",
-    **{name: f"θ times {factor:g}" for name, factor in THETA_FACTORS.items()},
-    **{name: f"L times {factor:g}" for name, factor in LENGTH_FACTORS.items()},
-    "inputs_all": "every output sees every input",
-    "subsets_exchanged": "subsets exchanged",
+    **{name: f"θ × {factor:g}" for name, factor in THETA_FACTORS.items()},
+    **{name: f"L × {factor:g}" for name, factor in LENGTH_FACTORS.items()},
+    "inputs_all": "all inputs for every output",
+    "subsets_exchanged": "input subsets exchanged",
     "networks_pretrained": "pre-trained networks",
-    "layers_permuted": "members permuted in each layer",
-    "mean_alone": "their mean, without spread",
-    "spread_alone": "their spread, without mean",
-    "start_common": "neither: common initial weights",
+    "layers_permuted": "layers exchanged between networks",
+    "mean_alone": "mean of their weights, for all",
+    "spread_alone": "their weights without the mean",
+    "start_common": "weights before pre-training",
     "theta_of_beta": "θ of the 50 beta RVEs",
     "theta_of_own": "θ of the 25 RVEs themselves",
 }
-SIZES = {"members": "{} networks", "width": "{} neurons a layer"}  # kind of size → words
+SIZES = {"members": "{} networks", "width": "{} neurons per layer"}  # kind of size → words
 N_INPUTS = len(problem.INPUT_LABELS)
 EVERY_INPUT = tuple(range(N_INPUTS))
 

@@ -25,7 +25,7 @@ COLUMNS = {  # score → heading and decimals
     "miscalibration": ("miscalibration", 3),
     "coverage": ("coverage with noise (95 %)", 2),
     "reference_coverage": ("coverage of f (95 %)", 2),
-    "spread": ("spread of f", 3),
+    "spread": ("std of f", 3),
 }
 HEADER = ["", *(heading for heading, _ in COLUMNS.values())]
 COMPARED = ("rmse", "elppd", "elppd_normal", "miscalibration")
@@ -73,15 +73,15 @@ def _scores(rows: Rows, n_train: Mapping[str, int], settings: Ablation) -> Table
         for choice, words in CHOICE_LABELS.items()
     ]
     return Table(
-        f"Vanilla and anchored ensembles with equal choices: means over {settings.draws} draws, "
-        f"{settings.repeats} trainings on each, with the half width of their 95 % interval. "
-        "Once for each draw held-out RVEs select resampling, scaling and epochs, with "
+        "Vanilla and anchored ensembles with equal resampling and scaling: means over "
+        f"{settings.draws} datasets with {settings.repeats} trainings each, with 95 % confidence "
+        "half-widths. For each dataset held-out RVEs select resampling, scaling and epochs, with "
         f"ensembles of {settings.choosing} networks, then the number of networks, "
-        f"{_listed(settings)}, and in the last row the start as well: random, or the pre-trained "
-        "networks, from which a vanilla ensemble then starts without a regulariser. The mixture is "
-        "the density that the paper scores, the normal one has the moments of the members; both "
-        "are with noise. A spread of f is epistemic and scaled; its coverage is that of means over "
-        "microstructures.",
+        f"{_listed(settings)}. In the last row they also select the initial weights: random or "
+        "pre-trained; a vanilla ensemble with pre-trained weights has no regulariser. The paper "
+        "scores the mixture density of the members; the normal density has their moments. Both "
+        "include the noise. The standard deviation of f is epistemic and scaled, and its coverage "
+        "is that of means over microstructures.",
         HEADER,
         body,
     )
@@ -106,9 +106,9 @@ def _gains(rows: Rows, n_train: Mapping[str, int]) -> Table:
         for choice, words in CHOICE_LABELS.items()
     ]
     return Table(
-        "What anchoring gains over a vanilla ensemble that was trained with the same choices: "
-        "paired differences, means over draws with the half width of their 95 % interval, positive "
-        "where anchoring is better.",
+        "Gain of anchoring over a vanilla ensemble with the same resampling and scaling: means of "
+        "paired differences over datasets with 95 % confidence half-widths, positive if anchoring "
+        "is better.",
         ["", *(COLUMNS[score][0] for score in COMPARED)],
         body,
     )
@@ -121,17 +121,18 @@ def _experiments(found: Experiments, n_train: Mapping[str, int], settings: Ablat
     for name, row in found.priors.items():
         evidence = written(found.evidence[name], 0)
         body.append([f"prior: {LABELS[name]}", *_cells(row), evidence])
-    body += [[f"start: {LABELS[name]}", *_cells(row)] for name, row in found.starts.items()]
+    body += [
+        [f"initial weights: {LABELS[name]}", *_cells(row)] for name, row in found.starts.items()
+    ]
     for method, sizes in found.sizes.items():
         body += [[f"{method}, {size_label(name)}", *_cells(row)] for name, row in sizes.items()]
     few = case_label(FEWEST_CASE, n_train)
     body += [[f"{few}: {LABELS[name]}", *_cells(row)] for name, row in found.theta.items()]
     return Table(
-        "What the gain rests on, one change to the published settings at a time, out of "
-        f"distribution where nothing else is said: means over {settings.experiments} draws, one "
-        "training on each, with the half width of their 95 % interval. The log evidence is that of "
-        "the training RVEs under a prior. The starts are those of ensembles without a "
-        "regulariser.",
+        "One change to the published settings at a time, out of distribution unless stated "
+        f"otherwise: means over {settings.experiments} datasets, one training each, with 95 % "
+        "confidence half-widths. The log evidence is that of the training RVEs under a prior. "
+        "Ensembles with other initial weights have no regulariser.",
         [*HEADER, "log evidence"],
         [[*row, *[""] * (len(HEADER) + 1 - len(row))] for row in body],
     )
@@ -148,23 +149,23 @@ def claims(rows: Rows, found: Experiments) -> list[Claim]:
         tuned = gain(outside, TUNED, score)
         means = {
             "as published": published.mean,
-            "both otherwise": alike.mean,
-            "held out": tuned.mean,
+            "likelihood, scaled by data": alike.mean,
+            "selected on held-out RVEs": tuned.mean,
         }
         made += [
             Claim(
                 f"tuned/{score}",
                 ABOUT,
-                f"Out of distribution anchoring still gains in {heading} when held-out RVEs "
-                "choose resampling, scaling, epochs and number of networks of both ensembles",
+                f"Out of distribution anchoring still gains in {heading} if held-out RVEs "
+                "select resampling, scaling, epochs and number of networks of both ensembles",
                 means,
                 is_below(Interval((0.0,) * len(tuned.values)), tuned),
             ),
             Claim(
                 f"choices/{score}",
                 ABOUT,
-                f"Half of the published gain in {heading} or more is gone when both ensembles "
-                "resample by the likelihood and are scaled by the training RVEs",
+                f"At least half of the published gain in {heading} disappears if both ensembles "
+                "resample from the likelihood and are scaled by the training RVEs",
                 means,
                 is_below(alike, Interval(tuple(0.5 * value for value in published.values))),
             ),
@@ -174,8 +175,8 @@ def claims(rows: Rows, found: Experiments) -> list[Claim]:
         Claim(
             "start/mean",
             ABOUT,
-            "The mean of the pre-trained networks without their spread, as a common start, has a "
-            "larger RMSE than the networks themselves",
+            "The mean of the pre-trained weights, used as initial weights of all networks, gives a "
+            "larger RMSE than the pre-trained weights themselves",
             {LABELS[name]: row.rmse.mean for name, row in starts.items()},
             is_below(starts["networks_pretrained"].rmse, starts["mean_alone"].rmse),
         )

@@ -18,13 +18,13 @@ from figures.beyond.prior_knowledge.findings import in_cells
 from figures.claims import Claim, Table
 from figures.scores import Interval, is_below, written
 
-ABOUT = "Next runs"  # what the claims are about
+ABOUT = "Active learning"  # what the claims are about
 ALL = FIRST + MORE  # cells of a loop, 10 and 25
 COLUMNS = {
     "rmse": "RMSE",
-    "worst": "worst tenth",
+    "worst": "RMSE, worst tenth",
     "std": "std of f",
-    "worst_std": "its largest tenth",
+    "worst_std": "std of f, largest tenth",
 }
 
 
@@ -47,19 +47,19 @@ def claims(rows: Rows, known: Rows) -> list[Claim]:
         ),
         _smaller(
             "beta/rmse",
-            "Beside the beta table 5 selected RVEs give a smaller RMSE than 20 from a Latin "
+            "Added to the beta table, 5 selected RVEs give a smaller RMSE than 20 from a Latin "
             "hypercube",
             {"5 selected": beside.rmse, "20 from a Latin hypercube": beta.rmse},
         ),
         _smaller(
             "beta/worst",
-            "Beside the beta table 5 selected RVEs give a smaller RMSE in the worst tenth than 20 "
-            "from a Latin hypercube",
+            "Added to the beta table, 5 selected RVEs give a smaller RMSE in the worst tenth than "
+            "20 from a Latin hypercube",
             {"5 selected": beside.worst, "20 from a Latin hypercube": beta.worst},
         ),
         _smaller(
             "known_prior",
-            "With a prior that is known before, 35 RVEs, 25 of them selected for the worst tenth, "
+            "With a known prior, 35 RVEs, 25 of them selected for the worst tenth, "
             "leave a smaller standard deviation there than 100 from a Latin hypercube",
             {
                 "35 RVEs": known[WORST][ALL].worst_std,
@@ -93,9 +93,9 @@ def equivalents(rows: Rows) -> dict[str, dict[str, str]]:
 def tables(rows: Rows) -> list[Table]:
     """A table of all errors."""
     caption = (
-        "Errors of the posterior mean of f in b_eff, c_eff, E_eff and nu_eff, scaled, against the "
-        "reference data, and the posterior's own standard deviations; "
-        "RVEs beside those of the beta table."
+        "Scaled errors of the posterior mean of f (b_eff, c_eff, E_eff, nu_eff) against the "
+        "reference data, and predicted standard deviations of f. With the beta table, RVEs counts "
+        "those added to it."
     )
     table = [
         [LABELS[name], str(n), *(written(getattr(errors, key), 4) for key in COLUMNS)]

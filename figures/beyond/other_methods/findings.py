@@ -15,7 +15,7 @@ from figures.composite.scores import MethodScores
 from figures.pipeline.settings import PAPER_COUNTS, PAPER_TEST
 from figures.scores import LARGER_IS_BETTER, Interval
 
-ABOUT = "Beyond"  # what the claims are about
+ABOUT = "Other methods"  # what the claims are about
 Rows = Mapping[str, MethodScores[Interval]]  # by method
 ADVISED = "function_evidence"
 RIVALS = ("low_rank", "vanilla", "function")
@@ -40,8 +40,11 @@ def claims(results: Results) -> list[Claim]:
     rows = results.cases[results.first]
     seen = results.published.gradient_in_span
     random = results.published.dimension
-    words = "The published regulariser sees less of the data's gradient than of a random direction"
-    ours = {"in span(V)": seen.mean, "of a random direction": random.mean}
+    words = (
+        "The directions of the published regulariser contain less of the data's gradient than of a "
+        "random vector"
+    )
+    ours = {"share of the gradient": seen.mean, "of a random vector": random.mean}
     at_size = (results.n_members, results.n_test) == (30, PAPER_TEST)
     return [
         *(_alike(rows, score) for score in COMPARED),
@@ -75,14 +78,14 @@ def _alike(rows: Rows, score: str) -> Claim:
     difference = getattr(rows["low_rank"] - rows["none"], score)
     largest = abs(difference.mean) + difference.margin
     deviation = getattr(rows["low_rank"], score).std
-    ours = {"largest difference": largest}
+    ours = {"upper limit of the difference": largest}
     holds = None
     if deviation is not None:
-        ours["between seeds"] = deviation
+        ours["standard deviation between seeds"] = deviation
         holds = largest < NEGLIGIBLE * deviation
     words = (
-        f"{HEADINGS[score][0]} with and without the published regulariser, from the same start, "
-        "differs by less than half of the standard deviation between seeds"
+        f"{HEADINGS[score][0]} with and without the published regulariser, from the same initial "
+        "weights, differs by less than half of the standard deviation between seeds"
     )
     return Claim(f"alike/{score}", ABOUT, words, ours, holds)
 
@@ -93,7 +96,7 @@ def _noise_claim(results: Results) -> Claim:
         full, diagonal = (kinds[kind]["exact_evidence"].elppd for kind in REPLICATES)
         gains[case] = full - diagonal
     words = (
-        "Correlations of the noise raise the ELPPD of the exact posterior, prior from the evidence"
+        "Correlated noise raises the ELPPD of the exact posterior with the prior from the evidence"
     )
     return Claim("correlated_noise", ABOUT, words, gains, min(gains.values()) > 0)
 

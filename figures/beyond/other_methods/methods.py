@@ -16,13 +16,13 @@ from figures.pipeline.settings import OtherMethods
 from figures.scores import Interval, over_repeats
 
 FUNCTION_LABELS = {
-    "function_small": "functional anchoring, paper's prior and network",
-    "function": "functional anchoring, paper's prior",
-    "sampled": "exact posterior sampled, paper's prior unclipped",
-    "function_evidence": "functional anchoring, prior from the evidence",
-    "function_average": "functional anchoring, prior from the evidence, averaged",
-    "sampled_evidence": "exact posterior sampled, prior from the evidence",
-    "sampled_average": "exact posterior sampled, prior from the evidence, averaged",
+    "function_small": "function-space anchoring, paper's prior and network",
+    "function": "function-space anchoring, paper's prior",
+    "sampled": "samples of the exact posterior, paper's prior unclipped",
+    "function_evidence": "function-space anchoring, prior from the evidence",
+    "function_average": "function-space anchoring, prior from the evidence, averaged",
+    "sampled_evidence": "samples of the exact posterior, prior from the evidence",
+    "sampled_average": "samples of the exact posterior, prior from the evidence, averaged",
 }
 EXACT_LABELS = {
     "exact": "exact posterior, paper's prior unclipped",

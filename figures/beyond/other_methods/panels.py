@@ -19,9 +19,9 @@ from figures.style import STYLE, WIDTH, band, with_legend
 SHOWN_1D = ("vanilla", "low_rank", "none", "low_rank_converged", "function", "sampled")
 UNITS = {"rmse": " (scaled)", "elppd": ", sum over test RVEs"}
 COLOURS = {
-    "C0": "ensemble in the space of weights",
-    "C2": "functional anchoring",
-    "0.45": "draws from the exact posterior",
+    "C0": "weight-space ensemble",
+    "C2": "function-space anchoring",
+    "0.45": "samples of the exact posterior",
 }
 
 
@@ -81,7 +81,7 @@ def span(
     random = [row.dimension.mean for row in spans.values()]
     left.plot(counts, seen, "o-", label="gradient of the data term")
     left.plot(counts, random, "s--", color="0.45", label="random direction, $(K-1)/d$")
-    left.set(ylabel="part in span($V$)", ylim=(0, 1))
+    left.set(ylabel="share of squared length in span($V$)", ylim=(0, 1))
     for count, elppd in zip(counts, (row.elppd for row in spans.values()), strict=True):
         right.errorbar(count, elppd.mean, yerr=elppd.margin, fmt="o", color="C0", capsize=2)
     none = rows["none"].elppd
@@ -127,11 +127,12 @@ def example(cases: Mapping[str, Mapping[str, Curves]]) -> Figure:
                 )
             axes.plot(X[:, 0], y, "o", color="k", ms=1.8, label="data")
             axes.set(xlim=(-1, 1), ylim=LIMITS)
-            words = f"mean {shown.distance.mean:.2f}, std {shown.distance.std:.0%} off"
+            words = f"off: mean {shown.distance.mean:.2f}, std {shown.distance.std:.0%}"
             axes.set_title(words, fontsize=8)
         row[0].set_ylabel(f"${name}$\n$y$")
     for axes, method in zip(panels[0], SHOWN_1D, strict=True):
-        axes.set_title(LABELS[method].replace(", ", ",\n", 1) + "\n" + axes.get_title(), fontsize=8)
+        words = textwrap.fill(LABELS[method], 22)
+        axes.set_title(f"{words}\n{axes.get_title()}", fontsize=8)
     for axes in panels[-1]:
         axes.set_xlabel("$x$")
     return with_legend(figure, 3)

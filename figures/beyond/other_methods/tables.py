@@ -25,9 +25,9 @@ HEADINGS = {  # number → heading of its column and decimals
     "std": ("|std / exact − 1|", 2),
 }
 NOISES = {  # kind of Σ_noise → words
-    "paper": "of the paper",
-    "replicates_diagonal": "of replicates, diagonal",
-    "replicates": "of replicates",
+    "paper": "from the paper",
+    "replicates_diagonal": "from replicates, diagonal",
+    "replicates": "from replicates",
 }
 CASES = {"outd": "out of distribution", "ind": "in distribution"}
 Measured = TypeVar("Measured")  # numbers of a method: scores or distances
@@ -97,13 +97,13 @@ def tables(results: Results) -> list[Table]:
     first, *others = results.cases
     seen = ("penalty", "gradient_in_span")
     every = (
-        f"Every method, {results.label(first)}. Means over {results.repeats} "
-        "seeds with the half width of their 95 % interval; exact posteriors in closed form. "
-        "Gradient in span(V): part of the squared gradient of the data term, before training, "
-        "along the directions that the low-rank regulariser sees."
+        f"All methods, {results.label(first)}: means over {results.repeats} "
+        "seeds with 95 % confidence half-widths; exact posteriors in closed form. "
+        "Gradient in span(V): share of the squared gradient of the data term, before training, "
+        "in the directions on which the low-rank regulariser acts."
     )
     spans = {f"K = {count}": row for count, row in results.spans.items()}
-    more = "Low-rank regulariser with more pre-trained networks behind it, all of one start."
+    more = "Low-rank regulariser from K pre-trained networks, with the same initial weights."
     example = "Distance to the exact posterior of the one-dimensional example, {}, averaged over "
     return [
         _table(every, (*SCORES, *seen), rows[first]),
@@ -121,8 +121,8 @@ def tables(results: Results) -> list[Table]:
 def _relevance(label: str, outputs: Sequence[Relevance]) -> Table:
     """Inputs of each output in the paper and by the evidence."""
     return Table(
-        f"Inputs that matter, {label}: by the evidence those of the mean (vf) and those whose "
-        "length scale is below 10 (scaled units, in which the range of an input is 2).",
+        f"Inputs that matter, {label}. From the evidence: inputs of the prior mean (vf) and "
+        "inputs with a length scale below 10 (each scaled input has the range 2).",
         ["output", "paper", "from the evidence", "length scales"],
         [
             [
@@ -146,7 +146,7 @@ def _noise_tables(results: Results) -> list[Table]:
         for case, kinds in results.exact_noise.items()
         for kind, rows in kinds.items()
     }
-    caption = "What Σ_noise does, each ELPPD being that of the method's own predictive density:"
+    caption = "Effect of Σ_noise; each ELPPD is of the method's own predictive density:"
     return [
         _table(f"{caption} ensembles, {results.label(results.first)}.", SCORES, ensembles),
         _table(f"{caption} {LABELS['exact_evidence']}.", SCORES, exact),

@@ -21,7 +21,7 @@ SMOOTH = bnn.Architecture(hidden=(50, 50, 50), activation="silu")
 class Method:
     """One way to train networks to data in weight space."""
 
-    label: str  # for tables and pictures
+    label: str  # for tables and figures
     regulariser: str = "none"  # of bnn.train_anchored; "none" for no term at all
     warm: bool = True  # whether networks start from pre-trained weights, else from random ones
     converged: bool = False  # whether they are trained on, after the published epochs
@@ -30,22 +30,26 @@ class Method:
 
 METHODS = {
     "vanilla": Method("vanilla", warm=False),
-    "none": Method("pre-trained start, no regulariser"),
-    "low_rank": Method("anchored, low rank (published)", "low_rank"),
-    "isotropic": Method("anchored, isotropic", "isotropic"),
-    "factorised": Method("anchored, factorised", "factorised"),
-    "generalised_normal": Method("anchored, generalised normal", "generalised_normal"),
-    "random_low_rank": Method("random start, low rank", "low_rank", warm=False),
-    "none_converged": Method("no regulariser, to convergence", converged=True),
-    "low_rank_converged": Method("low rank, to convergence", "low_rank", converged=True),
-    "proper": Method("proper prior Σ0 + τ²I, optimum", "probabilistic_pca", optimum=True),
+    "none": Method("pre-trained initial weights, no regulariser"),
+    "low_rank": Method("anchored (published)", "low_rank"),
+    "isotropic": Method("anchored, isotropic weight prior", "isotropic"),
+    "factorised": Method("anchored, factorised weight prior", "factorised"),
+    "generalised_normal": Method("anchored, generalised normal weight prior", "generalised_normal"),
+    "random_low_rank": Method("anchored, random initial weights", "low_rank", warm=False),
+    "none_converged": Method("no regulariser, trained to convergence", converged=True),
+    "low_rank_converged": Method("anchored, trained to convergence", "low_rank", converged=True),
+    "proper": Method(
+        "anchored, full-rank weight prior Σ0 + τ²I, at the optimum",
+        "probabilistic_pca",
+        optimum=True,
+    ),
 }
 CORE = ("vanilla", "none", "low_rank")  # trained on every training set
 
 
 @dataclass(frozen=True)
 class Data:
-    """Training data in scaled units, with the noise that the methods are told."""
+    """Training data in scaled units, with the noise that the methods are given."""
 
     X: np.ndarray  # (N, n_in)
     y: np.ndarray  # (N, n_out)
@@ -94,7 +98,7 @@ def train_weights(
     resampling: str = "bootstrap",
 ) -> bnn.Members:
     """Train the first networks to data; all of them are behind the weight prior."""
-    # Methods with equal seeds share resampled data, minibatches and random starts.
+    # Methods with equal seeds share resampled data, minibatches and random initial weights.
     return bnn.train_anchored(
         networks,
         data.X,

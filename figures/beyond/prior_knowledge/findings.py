@@ -17,15 +17,15 @@ from figures.composite.draws import in_words
 from figures.pipeline.settings import TRAINING_CASE
 from figures.scores import all_hold, is_below, written
 
-ABOUT = "Knowledge"  # what the claims are about
+ABOUT = "Prior knowledge"  # what the claims are about
 COLUMNS = {  # number → heading and decimals
     "rmse": ("RMSE, single RVEs", 3),
     "elppd": ("ELPPD, single RVEs", 0),
     "reference_rmse": ("RMSE, reference data", 3),
-    "reference_rmse_fields": ("without p_sigma", 3),
+    "reference_rmse_fields": ("RMSE without p_sigma", 3),
     "reference_coverage": ("coverage of f (95 %)", 2),
     "reference_miscalibration": ("miscalibration of f", 3),
-    "reference_z": ("root mean square z", 2),
+    "reference_z": ("root mean square of z", 2),
 }
 
 
@@ -51,7 +51,7 @@ def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Clai
             "few_cells",
             ABOUT,
             f"The mean-field model with 10 RVEs has a smaller {words} than a linear mean with 50",
-            {"mean-field model, 10 RVEs": few.mean, "linear, 50 RVEs": many.mean},
+            {"mean-field model, 10 RVEs": few.mean, "linear mean, 50 RVEs": many.mean},
             is_below(few, many),
         ),
         Claim(
@@ -127,12 +127,12 @@ def tables(rows: Rows, ensembles: Mapping[str, Mapping[str, ReferenceScores]]) -
     }
     return [
         _table(
-            "Exact posteriors, means over the draws with the half width of their 95 % "
-            "interval: scores at the single test RVEs, and of f against the means over "
-            "microstructures, where intervals of f have the reference data's standard error added.",
+            "Exact posteriors, means over datasets with 95 % confidence half-widths: scores at "
+            "single test RVEs, and of f against means over microstructures. Intervals of f include "
+            "the standard error of the reference data.",
             every,
         ),
-        _table("Ensembles under the paper's prior and noise, one training on each draw.", single),
+        _table("Ensembles with the paper's prior and noise, one training per dataset.", single),
     ]
 
 

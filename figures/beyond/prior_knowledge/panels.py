@@ -22,9 +22,9 @@ SHORT = {
     "paper": "paper",
     "evidence": "evidence",
     "covariance": "covariance",
-    "by_input": "Σ(x)",
-    "fitted": "fields, Σ(x)",
-    "own": "fields, own RVEs",
+    "by_input": "noise Σ(x)",
+    "fitted": "mean-field, Σ(x)",
+    "own": "mean-field, own",
 }
 STRAIN = r"$\varepsilon_{xx}$ [%]"
 HEADINGS = {
@@ -85,7 +85,7 @@ def worth(rows: Rows, alone: float, textbook: float) -> Figure:
     errors = parts[0].axes[0]
     for error, style, words in (
         (alone, ":", "mean-field model, no RVEs"),
-        (textbook, "--", "not fitted"),
+        (textbook, "--", "mean-field model, not fitted"),
     ):
         errors.axhline(error, color="0.2", lw=0.8, ls=style)
         errors.annotate(
@@ -159,14 +159,14 @@ def curve_fans(
     for i, title in enumerate(titles):
         for axes, scale, shift in zip(panels[:, i], (mean[i], hundred), (0, 100), strict=True):
             centre = scale - shift
-            band(axes, x, centre, scale * total[i], "f and microstructure", "0.5")
+            band(axes, x, centre, scale * total[i], "single RVE", "0.5")
             band(axes, x, centre, scale * spread[i], "f", "C0", 0.5)
             lines = axes.plot(x, (scale * simulated[i] / mean[i] - shift).T, "k", lw=0.6, alpha=0.6)
             lines[0].set_label("new simulations")
         panels[0, i].set_title(title, fontsize=8)
         panels[1, i].set_xlabel(STRAIN)
     panels[0, 0].set_ylabel(r"$\sigma_{xx}$ [MPa]")
-    panels[1, 0].set_ylabel("off the predicted mean [%]")
+    panels[1, 0].set_ylabel("minus the predicted mean [%]")
     return with_legend(figure, 5)
 
 
@@ -176,9 +176,9 @@ def curve_errors(
 ) -> Figure:
     """Relative errors of mean curves (increments,) beside the relative scatter of single RVEs."""
     figure, axes = plt.subplots(figsize=(WIDTH / 2, 3.6))
-    label = "scatter of the microstructure, standard deviation"
+    label = "standard deviation between microstructures"
     axes.fill_between(100 * strain, 0, 100 * scatter, color="0.85", lw=0, label=label)
     for (name, error), style in zip(errors.items(), ("-", "--", "-.", ":"), strict=False):
         axes.plot(100 * strain, 100 * error, style, label=f"error, {name}")
-    axes.set(xlabel=STRAIN, ylabel=r"of $\sigma_{xx}$ [%]", ylim=(0, None))
+    axes.set(xlabel=STRAIN, ylabel=r"relative to $\sigma_{xx}$ [%]", ylim=(0, None))
     return with_legend(figure, 1)

@@ -48,16 +48,18 @@ MODELS = {
     "paper": Knowledge("the paper's prior and noise", None, PAPER),
     "evidence": Knowledge("prior from the evidence, the paper's noise", linear, PAPER),
     "covariance": Knowledge("prior from the evidence, constant covariance", linear, COVARIANCE),
-    "by_input": Knowledge("prior from the evidence, Σ(x)", linear, BY_INPUT),
-    "fields": Knowledge("mean-field model, Σ(x)", about_fields, BY_INPUT),
-    "fitted": Knowledge("mean-field model from the evidence, Σ(x)", about_fitted_fields, BY_INPUT),
+    "by_input": Knowledge("prior from the evidence, input-dependent noise", linear, BY_INPUT),
+    "fields": Knowledge("mean-field model, input-dependent noise", about_fields, BY_INPUT),
+    "fitted": Knowledge(
+        "mean-field model from the evidence, input-dependent noise", about_fitted_fields, BY_INPUT
+    ),
     "own": Knowledge(
-        "mean-field model and noise from the evidence, no other RVEs", about_fitted_fields, OWN
+        "mean-field model and noise from the evidence, no further RVEs", about_fitted_fields, OWN
     ),
     "default": Knowledge("GPRegressor(), default settings", None, FOUND),
     "default_by_input": Knowledge('GPRegressor(noise="heteroscedastic")', None, FOUND_BY_INPUT),
 }
-IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles beside functional anchoring, of notebook 05
+IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles next to function-space anchoring, of notebook 05
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from figures.beyond.strain_paths.study import ALLOWED, LABELS, Members, Rows, tw
 from figures.claims import Claim, Table
 from figures.scores import Interval
 
-ABOUT = "Paths"  # what the claims are about
+ABOUT = "Strain paths"  # what the claims are about
 HALF = 0.5  # of the error of mean fields
 COVERAGES = {"coverage": "the mean over microstructures", "single": "single RVEs"}
 
@@ -28,8 +28,8 @@ def claims(
         Claim(
             "removed",
             ABOUT,
-            f"{many} training paths remove more than half of the mean square error of mean fields "
-            "on each set",
+            f"{many} training paths remove more than half of the mean square error of the "
+            "mean-field model on each set",
             {LABELS[name]: share for name, share in removed.items()},
             min(removed.values()) > HALF,
         )
@@ -44,16 +44,19 @@ def claims(
         for name, errors in rows.items():
             means = {n: getattr(each, score).mean for n, each in errors.items()}
             words = (
-                f"On {LABELS[name]} 95 % bands hold between {low:.2f} and {high:.2f} of {what} "
+                f"On {LABELS[name]} 95 % bands contain between {low:.2f} and {high:.2f} of {what} "
                 "for every number of training paths"
             )
             holds = all(low <= mean <= high for mean in means.values())
             found.append(Claim(f"{score}/{name}", ABOUT, words, _by_count(means), holds))
     for n, each in members.items():
-        numbers = {"off, in standard errors": each.off, "spread over closed form": each.spread}
+        numbers = {
+            "error of the mean, in standard errors": each.off,
+            "standard deviation over closed form": each.spread,
+        }
         words = (
-            f"With {n} training paths the mean of the members is that of the closed form within "
-            "two of its standard errors (root mean square), and their spread is within a fifth"
+            f"With {n} training paths the mean of the members is within two standard errors of the "
+            "closed form (root mean square), and their standard deviation within a fifth of it"
         )
         holds = each.off < 2.0 and abs(each.spread - 1.0) < 0.2
         found.append(Claim(f"members/{n}", ABOUT, words, numbers, holds))
@@ -95,8 +98,7 @@ def tables(rows: Rows, alone: Mapping[str, float]) -> list[Table]:
             coverages.append([f"of {what}", str(n), *map(_written, numbers)])
     header = ["", "training paths", *(LABELS[name] for name in rows)]
     ends = (
-        "Means over disjoint parts of the random paths ± two standard errors, "
-        "where there are several."
+        "Means over disjoint parts of the random paths ± two standard errors, if there are several."
     )
     return [
         Table(

@@ -58,10 +58,10 @@ def prior(cell: Paths, points: np.ndarray, fields: np.ndarray, drawn: np.ndarray
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(WIDTH, 3.4))
     strain = _from_rest(100 * cell.strain[0, :, j])
     left.plot(strain, _from_rest(points[:, :, j]), color="C2", lw=0.7, alpha=0.7)
-    left.lines[0].set_label("points of the bank")
+    left.lines[0].set_label("points of the basis")
     middle.plot(strain, _from_rest(fields[:, j]), **FIELDS)
     middle.plot(strain, _from_rest(drawn[:, :, j].T), color="C0", lw=0.7, alpha=0.7)
-    middle.lines[1].set_label("draws from the prior")
+    middle.lines[1].set_label("samples of the prior")
     middle.plot(strain, _from_rest(cell.mean_stress[0, :, j]), **SIMULATED)
     steps = np.arange(len(strain))
     right.plot(steps, _from_rest((drawn - fields)[:, :, j].T), color="C0", lw=0.7, alpha=0.7)
@@ -135,7 +135,7 @@ def _less_reference(
             end - reference,
             color="0.3",
             lw=0.6,
-            label="ends of the simulated microstructures",
+            label="extremes of the simulated microstructures",
         )
     axes.plot(steps, centre, color="C0", label="posterior mean")
     axes.axhline(0.0, color="k", lw=1.0, ls=":")
@@ -197,7 +197,7 @@ def members(
         steps = 1 + np.arange(len(mean))
         for std, colour, words in (
             (said[n].std[0, :, j], "0.75", r"closed form with the model error $\delta$, 95 %"),
-            (theta[n][:, j], "C0", r"closed form of $\theta$ alone, 95 %"),
+            (theta[n][:, j], "C0", r"closed form of $\theta$ only, 95 %"),
         ):
             width = HALF_WIDTH * std
             axes.fill_between(steps, -width, width, color=colour, alpha=0.4, lw=0, label=words)
