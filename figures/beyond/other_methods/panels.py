@@ -64,7 +64,7 @@ def methods(
         if colours[y] != colours[y - 1]:  # another kind of method begins
             for axes in panels:
                 axes.axhline(y - 0.5, color="0.3", lw=0.8)
-    words = [textwrap.fill(LABELS[method], 32) for method in rows]
+    words = [textwrap.fill(LABELS[method], 36) for method in rows]
     panels[0].set_yticks(range(len(rows)), words, fontsize="small")
     panels[0].invert_yaxis()
     return with_legend(figure, 3)
@@ -81,7 +81,7 @@ def span(
     random = [row.dimension.mean for row in spans.values()]
     left.plot(counts, seen, "o-", label="gradient of the data term")
     left.plot(counts, random, "s--", color="0.45", label="random direction, $(K-1)/d$")
-    left.set(ylabel="share of squared length in span($V$)", ylim=(0, 1))
+    left.set(ylabel="share in the span of the networks", ylim=(0, 1))
     for count, elppd in zip(counts, (row.elppd for row in spans.values()), strict=True):
         right.errorbar(count, elppd.mean, yerr=elppd.margin, fmt="o", color="C0", capsize=2)
     none = rows["none"].elppd

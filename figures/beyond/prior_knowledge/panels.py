@@ -22,9 +22,9 @@ SHORT = {
     "paper": "paper",
     "evidence": "evidence",
     "covariance": "covariance",
-    "by_input": "noise Σ(x)",
-    "fitted": "mean-field, Σ(x)",
-    "own": "mean-field, own",
+    "by_input": "input-dep. noise",
+    "fitted": "mean-field model",
+    "own": "mean-field, own noise",
 }
 STRAIN = r"$\varepsilon_{xx}$ [%]"
 HEADINGS = {
