@@ -1,4 +1,4 @@
-"""What the paper prints and claims, how far ours may lie from it, and what notebooks add to it."""
+"""Numbers and claims of the paper, with the tolerances that our numbers are judged by."""
 
 import math
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ from figures.pipeline.settings import PAPER_COUNTS
 
 PUBLISHED = Path(__file__).with_name("published.yaml")
 Case = Literal["outd", "ind25", "ind50", "ind100", "replicates", "noise"]
-LARGEST = 2 / 5  # tolerance in parts of the printed number
-SIGNIFICANT = 0.05  # level of a sign test
+LARGEST = 2 / 5  # tolerance as a fraction of the printed number
+SIGNIFICANT = 0.05  # significance level of a sign test
 
 
 def decimals(printed: str) -> int:
@@ -37,29 +37,30 @@ def tolerance(printed: str, scatter: float, n: int) -> float:
 def says_something(printed: str, allowed: float) -> bool:
     """Whether a printed number can be judged with a tolerance.
 
-    It would not where the tolerance exceeds two fifths of the printed number, or of a printed zero
-    one unit of its last digit. A number beyond such a tolerance differs all the same.
+    It cannot if the tolerance exceeds two fifths of the printed number, or one unit of the last
+    digit of a printed zero. A number beyond such a tolerance still differs.
     """
     return allowed <= (LARGEST * abs(float(printed)) or 10.0 ** -decimals(printed))
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim in words with our numbers; the fields are as in a metrics file."""
+    """A claim in words with our numbers; a metrics file has the same fields."""
 
-    id: str  # by which findings refer to it
+    id: str  # that findings refer to
     about: str  # figure or table of the paper, or another subject
     claim: str
-    ours: Mapping[str, Any]  # our numbers by name, to be shown
-    holds: bool | None  # whether they bear the claim out; None where the repeats leave that open
-    of_paper: bool = True  # whether the paper makes it; others stand beside it and do not count
-    # Row/column of the printed number that says the same: the claim counts if that is not judged.
+    ours: Mapping[str, Any]  # our numbers by name
+    holds: bool | None  # whether they support the claim; None if the repeats do not decide
+    of_paper: bool = True  # whether the paper makes it; only such claims count
+    # Row/column of the printed number with the same content; the claim counts if that number is
+    # not judged.
     number: str | None = None
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the report; every entry is a text."""
+    """A table of the report, with texts as entries."""
 
     caption: str
     header: list[str]
@@ -67,21 +68,21 @@ class Table:
 
 
 class PaperRow(BaseModel, extra="forbid"):
-    """A row of a table of the paper; the lists go with the columns of the table."""
+    """A row of a table of the paper; lists have one entry per column of the table."""
 
     label: str  # {n} stands for the number of training RVEs
-    proper: str = ""  # label of the row beside it: networks trained by Adam proper, not judged
+    proper: str = ""  # label of a second row, trained as the paper prints, not judged
     printed: list[str]  # with all printed digits
     scatter: list[float | None] | None = None  # standard deviation of one result; None: not judged
-    same_tables: list[float | None] | None = None  # the same on `tables` as published
+    same_tables: list[float | None] | None = None  # the same on the published `tables`
     tables: set[str] = set()  # designs behind the numbers
-    case: Case | None = None  # training set or design behind the row, which a run may lack
+    case: Case | None = None  # training set or design behind the row; a run may lack it
 
     def label_for(self, sizes: Mapping[str, int]) -> str:
-        """The label with the training RVEs of a run, and the paper's number if it differs."""
-        cells = PAPER_COUNTS.get(self.case or "", 0)
-        ours = sizes.get(self.case or "", cells)
-        return self.label.format(n=ours if ours == cells else f"{ours}, paper {cells}")
+        """The label with the number of training RVEs of a run, and the paper's if it differs."""
+        theirs = PAPER_COUNTS.get(self.case or "", 0)
+        ours = sizes.get(self.case or "", theirs)
+        return self.label.format(n=ours if ours == theirs else f"{ours}, paper {theirs}")
 
 
 class Item(BaseModel, extra="forbid"):
@@ -91,24 +92,24 @@ class Item(BaseModel, extra="forbid"):
     section: str
     title: str
     notebook: str  # that rebuilds it
-    ours: str = ""  # where our metrics have the number of a row and column
+    ours: str = ""  # place of the number of a row and column in our metrics
     unit: float = 1.0  # of the printed numbers
-    printed_in_paper: bool = True  # else numbers of the published tables, which do not count
-    over_draws: bool = False  # whether repeated numbers of ours are of independent draws
-    further: dict[str, tuple[int, int]] = {}  # claim → draws that bear it out, of so many
+    printed_in_paper: bool = True  # else computed from the published tables, and does not count
+    over_draws: bool = False  # whether our repeats are independently simulated datasets
+    further: dict[str, tuple[int, int]] = {}  # claim → datasets that support it, and their number
     columns: list[str] = []
     rows: dict[str, PaperRow] = {}
 
     def with_further_draws(self, claim: Claim) -> Claim:
-        """The claim as all draws decide it, by a sign test, where more draws are counted."""
+        """The claim decided by a sign test over more datasets, if `further` counts them."""
         if claim.id not in self.further:
             return claim
-        borne_out, count = self.further[claim.id]
-        decided = binomtest(borne_out, count).pvalue < SIGNIFICANT
-        return replace(claim, holds=borne_out > count / 2 if decided else None)
+        supporting, count = self.further[claim.id]
+        decided = binomtest(supporting, count).pvalue < SIGNIFICANT
+        return replace(claim, holds=supporting > count / 2 if decided else None)
 
     def model_post_init(self, _: Any) -> None:
-        """Put the row of networks trained by standard Adam beside each that has one."""
+        """Add the second row, of networks trained as the paper prints, after each that has one."""
         rows = {}
         for name, row in self.rows.items():
             rows[name] = row

@@ -1,4 +1,4 @@
-"""Numbers of repeated trainings: their spread, paired comparisons, and the metrics file."""
+"""Numbers of repeated trainings: their scatter, paired comparisons, and the metrics file."""
 
 import dataclasses
 import json
@@ -14,10 +14,10 @@ from scipy.stats import t
 
 from fe_data.files.writing import write_atomic
 
-LARGER_IS_BETTER = ("elppd",)  # of the scores, every other one is better when smaller
-CONFIDENCE = 0.95  # of intervals, and that a comparison has the sign that is reported
+LARGER_IS_BETTER = ("elppd",)  # of the scores; all others are better when smaller
+CONFIDENCE = 0.95  # of intervals, and of the sign of a comparison
 BEGINNING = rb'\{\n "'  # of a metrics file
-NEGLIGIBLE = 0.1  # part of a number below which a difference from it counts as none
+NEGLIGIBLE = 0.1  # fraction of a number below which a difference from it is negligible
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Interval:
 
     @property
     def sign(self) -> int:
-        """1 or -1 where the interval excludes zero, else 0; a single repeat decides."""
+        """1 or -1 if the interval excludes zero, else 0; a single repeat decides."""
         return 0 if abs(self.mean) <= self.margin else int(np.sign(self.mean))
 
     def __sub__(self, other: "Interval") -> "Interval":
@@ -75,16 +75,16 @@ class Scores(Generic[Number]):
     coverage: Number  # share of the observations within the predicted interval
 
     def is_better(self, other: "Scores[Interval]", score: str) -> bool | None:
-        """Whether a score is better than another method's; None where the repeats leave it open."""
+        """Whether a score is better than another method's; None if the repeats do not decide."""
         first = getattr(self, score)
         second = getattr(other, score)
         return is_below(second, first) if score in LARGER_IS_BETTER else is_below(first, second)
 
 
 def over_repeats(repeats: Sequence[Any]) -> Any:
-    """Mappings or dataclasses of numbers as one of intervals; later repeats may lack a key.
+    """Intervals from repeated mappings or dataclasses of numbers; later repeats may lack a key.
 
-    An interval counts with its mean, so that repeats may be repeated themselves.
+    An interval counts with its mean, so repeats may themselves be means over repeats.
     """
     first = repeats[0]
     if isinstance(first, Interval):
@@ -98,7 +98,7 @@ def over_repeats(repeats: Sequence[Any]) -> Any:
 
 
 def written(number: Any, decimals: int) -> str:
-    """A number, with its scatter where it has one, and a real minus."""
+    """A number with its scatter, if it has one, and with minus signs for hyphens."""
     parts = [number]
     if isinstance(number, Interval):
         parts = [number.mean, number.half_width]
@@ -114,17 +114,17 @@ def as_interval(number: Any) -> Interval:
 
 
 def is_below(first: Interval, second: Interval) -> bool | None:
-    """Whether the first of two numbers is smaller; None where the paired repeats leave it open."""
+    """Whether the first of two numbers is smaller; None if the paired repeats do not decide."""
     sign = (second - first).sign
     return sign > 0 if sign else None
 
 
 def is_below_clearly(first: Interval, second: Interval) -> bool | None:
-    """Whether the first of two positive numbers is smaller, by more than nothing worth the name.
+    """Whether the first of two positive numbers is smaller by more than a negligible amount.
 
-    An equivalence test stands beside that of the sign: False as well where the whole interval of
-    the paired difference lies within NEGLIGIBLE of the second number. None is left for a difference
-    that may be either.
+    An equivalence test follows the test of the sign. If the whole interval of the paired
+    difference lies within NEGLIGIBLE times the second number, the answer is False. None means that
+    the difference may be either.
     """
     answer = is_below(first, second)
     if answer is None and is_within(second - first, NEGLIGIBLE * abs(second.mean)):
@@ -133,7 +133,7 @@ def is_below_clearly(first: Interval, second: Interval) -> bool | None:
 
 
 def is_within(number: Interval, limit: float) -> bool | None:
-    """Whether a number lies within ± limit; None where its interval reaches beyond a limit."""
+    """Whether a number lies within ± limit; None if its interval contains a limit."""
     size = abs(number.mean)
     if size + number.margin < limit:
         return True

@@ -21,10 +21,10 @@ WIDTH = 11.0  # of a figure [in]; a single panel has half of it
 
 @plt.style.context(STYLE)
 def save(figure: Figure, path: Path, colours: int | None = None) -> None:
-    """Write a figure whose panels all show something; equal figures give equal files.
+    """Write a figure; equal figures give equal files. An empty panel raises a ValueError.
 
-    With so many `colours` at most a PNG of lines takes a third of the space. A file that
-    is neither a picture by matplotlib nor a PNG with a palette stays: FileExistsError.
+    `colours` limits the colours of a PNG; a PNG of lines then takes a third of the space. A file
+    that is neither a figure by matplotlib nor a PNG with a palette raises a FileExistsError.
     """
     shown = [axes for axes in figure.axes if axes.axison]
     empty = [number for number, axes in enumerate(shown, start=1) if not shows_something(axes)]
@@ -39,7 +39,7 @@ def save(figure: Figure, path: Path, colours: int | None = None) -> None:
         content = io.BytesIO()
         reduced.save(content, kind, optimize=True)
     write_atomic(path, content.getvalue(), BEGINNING)
-    if plt.isinteractive():  # in a notebook, which knows by the output's metadata what it shows
+    if plt.isinteractive():  # in a notebook; the metadata of the output name the figure
         from IPython.display import display
 
         display(figure, metadata={"picture": path.name})
@@ -63,7 +63,7 @@ def band(
 
 
 def with_legend(figure: Drawn, columns: int) -> Drawn:
-    """The figure, or a part of one, with one legend below it, where each label stands once."""
+    """The figure, or a part of one, with one legend below it that has each label once."""
     entries: dict[str, Artist] = {}
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()

@@ -1,4 +1,4 @@
-"""Independent draws of the tables of the composite: the test and training sets of each."""
+"""Independently simulated datasets of the composite: the test and training sets of each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from figures.pipeline.settings import TRAINING_CASE, Design
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw of all tables, as the paper has one."""
+    """One dataset: a test set and all training sets. The paper has one."""
 
     test: Samples
     cases: Mapping[str, Samples]  # training sets by name
@@ -28,7 +28,7 @@ class Draw:
 
 
 def load_draws(data_dir: Path | str, profile: Profile) -> list[Draw]:
-    """Draws of the sizes of a profile: each takes the next rows of every table."""
+    """Datasets of the sizes of a profile: each takes the next rows of every table."""
     assert profile.draws
     sizes = profile.datasets
     tables = {}
@@ -40,15 +40,15 @@ def load_draws(data_dir: Path | str, profile: Profile) -> list[Draw]:
         held = table.n_rows
         needed = profile.draws.count * sizes[design]
         if held < needed:
-            raise ValueError(f"{path} holds {held} cells: {needed} are needed")
+            raise ValueError(f"{path} has {held} RVEs, but {needed} are needed")
     samples = {design: scaled(table) for design, table in tables.items()}
 
-    def cells(design: Design, number: int) -> Samples:
+    def rves(design: Design, number: int) -> Samples:
         return samples[design][tables[design].index // sizes[design] == number]
 
     cases = profile.surrogate.cases
     return [
-        Draw(cells(TEST, i), {name: cells(c.design, i)[: c.count] for name, c in cases.items()})
+        Draw(rves(TEST, i), {name: rves(c.design, i)[: c.count] for name, c in cases.items()})
         for i in range(profile.draws.count)
     ]
 

@@ -14,21 +14,21 @@ from figures.pipeline.settings import Estimate, PriorKnowledge
 
 
 def mean_fields(X: np.ndarray, **parameters: Any) -> np.ndarray:
-    """Mean fields at scaled inputs (n, n_in), scaled, (n, n_out).
+    """Mean-field model at scaled inputs (n, n_in), scaled, (n, n_out).
 
     The default of `fluctuation` is fitted to b_eff and c_eff of the 20 inputs × 15 RVEs of
-    noise.csv; with 0 nothing is fitted but p_sigma. Where an input lies beyond the range in which
-    mean fields have been compared with RVEs, as notebook 06 says, there is no warning.
+    noise.csv; with 0 only p_sigma is fitted. There is no warning for inputs beyond the range in
+    which the model has been compared with RVEs (notebook 06).
     """
     inputs = composite.INPUT_SCALING.inverse_transform(X)
     with warnings.catch_warnings():
-        # The evidence compares settings at places somewhat beyond the data too, in every fit.
+        # Every fit of the evidence also evaluates the model somewhat beyond the data.
         warnings.filterwarnings("ignore", ".*mean fields are within", UserWarning)
         return composite.OUTPUT_SCALING.transform(mean_field(inputs, **parameters))
 
 
 def compared_fields(settings: PriorKnowledge) -> list[Callable]:
-    """Mean fields with every pair of the two parameters that a run compares."""
+    """Mean-field models with every pair of the two parameters that a run compares."""
     return [
         partial(mean_fields, reference=reference, fluctuation=fluctuation)
         for reference in settings.references
@@ -51,7 +51,7 @@ def about_fields(
     mean: Callable = mean_fields,
     estimate: Estimate = "average",
 ) -> Any:
-    """A prior from the evidence about mean fields, for what the simulation has beyond them."""
+    """A prior from the evidence for the difference between simulation and mean-field model."""
     form: dict[str, Any] = {"mean": mean, "mean_features": (), "estimate": estimate}
     return bnn.evidence.fit_prior(train.X, train.y, noise, **form)
 
@@ -62,7 +62,7 @@ def about_fitted_fields(
     fields: Sequence[Callable] = FIELDS,
     estimate: Estimate = "average",
 ) -> Any:
-    """The same about the mean fields whose two parameters have the largest evidence."""
+    """The same, with the two parameters of the mean-field model of largest evidence."""
 
     def evidence(mean: Callable) -> float:
         prior = bnn.evidence.fit_prior(

@@ -20,11 +20,11 @@ OUTPUTS = [output for output in schema.OUTPUTS if output.required]
 OUTPUT_NAMES = tuple(output.name for output in OUTPUTS)
 # Columns of the effective properties b, c, E and ν, which stand before p_sigma.
 EFFECTIVE = slice(OUTPUT_NAMES.index("p_sigma"))
-# Physical ranges that [-1, 1] stands for.
+# Physical ranges that are scaled to [-1, 1].
 OUTPUT_BOUNDS = {output.name: output.bounds for output in OUTPUTS}
 # Standard deviation over mid-range of each output (section 3.2.1).
 NOISE_COV = tuple(output.noise for output in OUTPUTS if output.noise is not None)
-# Inputs that each output's prior sees: the "influential subset" of Table 2.
+# Inputs that the prior of each output depends on: the "influential subset" of Table 2.
 FEATURES = ((0, 1, 2), (0, 2, 3), (0, 1), (0,), (0, 1, 2, 3))
 VARIANCE = 0.2
 LENGTHSCALE = 0.8
@@ -62,8 +62,8 @@ class Samples:
     def __len__(self) -> int:
         return len(self.X)
 
-    def __getitem__(self, cells: slice | np.ndarray) -> "Samples":
-        return Samples(self.X[cells], self.y[cells])
+    def __getitem__(self, rows: slice | np.ndarray) -> "Samples":
+        return Samples(self.X[rows], self.y[rows])
 
 
 def load_samples(data_dir: Path | str, design: str, count: int | None = None) -> Samples:
@@ -73,7 +73,7 @@ def load_samples(data_dir: Path | str, design: str, count: int | None = None) ->
 
 
 def load_paper_table(path: Path) -> Table:
-    """A table with the outputs of the paper alone."""
+    """A table with only the outputs of the paper."""
     return load_table(path).with_outputs(OUTPUT_NAMES)
 
 
@@ -99,7 +99,7 @@ def load_designs(data_dir: Path | str, designs: Iterable[str]) -> dict[str, Tabl
 
 
 def published_tables(data_dir: Path | str, designs: Iterable[str]) -> list[str]:
-    """Those designs whose table in a folder is the published one, told by its means."""
+    """Those designs whose table in a folder has the column means of the published one."""
     tables = load_designs(data_dir, [design for design in designs if design in MEANS])
     means = {name: columns(table).mean() for name, table in tables.items()}
     return [name for name in means if np.allclose(means[name], MEANS[name], rtol=1e-4, atol=0)]

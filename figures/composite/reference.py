@@ -1,4 +1,4 @@
-"""Predictions judged by means over microstructures: the mean of f, and its own uncertainty."""
+"""Scores of predictions of the mean response, compared with means over microstructures."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ REFERENCE = SHIPPED_TABLES / "reference.csv"
 
 @dataclass(frozen=True)
 class Reference:
-    """Means over microstructures, scaled, and how far they are known."""
+    """Means over microstructures, scaled, with their standard errors."""
 
     X: np.ndarray  # inputs, (n, n_in)
     mean: np.ndarray  # (n, n_out)
@@ -25,7 +25,7 @@ class Reference:
 
     def scores(self, mean: np.ndarray, std: np.ndarray) -> dict[str, float]:
         """Scores of f at X, as in `ReferenceScores`, by its scaled moments, (n, n_out)."""
-        # f misses the mean that was simulated by its own error and by that of this mean.
+        # The prediction of f and the simulated mean both have an error.
         spread = np.maximum(np.hypot(std, self.standard_error), SMALLEST_SPREAD)
         return {
             "reference_rmse": rmse(self.mean, mean),

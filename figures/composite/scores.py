@@ -13,12 +13,12 @@ from figures.scores import CONFIDENCE, Number, Scores
 
 SMALLEST_SPREAD = 1e-9  # scaled
 SCORES = ("rmse", "miscalibration", "elppd", "crps", "coverage")
-LOG_UNITS = float(np.log(OUTPUT_SCALING.half_range).sum())  # per test cell, scaled to physical
+LOG_UNITS = float(np.log(OUTPUT_SCALING.half_range).sum())  # per test RVE, scaled to physical
 
 
 @dataclass(frozen=True)
 class MethodScores(Scores[Number]):
-    """Scores of a method, its distance to an exact posterior and what training it took."""
+    """Scores of a method, its distance to an exact posterior, and training times."""
 
     crps: Number  # scaled
     mean_to_exact: Number | None = None
@@ -33,12 +33,12 @@ class MethodScores(Scores[Number]):
 
 @dataclass(frozen=True, kw_only=True)
 class WeightSpaceScores(MethodScores[Number]):
-    """The same of a method in weight space, with what the low-rank regulariser sees of it."""
+    """The same for a method in weight space, with numbers of the low-rank regulariser."""
 
     penalty: Number  # (K-1) |S⁻¹ Vᵀ (ω - ω0)|² at the end
-    gradient_in_span: Number  # part of |∂ data term / ∂ω|² at the start that is in span(V)
-    step_in_span: Number  # part of |ω - start|² in span(V)
-    dimension: Number  # (K-1) / d, the part in span(V) of a random direction
+    gradient_in_span: Number  # share of |∂ data term / ∂ω|² in span(V), at the initial weights
+    step_in_span: Number  # share of |ω - initial weights|² in span(V)
+    dimension: Number  # (K-1) / d, the share of a random direction
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Distance(Generic[Number]):
 
 def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> MethodScores[float]:
     """Scores of samples (K, n, n_out), given observed outputs (n, n_out), all scaled, and noise."""
-    # Members that all sit on a bound have no spread: any value but theirs is infinitely far.
+    # Networks that all lie on a bound have no standard deviation: other values are infinitely far.
     mean = samples.mean(axis=0)
     std = np.maximum(samples.std(axis=0), SMALLEST_SPREAD)
     return _scores(observed, mean, std, noise, elppd(observed, samples, noise))

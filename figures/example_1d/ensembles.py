@@ -45,7 +45,7 @@ def load_data() -> tuple[np.ndarray, np.ndarray]:
     return table[["x"]].to_numpy(), table["y"].to_numpy()
 
 
-def truth(x: np.ndarray) -> np.ndarray:
+def true_function(x: np.ndarray) -> np.ndarray:
     """The function behind the data, without noise."""
     return 1.5 * (x - 0.2) + np.sin(8.0 * (x - 0.2))
 
@@ -56,7 +56,7 @@ def functional_prior(lengthscale: float) -> bnn.GaussianProcessPrior:
 
 
 def exact_posterior(lengthscale: float) -> Prediction:
-    """The posterior of the Gaussian process itself, which the ensembles approximate."""
+    """The exact posterior of the Gaussian process, which the ensembles approximate."""
     X, y = load_data()
     posterior = bnn.GPRegressor(functional_prior(lengthscale), noise=NOISE).fit(X, y)
     mean, covariance = posterior.joint_moments(GRID)
@@ -64,7 +64,7 @@ def exact_posterior(lengthscale: float) -> Prediction:
 
 
 def first_layer_anchors(weights: np.ndarray, architecture: bnn.MLP) -> np.ndarray:
-    """Weights (K, d) in which every hidden kernel repeats the first, as published anchors do."""
+    """Weights (K, d) with every hidden kernel equal to the first, as in the published code."""
     # A first kernel (1, n) broadcasts against hidden kernels (n, n) without an error.
     anchors = np.array(weights)
     kernels = [kernel for kernel, _ in architecture.unpack(anchors)]

@@ -7,7 +7,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from figures.example_1d.ensembles import GRID, LENGTHSCALES, SLOPE, Prediction, load_data, truth
+from figures.example_1d.ensembles import (
+    GRID,
+    LENGTHSCALES,
+    SLOPE,
+    Prediction,
+    load_data,
+    true_function,
+)
 from figures.style import STYLE, WIDTH, band, with_legend
 from prior_study import Moments
 
@@ -17,17 +24,17 @@ LIMITS = (-4.5, 4.5)
 def _panel(
     axes: Axes, title: str, shown: Moments, exact: Moments | None = None, prior: bool = False
 ) -> None:
-    """An ensemble, the truth and the data; of a prior, its mean instead of the data."""
+    """An ensemble, the true function and the data; for a prior, its mean instead of the data."""
     x = GRID[:, 0]
     band(axes, x, shown.mean, shown.std, "ensemble, mean")
     if exact:
         axes.plot(x, exact.mean, color="C1", lw=1, label="exact posterior, mean")
         for sign in (-2, 2):
             bound = exact.mean + sign * exact.std
-            axes.plot(x, bound, "--", color="C1", lw=1, label="exact, mean ± 2 std")
+            axes.plot(x, bound, "--", color="C1", lw=1, label="exact posterior, mean ± 2 std")
     if prior:
         axes.plot(x, SLOPE * x, "k:", lw=1, label="prior mean")
-    axes.plot(x, truth(x), color="0.45", lw=1, ls="-.", label="truth")
+    axes.plot(x, true_function(x), color="0.45", lw=1, ls="-.", label="true function")
     if not prior:
         axes.plot(*load_data(), "o", color="k", ms=2.5, label="data")
     axes.set(title=title, xlabel="$x$", ylabel="$y$", xlim=(-1, 1), ylim=LIMITS)
@@ -68,10 +75,13 @@ def method(functions: Mapping[str, np.ndarray], exact: tuple[np.ndarray, np.ndar
 @plt.style.context(STYLE)
 def factorised(found: Mapping[str, Prediction]) -> Figure:
     """Fig. 7: ensembles anchored by a factorised Gaussian, correctly and as published."""
-    rows = {"factorised": "own anchors", "published": "hidden kernels anchored to the first"}
+    rows = {
+        "factorised": "each weight anchored to its pre-trained value",
+        "published": "hidden kernels anchored to the first (as published)",
+    }
     figure, panels = plt.subplots(len(rows), len(LENGTHSCALES), figsize=(WIDTH, 6.2))
     for row, (name, how) in zip(panels, rows.items(), strict=True):
         for axes, scale in zip(row, LENGTHSCALES, strict=True):
-            title = f"factorised, $L = {scale:g}$: {how}"
+            title = f"factorised weight prior, $L = {scale:g}$\n{how}"
             _panel(axes, title, found[f"{name} {scale:g}"], found[f"exact {scale:g}"])
     return with_legend(figure, 3)

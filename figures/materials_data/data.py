@@ -25,7 +25,11 @@ from figures.pipeline.paths import REPLICATES, TEST, TRAINING
 from figures.scores import Interval, over_repeats
 
 UNIFORM = "train_uniform"
-SETS = {TEST: "test, uniform", UNIFORM: "1st training, uniform", TRAINING: "2nd training, beta"}
+SETS = {
+    TEST: "test set (uniform)",
+    UNIFORM: "1st training set (uniform)",
+    TRAINING: "2nd training set (beta)",
+}
 
 
 def _groups(table: Table) -> DataFrameGroupBy:
@@ -53,10 +57,10 @@ def noise_by_input(replicates: Table, estimated_from: Table) -> dict[str, float]
 
     Args:
         replicates: RVEs of equal inputs in groups.
-        estimated_from: Other such RVEs, by which both kinds of noise are estimated.
+        estimated_from: Other such RVEs, from which both kinds of noise are estimated.
 
     Returns:
-        "constant" for one covariance and "by_input" for Σ(x), in nats for each degree of freedom
+        "constant" for a constant covariance and "by_input" for Σ(x), in nats per degree of freedom
         and physical units, and both without the RVE that lies farthest from its group.
     """
     known = scaled(estimated_from)
@@ -85,7 +89,7 @@ def noise_by_input(replicates: Table, estimated_from: Table) -> dict[str, float]
 
 
 def scatter_density(y: np.ndarray, groups: np.ndarray, covariances: np.ndarray) -> float:
-    """Mean log density of deviations from the means of groups, for each degree of freedom.
+    """Mean log density of deviations from the means of groups, per degree of freedom.
 
     Args:
         y: Outputs, (N, n_out).
@@ -95,12 +99,12 @@ def scatter_density(y: np.ndarray, groups: np.ndarray, covariances: np.ndarray) 
     total = 0.0
     freedom = 0
     for group in np.unique(groups):
-        cells = np.flatnonzero(groups == group)
-        deviations = y[cells] - y[cells].mean(axis=0)
-        covariance = covariances[cells[0]]
-        # m cells about their own mean have m - 1 degrees of freedom:
+        rows = np.flatnonzero(groups == group)
+        deviations = y[rows] - y[rows].mean(axis=0)
+        covariance = covariances[rows[0]]
+        # m RVEs about their own mean have m - 1 degrees of freedom:
         # log p = -1/2 [(m - 1) log det(2π Σ) + Σ_i dᵢᵀ Σ⁻¹ dᵢ], up to the Jacobian of the mean
-        degrees = len(cells) - 1
+        degrees = len(rows) - 1
         _, determinant = np.linalg.slogdet(2 * np.pi * covariance)
         squares = np.sum(deviations * np.linalg.solve(covariance, deviations.T).T)
         total -= 0.5 * (degrees * determinant + squares)
@@ -115,7 +119,7 @@ def mutual_information(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
 
 
 def chance_level(inputs: np.ndarray, outputs: np.ndarray, shuffles: int, seed: int) -> np.ndarray:
-    """Mutual information that independent pairs exceed in 5 % of cases, (n_in, n_out) [nats]."""
+    """95 % quantile of the mutual information of shuffled pairs, (n_in, n_out) [nats]."""
     rng = np.random.default_rng(seed)
     shuffled = [mutual_information(inputs, rng.permutation(outputs)) for _ in range(shuffles)]
     return np.quantile(shuffled, 0.95, axis=0)
@@ -129,7 +133,7 @@ def share_outside(test: Table, training: Table) -> float:
 
 
 def information_table(table: Table, shuffles: int, seed: int) -> dict[str, Any]:
-    """Table 2: mutual information and its chance level, and the inputs above zero and above it."""
+    """Table 2: mutual information, its chance level, and the inputs above zero and above chance."""
     found = mutual_information(table.inputs, table.outputs)
     level = chance_level(table.inputs, table.outputs, shuffles, seed)
     value, chance = (pd.DataFrame(each, INPUT_NAMES, OUTPUT_NAMES) for each in (found, level))
@@ -142,7 +146,7 @@ def information_table(table: Table, shuffles: int, seed: int) -> dict[str, Any]:
 
 
 def information_over_draws(table: Table, size: int) -> dict[str, dict[str, Interval]]:
-    """Table 2 over draws of `size` rows each: output → input → mutual information [nats]."""
+    """Table 2 over datasets of `size` rows: output → input → mutual information [nats]."""
     draws = []
     for number in range(len(table) // size):
         rows = table.index // size == number
@@ -188,7 +192,7 @@ def information_claim(
 
     Args:
         information: Of one table, see `information_table`.
-        drawn: Of independent draws, which then decide, see `information_over_draws`.
+        drawn: Of independent datasets, which then decide, see `information_over_draws`.
     """
     paper = {
         output: [INPUT_NAMES[i] for i in features]
@@ -202,9 +206,10 @@ def information_claim(
         agreeing = [
             sum(
                 all(
-                    (drawn[output][name].values[i] > 0) == (name in paper[output]) for name in cells
+                    (drawn[output][name].values[i] > 0) == (name in paper[output])
+                    for name in values
                 )
-                for output, cells in drawn.items()
+                for output, values in drawn.items()
             )
             for i in range(len(next(iter(drawn[OUTPUT_NAMES[0]].values())).values))
         ]
@@ -214,13 +219,13 @@ def information_claim(
         "inputs_below_chance": f"{len(below)} of {sum(map(len, FEATURES))}",
     }
     if drawn:
-        ours["most_in_a_draw"] = f"{max(agreeing)} of {len(paper)} ({len(agreeing)} draws)"
+        ours["most_in_a_draw"] = f"{max(agreeing)} of {len(paper)} ({len(agreeing)} datasets)"
     decided = {count == len(paper) for count in agreeing}
     return Claim(
         "subsets",
         "Table 2",
         "The inputs with positive mutual information are the influential "
-        "subsets of the paper (chance: what shuffled outputs reach in 5 % of cases)",
+        "subsets of the paper (chance: the value that shuffled outputs exceed in 5 % of cases)",
         ours | {output: ", ".join(names) for output, names in found.items()},
         decided.pop() if len(decided) == 1 else None,
     )
@@ -230,14 +235,14 @@ def _scatter_claims(replicates: Mapping[str, Table]) -> list[Claim]:
     mean = {name: c["mean"] for name, c in scatter_table(next(iter(replicates.values()))).items()}
     assumed = by_output(100 * np.array(NOISE_COV))
     ratios = {
-        design: {name: cell["mean"] / assumed[name] for name, cell in noise_table(table).items()}
+        design: {name: row["mean"] / assumed[name] for name, row in noise_table(table).items()}
         for design, table in replicates.items()
     }
     return [
         Claim(
             "scatter",
             "Fig. 10",
-            "The random microstructure hardly moves E_eff, but p_σ very much: "
+            "The random microstructure hardly changes E_eff, but strongly changes p_σ: "
             "coefficients of variation below 1 % and above 20 %",
             mean,
             mean["E_eff_GPa"] < 0.01 and mean["p_sigma"] > 0.2,
@@ -246,7 +251,7 @@ def _scatter_claims(replicates: Mapping[str, Table]) -> list[Claim]:
             "assumed_noise",
             "Fig. 10",
             "The noise that the paper assumes (3, 2, 0.5, 0.2 and 25 % of mid-range) "
-            "is larger than the scatter: standard deviation within groups, over the assumed one",
+            "is larger than the scatter: standard deviation within groups / assumed one",
             ratios,
             all(ratio < 1 for row in ratios.values() for ratio in row.values()),
             of_paper=False,

@@ -22,7 +22,7 @@ MAGNIFICATION = 4  # of the mean deformation in the sketch of the loading
 
 
 @plt.style.context(STYLE)
-def overview(cell: RVESolution) -> Figure:
+def overview(solution: RVESolution) -> Figure:
     """Fig. 8: from the microstructure to the averaged curve of one simulated RVE."""
     figure, axes = plt.subplot_mosaic(
         "AABBCC;DDDEEE", figsize=(WIDTH, 6.8), height_ratios=(1.0, 0.95)
@@ -35,15 +35,15 @@ def overview(cell: RVESolution) -> Figure:
         plots.draw_curve,
     )
     for number, (ax, function) in enumerate(zip(axes.values(), draw, strict=True), start=1):
-        function(ax, cell)
+        function(ax, solution)
         ax.set_title(f"({number}) {ax.get_title()}")
         ax.spines[:].set_visible(True)
     return figure
 
 
-def draw_loading(ax: Axes, cell: RVESolution) -> None:
+def draw_loading(ax: Axes, solution: RVESolution) -> None:
     """The RVE before and after the mean deformation that the simulation ended with."""
-    *before, strain = cell.history["strain"]
+    *before, strain = solution.history["strain"]
     exx, eyy, _, gxy = MAGNIFICATION * strain
     corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     deformed = corners + corners @ np.array([[exx, gxy], [gxy, eyy]])
@@ -69,7 +69,7 @@ def draw_loading(ax: Axes, cell: RVESolution) -> None:
 
 @plt.style.context(STYLE)
 def histograms(designs: Mapping[str, Table]) -> Figure:
-    """Fig. 9: inputs (top) and outputs (bottom) of the available sets of three."""
+    """Fig. 9: inputs (top) and outputs (bottom) of those of the three sets that exist."""
     shown = {design: words for design, words in SETS.items() if design in designs}
     tables = {design: columns(designs[design]) for design in shown}
     everything = pd.concat(tables.values())
@@ -100,7 +100,7 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
 
 @plt.style.context(STYLE)
 def scatter(replicates: Mapping[str, Table]) -> Figure:
-    """Fig. 10: RVEs that differ in their random microstructure alone, a row for each study."""
+    """Fig. 10: RVEs that differ only in their random microstructure, one row per study."""
     height = 2.9 * len(replicates)
     figure, panels = plt.subplots(
         len(replicates), len(OUTPUT_NAMES), figsize=(WIDTH, height), squeeze=False, sharex=True
@@ -108,13 +108,13 @@ def scatter(replicates: Mapping[str, Table]) -> Figure:
     studies = load_published()["Fig. 10"].rows
     for row, (design, table) in zip(panels, replicates.items(), strict=True):
         noise = noise_table(table)
-        cells = columns(table)
-        groups = cells.groupby(table.group)
+        rves = columns(table)
+        groups = rves.groupby(table.group)
         published = studies[design].printed
         for axes, name, theirs, assumed in zip(
             row, OUTPUT_NAMES, published, NOISE_COV, strict=True
         ):
-            axes.plot(cells["vf"], cells[name], ".", color="0.6", ms=3, label="one RVE")
+            axes.plot(rves["vf"], rves[name], ".", color="0.6", ms=3, label="one RVE")
             axes.errorbar(
                 groups["vf"].first(),
                 groups[name].mean(),
@@ -122,14 +122,14 @@ def scatter(replicates: Mapping[str, Table]) -> Figure:
                 fmt="_",
                 color="C0",
                 lw=1.2,
-                label="mean of an input ± 2 standard deviations",
+                label="mean of the RVEs with equal inputs ± 2 standard deviations",
             )
             ours = f"scatter {noise[name]['mean']:.3g} % of mid-range"
             others = f"published {theirs}, assumed {100 * assumed:.2g}"
             axes.set_title(f"{ours},\n{others}", fontsize="small")
             axes.set_ylabel(LABELS[name])
         row[0].annotate(
-            f"{groups.ngroups} inputs, {len(cells)} RVEs",
+            f"{groups.ngroups} inputs, {len(rves)} RVEs",
             (0.03, 0.97),
             xycoords="axes fraction",
             va="top",

@@ -31,7 +31,7 @@ SIZES = ("ind25", "ind50", "ind100")
 SCORES = {"rmse": "RMSE", "miscalibration": "miscalibration", "elppd": "ELPPD"}
 LEADING = ("nu_eff", "E_eff_GPa")  # whose RMSE gains most in the paper
 WORSE_CALIBRATED = "c_eff"  # the one output for which the paper finds anchoring slightly worse
-SLIGHTLY = 0.1  # part of a score, where the paper prints 0.02
+SLIGHTLY = 0.1  # fraction of a score; the paper prints 0.02
 COMPARABLE = 0.03  # difference of two miscalibrations
 TWO_SIGMA = 0.9545  # share of a normal density within ± 2 standard deviations
 APPROPRIATE = 0.02  # distance of a coverage from the right one
@@ -40,7 +40,7 @@ Cases = Mapping[str, problem.Samples]  # training sets by name
 
 @dataclass(frozen=True)
 class OutputScores(Scores[Number]):
-    """Scores over all outputs, and RMSE, miscalibration, ELPPD and spread of each."""
+    """Scores over all outputs, and RMSE, miscalibration, ELPPD and standard deviation of each."""
 
     epistemic_std: Number  # mean over the test RVEs and outputs, scaled
     by_output: Mapping[str, Mapping[str, Number]]  # score → output → number
@@ -189,8 +189,8 @@ def prior_function_claims(theta: np.ndarray, seed: int) -> list[Claim]:
         Claim(
             "constraint_of_p",
             "Fig. 11",
-            "The constraint p_σ > 0 narrows the prior of p_σ at small v_f: standard "
-            "deviation at the smallest v_f below that at mid-range by more than chance",
+            "The constraint p_σ > 0 narrows the prior of p_σ at small v_f: the standard deviation "
+            "at the smallest v_f is below that at mid-range by more than two standard errors",
             {"smallest": small, "mid-range": middle},
             bool(np.log(middle / small) > by_chance),
         ),
@@ -198,14 +198,14 @@ def prior_function_claims(theta: np.ndarray, seed: int) -> list[Claim]:
 
 
 def claims(rows: Rows, explained: Mapping[str, float], n_train: Mapping[str, int]) -> list[Claim]:
-    """Claims that the rows allow; None if repeats leave the sign of a difference open."""
-    # From `score_rows` and `prior_mean_table`; n_train: cells of each training set.
+    """Claims that the rows allow; None if the repeats do not decide the sign of a difference."""
+    # From `score_rows` and `prior_mean_table`; n_train: RVEs of each training set.
     most = max(explained, key=lambda name: explained[name])
     prior = Claim(
         "prior_mean",
         "Fig. 11",
         "The prior mean is highly informative for ν_eff and less so for c_eff: R² on "
-        "the test set, the largest and below one half",
+        "the test set is largest for ν_eff, and below one half for c_eff",
         explained,
         most == "nu_eff" and explained["c_eff"] < 0.5,
     )
@@ -213,29 +213,29 @@ def claims(rows: Rows, explained: Mapping[str, float], n_train: Mapping[str, int
 
 
 def comparison_claims(rows: Rows, n_train: Mapping[str, int]) -> list[Claim]:
-    """Claims about scores alone, over repeated trainings or over draws of the tables."""
+    """Claims about scores alone, over repeated trainings or over simulated datasets."""
     anchored = {case: rows[f"{case}_anchored"] for case in n_train}
     by_size = _size_claims(anchored, n_train) if set(SIZES) <= set(anchored) else []
     return [*by_size, *_method_claims(rows["outd_anchored"], rows["outd_vanilla"])]
 
 
 def _claim(
-    identifier: str, about: str, claim: str, cells: Mapping[str, Interval], holds: bool | None
+    identifier: str, about: str, claim: str, numbers: Mapping[str, Interval], holds: bool | None
 ) -> Claim:
-    """A claim about numbers of trainings, whose means are shown."""
-    ours = {name: cell.mean for name, cell in cells.items()}
+    """A claim about repeated numbers, of which the means are shown."""
+    ours = {name: number.mean for name, number in numbers.items()}
     return Claim(identifier, about, claim, ours, holds)
 
 
 def _improves(fewer: RepeatedScores, more: RepeatedScores, score: str) -> bool | None:
-    """Whether a score improves with more RVEs; a difference of no size is no improvement."""
+    """Whether a score improves with more RVEs by more than a negligible amount."""
     if score in LARGER_IS_BETTER:
         return more.is_better(fewer, score)
     return is_below_clearly(getattr(more, score), getattr(fewer, score))
 
 
 def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
-    """Claims on the size of the training set, and on one of that size out of distribution."""
+    """Claims on the size of the training set, in and out of distribution."""
     counts = " to ".join(str(n_train[size]) for size in SIZES)
     compared = " and ".join(dict.fromkeys(str(n_train[case]) for case in ("ind50", "outd")))
     inside = anchored["ind50"]
@@ -265,15 +265,15 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
         _claim(
             "outside/rmse",
             "Table 3",
-            f"For {compared} training RVEs the mean is less accurate out of distribution: RMSE",
+            f"With {compared} training RVEs the mean is less accurate out of distribution: RMSE",
             {"ind50": inside.rmse, "outd": outside.rmse},
             is_below(inside.rmse, outside.rmse),
         ),
         _claim(
             "outside/miscalibration",
             "Table 3",
-            "… while the quality of the uncertainty is comparable: miscalibration within "
-            f"{COMPARABLE}, with its interval",
+            "The quality of the uncertainty is comparable in and out of distribution: the "
+            f"miscalibrations differ by less than {COMPARABLE}, including the 95 % interval",
             {"ind50": inside.miscalibration, "outd": outside.miscalibration},
             is_within(inside.miscalibration - outside.miscalibration, COMPARABLE),
         ),
@@ -288,7 +288,7 @@ def _method_claims(anchored: RepeatedScores, vanilla: RepeatedScores) -> list[Cl
         _claim(
             "coverage",
             "Fig. 13",
-            "Vanilla under-estimates uncertainty: less of the test values within ± 2 "
+            "The vanilla ensemble under-estimates uncertainty: fewer test values lie within ± 2 "
             "standard deviations than with anchoring (95 % would be right)",
             {"vanilla": vanilla.coverage, "anchored": anchored.coverage},
             is_below(vanilla.coverage, anchored.coverage),
@@ -296,8 +296,8 @@ def _method_claims(anchored: RepeatedScores, vanilla: RepeatedScores) -> list[Cl
         _claim(
             "confidence",
             "Fig. 13",
-            "Anchoring appropriately assesses its own confidence: the share of test values within "
-            f"± 2 standard deviations is {TWO_SIGMA}, to {APPROPRIATE}",
+            "The anchored ensemble assesses its confidence appropriately: the share of test values "
+            f"within ± 2 standard deviations is {TWO_SIGMA} ± {APPROPRIATE}",
             {"anchored": anchored.coverage},
             is_within(_less(anchored.coverage, TWO_SIGMA), APPROPRIATE),
         ),
@@ -305,7 +305,7 @@ def _method_claims(anchored: RepeatedScores, vanilla: RepeatedScores) -> list[Cl
             _claim(
                 f"better/{score}",
                 "Table 3",
-                f"Out of distribution, anchored is better than vanilla: {label}",
+                f"Out of distribution, anchoring is better than vanilla ensembling: {label}",
                 {"anchored": getattr(anchored, score), "vanilla": getattr(vanilla, score)},
                 anchored.is_better(vanilla, score),
             )
@@ -316,7 +316,7 @@ def _method_claims(anchored: RepeatedScores, vanilla: RepeatedScores) -> list[Cl
         _claim(
             "gains_most",
             "Table 4",
-            "The outputs whose RMSE gains most are ν_eff and E_eff, where the prior mean says most",
+            "The RMSE improves most for ν_eff and E_eff, where the prior mean is most informative",
             gains,
             all_hold(is_below(other, gains[name]) for name in LEADING for other in others),
         ),
@@ -332,17 +332,17 @@ def _calibration_claim(name: str, anchored: RepeatedScores, vanilla: RepeatedSco
     """The claim on the miscalibration of one output."""
     ours = anchored.by_output["miscalibration"][name]
     theirs = vanilla.by_output["miscalibration"][name]
-    words = f"{name}: anchored is better calibrated than vanilla"
+    words = f"{name}: the anchored ensemble is better calibrated than the vanilla ensemble"
     holds = is_below(ours, theirs)
     if name == WORSE_CALIBRATED:
         words = (
-            f"{name}: anchored is worse calibrated than vanilla, by less than a tenth of "
-            "vanilla's miscalibration"
+            f"{name}: the miscalibration of the anchored ensemble is larger than that of the "
+            "vanilla ensemble, by less than a tenth"
         )
         limit = Interval(tuple((1 + SLIGHTLY) * value for value in theirs.values))
         holds = all_hold([is_below(theirs, ours), is_below(ours, limit)])
-    cells = {"anchored": ours, "vanilla": theirs}
-    return _claim(f"calibration/{name}", "Fig. 14", words, cells, holds)
+    numbers = {"anchored": ours, "vanilla": theirs}
+    return _claim(f"calibration/{name}", "Fig. 14", words, numbers, holds)
 
 
 def _accuracy_claim(name: str, anchored: RepeatedScores, vanilla: RepeatedScores) -> Claim:
@@ -352,7 +352,7 @@ def _accuracy_claim(name: str, anchored: RepeatedScores, vanilla: RepeatedScores
     claim = _claim(
         f"accuracy/{name}",
         "Table 4",
-        f"{name}: anchored has the smaller RMSE",
+        f"{name}: the anchored ensemble has the smaller RMSE",
         {"anchored": ours, "vanilla": theirs},
         is_below(ours, theirs),
     )

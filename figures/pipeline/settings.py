@@ -1,4 +1,4 @@
-"""Sections of a profile: what each notebook simulates and trains, by default as in the paper."""
+"""Sections of a profile: what each notebook simulates and trains; by default as in the paper."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
@@ -10,26 +10,26 @@ from fe_data.settings import Inputs, require_c
 NotNegative = Annotated[int, Field(ge=0)]
 Several = Annotated[int, Field(ge=2)]
 AtLeast3 = Annotated[int, Field(ge=3)]
-PathCount = Annotated[int, Field(ge=1, le=500)]  # of the set to learn from
+PathCount = Annotated[int, Field(ge=1, le=500)]  # strain paths of the training set
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Design = Literal["test_uniform", "train_uniform", "train_beta", "replicates", "noise"]
-TrainingChoice = Literal["published", "proper"]  # as the paper's own run did, or as it prints
+TrainingChoice = Literal["published", "proper"]  # as in the published code, or as the paper prints
 Estimate = Literal["average", "map"]  # of `bnn.evidence.fit_prior`
-TRAINING_CASE = "outd"  # vanilla and anchored are compared on it, θ of the prior is fitted to it
-EPOCHS = (50, 100, 200, 400, 600, 1000, 2000, 4000, 10_000)  # over which scores are followed
+TRAINING_CASE = "outd"  # compares vanilla and anchored; θ of the prior is fitted to it
+EPOCHS = (50, 100, 200, 400, 600, 1000, 2000, 4000, 10_000)  # after which scores are computed
 FEWEST_CASE = "ind25"  # the smallest training set in distribution
 PAPER_COUNTS = {"outd": 50, "ind25": 25, "ind50": 50, "ind100": 100}  # training RVEs
 PAPER_TEST = 50  # test RVEs
 
 
 class Section(BaseModel):
-    """Settings by name; a number of another than the declared type is rejected, not converted."""
+    """Settings by name; a value that is not of the declared type is rejected, not converted."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     @property
     def at_paper_size(self) -> bool:
-        """Whether everything but training sets, repeats and starts is as in the paper."""
+        """Whether all settings but training sets, repeats and initial weights are the paper's."""
         free = {"cases", "repeats", "starts", "starts_of_d"}
         return not self.model_dump(exclude_defaults=True, exclude=free)
 
@@ -38,25 +38,25 @@ class PriorStudy(Section):
     """Sizes of the study of functional priors."""
 
     members: AtLeast3 = 100  # networks per prior
-    epochs_scale: PositiveFloat = 1.0  # on the published epochs
+    epochs_scale: PositiveFloat = 1.0  # factor on the published epochs
     functions: AtLeast3 = 1000  # drawn from each weight prior
-    starts: PositiveInt = 10  # pre-trainings of every prior behind the claims of Fig. 4
-    starts_of_d: PositiveInt = 30  # and of prior D, on whose start they depend most
+    starts: PositiveInt = 10  # random initial weights that each prior is pre-trained from
+    starts_of_d: PositiveInt = 30  # the same for prior D, whose results depend on them most
 
     @model_validator(mode="after")
     def _starts_of_d_are_more(self) -> Self:
         if self.starts_of_d < self.starts:
-            allowed = f"at least the {self.starts} starts of every prior are"
+            allowed = f"at least starts = {self.starts} is"
             raise ValueError(f"starts_of_d = {self.starts_of_d} is not allowed: {allowed}")
         return self
 
 
 class Ensembles(Section):
-    """Sizes of ensembles that are trained repeatedly, by default those of the composite."""
+    """Sizes of ensembles that are trained repeatedly; the defaults are for the composite."""
 
-    repeats: PositiveInt = 20  # trainings with seeds of their own
+    repeats: PositiveInt = 20  # trainings, each with its own seed
     n_pretrained: Several = 50  # networks fitted to the functional prior
-    n_members: Several = 30  # those of them that are trained on data
+    n_members: Several = 30  # of these, trained on data
     prior_points: Several = 500  # inputs at which the prior is drawn
 
     @model_validator(mode="after")
@@ -81,11 +81,11 @@ class Example1D(Ensembles):
     repeats: PositiveInt = 3
     n_pretrained: Several = 100
     n_members: Several = 40
-    pretrain_epochs_scale: PositiveFloat = 1.0  # on the published epochs
+    pretrain_epochs_scale: PositiveFloat = 1.0  # factor on the published epochs
 
 
-class Cell(Section):
-    """The simulated RVE that Fig. 8 is drawn from."""
+class ShownRVE(Section):
+    """The simulated RVE of Fig. 8."""
 
     vf: PositiveFloat = 0.35  # fibre volume fraction [-]
     E_f: PositiveFloat = 400.0  # Young's modulus of the fibres [GPa]
@@ -101,10 +101,10 @@ class Cell(Section):
 
 
 class MaterialsData(Section):
-    """The RVE of Fig. 8, and shuffles for the mutual information of independent pairs."""
+    """The RVE of Fig. 8, and how often outputs are shuffled to find what chance gives."""
 
-    cell: Cell = Cell()
-    shuffles: Annotated[int, Field(ge=20)] = 400
+    rve: ShownRVE = ShownRVE()
+    shuffles: Annotated[int, Field(ge=20)] = 400  # of the outputs
 
 
 class Case(Section):
@@ -115,7 +115,7 @@ class Case(Section):
 
 
 class Training(Ensembles):
-    """How ensembles are trained to the RVEs of the composite."""
+    """How ensembles are trained on RVEs of the composite."""
 
     cases: Annotated[dict[str, Case], Field(min_length=1)]  # training sets by name
     pretrain_epochs: PositiveInt = 1000
@@ -132,31 +132,31 @@ class Surrogate(Training):
         return self
 
     def ran_at_paper_size(self, n_train: Mapping[str, int], n_test: int) -> bool:
-        """Whether settings and the tables that were read have the paper's sizes."""
+        """Whether the settings and the tables have the paper's sizes."""
         counts = {name: case.count for name, case in self.cases.items()}
         same_training = counts == PAPER_COUNTS and n_train.items() <= PAPER_COUNTS.items()
         return self.at_paper_size and same_training and n_test == PAPER_TEST
 
 
 class Draws(Section):
-    """How many pairs of tables are drawn, of the sizes of the profile, and trained on."""
+    """Independently simulated datasets, of the sizes of the profile."""
 
     count: AtLeast3 = 24
-    repeats: PositiveInt = 3  # trainings on each
+    repeats: PositiveInt = 3  # trainings on each dataset
 
 
 class Ablation(Training):
-    """Sizes of notebook 04c_ablation, which reads the draws that come with the package."""
+    """Sizes of notebook 04c_ablation, which reads the 24 datasets of the package."""
 
-    draws: Annotated[int, Field(ge=2, le=24)] = 24  # of those tables, for the table of choices
-    repeats: PositiveInt = 3  # trainings on each, of the same pre-trained networks
-    choosing: Several = 10  # networks of the ensembles that held-out cells choose between
+    draws: Annotated[int, Field(ge=2, le=24)] = 24  # datasets for the table of choices
+    repeats: PositiveInt = 3  # trainings on each dataset, with the same pre-trained networks
+    choosing: Several = 10  # networks in each ensemble that is scored on held-out RVEs
     n_pretrained: Several = 30  # all of them are trained
-    # Numbers of epochs from which held-out cells choose.
+    # Numbers of epochs to choose from, by scores on held-out RVEs.
     tuned: Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=1)] = (200, 600, 2000)
-    # Numbers of networks from which they choose after that, of those that are pre-trained.
+    # Numbers of networks to choose from after that.
     numbers: Annotated[tuple[Several, ...], Field(strict=False, min_length=1)] = (10, 20, 30)
-    experiments: Annotated[int, Field(ge=2, le=24)] = 8  # draws behind what the gain rests on
+    experiments: Annotated[int, Field(ge=2, le=24)] = 8  # datasets for the causes of the gain
     path: Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=2)] = EPOCHS
     members: Annotated[tuple[Several, ...], Field(strict=False, min_length=1)] = (10, 30, 100)
     widths: Annotated[tuple[Several, ...], Field(strict=False, min_length=1)] = (10, 20, 50)
@@ -179,15 +179,15 @@ class Ablation(Training):
 
 
 class OtherMethods(Training):
-    """Sizes of notebook 05; every method is compared on the first training set."""
+    """Sizes of notebook 05; all methods are compared on the first of its training sets."""
 
-    converged_epochs: PositiveInt = 2500  # of the trainings that are to converge
-    # Networks behind the weight prior.
+    converged_epochs: PositiveInt = 2500  # of trainings to convergence
+    # Numbers of pre-trained networks that the weight prior is estimated from.
     spans: Annotated[tuple[Several, ...], Field(strict=False)] = (30, 100, 300, 1000)
     function_pretrain_epochs: PositiveInt = 500  # before anchoring in function space
-    function_points: Several = 200  # where functions are compared, beside the training inputs
-    small_repeats: PositiveInt = 3  # of functional anchoring with the paper's network
-    noise_repeats: PositiveInt = 3  # under each estimate of the noise
+    function_points: Several = 200  # at which functions are compared, besides the training inputs
+    small_repeats: PositiveInt = 3  # of function-space anchoring with the paper's network
+    noise_repeats: PositiveInt = 3  # with each estimate of the noise
     example_repeats: PositiveInt = 3
     example_members: Several = 40
     example_pretrained: Several = 100
@@ -195,17 +195,17 @@ class OtherMethods(Training):
 
 
 class PriorKnowledge(Section):
-    """Sizes of notebook 06, which reads the tables that come with the package."""
+    """Sizes of notebook 06, which reads the tables of the package."""
 
-    draws: Annotated[int, Field(ge=1, le=24)] = 24  # of those tables
-    # Training cells in distribution, increasing; claims compare 10 with 50.
+    draws: Annotated[int, Field(ge=1, le=24)] = 24  # datasets
+    # Numbers of training RVEs in distribution, increasing; claims compare 10 with 50.
     counts: Annotated[tuple[Several, ...], Field(strict=False)] = (10, 25, 50, 100)
-    # Training cells in distribution of the ensembles, which take longest.
+    # The same for the ensembles, which take longest.
     ensemble_counts: Annotated[tuple[Several, ...], Field(strict=False)] = (25,)
-    # Mean fields that are compared by their evidence: every pair of the two parameters.
+    # Mean-field models that are compared by their evidence: every pair of the two parameters.
     references: Annotated[tuple[Share, ...], Field(strict=False)] = (0.0, 0.25, 0.5)
     fluctuations: Annotated[tuple[Share, ...], Field(strict=False)] = (0.2, 0.4, 0.6)
-    estimate: Estimate = "average"  # of the priors by evidence; those of "map" take less time
+    estimate: Estimate = "average"  # of priors from the evidence; "map" takes less time
 
     @model_validator(mode="after")
     def _has_compared_counts(self) -> Self:
@@ -216,28 +216,28 @@ class PriorKnowledge(Section):
 
 
 class ActiveLearning(Section):
-    """Sizes of notebook 07, which simulates a few small RVEs and reads the package's tables."""
+    """Sizes of notebook 07, which simulates a few small RVEs and reads tables of the package."""
 
-    start: AtLeast3 = 6  # cells that are simulated to begin with
+    start: AtLeast3 = 6  # RVEs that are simulated first
     rounds: PositiveInt = 3
-    chosen: PositiveInt = 3  # cells of each round
+    chosen: PositiveInt = 3  # RVEs selected per round
     n_fibres: Annotated[int, Field(ge=3)] = 12
-    seeds: PositiveInt = 20  # of the comparison, from here on
-    candidates: Annotated[int, Field(ge=50)] = 1000  # inputs to choose from
-    batch: Literal[1, 5] = 5  # cells that are chosen before the posterior is fitted anew
-    known: Annotated[int, Field(ge=10)] = 300  # cells whose evidence counts as known before
-    estimate: Estimate = "average"  # of the priors by evidence in the comparison
+    seeds: PositiveInt = 20  # of the comparison, as are all settings below
+    candidates: Annotated[int, Field(ge=50)] = 1000  # inputs to select from
+    batch: Literal[1, 5] = 5  # RVEs selected before the posterior is fitted again
+    known: Annotated[int, Field(ge=10)] = 300  # earlier RVEs that give the known hyperparameters
+    estimate: Estimate = "average"  # of the priors from the evidence
 
 
 class StrainPaths(Section):
-    """Sizes of notebook 08, which reads the sets of paths that come with the package."""
+    """Sizes of notebook 08, which reads the strain paths of the package."""
 
-    # Training paths, increasing.
+    # Numbers of training paths, increasing.
     counts: Annotated[tuple[PathCount, ...], Field(strict=False)] = (5, 20, 50, 100, 500)
-    few: PathCount = 5  # of these numbers, those whose posteriors are drawn
-    many: PathCount = 100
-    draws: Annotated[int, Field(ge=1, le=5)] = 3  # disjoint parts of the paths, of each number
-    reference_rves: Annotated[int, Field(ge=2, le=15)] = 15  # of each set that judges
+    few: PathCount = 5  # one of these numbers, whose posterior is plotted
+    many: PathCount = 100  # another one
+    draws: Annotated[int, Field(ge=1, le=5)] = 3  # disjoint training sets of each number
+    reference_rves: Annotated[int, Field(ge=2, le=15)] = 15  # RVEs of each reference set
 
     @model_validator(mode="after")
     def _counts_increase_and_have_those_drawn(self) -> Self:

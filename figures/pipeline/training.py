@@ -1,4 +1,4 @@
-"""How the ensembles of both examples are trained: as the paper's own run did, or as it prints."""
+"""How the ensembles of both examples are trained: as in the published code, or as printed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ PRIOR_RANGE = 2.0
 
 @dataclass(frozen=True)
 class Procedure:
-    """In what the paper's own run and its printed algorithms differ; by default as printed."""
+    """Settings in which the published code differs from the printed algorithms, the default."""
 
-    bias_correction: bool | Literal["first"] = True  # of Adam; "first": of the first member alone
-    batch_sums: bool = False  # a step takes its minibatch's sum and the whole penalty
-    own_points: bool = False  # each network has prior points of its own, in place of common ones
-    from_trained: bool = False  # weight priors are learnt from the K trained networks, not from all
+    bias_correction: bool | Literal["first"] = True  # of Adam; "first": of the first network only
+    batch_sums: bool = False  # a step adds the sum over its minibatch and the whole penalty
+    own_points: bool = False  # each network has its own prior points; else they share them
+    from_trained: bool = False  # weight priors come from the K trained networks only
     degrees_lost: int = 1  # Σ0⁺ = (K - degrees_lost) V S⁻² Vᵀ
 
     def adam(self, epochs: int) -> bnn.TrainingSettings:
@@ -42,7 +42,7 @@ class Procedure:
         )
 
     def points(self, settings: Ensembles, n_inputs: int, seed: int) -> np.ndarray | None:
-        """Prior points of each network (K, M, n_in); None for common ones, by `bnn.pretrain`."""
+        """Prior points of each network (K, M, n_in); None if `bnn.pretrain` draws shared ones."""
         if not self.own_points:
             return None
         rng = np.random.default_rng([seed, settings.n_pretrained])
@@ -56,7 +56,7 @@ class Procedure:
         return pretrained.select(range(n_members)) if self.from_trained else pretrained
 
     def low_rank(self, pretrained: bnn.Pretrained) -> bnn.LowRankGaussian:
-        """The density of the weights of networks that the members are anchored by."""
+        """The density of the pre-trained weights, which anchors the networks."""
         weights = pretrained.weights.astype(float)
         count = len(weights) + 1 - self.degrees_lost
         return bnn.LowRankGaussian(weights.mean(axis=0), *principal_directions(weights), count)

@@ -21,30 +21,30 @@ from prior_study.reconstruction import (
 from prior_study.statistics import LEVEL, directions, held
 from prior_study.study import SOURCES, TRUE_FUNCTIONS, PriorResult
 
-LEADING = 10  # directions of the weights, a tenth of those that 100 networks have
+LEADING = 10  # directions of the weights, a tenth of those of 100 networks
 SMALL = 10  # networks of a small ensemble
 FACTORISED = ("factorised", "generalised_normal")  # densities without correlations
 
 
-def variance_table(starts: Sequence[Study]) -> dict[str, dict[str, Interval]]:
-    """Table 1: prior → group → variance of the demeaned weights over the starts that it has."""
+def variance_table(studies: Sequence[Study]) -> dict[str, dict[str, Interval]]:
+    """Table 1: prior → group → variance of the demeaned weights over its initialisations."""
     return over_repeats(
-        [{name: _variances(each) for name, each in s.results.items()} for s in starts]
+        [{name: _variances(each) for name, each in s.results.items()} for s in studies]
     )
 
 
-def distance_table(starts: Sequence[Study]) -> dict[str, dict[str, dict[str, Interval]]]:
-    """What is behind Fig. 4: prior → source of functions → measure over the starts that it has."""
+def distance_table(studies: Sequence[Study]) -> dict[str, dict[str, dict[str, Interval]]]:
+    """Numbers behind Fig. 4: prior → source of functions → measure over its initialisations."""
     return over_repeats(
         [
             {name: result.comparison.to_dict("index") for name, result in study.results.items()}
-            for study in starts
+            for study in studies
         ]
     )
 
 
 def weight_table(study: Study) -> dict[str, dict[str, Any]]:
-    """Figs. 2, 3 and 5 in numbers, by prior; lists go with the kernels W0 to W4."""
+    """Figs. 2, 3 and 5 in numbers, by prior; lists have one entry per kernel, W0 to W4."""
     return {
         name: {
             "unexplained": result.unexplained,
@@ -63,18 +63,18 @@ def weight_table(study: Study) -> dict[str, dict[str, Any]]:
     }
 
 
-def claims(starts: Sequence[Study]) -> list[Claim]:
+def claims(studies: Sequence[Study]) -> list[Claim]:
     """Claims of section 2.2, with means over the initialisations; later ones may lack priors."""
-    weights = over_repeats([_of_weights(study) for study in starts])
-    variance = {name: row["all"] for name, row in variance_table(starts).items()}
+    weights = over_repeats([_of_weights(study) for study in studies])
+    variance = {name: row["all"] for name, row in variance_table(studies).items()}
     beta = {name: row["largest_beta"] for name, row in weights.items()}
     unexplained = {name: row["unexplained"] for name, row in weights.items()}
     return [
         Claim(
             "fit",
             "Fig. 1",
-            "Networks follow the realisations that they are fitted to: share of "
-            "variance left unexplained below 5 %",
+            "Networks reproduce the realisations that they are fitted to: less than 5 % of the "
+            "variance is unexplained",
             unexplained,
             all_hold(is_below(each, _limit(0.05, each)) for each in unexplained.values()),
         ),
@@ -85,31 +85,31 @@ def claims(starts: Sequence[Study]) -> list[Claim]:
             variance,
             _grow(variance[name] for name in "ABC"),
         ),
-        _anisotropy_claim(starts),
+        _anisotropy_claim(studies),
         Claim(
             "heavy_tails",
             "Fig. 2",
-            "Weights have heavy tails: the largest β0 of a kernel is below 2",
+            "Weights have heavy tails: the largest shape parameter β0 of all kernels is below 2",
             beta,
             all_hold(is_below(each, _limit(2, each)) for each in beta.values()),
         ),
         _correlation_claim(weights),
-        pattern_claim(weight_table(starts[0])),
-        *_singular_value_claims(starts, weights),
-        small_ensemble_claim(small_ensembles(starts)),
-        *_spread_claims(starts),
-        *reconstruction_claims(distance_table(starts)),
+        pattern_claim(weight_table(studies[0])),
+        *_singular_value_claims(studies, weights),
+        small_ensemble_claim(small_ensembles(studies)),
+        *_spread_claims(studies),
+        *reconstruction_claims(distance_table(studies)),
     ]
 
 
 def _variances(result: PriorResult) -> dict[str, float]:
-    """Variance of the demeaned weights of one start, by group."""
+    """Variance of the demeaned weights of one study, by group."""
     groups = map(str, result.statistics.groups)
     return dict(zip(groups, result.statistics.variance.tolist(), strict=True))
 
 
 def _of_weights(study: Study) -> dict[str, dict[str, Any]]:
-    """What the claims about the weights rest on in one start; kernels by their index."""
+    """Numbers of one study behind the claims about the weights; kernels by their index."""
     return {
         name: {
             "unexplained": row["unexplained"],
@@ -124,33 +124,33 @@ def _of_weights(study: Study) -> dict[str, dict[str, Any]]:
 
 
 def _limit(value: float, number: Interval) -> Interval:
-    """A fixed limit beside each value of a number."""
+    """A fixed limit, as often as a number has values."""
     return Interval((value,) * len(number.values))
 
 
 def _grow(numbers: Iterable[Interval]) -> bool | None:
-    """Whether each number is smaller than the next one, start by start."""
+    """Whether each number is smaller than the next one, in paired comparisons."""
     return all_hold(is_below(first, second) for first, second in pairwise(numbers))
 
 
-def _anisotropy_claim(starts: Sequence[Study]) -> Claim:
-    """Table 1: whether one variance for all kernels of a prior is within their bootstrap errors."""
+def _anisotropy_claim(studies: Sequence[Study]) -> Claim:
+    """Table 1: whether the variances of kernels differ by more than their bootstrap errors."""
     ours = over_repeats(
-        [{n: _anisotropy(result) for n, result in study.results.items()} for study in starts]
+        [{n: _anisotropy(result) for n, result in study.results.items()} for study in studies]
     )
     level = float(chi2.ppf(LEVEL, len(ARCHITECTURE.layers) - 1))
     return Claim(
         "anisotropic",
         "Table 1",
         "The prior is not isotropic: variances of kernels differ by more than "
-        f"their bootstrap errors, χ² above its 95 % level of {level:.1f}",
+        f"their bootstrap errors, χ² above its 95 % quantile {level:.1f}",
         ours,
         all_hold(is_below(_limit(level, row["χ²"]), row["χ²"]) for row in ours.values()),
     )
 
 
 def _anisotropy(result: PriorResult) -> dict[str, float]:
-    """How far the variances of the kernels of one start lie apart."""
+    """How far apart the variances of the kernels of one study are."""
     variance = result.statistics.variance[1:]
     error = result.statistics.variance_error[1:]
     common = np.average(variance, weights=error**-2)
@@ -159,7 +159,7 @@ def _anisotropy(result: PriorResult) -> dict[str, float]:
 
 
 def _correlation_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
-    """Fig. 3: correlations of weights against their level without any."""
+    """Fig. 3: correlations of weights, compared with those of independent weights."""
     pairs = {}
     for name in "BD":
         found = weights[name]["mean_correlation"]
@@ -169,7 +169,7 @@ def _correlation_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
         "correlated",
         "Fig. 3",
         "Weights within every kernel of priors B and D are correlated: mean |r| / "
-        "its 95 % level for weights permuted over the networks, W0 to W4",
+        "95 % quantile of mean |r| for weights permuted over the networks, kernels W0 to W4",
         {
             name: "; ".join(f"{r.mean:.3f} / {level.mean:.3f}" for r, level in kernels)
             for name, kernels in pairs.items()
@@ -179,27 +179,27 @@ def _correlation_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
 
 
 def pattern_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
-    """Fig. 3: whether priors B and D have other correlations, in the start that is shown."""
+    """Fig. 3: whether the correlations of priors B and D differ, in the study that is drawn."""
     B, D = (weights[name] for name in "BD")
     pairs = {name: weights[name]["mean_correlation"] for name in "BD"}
     apart = np.abs(np.subtract(D["mean_correlation"], B["mean_correlation"]))
     return Claim(
         "varying_patterns",
         "Fig. 3",
-        "Different priors induce different patterns of correlation: mean |r| of priors B and D "
-        "differs in every kernel by more than its level for permuted weights, W0 to W4",
+        "Different priors lead to different correlations: mean |r| of priors B and D differs in "
+        "every kernel by more than the 95 % quantile for permuted weights, kernels W0 to W4",
         {name: "; ".join(f"{r:.3f}" for r in values) for name, values in pairs.items()},
         bool(np.all(apart > np.maximum(B["null_correlation"], D["null_correlation"]))),
     )
 
 
-def small_ensembles(starts: Sequence[Study]) -> dict[str, Interval]:
-    """Errors of the widths of prior D with densities of SMALL networks, over the starts."""
-    return over_repeats([_small_ensemble(study) for study in starts])
+def small_ensembles(studies: Sequence[Study]) -> dict[str, Interval]:
+    """Errors of the widths of prior D with densities of SMALL networks."""
+    return over_repeats([_small_ensemble(study) for study in studies])
 
 
 def _small_ensemble(study: Study) -> dict[str, float]:
-    """The same of one start, by kind of density."""
+    """The same for one study, by kind of density."""
     config = study.config
     weights = study.results["D"].weights[:SMALL]
     true = half_widths(
@@ -217,32 +217,33 @@ def small_ensemble_claim(errors: Mapping[str, Interval]) -> Claim:
         "small_ensemble",
         "Fig. 5",
         f"Even a small ensemble encodes the varying uncertainty of prior D: with {SMALL} networks "
-        "the multivariate Gaussian has less than half the factorised one's error of the widths",
+        "the error of the widths of the multivariate Gaussian is less than half that of the "
+        "factorised Gaussian",
         errors,
         _is_below_half(errors["low_rank"], errors["factorised"]),
     )
 
 
 def _singular_value_claims(
-    starts: Sequence[Study], weights: Mapping[str, Mapping[str, Interval]]
+    studies: Sequence[Study], weights: Mapping[str, Mapping[str, Interval]]
 ) -> list[Claim]:
     """Fig. 5: the size of the singular values, and how fast they decay."""
     median = {name: row["median_singular_value"] for name, row in weights.items()}
     leading = {name: row["leading"] for name, row in weights.items()}
-    values = over_repeats([_singular_values(study) for study in starts])
+    values = over_repeats([_singular_values(study) for study in studies])
     return [
         Claim(
             "singular_values_grow",
             "Fig. 5",
-            "Flexible priors have larger singular values, A < B < C at every index: medians",
+            "Flexible priors have larger singular values, A < B < C at every index; medians shown",
             median,
             all_hold(_grow(values[name][i] for name in "ABC") for i in values["A"]),
         ),
         Claim(
             "decay_of_D",
             "Fig. 5",
-            "Singular values decay fastest for prior D: share of the variance that the "
-            f"first {LEADING} directions hold",
+            "Singular values decay fastest for prior D: share of the variance in the first "
+            f"{LEADING} directions",
             leading,
             all_hold(is_below(leading[name], leading["D"]) for name in "ABC"),
         ),
@@ -250,18 +251,18 @@ def _singular_value_claims(
 
 
 def _singular_values(study: Study) -> dict[str, dict[int, float]]:
-    """Prior → index → singular value of one start."""
+    """Prior → index → singular value of one study."""
     results = study.results.items()
     return {name: dict(enumerate(each.statistics.singular_values)) for name, each in results}
 
 
-def _spread_claims(starts: Sequence[Study]) -> list[Claim]:
-    """What section 2.2.2 says about widths in Fig. 4 (a) and (b), over starts of all priors.
+def _spread_claims(studies: Sequence[Study]) -> list[Claim]:
+    """Section 2.2.2 about widths in Fig. 4 (a) and (b), over studies with all priors.
 
-    The priors of a start share their draws. In (a) each start has an order of its own, since the
-    variances of B and D are nearly the same on average.
+    The priors of a study share their random numbers. In (a) the order of the priors depends on the
+    study, since the variances of B and D are nearly the same on average.
     """
-    complete = [study for study in starts if study.results.keys() == starts[0].results.keys()]
+    complete = [study for study in studies if study.results.keys() == studies[0].results.keys()]
     isotropic = over_repeats([_widths(s, "isotropic", s.results) for s in complete])
     factorised = over_repeats([_widths(s, "factorised", "ABC") for s in complete])
     ordered = [_widths(s, "isotropic", _by_variance(s)).values() for s in complete]
@@ -270,16 +271,17 @@ def _spread_claims(starts: Sequence[Study]) -> list[Claim]:
         Claim(
             "wider/isotropic",
             "Fig. 4",
-            "(a) A larger isotropic variance widens the functions: root mean square about their "
-            "mean, with that of the slope over it; priors in the order that each start gives them",
+            "(a) A larger isotropic variance widens the functions: root mean square deviation from "
+            "their mean (size), and of the slope divided by it; priors in the order of their "
+            "variance, which depends on the initial weights",
             isotropic,
             _grow(row["size"] for row in ranked.values()),
         ),
         Claim(
             "wider/factorised",
             "Fig. 4",
-            "(b) Functions of the factorised Gaussian widen from A to C: root mean square about "
-            "their mean, A < B < C, with that of the slope over it",
+            "(b) Functions of the factorised Gaussian widen from A to C: root mean square "
+            "deviation from their mean (size), A < B < C, and of the slope divided by it",
             factorised,
             _grow(row["size"] for row in factorised.values()),
         ),
@@ -287,12 +289,12 @@ def _spread_claims(starts: Sequence[Study]) -> list[Claim]:
 
 
 def _by_variance(study: Study) -> list[str]:
-    """The priors by the average variance of their weights in one start."""
+    """The priors by the average variance of their weights in one study."""
     return sorted(study.results, key=lambda name: study.results[name].statistics.variance[0])
 
 
 def _widths(study: Study, source: str, names: Iterable[str]) -> dict[str, dict[str, float]]:
-    """Prior → size and relative slope of the functions that a source draws in one start."""
+    """Prior → size and relative slope of the functions drawn from a source in one study."""
     rows = {}
     for name in names:
         result = study.results[name]
@@ -325,16 +327,16 @@ def reconstruction_claims(found: Mapping[str, Any]) -> list[Claim]:
             "recovered_widths",
             "Fig. 4",
             "The multivariate Gaussian recovers the varying uncertainty of prior D, "
-            f"the factorised does not: error of the widths, {len(width['D']['low_rank'].values)} "
-            "starts",
+            "the factorised does not: error of the widths, "
+            f"{len(width['D']['low_rank'].values)} sets of initial weights",
             width["D"],
             _is_below_half(width["D"]["low_rank"], width["D"]["factorised"]),
         ),
         Claim(
             "similar_tails",
             "Fig. 4",
-            "(c) Very similar conclusions with generalised normal weights: they recover the mean "
-            "of priors A to C too, and not the varying uncertainty of prior D",
+            "(c) Generalised normal weights lead to very similar conclusions: they also recover "
+            "the mean of priors A to C, but not the varying uncertainty of prior D",
             {
                 "mean": {name: mean[name]["generalised_normal"] for name in "ABC"},
                 "width": {"D": width["D"]["generalised_normal"]},
@@ -376,7 +378,7 @@ def reconstruction_claims(found: Mapping[str, Any]) -> list[Claim]:
         Claim(
             "correlations_over_tails",
             "Fig. 4",
-            "Correlations matter more than tails in Wasserstein distance as well: the multivariate "
+            "Correlations also matter more than tails in Wasserstein distance: the multivariate "
             "Gaussian is nearer to the functional prior than both factorised densities",
             wasserstein,
             all_hold(
@@ -391,14 +393,14 @@ def reconstruction_claims(found: Mapping[str, Any]) -> list[Claim]:
 
 
 def _closest_claims(wasserstein: Mapping[str, Mapping[str, Interval]]) -> list[Claim]:
-    """Which weight prior is closest to each functional prior; a measure that is not the paper's."""
+    """Which weight prior is closest to each functional prior; the paper has no such measure."""
     others = [*WEIGHT_PRIOR_NAMES][:-1]
     return [
         Claim(
             f"closest/{name}",
             "Fig. 4",
             f"Prior {name}: the multivariate Gaussian is closest to the functional "
-            f"prior, Wasserstein distance (starts: {len(row['low_rank'].values)})",
+            f"prior, Wasserstein distance ({len(row['low_rank'].values)} sets of initial weights)",
             row,
             all_hold(is_below(row["low_rank"], row[kind]) for kind in others),
             of_paper=False,

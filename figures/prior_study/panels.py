@@ -32,7 +32,7 @@ MARKERS = "osD^"
 
 @plt.style.context(STYLE)
 def priors(study: Study) -> Figure:
-    """Fig. 1: realisations of each prior, and two networks with what they were fitted to."""
+    """Fig. 1: realisations of each prior, and two networks with their realisations."""
     figure, panels = plt.subplots(1, len(study.results), figsize=(WIDTH, 2.9), squeeze=False)
     for axes, (name, result) in zip(panels[0], study.results.items(), strict=True):
         inside = np.abs(result.inputs) <= 1.05
@@ -84,7 +84,7 @@ def correlations(study: Study) -> Figure:
         image = axes.imshow(found.correlation[layer], cmap="RdBu_r", vmin=-1, vmax=1)
         size = found.mean_correlation[layer]
         level = found.null_correlation[layer]
-        axes.set(title=f"{title}\n$|r|$ = {size:.3f}, level {level:.3f}")
+        axes.set(title=f"{title}\nmean $|r|$ {size:.3f}, chance {level:.3f}")
         axes.set(xlabel="weight", xticks=(0, 24, 49), yticks=(0, 24, 49))
         axes.set(xticklabels=(1, 25, 50), yticklabels=(1, 25, 50))
     plt.setp(panels[:, 0], ylabel="weight")
@@ -125,10 +125,11 @@ def reconstructed(study: Study) -> Figure:
 
 
 @plt.style.context(STYLE)
-def distances(starts: Sequence[Study]) -> Figure:
+def distances(studies: Sequence[Study]) -> Figure:
     """How far each source of functions lies from each functional prior.
 
-    Points are means over the starts that a prior has, lines reach from the least to the largest.
+    Points are means over the initialisations of a prior; lines reach from the smallest to the
+    largest distance.
     """
     figure, panels = plt.subplots(1, 2, figsize=(0.7 * WIDTH, 3.8), sharey=True)
     rows = np.arange(len(SOURCES))
@@ -137,12 +138,12 @@ def distances(starts: Sequence[Study]) -> Figure:
         "width": "error of width, RMS of $\\log(w/w_0)$",
     }
     for axes, (measure, words) in zip(panels, measures.items(), strict=True):
-        for index, name in enumerate(starts[0].results):
-            found = [study.results[name] for study in starts if name in study.results]
+        for index, name in enumerate(studies[0].results):
+            found = [study.results[name] for study in studies if name in study.results]
             values = np.stack([each.comparison[measure].to_numpy() for each in found])
             y = rows + 0.17 * (index - 1.5)
             axes.hlines(y, values.min(axis=0), values.max(axis=0), color=f"C{index}", lw=1.2)
-            label = f"prior {name}, starts: {len(found)}"
+            label = f"prior {name}, {len(found)} sets of initial weights"
             axes.plot(values.mean(axis=0), y, MARKERS[index], color=f"C{index}", label=label)
         axes.set(xscale="log", xlabel=words)
         _plain_ticks(axes.xaxis)
@@ -151,7 +152,7 @@ def distances(starts: Sequence[Study]) -> Figure:
             axes.axhline(between, color="0.85", lw=0.6)
     panels[0].set_yticks(rows, [TITLES[source] for source in SOURCES])
     panels[0].set_ylim(len(SOURCES) - 0.5, -0.5)
-    return with_legend(figure, 4)
+    return with_legend(figure, 2)
 
 
 @plt.style.context(STYLE)

@@ -1,4 +1,4 @@
-"""What anchoring gains over independent draws of the tables (section 3.2 of the paper)."""
+"""The gain of anchoring on independently simulated datasets (section 3.2 of the paper)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ Scored = Mapping[str, OutputScores[float]]  # method → scores of one training
 
 
 def train_draw(draw: Draw, profile: Profile, seed: int) -> Scored:
-    """Scores of every method after one training on one draw; θ of the prior is of that draw."""
+    """Scores of every method after one training on one dataset, to which θ is fitted."""
     theta = fit_theta(draw.cases[TRAINING_CASE])
     procedure = PROCEDURES[profile.training]
     found = train(draw.cases, draw.test, theta, profile.surrogate, procedure, seed)
@@ -35,7 +35,7 @@ def train_draw(draw: Draw, profile: Profile, seed: int) -> Scored:
 
 
 def train_draws(draws: Sequence[Draw], profile: Profile, seed: int) -> list[list[Scored]]:
-    """Scores of the trainings on each draw, each with its own seed."""
+    """Scores of the trainings on each dataset, each with its own seed."""
     assert profile.draws
     repeats = profile.draws.repeats
     seeds = seeds_of(seed, len(draws) * repeats)
@@ -45,12 +45,12 @@ def train_draws(draws: Sequence[Draw], profile: Profile, seed: int) -> list[list
 
 
 def over_draws(found: Sequence[Sequence[Scored]]) -> Rows:
-    """Scores of each method with one value per draw, the mean over its trainings."""
+    """Scores of each method with one value per dataset, the mean over its trainings."""
     return over_repeats([over_repeats(trainings) for trainings in found])
 
 
 def scatter(found: Sequence[Sequence[Scored]]) -> dict[str, dict[str, float | None]]:
-    """Standard deviation of single trainings over all draws: method → score."""
+    """Standard deviation of single trainings over all datasets: method → score."""
     single = over_repeats([training for trainings in found for training in trainings])
     return {
         method: {score: getattr(row, score).std for score in SCORES}
@@ -60,18 +60,18 @@ def scatter(found: Sequence[Sequence[Scored]]) -> dict[str, dict[str, float | No
 
 @dataclass(frozen=True)
 class Gain:
-    """What anchoring gains over the vanilla ensemble in a score, out of distribution."""
+    """Gain of anchoring over the vanilla ensemble in a score, out of distribution."""
 
-    gain: Interval  # over draws, positive where anchoring is better
-    positive: int  # draws where it is
+    gain: Interval  # over datasets, positive if anchoring is better
+    positive: int  # datasets with a positive gain
     slope: float  # change of the gain per unit share of test RVEs outside the training range
     slope_half_width: float  # of the 95 % interval
-    printed: float | None = None  # the gain of the paper's own draw
-    below_printed: int | None = None  # draws that gain less
+    printed: float | None = None  # gain on the paper's dataset
+    below_printed: int | None = None  # datasets with a smaller gain than the paper's
 
     @classmethod
     def of(cls, gain: Interval, outside: Sequence[float], printed: float | None = None) -> "Gain":
-        """The gain with its regression on the shares outside, and the place of the paper's."""
+        """The gain with its regression on the shares outside, and its rank next to the paper's."""
         values = np.array(gain.values)
         fit = stats.linregress(outside, gain.values)
         half_width = float(stats.t.ppf(0.5 + 0.5 * CONFIDENCE, len(outside) - 2) * fit.stderr)
@@ -81,14 +81,14 @@ class Gain:
 
 
 def printed_scores(method: str) -> dict[str, float]:
-    """What Table 3 of the paper prints for a method, by score."""
+    """Numbers of a method in Table 3 of the paper, by score."""
     table = load_published()["Table 3"]
     printed = map(float, table.rows[f"published.{method}"].printed)
     return dict(zip(table.columns, printed, strict=True))
 
 
 def gains(rows: Rows, outside: Sequence[float]) -> dict[str, dict[str, Gain]]:
-    """Gains by score and output; of an output the fraction of Table 4, else the difference."""
+    """Gains by score and output: fractions as in Table 4 if it has them, else differences."""
     anchored = rows[ANCHORED]
     vanilla = rows[VANILLA]
     fractions = improvements(rows, TRAINING_CASE)
@@ -100,8 +100,8 @@ def gains(rows: Rows, outside: Sequence[float]) -> dict[str, dict[str, Gain]]:
         found[score] = {ALL: Gain.of(overall, outside, paper)}
         for i, name in enumerate(OUTPUT_NAMES):
             if score in fractions:
-                cell = float(table_4.rows[score].printed[i])
-                found[score][name] = Gain.of(fractions[score][name], outside, cell)
+                paper = float(table_4.rows[score].printed[i])
+                found[score][name] = Gain.of(fractions[score][name], outside, paper)
             else:
                 pair = (row.by_output[score][name] for row in (anchored, vanilla))
                 found[score][name] = Gain.of(_gain(score, *pair), outside)
@@ -109,12 +109,12 @@ def gains(rows: Rows, outside: Sequence[float]) -> dict[str, dict[str, Gain]]:
 
 
 def _gain(score: str, anchored: Any, vanilla: Any) -> Any:
-    """The difference of two numbers or intervals, positive where anchoring is better."""
+    """The difference of two numbers or intervals, positive if anchoring is better."""
     return anchored - vanilla if score in LARGER_IS_BETTER else vanilla - anchored
 
 
 def table_of_gains(found: Mapping[str, Mapping[str, Gain]], count: int) -> Table:
-    """The gains over `count` draws."""
+    """The gains over `count` datasets."""
     rows = [
         [
             f"{label}, {'all outputs' if name == ALL else name}",
@@ -128,18 +128,18 @@ def table_of_gains(found: Mapping[str, Mapping[str, Gain]], count: int) -> Table
         for name, each in found[score].items()
     ]
     return Table(
-        "What anchoring gains over the vanilla ensemble out of distribution: mean over "
-        "draws with the half width of its 95 % interval. Over all outputs the gain is the "
-        "difference of the scores; in RMSE and miscalibration of one output it is the "
-        "fraction of Table 4. The last column is the regression on the share of test RVEs "
-        "outside the training range.",
+        "Gain of anchoring over the vanilla ensemble out of distribution: mean over datasets "
+        "with its 95 % confidence half-width. Over all outputs the gain is the difference of the "
+        "scores. For RMSE and miscalibration of one output it is a fraction of the vanilla score, "
+        "as in Table 4. The last column is the slope of a regression of the gain on the share of "
+        "test RVEs outside the training range.",
         [
             "",
             "gain",
-            "better in",
-            "the paper's",
-            "draws that gain less",
-            "per 10 % of RVEs outside",
+            "anchored better in",
+            "gain in the paper",
+            "datasets with a smaller gain than the paper's",
+            "change per 10 % of test RVEs outside",
         ],
         rows,
     )

@@ -1,4 +1,4 @@
-"""Figure of the scores over independent draws of the tables."""
+"""Figure of the scores on independently simulated datasets."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,8 +13,8 @@ from figures.scores import LARGER_IS_BETTER
 from figures.style import STYLE, WIDTH, with_legend
 
 PAPER_SHARE = 0.40  # test RVEs outside the training range in the published tables
-DRAW: dict = {"marker": "o", "ls": "", "ms": 4, "color": "C0", "label": "a draw of the tables"}
-PAPER: dict = {"marker": "*", "ls": "", "ms": 11, "color": "C1", "label": "the paper's draw"}
+DRAW: dict = {"marker": "o", "ls": "", "ms": 4, "color": "C0", "label": "one simulated dataset"}
+PAPER: dict = {"marker": "*", "ls": "", "ms": 11, "color": "C1", "label": "dataset of the paper"}
 UNITS = {"rmse": " (scaled)"}
 
 
@@ -31,7 +31,7 @@ def draws(rows: Rows, found: Mapping[str, Mapping[str, Gain]], outside: Sequence
 
 
 def _pairs(axes: Axes, rows: Rows, score: str) -> None:
-    """Scores of both ensembles, every draw a point, in equal ranges."""
+    """Scores of both ensembles, one point per dataset, in equal ranges."""
     names = (VANILLA, ANCHORED)
     points = np.transpose([getattr(rows[name], score).values for name in names])
     paper = [printed_scores(name)[score] for name in names]
@@ -58,12 +58,19 @@ def _pairs(axes: Axes, rows: Rows, score: str) -> None:
 
 
 def _gains(axes: Axes, gain: Gain, outside: np.ndarray) -> None:
-    """Gain of every draw, its mean with the 95 % interval, and the regression."""
+    """Gain on every dataset, its mean with the 95 % interval, and the regression."""
     mean = gain.gain.mean
     margin = gain.gain.margin
     percent = 100 * outside
     axes.axhline(0, color="k", lw=0.8)
-    axes.axhspan(mean - margin, mean + margin, color="C2", alpha=0.25, lw=0, label="mean, 95 %")
+    axes.axhspan(
+        mean - margin,
+        mean + margin,
+        color="C2",
+        alpha=0.25,
+        lw=0,
+        label="mean gain, 95 %",
+    )
     axes.axhline(mean, color="C2")
     axes.plot(percent, gain.gain.values, **DRAW)
     ends = np.array([outside.min(), outside.max()])

@@ -25,6 +25,7 @@ LABELS = {  # name in metrics files → what the page calls it
     "outd": "out of distribution",
     "subsets_as_in_paper": "subsets as in the paper",
     "inputs_below_chance": "inputs of the paper's subsets below chance",
+    "most_in_a_draw": "most subsets in one dataset",
     **{
         f"{name} {scale}": f"{words}, L = {scale}"
         for scale in ("0.1", "1")
@@ -32,7 +33,7 @@ LABELS = {  # name in metrics files → what the page calls it
             "anchored": "anchored",
             "factorised": "factorised",
             "exact": "exact posterior",
-            "published": "anchored to the first layer",
+            "published": "factorised, published anchors",
         }.items()
     },
 }
@@ -40,10 +41,10 @@ NAMES = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, LABELS))}|ind(\d+))(?!
 
 
 def label(text: str, sizes: Mapping[str, int] | None = None) -> str:
-    """A text with words in place of names; `sizes` has the cells of the training sets."""
-    cells = sizes or {}
+    """A text with words in place of names; `sizes` has the RVEs of the training sets."""
+    counts = sizes or {}
     return NAMES.sub(
-        lambda name: LABELS.get(name[0], f"{cells.get(name[0], name[2])} RVEs in distribution"),
+        lambda name: LABELS.get(name[0], f"{counts.get(name[0], name[2])} RVEs in distribution"),
         text,
     )
 

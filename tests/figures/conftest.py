@@ -66,7 +66,7 @@ def profile_content():
     return {
         "seed": 3,
         "datasets": {"train_beta": 10, "test_uniform": 6},
-        "materials_data": {"cell": {"vf": 0.2}, "shuffles": 20},
+        "materials_data": {"rve": {"vf": 0.2}, "shuffles": 20},
         "notebooks": ["03_materials_data", "04_materials_surrogate"],
         "surrogate": {
             "cases": {"outd": {"design": "train_beta", "count": 10}},

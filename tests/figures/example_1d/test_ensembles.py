@@ -16,7 +16,9 @@ def test_published_data_lie_around_the_truth_as_the_noise_says():
     X, y = example_1d.load_data()
     assert X.shape == (30, 1)
     # Rounding x to two decimals adds slope² · 0.01² / 12 to the variance, slope up to 9.5.
-    squares = np.sum((y - example_1d.truth(X[:, 0])) ** 2) / (0.1**2 + 9.5**2 * 0.01**2 / 12)
+    squares = np.sum((y - example_1d.true_function(X[:, 0])) ** 2) / (
+        0.1**2 + 9.5**2 * 0.01**2 / 12
+    )
     assert chi2.ppf(0.001, 30) < squares < chi2.ppf(0.999, 30)
 
 

@@ -46,7 +46,7 @@ CHANGES = [
     ({"surrogate.n_members": 9}, "at most the 4 pre-trained networks"),
     ({"surrogate.cases.outd.count": 99}, "datasets holds 10 of 'train_beta'"),
     ({"prior_knowledge": {"counts": [10, 20]}}, "counts = [10, 20] is not allowed: increasing"),
-    ({"materials_data.cell": {"vf": 5.0}}, "vf = 5.0 is out of range: allowed is 0 or [0.005"),
+    ({"materials_data.rve": {"vf": 5.0}}, "vf = 5.0 is out of range: allowed is 0 or [0.005"),
 ]
 
 

@@ -25,7 +25,7 @@ def test_each_draw_takes_the_next_cells_and_needs_them(profile_content, tmp_path
     for i, draw in enumerate(draws):
         np.testing.assert_array_equal(draw.cases["outd"].y, every.y[10 * i : 10 * i + 10])
     path.write_text(yaml.safe_dump(profile_content | {"draws": {"count": 4}}))
-    with pytest.raises(ValueError, match=r"test_uniform.csv holds 18 cells: 24 are needed"):
+    with pytest.raises(ValueError, match=r"test_uniform.csv has 18 RVEs, but 24 are needed"):
         load_draws(tmp_path, load_profile(path))
 
 
