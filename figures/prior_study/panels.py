@@ -79,12 +79,12 @@ def histograms(study: Study) -> Figure:
 @plt.style.context(STYLE)
 def correlations(study: Study) -> Figure:
     """Fig. 3: correlations between some weights of each kernel."""
-    figure, panels = plt.subplots(len(SHOWN), 5, figsize=(WIDTH, 4.8))
+    figure, panels = plt.subplots(len(SHOWN), 5, figsize=(WIDTH, 5.4))
     for axes, found, layer, title in _kernels(study, panels):
         image = axes.imshow(found.correlation[layer], cmap="RdBu_r", vmin=-1, vmax=1)
         size = found.mean_correlation[layer]
         level = found.null_correlation[layer]
-        axes.set(title=f"{title}\nmean $|r|$ {size:.3f}, chance {level:.3f}")
+        axes.set(title=f"{title}\nmean $|r|$ {size:.3f}\nchance {level:.3f}")
         axes.set(xlabel="weight", xticks=(0, 24, 49), yticks=(0, 24, 49))
         axes.set(xticklabels=(1, 25, 50), yticklabels=(1, 25, 50))
     plt.setp(panels[:, 0], ylabel="weight")
