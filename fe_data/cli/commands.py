@@ -318,7 +318,8 @@ def compare(
         return OK
     largest, differing = check(*tables, tolerance)
     if not differing:
-        print(f"{path}: all rows agree with {reference}, the largest difference is {largest:.1e}")
+        how = f"the largest difference is {largest:.1e}" if largest else "equal to the last bit"
+        print(f"{path}: all rows agree with {reference}, {how}")
         return OK
     rows = ", ".join(map(str, differing[:10])) + (", ..." if len(differing) > 10 else "")
     what = several(len(differing), "row differs", "rows differ")

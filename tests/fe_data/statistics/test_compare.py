@@ -84,7 +84,7 @@ def test_inputs_that_differ_are_paired_with_the_nearest():
         check(reordered(reference, np.arange(19)), reference, 1e-6)
 
 
-def test_the_command_fails_where_rows_differ(tmp_path):
+def test_the_command_fails_where_rows_differ(tmp_path, capsys):
     names = "vf,E_f_GPa,b_m_MPa,c_m,b_eff_MPa,c_eff,E_eff_GPa,nu_eff,p_sigma"
     files = [str(tmp_path / f"{name}.csv") for name in ("ours", "reference")]
     for file, factor in zip(files, (1.02, 1.0), strict=True):
@@ -93,6 +93,9 @@ def test_the_command_fails_where_rows_differ(tmp_path):
     assert main(["compare", *files]) == 0
     assert main(["compare", *files, "--tolerance", "0.03"]) == 0
     assert main(["compare", *files, "--tolerance", "0.01"]) == 1
+    assert "last bit" not in capsys.readouterr().out
+    assert main(["compare", files[1], files[1], "--tolerance", "0"]) == 0
+    assert "equal to the last bit" in capsys.readouterr().out
 
 
 def test_rows_are_checked_one_by_one_and_named_by_their_index():
