@@ -4,6 +4,7 @@ gmsh fills the faces between the segments of `outline` with straight triangles; 
 added afterwards. Lengths are in sides of the square.
 """
 
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from fe_data.arrays import Floats, Ints, Short, pair_keys
 from fe_data.errors import MeshError
 from fe_data.geometry.microstructure import Microstructure, periodic_distances
 from fe_data.geometry.outline import GROWTH, MATRIX, Outline
+from fe_data.schema import BOUNDS
 
 try:
     import gmsh
@@ -19,6 +21,7 @@ except ImportError as error:
     raise ImportError(f"{error}: pip install gmsh adds it") from None
 
 _NARROW = 1e-6  # gap between fibres that all resolutions mesh
+_FINER = (1.25, 1.5, 2.0, 3.0, 4.0)  # resolutions that a message may name, over the given one
 _TRIANGLE = 2  # gmsh's number of this kind of element
 _FRONTAL_DELAUNAY = 6  # gmsh's number of this algorithm
 _IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
@@ -52,14 +55,19 @@ def generate_mesh(outline: Outline) -> Mesh:
     6
     """
     try:
-        points, triangles, material = _fill(outline)
-        points, triangles = _quadratic(points, triangles, outline)
-        smallest = smallest_jacobian(points[triangles])
-        if smallest <= 0:
-            raise MeshError(f"an element of the mesh is inverted: smallest Jacobian {smallest:.3g}")
-        points, image_of = _match_edges(points, outline.micro.height)
+        return _mesh(outline)
     except MeshError as error:
-        raise MeshError(f"{error}{_narrow_gap(outline.micro)}") from error.__cause__
+        raise MeshError(f"{error}{_advice(outline)}") from error.__cause__
+
+
+def _mesh(outline: Outline) -> Mesh:
+    """The mesh; an error without advice if there is none."""
+    points, triangles, material = _fill(outline)
+    points, triangles = _quadratic(points, triangles, outline)
+    smallest = smallest_jacobian(points[triangles])
+    if smallest <= 0:
+        raise MeshError(f"an element of the mesh is inverted: smallest Jacobian {smallest:.3g}")
+    points, image_of = _match_edges(points, outline.micro.height)
     return Mesh(points, triangles, material, image_of)
 
 
@@ -87,19 +95,29 @@ def with_holes(mesh: Mesh, voids: Ints) -> Mesh:
     return Mesh(mesh.points[used], position[mesh.triangles[kept]], mesh.material[kept], image_of)
 
 
-def _narrow_gap(micro: Microstructure) -> str:
-    """What a message says of two fibres that nearly touch; nothing where none do."""
-    gaps = periodic_distances(micro.centres, micro.centres, micro.height)
-    gaps -= micro.outer_radii[:, None] + micro.outer_radii
-    np.fill_diagonal(gaps, np.inf)
-    if gaps.min(initial=np.inf) > _NARROW:
+def _advice(outline: Outline) -> str:
+    """What a message says of the narrowest gap, and of a resolution that meshes it."""
+    micro = outline.micro
+    if not len(micro.centres):
         return ""
+    distances = periodic_distances(micro.centres, micro.centres, micro.height)
+    np.fill_diagonal(distances, min(1.0, micro.height))  # from its own periodic image
+    gaps = distances - (micro.outer_radii[:, None] + micro.outer_radii)
     i, j = np.unravel_index(gaps.argmin(), gaps.shape)
-    return (
-        f"; the gap between fibres {i} and {j} is {gaps[i, j]:.3g} sides of the square wide, and "
-        f"those below {_NARROW:g} may be too narrow to mesh at any resolution: move the fibres "
-        "apart, or give random ones a min_spacing above 1"
-    )
+    pair = f"fibre {i} and its periodic image" if i == j else f"fibres {i} and {j}"
+    gap = f"; the gap between {pair} is {gaps[i, j]:.3g} sides of the square wide"
+    if gaps[i, j] <= _NARROW:
+        return (
+            f"{gap}, and those below {_NARROW:g} may be too narrow to mesh at any resolution: "
+            "move the fibres apart, or give random ones a min_spacing above 1"
+        )
+    given = 2 * float(micro.radii.max()) / outline.size
+    for finer in (given * factor for factor in _FINER if given * factor <= BOUNDS["resolution"][1]):
+        # To three digits, as the message has it.
+        with contextlib.suppress(MeshError):
+            _mesh(Outline(micro, float(f"{finer:.3g}")))
+            return f"{gap}: the resolution is {given:.3g} there, and {finer:.3g} would do"
+    return gap
 
 
 def _closed_loops(segments: dict[int, tuple[int, int]]) -> list[list[int]]:

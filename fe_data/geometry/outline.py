@@ -21,6 +21,7 @@ GROWTH = 0.6  # growth of the element size per unit distance from the nearest fi
 _THINNEST = 1e-6  # gap that still has smaller elements, in radii
 _RING = 2.0  # largest element size at an interphase, in thicknesses
 _LIGAMENT = 1.1  # largest element size at a ligament, in widths of the ligament
+_NEIGHBOURS = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])  # nearest images, in periods
 
 
 def default_size(n_fibres: int) -> float:
@@ -74,6 +75,8 @@ class Outline:
         # In proportion to the radii, so that every fibre has as many elements.
         self.sizes = self.size * (micro.radii / micro.radii.max(initial=0.0))
         self.radii = micro.outer_radii
+        # Of the images of a fibre from the fibre itself.
+        self._neighbours = _NEIGHBOURS * [1.0, micro.height]
         # Where fibres cross the edges normal to x, and to y.
         crossings: tuple[list[float], list[float]] = ([], [])
         fibres = np.arange(n_fibres)
@@ -140,7 +143,8 @@ class Outline:
         near = self._distances(centres[[fibre]])[0] < r + radii + size
         distance = periodic_distances(x, centres[near], self.micro.height)
         itself = np.count_nonzero(near[:fibre])  # its column
-        distance[:, itself] = 1.0 if len(centres) > 1 else np.inf
+        images = centres[fibre] + self._neighbours
+        distance[:, itself] = np.hypot(*(x[:, None] - images).T).min(axis=0)
         gap = np.maximum((distance - radii[near]).min(axis=1), _THINNEST * r)
         # A thin gap has smaller elements, down to an eighth. Where fibres nearly touch they are
         # smaller still: with h = √(r gap / 2) the sagitta of an arc, h²/8r, is gap/16. A sagitta
@@ -155,11 +159,12 @@ class Outline:
     def _with_contacts(self, fibre: int, angles: Floats) -> Floats:
         """Angles (k,), and more of them where another fibre nearly touches this one."""
         r = self.radii[fibre]
-        apart = self.micro.centres - self.micro.centres[fibre]
+        apart = np.delete(self.micro.centres - self.micro.centres[fibre], fibre, axis=0)
         period = np.array([1.0, self.micro.height])
         apart -= np.round(apart / period) * period
-        gaps = np.hypot(*apart.T) - r - self.radii
-        gaps[fibre] = np.inf
+        apart = np.concatenate([apart, self._neighbours])
+        others = np.append(np.delete(self.radii, fibre), np.full(len(self._neighbours), r))
+        gaps = np.hypot(*apart.T) - r - others
         more = []
         for other in np.flatnonzero(r * gaps / 2 < (self.sizes[fibre] / 8) ** 2):
             # The gap has doubled at √(r gap) from its narrowest point.

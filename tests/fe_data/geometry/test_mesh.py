@@ -1,5 +1,7 @@
 """Periodic curved meshes."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from fe_data.errors import MeshError
 from fe_data.geometry.mesh import generate_mesh, smallest_jacobian
 from fe_data.geometry.microstructure import (
     Microstructure,
+    clear_of_edges,
     periodic_distances,
     random_microstructure,
 )
@@ -100,6 +103,23 @@ def test_a_gap_that_is_too_narrow_is_named():
         micro = Microstructure([[0.3, 0.9], [0.3, 0.47], [0.7 + gap, 0.47]], [0.1, 0.2, 0.2])
         with pytest.raises(MeshError, match=f"gap between fibres 1 and 2 is {gap:.0e} sides of"):
             generate_mesh(Outline(micro, 3.0))
+
+
+@pytest.mark.parametrize("height", [1.0, 0.985, 2.0])
+@pytest.mark.parametrize("resolution", [None, 1.0, 3.0, 5.0])
+def test_a_fibre_that_nearly_touches_its_own_image_is_meshed(height, resolution):
+    for radius in (0.45, 0.475, 0.49):
+        micro = clear_of_edges(Microstructure([[0.5, 0.5 * height]], radius, height=height))
+        mesh = generate_mesh(Outline(micro, resolution))
+        assert smallest_jacobian(mesh.points[mesh.triangles]) > 0
+
+
+def test_a_resolution_that_is_too_coarse_is_named_with_one_that_would_do():
+    micro = Microstructure([[0.3, 0.1]], 0.2, height=1.3)
+    with pytest.raises(MeshError) as refused:
+        generate_mesh(Outline(micro, 1.0))
+    what = "inverted.*; the gap between fibre 0 and its periodic image is 0.6 .*, and (.*) would do"
+    generate_mesh(Outline(micro, float(re.search(what, str(refused.value))[1])))
 
 
 def test_stiffness_does_not_jump_where_fibres_come_near():
