@@ -60,6 +60,7 @@ from .paths.tables import save_paths as save_paths
 from .settings import HardeningTable as HardeningTable
 from .settings import Inputs as Inputs
 from .settings import Settings as Settings
+from .settings import VolumeFraction as VolumeFraction
 from .statistics.compare import Comparison as Comparison
 from .statistics.compare import compare as compare
 from .statistics.replicates import Statistics as Statistics

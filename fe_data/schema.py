@@ -67,7 +67,7 @@ class Input(Quantity):
     Examples:
         >>> from fe_data.schema import INPUTS
         >>> INPUTS[0].bounds, INPUTS[0].allowed
-        ((0.05, 0.4), (0.005, 0.7))
+        ((0.05, 0.4), (0.005, 0.91))
     """
 
     allowed: tuple[float, float]
@@ -125,7 +125,7 @@ INPUTS = (
         label="$v_f$",
         bounds=(0.05, 0.40),
         # Thin fibres need fine meshes: at the smallest volume fraction there are 134 000 dofs.
-        allowed=(0.005, 0.7),
+        allowed=(0.005, 0.91),  # touching fibres in a hexagonal array have 0.907
         beta=(2.0, 4.0),
         or_zero=True,  # the pure matrix
         fraction=True,
@@ -136,7 +136,7 @@ INPUTS = (
         meaning="Young's modulus of the fibres",
         label="$E_f$",
         bounds=(200.0, 600.0),
-        allowed=(1.0, 1e5),
+        allowed=(1e-6, 1e5),  # that of all materials
         beta=(3.0, 2.0),
     ),
     Input(

@@ -116,6 +116,8 @@ def generate(
     replicates: Annotated[int | None, Integer(help="microstructures per input")] = None,
     microstructure: Microstructures = None,
     material: options.Material = None,
+    interphase: options.Interphase = 0.0,
+    height: options.Height = 1.0,
     seed: Annotated[int, Integer(help="seed of the design and of all microstructures")] = 0,
     loading: Loading = None,
     anisotropy: WithAnisotropy = False,
@@ -136,9 +138,13 @@ def generate(
     """Simulate a design into a dataset folder. Existing samples are kept."""
     from joblib import cpu_count
 
+    from fe_data.dataset.storage import TABLE
+
     settings: Settings = context.meta["settings"]
     phases = None if material is None else options.phases(material)
-    design = options.design(name, inputs, out, seed, count, replicates, microstructure, phases)
+    given = options.microstructures(microstructure, height)
+    options.require_other(out / TABLE, microstructure)
+    design = options.design(name, inputs, out, seed, count, replicates, given, phases)
     if microstructure is not None:
         options.require_given_microstructure(settings, seed)
     if dask is not None and jobs is not None:
@@ -148,7 +154,7 @@ def generate(
     if paths and not anisotropy:  # which is refused beside paths
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
-    choices |= {"anisotropy": anisotropy, "material": phases}
+    choices |= {"anisotropy": anisotropy, "material": phases, "interphase": interphase}
     choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
     with _terminated_like_interrupted():
         summary = fe_data.generate(design, settings, out, **choices)
@@ -164,6 +170,8 @@ def rve(
     b_m_MPa: Annotated[float | None, options.of_input("b_m_MPa")] = None,
     c_m: Annotated[float | None, options.of_input("c_m")] = None,
     material: options.Material = None,
+    interphase: options.Interphase = 0.0,
+    height: options.Height = 1.0,
     seed: Annotated[int, Integer(help="seed of the microstructure")] = 0,
     microstructure: Annotated[
         Path | None,
@@ -183,23 +191,26 @@ def rve(
     chosen_microstructure: Any = seed
     if microstructure is not None and vf is None:
         options.require_given_microstructure(settings, seed)
-        chosen_microstructure = options.microstructure(microstructure)
+        chosen_microstructure = options.microstructure(microstructure, height)
         vf = chosen_microstructure.volume_fraction
         settings = dataclasses.replace(settings, n_fibres=len(chosen_microstructure.centres))
     elif vf is None or microstructure is not None:
         raise ValueError("give either --vf or --microstructure FILE")
+    else:
+        options.require_square(height)
     chosen_solver: Any = solver
     phases = None
     inputs: Inputs | VolumeFraction
     if material is None:
+        if interphase:
+            raise ValueError("--interphase goes with --material, whose phase interphase it has")
         inputs = options.inputs(vf, E_f_GPa, b_m_MPa, c_m, settings)
         _say_units(settings, inputs.E_f_GPa, None)
     else:
         if solver != "compiled":
             raise ValueError("--solver cannot be combined with --material: it has a solver")
         phases = options.phases(material)
-        is_random = microstructure is None
-        inputs = options.input_of_material(vf, is_random, E_f_GPa, b_m_MPa, c_m)
+        inputs = options.input_of_material(vf, E_f_GPa, b_m_MPa, c_m)
         _say_units(settings, 0.0, phases)
         chosen_solver = (Path(material).stem, phases)
     paths = _loadings(loading, context, settings, phases)
@@ -209,7 +220,7 @@ def rve(
 
     chosen = paths[0] if paths else None
     given = inputs, chosen_microstructure, settings, out, chosen, xdmf
-    line, complete = run_rve(*given, chosen_solver)
+    line, complete = run_rve(*given, chosen_solver, interphase)
     print(f"{out}: {line}")
     if xdmf:
         print(f"wrote {out / FIELDS[0]}")
@@ -234,16 +245,8 @@ def constants(
             "Young's modulus of each fibre"
         ),
     ] = None,
-    interphase: Annotated[
-        float,
-        Number(
-            help="thickness of a ring around each fibre, in mean fibre radii; the material "
-            "needs a phase interphase"
-        ),
-    ] = 0.0,
-    height: Annotated[
-        float, Number(help="height of the rectangle of --microstructure, in widths; 1 is a square")
-    ] = 1.0,
+    interphase: options.Interphase = 0.0,
+    height: options.Height = 1.0,
     void_fraction: Annotated[float, Number(help="area fraction of random round voids [-]")] = 0.0,
     void_radius: Annotated[
         float | None,
@@ -260,7 +263,6 @@ def constants(
     """Print all effective elastic constants of one RVE with their bounds."""
     from fe_data.cli.constants import (
         arrangement,
-        coated,
         fibres_of,
         radii_of_voids,
         write_constants,
@@ -275,8 +277,7 @@ def constants(
             raise ValueError("--void-fraction goes with --vf: the column phase of a file has voids")
         fibres = options.microstructure(microstructure, height)
     elif vf is not None and microstructure is None:
-        if height != 1.0:
-            raise ValueError("--height goes with --microstructure: random fibres fill a square")
+        options.require_square(height)
         settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
         radius = 1.0 if void_radius is None else void_radius
         fibres = fibres_of(vf, seed, settings, void_fraction, radius)
@@ -286,7 +287,10 @@ def constants(
             say(f"the voids have {found[0]:.3g} mean fibre radii, not {radius:g}: {share}", OK)
     else:
         raise ValueError("give either --vf or --microstructure FILE")
-    fibres = coated(fibres, interphase)
+    try:
+        fibres = fibres.coated(interphase)
+    except ValueError as error:
+        raise ValueError(f"--interphase {interphase:g}: {error}") from None
     solved = fe_data.effective_constants(phases, fibres, resolution=resolution)
     print(arrangement(fibres))
     print(solved.table())

@@ -37,17 +37,6 @@ def fibres_of(
     )
 
 
-def coated(fibres: Microstructure, interphase: float) -> Microstructure:
-    """Fibres with a ring whose thickness is given in mean radii of the fibres."""
-    radii = fibres.radii[~fibres.is_void]
-    if not interphase or not len(radii):
-        return fibres
-    try:
-        return dataclasses.replace(fibres, interphase=interphase * float(radii.mean()))
-    except ValueError as error:
-        raise ValueError(f"--interphase {interphase:g}: {error}") from None
-
-
 def radii_of_voids(fibres: Microstructure) -> Floats:
     """Radii of the voids, in mean radii of the fibres; none if there are no fibres."""
     solid = fibres.radii[~fibres.is_void]

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-import numpy as np
 import typer
 from typer import Option
 from typer.core import TyperCommand
@@ -13,7 +12,7 @@ from typer.core import TyperCommand
 import fe_data
 from fe_data.loading import ALL_AXES, AXES
 from fe_data.schema import DIMENSIONLESS, INPUTS
-from fe_data.settings import Inputs, Settings, VolumeFraction, require_allowed
+from fe_data.settings import Inputs, Settings, VolumeFraction
 from fe_data.settings.hardening import LAWS, UNUSED_B_AND_C, Hardening, HardeningTable
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
@@ -112,6 +111,18 @@ Material = Annotated[
 ]
 
 
+Interphase = Annotated[
+    float,
+    Number(
+        help="thickness of a ring around each fibre, in mean fibre radii; the material needs a "
+        "phase interphase"
+    ),
+]
+Height = Annotated[
+    float, Number(help="height of the rectangle of --microstructure, in widths; 1 is a square")
+]
+
+
 def settings(
     n_fibres: NFibres = Settings.n_fibres,
     min_spacing: MinSpacing = Settings.min_spacing,
@@ -203,15 +214,13 @@ def phases(text: str) -> "fe_data.Phases":
     return fe_data.named_phases(text)
 
 
-def input_of_material(vf: float, is_random: bool, *others: float | None) -> VolumeFraction:
+def input_of_material(vf: float, *others: float | None) -> VolumeFraction:
     """The volume fraction of an RVE of a material, beside which no other input may be given."""
     fixed = [each for each in INPUTS if each.name != "vf"]
     for quantity, value in zip(fixed, others, strict=True):
         if value is not None:
             flag = "--" + quantity.symbol.replace("_", "-")
             raise ValueError(f"{flag} cannot be combined with --material, which has the phases")
-    if is_random:
-        require_allowed(np.array([vf]), ["vf"])
     return VolumeFraction(vf)
 
 
@@ -230,15 +239,15 @@ def design(
     seed: int,
     count: int | None,
     replicates: int | None,
-    microstructure: Path | None,
+    given: "list[fe_data.Microstructure] | None",
     material: "fe_data.Phases | None",
 ) -> "fe_data.Design":
     """The design of a name or of a file, of given fibres, and of the phases of a material."""
     from fe_data.dataset.storage import TABLE
 
-    if microstructure is not None and inputs is None:
+    if given is not None and inputs is None:
         raise ValueError("--microstructure goes with --inputs FILE: designs draw volume fractions")
-    if microstructure is not None and replicates is not None:
+    if given is not None and replicates is not None:
         raise ValueError("--replicates counts random microstructures: not with --microstructure")
     if name is not None and inputs is None:
         return fe_data.named_design(name, seed, count=count, replicates=replicates)
@@ -246,9 +255,8 @@ def design(
         raise ValueError(f"give either a design ({DESIGNS}) or --inputs FILE")
     if count is not None:
         raise ValueError("--count sizes a named design: it cannot be combined with --inputs")
-    require_other(out / TABLE, inputs, microstructure)
-    if microstructure is not None:
-        given = fe_data.microstructures_from_file(microstructure)
+    require_other(out / TABLE, inputs)
+    if given is not None:
         return fe_data.design_from_file(inputs, microstructures=given, material=material)
     repeats = 1 if replicates is None else replicates
     return fe_data.design_from_file(inputs, seed, replicates=repeats, material=material)
@@ -267,6 +275,20 @@ def require_given_microstructure(settings: Settings, seed: int) -> None:
     if seed != 0 or any(value != getattr(Settings, name) for name, value in random.items()):
         flags = ", ".join("--" + name.replace("_", "-") for name in RANDOM_FIBRES)
         raise ValueError(f"--seed, {flags} cannot be combined with --microstructure")
+
+
+def require_square(height: float) -> None:
+    """Refuse a height without given fibres."""
+    if height != 1.0:
+        raise ValueError("--height goes with --microstructure: random fibres fill a square")
+
+
+def microstructures(path: Path | None, height: float) -> "list[fe_data.Microstructure] | None":
+    """All microstructures of a file, if one is given."""
+    if path is None:
+        require_square(height)
+        return None
+    return fe_data.microstructures_from_file(path, height)
 
 
 def microstructure(path: Path, height: float = 1.0) -> "fe_data.Microstructure":

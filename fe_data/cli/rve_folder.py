@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from fe_data.composite.materials import SETTINGS_OF_PHASES, Phases, require_no_phases
+from fe_data.arrays import Floats
+from fe_data.composite.materials import (
+    SETTINGS_OF_PHASES,
+    Phases,
+    require_interphase,
+    require_no_phases,
+)
 from fe_data.composite.properties import MaterialRVE, solve_material
 from fe_data.dataset import record
 from fe_data.dataset.curves import MAX_RESULT, RESULT
@@ -46,6 +52,7 @@ def run_rve(
     loading: Loading | None,
     xdmf: bool,
     solver: SolverName | tuple[str, Phases],
+    interphase: float = 0.0,
 ) -> tuple[str, bool]:
     """Simulate one RVE into a folder, in place of an earlier run.
 
@@ -57,18 +64,20 @@ def run_rve(
         loading: Path; None is the loading of the paper.
         xdmf: Whether to write the fields of all increments.
         solver: Name of the solver, or name and phases of a material, which the general one solves.
+        interphase: Thickness of a ring around each fibre, see `solve_material`.
 
     Returns:
         The result in a line, and whether the properties that were asked for are all there.
     """
     if isinstance(solver, tuple):
         require_no_phases(settings)
+        require_interphase(solver[1], settings, interphase, random=isinstance(microstructure, int))
     seed = _checked_seed(inputs, microstructure, settings)
     _require_own_folder(out)
     given: Any = inputs, microstructure, settings, loading
     rve: RVESolution | MaterialRVE
     if isinstance(solver, tuple):
-        rve = solve_material(solver[1], *given, keep_steps=xdmf)
+        rve = solve_material(solver[1], *given, interphase=interphase, keep_steps=xdmf)
     else:
         rve = solve_rve(*given, solver=solver, keep_steps=xdmf)
     summary = _summary(rve, inputs, seed, settings, solver)
@@ -116,7 +125,8 @@ def _checked_seed(
     """The seed of random fibres, None of given ones; a ValueError where no RVE can be made."""
     seed = None
     if isinstance(microstructure, Microstructure):
-        microstructure.require_recorded()
+        if isinstance(inputs, Inputs):
+            microstructure.require_one_phase()
     else:
         seed = require_integer("seed", microstructure, 0, MAX_SEED)
         require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
@@ -168,10 +178,18 @@ def _summary(
     summary["solver"] = "general"
     summary["material"] = {"name": name, "sha256": phases.sha256, "source": phases.source}
     summary["material"]["phases"] = phases.as_dict()
-    summary["phases"] = list(m.phases)  # of each of the fibres
+    # Of each of the fibres
+    summary["phases"] = list(m.phases)
+    summary["E_GPa"] = None if m.E_GPa is None else _or_none(m.E_GPa)
+    summary |= {"height": m.height, "interphase": m.interphase}
     for each in SETTINGS_OF_PHASES:
         del summary["settings"][each]
     return summary
+
+
+def _or_none(values: Floats) -> list[float | None]:
+    """Numbers as JSON has them, None for NaN."""
+    return [None if np.isnan(value) else value for value in values.tolist()]
 
 
 def _heading(

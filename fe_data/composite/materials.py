@@ -15,9 +15,10 @@ composite. A file of phases is YAML; phases with other names than these two are 
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +33,8 @@ from fe_data.settings.hardening import UNUSED_B_AND_C
 
 CURVE = "curve"  # kind of a parameter that is a yield stress over a plastic strain
 EXAMPLES = Path(__file__).with_name("examples")  # files of phases that are shipped
+INTERPHASE = "interphase"  # the phase of a ring around each fibre
+_THICKEST = 10.0  # mean fibre radii, of this ring
 # Settings that describe the phases of the fast solver, and so do not go with other phases.
 SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 _STRESS = (1e-3, 1e6)  # MPa
@@ -344,6 +347,43 @@ class Phases(Short):
         return {name: material.as_dict() for name, material in all_phases.items()}
 
     @property
+    def fields(self) -> dict[str, float]:
+        """All numbers of the phases by their place in a file, as in matrix.elasticity.E_GPa."""
+        return {
+            ".".join(place): value
+            for place, value in leaves(self.as_dict())
+            if isinstance(value, float | int)
+        }
+
+    def with_fields(self, values: Mapping[str, float]) -> "Phases":
+        """The same phases with other numbers.
+
+        Args:
+            values: Numbers by their place in a file, a key of `fields`.
+
+        Returns:
+            The phases.
+
+        Raises:
+            ValueError: If there is no such place, or a number is out of range.
+
+        Examples:
+            >>> from fe_data import named_phases
+            >>> resin = named_phases("glass_epoxy").with_fields({"matrix.elasticity.E_GPa": 3.0})
+            >>> resin.matrix.elasticity.E_GPa
+            3.0
+        """
+        content = self.as_dict()
+        places = {".".join(place): place for place, _ in leaves(content)}
+        for name, value in values.items():
+            if name not in self.fields:
+                allowed = ", ".join(self.fields)
+                raise ValueError(f"{name:.60} is no number of the material: allowed are {allowed}")
+            *outer, last = places[name]
+            functools.reduce(dict.__getitem__, outer, content)[last] = number(name, value)
+        return _phases({"phases": content, "source": self.source})
+
+    @property
     def sha256(self) -> str:
         """Checksum of `as_dict`, by which results name their material."""
         return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()
@@ -362,12 +402,36 @@ class Phases(Short):
         return {"E_f_GPa": self.fibres.elasticity.modulus_across, "b_m_MPa": b, "c_m": c}
 
 
+def leaves(content: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Places and values in nested dictionaries."""
+    if not isinstance(content, dict):
+        yield place, content
+        return
+    for name, value in content.items():
+        yield from leaves(value, (*place, name))
+
+
 def require_no_phases(settings: Settings) -> None:
     """Refuse settings that describe phases beside a material."""
     for name in SETTINGS_OF_PHASES:
         if (value := getattr(settings, name)) != getattr(Settings, name):
             what = f"{name} = {value!r:.60} cannot be combined with a material"
             raise ValueError(f"{what}, which describes the phases: leave it out")
+
+
+def require_interphase(
+    phases: Phases, settings: Settings, interphase: float, *, random: bool
+) -> None:
+    """Refuse a ring around each fibre that has no material, or no room between random fibres."""
+    require_between("interphase", interphase, 0.0, _THICKEST, unit=" mean fibre radii")
+    if not interphase:
+        return
+    phases.of(INTERPHASE)
+    if random and settings.radii == Settings.radii and interphase >= settings.min_spacing - 1:
+        raise ValueError(
+            f"interphase = {interphase:g} has no room between fibres whose min_spacing is "
+            f"{settings.min_spacing:g}: give more than {1 + interphase:g}"
+        )
 
 
 def named_phases(name: str) -> Phases:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fe_data.arrays import Floats, Short
-from fe_data.composite.materials import Phases, require_no_phases
+from fe_data.composite.materials import Phases, require_interphase, require_no_phases
 from fe_data.composite.rve import CompositeSolution, one_thread, solve_composite
 from fe_data.composite.stepping import Stepper, follow
+from fe_data.errors import MicrostructureError
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.microstructure import FIBRES, Microstructure
 from fe_data.loading import Loading
@@ -110,6 +111,7 @@ def solve_material(
     settings: Settings,
     loading: Loading | None = None,
     *,
+    interphase: float = 0.0,
     keep_steps: bool = False,
     silent: bool = False,
 ) -> MaterialRVE:
@@ -121,6 +123,7 @@ def solve_material(
         microstructure: Seed of random fibres, or given ones.
         settings: Mesh and solver options; those of phases must be the defaults.
         loading: Path; None is the uniaxial loading of the paper.
+        interphase: Thickness of a ring around each fibre, in mean radii of the fibres [-].
         keep_steps: Whether to keep the fields of every increment.
         silent: Show no progress.
 
@@ -129,12 +132,19 @@ def solve_material(
 
     Raises:
         ValueError: If a setting of phases is not the default, or as `solve_composite` does.
+        MicrostructureError: If rings overlap.
     """
     require_no_phases(settings)
+    require_interphase(phases, settings, interphase, random=isinstance(microstructure, int))
     loading = loading or uniaxial(settings.strain)
+    fibres = arrange_fibres(microstructure, inputs, settings, any_phase=True)
+    try:
+        fibres = fibres.coated(interphase)
+    except ValueError as error:
+        raise MicrostructureError(str(error)) from None
     solution = solve_composite(
         phases,
-        arrange_fibres(microstructure, inputs, settings, any_phase=True),
+        fibres,
         loading,
         increments=settings.increments,
         resolution=settings.resolution,
@@ -176,7 +186,7 @@ def _first(history: dict[str, Floats], width: int) -> dict[str, Floats]:
 
 
 def _fields(solution: CompositeSolution) -> Fields:
-    """Stress and plastic strain at the end, in the matrix and in each fibre."""
+    """Stress and plastic strain at the end, in the matrix, each fibre and each interphase."""
     domain = solution.cell.domain
     found = solution.fields()
     matrix = found.pop("matrix")
@@ -184,8 +194,8 @@ def _fields(solution: CompositeSolution) -> Fields:
     stress = np.zeros((len(domain.material), *matrix.stress.shape[1:]))
     for phase in found.values():
         stress[phase.elements] = phase.stress
-    # None of a void.
-    count = len(solution.microstructure.radii)
+    # None of a void. After all fibres come their interphases.
+    count = max(len(solution.microstructure.radii), int(domain.material.max()) + 1)
     of_fibres = [stress[domain.material == fibre] for fibre in range(count)]
     return Fields(matrix.stress, tuple(of_fibres), plastic)
 

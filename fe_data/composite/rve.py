@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from fe_data.arrays import Floats, Ints, Short
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
-from fe_data.composite.materials import Phases
+from fe_data.composite.materials import INTERPHASE, Phases
 from fe_data.composite.stepping import Stepper, follow
 from fe_data.geometry.domain import Domain, create_domain
 from fe_data.geometry.mesh import generate_mesh, with_holes
@@ -251,14 +251,14 @@ def composite_cell(
 ) -> Cell:
     """The discrete equations of a mesh with some phases, all of them elastic on request."""
     materials = [("matrix", phases.matrix, domain.material == MATRIX)]
-    rings = ["interphase"] * len(microstructure.phases)
+    rings = [INTERPHASE] * len(microstructure.phases)
     kinds: list[tuple[str, float | None]] = [(name, None) for name in microstructure.phases]
     if microstructure.E_GPa is not None:
         moduli = [None if np.isnan(E) else E for E in microstructure.E_GPa.tolist()]
         kinds = list(zip(microstructure.phases, moduli, strict=True))
     labels = [name if E is None else f"{name} of {E!r} GPa" for name, E in kinds]
     names = np.array([*labels, *rings, "matrix"])[domain.material]
-    known = dict(zip(labels, kinds, strict=True)) | {"interphase": ("interphase", None)}
+    known = dict(zip(labels, kinds, strict=True)) | {INTERPHASE: (INTERPHASE, None)}
     for label in sorted({*names.tolist()} - {"matrix"}):
         name, E = known[label]
         material = phases.of(name) if E is None else phases.of(name).with_modulus(E)

@@ -74,7 +74,8 @@ def read_header(folder: Path, index: int, config_digest: str) -> dict[str, Any]:
     for name, kind in REQUIRED.items():
         if name not in header or not isinstance(header[name], kind):
             raise CorruptRecordError(f"incomplete header ({name!r})")
-    numbers = all(isinstance(value, int | float) for value in header["inputs"].values())
+    values = [*header["inputs"].values(), *header.get("fields", {}).values()]
+    numbers = all(isinstance(value, int | float) for value in values)
     if header["status"] not in STATUSES or not numbers:
         raise CorruptRecordError("no numbers as inputs, or an unknown status")
     return header
@@ -143,6 +144,7 @@ def table_row(header: dict[str, Any]) -> dict[str, Any]:
     try:
         row = {name: header[name] for name in ("index", "seed", "group", "status")}
         row |= {name: header["inputs"][name] for name in INPUT_NAMES}
+        row |= header.get("fields", {})
         row |= {name: header[name] for name in ("microstructure",) if name in header}
         if "path" in header:
             return row | {"path": header["path"]}
@@ -185,6 +187,8 @@ def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
     columns = PATH_COLUMNS if "paths" in config else columns_of(found)
     if "microstructures" in config:  # given fibres have no seed
         columns = tuple("microstructure" if name == "seed" else name for name in columns)
+    end = columns.index(INPUT_NAMES[-1]) + 1
+    columns = (*columns[:end], *config.get("fields", ()), *columns[end:])
     empty = dict.fromkeys(columns)  # outputs of a failed sample
     rows = [format_row(empty | row, columns) for row in found.rows]
     table = ",".join(columns) + "\n" + "".join(rows)

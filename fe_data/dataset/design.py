@@ -14,9 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fe_data.arrays import Floats, Short, integers
+from fe_data.arrays import Floats, Short, integers, numbers
 from fe_data.composite.materials import Phases
-from fe_data.dataset.table import inputs_beside, parse_input, parse_or_fixed
+from fe_data.dataset.table import (
+    FIELD,
+    columns_of_fields,
+    fields_of_row,
+    inputs_beside,
+    parse_input,
+    parse_or_fixed,
+)
 from fe_data.files.csv_rows import Problems, TableError, parse_float, parse_integer, read_rows
 from fe_data.geometry.microstructure import FIBRES, VF_TOLERANCE, Microstructure
 from fe_data.loading import ALL_AXES, AXES, Loading
@@ -79,6 +86,7 @@ class Sample:
     # Number of its given microstructure, which takes the place of the seed, and that one.
     microstructure_index: int | None = None
     microstructure: Microstructure | None = None
+    fields: Mapping[str, float] = field(default_factory=dict)  # numbers of the material, by name
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,6 +101,8 @@ class Design(Short):
         loadings: Paths that the samples follow in turn; none for the loading of the paper.
         microstructures: Given microstructures; none for random ones.
         microstructure_index: (n,) number of each sample's microstructure among these.
+        fields: (n,) values of numbers of a material by their place in its file, such as
+            `matrix.elasticity.E_GPa`, that differ between the samples; see `Phases.fields`.
 
     Raises:
         ValueError: If an input or a number is out of range, or lengths do not match.
@@ -116,6 +126,7 @@ class Design(Short):
     loadings: tuple[Loading, ...] = ()
     microstructures: tuple[Microstructure, ...] = ()
     microstructure_index: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    fields: Mapping[str, Floats] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         require_kind("name", self.name, str)
@@ -130,8 +141,6 @@ class Design(Short):
             plain[name] = tuple(getattr(self, name))
             for each in plain[name]:
                 require_kind(name, each, kind)
-        for micro in plain["microstructures"]:
-            micro.require_recorded()
         n = len(plain["inputs"])
         given = n if plain["microstructures"] else 0
         for name, length in ("groups", n), ("microstructure_index", given):
@@ -140,6 +149,14 @@ class Design(Short):
                 of = f"inputs has {n} rows, microstructures {len(plain['microstructures'])}"
                 what = f"{name} has {len(plain[name])} numbers where {length} are needed"
                 raise ValueError(f"{what}: {of}")
+        require_kind("fields", self.fields, Mapping)
+        plain["fields"] = {}
+        for name, values in self.fields.items():
+            require_kind("fields", name, str)
+            plain["fields"][name] = column = numbers(f"fields[{name!r:.60}]", values)
+            if column.shape != (n,) or not np.isfinite(column).all():
+                what = f"fields[{name!r:.60}] of shape {column.shape} must be"
+                raise ValueError(f"{what} ({n},) finite numbers")
         for number in plain["microstructure_index"].tolist():
             require_integer("microstructure_index", number, 0, len(plain["microstructures"]) - 1)
         for name, value in plain.items():
@@ -147,6 +164,11 @@ class Design(Short):
 
     def __len__(self) -> int:
         return len(self.inputs)
+
+    @property
+    def varied(self) -> Floats:
+        """Inputs and fields (n, n_in + number of fields) of all samples."""
+        return np.column_stack([self.inputs, *self.fields.values()])
 
     def sample(self, index: int) -> Sample:
         """One sample of this design.
@@ -169,11 +191,12 @@ class Design(Short):
         number = int(self.microstructure_index[index]) if self.microstructures else None
         given = None if number is None else self.microstructures[number]
         group = int(self.groups[index])
-        return Sample(index, group, seed, inputs, path, loading, number, given)
+        fields = {name: column[index].item() for name, column in self.fields.items()}
+        return Sample(index, group, seed, inputs, path, loading, number, given, fields)
 
 
 def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
-    """SHA-256 of the bits of inputs (n, n_in) and groups (n,), which is the same on any machine."""
+    """SHA-256 of the bits of inputs and fields (n, ...) and groups (n,), equal on any machine."""
     values = np.ascontiguousarray(inputs, dtype="<f8").tobytes()
     return hashlib.sha256(values + np.ascontiguousarray(groups, dtype="<i8").tobytes()).hexdigest()
 
@@ -257,8 +280,13 @@ def digest_microstructures(design: Design) -> str:
         fibres = np.column_stack([micro.centres, micro.radii])
         found.update(len(fibres).to_bytes(8, "little"))
         found.update(np.ascontiguousarray(fibres, dtype="<f8").tobytes())
-        if set(micro.phases) - {FIBRES}:  # so that plain fibres keep their digest
+        # Plain fibres in a square keep their digest.
+        if set(micro.phases) - {FIBRES}:
             found.update(json.dumps(micro.phases).encode())
+        if micro.height != 1.0 or micro.interphase:
+            found.update(json.dumps([micro.height, micro.interphase]).encode())
+        if micro.E_GPa is not None:
+            found.update(np.ascontiguousarray(micro.E_GPa, dtype="<f8").tobytes())
     found.update(np.ascontiguousarray(design.microstructure_index, dtype="<i8").tobytes())
     return found.hexdigest()
 
@@ -287,7 +315,8 @@ def design_from_file(
         replicates: Number of microstructures per row.
         microstructures: Given microstructures, such as `microstructures_from_file` returns, in
             place of random ones. Leave `seed` and `replicates` at their defaults then.
-        material: Phases that `generate` is given too. The file needs only `vf` then.
+        material: Phases that `generate` is given too. The file needs only `vf` then, and a column
+            whose name is one of `Phases.fields` has other values of this number.
 
     Returns:
         The design.
@@ -303,21 +332,22 @@ def design_from_file(
     seed = require_integer("seed", seed, 0, MAX_SEED)
     repeats = require_integer("replicates", replicates, 1, MAX_SAMPLES)
     require_kind("material", material, Phases, NoneType)
-    fixed = {} if material is None else material.fixed_inputs
     if microstructures is not None:
         if seed != 0 or repeats != 1:
             which = f"seed = {seed}" if seed else f"replicates = {repeats}"
             raise ValueError(f"{which} cannot be combined with given microstructures")
-        return _with_microstructures(path, microstructures, fixed)
-    points, groups = inputs_beside(path, fixed)
+        return _with_microstructures(path, microstructures, material)
+    points, groups, fields = inputs_beside(path, material)
     if len(points) > MAX_SAMPLES:
         raise ValueError(f"{path}: {len(points)} rows are too many: allowed are {MAX_SAMPLES}")
     require_integer("replicates", repeats, 1, MAX_SAMPLES // len(points))
-    return Design(FILE_DESIGN, seed, np.repeat(points, repeats, axis=0), np.repeat(groups, repeats))
+    points, groups = np.repeat(points, repeats, axis=0), np.repeat(groups, repeats)
+    columns = {name: np.repeat(column, repeats) for name, column in fields.items()}
+    return Design(FILE_DESIGN, seed, points, groups, fields=columns)
 
 
 def _with_microstructures(
-    path: Path, given: Sequence[Microstructure], fixed: Mapping[str, float]
+    path: Path, given: Sequence[Microstructure], material: Phases | None
 ) -> Design:
     """Design of the rows of a file and given fibres."""
     require_kind("microstructures", given, Sequence)
@@ -329,10 +359,13 @@ def _with_microstructures(
     others = [name for name in INPUT_NAMES if name != "vf"]
     problems = Problems(path)
     points = []
-    numbers = []
+    chosen = []
+    fields: list[dict[str, float]] = []
+    fixed = {} if material is None else material.fixed_inputs
     needed = [name for name in others if name not in fixed]
-    for line, row in read_rows(path, needed, ("vf", "microstructure", *fixed)):
+    for line, row in read_rows(path, needed, ("vf", "microstructure", *fixed), also=FIELD):
         parse = partial(problems.parse, line, row)
+        own_fields, fixed = fields_of_row(problems, line, row, material)
         values = [parse_or_fixed(problems, line, row, name, fixed) for name in others]
         vf = parse(parse_input, "vf")
         own = parse(parse_integer, "microstructure")
@@ -344,7 +377,8 @@ def _with_microstructures(
                 fraction = f"the fibres of microstructure {number} have {fractions[number]:.6g}"
                 problems.add(line, f"vf = {vf:g} does not match its fibres: {fraction}")
             points.append([fractions[number], *values])
-            numbers.append(number)
+            chosen.append(number)
+            fields.append(own_fields)
     problems.raise_if_any()
     if len(points) > MAX_SAMPLES:
         raise ValueError(f"{path}: {len(points)} samples are too many: allowed are {MAX_SAMPLES}")
@@ -354,11 +388,13 @@ def _with_microstructures(
             parse_input("vf", repr(vf_given))
         except ValueError as error:
             raise ValueError(f"microstructure {number} of fibres: {error}") from None
-    _, first, group = np.unique(inputs, axis=0, return_index=True, return_inverse=True)
+    columns = columns_of_fields(fields)
+    varied = np.column_stack([inputs, *columns.values()])
+    _, first, group = np.unique(varied, axis=0, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))  # groups are numbered as they appear
-    index = np.array(numbers, np.int64)
+    index = np.array(chosen, np.int64)
     groups = rank[group.ravel()].astype(np.int64)
-    return Design(FILE_DESIGN, 0, inputs, groups, (), tuple(given), index)
+    return Design(FILE_DESIGN, 0, inputs, groups, (), tuple(given), index, columns)
 
 
 def microstructures_from_file(path: Path, height: float = 1.0) -> list[Microstructure]:

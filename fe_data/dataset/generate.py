@@ -11,8 +11,8 @@ from typing import Any, NoReturn, TextIO
 
 from tqdm import tqdm
 
-from fe_data.arrays import Short
-from fe_data.composite.materials import Phases, require_no_phases
+from fe_data.arrays import Short, number
+from fe_data.composite.materials import Phases, require_interphase, require_no_phases
 from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
@@ -96,6 +96,7 @@ def generate(
     loading: Loading | Sequence[Loading] | None = None,
     anisotropy: bool = False,
     material: Phases | None = None,
+    interphase: float = 0.0,
     jobs: int = 1,
     shard: tuple[int, int] = (1, 1),
     dask: str | None = None,
@@ -119,8 +120,11 @@ def generate(
             table has path numbers instead of effective properties.
         anisotropy: Also compute the outputs `E_spread` and `isotropy_misfit` of each sample, in
             three further elastic increments.
-        material: Phases that the general solver simulates. Of the inputs only `vf` counts then;
-            the table has the other ones of the material. Settings of phases must be the defaults.
+        material: Phases that the general solver simulates, with other numbers where the design has
+            `fields`. Of the inputs only `vf` counts then; the table has the other ones of the
+            material. Settings of phases must be the defaults.
+        interphase: Thickness of a ring around each fibre, in mean radii of the fibres [-]. It has
+            the phase "interphase" of the material.
         jobs: Number of worker processes on this machine.
         shard: (i, n) simulates the samples i - 1, i - 1 + n, ... only.
         dask: Address of a Dask scheduler whose workers are used instead of local ones.
@@ -176,13 +180,19 @@ def generate(
             what = "anisotropy: see effective_constants" if anisotropy else "another simulator"
             raise ValueError(f"material cannot be combined with {what}")
         require_no_phases(settings)
+        random = not design.microstructures
+        require_interphase(material, settings, interphase, random=random)
         for phase in {name for micro in design.microstructures for name in micro.phases} - {VOID}:
             material.of(phase)
-        simulator = worker.MaterialSimulator(material)
-        design = _of_material(design, material)
+        simulator = worker.MaterialSimulator(material, interphase)
+        design = _of_material(design, material, interphase)
+    elif design.fields:
+        raise ValueError(f"design has fields, {', '.join(design.fields)}: give the material")
+    elif number("interphase", interphase):
+        raise ValueError(f"interphase = {interphase:g} needs a material with this phase")
     _require_possible(design, settings, general=material is not None)
     chosen_solver()  # refuses an unknown one
-    config = storage.configuration(design, settings, anisotropy, material)
+    config = storage.configuration(design, settings, anisotropy, material, interphase)
     job = worker.Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
     storage.open_folder(folder, config)
@@ -236,11 +246,24 @@ def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
     return require_integer("shard", shard[0], 1, parts), parts
 
 
-def _of_material(design: Design, material: Phases) -> Design:
-    """The design with the inputs that a material fixes."""
+def _of_material(design: Design, material: Phases, interphase: float) -> Design:
+    """The design with the inputs that a material fixes, after a check of all its materials."""
     inputs = design.inputs.copy()
-    for name, value in material.fixed_inputs.items():
-        inputs[:, INPUT_NAMES.index(name)] = value
+    fixed = material.fixed_inputs
+    for row in range(len(design)):
+        if design.fields:
+            try:
+                fixed = material.with_fields(design.sample(row).fields).fixed_inputs
+            except ValueError as error:
+                raise ValueError(f"row {row} of the design: {error}") from None
+        for name, value in fixed.items():
+            inputs[row, INPUT_NAMES.index(name)] = value
+    for place, micro in enumerate(design.microstructures):
+        try:
+            micro.coated(interphase)
+        except ValueError as error:
+            what = f"interphase = {interphase:g}: microstructure {place}"
+            raise ValueError(f"{what}: {error}") from None
     return dataclasses.replace(design, inputs=inputs)
 
 
@@ -248,13 +271,13 @@ def _require_possible(design: Design, settings: Settings, *, general: bool) -> N
     """Refuse what no RVE can have: too long a path, too many fibres, b_m and c_m of other laws."""
     for micro in () if general else design.microstructures:
         micro.require_one_phase()
-    for number, path in enumerate(design.loadings):
+    for place, path in enumerate(design.loadings):
         try:
             if not general:
                 path.require_plane()
             path.total(settings.increments)
         except ValueError as error:
-            raise ValueError(f"path {number}: {error}") from None
+            raise ValueError(f"path {place}: {error}") from None
     fractions = design.inputs[:, INPUT_NAMES.index("vf")].tolist()
     b = design.inputs[:, INPUT_NAMES.index("b_m_MPa")].tolist()
     c = design.inputs[:, INPUT_NAMES.index("c_m")].tolist()

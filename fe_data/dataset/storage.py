@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from fe_data.composite.materials import SETTINGS_OF_PHASES, Phases
+from fe_data.composite.materials import SETTINGS_OF_PHASES, Phases, leaves
 from fe_data.dataset import record
 from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs, digest_microstructures
 from fe_data.dataset.record import CorruptRecordError
@@ -64,6 +64,7 @@ def configuration(
     settings: Settings,
     anisotropy: bool = False,
     material: Phases | None = None,
+    interphase: float = 0.0,
 ) -> dict[str, Any]:
     """Everything that determines the table, with a digest of it all."""
     config: dict[str, Any] = {
@@ -71,7 +72,7 @@ def configuration(
         "design": design.name,
         "samples": len(design),
         "seed": design.seed,
-        "inputs_sha256": digest_inputs(design.inputs, design.groups),
+        "inputs_sha256": digest_inputs(design.varied, design.groups),
         "settings": dataclasses.asdict(settings),
     }
     if design.loadings:
@@ -82,6 +83,10 @@ def configuration(
         config["microstructures_sha256"] = digest_microstructures(design)
     if anisotropy:
         config["anisotropy"] = True
+    if design.fields:
+        config["fields"] = list(design.fields)
+    if interphase:
+        config["interphase"] = interphase
     # Laws that are the defaults do not change the digest.
     if settings.hardening == Settings.hardening:
         del config["settings"]["hardening"]
@@ -246,9 +251,16 @@ def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
     default = vars(Settings())
     here = json.loads(json.dumps(here))  # with lists for tuples, as it is read
     flat = [{**default, **config, **config["settings"]} for config in (there, here)]
-    first = ("design", "samples", "seed", *default, "inputs_sha256", "paths", "loadings_sha256")
+    first = ("design", "samples", "seed", *default, "fields", "interphase", "inputs_sha256")
     # The material is compared first: other inputs follow from it.
-    rest = ("microstructures", "microstructures_sha256", "anisotropy", "format")
+    rest = (
+        "paths",
+        "loadings_sha256",
+        "microstructures",
+        "microstructures_sha256",
+        "anisotropy",
+        "format",
+    )
     for name in ("material", *first, *rest):
         if flat[0].get(name) != flat[1].get(name):
             if name == "material":
@@ -259,20 +271,11 @@ def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
     return "other settings"
 
 
-def _difference_of_materials(there: Any, here: Any) -> str:
+def _difference_of_materials(*pair: Any) -> str:
     """The first field by which the materials of two configurations differ."""
-    fields = [dict(_flat("material", content or {})) for content in (there, here)]
+    fields = [{".".join(p): v for p, v in leaves(each or {}, ("material",))} for each in pair]
     for name in sorted({*fields[0], *fields[1]}):
         values = [each.get(name) for each in fields]
         if values[0] != values[1]:
             return f"{name} = {values[0]!r:.40} there, {values[1]!r:.40} here"
     return "another material"
-
-
-def _flat(place: str, content: Any) -> Iterator[tuple[str, Any]]:
-    """Dotted names and values of nested dictionaries."""
-    if isinstance(content, dict):
-        for name, value in content.items():
-            yield from _flat(f"{place}.{name}", value)
-    else:
-        yield place, content

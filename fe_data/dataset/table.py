@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats, Short, integers, numbers, objects
+from fe_data.composite.materials import Phases
 from fe_data.files.csv_rows import (
     Problems,
     Row,
@@ -30,9 +31,11 @@ from fe_data.schema import (
 from fe_data.settings import checked_inputs, require_allowed, require_kind, require_path
 
 Numbers = NDArray[np.int64]
+FIELD = "."  # in the name of a column of numbers of a material, as in matrix.elasticity.E_GPa
 TABLE = "dataset.csv"  # the table of a dataset folder
 PATH_COLUMNS = ("index", "seed", "group", *INPUT_NAMES, "path", "status")  # of a dataset of paths
 # A sample without any outputs is "failed", one without those of the fitted power law "unfitted".
+_OF_MATERIAL = (".elasticity.", ".parameters.")  # in the names of all these columns
 STATUSES = ("ok", "retried", "unfitted", "failed")
 
 
@@ -51,6 +54,8 @@ class Table(Short):
         output_names: Outputs in the file, at least the paper's.
         unfitted: (k,) index of every sample without b_eff and c_eff, because its curve has too few
             plastic increments for a fit. The file has its other outputs.
+        fields: Numbers of a material of which the file has columns, such as
+            `matrix.elasticity.E_GPa`, because they differ between the samples.
 
     Raises:
         ValueError: If an input is out of range, an output is not finite, a name or a status is
@@ -72,9 +77,12 @@ class Table(Short):
     failed: Numbers
     output_names: tuple[str, ...] = field(default_factory=required_outputs)
     unfitted: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
+    fields: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         plain: dict[str, Any] = {"output_names": _known_outputs("output_names", self.output_names)}
+        require_kind("fields", self.fields, tuple, list)
+        plain["fields"] = tuple(self.fields)
         for name in ("index", "seed", "group", "failed", "unfitted"):
             plain[name] = integers(name, getattr(self, name))
         plain["inputs"] = checked_inputs("inputs", self.inputs)
@@ -173,6 +181,7 @@ class Table(Short):
         required, optional = _table_names()
         require_frame(frame, required)
         names = [name for name in dict.fromkeys((*required, *optional)) if name in frame]
+        names += [name for name in frame if isinstance(name, str) and FIELD in name]
         texts = frame[names].astype(object).where(frame[names].notna(), None)
         rows = (dict(zip(names, map(format_value, row), strict=True)) for row in texts.to_numpy())
         return _table(enumerate(rows), Problems(Path("frame"), place="row"))
@@ -219,7 +228,7 @@ def load_table(path: Path) -> Table:
         [0, 1, 2]
     """
     path = table_file(path)
-    return _table(read_rows(path, *_table_names()), Problems(path))
+    return _table(read_rows(path, *_table_names(), also=FIELD), Problems(path))
 
 
 def _table_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -245,10 +254,12 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
     samples = []
     lacking: dict[str, list[int]] = {"failed": [], "unfitted": []}  # indices by status
     names = required_outputs()
+    fields: tuple[str, ...] = ()
     first_line: dict[int, int] = {}
     for number, (line, row) in enumerate(rows):
         parse = partial(problems.parse, line, row)
         names = outputs_among(row)
+        fields = tuple(name for name in row if any(part in name for part in _OF_MATERIAL))
         index = parse(parse_integer, "index", number)
         status = parse(_status, "status", "ok")
         if (first := first_line.setdefault(index, line)) != line:
@@ -278,6 +289,7 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
         failed=np.array(lacking["failed"], np.int64),
         output_names=names,
         unfitted=np.array(lacking["unfitted"], np.int64),
+        fields=fields,
     )
 
 
@@ -361,26 +373,53 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
         >>> inputs.shape, groups[-1].item()
         ((300, 4), 19)
     """
-    return inputs_beside(path, {})
+    return inputs_beside(path, None)[:2]
 
 
-def inputs_beside(path: Path, fixed: Mapping[str, float]) -> tuple[Floats, Numbers]:
-    """Inputs and groups as `load_inputs`; those that a material fixes need no column."""
+def inputs_beside(path: Path, material: Phases | None) -> tuple[Floats, Numbers, dict[str, Floats]]:
+    """Inputs and groups as `load_inputs`, and columns of numbers of a material by their names."""
+    # Inputs that the material fixes need no column.
     problems = Problems(path)
     points = []
     groups = []
+    all_fields: list[dict[str, float]] = []
     first_of_group: dict[int, tuple[int, list[float | None]]] = {}
+    fixed = {} if material is None else material.fixed_inputs
     columns = [name for name in INPUT_NAMES if name not in fixed]
-    for number, (line, row) in enumerate(read_rows(path, columns, ("group", *fixed))):
+    rows = read_rows(path, columns, ("group", *fixed), also=FIELD)
+    for number, (line, row) in enumerate(rows):
+        fields, fixed = fields_of_row(problems, line, row, material)
         point = [parse_or_fixed(problems, line, row, name, fixed) for name in INPUT_NAMES]
         group = problems.parse(line, row, parse_integer, "group", number)
-        first_line, first = first_of_group.setdefault(group, (line, point))
-        if None not in point and None not in first and point != first:
+        varied = [*point, *fields.values()]
+        first_line, first = first_of_group.setdefault(group, (line, varied))
+        if None not in varied and None not in first and varied != first:
             problems.add(line, f"group = {group} has other inputs than in line {first_line}")
         points.append(point)
         groups.append(group)
+        all_fields.append(fields)
     problems.raise_if_any()
-    return np.array(points, float), np.array(groups, np.int64)
+    return np.array(points, float), np.array(groups, np.int64), columns_of_fields(all_fields)
+
+
+def fields_of_row(
+    problems: Problems, line: int, row: Row, material: Phases | None
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Numbers of a material that a row has, and the inputs that the material fixes with them."""
+    if material is None:
+        return {}, {}
+    fields = {name: problems.parse(line, row, parse_float, name) for name in row if FIELD in name}
+    if None not in fields.values():
+        try:
+            return fields, material.with_fields(fields).fixed_inputs
+        except ValueError as error:
+            problems.add(line, str(error))
+    return fields, material.fixed_inputs
+
+
+def columns_of_fields(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
+    """Columns (n,) of numbers of a material, from their rows."""
+    return {name: np.array([row[name] for row in rows], float) for name in rows[0]}
 
 
 def parse_or_fixed(
@@ -393,7 +432,7 @@ def parse_or_fixed(
     value = problems.parse(line, row, parse_input, name, fixed[name])
     if value is not None and value != fixed[name]:
         what = f"{name} = {value:g} is not that of the material, {fixed[name]:g}"
-        problems.add(line, f"{what}: leave the column out, since only vf varies with a material")
+        problems.add(line, f"{what}: leave the column out, and vary numbers of the material")
     return fixed[name]
 
 

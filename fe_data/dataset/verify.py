@@ -65,7 +65,8 @@ def _check_files(folder: Path, config: dict[str, Any], found: Collection) -> lis
 
 def _check_design(config: dict[str, Any], found: Collection) -> list[str]:
     """Problems of inputs and seeds, which must be those of the configuration."""
-    inputs = np.array([[row[name] for name in INPUT_NAMES] for row in found.rows], float)
+    names = (*INPUT_NAMES, *config.get("fields", ()))
+    inputs = np.array([[row.get(name, np.nan) for name in names] for row in found.rows], float)
     groups = np.array([row["group"] for row in found.rows])
     problems = []
     if digest_inputs(inputs, groups) != config["inputs_sha256"]:

@@ -63,6 +63,9 @@ class Job:
         simulator = self.simulator or _finite_element_rve
         with _one_sample_at_a_time:
             attempts = list(task.failed)
+            if task.sample.fields and isinstance(simulator, MaterialSimulator):
+                phases = simulator.phases.with_fields(task.sample.fields)
+                simulator = dataclasses.replace(simulator, phases=phases)
             result: RVEResult | None = None
             started = time.perf_counter()
             while result is None and len(attempts) < attempts_at(task.sample):
@@ -141,6 +144,7 @@ class MaterialSimulator:
     """The RVE of given materials, which the general solver simulates."""
 
     phases: Phases
+    interphase: float = 0.0  # see `solve_material`
 
     def __call__(
         self,
@@ -153,7 +157,7 @@ class MaterialSimulator:
         from fe_data.composite.properties import solve_material
 
         given = self.phases, inputs, microstructure, settings, loading
-        return solve_material(*given, silent=True).result()
+        return solve_material(*given, interphase=self.interphase, silent=True).result()
 
 
 def unusable(reason: str) -> OSError:
@@ -189,6 +193,8 @@ def encode_result(
     }
     if sample.microstructure_index is not None:
         header["microstructure"] = sample.microstructure_index
+    if sample.fields:
+        header["fields"] = dict(sample.fields)
     if sample.loading is not None:
         header |= {"path": sample.path, "loading": sample.loading.as_dict()}
     if result is None:

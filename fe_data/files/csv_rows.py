@@ -71,7 +71,12 @@ class Problems:
 
 
 def read_rows(
-    path: Path, required: Sequence[str], optional: Sequence[str], *, others: bool = True
+    path: Path,
+    required: Sequence[str],
+    optional: Sequence[str],
+    *,
+    others: bool = True,
+    also: str | None = None,
 ) -> Iterator[tuple[int, Row]]:
     """Read a CSV file row by row.
 
@@ -80,9 +85,10 @@ def read_rows(
         required: Columns that the file must have.
         optional: Columns that are read where the file has them.
         others: Whether further columns are ignored; otherwise they are refused.
+        also: Text of the name of further columns that are read too.
 
     Yields:
-        Number of the line, and the entries of the required and optional columns by name.
+        Number of the line, and the entries of all columns that are read by name.
 
     Raises:
         TableError: If the file cannot be read, has no rows, or its columns are not as required.
@@ -94,7 +100,9 @@ def read_rows(
             lines = shown(_lines(path, file), path.name, "line")
             reader = csv.reader(lines, strict=True)
             header = _header(path, next(reader, []), required)
-            wanted = {name: header.index(name) for name in (*required, *optional) if name in header}
+            further = [name for name in header if also is not None and also in name]
+            names = dict.fromkeys((*required, *optional, *further))
+            wanted = {name: header.index(name) for name in names if name in header}
             if not others and (strange := [name for name in header if name not in wanted]):
                 allowed = ", ".join((*required, *optional))
                 what = f"column {strange[0]!r:.60} is unknown: allowed are {allowed}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from fe_data.arrays import Floats, Ints, Short, pair_keys
 from fe_data.errors import MeshError
-from fe_data.geometry.microstructure import Microstructure, periodic_distances
+from fe_data.geometry.microstructure import periodic_distances
 from fe_data.geometry.outline import GROWTH, MATRIX, Outline
 from fe_data.schema import BOUNDS
 

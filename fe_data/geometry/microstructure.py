@@ -174,33 +174,45 @@ class Microstructure(Short):
         np.fill_diagonal(distance, min(1.0, self.height))  # from its own periodic image
         return np.asarray((distance / (self.radii[:, None] + self.radii)).min(axis=1))
 
-    def require_recorded(self) -> None:
-        """Refuse what datasets and the fast solver do not have."""
-        if self.E_GPa is not None:
-            raise ValueError(
-                "microstructure has E_GPa of each fibre: only solve_composite and "
-                "effective_constants take it"
-            )
-        if self.interphase:
-            raise ValueError(
-                f"microstructure has an interphase of {self.interphase:g}: only solve_composite "
-                "and effective_constants take one"
-            )
-        if self.height != 1.0:
-            raise ValueError(
-                f"microstructure has the height {self.height:g}: only solve_composite and "
-                "effective_constants take another cell than the square"
-            )
+    def coated(self, thickness: float) -> "Microstructure":
+        """The same fibres with an interphase.
+
+        Args:
+            thickness: Thickness of the ring, in mean radii of the fibres [-].
+
+        Returns:
+            The microstructure; itself if the thickness is zero.
+
+        Raises:
+            ValueError: If rings overlap.
+
+        >>> one = Microstructure([[0.5, 0.5]], 0.2)
+        >>> round(one.coated(0.1).interphase, 6)
+        0.02
+        """
+        radii = self.radii[~self.is_void]
+        if not thickness or not len(radii):
+            return self
+        return dataclasses.replace(self, interphase=thickness * float(radii.mean()))
 
     def require_one_phase(self) -> None:
         """Refuse fibres or a cell that only the general solver takes."""
-        self.require_recorded()
-        for fibre, phase in enumerate(self.phases):
-            if phase != FIBRES:
-                raise ValueError(
-                    f"microstructure has the phase {phase!r:.60} in place of fibre {fibre}: "
-                    "give a material, as --material and solve_composite take it"
-                )
+        others = [
+            f"the phase {phase!r:.60} in place of fibre {fibre}"
+            for fibre, phase in enumerate(self.phases)
+            if phase != FIBRES
+        ]
+        if self.E_GPa is not None:
+            others.append("E_GPa of each fibre")
+        if self.interphase:
+            others.append(f"an interphase of {self.interphase:g}")
+        if self.height != 1.0:
+            others.append(f"the height {self.height:g}")
+        if others:
+            raise ValueError(
+                f"microstructure has {others[0]}: give a material, as --material and "
+                "solve_composite take it"
+            )
 
 
 def _require_in_sides(centres: Floats, height: float) -> None:

@@ -156,14 +156,14 @@ def draw_microstructure(ax: Axes, rve: Drawn) -> None:
     title = f"{fibres} fibre{'' if fibres == 1 else 's'}, {m.volume_fraction:.1%} of the area"
     if voids:
         title += f", {voids} void{'' if voids == 1 else 's'}, {m.porosity:.1%}"
-    _frame(ax, f"Microstructure: {title}")
+    _frame(ax, rve, f"Microstructure: {title}")
 
 
 def draw_mesh(ax: Axes, rve: Drawn) -> None:
     """Curved quadratic triangles."""
     _draw_triangles(ax, rve, "#b9c8dc", edgecolors="#2b3a4d", lw=0.25)
     d = rve.discretisation
-    _frame(ax, f"Mesh: {len(d.triangles)} triangles, {rve.n_dofs} degrees of freedom")
+    _frame(ax, rve, f"Mesh: {len(d.triangles)} triangles, {rve.n_dofs} degrees of freedom")
 
 
 def draw_mises(ax: Axes, rve: Drawn) -> None:
@@ -171,13 +171,13 @@ def draw_mises(ax: Axes, rve: Drawn) -> None:
     matrix = von_mises(rve.fields.matrix_stress)
     fibres = [von_mises(stress) for stress in rve.fields.fibre_stress]
     _field(ax, rve, matrix, fibres, "von Mises stress [MPa]", "viridis")
-    _frame(ax, "Von Mises stress at the end of loading")
+    _frame(ax, rve, "Von Mises stress at the end of loading")
 
 
 def draw_plastic_strain(ax: Axes, rve: Drawn) -> None:
     """Equivalent plastic strain at the end of loading; zero in the fibres."""
     _field(ax, rve, rve.fields.plastic_strain, [], "equivalent plastic strain [-]", "magma")
-    _frame(ax, "Equivalent plastic strain")
+    _frame(ax, rve, "Equivalent plastic strain")
 
 
 def draw_stress_strain(ax: Axes, rve: Drawn) -> None:
@@ -311,7 +311,9 @@ def _averages_at_the_end(rve: Drawn) -> list[tuple[str, str]]:
 
 def _draw_triangles(ax: Axes, rve: Drawn, fibres: str, **edges: Any) -> None:
     """Draw polygons that follow the curved sides of the triangles; `fibres` is a colour."""
-    colours = np.where(rve.discretisation.material == MATRIX, "#e9edf2", fibres)
+    material = rve.discretisation.material
+    colours = np.where(material == MATRIX, "#e9edf2", fibres)
+    colours = np.where(material >= len(rve.microstructure.radii), "#c9a66b", colours)  # interphase
     nodes = rve.discretisation.points[rve.discretisation.triangles]
     t = np.linspace(0, 1, 5)[:-1, None]
     a = nodes[:, [0, 1, 2], None]
@@ -339,8 +341,9 @@ def _field(
         x, y, z, triangles=triangles, shading="gouraud", cmap=colours, vmin=low, vmax=high
     )
     drawn.set_rasterized(True)
-    centres = (rve.microstructure.centres[:, None] + _IMAGES).reshape(-1, 2)
-    radii = rve.microstructure.radii.repeat(len(_IMAGES))
+    m = rve.microstructure
+    centres = (m.centres[:, None] + _IMAGES * [1.0, m.height]).reshape(-1, 2)
+    radii = m.outer_radii.repeat(len(_IMAGES))
     circles = [Circle(*circle) for circle in zip(centres, radii, strict=True)]
     ax.add_collection(PatchCollection(circles, facecolor="none", edgecolor="white", lw=0.5))
     ax.figure.colorbar(drawn, ax=ax, label=label, extend="max", fraction=0.05, pad=0.02)
@@ -352,8 +355,9 @@ def _averaged_at_nodes(rve: Drawn, values: Floats) -> Floats:
     corners = values @ _TO_CORNERS.T
     middle = (corners[:, [1, 2, 0]] + corners[:, [2, 0, 1]]) / 2
     at_nodes = np.concatenate([corners, middle], axis=1)
-    in_matrix = np.where(d.material == MATRIX, 1, 0)
-    key = 2 * d.merged[d.triangles] + in_matrix[:, None]
+    kind = np.where(d.material == MATRIX, 1, 0)
+    kind[d.material >= len(rve.microstructure.radii)] = 2  # interphase
+    key = 3 * d.merged[d.triangles] + kind[:, None]
     sums = np.bincount(key.ravel(), at_nodes.ravel())
     counts = np.bincount(key.ravel())
     return np.asarray(sums[key] / counts[key])
@@ -367,5 +371,6 @@ def _straight_triangles(rve: Drawn, at_nodes: Floats) -> tuple[Floats, Floats, F
     return x, y, at_nodes[:, parts].reshape(-1)
 
 
-def _frame(ax: Axes, title: str) -> None:
-    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[], yticks=[], title=title)
+def _frame(ax: Axes, rve: Drawn, title: str) -> None:
+    ax.set(xlim=(0, 1), ylim=(0, rve.microstructure.height), aspect="equal")
+    ax.set(xticks=[], yticks=[], title=title)

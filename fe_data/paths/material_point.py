@@ -27,7 +27,7 @@ from fe_data.mechanics.load_stepping import Stepper
 from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.rve import arrange_fibres
 from fe_data.schema import LARGEST_STRAIN
-from fe_data.settings import Inputs, Settings, in_percent, require_kind
+from fe_data.settings import Inputs, Settings, VolumeFraction, in_percent, require_kind
 
 _NONE_FREE: Ints = np.empty(0, int)
 _PLANE = [0, 1, 3]  # xx, yy, xy among the components of an average
@@ -64,11 +64,12 @@ class MaterialPoint(Short):
     """An RVE as a material law: mean stress and tangent for a mean strain.
 
     Args:
-        inputs: The four inputs.
+        inputs: The four inputs; with a material only the volume fraction counts, as
+            `VolumeFraction`.
         microstructure: Seed of random fibres, or given ones, as `solve_rve` takes them.
         settings: Mesh, material constants and solver options; None takes the defaults.
-        material: Phases that the general solver takes. Of the inputs only `vf` counts then, and a
-            step of a law that depends on time lasts one second.
+        material: Phases that the general solver takes. A step of a law that depends on time lasts
+            one second then.
 
     Raises:
         ValueError: If an argument is out of range, the volume fraction cannot be packed, or
@@ -87,7 +88,7 @@ class MaterialPoint(Short):
         >>> point.accept()
     """
 
-    inputs: Inputs
+    inputs: Inputs | VolumeFraction
     microstructure: int | Microstructure = 0
     settings: Settings | None = None
     material: Phases | None = None
@@ -95,17 +96,19 @@ class MaterialPoint(Short):
     def __post_init__(self) -> None:
         """Mesh the RVE."""
         settings = Settings() if self.settings is None else self.settings
-        require_kind("inputs", self.inputs, Inputs)
+        kinds = (Inputs,) if self.material is None else (Inputs, VolumeFraction)
+        require_kind("inputs", self.inputs, *kinds)
         require_kind("settings", settings, Settings)
         require_kind("material", self.material, Phases, NoneType)
         if self.material is not None:
             require_no_phases(settings)
         general = self.material is not None
-        fibres = arrange_fibres(self.microstructure, self.inputs, settings, any_phase=general)
+        inputs: Any = self.inputs
+        fibres = arrange_fibres(self.microstructure, inputs, settings, any_phase=general)
         with threadpool_limits(limits=1):
             if self.material is None:
                 mesh = generate_mesh(Outline(fibres, settings.resolution))
-                problem = RVEProblem(discretise(mesh), self.inputs, settings)
+                problem = RVEProblem(discretise(mesh), inputs, settings)
                 self._stepper: _Fast | _General = _Fast(problem, settings.tolerance)
             else:
                 domain = composite_domain(fibres, settings.resolution)

@@ -40,7 +40,7 @@ def require_parameters(b: float, c: float, hardening: Hardening) -> None:
     law_of(hardening).require(b, c)
 
 
-def _take_plain_numbers(values: "Inputs | Settings") -> None:
+def _take_plain_numbers(values: "Inputs | VolumeFraction | Settings") -> None:
     """Replace each number by the int or float of its field, so that 100 and 100.0 are the same."""
     for item in dataclasses.fields(values):
         value = getattr(values, item.name)
@@ -59,7 +59,7 @@ class Inputs(Short):
     """The inputs x of one RVE (paper, section 3.2), in the order of `schema.INPUTS`.
 
     Attributes:
-        vf: Volume fraction of the fibres [-]: 0, the pure matrix, or 0.005 to 0.7.
+        vf: Volume fraction of the fibres [-]: 0, the pure matrix, or 0.005 to 0.91.
         E_f_GPa: Young's modulus of the fibres [GPa].
         b_m_MPa: Hardening coefficient of the matrix [MPa]; 0 is perfectly plastic.
         c_m: Hardening exponent of the matrix [-], 0.01 to 1 (linear). For Voce's law it is the
@@ -90,10 +90,22 @@ class VolumeFraction(Short):
     """The only input of an RVE whose material is given.
 
     Attributes:
-        vf: Volume fraction of the fibres [-].
+        vf: Volume fraction of the fibres [-]: 0, the pure matrix, or 0.005 to 0.91.
+
+    Raises:
+        ValueError: If it is not a number or out of range.
+
+    Examples:
+        >>> from fe_data import VolumeFraction
+        >>> VolumeFraction(0.6).vf
+        0.6
     """
 
     vf: float
+
+    def __post_init__(self) -> None:
+        _take_plain_numbers(self)
+        require_allowed(np.array([self.vf]), ["vf"])
 
 
 @dataclass(frozen=True, repr=False)

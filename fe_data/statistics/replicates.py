@@ -99,7 +99,7 @@ def replicate_statistics(table: Table) -> Statistics:
         One entry for each different input, in the order of its first RVE.
 
     Raises:
-        ValueError: If the table has no RVE with all outputs.
+        ValueError: If the table has no RVE with all outputs, or RVEs of different materials.
 
     Examples:
         >>> from fe_data import load_table, replicate_statistics
@@ -109,6 +109,9 @@ def replicate_statistics(table: Table) -> Statistics:
     """
     require_kind("table", table, Table)
     require_samples(table)
+    if table.fields:
+        what = f"the RVEs differ in {', '.join(table.fields)}, which statistics do not know"
+        raise ValueError(f"{what}: take a table of one material")
     _, first, which = np.unique(table.inputs, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     members = [table.outputs[which.ravel() == number] for number in order]

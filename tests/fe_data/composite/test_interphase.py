@@ -83,7 +83,7 @@ def test_rings_that_overlap_or_have_no_material_are_refused(tmp_path, capsys):
     coated = dataclasses.replace(two, interphase=0.005)
     with pytest.raises(ValueError, match=r"'interphase' is unknown: allowed are fibres, void"):
         effective_constants(GLASS, coated)
-    with pytest.raises(ValueError, match=r"has an interphase of 0\.005: only solve_composite"):
+    with pytest.raises(ValueError, match=r"has an interphase of 0\.005: give a material"):
         solve_rve(Inputs(coated.volume_fraction, 400.0, 400.0, 0.4), coated, Settings())
     glass = "{elasticity: {E_GPa: 74.0, nu: 0.2}}"
     text = f"phases: {{matrix: {glass}, fibres: {glass}, interphase: {glass}}}"

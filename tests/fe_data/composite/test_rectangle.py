@@ -11,6 +11,7 @@ from fe_data import (
     Microstructure,
     Settings,
     effective_constants,
+    generate,
     microstructures_from_file,
     named_phases,
     solve_composite,
@@ -72,10 +73,11 @@ def test_a_path_has_the_mean_stress_of_the_stiffness():
 
 def test_other_solvers_and_cells_that_make_no_sense_are_refused(tmp_path, capsys):
     micro = hexagonal(0.3)
-    with pytest.raises(ValueError, match=r"has the height 1\.73205: only solve_composite"):
+    with pytest.raises(ValueError, match=r"has the height 1\.73205: give a material"):
         solve_rve(Inputs(0.3, 400.0, 400.0, 0.4), micro, Settings())
-    with pytest.raises(ValueError, match=r"has the height 1\.73205: only solve_composite"):
-        Design("file", 0, [[0.3, 400.0, 400.0, 0.4]], [0], (), (micro,), [0])
+    design = Design("file", 0, [[0.3, 400.0, 400.0, 0.4]], [0], (), (micro,), [0])
+    with pytest.raises(ValueError, match=r"has the height 1\.73205: give a material"):
+        generate(design, Settings(), tmp_path / "data")
     with pytest.raises(ValueError, match=r"fibre 0 overlaps with its periodic image: radius 0\.2"):
         Microstructure([[0.5, 0.2]], 0.2, height=0.4)
     with pytest.raises(ValueError, match=r"overlap across .* comes back at \(0\.3, -0\.05\)"):
