@@ -138,13 +138,10 @@ def generate(
     """Simulate a design into a dataset folder. Existing samples are kept."""
     from joblib import cpu_count
 
-    from fe_data.dataset.storage import TABLE
-
     settings: Settings = context.meta["settings"]
     phases = None if material is None else options.phases(material)
-    given = options.microstructures(microstructure, height)
-    options.require_other(out / TABLE, microstructure)
-    design = options.design(name, inputs, out, seed, count, replicates, given, phases)
+    fibres = microstructure, height
+    design = options.design(name, inputs, out, seed, count, replicates, *fibres, phases)
     if microstructure is not None:
         options.require_given_microstructure(settings, seed)
     if dask is not None and jobs is not None:

@@ -239,15 +239,18 @@ def design(
     seed: int,
     count: int | None,
     replicates: int | None,
-    given: "list[fe_data.Microstructure] | None",
+    microstructure: Path | None,
+    height: float,
     material: "fe_data.Phases | None",
 ) -> "fe_data.Design":
     """The design of a name or of a file, of given fibres, and of the phases of a material."""
     from fe_data.dataset.storage import TABLE
 
-    if given is not None and inputs is None:
+    if microstructure is None:
+        require_square(height)
+    elif inputs is None:
         raise ValueError("--microstructure goes with --inputs FILE: designs draw volume fractions")
-    if given is not None and replicates is not None:
+    if microstructure is not None and replicates is not None:
         raise ValueError("--replicates counts random microstructures: not with --microstructure")
     if name is not None and inputs is None:
         return fe_data.named_design(name, seed, count=count, replicates=replicates)
@@ -255,8 +258,9 @@ def design(
         raise ValueError(f"give either a design ({DESIGNS}) or --inputs FILE")
     if count is not None:
         raise ValueError("--count sizes a named design: it cannot be combined with --inputs")
-    require_other(out / TABLE, inputs)
-    if given is not None:
+    require_other(out / TABLE, inputs, microstructure)
+    if microstructure is not None:
+        given = fe_data.microstructures_from_file(microstructure, height)
         return fe_data.design_from_file(inputs, microstructures=given, material=material)
     repeats = 1 if replicates is None else replicates
     return fe_data.design_from_file(inputs, seed, replicates=repeats, material=material)
@@ -281,14 +285,6 @@ def require_square(height: float) -> None:
     """Refuse a height without given fibres."""
     if height != 1.0:
         raise ValueError("--height goes with --microstructure: random fibres fill a square")
-
-
-def microstructures(path: Path | None, height: float) -> "list[fe_data.Microstructure] | None":
-    """All microstructures of a file, if one is given."""
-    if path is None:
-        require_square(height)
-        return None
-    return fe_data.microstructures_from_file(path, height)
 
 
 def microstructure(path: Path, height: float = 1.0) -> "fe_data.Microstructure":

@@ -86,7 +86,7 @@ def test_a_row_may_name_its_microstructure_and_a_table_is_simulated_again(files)
         ("x,y,radius\n0.1,0.2,z\n", "line 2: radius = 'z' is not a number"),
         ("x,y,radius\n0.1,0.2,0.1\n0.2,0.2,0.1\n", "microstructure 0: fibres 0 and 1 overlap"),
         ("x,y,radius\n" + 5001 * "0.1,0.2,0.1\n", "number of fibres = 5001 is out of range"),
-        (FIBRES.replace("0.3,0.2", "0.3,0.48"), r"microstructure 0 of fibres: vf = 0\.75\d* is ou"),
+        ("x,y,radius\n0.5,0.5,0.02\n", r"microstructure 0 of fibres: vf = 0\.0012\d* is ou"),
     ],
 )
 def test_files_of_other_fibres_are_refused(files, text, message):
