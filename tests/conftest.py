@@ -29,6 +29,19 @@ def few_draws(monkeypatch):
     monkeypatch.setattr("bnn.gp.evidence.laplace.DRAWS", (32, 32))
 
 
+@pytest.fixture
+def one_family(few_draws, monkeypatch):  # noqa: ARG001
+    """Few draws from one family of kernels, for tests of what is done with a prior that is found.
+
+    A search then takes a tenth of the time.
+    """
+    from bnn.gp.evidence.search import families_for
+
+    monkeypatch.setattr(
+        "bnn.gp.evidence.mixture.families_for", lambda *sizes: families_for(*sizes)[:1]
+    )
+
+
 @pytest.fixture(scope="session")
 def study():
     """A short study of all four weight priors, run once: few networks, fitted briefly."""

@@ -64,7 +64,7 @@ def is_long(name):
 
 
 @BRIEF
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow) if is_long(n) else n for n in CALLS]
 )
@@ -242,7 +242,7 @@ def test_ranges_whose_squares_are_zero_are_refused(name, unit):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 @pytest.mark.parametrize("name", MODELS)
 def test_predictions_in_the_smallest_units_are_those_in_units_of_one(name):
     model = clone(MODELS[name])

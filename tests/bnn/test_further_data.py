@@ -24,7 +24,7 @@ FOUND = {
     "components": (COMPONENTS, Y),
 }
 ANY = pytest.mark.parametrize(("model", "y"), FOUND.values(), ids=FOUND)
-pytestmark = pytest.mark.usefixtures("few_draws")
+pytestmark = pytest.mark.usefixtures("one_family")
 BRIEF = pytest.mark.filterwarnings("ignore::UserWarning")  # so brief a training does not arrive
 
 

@@ -34,7 +34,7 @@ REPEATED = {"check_sample_weight_equivalence_on_dense_data": WHY}
 
 
 @pytest.mark.filterwarnings("ignore::bnn.ConstantInputWarning", "ignore::UserWarning")
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda _: REPEATED)
 def test_estimator_check(estimator, check):
     check(estimator)

@@ -12,7 +12,7 @@ from figures.pipeline.paths import SHIPPED_TABLES, notebooks
 from figures.pipeline.profiles import PROFILE_DIR
 from tests.figures.report.committed import committed_run
 
-FAST = {"03_materials_data", "04_materials_surrogate", "04b_repeated_datasets"}
+FAST = {"04b_repeated_datasets"}
 NAMES = [
     pytest.param(path.stem, marks=[] if path.stem in FAST else pytest.mark.slow)
     for path in notebooks()
@@ -45,7 +45,7 @@ def profile(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
 def test_a_notebook_in_small(name, run_cells, profile, tmp_path):
     folders = {"data_dir": str(SHIPPED_TABLES), "out_dir": str(tmp_path)}

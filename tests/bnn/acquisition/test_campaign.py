@@ -334,7 +334,7 @@ def test_threads_that_tell_at_once_lose_no_results(file):
     np.testing.assert_array_equal(made(file).y, simulate(X))
 
 
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 def test_a_weighted_output_that_is_constant_so_far_gets_another_hypercube(file):
     options = {"select_options": {"output_weights": [0.0, 1.0]}, "n_initial": 8}
     campaign = bnn.Campaign(file, BOUNDS, bnn.GPRegressor(), **options)

@@ -50,9 +50,9 @@ def test_linear_network_draws_from_the_exact_posterior():
     assert_covariance(samples, covariance, errors=4.0)
 
 
-@pytest.mark.parametrize("noise", [0.1, np.array([[0.01, 0.008], [0.008, 0.02]])])
-def test_wide_networks_sample_the_gp_posterior(noise):
-    """Two outputs, two inputs, also with correlated noise: bands of 40 draws' own scatter."""
+def test_wide_networks_sample_the_gp_posterior():
+    """Two outputs, two inputs, and correlated noise: bands of 40 draws' own scatter."""
+    noise = np.array([[0.01, 0.008], [0.008, 0.02]])
     rng = np.random.default_rng(1)
     n = 40
     X = rng.uniform(-1.0, 1.0, (12, 2))
@@ -96,14 +96,13 @@ def test_priors_without_closed_form_against_importance_weights(mean, kernel, low
     assert low is None or ensemble.sample(GRID).min() == low
 
 
-@pytest.mark.parametrize("interpolation", [None, "linear"])
-def test_table_prior(interpolation):
+def test_table_prior():
     """300 tabulated functions: near the posterior of the Gaussian with their moments."""
     points = np.linspace(-1.0, 1.0, 60)[:, None]
     values = SMOOTH_PRIOR.sample(points, 300, 0)
     data = [10, 32, 45]
     y = np.array([0.5, -0.2, 0.3])
-    prior = bnn.TablePrior(points, values, interpolation)
+    prior = bnn.TablePrior(points, values)
     ensemble = function_ensemble(prior, 60, noise=0.1, epochs=1000)
     ours, spread = ensemble.fit(points[data], y).predict(points, return_std=True)
     mean = values.mean(axis=0)[:, 0]

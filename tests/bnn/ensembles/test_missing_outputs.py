@@ -95,7 +95,7 @@ def test_gauss_newton_ends_where_the_loss_of_what_is_there_is_least():
 
 
 @QUIET
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 @pytest.mark.parametrize("kind", [bnn.VanillaEnsemble, bnn.FunctionAnchoredEnsemble])
 def test_prior_and_noise_are_found_and_stored(kind, tmp_path):
     model = small(kind, noise=None).fit(X, Y)

@@ -10,6 +10,7 @@ from bnn import AnchoredEnsemble, FunctionAnchoredEnsemble, GaussianProcessPrior
 from bnn.priors.samplers import truncated_normal_hypercube
 from tests.bnn.small import small as small_of
 
+pytestmark = pytest.mark.usefixtures("one_family")
 X = np.linspace(0.0, 1.0, 9)[:, None]
 Y = np.sin(3.0 * X[:, 0])
 
@@ -106,7 +107,6 @@ def test_a_density_anchors_and_starts_of_ones_own():
         bnn.Anchoring(networks.weight_prior("low_rank"), optimiser="gauss_newton")
 
 
-@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize(
     ("make", "informed"),
     [(bnn.VanillaEnsemble, False), (AnchoredEnsemble, True), (FunctionAnchoredEnsemble, False)],

@@ -114,7 +114,7 @@ def test_points_are_predicted_in_blocks(kernel, monkeypatch):
         np.testing.assert_allclose(parts, all_at_once, atol=1e-14)
 
 
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 def test_without_a_prior_units_do_not_matter():
     y = Y[:, 0]
     plain = GPRegressor(noise=0.1).fit(X, y).predict(X_TEST)

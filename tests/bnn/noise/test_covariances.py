@@ -42,7 +42,7 @@ def test_data_that_are_all_noise_are_rarely_said_to_have_less(n):
     assert np.mean(said) == pytest.approx(1e-3, abs=4 * np.sqrt(1e-3 / 2000))
 
 
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 @pytest.mark.parametrize(
     "make",
     [bnn.VanillaEnsemble, bnn.AnchoredEnsemble, bnn.FunctionAnchoredEnsemble, bnn.GPRegressor],

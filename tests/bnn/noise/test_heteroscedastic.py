@@ -221,6 +221,7 @@ def estimates(inputs):
     yield "families", bnn.evidence.fit_kernel_average(inputs, y, noise="gaussian")[1]
 
 
+@pytest.mark.usefixtures("one_family")
 def test_beyond_the_data_the_noise_is_that_of_their_nearest_edge():
     """Of every estimate, however far away, one input as another; within it is log-linear."""
     inputs = np.random.default_rng(2).uniform([-1.0, 300.0], [1.0, 400.0], (80, 2))

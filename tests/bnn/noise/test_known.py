@@ -140,7 +140,7 @@ def test_the_further_part_and_the_unit_of_weights_are_estimated():
     assert max(errors[1:]) < 0.7 * errors[0]
 
 
-@pytest.mark.usefixtures("few_draws")
+@pytest.mark.usefixtures("one_family")
 def test_the_scale_of_the_weights_changes_no_posterior():
     models = [bnn.GPRegressor().fit(X, Y[:, 0], sample_weight=c * WEIGHTS) for c in (1.0, 7.0)]
     one, seven = (m.predict(NEW, return_std=True) for m in models)
