@@ -28,6 +28,7 @@ def test_public_names_have_examples():
 
 
 @pytest.mark.parametrize("name", MODULES)
+@pytest.mark.usefixtures("one_family")
 @pytest.mark.filterwarnings("ignore::UserWarning")  # ensembles of a few epochs have not arrived
 def test_the_examples_of_a_module_run(name):
     mpl.use("Agg")

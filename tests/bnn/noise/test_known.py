@@ -149,6 +149,7 @@ def test_the_scale_of_the_weights_changes_no_posterior():
     np.testing.assert_allclose(7.0 * one, seven, rtol=1e-6)
 
 
+@pytest.mark.usefixtures("one_family")
 def test_of_many_data_all_have_their_noise(monkeypatch):
     monkeypatch.setattr("bnn.gp.evidence.scaling.SEARCHED", 40)
     points, values, std = data_of_two_scatters(100, 0.0)

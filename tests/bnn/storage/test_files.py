@@ -23,7 +23,7 @@ from tests.bnn.small import small
 from tests.damage import FUZZ, damaged, outcome
 from tests.limits import UNUSUAL, limited
 
-pytestmark = pytest.mark.usefixtures("few_draws")
+pytestmark = pytest.mark.usefixtures("one_family")
 X = pd.DataFrame({"length [m]": 5.0 + np.linspace(-1.0, 1.0, 9)})
 X_TEST = pd.DataFrame({"length [m]": 5.0 + np.linspace(-2.0, 2.0, 7)})
 Y = np.sin(3.0 * X.to_numpy()[:, 0])
@@ -336,7 +336,7 @@ def entries(tree, keys=()):
 PARAMETERS = ["model", "VanillaEnsemble", "parameters", "dict"]
 
 
-@pytest.mark.parametrize("other", ["missing", None, -1, 0.5, [], {"a": 1}], ids=str)
+@pytest.mark.parametrize("other", ["missing", -1, {"a": 1}], ids=str)
 def test_any_other_entry_of_the_header_is_refused_or_predicts_numbers(tmp_path, whole, other):
     """A parameter that is missing has its default."""
     path = tmp_path / "changed.npz"

@@ -18,7 +18,7 @@ from fe_data.geometry.outline import MATRIX, Outline
 from fe_data.mechanics.elements import discretise
 
 
-@pytest.fixture(scope="module", params=[(0.05, 1), (0.23, 2), (0.40, 3), (0.50, 4)], ids=str)
+@pytest.fixture(scope="module", params=[(0.05, 1), (0.50, 4)], ids=str)
 def case(request):
     vf, seed = request.param
     micro = random_microstructure(vf, seed)
@@ -87,8 +87,8 @@ def test_pieces_of_matrix_that_fibres_cut_off_are_meshed():
     assert d.matrix.weights.sum() == pytest.approx(1 - 2 * np.pi * 0.2**2, rel=1e-10)
 
 
-@pytest.mark.parametrize("resolution", [None, 3.0, 8.0])
-@pytest.mark.parametrize("gap", [1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6])
+@pytest.mark.parametrize("resolution", [None, 3.0])
+@pytest.mark.parametrize("gap", [1e-3, 3e-5, 1e-6])
 def test_fibres_that_nearly_touch_are_meshed(gap, resolution):
     """Of equal radii, of different ones, and across an edge of the square."""
     for first, second in ((0.2, 0.2), (0.2, 0.1)):

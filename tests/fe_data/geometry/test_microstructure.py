@@ -80,7 +80,7 @@ def test_an_infeasible_request_is_refused_with_the_limit():
     assert random_microstructure(0.98 * limit, 1, min_spacing=1.3).volume_fraction > 0.46
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 7, 13, 30, 60])
+@pytest.mark.parametrize("n", [1, 5, 13, 30])
 def test_everything_below_the_limit_is_found(n):
     vf = 0.999 * largest_volume_fraction(n, 1.14)
     assert random_microstructure(vf, 5, n_fibres=n).volume_fraction == pytest.approx(vf)
@@ -183,11 +183,11 @@ def test_microstructures_of_sequences_that_do_not_jam_stay_as_they_are(vf, seed,
     assert hashlib.sha256(centres.tobytes()).hexdigest()[:16] == digest
 
 
-SEVERAL = [("uniform", 0.1), ("uniform", 0.5), ("lognormal", 0.2), ("lognormal", 0.5)]
+SEVERAL = [("uniform", 0.5), ("lognormal", 0.5)]
 
 
 @pytest.mark.parametrize(("law", "cov"), SEVERAL)
-@pytest.mark.parametrize("vf", [0.05, 0.4, 0.5])
+@pytest.mark.parametrize("vf", [0.05, 0.5])
 def test_several_radii_have_the_exact_volume_fraction_and_keep_their_distance(law, cov, vf):
     m = random_microstructure(vf, 2, n_fibres=20, radii=law, radii_cov=cov)
     assert m.volume_fraction == pytest.approx(vf, rel=1e-14)

@@ -18,7 +18,7 @@ ELASTIC = Settings(increments=4, tolerance=1e-11)
 SMALL = Settings(n_fibres=10)
 
 
-@pytest.mark.parametrize("strain", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.3, -0.7, 0.4)], ids=str)
+@pytest.mark.parametrize("strain", [(0, 0, 1), (0.3, -0.7, 0.4)], ids=str)
 def test_fibres_of_the_material_of_the_matrix_are_invisible(strain):
     """Patch test: the stress is uniform, whatever the mesh."""
     settings = dataclasses.replace(ELASTIC, nu_f=0.3, n_fibres=8)
@@ -81,8 +81,7 @@ def _young(k, mu):
     return 9 * bulk * mu / (3 * bulk + mu)
 
 
-@pytest.mark.parametrize("vf", [0.05, 0.2, 0.4])
-@pytest.mark.parametrize("E_f", [200.0, 600.0])
+@pytest.mark.parametrize(("vf", "E_f"), [(0.05, 600.0), (0.4, 200.0), (0.4, 600.0)])
 def test_stiffness_lies_between_the_bounds_of_hashin_and_shtrikman(vf, E_f):
     rve = solve_rve(Inputs(vf, E_f, 400.0, 0.4), 3, Settings(increments=5, strain=1e-4), fit=False)
     history = rve.history

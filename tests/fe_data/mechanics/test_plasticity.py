@@ -125,10 +125,8 @@ def test_the_return_mapping_follows_a_table():
     assert beyond > 30
 
 
-@pytest.mark.parametrize(
-    "law", [(400.0, 0.4), (1e5, 0.01), (300.0, 1.0), (0.0, 0.5), UNEVEN], ids=str
-)
-@pytest.mark.parametrize("stress", [390.0, 450.0, 1e4])
+@pytest.mark.parametrize("law", [(1e5, 0.01), (300.0, 1.0), UNEVEN], ids=str)
+@pytest.mark.parametrize("stress", [450.0, 1e4])
 def test_a_block_of_points_ends_where_single_points_do(law, stress):
     """Elements of no size under one macro strain, each with a plastic strain of its own before."""
     m = BLOCK + 3
@@ -175,15 +173,15 @@ LAWS = {  # b, c, law: stress above the initial yield stress at a plastic strain
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
-@pytest.mark.parametrize("solver", ["compiled", "dolfinx"])
-@pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_matrix_under_pure_shear_follows_its_law(law, solver):
-    """3 mu (2 e / sqrt(3) - p) = sqrt(3) tau = a + h(p): the direction of the flow is constant."""
+def test_a_matrix_under_pure_shear_follows_its_law(law):
+    """3 mu (2 e / sqrt(3) - p) = sqrt(3) tau = a + h(p): the direction of the flow is constant.
+
+    The second solver is compared with this one in tests/fe_data/reference.
+    """
     b, c, name = law
     settings = Settings(increments=4, tolerance=1e-10, resolution=1.0, hardening=name)
     shear = Loading((None, None, 0.03))
-    rve = solve_rve(Inputs(0.0, 400.0, b, c), 1, settings, shear, solver=solver)
+    rve = solve_rve(Inputs(0.0, 400.0, b, c), 1, settings, shear)
     strains = rve.history["strain"][1:, 3]
     stresses = rve.history["stress"][1:, 3]
     for e, stress in zip(strains, stresses, strict=True):
@@ -192,8 +190,7 @@ def test_a_matrix_under_pure_shear_follows_its_law(law, solver):
         assert np.sqrt(3) * stress == pytest.approx(400.0 + LAWS[law](p), rel=1e-9)
 
 
-@pytest.mark.parametrize("c", [1e-3, 0.01])
-@pytest.mark.parametrize("excess", [1e-3, 50.0, 1e4])
+@pytest.mark.parametrize(("c", "excess"), [(1e-3, 1e-3), (0.01, 50.0), (0.01, 1e4)])
 def test_hardening_goes_on_after_an_increment_too_small_to_store(c, excess):
     hardening = 400.0 * 1e-290**c  # the most that an increment of zero leaves behind
     q_trial = 400.0 + hardening + excess

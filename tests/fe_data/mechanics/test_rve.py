@@ -1,6 +1,5 @@
 """Volume elements from Python and from the command line."""
 
-import itertools
 import json
 from dataclasses import replace
 
@@ -78,12 +77,11 @@ def test_a_path_without_a_hardening_curve_has_its_other_properties(
     assert found == pytest.approx((longer.E_eff_GPa, longer.nu_eff), rel=2e-3)
 
 
-@pytest.mark.parametrize("changed", [{"strain": 0.3}, {"strain": 0.3, "sigma_y0_MPa": 1.0}])
 @pytest.mark.parametrize("vf", [0.0, 0.25])
-def test_elastic_constants_are_found_where_the_first_increment_yields(vf, changed):
+def test_elastic_constants_are_found_where_the_first_increment_yields(vf):
     """Those of the matrix for a cell without fibres, else those of a path that stays elastic."""
     inputs = replace(INPUTS, vf=vf)
-    settings = replace(SMALL, **changed, increments=10)
+    settings = replace(SMALL, strain=0.3, sigma_y0_MPa=1.0, increments=10)
     found = solve_rve(inputs, 1, settings)
     assert found.history["yielded_fraction"][1] > 0.01
     elastic = solve_rve(inputs, 1, SMALL, uniaxial(1e-5), fit=False).history
@@ -109,10 +107,9 @@ def test_a_fit_that_extrapolates_is_reported_with_its_largest_strain(changed, wa
     assert said in found.effective.warning
 
 
-CORNERS = [corner for corner in itertools.product([0, 1], repeat=4) if sum(corner) % 2 == 0]
-
-
-@pytest.mark.parametrize("corner", CORNERS, ids=str)
+@pytest.mark.parametrize(
+    "corner", [(0, 0, 0, 0), (1, 1, 0, 0), (1, 0, 1, 0), (1, 1, 1, 1)], ids=str
+)
 def test_cells_of_the_designs_do_not_extrapolate(corner):
     """At corners of the box b changes by 13 % at most; 20 % are reported."""
     inputs = [bounds[i] for bounds, i in zip(INPUT_BOUNDS.values(), corner, strict=True)]
