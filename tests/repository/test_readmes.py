@@ -112,6 +112,8 @@ def test_it_runs(command, tmp_path):
 def program_help(words: list[str], monkeypatch, capsys) -> str:
     """Help of the module, and of its subcommand, that a command calls; it runs in this process."""
     module, *rest = words[words.index("-m") + 1 :]
+    if module == "figures.pipeline.arithmetic":  # which runs the module behind the next -m
+        module, *rest = rest[1:]
     subcommand = rest[:1] if module == "fe_data" and not rest[0].startswith("-") else []
     monkeypatch.setattr(sys, "argv", [module, *subcommand, "--help"])
     monkeypatch.setenv("COLUMNS", "200")
