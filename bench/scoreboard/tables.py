@@ -1,7 +1,7 @@
 """The tables of the guides in Markdown, every score as CSV, and the pages that show them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from bench.scoreboard.comparison import JUDGED, SCORES, Board, Gap, Rival, between, mark, title
+from bench.scoreboard.comparison import (
+    JUDGED,
+    SCORES,
+    Board,
+    Gap,
+    Rival,
+    between,
+    mark,
+    survive,
+    title,
+)
 from bench.scoreboard.picture import picture, rows_of_panels
 from bench.scoreboard.problems import CASES, is_composite
 from bench.scoreboard.public import HOLDOUT
@@ -85,41 +95,79 @@ def public_pairs(board: Board) -> list[str]:
     ]
 
 
-def standing(board: Board) -> str:
-    """How often ours has the larger log-likelihood, for each other library.
+def shared(board: Board) -> list[str]:
+    """Those of the same problems on which all libraries ran that are given public sets."""
+    needed = {peer.name for peer in PEERS if peer.public and not peer.ours}
+    return [
+        name
+        for name in public_pairs(board)
+        if needed <= {rival.name for rival in board.rivals(name) if board.gap(name, rival)}
+    ]
 
-    Published scores are only in the table by kind and in the CSV.
+
+def standing(board: Board) -> str:
+    """How often ours has the larger log-likelihood, for each other library, and two mean ranks.
+
+    The first is of those with results on all public problems, the second of all libraries over the
+    problems that all have. Published scores are only in the table by kind and in the CSV.
     """
     if not board.problems:
         return "Nothing has been run."
     repeated = [name for name in board.problems if name.partition("/")[2] != HOLDOUT]
-    ranks = board.ranks(public_pairs(board))
+    every, common = (public_pairs(board), shared(board))
+    ranks = [board.ranks(names) for names in (every, common)]
     rivals = {rival: None for problem in repeated for rival in board.rivals(problem)}
     body = []
     for rival in rivals:
         if rival.peer and _is_compared(rival):
             late = sum(board.is_late(name, rival.peer) for name in repeated)
-            rank = digits(ranks.get(rival.name, np.nan), 1)
+            places = _places(ranks, rival.name)
             *counts, undecided = _counts(board, repeated, rival, JUDGED[:1])
             open_ = str(int(undecided) + late)
-            body.append([named(rival), *counts, open_, rank, _median_seconds(board, rival)])
+            body.append([named(rival), *counts, open_, *places, _median_seconds(board, rival)])
     own = OURS[CELLS]
     ours = Rival(own.name, own.label, CELLS, own)
-    rank = digits(ranks.get(own.name, np.nan), 1)
-    body.append([f"**{own.label}**", *["–"] * 4, rank, _median_seconds(board, ours)])
-    header = ["compared with", *WORDS[:3], "no verdict", "mean rank", "fit [s]"]
-    return markdown(header, body)
+    places = _places(ranks, own.name)
+    body.append([f"**{own.label}**", *["–"] * 4, *places, _median_seconds(board, ours)])
+    places = [f"mean rank, {len(names)} sets" for names in (every, common)]
+    header = ["compared with", *WORDS[:3], "no verdict", *places, "fit [s]"]
+    names = "; ".join(heading(name) for name in common)
+    return f"{markdown(header, body)}\n\nAll libraries with a rank ran on {names or 'no set'}."
+
+
+def _places(ranks: Sequence[Mapping[str, float]], name: str) -> list[str]:
+    """Mean ranks of an estimator; a dash where it has none."""
+    return [digits(each.get(name, np.nan), 1) for each in ranks]
 
 
 def kinds(board: Board) -> str:
-    """The same by kind of problem and of comparison, over log-likelihood, CRPS and RMSE."""
-    found: dict[str, np.ndarray] = {}
-    for problem in board.problems:
-        for rival in filter(_is_compared, board.rivals(problem)):
-            counts = np.array(_counts(board, [problem], rival, JUDGED), int)
-            found[_group(problem, rival)] = counts + found.get(_group(problem, rival), 0)
-    body = [[group, *map(str, counts)] for group, counts in sorted(found.items()) if counts.any()]
-    return markdown(["compared with", *WORDS], body)
+    """The same by kind of problem and of comparison, over log-likelihood, CRPS and RMSE.
+
+    Holm's procedure takes all comparisons with libraries as one family, and all with published
+    scores as another.
+    """
+    found: dict[str, list[str]] = {}
+    for ran_here in (True, False):
+        judged = [
+            (_group(problem, rival), board.verdict(problem, rival, score), gap.probability)
+            for problem in board.problems
+            for rival in filter(_is_compared, board.rivals(problem))
+            for score in JUDGED
+            if bool(rival.peer) == ran_here and (gap := board.gap(problem, rival, score))
+        ]
+        for group, word, _ in judged:
+            if word in WORDS:
+                found.setdefault(group, []).append(word)
+        tested = [each for each in judged if each[1] in WORDS[:3]]
+        survived = survive([probability for _, _, probability in tested])
+        for (group, word, _), yes in zip(tested, survived, strict=True):
+            found[group] += [f"{word}, Holm"] * yes
+    columns = ["better", "better, Holm", "tied", "worse", "worse, Holm", "undecided"]
+    body = [
+        [group, *(str(words.count(each)) for each in columns)]
+        for group, words in sorted(found.items())
+    ]
+    return markdown(["compared with", *columns], body)
 
 
 def _is_compared(rival: Rival) -> bool:
@@ -139,9 +187,9 @@ def _group(problem: str, rival: Rival) -> str:
     """Of what kind a comparison is."""
     others = "libraries" if rival.peer else "published scores"
     if is_composite(problem):
-        return f"{others}, on the composite"
-    seen = "used during development" if mark(problem) else "not used before"
-    return f"{others}, on public sets {seen}"
+        return f"{others}, on the composite (†)"
+    marked = mark(problem)
+    return f"{others}, on public sets {f'with {marked}' if marked else 'without a mark'}"
 
 
 def _median_seconds(board: Board, rival: Rival) -> str:

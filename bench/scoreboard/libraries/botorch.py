@@ -5,8 +5,10 @@ import torch
 from botorch.fit import fit_fully_bayesian_model_nuts, fit_gpytorch_mll
 from botorch.models import MultiTaskGP, SingleTaskGP
 from botorch.models.fully_bayesian import SaasFullyBayesianSingleTaskGP
-from botorch.models.transforms import Normalize, Standardize
+from botorch.models.transforms import Normalize, Standardize, Warp
+from botorch.models.utils.gpytorch_modules import get_covar_module_with_dim_scaled_prior
 from gpytorch.mlls import ExactMarginalLogLikelihood
+from gpytorch.priors import LogNormalPrior
 from scipy.special import logsumexp
 from scipy.stats import norm
 
@@ -34,6 +36,31 @@ class SingleTask:
     def predict(self, X):
         """Return mean and standard deviation of single rows at X, (n, n_out) each."""
         return moments(self.model, X)
+
+
+class Warped:
+    """BoTorch, SingleTaskGP, Matérn 5/2 and warped inputs."""
+
+    def fit(self, given):
+        """Fit a process for each output, whose length scales and warps are those of the output."""
+        X = torch.as_tensor(given.X)
+        y = torch.as_tensor(given.y)
+        box = torch.as_tensor(given.bounds)
+        inputs = X.shape[1]
+        self.fitted = []
+        for j in range(y.shape[1]):
+            prior = LogNormalPrior(0.0, 0.75**0.5)
+            priors = {"concentration0_prior": prior, "concentration1_prior": prior}
+            warp = Warp(inputs, [*range(inputs)], bounds=box, **priors)
+            kernel = get_covar_module_with_dim_scaled_prior(inputs, use_rbf_kernel=False)
+            options = {"covar_module": kernel, "input_transform": warp}
+            self.fitted.append(SingleTaskGP(X, y[:, j : j + 1], **options))
+            mll = ExactMarginalLogLikelihood(self.fitted[-1].likelihood, self.fitted[-1])
+            fit_gpytorch_mll(mll)
+
+    def predict(self, X):
+        """Return mean and standard deviation of single rows at X, (2, n, n_out)."""
+        return np.concatenate([moments(model, X) for model in self.fitted], axis=-1)
 
 
 class MultiTask:

@@ -2,11 +2,12 @@ import csv
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 
 from bench.scoreboard import runs, tables
 from bench.scoreboard.__main__ import PAGES, RESULTS
-from bench.scoreboard.comparison import Board, between
-from bench.scoreboard.registry import BY_NAME, FIELDS
+from bench.scoreboard.comparison import Board, between, survive
+from bench.scoreboard.registry import BY_NAME, FIELDS, PEERS
 from tests.figures.report.committed import quoted
 
 OUTD = "composite/outd"
@@ -54,6 +55,15 @@ def test_verdicts_are_by_two_standard_errors():
     gains = ([3.0, 4.0], [1.0, 4.0], [-4.0, 3.0], [-3.0, -4.0], [1.0])
     assert [between(each).word for each in gains] == words
     assert between([3.0, 5.0]).error == pytest.approx(1.0)
+    sample = [1.0, 4.0, 2.5, 3.0]
+    assert between(sample).probability == pytest.approx(ttest_1samp(sample, 0.0).pvalue)
+    assert [between([d, d]).probability for d in (0.0, 1.0)] == [1.0, 0.0]
+
+
+def test_holm_stops_at_the_first_probability_above_its_share_of_the_level():
+    # 0.05 / 4, / 3, / 2: the third is too large, and so the last one does not count either.
+    assert survive([0.03, 0.01, 0.04, 0.016]) == [False, True, False, True]
+    assert survive([]) == []
     assert between([]) is None
 
 
@@ -77,6 +87,18 @@ def test_ranks_are_over_those_with_results_everywhere_by_paired_differences(resu
     slow = [result("botorch.Saas", name, 0, 5.0) for name in problems]
     board = Board([*ours, *best, late(slow[0]), *slow[1:], result("smt.Kriging", "a/gap", 0, 9.0)])
     assert board.ranks(problems) == {"ours.Default": 2.0, "botorch.SingleTask": 1.0}
+
+
+def test_the_second_rank_is_of_all_libraries_over_the_sets_that_all_have(result, current):
+    libraries = [peer for peer in PEERS if peer.public and not peer.ours]
+    rows = [current(name, 0, 1.0) for name in ("a/gap", "b/gap")]
+    rows += [result(each.name, "a/gap", 0, 2.0, version=each.version) for each in libraries]
+    rows += [result(each.name, "b/gap", 0, 2.0, version=each.version) for each in libraries[1:]]
+    assert tables.shared(Board(rows)) == ["a/gap"]
+    table = tables.standing(Board(rows)).splitlines()
+    (line,) = [line for line in table if line.startswith(f"| {libraries[0].label} |")]
+    assert "| – | 1.0 |" in line
+    assert table[-1].endswith("ran on a, gap.")
 
 
 def test_guides_show_the_committed_results(tmp_path):
