@@ -91,7 +91,7 @@ def test_draws():
     ]
     quoted(
         ARTICLE,
-        "Over new draws of the RVEs anchoring is better than the vanilla ensemble",
+        "On new datasets anchoring is better than the vanilla ensemble",
         *numbers,
     )
     quoted(FINDINGS, "Over 24 datasets anchoring lowers the RMSE", *numbers)
@@ -102,7 +102,7 @@ def test_draws():
     for page, begin in (
         (README, "Anchoring helps outside the training range"),
         (FINDINGS, "Over 24 datasets anchoring lowers the RMSE"),
-        (ARTICLE, "Over new draws of the RVEs anchoring is better than the vanilla ensemble"),
+        (ARTICLE, "On new datasets anchoring is better than the vanilla ensemble"),
     ):
         quoted(page, begin, f"Wilcoxon p = {small:.2f}")
     quoted(
@@ -514,7 +514,7 @@ def test_what_is_met_on_the_published_tables():
     assert all(table_2)
     met = f"{len(table_2)} of {len(table_2)}"
     quoted(VERDICTS, "Over 24 datasets the mutual information", met)
-    quoted(ARTICLE, "Over 24 draws the information of b_m differs", met)
+    quoted(ARTICLE, "Over 24 datasets the information of b_m differs", met)
     gain = metrics("04_materials_surrogate", "full-authors").improvement.rmse.c_eff
     seeds = f"{sum(value < 0 for value in gain['values'])} of {len(gain['values'])} seeds"
     numbers = half_width(gain, 2), seeds
@@ -599,7 +599,7 @@ def test_fig_4_closest_density():
     prior_a = it.distances.published.A
     densities = ("generalised_normal", "factorised", "low_rank")
     distances = [written(prior_a[each].wasserstein.mean, 2) for each in densities]
-    quoted(ARTICLE, "What the paper says of the weights in words is met", *distances)
+    quoted(ARTICLE, "The claims on the weights are met", *distances)
     begin = "correlations matter more than tails for the Wasserstein distance"
     numbers = [
         half_width(each, 2) if isinstance(each, dict) else written(each, 2) for each in numbers
@@ -656,7 +656,7 @@ def test_table_2_subsets():
     most = ours(it, "subsets").most_in_a_draw.split(" (")[0]
     found = it.table_2.value
     numbers = [half_width(found[name].b_m_MPa, 2) for name in ("b_eff_MPa", "c_eff")]
-    quoted(ARTICLE, "Over 24 draws the information of b_m differs", *numbers, most)
+    quoted(ARTICLE, "Over 24 datasets the information of b_m differs", *numbers, most)
     quoted(VERDICTS, "Over 24 datasets the mutual information of b_m", *numbers, most)
 
 
