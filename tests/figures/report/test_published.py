@@ -31,7 +31,7 @@ def test_what_is_committed_is_what_is_rendered():
         assert path.read_text(encoding="utf-8") == text, remedy
 
 
-def test_every_number_of_the_paper_has_a_scatter_but_those_beside_adam_proper():
+def test_every_number_of_the_paper_has_a_scatter_but_the_rows_of_printed_algorithms():
     for place, item in PUBLISHED.items():
         for name, row in item.rows.items():
             assert (row.scatter is None) == name.startswith("proper."), place
@@ -89,18 +89,18 @@ def test_the_scatter_of_the_microstructure_is_that_of_both_published_studies():
         assert row.scatter == pytest.approx([cell["std"] for cell in theirs], rel=0.03)
         assumed = 100 * np.array(NOISE_COV)
         ratios += list([cell["mean"] for cell in theirs] / assumed)
-    words = f"{min(ratios):.2f} to {max(ratios):.2f} of what is assumed"
-    quoted(VERDICTS, "The paper prints no scatter", words)
+    words = f"{min(ratios):.2f} to {max(ratios):.2f} of it"
+    quoted(VERDICTS, "The paper prints only an assumed noise", words)
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published tables are not here")
-def test_the_odd_cell_of_the_second_published_study_is_the_one_that_its_finding_names(tmp_path):
+def test_the_outlier_of_the_second_published_study_is_the_rve_that_its_finding_names(tmp_path):
     import_tables(REFERENCE, tmp_path)
     table = load_table(tmp_path / "noise.csv")
     b = table.outputs[:, 0]
     (own,) = table.group[np.isclose(b, 428, atol=0.5) & (table.inputs[:, 0] < 0.1)]
-    *others, odd = np.sort(b[table.group == own])
-    words = f"b {odd:.0f} MPa", f"{min(others):.0f} to {max(others):.0f}"
+    *others, outlier = np.sort(b[table.group == own])
+    words = f"b_eff = {outlier:.0f} MPa", f"{min(others):.0f} to {max(others):.0f}"
     quoted(FINDINGS, "On the published RVEs a single outlier decides", *words)
 
 
