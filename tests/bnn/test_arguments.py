@@ -233,10 +233,9 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("unit", [1e-300, 1e-77])
-@pytest.mark.parametrize("name", MODELS)
-def test_ranges_whose_squares_are_zero_are_refused(name, unit):
-    for data in ((X, unit * Y), (unit * X, Y)):
+@pytest.mark.parametrize("name", ["by evidence", "networks"])
+def test_ranges_whose_squares_are_zero_are_refused(name):
+    for data in ((X, 1e-77 * Y), (1e-300 * X, Y)):
         with pytest.raises(ValueError, match=r"[Xy]: column 0 has the range .*: use another unit"):
             clone(MODELS[name]).fit(*data)
 

@@ -4,11 +4,9 @@ import re
 
 import numpy as np
 import pandas as pd
-import pytest
 from sklearn.gaussian_process import kernels as sk
 
 import bnn
-from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
 X = np.vstack([[0.0, 100.0], [2.0, 500.0], RNG.uniform([0.0, 100.0], [2.0, 500.0], (10, 2))])
@@ -48,18 +46,3 @@ def test_components_count_by_their_posterior_weights():
     assert found["components that count"] == [f"{1.0 / (p**2 + (1.0 - p) ** 2):.1f}"]
     assert found["largest weight"] == [f"{max(p, 1.0 - p):.2g}"]
     assert found["length scale / range of x0, RBF"] == [f"{0.01 * 0.5**p:.3g}"]
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")  # so brief a training does not arrive
-def test_ensembles_components_and_models_from_files_have_summaries(tmp_path):
-    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, (1.0, 100.0)), 2)
-    summary = small(bnn.AnchoredEnsemble, prior).fit(X, Y).summary()
-    assert rows(summary)["length scale / range of x0, RBF"] == ["0.5", "0.5"]
-    assert "GPRegressor" in bnn.PCARegressor(bnn.GPRegressor(noise=0.1)).fit(X, Y).summary()
-    noise = bnn.HeteroscedasticNoise([[np.log(0.1)], [np.log(10.0) / 2.0]])
-    exact = bnn.GPRegressor(bnn.GaussianProcessPrior(), noise=bnn.StudentNoise(noise, 5.0))
-    exact.fit(X[:, :1], pd.Series(Y[:, 0], name="b_eff")).save(tmp_path / "model.npz")
-    found = rows(bnn.load(tmp_path / "model.npz").summary())
-    assert found[""] == ["b_eff"]
-    assert found["noise, heavy tails by input"] == ["0.1 to 1"]
-    assert found["degrees of freedom"] == ["5"]

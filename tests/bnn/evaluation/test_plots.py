@@ -69,37 +69,6 @@ def test_plot_slices_follows_each_input_through_the_point():
     assert top(panels[1, 0]) == pytest.approx(-2.0 + 2 * 4)
 
 
-def test_plot_slices_fades_data_by_their_distance_in_the_other_inputs():
-    """One on the slice is opaque; alpha is exp(-d²/2), d in standard deviations of the data."""
-    figure = plots.plot_slices(Plane(), X, np.zeros((5, 2)), at=[4.0, 1.0])
-    alphas = [axes.collections[1].get_alpha() for axes in figure.axes[:2]]
-    for shown, other, place in zip(alphas, (X[:, 1], X[:, 0]), (1.0, 4.0), strict=True):
-        np.testing.assert_allclose(shown, np.exp(-0.5 * ((other - place) / other.std()) ** 2))
-
-
-def test_plot_parity_has_one_panel_per_output():
-    y = np.random.default_rng(0).standard_normal((10, 3))
-    assert len(plots.plot_parity(y, y, np.ones_like(y), ["a [m]", "b [N]", "c"]).axes) == 3
-
-
-def test_plot_singular_values_has_one_line_per_prior():
-    values = {"A": np.array([3.0, 2.0, 1.0]), "B": np.array([1.0, 0.1])}
-    shown = [line.get_ydata() for line in plots.plot_singular_values(values).lines]
-    for found, expected in zip(shown, values.values(), strict=True):
-        np.testing.assert_allclose(found, expected)
-
-
-def test_plot_calibration_states_the_area():
-    """A shifted prediction shows the larger area in the legend."""
-    y = np.random.default_rng(0).standard_normal((500, 2))
-    good = (np.zeros_like(y), np.ones_like(y))
-    bad = (np.ones_like(y), np.ones_like(y))
-    axes = plots.plot_calibration(y, {"good": good, "bad": bad})
-    texts = [text.get_text() for text in axes.get_legend().get_texts()]
-    areas = [float(text.split()[-1]) for text in texts[1:]]
-    assert areas[0] < 0.05 < 0.2 < areas[1]
-
-
 def test_plot_prior_check_sorts_the_data_by_the_median():
     """The band is the interval, and each datum stands where its median does."""
     median = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 3.0]])

@@ -80,9 +80,9 @@ def test_an_input_that_does_not_vary_is_left_out(constant):
 
 
 def test_the_noise_of_known_processes_is_found():
-    """Eight functions, 40 data, noise 0.1: within a factor of 1.6, 1.25 on average."""
+    """Four functions, 40 data, noise 0.1: within a factor of 1.6, 1.25 on average."""
     found = []
-    for seed in range(8):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         points = rng.uniform(-1, 1, (40, 2))
         f = GaussianProcessPrior(0.0, RBF(1.0, (0.7, 1.5))).sample(points, 1, seed)[0, :, 0]
@@ -189,7 +189,7 @@ def test_the_average_is_a_quadrature_over_hyperparameters():
     fine = MixturePrior(priors, softmax(-0.5 * np.sum(grid**2, axis=1)))
     mean, std = GPRegressor(fine, noise=0.1).fit(points, y).predict(new, return_std=True)
     spreads = []
-    for seed in range(4):
+    for seed in range(2):
         prior = fit_prior(points, y, 0.1, random_state=seed, **form)
         average = GPRegressor(prior, noise=0.1).fit(points, y)
         ours, spread = average.predict(new, return_std=True)

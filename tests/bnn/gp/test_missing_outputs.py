@@ -148,16 +148,6 @@ def test_noise_beside_a_prior_is_found_in_the_rows_there_are():
         np.testing.assert_allclose(np.sqrt(model.noise_[j, j]), expected, rtol=1e-8)
 
 
-@pytest.mark.parametrize("noise", [CORRELATED, bnn.StudentNoise(CORRELATED, 4.0)])
-def test_the_density_of_a_part_is_the_integral_over_the_rest(noise):
-    model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2), noise=noise)
-    model.fit(X, np.nan_to_num(Y))
-    grid = np.linspace(-40.0, 40.0, 401)
-    densities = np.exp([model.elppd(NEW[:1], [[0.3, value]]) for value in grid])
-    part = model.elppd(NEW[:1], [[0.3, np.nan]])
-    assert np.exp(part) == pytest.approx(densities.sum() * 0.2, rel=1e-5)
-
-
 def test_a_score_counts_what_there_is():
     model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2), noise=0.1)
     model.fit(X, Y)

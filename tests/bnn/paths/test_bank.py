@@ -60,17 +60,17 @@ def test_a_mirrored_path_has_the_mirrored_stress_of_every_feature_but_the_linear
     np.testing.assert_allclose(mirrored.mean_fields, found.mean_fields @ image, atol=1e-9)
 
 
-@pytest.mark.parametrize("first_yield", [1.0, 1.3])
-def test_no_point_yields_before_the_mean_fields_in_any_direction(first_yield):
+def test_no_point_yields_before_the_mean_fields_in_any_direction():
     """Along rays: a point is elastic while its stress is in proportion to the strain."""
-    bank = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=30, first_yield=first_yield)
-    X, _ = cells(40)
-    rays = np.random.default_rng(1).standard_normal((40, 1, 3))
-    grid = np.linspace(0.0, 0.02, 401)[1:, None]
+    first_yield = 1.3
+    bank = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=15, first_yield=first_yield)
+    X, _ = cells(20)
+    rays = np.random.default_rng(1).standard_normal((20, 1, 3))
+    grid = np.linspace(0.0, 0.02, 201)[1:, None]
     found = bank.features(X, rays / np.linalg.norm(rays, axis=2, keepdims=True) * grid)
     last = np.argmax(found.plastic_strain > 0.0, axis=1)  # the first step that flows
     assert (last > 0).all()
-    for i in range(40):
+    for i in range(20):
         allowed = int(first_yield * last[i]) - 1
         psi = found.points[i, :allowed] / grid[:allowed, None]
         np.testing.assert_allclose(psi, np.broadcast_to(psi[:1], psi.shape), rtol=1e-9, atol=1e-6)

@@ -56,6 +56,7 @@ def compiled_with(lanes, monkeypatch, folder):
     return module.multiply
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_width_of_vectors(monkeypatch, tmp_path):
     """To the last bit, since both add in the order of the inner index and round once a step."""
     narrow, wide = (compiled_with(n, monkeypatch, tmp_path / str(n)) for n in (8, 16))

@@ -43,7 +43,7 @@ def _answer(point, strain):
         return np.full(12, np.nan)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_answers_depend_on_accepted_states_alone(seed):
     """A point that tries other strains first answers as one that is asked once, to the last bit."""
     rng = np.random.default_rng(seed)

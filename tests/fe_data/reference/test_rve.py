@@ -64,26 +64,23 @@ def test_both_solvers_give_the_same_record_and_fields(law, b, c):
     np.testing.assert_allclose(*fluctuations, atol=1e-9)
 
 
-@pytest.mark.parametrize("loading", LOADINGS, ids=str)
+@pytest.mark.parametrize("loading", LOADINGS[:3], ids=str)
 def test_both_solvers_average_to_the_same_under_other_loadings(loading):
     assert_same_averages(*both(loading))
 
 
-@pytest.mark.parametrize("loading", LOADINGS[2:], ids=str)
-def test_both_solvers_follow_a_table_under_unloading(loading):
+def test_both_solvers_follow_a_table_under_unloading():
     inputs = replace(INPUTS, b_m_MPa=0.0, c_m=1.0)
-    assert_same_averages(*both(loading, inputs, replace(SMALL, hardening=TABLE)))
+    assert_same_averages(*both(LOADINGS[3], inputs, replace(SMALL, hardening=TABLE)))
 
 
-@pytest.mark.parametrize("n_fibres", [1, 2, 3])
-def test_both_solvers_take_smaller_increments_where_a_table_bends_up(n_fibres):
+def test_both_solvers_take_smaller_increments_where_a_table_bends_up():
     """The tangent jumps at a row: Newton's method fails where the shear of three discs turns."""
     table = HardeningTable([0, 0.005, 0.01, 0.02, 1], [400, 405, 500, 520, 3000])
-    settings = replace(SMALL, hardening=table, n_fibres=n_fibres)
+    settings = replace(SMALL, hardening=table, n_fibres=3)
     cycle = Loading([(None, None, shear) for shear in (0.02, -0.015, 0.01)])
     cells = both(cycle, replace(INPUTS, b_m_MPa=0.0, c_m=1.0), settings)
-    cutbacks = int(n_fibres == 3)
-    assert [cell.path.counts["cutbacks"] for cell in cells] == [cutbacks, cutbacks]
+    assert [cell.path.counts["cutbacks"] for cell in cells] == [1, 1]
     for name, values in cells[0].history.items():
         difference = np.abs(cells[1].history[name] - values).max()
         assert difference <= 1e-6 * np.abs(values).max()

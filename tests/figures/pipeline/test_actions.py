@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 from doit.cmd_base import ModuleTaskLoader
@@ -67,44 +66,3 @@ def test_a_file_that_changes_and_keeps_time_and_size_makes_its_task_run_again(tm
     for content in ("vf\n0.2\n", "vf\n0.2\n", "vf\n0.3\n", "vf\n0.3\n"):
         make(content)
     assert ran == ["vf\n0.2\n", "vf\n0.3\n"]
-
-
-def test_a_run_shows_its_plan_and_what_is_left(monkeypatch, tmp_path):
-    monkeypatch.setattr(pipeline, "wait_for_turn", lambda _: None)
-    monkeypatch.setattr(pipeline, "cpu_count", lambda: 4)
-    monkeypatch.setattr(pipeline, "signal", SimpleNamespace(SIGINT=2, signal=lambda *_: None))
-    clock = iter(range(0, 10_000, 60))  # a minute passes whenever it is looked at
-    monkeypatch.setattr(pipeline, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-
-    def task(name, seconds, after=(), **more):
-        one = {"actions": [lambda: None], "doc": name, "task_dep": list(after)}
-        return lambda: {**one, "meta": {"seconds": seconds}, **more}
-
-    names = {
-        "DOIT_CONFIG": {"dep_file": str(tmp_path / "state"), "reporter": pipeline.Reporter},
-        "task_simulate": task("simulate", 300.0),
-        "task_train": task("train", 120.0, ["simulate"]),
-        "task_known": task("known", 30.0, uptodate=[True]),
-        "task_other": task("other", 900.0),  # which nothing needs
-        "task_page": task("page", None, ["train", "known"]),
-        "task_last": task("last", None, ["page"], meta={"silent": True}),
-    }
-    said = tmp_path / "said"
-    for wanted in ("known", "last"):
-        arguments = ["run", "-o", str(said), wanted]
-        assert DoitMain(ModuleTaskLoader(names), config_filenames=()).run(arguments) == 0
-    assert said.read_text(encoding="utf-8").splitlines() == [
-        "plan, of which parts that are up to date are skipped:",
-        "   train: about 2 min of one core",
-        "   known: about 1 min of one core",
-        "   simulate: about 5 min of one core",
-        "   together about 4 min with 2 idle cores",
-        "-- known: up to date",
-        "== simulate",
-        # 180 s after the beginning, when 300 of 420 s of work are done
-        "   simulate: 60 s; 1 of 2 parts done, about 2 min left",
-        "== train",
-        "   train: 60 s; 2 of 2 parts done",
-        "== page",
-        "   page: 60 s; 2 of 2 parts done",
-    ]

@@ -81,21 +81,6 @@ def test_no_start_decides_alone(study, identifier, prior, worse):
     assert holds(starts[::-1], identifier) is None
 
 
-@pytest.mark.parametrize(
-    ("wasserstein", "verdict"),
-    [((0.01, 0.02, 0.015), True), ((90.0, 80.0, 85.0), False), ((0.01, 90.0, 0.02), None)],
-)
-@pytest.mark.usefixtures("known_small")
-def test_what_the_starts_of_prior_d_say_is_the_verdict(study, wasserstein, verdict):
-    starts = []
-    for distance in wasserstein:
-        distances = study.results["D"].distances.copy()
-        distances[SOURCES.index("low_rank"), 2] = distance
-        starts.append(changed(study, "D", distances=distances))
-    further = [replace(each, results={"D": each.results["D"]}) for each in starts[1:]]
-    assert holds([starts[0], *further], "closest/D") is verdict
-
-
 def test_a_small_ensemble_has_the_first_networks_and_half_the_error_is_needed(study):
     errors = small_ensembles([study])
     result = study.results["D"]
