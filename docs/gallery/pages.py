@@ -15,6 +15,7 @@ CARDS = {
     "mean_fields": "A mean-field model as prior",
     "cross_validation": "Cross-validation, compared with scikit-learn",
     "conformal": "Conformal intervals with MAPIE",
+    "categories": "Columns of text as inputs",
     "sensitivity": "Rank the inputs",
     "next_cell": "Select the next RVEs to simulate",
     "campaign": "Select the next runs of any simulator",

@@ -268,3 +268,13 @@ def test_constants_of_carbon_epoxy_are_between_their_phases(run):
     across, band = numbers(said, r"E_T_GPa at a fibre fraction of 0.35: ([\d.]+) ± ([\d.]+)")
     assert 4.2 < across < 15
     assert 0 < band < 1
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
+def test_composites_of_three_types_of_fibres_are_in_the_order_of_their_stiffness(run):
+    said = run("categories", "--fibres", "2", "--rves", "6")
+    found = re.findall(r"E_T_GPa ([\d.]+) ± ([\d.]+)", said)
+    glass, carbon, boron = (float(modulus) for modulus, _ in found)
+    assert 3.35 < carbon < glass < boron < 15
+    assert all(0 < float(band) < 2 for _, band in found)
