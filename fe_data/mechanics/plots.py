@@ -9,7 +9,7 @@ from matplotlib.collections import PatchCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from fe_data.arrays import Floats
+from fe_data.arrays import Booleans, Floats
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.outline import MATRIX
@@ -23,6 +23,7 @@ _IN_HISTORY = ("xx", "yy", "zz", "xy", "xz", "yz")
 _VERTICES_IN_TITLE = 4
 _VERTICES_NUMBERED = 12
 _LEGEND = 0.15  # height of a legend in a line, over that of the curves
+_LEAST_RANGE = 1e-6  # of a field that is constant, such as a plastic strain of zero
 _LINE = 80  # characters of a warning
 _COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5")  # of components
 _IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
@@ -92,7 +93,9 @@ def plot_rve(rve: Drawn, title: str = "") -> Figure:
     draw_mises(axes["c"], rve)
     draw_plastic_strain(axes["d"], rve)
     draw_stress_strain(axes["e"], rve)
-    if len(rve.loading.strain) == 1:
+    if not _loaded(rve.loading).any():
+        _draw_yielding(axes["f"], rve)
+    elif len(rve.loading.strain) == 1:
         draw_curve(axes["f"], rve)
     else:
         draw_path(axes["f"], rve)
@@ -185,7 +188,7 @@ def draw_stress_strain(ax: Axes, rve: Drawn) -> None:
 
     If only the temperature changes, the averaged strain over it.
     """
-    loaded = np.nan_to_num(np.concatenate(rve.loading.vertices)).any(axis=0)
+    loaded = _loaded(rve.loading)
     if not loaded.any():
         _draw_expansion(ax, rve)
         return
@@ -211,6 +214,11 @@ def draw_stress_strain(ax: Axes, rve: Drawn) -> None:
     ax.legend(frameon=False)
 
 
+def _loaded(loading: Loading) -> Booleans:
+    """Which components of a loading have a strain or a stress somewhere."""
+    return np.asarray(np.nan_to_num(np.concatenate(loading.vertices)).any(axis=0))
+
+
 def _draw_expansion(ax: Axes, rve: Drawn) -> None:
     """Averaged strain along the axes over the change of temperature."""
     for axes, column in zip(("xx", "yy", "zz"), range(3), strict=True):
@@ -218,6 +226,13 @@ def _draw_expansion(ax: Axes, rve: Drawn) -> None:
     ax.set(xlabel="change of temperature [K]", ylabel="mean strain [-]")
     ax.set_title("Mean strain over change of temperature")
     ax.legend(frameon=False)
+
+
+def _draw_yielding(ax: Axes, rve: Drawn) -> None:
+    """Area fraction that has yielded over the change of temperature: there is no mean stress."""
+    ax.plot(rve.history["temperature"], rve.history["yielded_fraction"], "o-", ms=3.5, lw=1.0)
+    ax.set(xlabel="change of temperature [K]", ylabel="yielded area fraction [-]", ylim=(0, 1))
+    ax.set_title("Yielded fraction over change of temperature")
 
 
 def draw_curve(ax: Axes, rve: Drawn) -> None:
@@ -337,6 +352,7 @@ def _field(
     x, y, z = _straight_triangles(rve, _averaged_at_nodes(rve, values))
     triangles = np.arange(len(x)).reshape(-1, 3)
     low, high = np.quantile(values, [0.0, 0.998])
+    high = max(high, low + _LEAST_RANGE)
     drawn = ax.tripcolor(
         x, y, z, triangles=triangles, shading="gouraud", cmap=colours, vmin=low, vmax=high
     )

@@ -224,16 +224,26 @@ def test_the_python_of_an_own_composite_runs_and_prints_the_lines_of_the_page(
 
 
 @pytest.mark.slow
-def test_the_array_job_of_fe_data_makes_the_table(tmp_path):
+@pytest.mark.parametrize(
+    ("head", "others", "options"),
+    [
+        ("vf,E_f_GPa,b_m_MPa,c_m", "400,400,0.4", ""),
+        ("vf,matrix.elasticity.E_GPa", "3.1", "--material glass_epoxy --loading -0.01,free,free"),
+    ],
+    ids=["paper", "material"],
+)
+def test_the_array_job_of_fe_data_makes_the_table(tmp_path, head, others, options):
     """Two jobs instead of a hundred, in the wrong order, on four small cells."""
     text = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
     (job,) = [b for b in re.findall(r"```bash\n(.*?)```", text, re.S) if "#SBATCH" in b]
-    head = "vf,E_f_GPa,b_m_MPa,c_m\n"
-    rows = "".join(f"0.{digit},400,400,0.4\n" for digit in (1, 2, 3, 4))
-    (tmp_path / "design.csv").write_text(head + rows, encoding="utf-8")
-    small = f'"$PYTHON" -m fe_data generate {SMALL}'
+    rows = "".join(f"0.{digit},{others}\n" for digit in (1, 2, 3, 4))
+    (tmp_path / "design.csv").write_text(f"{head}\n{rows}", encoding="utf-8")
+    run = '"$PYTHON" -m fe_data generate'
+    small = f"{run} {SMALL} {options}"
     job = job.replace("/100", "/2").replace("python -m fe_data generate", small)
-    whole = f'"$PYTHON" -m fe_data generate --inputs design.csv --out whole --jobs 2 {SMALL}'
+    whole = (
+        f'"$PYTHON" -m fe_data generate --inputs design.csv --out whole --jobs 2 {SMALL} {options}'
+    )
     for number, script in ((2, job), (1, job), (0, whole)):
         given = {"PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
         environment = {**os.environ, **given, "SLURM_ARRAY_TASK_ID": str(number)}

@@ -9,16 +9,19 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from fe_data import Isotropic, Loading, Material, Phases, law, load_curves, named_phases
 from fe_data.dataset import executors, generate, storage
-from fe_data.dataset.design import named_design
+from fe_data.dataset.design import Design, named_design
 from fe_data.dataset.generate import GenerationError
 from fe_data.settings import Settings
 from tests.fe_data.analytic_cell import AnalyticCell
 
 pytest.importorskip("distributed")
 SETTINGS = Settings(increments=4)
+GLASS = named_phases("glass_epoxy")
 DESIGN = named_design("train_beta", 3, count=12)
 ROOT = Path(__file__).parents[3]
 
@@ -90,6 +93,29 @@ def test_cluster_makes_the_same_table_though_workers_die(tmp_path, undisturbed):
     assert summary.counts == {"ok": 11, "retried": 1, "failed": 0}
     reason = (tmp_path / "blamed" / storage.FAILURES).read_text().splitlines()[1]
     assert reason == f"5,1,{seed},retried,the worker process died"
+
+
+@pytest.mark.slow
+def test_cluster_makes_the_same_table_of_a_material(tmp_path):
+    """Also with a law that only this process knows, and numbers that vary between the rows."""
+    law("only_here", parameters={"factor": (0.1, 10.0)}, state={"p": 0})(only_here)
+    own = Phases(Material(Isotropic(3.0, 0.3), "only_here", {"factor": 1.0}), GLASS.fibres)
+    factors = {"matrix.parameters.factor": np.array([1.0, 2.0])}
+    design = Design("own", 0, np.full((2, 4), [0.2, 400.0, 400.0, 0.4]), [0, 1], fields=factors)
+    given = design, Settings(n_fibres=1, resolution=2.0, increments=4)
+    options = {"material": own, "loading": Loading((0.01, None, None)), "silent": True}
+    with cluster(tmp_path, workers=1) as (_, address):
+        generate.generate(*given, tmp_path / "dask", dask=address, **options)
+    generate.generate(*given, tmp_path / "here", **options)
+    tables = [(tmp_path / name / storage.TABLE).read_bytes() for name in ("dask", "here")]
+    assert tables[0] == tables[1]
+    ends = load_curves(tmp_path / "dask").stress[:, -1]
+    assert ends.tolist() == load_curves(tmp_path / "here").stress[:, -1].tolist()
+    assert ends[1] > 1.5 * ends[0]
+
+
+def only_here(strain, state, material):
+    return material.factor * (material.stiffness @ strain), state
 
 
 @pytest.mark.slow
