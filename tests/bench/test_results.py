@@ -32,14 +32,6 @@ def test_rows_are_read_again_and_the_last_of_a_key_counts(results):
         assert len(results.path.read_text(encoding="utf-8").splitlines()) == 3
 
 
-def test_a_line_that_a_kill_cut_off_is_removed_before_the_next(results):
-    whole = json.dumps(RAN) + "\n"
-    results.path.write_text(whole + json.dumps(RAN | {"split": 1})[:20], encoding="utf-8")
-    with results.opened():
-        results.add(RAN | {"split": 2})
-    assert [row["split"] for row in runs.load(results.path).rows] == [0, 2]
-
-
 NO_RESULTS = {
     "a text": "line 1: must be JSON",
     "[" * 100_000: "nested too deep",

@@ -92,13 +92,3 @@ def test_published_scores_are_those_of_problems_that_are_there(folder):
     assert found["made/standard", "Ensemble"]["splits"] == 2
     assert found["one/holdout", "bde"]["loglik"] == [0.7, None]
     assert "loglik" not in found["one/holdout", "trees"]
-
-
-def test_the_rounded_mean_of_a_constant_input_is_no_scale():
-    """Whose test row would lie 10¹⁶ deviations away."""
-    assert np.full(100, 0.1).std() > 0.0
-    rows = np.column_stack([np.arange(101.0), np.full(101, 0.1), np.arange(101) % 7])
-    rows[0, 1] = 0.2
-    split = public._of_test_rows(rows, [[0]], 0)
-    np.testing.assert_allclose(split.given["X"][:, 1], 0.0, atol=1e-15)
-    np.testing.assert_allclose(split.given["X_test"][0, 1], 0.1)

@@ -1,5 +1,4 @@
 import json
-import subprocess
 import sys
 
 import numpy as np
@@ -130,34 +129,3 @@ def test_other_rows_and_another_version_run_again_and_replace_the_old_ones(study
     assert study("Mean", version=2)["fake.Mean", 0]["version"] == 2
     with results.opened():
         assert len(results.path.read_text().splitlines()) == 1
-
-
-@pytest.fixture
-def pinned(tmp_path, monkeypatch):
-    """A library with pinned packages, whose environment is made without pip."""
-
-    def run(command, **_):
-        (tmp_path / "envs" / "fake").mkdir(exist_ok=True)
-        return subprocess.CompletedProcess(command, 0)
-
-    monkeypatch.setattr(runs, "LIBRARIES", tmp_path)
-    monkeypatch.setattr(runs.subprocess, "run", run)
-    wanted = tmp_path / "fake.txt"
-    wanted.write_text("fake==1\n")
-    return wanted
-
-
-@pytest.mark.usefixtures("pinned")
-def test_an_environment_whose_making_was_killed_is_made_anew(tmp_path, monkeypatch):
-    home = tmp_path / "envs" / "fake"
-
-    def killed(*_, **__):
-        (home / "half").mkdir(parents=True)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(runs.subprocess, "run", killed)
-        with pytest.raises(KeyboardInterrupt):
-            runs.environment("fake", home.parent)
-    runs.environment("fake", home.parent)
-    assert not (home / "half").exists()

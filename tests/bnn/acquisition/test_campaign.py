@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -115,18 +114,6 @@ def test_a_run_with_some_results_is_data_for_these(file):
     asked = again.ask()
     assert asked.shape == (3, 2)
     assert np.isfinite(again.deviations[5:]).all()
-
-
-def test_an_output_of_which_one_run_tells_leads_to_another_hypercube(file):
-    campaign = made(file)
-    first = campaign.ask()
-    y = simulate(first)
-    y[1:, 1] = np.nan
-    campaign.tell(first, y)
-    second = campaign.ask()
-    assert len(np.unique(np.floor(2.5 * second[:, 0]))) == 5  # one in each fifth
-    campaign.tell(second, simulate(second))
-    assert campaign.ask().shape == (3, 2)
 
 
 def test_a_first_round_of_failures_leads_to_another_hypercube(file):
@@ -321,17 +308,6 @@ def test_scripts_that_share_a_file_lose_no_results(file):
     assert first.ask().shape == (0, 2)
     assert bnn.Campaign.load(file).round == 2
     assert link.is_symlink()
-
-
-def test_threads_that_tell_at_once_lose_no_results(file):
-    X = made(file, n_initial=40).ask()
-
-    def tell(i):
-        made(file).tell(X[i : i + 1], simulate(X[i : i + 1]))
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(tell, range(40)))
-    np.testing.assert_array_equal(made(file).y, simulate(X))
 
 
 @pytest.mark.usefixtures("one_family")

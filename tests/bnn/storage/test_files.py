@@ -203,31 +203,6 @@ def rewrite(path, drop=(), header=None, **arrays):
     np.savez(path, **{**kept, **arrays})
 
 
-def fitted(header):
-    """The fitted attributes in the header of a vanilla ensemble."""
-    return header["model"]["VanillaEnsemble"]["fitted"]["dict"]
-
-
-def parameters(header):
-    """The hyper-parameters in the header of a vanilla ensemble."""
-    return header["model"]["VanillaEnsemble"]["parameters"]["dict"]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda h: h.update(model=[]), r"holds a \[\], must be one of AnchoredEnsemble, "),
-        (lambda h: parameters(h).update(noise={"lambda": {}}), "damaged .*unknown kind 'lambda'"),
-        (lambda h: fitted(h).update(predict=1.0), "damaged .*predict"),
-        (lambda h: fitted(h).update(feature_names_=["a", "b"]), "'b'.* do not name 1 inputs"),
-    ],
-)
-def test_a_foreign_header_is_refused_by_name(saved, change, message):
-    rewrite(saved, header=change)
-    with pytest.raises(ValueError, match=message):
-        load(saved)
-
-
 MEMBERS = "fitted.members_."
 
 

@@ -8,7 +8,7 @@ import pytest
 from figures.pipeline.paths import REFERENCE, SHIPPED_TABLES
 from figures.pipeline.profiles import SURROGATE, load_profile
 from figures.pipeline.provenance import file_digest
-from figures.report.page import foreign_tables, inlined, main, read_run, render
+from figures.report.page import foreign_tables, main, read_run, render
 from tests.figures.report.committed import committed_files
 
 PROFILE = load_profile("full")
@@ -40,15 +40,6 @@ def test_what_a_page_would_show_and_is_not_there_is_named(out_dir):
         render(PROFILE, out_dir)
     with pytest.raises(SystemExit, match="is missing: run the notebooks first"):
         main("full", out_dir / "empty")
-
-
-def test_a_file_outside_the_folder_is_not_shown(tmp_path):
-    (tmp_path / "precious.svg").write_text("mine")
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "link.svg").symlink_to("../precious.svg")
-    for name in ("../precious.svg", str(tmp_path / "precious.svg"), "link.svg"):
-        with pytest.raises(ValueError, match="is no picture: pictures are files of"):
-            inlined(tmp_path / "out", name)
 
 
 def test_tables_that_do_not_come_with_the_package_are_named(out_dir):
