@@ -11,7 +11,7 @@ from tests.bnn.small import small
 # scikit-learn's checks that take seconds: of 200 data with 10 inputs, of the default, and of an
 # ensemble that differs from another in its training alone.
 LONG_CHECKS = ("check_regressors_train", "check_regressor_data_not_an_array", "[GPRegressor()-")
-LONG_CHECKS += ("test_estimator_check[AnchoredEnsemble(",)
+LONG_CHECKS += ("test_estimator_check[FunctionAnchoredEnsemble(",)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the tests are chosen by their marks
