@@ -5,7 +5,8 @@
   inputs as measurement points, instead of the exact posterior with the same prior.
 
 The output is the score of the alternative less the score of the default, as the mean over splits
-with two standard errors. docs/benchmarks.md describes the folder and gives the results.
+with two standard errors. bench/scoreboard/public.py describes the folder, and docs/benchmarks.md
+gives the results.
 """
 
 import argparse

@@ -57,7 +57,9 @@ def main() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m bench.scoreboard", description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder of public sets, see docs/benchmarks.md")
+    parser.add_argument(
+        "--data", type=Path, help="folder of public sets, see bench/scoreboard/public.py"
+    )
     parser.add_argument(
         "--cells",
         type=Path,

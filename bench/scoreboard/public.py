@@ -1,10 +1,13 @@
-"""Public sets with published splits and scores, read from a folder, which docs/benchmarks.md says.
+"""Public sets with published splits and scores, read from a folder.
 
-NAME/data.csv has inputs and, as its last column, y; NAME/KIND.json the rows of the test set of each
-split, counted from 0; all other rows are training data. published.csv has scores that others
-reached on these splits. NAME.csv beside these folders is a set with one split, that of
-scikit-learn's `train_test_split(test_size=0.2, random_state=0)`, whose scores, in
-NAME_published.csv too, are in units of the standard deviation of y in the training rows.
+- NAME/data.csv: a header, the inputs, and y as the last column.
+- NAME/standard.json and NAME/gap.json: the rows of the test set of each split, counted from 0. All
+  other rows are training data.
+- published.csv: published scores, with the columns splits,dataset,method,score,mean,std,source.
+- NAME.csv: a set with one split, made by scikit-learn's
+  `train_test_split(test_size=0.2, random_state=0)`. Its scores are in units of the standard
+  deviation of y in the training rows.
+- NAME_published.csv: its published scores, with the columns dataset,model,rmse,nll_default.
 """
 
 import io

@@ -9,7 +9,7 @@ HEADER = ["splits", "dataset", "method", "score", "mean", "std", "source"]
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder of the form that docs/benchmarks.md describes: one set of 12 rows, one of 10."""
+    """A folder as bench/scoreboard/public.py describes it: one set of 12 rows, one of 10."""
     rng = np.random.default_rng(0)
     home = tmp_path / "public"
     (home / "made").mkdir(parents=True)
