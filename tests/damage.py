@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.limits import limited
 
 FUZZ = settings(
-    max_examples=50,
+    max_examples=20,
     deadline=None,
     derandomize=True,  # CI tells what changed, not what was drawn
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

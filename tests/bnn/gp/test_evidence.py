@@ -11,7 +11,6 @@ import bnn
 from bnn import RBF, GaussianProcessPrior, GPRegressor, MixturePrior
 from bnn.evaluation.metrics import coverage, rmse
 from bnn.gp.evidence import fit_noise, fit_prior, lengthscales
-from bnn.gp.hyperparameters import most_components, representatives
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (80, 3))
@@ -212,29 +211,6 @@ def test_enough_starts_find_the_largest_evidence():
         return GPRegressor(prior, noise=0.1).fit(points, y).log_evidence()
 
     assert found() == pytest.approx(found(restarts=60), abs=0.01)
-
-
-def test_components_take_a_gigabyte_at_most_up_to_the_permitted_rows():
-    for n_data in (1000, 3000, 5000, 10_000):
-        for n_outputs in (1, 2, 5):
-            found = most_components(28, n_data, n_outputs)
-            assert 1 <= found <= 28
-            assert found == 1 or 8 * found * n_outputs * n_data**2 <= 1e9
-    assert most_components(28, 2000, 1) == 28
-
-
-def test_a_single_representative_is_near_the_average():
-    """Of settings with means -1, 0.1 and 1 of equal weight the one in the middle."""
-    levels = np.array([-1.0, 0.1, 1.0])
-
-    def moments(s, places):
-        mean = np.full(len(places), levels[s])
-        return np.concatenate([mean, mean**2 + 0.5])
-
-    X = np.linspace(0.0, 1.0, 5)[:, None]
-    chosen, weights = representatives(X, moments, np.log(np.full(3, 1.0 / 3.0)), 1)
-    assert levels[chosen].tolist() == [0.1]
-    assert weights.tolist() == [1.0]
 
 
 SMOOTH = [0.8, 1.5, 3.0, 10.0]

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import bnn
-from bnn.gp.warping import warped
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform([1.0, -2.0], [100.0, 3.0], (7, 2))
@@ -48,15 +47,3 @@ def test_mixing_turns_the_axes():
     away = (z[:, None] - z) / (0.5, 0.8)
     expected = 2.0 * np.exp(-0.5 * np.sum(away**2, axis=-1))
     np.testing.assert_allclose(made((1.0, -1.0), C)(X), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("warps", [(-2.0, 1e-5), (0.5, 3.0)])
-def test_derivatives_of_warps(warps):
-    """By differences."""
-    u = RNG.uniform(size=(5, 2))
-    step = 1e-6
-    if min(map(abs, warps)) < 1e-4:
-        warps = (warps[0], 0.01)  # the derivative at the smallest warp loses digits
-    ends = [warped(u, np.array(warps) + sign * step)[0] for sign in (1.0, -1.0)]
-    slopes = (ends[0] - ends[1]) / (2.0 * step)
-    np.testing.assert_allclose(warped(u, np.array(warps))[1], slopes, rtol=1e-5, atol=1e-7)

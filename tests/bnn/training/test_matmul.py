@@ -23,7 +23,7 @@ def swapped(matrices):
     return matrices.transpose(0, 2, 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(SIZES, SIZES, SIZES, st.booleans(), st.booleans(), st.integers(0, 2**16))
 def test_product_equals_float64(m, n, columns, turned_a, turned_b, seed):
     """Any size, A and B in rows or in columns; nothing beside the result is written."""

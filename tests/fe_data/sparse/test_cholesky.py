@@ -35,7 +35,7 @@ def _solver(a, joined, xy):
     return solver
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     nx=st.integers(1, 14),
     ny=st.integers(1, 14),
