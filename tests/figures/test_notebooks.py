@@ -45,7 +45,7 @@ def profile(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.usefixtures("one_family")
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
 def test_a_notebook_in_small(name, run_cells, profile, tmp_path):
     folders = {"data_dir": str(SHIPPED_TABLES), "out_dir": str(tmp_path)}

@@ -52,7 +52,7 @@ def test_far_from_all_cells_predictions_are_those_of_the_mean_of_the_prior(kinds
     np.testing.assert_allclose(found, mean_fields(far), atol=1e-6)
 
 
-@pytest.mark.usefixtures("one_family")
+@pytest.mark.usefixtures("few_draws")
 def test_scores_at_cells_and_against_the_reference_data_are_those_of_the_predictions(draws, kinds):
     draw = draws[1]
     known = MODELS["evidence"]
