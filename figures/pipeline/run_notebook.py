@@ -86,12 +86,14 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
 def small(notebook: nbformat.NotebookNode) -> str:
     """An executed notebook as text; a figure that it saved is a link to the file next to it.
 
-    It can be committed: it has no times of cells and no paths of this machine.
+    It can be committed: it has no times of cells, no progress and no paths of this machine.
     """
     for part in (notebook, *notebook.cells):
         for name in ("papermill", "execution"):
             part.metadata.pop(name, None)
     for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [each for each in cell.outputs if each.get("name") != "stderr"]
         for output in cell.get("outputs", []):
             if name := output.get("metadata", {}).get("picture"):
                 output.data = {"text/markdown": f"![{name}](../{name})"}
