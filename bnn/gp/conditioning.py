@@ -387,6 +387,20 @@ class ProcessPosterior(Short):
         whitened = {source: self._whitened(X, source) for source in self._roots}
         return self._at_points(X, whitened)
 
+    def between(self, A: Array, B: Array) -> Array:
+        """Return the covariance of each output between A (n, n_in) and B (m, n_in)."""
+        n, m = len(A), len(B)
+        found = {}
+        for source in self._roots:
+            # S(A, B) = k(A, B) - W(A)ᵀ W(B)
+            found[source] = self._prior_covariance(A, B, source[0])
+            found[source] -= self._whitened(A, source).T @ self._whitened(B, source)
+        blocks = np.stack([found[source] for source in self._sources])
+        if self.coupled:
+            return np.stack([blocks[0, j * n :][:n, j * m :][:, :m] for j in range(len(self.axes))])
+        # Cov(f_j(a), f_j(b)) = Σ_c U_jc² S_c(a, b)
+        return np.asarray(np.einsum("jc,cil->jil", self.axes**2, blocks))
+
     def _whitened(self, X: Array, source: Source) -> Array:
         """Return W = L⁻¹ k(X_train, X), (N, n), or of all outputs, (n_out N, n_out n)."""
         root = self._roots[source]

@@ -38,6 +38,38 @@ def moment_gradients(
     return slope, np.sum(weights * (by_variance + spread), axis=0)
 
 
+def between_gradients(posterior: ProcessPosterior | MixturePosterior, A: Array, B: Array) -> Array:
+    """Return the gradients by A of the covariances of f between points A and B.
+
+    Args:
+        posterior: Of a Gaussian process or a mixture.
+        A: (n, n_in).
+        B: (m, n_in).
+
+    Returns:
+        ∂ Cov(f_j(a), f_j(b)) / ∂a, (n_out, n, m, n_in).
+    """
+    if isinstance(posterior, MixturePosterior):
+        # Cov = Σ_s w_s (S_s(a, b) + (m_s - m)(a) (m_s - m)(b))
+        weights = posterior.weights
+        slopes = np.array([moment_gradients(each, A)[0] for each in posterior.posteriors])
+        values = np.array([each.mean(B) for each in posterior.posteriors])
+        slopes -= np.einsum("sj,snji->nji", weights, slopes)
+        values -= np.einsum("sj,snj->nj", weights, values)
+        total = np.einsum("sj,snji,smj->jnmi", weights, slopes, values, optimize=True)
+        for share, each in zip(weights, posterior.posteriors, strict=True):
+            total += share[:, None, None, None] * between_gradients(each, A, B)
+        return np.asarray(total)
+    prior = posterior.prior
+    columns = []
+    for j, beta in zip(prior.alike, posterior.kriging_weights(B), strict=True):
+        # ∂/∂a (k(a, b) - k(a, X) K⁻¹ k(X, b))
+        cross = _prior_gradient(prior, j, A[:, None], posterior.X)
+        own = _prior_gradient(prior, j, A[:, None], B)
+        columns.append(own - np.einsum("nai,am->nmi", cross, beta, optimize=True))
+    return np.asarray(np.einsum("jc,cnmi->jnmi", posterior.axes**2, columns))
+
+
 def _of_process(posterior: ProcessPosterior, X: Array) -> tuple[Array, Array]:
     """Return ∂m/∂x and ∂v/∂x of a Gaussian process given data, (n, n_out, n_in) each."""
     prior = posterior.prior
@@ -52,7 +84,7 @@ def _of_process(posterior: ProcessPosterior, X: Array) -> tuple[Array, Array]:
     for c, j in enumerate(alike):
         # ∂/∂x k(x, X_train) α
         latent[:, c] = np.einsum("nai,a->ni", cross[j], posterior.solved[:, c])
-    mean = prior.linear_mean(n_in)[0] + np.einsum("jc,nci->nji", axes, latent)
+    mean = prior.mean_slopes(X) + np.einsum("jc,nci->nji", axes, latent)
     columns = np.empty((n, n_out, n_in))
     for c, (j, beta) in enumerate(zip(alike, posterior.kriging_weights(X), strict=True)):
         # ∂/∂x (k(x, x) - kᵀ K⁻¹ k) = ∂k(x, x)/∂x - 2 βᵀ ∂k/∂x, with β = K⁻¹ k

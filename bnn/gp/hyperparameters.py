@@ -157,17 +157,20 @@ def most_components(most: int, n_data: int, n_outputs: int, room: float = 1.0) -
     return int(np.clip(room * MEMORY / (n_outputs * n_data**2), 1, most))
 
 
-def moments_of(cross: Array, variances: Array, solved: tuple[Array, Array]) -> Array:
+def moments_of(
+    cross: Array, variances: Array, solved: tuple[Array, Array], mean: Array | float = 0.0
+) -> Array:
     """Return the means of f and of f² at n places given data, (2 n,).
 
     Args:
         cross: k(X, x), covariances between data and places, (N, n).
         variances: k(x, x), (n,).
         solved: L and α of the data.
+        mean: Mean of the prior at the places, (n,).
     """
     root, alpha = solved
     whitened = solve_triangular(root, cross, lower=True, check_finite=False)
-    # m(x) = k(x, X) α, and m(x)² + k(x, x) - |L⁻¹ k(X, x)|²
-    mean = cross.T @ alpha
+    # m(x) + k(x, X) α, and its square + k(x, x) - |L⁻¹ k(X, x)|²
+    mean = mean + cross.T @ alpha
     variance = variances - np.sum(whitened**2, axis=0)
     return np.concatenate([mean, mean**2 + variance])

@@ -32,7 +32,7 @@ class MixturePrior(FunctionPrior):
     The components of the outputs are drawn independently of each other.
 
     Attributes:
-        components: S priors that differ only in their kernels.
+        components: S priors that differ only in their kernels, and in means that are functions.
         weights: Probabilities of the components, (S,), or (S, n_out) for each output separately.
 
     Examples:
@@ -69,7 +69,8 @@ class MixturePrior(FunctionPrior):
             component.check_set()
         for name in ("mean", "n_outputs", "features", "bounds"):
             values = [getattr(component, name) for component in self.components]
-            if not all(same(value, values[0]) for value in values):
+            free = name == "mean" and all(map(_is_curved, values))
+            if not free and not all(same(value, values[0]) for value in values):
                 raise ValueError(f"components: must not differ in {name}")
 
     @property
@@ -94,8 +95,32 @@ class MixturePrior(FunctionPrior):
 
 def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:
     """Return the prior whose output j is that of component numbers[j]."""
-    kernels = [mixture.components[s].kernels[j] for j, s in enumerate(numbers)]
-    return replace(mixture.components[0], kernel=kernels)
+    chosen = [mixture.components[s] for s in numbers]
+    kernels = [each.kernels[j] for j, each in enumerate(chosen)]
+    one = all(each.mean is chosen[0].mean for each in chosen) or not _is_curved(chosen[0].mean)
+    mean = chosen[0].mean if one else _MeanByOutput(chosen)
+    return replace(chosen[0], kernel=kernels, mean=mean)
+
+
+def _is_curved(mean: object) -> bool:
+    """Return whether a mean is a function that is not linear."""
+    return callable(mean) and not hasattr(mean, "linear")
+
+
+@dataclass(frozen=True, repr=False)
+class _MeanByOutput(Short):
+    """The mean whose output j is that of priors[j]."""
+
+    priors: Sequence[GaussianProcessPrior]
+
+    def __call__(self, X: Array) -> Array:
+        """Return the mean at X (n, n_in), (n, n_out)."""
+        return np.column_stack([each.mean_values(X)[:, j] for j, each in enumerate(self.priors)])
+
+    def gradient(self, X: Array) -> Array:
+        """Return the gradient of the mean at X (n, n_in), (n, n_out, n_in)."""
+        slopes = [each.mean_slopes(X)[:, j] for j, each in enumerate(self.priors)]
+        return np.stack(slopes, axis=1)
 
 
 def allocate_components(shares: Array, n: int, random_state: RandomState) -> Ints:
@@ -188,6 +213,18 @@ class MixturePosterior(Short):
             total = total + np.outer(weights, weights) * given.covariances(X)
             total += away[:, :, None] * away[:, None, :]
         return total * np.eye(mean.shape[1]) if self.independent else total
+
+    def between(self, A: Array, B: Array) -> Array:
+        """Return the covariance of each output between A (n, n_in) and B (m, n_in)."""
+        pairs = [(given.mean(A), given.mean(B)) for given in self.posteriors]
+        means = [np.einsum("sj,snj->nj", self.weights, each) for each in zip(*pairs, strict=True)]
+        total: Array = np.zeros(1)
+        # Σ_s w_s (S_s(A, B) + (m_s - m)(A) (m_s - m)(B)ᵀ)
+        for weights, (left, right), given in zip(self.weights, pairs, self.posteriors, strict=True):
+            left, right = left - means[0], right - means[1]
+            own = given.between(A, B) + left.T[:, :, None] * right.T[:, None]
+            total = total + weights[:, None, None] * own
+        return total
 
     def joint_covariance(self, X: Array) -> Array:
         """Return the covariance between all outputs at all points, (n_out n, n_out n)."""

@@ -283,6 +283,21 @@ class GaussianProcessPrior(FunctionPrior):
         A, a = mean.linear(n_in) if is_function else (0.0, float(mean))
         return A + slopes, a + slopes[:, 0]
 
+    def mean_slopes(self, X: Array) -> Array:
+        """Return the gradient of a mean that is a number, linear, or has a method `gradient(X)`.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            ∂m/∂x, (n, n_out, n_in), or (n_out, n_in) if it is the same everywhere.
+
+        Raises:
+            ValueError: If the mean is another function.
+        """
+        own = getattr(self.mean, "gradient", None)
+        return self.linear_mean(X.shape[1])[0] if own is None else np.asarray(own(X))
+
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
         """Draw realisations, of which number k does not depend on n_samples."""
         seeds = seed_sequence(random_state)

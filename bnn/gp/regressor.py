@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import ClassVar, TypeGuard
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,7 +50,7 @@ from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.storage import storable
 from bnn.storage.values import NotStored
 
-OPEN_RESTARTS = 8  # of the search for open parameters of a prior
+RESTARTS = 8  # of the search for a prior beside a mean, or for open parameters
 FAR_APART = 6.0  # of two values of one function, in deviations of the nugget
 GRADIENT_ENTRIES = 2**22  # numbers of the derivatives of a kernel that are computed at a time
 
@@ -72,6 +72,11 @@ class GPRegressor(PredictiveRegressor):
             weights the evidence updates. Parameters of kernels that are None are open: the prior is
             then an average over them, and the noise is found with them. None estimates the prior by
             `evidence.fit_kernel_average`, an average over families of kernels.
+        mean: A low-fidelity model, if prior is None: the prior is then that of
+            `evidence.fit_prior(X, y, noise, mean=mean)`. Either a function of X (n, n_in),
+            read-only, that returns (n, n_out), or (n,) for one output; or another GPRegressor,
+            fitted to many cheap runs, whose own uncertainty becomes part of the prior. All
+            outputs of a row are needed then, and must not be constant.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; a
             HeteroscedasticNoise; or a StudentNoise. "constant" estimates standard deviations from
             the evidence of the data, "heteroscedastic" a HeteroscedasticNoise, "student_t" a
@@ -129,10 +134,21 @@ class GPRegressor(PredictiveRegressor):
     open_prior_: GaussianProcessPrior | None
 
     def __init__(
-        self, prior: Prior | None = None, *, noise: Noise | StudentNoise | str | None = None
+        self,
+        prior: Prior | None = None,
+        *,
+        mean: Callable[[Array], ArrayLike] | GPRegressor | None = None,
+        noise: Noise | StudentNoise | str | None = None,
     ) -> None:
         self.prior = prior
+        self.mean = mean
         self.noise = noise
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy; a fitted model of the mean is a setting, which is kept."""
+        copy: Self = super().__sklearn_clone__()
+        copy.mean = self.mean
+        return copy
 
     @property
     def _fewest(self) -> int:
@@ -142,8 +158,8 @@ class GPRegressor(PredictiveRegressor):
 
     @property
     def _fixes_constants(self) -> bool:
-        """With a prior that is given, an output that does not vary is one like any other."""
-        return self.prior is None
+        """With a prior or a mean that is given, an output that does not vary is like any other."""
+        return self.prior is None and self.mean is None
 
     def _check_missing(self, keep_prior: bool) -> None:
         noise = self.noise_ if keep_prior else self.noise
@@ -153,6 +169,13 @@ class GPRegressor(PredictiveRegressor):
         if not keep_prior and self.prior is not None and _is_open(self.prior):
             needed = "open parameters of a prior need all of each row"
             raise ValueError(f"y has missing outputs: {needed}")
+        if not keep_prior and self.mean is not None:
+            raise ValueError("y has missing outputs: the mean needs all of each row")
+
+    def _check_parameters(self) -> None:
+        if self.mean is not None and self.prior is not None:
+            given = f"mean = {self.mean!r:.60}"
+            raise ValueError(f"{given}: must be None beside a given prior, which has its own mean")
 
     def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
         n_outputs = y.shape[1]
@@ -170,13 +193,23 @@ class GPRegressor(PredictiveRegressor):
             check_option("noise", given, KINDS)
         factors = None
         open_prior = self.open_prior_ if keep_prior else None
-        if prior is None:
+        if prior is None and self.mean is not None:
+            mean = self.mean
+            if isinstance(mean, NotStored):
+                raise ValueError(f"mean: a {mean.kind} is not stored with a model, set it again")
+            names = getattr(mean, "feature_names_", None)
+            if names and self.feature_names_ and names != self.feature_names_:
+                needed = f"must be {self.feature_names_}, the columns of X"
+                raise ValueError(f"mean was fitted to columns {names}: {needed}")
+            data = SearchData(X, y, {"mean": mean}, noise_known=known)
+            prior, noise, factors = found_model(data, given, restarts=RESTARTS)
+        elif prior is None:
             prior, noise, factors = found_for(X, y, given, known)
         elif _is_open(prior):
             data = SearchData(X, y, noise_known=known, prior=prior)
             kind = "constant" if given is None and data.variances_known is None else given
             open_prior = data.prior
-            prior, noise, factors = found_model(data, kind, restarts=OPEN_RESTARTS)
+            prior, noise, factors = found_model(data, kind, restarts=RESTARTS)
         else:
             noise = noise_beside_prior(given, X, y, known)
         warn_of_constant(X)

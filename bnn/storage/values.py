@@ -20,14 +20,20 @@ class Kind:
     type: type
     fields: Callable[[Any], dict[str, Any]]  # object → what a file holds of it, by name
     make: Callable[..., Any]  # these fields as keywords → object; refuses wrong ones
+    shared: bool = False  # whether a file holds an object once, however often it is referred to
 
 
 KINDS: dict[str, Kind] = {}
 
 
-def register(kind: type, fields: Callable[[Any], dict[str, Any]], make: Callable[..., Any]) -> None:
+def register(
+    kind: type,
+    fields: Callable[[Any], dict[str, Any]],
+    make: Callable[..., Any],
+    shared: bool = False,
+) -> None:
     """Let files hold objects of a type, under its name; make() raises ValueError or TypeError."""
-    KINDS[_name(kind)] = Kind(kind, fields, make)
+    KINDS[_name(kind)] = Kind(kind, fields, make, shared)
 
 
 def _name(kind: type) -> str:
@@ -67,8 +73,11 @@ class NotStored:
     kind: str
 
 
-def plain(value: Any, arrays: Arrays, path: str = "") -> Any:
+def plain(value: Any, arrays: Arrays, path: str = "", shared: list[Any] | None = None) -> Any:
     """Turn a value into JSON types, lists for tuples; move each array in it to `arrays` once."""
+    # An object of a kind that is shared is written once; elsewhere its number stands for it, in the
+    # order in which such objects are complete.
+    shared = [] if shared is None else shared
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
@@ -78,29 +87,49 @@ def plain(value: Any, arrays: Arrays, path: str = "") -> Any:
         arrays[path] = value
         return {"array": path}
     if isinstance(value, tuple | list):
-        return [plain(part, arrays, f"{path}.{i}") for i, part in enumerate(value)]
+        return [plain(part, arrays, f"{path}.{i}", shared) for i, part in enumerate(value)]
     name = _name(type(value))
     kind = KINDS.get(name)
     if kind is None or type(value) is not kind.type:
         raise TypeError(f"{path}: a {type(value).__name__} cannot be stored")
-    parts = kind.fields(value).items()
-    return {name: {key: plain(part, arrays, f"{path}.{key}".strip(".")) for key, part in parts}}
+    if kind.shared:
+        for number, other in enumerate(shared):
+            if other is value:
+                return {"same": number}
+    content = {
+        key: plain(part, arrays, f"{path}.{key}".strip("."), shared)
+        for key, part in kind.fields(value).items()
+    }
+    if kind.shared:
+        shared.append(value)
+    return {name: content}
 
 
-def restored(tree: Any, array: Callable[[str], NDArray[Any]]) -> Any:
+def restored(
+    tree: Any, array: Callable[[str], NDArray[Any]], shared: list[Any] | None = None
+) -> Any:
     """Make the value again that `plain` turned into JSON types; array() finds arrays by path."""
+    shared = [] if shared is None else shared
     if isinstance(tree, list):
-        return tuple(restored(part, array) for part in tree)
+        return tuple(restored(part, array, shared) for part in tree)
     if not isinstance(tree, dict):
         return tree
     ((name, content),) = tree.items()
     if name == "array":
         return array(content)
+    if name == "same":
+        if content not in range(len(shared)):
+            raise ValueError(f"same = {content!r:.60}: there are {len(shared)} before it")
+        return shared[content]
     if name not in KINDS:
         if "." in name and not name.startswith("sklearn."):
             return NotStored(name)  # a user's class that has not been imported here
         raise ValueError(f"unknown kind {name!r}")
-    return KINDS[name].make(**{key: restored(part, array) for key, part in content.items()})
+    kind = KINDS[name]
+    made = kind.make(**{key: restored(part, array, shared) for key, part in content.items()})
+    if kind.shared:
+        shared.append(made)
+    return made
 
 
 def kept(value: Any) -> Any:

@@ -118,6 +118,7 @@ OWN = {
     "FunctionAnchoredEnsemble": {"anchoring": FUNCTIONS},
     "train_function_anchored": {"anchoring": FUNCTIONS},
     "PrincipalComponents": {"mean": np.zeros(2), "vectors": np.eye(2), "residual": np.eye(2)},
+    "GPRegressor": {"mean": None},
     "GaussianProcessPrior": {"mean": 0.0, "kernel": bnn.RBF(), "bounds": (-1.0, 1.0)},
     "MixturePrior": {
         "components": [bnn.GaussianProcessPrior(kernel=bnn.RBF(v)) for v in (1.0, 2.0)],

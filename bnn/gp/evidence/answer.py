@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process import kernels as sk
@@ -13,6 +14,7 @@ from bnn.gp.conditioning import ProcessPosterior, resolved
 from bnn.gp.evidence.laplace import Draw, prior_weights, updated
 from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.evidence.tails import TAIL_STEPS, OutputNoise
+from bnn.gp.low_fidelity import MultipleMean, ProcessModel
 from bnn.gp.mixture import MixturePosterior, MixturePrior
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import GaussianProcessPrior
@@ -26,12 +28,14 @@ def priors_of(data: SearchData, draws: Sequence[Sequence[Draw]]) -> list[Gaussia
     n_out = data.y.shape[1]
     n_in = data.X.shape[1]
     columns = []
-    for each, known_mean, spread in zip(draws, data.known_means, data.spreads, strict=True):
+    for each, spread in zip(draws, data.spreads, strict=True):
         kernels = [
             density.kernel(eta, data.low, data.width, float(spread)) for density, eta in each
         ]
         if data.mean_given and data.prior is None:
-            kernels = [_of_all_inputs(k, data.varying, n_in, known_mean) for k in kernels]
+            of_means = [density.given.kernel(eta[density.open]) for density, eta in each]
+            pairs = zip(kernels, of_means, strict=True)
+            kernels = [_of_all_inputs(k, data.varying, n_in, mean) for k, mean in pairs]
         columns.append(kernels)
     # The kernels of families are those of the inputs that vary, in the order of the search.
     whole = data.mean_given or np.array_equal(data.varying, range(n_in))
@@ -39,7 +43,12 @@ def priors_of(data: SearchData, draws: Sequence[Sequence[Draw]]) -> list[Gaussia
     components = zip(*columns, strict=True)
     if data.prior is not None:
         return [replace(data.prior, kernel=each if n_out > 1 else each[0]) for each in components]
-    return [GaussianProcessPrior(data.mean, list(each), n_out, features) for each in components]
+    means: list[Any] = [data.mean] * len(draws[0])
+    if isinstance(data.mean, ProcessModel):
+        factors = [[density.given.factor(eta[density.open]) for density, eta in d] for d in draws]
+        means = [MultipleMean(data.mean, each) for each in zip(*factors, strict=True)]
+    pairs = zip(means, components, strict=True)
+    return [GaussianProcessPrior(mean, list(each), n_out, features) for mean, each in pairs]
 
 
 def _of_all_inputs(

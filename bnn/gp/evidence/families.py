@@ -249,7 +249,7 @@ class FamilyDensity:
         root, profiles = self._factorised(eta, z)
         if root is None:
             return -np.inf, np.zeros_like(eta)
-        value, solved = self._evidence(root)
+        value, solved = self._evidence(root, eta)
         # ∂ log p(y) / ∂η = ½ tr(M ∂Σ/∂η), with M = α αᵀ - Σ⁻¹
         inverse = dpotri(root, lower=True, overwrite_c=True)[0]
         M = np.outer(solved, solved) - inverse
@@ -277,6 +277,7 @@ class FamilyDensity:
         if self.given is not None and self.given.open:
             pairs_of = self.given.slopes(eta[self.open])
             slopes[self.open] = [0.5 * np.sum(full * slope) for slope in pairs_of]
+            slopes[self.open] += self.given.mean_slopes(eta[self.open]) @ solved
         if self.family.mixed:
             slopes[self.mixing] = (w.T @ by_z)[~np.eye(len(turn), dtype=bool)]
         if self.family.warped:
@@ -296,7 +297,7 @@ class FamilyDensity:
     def log_evidence(self, eta: Array) -> float:
         """Return log p(y | X, η) up to a constant."""
         root = self._root(eta)
-        return -np.inf if root is None else self._evidence(root)[0]
+        return -np.inf if root is None else self._evidence(root, eta)[0]
 
     def log_prior(self, eta: Array) -> Array:
         """Return log p(η) up to a constant, of one η, (m,), or of several, (..., m)."""
@@ -306,18 +307,20 @@ class FamilyDensity:
         """Return L, below its diagonal, and α for η that can be factorised."""
         root = self._root(eta)
         assert root is not None
-        return root, self._evidence(root)[1]
+        return root, self._evidence(root, eta)[1]
 
     def moments(self, eta: Array, places: Array) -> Array:
         """Return the means of f and of f² given the data at places u (n, n), (2 n,)."""
+        mean: Array | float = 0.0
         if self.given is not None:
             cross, variances = self.given.at(places, eta[self.open])
+            mean = self.given.mean_at(places, eta[self.open])
         if self.parts:
             kernel = self.kernel(eta, np.zeros(self.u.shape[1]), np.ones(self.u.shape[1]), 1.0)
             own = kernel(self.u, places)
             cross = own if self.given is None else own + cross
             variances = kernel.diag(places) + (0.0 if self.given is None else variances)
-        return moments_of(cross, variances, self.solved(eta))
+        return moments_of(cross, variances, self.solved(eta), mean)
 
     def squares(self, eta: Array) -> Array:
         """Return E (y - f)² of the data, (N,)."""
@@ -365,8 +368,9 @@ class FamilyDensity:
         root, failed = dpotrf(matrix.T, lower=True, clean=False, overwrite_a=True)
         return None if failed else root, profiles
 
-    def _evidence(self, root: Array) -> tuple[float, Array]:
-        """Return log p(y | X, η) and α = Σ⁻¹ y, with L of Σ = L Lᵀ."""
-        solved = dpotrs(root, self.y, lower=True)[0]
-        # log p(y) = -½ yᵀ α - Σ_i log L_ii + const
-        return float(-0.5 * self.y @ solved - log_diagonal(root).sum()), solved
+    def _evidence(self, root: Array, eta: Array) -> tuple[float, Array]:
+        """Return log p(y | X, η) and α = Σ⁻¹ (y - m), with L of Σ = L Lᵀ."""
+        y = self.y if self.given is None else self.y - self.given.mean(eta[self.open])
+        solved = dpotrs(root, y, lower=True)[0]
+        # log p(y) = -½ (y - m)ᵀ α - Σ_i log L_ii + const
+        return float(-0.5 * y @ solved - log_diagonal(root).sum()), solved

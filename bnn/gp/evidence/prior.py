@@ -16,6 +16,7 @@ from bnn.gp.kernels import RBF
 from bnn.gp.mixture import MixturePrior
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise
+from bnn.regressor import PredictiveRegressor
 
 RESTARTS = 8
 
@@ -26,7 +27,7 @@ def fit_prior(
     noise: Noise | StudentNoise,
     *,
     estimate: str = "average",
-    mean: Callable[[Array], ArrayLike] | None = None,
+    mean: Callable[[Array], ArrayLike] | PredictiveRegressor | None = None,
     mean_features: Sequence[int] | None = None,
     intercept: bool = True,
     coefficient_variance: float | None = None,
@@ -45,6 +46,11 @@ def fit_prior(
     `coefficient_variance` is given. With a low-fidelity model m the term ρ_j m_j(x) is added, and
     its factor ρ_j ~ N(1, 1) is integrated out too.
 
+    If m is a fitted GPRegressor, of mean m_j and covariance S_j, the term is ρ_j g_j(x) with g_j ~
+    GP(m_j, S_j): given the data of both tables f is then the autoregressive process of recursive
+    co-kriging. ρ_j is a hyperparameter, which is averaged over like the others. Correlations
+    between outputs in S are ignored.
+
     This is the search of `fit_kernel_average` with one kernel, whose hyperprior it shares, and
     with this mean. Few data leave the variance k0_j and the length scales L_ji uncertain, and
     their values of largest evidence are overconfident. So the default is an average over them, a
@@ -60,7 +66,8 @@ def fit_prior(
             that is too small for double precision is replaced by the nugget of `GPRegressor`.
         estimate: "average" over hyper-parameters, or those of largest evidence ("map").
         mean: Low-fidelity model m, a function of X (n, n_in), read-only, that returns (n, n_out),
-            or (n,) for one output. Its points are the data and others within their ranges.
+            or (n,) for one output. Its points are the data and others within their ranges. Or a
+            fitted GPRegressor, whose uncertainty becomes part of the prior.
         mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
         intercept: Whether the mean has a constant too.
         coefficient_variance: Prior variance of θ and of the constant, around zero at x = 0. None
@@ -81,7 +88,8 @@ def fit_prior(
             not fit each other, if a mean feature is not an input, or a prior has no open parameter.
 
     Source: Rasmussen & Williams (2006), equations 2.30, 2.40 to 2.42 and 5.9; model and discrepancy
-    as in Kennedy & O'Hagan (2000), Biometrika 87.
+    as in Kennedy & O'Hagan (2000), Biometrika 87, recursively as in Le Gratiet & Garnier (2014),
+    International Journal for Uncertainty Quantification 4.
 
     Examples:
         >>> import bnn

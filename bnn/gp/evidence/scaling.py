@@ -11,7 +11,8 @@ from sklearn.gaussian_process import kernels as sk
 from bnn._validation import Array, Ints, check_outputs_vary, varies
 from bnn.gp.evidence.given_kernel import given_covariance
 from bnn.gp.evidence.laplace import some_rows
-from bnn.gp.evidence.trend import GivenCovariance, detrended
+from bnn.gp.evidence.trend import GivenCovariance, GivenProcess, detrended, likely_factors
+from bnn.gp.low_fidelity import ProcessModel
 from bnn.gp.means import LinearMean
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import Covariance, StudentNoise
@@ -99,7 +100,9 @@ class SearchData:
             self.spreads = values.var(axis=0)
         else:
             columns, self.known_means, self.mean = detrended(points, values, **form)
-            self.spreads = columns.var(axis=0)
+            # Two coefficients of a fitted process, its factor and a constant, take their share.
+            fitted = 2 if isinstance(self.mean, ProcessModel) and len(columns) > 2 else 0
+            self.spreads = columns.var(axis=0, ddof=fitted)
         self.columns = columns / np.sqrt(self.spreads)
         self.varying = sorted_inputs(points, columns, varying)
         inputs = points[:, self.varying]
@@ -112,6 +115,14 @@ class SearchData:
             None if form is None else GivenCovariance(each, points, *scaling, float(spread))
             for each, spread in zip(self.known_means, self.spreads, strict=True)
         ]
+        if isinstance(self.mean, ProcessModel):
+            m = self.mean(points)
+            factors = likely_factors(m, values - m).tolist()
+            given = zip(factors, self.known_means, self.spreads, strict=True)
+            self.given = [
+                GivenProcess(self.mean, j, factor, each, points, *scaling, float(spread))
+                for j, (factor, each, spread) in enumerate(given)
+            ]
         if prior is not None:
             self.prior = prior.of_inputs(points)
             self.given = [

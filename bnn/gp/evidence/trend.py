@@ -1,10 +1,9 @@
 """The mean of data: a linear trend, a low-fidelity model, and what is left of them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import (
@@ -17,10 +16,12 @@ from bnn._validation import (
     varies,
 )
 from bnn.gp.kernels import Linear, Multiple
+from bnn.gp.low_fidelity import MultipleProcess, ProcessModel
 from bnn.gp.means import LinearMean, ModelMean
 from bnn.gp.open_parameters import slopes, with_values
 
 FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
+FACTORS = (-9.0, 11.0)  # bounds of ρ in a search
 WIDE = 10.0  # prior deviation of a coefficient of the mean, for x and y of unit deviation
 BEYOND = 2.0  # ranges beyond the data, within which a trend goes on
 
@@ -37,18 +38,20 @@ class Hyperprior(NamedTuple):
 def detrended(
     X: Array,
     y: Array,
-    mean: Callable[[Array], ArrayLike] | None = None,
+    mean: Any = None,
     mean_features: Sequence[int] | None = None,
     intercept: bool = True,
     coefficient_variance: float | None = None,
 ) -> tuple[Array, list[sk.Kernel | None], Any]:
     """Return y minus the known mean, kernels of the uncertain part of the mean, known mean."""
-    model = None if mean is None else ModelMean(mean)
+    model = None if mean is None else model_of(mean)
     if model is not None:
         if model(X).shape != y.shape:
             raise ValueError(f"mean(X) has shape {model(X).shape}: must be {y.shape}")
         y = y - model(X)
     check_outputs_vary(y, "" if model is None else " beside mean(X)")
+    if isinstance(model, ProcessModel):
+        y = y - (likely_factors(model(X), y) - 1.0) * model(X)
     check_flags(intercept=intercept)
     if coefficient_variance is not None:
         check_positive(coefficient_variance=coefficient_variance)
@@ -66,12 +69,30 @@ def detrended(
         # Spread around the average of the data, or around the low-fidelity model.
         spread = column.var() if model is None else np.mean(column**2)
         trend = linear_trend(X, spread, chosen, intercept, coefficient_variance)
-        if model is not None:
+        if model is not None and not isinstance(model, ProcessModel):
             multiple = Multiple(model, j, FACTOR**2)
             trend = multiple if trend is None else trend + multiple
         trends.append(trend)
     linear = LinearMean(np.zeros((y.shape[1], X.shape[1])), means) if means.any() else 0.0
     return columns, trends, linear if model is None else model
+
+
+def model_of(mean: Any) -> ModelMean:
+    """Return a function, or a fitted GPRegressor, as a low-fidelity model."""
+    return ProcessModel(mean) if hasattr(mean, "joint_moments") else ModelMean(mean)
+
+
+def likely_factors(m: Array, away: Array) -> Array:
+    """Return ρ_j by least squares with a constant and the prior N(1, FACTOR²), (n_out,).
+
+    Args:
+        m: Values of a low-fidelity model at the data, (N, n_out).
+        away: Data less these values, (N, n_out).
+    """
+    centred = m - m.mean(axis=0)
+    # ρ - 1 = Σ_i m_i r_i / (Σ_i m_i² + var r / FACTOR²), for residuals of the variance of r = y - m
+    squares = np.sum(centred**2, axis=0) + away.var(axis=0) / FACTOR**2
+    return np.asarray(1.0 + np.sum(centred * away, axis=0) / squares)
 
 
 def linear_trend(
@@ -157,14 +178,91 @@ class GivenCovariance:
 
     def at(self, places: Array, logs: Array) -> tuple[Array, Array]:
         """Return covariances with the data, (N, m), and variances, (m,), at m scaled places."""
-        if self._kernel is None:
-            return np.zeros((len(self._X), len(places))), np.zeros(len(places))
-        varying, low, width = self._scaling
-        points = np.tile(self._X[0], (len(places), 1))
-        points[:, varying] = low + width * places
         kernel = self.kernel(logs)
+        if kernel is None:
+            return np.zeros((len(self._X), len(places))), np.zeros(len(places))
+        points = self._points(places)
         between = kernel(self._seen(self._X), self._seen(points)) / self._spread
         return between, kernel.diag(self._seen(points)) / self._spread
 
+    def factor(self, logs: Array) -> float:  # noqa: ARG002
+        """Return the factor ρ of the low-fidelity model in the mean."""
+        return 1.0
+
+    def mean(self, logs: Array) -> Array:  # noqa: ARG002
+        """Return the mean of the data, less what is subtracted from them, (N,)."""
+        return np.zeros(len(self._X))
+
+    def mean_slopes(self, logs: Array) -> Array:
+        """Return the derivatives of the mean by the open parameters, (p, N)."""
+        return np.zeros((len(logs), len(self._X)))
+
+    def mean_at(self, places: Array, logs: Array) -> Array:  # noqa: ARG002
+        """Return this mean at m scaled places, (m,)."""
+        return np.zeros(len(places))
+
     def _seen(self, X: Array) -> Array:
         return X[:, self._features]
+
+    def _points(self, places: Array) -> Array:
+        """Return scaled places (m, n) in the units of the inputs, (m, n_in)."""
+        varying, low, width = self._scaling
+        points = np.tile(self._X[0], (len(places), 1))
+        points[:, varying] = low + width * places
+        return points
+
+
+class GivenProcess(GivenCovariance):
+    """Mean and covariance of a fitted process times an open factor ρ, beside a linear trend.
+
+    Args:
+        model: The process.
+        output: Number of its output.
+        known: Factor of the multiple that is subtracted from the data.
+        given: Arguments of `GivenCovariance`, whose kernel is that of the trend.
+    """
+
+    def __init__(self, model: ProcessModel, output: int, known: float, *given: Any) -> None:
+        super().__init__(*given)
+        self._model = model
+        self._output = output
+        self._known = known
+        self._given = given
+        self.open = (Hyperprior(1.0, FACTOR, FACTORS),)
+        self._own = model.between(self._X, self._X, output) / self._spread
+        self._mean = model(self._X)[:, output] / np.sqrt(self._spread)
+
+    def thinned(self, rows: Ints) -> "GivenProcess":
+        """Return the covariance for some of the data."""
+        trend, X, *scaling = self._given
+        return GivenProcess(self._model, self._output, self._known, trend, X[rows], *scaling)
+
+    def factor(self, logs: Array) -> float:
+        """Return ρ, which is the open parameter itself, not its exponential."""
+        return float(logs[0])
+
+    def kernel(self, logs: Array) -> Any:
+        """Return the kernel in the units of X and y."""
+        process = MultipleProcess(self._model, self._output, self.factor(logs))
+        return process if self._kernel is None else self._kernel + process
+
+    def covariance(self, logs: Array) -> Array:
+        """Return the covariance of the data, (N, N)."""
+        return np.asarray(self._covariance + self.factor(logs) ** 2 * self._own)
+
+    def slopes(self, logs: Array) -> Iterator[Array]:
+        """Give the derivative of the covariance by ρ, (N, N)."""
+        yield 2.0 * self.factor(logs) * self._own
+
+    def mean(self, logs: Array) -> Array:
+        """Return the mean of the data, less the multiple that is subtracted, (N,)."""
+        return np.asarray((self.factor(logs) - self._known) * self._mean)
+
+    def mean_slopes(self, logs: Array) -> Array:  # noqa: ARG002
+        """Return the derivative of the mean by ρ, (1, N)."""
+        return self._mean[None]
+
+    def mean_at(self, places: Array, logs: Array) -> Array:
+        """Return this mean at m scaled places, (m,)."""
+        values = self._model(self._points(places))[:, self._output]
+        return np.asarray((self.factor(logs) - self._known) * values / np.sqrt(self._spread))

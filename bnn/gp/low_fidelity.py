@@ -1,0 +1,160 @@
+"""A fitted Gaussian process as low-fidelity model of another one, with its own uncertainty.
+
+With the posterior mean m_j and covariance S_j of output j given many cheap runs, and a factor ρ_j,
+the expensive function is
+
+    f_j(x) = ρ_j g_j(x) + d_j(x),   g_j ~ GP(m_j, S_j),
+
+with a Gaussian process d_j of kernel k_j, the discrepancy. So the prior of f_j has the mean
+ρ_j m_j(x) and the covariance ρ_j² S_j(x, x') + k_j(x, x').
+
+Source: Kennedy & O'Hagan (2000), Biometrika 87; Le Gratiet & Garnier (2014), International Journal
+for Uncertainty Quantification 4, for the recursion.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from bnn._text import Short
+from bnn._validation import Array, seen_points
+from bnn.gp.gradients import between_gradients, moment_gradients
+from bnn.gp.kernel import Gradient, Kernel
+from bnn.gp.means import ModelMean
+from bnn.storage import register, storable
+
+KEPT = 6  # matrices that a model keeps
+PAIRS = 64  # points whose gradients are computed at a time
+
+
+class ProcessModel(ModelMean):
+    """A fitted GPRegressor as a model; it keeps its latest values, which many kernels need.
+
+    Args:
+        fitted: The GPRegressor; if it is fitted again, the model stays what it is.
+    """
+
+    def __init__(self, fitted: Any) -> None:
+        if not hasattr(fitted, "posterior_"):
+            raise ValueError(f"mean = {fitted!r:.60}: must be fitted, to the cheap runs")
+        self.fitted = copy.copy(fitted)
+        self.posterior = fitted.posterior_
+        super().__init__(self.posterior.mean)
+        self._latest = dict[tuple[bytes, ...], Array]()
+
+    def __call__(self, X: Array) -> Array:
+        """Return m(X), (n, n_out)."""
+        known = self.fitted.n_features_in_
+        if X.shape[1] != known:
+            raise ValueError(f"mean was fitted to {known} inputs: must be {X.shape[1]}, as X has")
+        return super().__call__(X)
+
+    def between(self, A: Array, B: Array, output: int) -> Array:
+        """Return the posterior covariance of one output between points A and B, (n, m)."""
+
+        def found() -> Array:
+            batches = self.posterior.batches(len(A))
+            return np.concatenate([self.posterior.between(A[part], B) for part in batches], axis=1)
+
+        return self._kept((A.tobytes(), B.tobytes()), found)[output]
+
+    def variances(self, X: Array, output: int) -> Array:
+        """Return the posterior variance of one output at points X, (n,)."""
+
+        def found() -> Array:
+            batches = self.posterior.batches(len(X))
+            parts = [self.posterior.covariances(X[part]) for part in batches]
+            return np.einsum("njj->jn", np.concatenate(parts))
+
+        return self._kept((X.tobytes(),), found)[output]
+
+    def slopes(self, X: Array) -> Array:
+        """Return the gradient of m at X (n, n_in), (n, n_out, n_in)."""
+        key = X.tobytes(), b"slopes"
+        return self._kept(key, lambda: moment_gradients(self.posterior, X)[0])
+
+    def between_slopes(self, A: Array, B: Array, output: int) -> Array:
+        """Return the gradient by A of the covariance of one output, (n, m, n_in)."""
+        key = A.tobytes(), B.tobytes(), b"slopes"
+        return self._kept(key, lambda: between_gradients(self.posterior, A, B))[output]
+
+    def _kept(self, key: tuple[bytes, ...], found: Callable[[], Array]) -> Array:
+        """Return values that are kept, or find them."""
+        if key not in self._latest:
+            latest = list(self._latest.items())[1 - KEPT :]
+            self._latest = {**dict(latest), key: found()}
+        return self._latest[key]
+
+
+register(ProcessModel, lambda model: {"fitted": model.fitted}, ProcessModel, shared=True)
+
+
+@storable
+@dataclass(frozen=True, repr=False)
+class MultipleMean(Short):
+    """Multiples of the outputs of a fitted process, ρ_j m_j(x).
+
+    Attributes:
+        model: The process.
+        factors: ρ, (n_out,).
+    """
+
+    model: ProcessModel
+    factors: tuple[float, ...]
+
+    def __call__(self, X: Array) -> Array:
+        """Return the mean at X (n, n_in), (n, n_out)."""
+        return self.model(seen_points("X", X)) * np.array(self.factors)
+
+    def gradient(self, X: Array) -> Array:
+        """Return the gradient of the mean at X (n, n_in), (n, n_out, n_in)."""
+        return self.model.slopes(X) * np.array(self.factors)[:, None]
+
+
+@dataclass(repr=False)
+class MultipleProcess(Kernel):
+    """Covariance of a multiple of one output of a fitted process, ρ² S_j(x, x').
+
+    Attributes:
+        model: The process.
+        output: j.
+        factor: ρ.
+    """
+
+    model: ProcessModel
+    output: int
+    factor: float
+
+    def _evaluate(self, A: Array, B: Array) -> Array:
+        return np.asarray(self.factor**2 * self.model.between(A, B, self.output))
+
+    def diag(self, X: Array) -> Array:
+        """Return k(x, x) at each point of X (n, n_in), (n,)."""
+        return np.asarray(self.factor**2 * self.model.variances(X, self.output))
+
+    def gradient(self, a: Array, b: Array) -> Gradient:
+        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in) that broadcast."""
+        A, B = (each.reshape(-1, each.shape[-1]) for each in (a, b))
+        if a.shape == b.shape:
+            # Of pairs, those on the diagonal of smaller parts
+            parts = [self._grid(A[part], B[part]) for part in gen_batches(len(A), PAIRS)]
+            values = np.concatenate([np.diagonal(k) for k, _ in parts])
+            slopes = np.concatenate([np.einsum("nni->ni", by_a) for _, by_a in parts])
+            return values.reshape(a.shape[:-1]), slopes.reshape(a.shape)
+        numbers = np.broadcast_arrays(
+            np.arange(len(A)).reshape(a.shape[:-1]), np.arange(len(B)).reshape(b.shape[:-1])
+        )
+        values, slopes = self._grid(A, B)
+        return values[tuple(numbers)], slopes[tuple(numbers)]
+
+    def _grid(self, A: Array, B: Array) -> Gradient:
+        """Return k(A, B), (n, m), and its gradient by A, (n, m, n_in)."""
+        square = self.factor**2
+        slopes = self.model.between_slopes(A, B, self.output)
+        return square * self.model.between(A, B, self.output), square * slopes
