@@ -62,7 +62,7 @@ class ProcessModel(ModelMean):
             batches = self.posterior.batches(len(A))
             return np.concatenate([self.posterior.between(A[part], B) for part in batches], axis=1)
 
-        return self._kept((A.tobytes(), B.tobytes()), found)[output]
+        return np.asarray(self._kept((A.tobytes(), B.tobytes()), found)[output])
 
     def variances(self, X: Array, output: int) -> Array:
         """Return the posterior variance of one output at points X, (n,)."""
@@ -70,9 +70,9 @@ class ProcessModel(ModelMean):
         def found() -> Array:
             batches = self.posterior.batches(len(X))
             parts = [self.posterior.covariances(X[part]) for part in batches]
-            return np.einsum("njj->jn", np.concatenate(parts))
+            return np.asarray(np.einsum("njj->jn", np.concatenate(parts)))
 
-        return self._kept((X.tobytes(),), found)[output]
+        return np.asarray(self._kept((X.tobytes(),), found)[output])
 
     def slopes(self, X: Array) -> Array:
         """Return the gradient of m at X (n, n_in), (n, n_out, n_in)."""
@@ -82,7 +82,8 @@ class ProcessModel(ModelMean):
     def between_slopes(self, A: Array, B: Array, output: int) -> Array:
         """Return the gradient by A of the covariance of one output, (n, m, n_in)."""
         key = A.tobytes(), B.tobytes(), b"slopes"
-        return self._kept(key, lambda: between_gradients(self.posterior, A, B))[output]
+        found = self._kept(key, lambda: between_gradients(self.posterior, A, B))
+        return np.asarray(found[output])
 
     def _kept(self, key: tuple[bytes, ...], found: Callable[[], Array]) -> Array:
         """Return values that are kept, or find them."""
@@ -110,11 +111,11 @@ class MultipleMean(Short):
 
     def __call__(self, X: Array) -> Array:
         """Return the mean at X (n, n_in), (n, n_out)."""
-        return self.model(seen_points("X", X)) * np.array(self.factors)
+        return np.asarray(self.model(seen_points("X", X)) * np.array(self.factors))
 
     def gradient(self, X: Array) -> Array:
         """Return the gradient of the mean at X (n, n_in), (n, n_out, n_in)."""
-        return self.model.slopes(X) * np.array(self.factors)[:, None]
+        return np.asarray(self.model.slopes(X) * np.array(self.factors)[:, None])
 
 
 @dataclass(repr=False)

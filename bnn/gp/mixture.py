@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -98,8 +98,9 @@ def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:
     chosen = [mixture.components[s] for s in numbers]
     kernels = [each.kernels[j] for j, each in enumerate(chosen)]
     one = all(each.mean is chosen[0].mean for each in chosen) or not _is_curved(chosen[0].mean)
-    mean = chosen[0].mean if one else _MeanByOutput(chosen)
-    return replace(chosen[0], kernel=kernels, mean=mean)
+    mean: Any = chosen[0].mean if one else _MeanByOutput(chosen)
+    found: GaussianProcessPrior = replace(chosen[0], kernel=kernels, mean=mean)
+    return found
 
 
 def _is_curved(mean: object) -> bool:

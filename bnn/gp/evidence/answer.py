@@ -11,9 +11,11 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints, filled, varies
 from bnn.gp.conditioning import ProcessPosterior, resolved
+from bnn.gp.evidence.families import FamilyDensity
 from bnn.gp.evidence.laplace import Draw, prior_weights, updated
 from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.evidence.tails import TAIL_STEPS, OutputNoise
+from bnn.gp.evidence.trend import GivenCovariance
 from bnn.gp.low_fidelity import MultipleMean, ProcessModel
 from bnn.gp.mixture import MixturePosterior, MixturePrior
 from bnn.gp.precision_factors import factors_of
@@ -33,7 +35,7 @@ def priors_of(data: SearchData, draws: Sequence[Sequence[Draw]]) -> list[Gaussia
             density.kernel(eta, data.low, data.width, float(spread)) for density, eta in each
         ]
         if data.mean_given and data.prior is None:
-            of_means = [density.given.kernel(eta[density.open]) for density, eta in each]
+            of_means = [_given(density).kernel(eta[density.open]) for density, eta in each]
             pairs = zip(kernels, of_means, strict=True)
             kernels = [_of_all_inputs(k, data.varying, n_in, mean) for k, mean in pairs]
         columns.append(kernels)
@@ -45,10 +47,16 @@ def priors_of(data: SearchData, draws: Sequence[Sequence[Draw]]) -> list[Gaussia
         return [replace(data.prior, kernel=each if n_out > 1 else each[0]) for each in components]
     means: list[Any] = [data.mean] * len(draws[0])
     if isinstance(data.mean, ProcessModel):
-        factors = [[density.given.factor(eta[density.open]) for density, eta in d] for d in draws]
+        factors = [[_given(density).factor(eta[density.open]) for density, eta in d] for d in draws]
         means = [MultipleMean(data.mean, each) for each in zip(*factors, strict=True)]
     pairs = zip(means, components, strict=True)
     return [GaussianProcessPrior(mean, list(each), n_out, features) for mean, each in pairs]
+
+
+def _given(density: FamilyDensity) -> GivenCovariance:
+    """Return the covariance of a mean, which every density beside one has."""
+    assert density.given is not None
+    return density.given
 
 
 def _of_all_inputs(

@@ -47,7 +47,7 @@ def fit_prior(
     its factor ρ_j ~ N(1, 1) is integrated out too.
 
     If m is a fitted GPRegressor, of mean m_j and covariance S_j, the term is ρ_j g_j(x) with g_j ~
-    GP(m_j, S_j): given the data of both tables f is then the autoregressive process of recursive
+    GP(m_j, S_j). Given the data of both tables, f is then the autoregressive process of recursive
     co-kriging. ρ_j is a hyperparameter, which is averaged over like the others. Correlations
     between outputs in S are ignored.
 

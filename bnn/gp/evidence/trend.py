@@ -260,7 +260,7 @@ class GivenProcess(GivenCovariance):
 
     def mean_slopes(self, logs: Array) -> Array:  # noqa: ARG002
         """Return the derivative of the mean by ρ, (1, N)."""
-        return self._mean[None]
+        return np.asarray(self._mean[None])
 
     def mean_at(self, places: Array, logs: Array) -> Array:
         """Return this mean at m scaled places, (m,)."""
