@@ -76,7 +76,7 @@ class GPRegressor(PredictiveRegressor):
             `evidence.fit_prior(X, y, noise, mean=mean)`. Either a function of X (n, n_in),
             read-only, that returns (n, n_out), or (n,) for one output; or another GPRegressor,
             fitted to many cheap runs, whose own uncertainty becomes part of the prior. All
-            outputs of a row are needed then, and must not be constant.
+            outputs of a row are needed then, and must vary beside the model.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; a
             HeteroscedasticNoise; or a StudentNoise. "constant" estimates standard deviations from
             the evidence of the data, "heteroscedastic" a HeteroscedasticNoise, "student_t" a
