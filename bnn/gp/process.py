@@ -157,7 +157,14 @@ class GaussianProcessPrior(FunctionPrior):
         return chosen
 
     def of_inputs(self, X: Array) -> GaussianProcessPrior:
-        """Return the prior with open parameters only for inputs that vary in X (N, n_in)."""
+        """Leave open only the parameters of inputs that vary.
+
+        Args:
+            X: Inputs of the data, (N, n_in).
+
+        Returns:
+            The prior, in which an input that is constant in X has no open parameter.
+        """
         features = [self.features_of(j, X.shape[1]) for j in range(self.n_outputs)]
         pairs = zip(self.kernels, features, strict=True)
         return replace(self, kernel=[of_inputs(k, varies(X[:, seen])) for k, seen in pairs])

@@ -134,7 +134,7 @@ def test_each_fibre_may_have_its_modulus(tmp_path):
     assert found.upper is None
     with pytest.raises(ValueError, match="E_GPa of a fibre needs isotropic elasticity"):
         effective_constants(named_phases("carbon_epoxy"), read, resolution=4)
-    with pytest.raises(ValueError, match="microstructure has E_GPa of each fibre: only solve_comp"):
+    with pytest.raises(ValueError, match="microstructure has E_GPa of each fibre: give a material"):
         solve_rve(Inputs(read.volume_fraction, 400.0, 400.0, 0.4), read, Settings())
     with pytest.raises(ValueError, match=r"E_GPa\[0\] = 70 is of a void"):
         Microstructure([[0.5, 0.5]], 0.3, "void", E_GPa=[70.0])
