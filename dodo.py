@@ -40,7 +40,7 @@ FULL_RUN = {  # seconds of one idle core
     "dataset": 360,
     "00_method": 15,
     "01_prior_study": 651,
-    "02_example_1d": 640,
+    "02_example_1d": 640,  # by its share of the processor time of a run beside others
     "03_materials_data": 20,
     "04_materials_surrogate": 158,
 }

@@ -103,12 +103,12 @@ class MaterialPoint(Short):
         if self.material is not None:
             require_no_phases(settings)
         general = self.material is not None
-        inputs: Any = self.inputs
-        fibres = arrange_fibres(self.microstructure, inputs, settings, any_phase=general)
+        fibres = arrange_fibres(self.microstructure, self.inputs, settings, any_phase=general)
         with threadpool_limits(limits=1):
             if self.material is None:
                 mesh = generate_mesh(Outline(fibres, settings.resolution))
-                problem = RVEProblem(discretise(mesh), inputs, settings)
+                assert isinstance(self.inputs, Inputs)
+                problem = RVEProblem(discretise(mesh), self.inputs, settings)
                 self._stepper: _Fast | _General = _Fast(problem, settings.tolerance)
             else:
                 domain = composite_domain(fibres, settings.resolution)

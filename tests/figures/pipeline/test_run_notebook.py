@@ -31,6 +31,7 @@ def test_notebooks_are_stripped_and_declare_the_common_parameters(path):
 
 
 DRAWING = """
+import sys
 from pathlib import Path
 import matplotlib.pyplot as plt
 from figures import style
@@ -39,6 +40,7 @@ axes.plot([1, seed])
 style.save(figure, Path(out_dir, "new.svg"))
 Path(out_dir, "n.json").write_text('{"figures": {"new.svg": ""}}')
 print("seed", seed, Path("notebooks").is_dir())
+print("progress", file=sys.stderr)
 """
 
 
@@ -67,6 +69,7 @@ def test_an_executed_notebook_is_a_page_and_removes_pictures_that_it_no_longer_d
     outputs = kept_notebook.cells[-1].outputs
     shown = [output.data["text/markdown"] for output in outputs if "data" in output]
     assert shown == ["![new.svg](../new.svg)"]
+    assert [output.get("name") for output in outputs if "text" in output] == ["stdout"]
     assert "papermill" not in kept_notebook.metadata
     foreign = json.dumps({"figures": {"../precious.svg": "", str(kept[0]): "", "notes.txt": ""}})
     (folder / "n.json").write_text(foreign)
