@@ -42,33 +42,33 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 
 .PHONY: help environment python reproduce quick repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates datasets reference-table path-datasets active-loop scoreboard notebooks report article archive test test-bits test-dolfinx test-python test-slurm lint bench docs clean
 
-#: make quick            simulate a few cells, train on them, write figures/quick/index.html
+#: make quick            a small run in minutes: simulate a few RVEs, train on them, write figures/quick/index.html
 #: make reproduce        the same at the size of the paper, into figures/full/index.html
-#: make repeat-datasets  simulate 24 independent draws of the tables and train on each, added to that page
-#: make ablation         what the gain of anchoring rests on: equal choices, epochs, prior, start, added to that page
-#: make compare-methods  the comparison with other methods, at the size of the paper, added to that page
-#: make prior-knowledge  mean fields as prior, noise by input, judged by reference data, over draws, added to that page
-#: make active-learning  what cells are worth that bnn.select_runs asks for, judged by reference data, added to that page
-#: make path-surrogates  stress on any path of strain, with bands, learnt from random paths and judged on other paths, added to that page
+#: make repeat-datasets  add to that page: 24 independent draws of the datasets, and training on each
+#: make ablation         add to that page: where the gain of anchoring comes from (settings, epochs, prior, start)
+#: make compare-methods  add to that page: a comparison with other methods
+#: make prior-knowledge  add to that page: mean-field estimates as the prior mean, and noise that depends on the input
+#: make active-learning  add to that page: what is gained by RVEs that bnn.select_runs chooses
+#: make path-surrogates  add to that page: stress along strain paths, with error bands
 #: make test             run the tests (ARGS="-k mesh" to choose)
-#: make test-bits        every digit of a small run, on emulated processors, with other threads and workers, under load
-#: make test-dolfinx     the tests of fe_data on the dolfinx of another Debian (SUITE=trixie or sid)
-#: make test-python      the tests of bnn on another Python and its newest PyTorch (ARGS="--python 3.11 --oldest")
-#: make test-slurm       the scripts of docs/cluster.md on a Slurm cluster of this machine
+#: make test-bits        compare every digit of a small run on emulated processors, with other threads, and under load
+#: make test-dolfinx     run the tests of fe_data with the dolfinx of another Debian (SUITE=trixie or sid)
+#: make test-python      run the tests of bnn with another Python and its newest PyTorch (ARGS="--python 3.11 --oldest")
+#: make test-slurm       run the scripts of docs/cluster.md on a Slurm cluster on this machine
 #: make lint             check style, types, imports between subpackages, and the prose of pages
 #: make bench            measure the speed of simulation and training
-#: make docs             the site: guides, notebooks, reference, in build/docs/index.html
-#: make datasets         simulate the designs of the paper and compare with the shipped tables (JOBS=2)
-#: make reference-table  the same for the 10,000 RVEs of the reference table, which takes more than an hour
-#: make path-datasets    simulate the shipped sets of strain paths into data/paths and compare (ARGS="reference_cycles --count 2")
-#: make active-loop      rounds of cells chosen by bnn and simulated by fe_data, in data/loop (ARGS="--rounds 4")
-#: make scoreboard       what other libraries reach on the same cells, each in an environment of its own, and on public sets (DATA=folder)
-#: make notebooks        the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)
-#: make report           and the page
-#: make article          what was reproduced and what was found, build/article.pdf; names fields that a person has to fill
-#: make archive          one file for a repository of data: sources, results, site, article, checksums
-#: make python           print the interpreter in use
-#: make clean            remove what was computed, and the path file from an active environment; keep .venv
+#: make docs             build the site (guides, notebooks, reference): build/docs/index.html
+#: make datasets         simulate the designs of the paper, and compare them with the shipped tables (JOBS=2)
+#: make reference-table  do so for the 10,000 RVEs of the reference table, which takes more than an hour
+#: make path-datasets    do so for the shipped sets of strain paths, in data/paths (ARGS="reference_cycles --count 2")
+#: make active-loop      repeat in data/loop: bnn chooses RVEs, and fe_data simulates them (ARGS="--rounds 4")
+#: make scoreboard       compare with other libraries on the same RVEs, and on public sets (DATA=folder)
+#: make notebooks        run the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)
+#: make report           run the notebooks and write the page of results
+#: make article          typeset the article into build/article.pdf, and list the fields that a person has to fill in
+#: make archive          pack sources, results, site, article and checksums into one file for a data repository
+#: make python           print the path of the Python interpreter in use
+#: make clean            remove computed files, and the path file from an active environment; keep .venv
 help:
 	@sed -n 's/^#: //p' Makefile 2>/dev/null || true # a reader that ends early, as head does
 
