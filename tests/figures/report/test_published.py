@@ -89,8 +89,8 @@ def test_the_scatter_of_the_microstructure_is_that_of_both_published_studies():
         assert row.scatter == pytest.approx([cell["std"] for cell in theirs], rel=0.03)
         assumed = 100 * np.array(NOISE_COV)
         ratios += list([cell["mean"] for cell in theirs] / assumed)
-    words = f"{min(ratios):.2f} to {max(ratios):.2f} of it"
-    quoted(VERDICTS, "The paper prints only an assumed noise", words)
+    words = f"{min(ratios):.2f} to {max(ratios):.2f} of this"
+    quoted(VERDICTS, "The paper assumes a noise", words)
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published tables are not here")
@@ -101,7 +101,7 @@ def test_the_outlier_of_the_second_published_study_is_the_rve_that_its_finding_n
     (own,) = table.group[np.isclose(b, 428, atol=0.5) & (table.inputs[:, 0] < 0.1)]
     *others, outlier = np.sort(b[table.group == own])
     words = f"b_eff = {outlier:.0f} MPa", f"{min(others):.0f} to {max(others):.0f}"
-    quoted(FINDINGS, "On the published RVEs a single outlier decides", *words)
+    quoted(FINDINGS, "One outlier reverses the ranking of the noise models", *words)
 
 
 def test_the_scatter_of_table_1_is_that_of_one_start_over_those_of_the_full_run():
