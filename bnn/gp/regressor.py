@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import ClassVar, Self, TypeGuard
 
 import numpy as np
@@ -166,9 +167,6 @@ class GPRegressor(PredictiveRegressor):
         heavy = isinstance(noise, StudentNoise) or (isinstance(noise, str) and noise == "student_t")
         if heavy:
             raise ValueError("y has missing outputs: a StudentNoise needs all of each row")
-        if not keep_prior and self.prior is not None and _is_open(self.prior):
-            needed = "open parameters of a prior need all of each row"
-            raise ValueError(f"y has missing outputs: {needed}")
         if not keep_prior and self.mean is not None:
             raise ValueError("y has missing outputs: the mean needs all of each row")
 
@@ -206,10 +204,11 @@ class GPRegressor(PredictiveRegressor):
         elif prior is None:
             prior, noise, factors = found_for(X, y, given, known)
         elif _is_open(prior):
-            data = SearchData(X, y, noise_known=known, prior=prior)
-            kind = "constant" if given is None and data.variances_known is None else given
-            open_prior = data.prior
-            prior, noise, factors = found_model(data, kind, restarts=RESTARTS)
+            kind = "constant" if given is None and (known is None or known.std is None) else given
+            found = found_for(X, y, kind, known, prior=prior, restarts=RESTARTS)
+            of_rows = [prior.of_inputs(X[rows]) for rows in ~np.isnan(y.T)]
+            open_prior = replace(prior, kernel=[each.kernels[j] for j, each in enumerate(of_rows)])
+            prior, noise, factors = found
         else:
             noise = noise_beside_prior(given, X, y, known)
         warn_of_constant(X)

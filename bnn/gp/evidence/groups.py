@@ -16,7 +16,7 @@ from bnn._validation import Array, Ints, filled, varies
 from bnn.gp.evidence.answer import noise_correlation
 from bnn.gp.evidence.laplace import some_rows
 from bnn.gp.evidence.mixture import COMPONENTS, GAUSSIAN, found_model
-from bnn.gp.evidence.scaling import SEARCHED, SearchData
+from bnn.gp.evidence.scaling import SEARCHED, SearchData, beside_mean
 from bnn.gp.hyperparameters import most_components
 from bnn.gp.kernels import RBF
 from bnn.gp.means import LinearMean
@@ -37,6 +37,7 @@ def found_for(
     known: DataNoise | None = None,
     *,
     form: Mapping[str, Any] | None = None,
+    prior: GaussianProcessPrior | None = None,
     restarts: int = 1,
     most: int | None = None,
     constants: float | None = None,
@@ -49,6 +50,7 @@ def found_for(
         noise: As for `fit_kernel_average`.
         known: What is known of the noise of each datum.
         form: The mean, as for `SearchData`.
+        prior: A prior whose open parameters are found, in place of `form`. Its outputs must vary.
         restarts: Number of random starts of a search.
         most: Most rows of each output, chosen at random; None takes all.
         constants: Prior standard deviation of an output that does not vary, relative to its value;
@@ -63,8 +65,8 @@ def found_for(
             missing values, meet heavy tails that cannot be found beside them.
     """
     varying = varies(filled(y))
-    if varying.all() and not np.isnan(y).any():
-        return found_model(_searched(X, y, known, form, most), noise, restarts=restarts)
+    if (varying.all() or prior is not None) and not np.isnan(y).any():
+        return found_model(_searched(X, y, known, form, prior, most), noise, restarts=restarts)
     heavy = isinstance(noise, str) and noise == "student_t"
     if isinstance(noise, StudentNoise) or (heavy and np.isnan(y).any()):
         needed = "given heavy tails need outputs that vary, and every one of them in each row"
@@ -77,20 +79,23 @@ def found_for(
         of_search = DataNoise(np.sqrt(variances * np.ones((len(X), 1))))
         kind = None
     size = most_components(COMPONENTS, *y.shape)
+    # Each group is searched beside a mean of zero.
+    away = y if prior is None else beside_mean(prior, X, y)
     parts: list[Part] = []
     freedom = factors = None
     for outputs, rows in _groups(y, np.flatnonzero(varying)):
         own = None if of_search is None else of_search.rows(rows)
         if own is not None and own.std is not None:
             own = replace(own, std=own.std[:, outputs])
-        data = _searched(X[rows], y[np.ix_(rows, outputs)], own, form, most)
-        prior, found, factors = found_model(data, kind, restarts=restarts, most=size)
-        assert isinstance(prior, MixturePrior)
+        of_group = None if prior is None else _of_outputs(prior, outputs, X.shape[1])
+        data = _searched(X[rows], away[np.ix_(rows, outputs)], own, form, of_group, most)
+        mixture, found, factors = found_model(data, kind, restarts=restarts, most=size)
+        assert isinstance(mixture, MixturePrior)
         if isinstance(found, StudentNoise):
             freedom = found.freedom
             found = found.noise
-        parts.append((outputs, prior, found))
-    joint = _joint_prior(parts, X, y, constants)
+        parts.append((outputs, mixture, found))
+    joint = _joint_prior(parts, X, y, constants, prior)
     if given is not None:
         return joint, given, None
     together = _joint_noise(parts, X, y)
@@ -106,14 +111,26 @@ def found_for(
 
 
 def _searched(
-    X: Array, y: Array, known: DataNoise | None, form: Mapping[str, Any] | None, most: int | None
+    X: Array,
+    y: Array,
+    known: DataNoise | None,
+    form: Mapping[str, Any] | None,
+    prior: GaussianProcessPrior | None,
+    most: int | None,
 ) -> SearchData:
     """Return the data of a search, at most so many of them."""
     if most is None:
-        return SearchData(X, y, form, noise_known=known)
+        return SearchData(X, y, form, noise_known=known, prior=prior)
     rows = some_rows(len(X), most, 0)
     own = None if known is None else known.rows(rows)
-    return SearchData(X[rows], y[rows], form, noise_known=own)
+    return SearchData(X[rows], y[rows], form, noise_known=own, prior=prior)
+
+
+def _of_outputs(prior: GaussianProcessPrior, outputs: Ints, n_in: int) -> GaussianProcessPrior:
+    """Return the prior of some outputs less their means."""
+    kernels = [prior.kernels[j] for j in outputs]
+    features = [prior.features_of(j, n_in) for j in outputs]
+    return GaussianProcessPrior(0.0, kernels, len(outputs), features)
 
 
 def _given(
@@ -138,8 +155,17 @@ def _groups(y: Array, outputs: Ints) -> list[tuple[Ints, Ints]]:
     return [(np.array(own), np.flatnonzero(present[:, own[0]])) for own in groups.values()]
 
 
-def _joint_prior(parts: list[Part], X: Array, y: Array, constants: float | None) -> MixturePrior:
-    """Return the prior of all outputs: those of the groups, and constants."""
+def _joint_prior(
+    parts: list[Part],
+    X: Array,
+    y: Array,
+    constants: float | None,
+    given: GaussianProcessPrior | None,
+) -> MixturePrior:
+    """Return the prior of all outputs: those of the groups, and constants.
+
+    If a prior is given, only its kernels are replaced.
+    """
     n_in = X.shape[1]
     n_out = y.shape[1]
     S = len(parts[0][1].components) if parts else 1
@@ -159,6 +185,8 @@ def _joint_prior(parts: list[Part], X: Array, y: Array, constants: float | None)
             features[j] = prior.components[0].features_of(i, n_in)
             for own, component in zip(kernels, prior.components, strict=True):
                 own[j] = component.kernels[i]
+    if given is not None:
+        return MixturePrior([replace(given, kernel=own) for own in kernels], weights)
     mean = LinearMean(slopes, values)
     components = [GaussianProcessPrior(mean, own, n_out, features) for own in kernels]
     return MixturePrior(components, weights)

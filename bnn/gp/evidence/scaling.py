@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array, Ints, check_outputs_vary, varies
+from bnn._validation import Array, Ints, check_outputs_vary, filled, varies
 from bnn.gp.evidence.given_kernel import given_covariance
 from bnn.gp.evidence.laplace import some_rows
 from bnn.gp.evidence.trend import GivenCovariance, GivenProcess, detrended, likely_factors
@@ -84,12 +84,7 @@ class SearchData:
         self.known_means: list[sk.Kernel | None] = [None] * n_out
         self.mean: Any
         if prior is not None:
-            if prior.n_outputs != n_out:
-                raise ValueError(f"y has {n_out} outputs: must be {prior.n_outputs}")
-            columns = values - prior.mean_values(points)
-            instead = "remove it from y, or give values of all parameters of its kernel"
-            check_outputs_vary(np.where(varies(columns), columns, values), "", instead)
-            check_outputs_vary(columns, " beside the mean of the prior", instead)
+            columns = beside_mean(prior, points, values)
             self.mean = prior.mean
             self.spreads = columns.var(axis=0)
         elif form is None:
@@ -148,6 +143,22 @@ class SearchData:
         covariances = covariances_of_data(noise, self.X[self.rows], known)
         variances = np.einsum("...jj->...j", covariances)
         return np.asarray(variances * np.ones((len(self.rows), 1)) / self.spreads)
+
+
+def beside_mean(prior: GaussianProcessPrior, X: Array, y: Array) -> Array:
+    """Return y (N, n_out), NaN where it is missing, less the mean of a prior.
+
+    Raises:
+        ValueError: If the prior has another number of outputs, or an output does not vary.
+    """
+    if prior.n_outputs != y.shape[1]:
+        raise ValueError(f"y has {y.shape[1]} outputs: must be {prior.n_outputs}")
+    columns = y - prior.mean_values(X)
+    left = filled(columns)
+    instead = "remove it from y, or give values of all parameters of its kernel"
+    check_outputs_vary(np.where(varies(left), left, filled(y)), "", instead)
+    check_outputs_vary(left, " beside the mean of the prior", instead)
+    return np.asarray(columns)
 
 
 def few_for_inputs(n_data: int, n_inputs: int) -> bool:

@@ -127,6 +127,30 @@ def test_the_search_takes_each_output_by_its_rows(noise):
         np.testing.assert_allclose(moments[:, :, j], expected, rtol=1e-8, atol=1e-10)
 
 
+def test_open_parameters_and_noise_are_found_in_the_rows_of_each_output():
+    kernels = [bnn.RBF(1.0, (None, 0.8)), bnn.Matern52(0.7, None)]
+    features = [[0, 1], [1]]
+    slopes = [[0.0, 0.5], [0.2, 0.0]]
+    mean = bnn.LinearMean(slopes, 0.1)
+    prior = bnn.GaussianProcessPrior(mean, kernels, 2, features, bounds=([-9.0, -8.0], None))
+    model = bnn.GPRegressor(prior).fit(X, Y)
+    components = model.prior_.components
+    assert {str(each.mean) for each in components} == {str(mean)}
+    assert {str(each.bounds) for each in components} == {str(prior.bounds)}
+    for j, kernel in enumerate(kernels):
+        rows = ~np.isnan(Y[:, j])
+        own = bnn.LinearMean([slopes[j]], 0.1)
+        alone = bnn.GPRegressor(bnn.GaussianProcessPrior(own, kernel, features=features[j]))
+        alone.fit(X[rows], Y[rows, j])
+        assert model.open_prior_.kernels[j] == alone.open_prior_.kernels[0]
+        pairs = zip(components, alone.prior_.components, strict=True)
+        assert all(joint.kernels[j] == single.kernels[0] for joint, single in pairs)
+        np.testing.assert_array_equal(model.prior_.shares[:, j], alone.prior_.shares[:, 0])
+        moments = np.array(model.predict(NEW, return_std=True))
+        expected = alone.predict(NEW, return_std=True)
+        np.testing.assert_allclose(moments[:, :, j], expected, atol=1e-9)
+
+
 def test_the_correlation_of_the_noise_is_that_of_complete_rows():
     rng = np.random.default_rng(3)
     points = np.linspace(0.0, 1.0, 150)[:, None]
@@ -181,8 +205,6 @@ def test_what_is_missing_is_refused_by_number():
         bnn.PCARegressor(model).fit(X, Y)
     with pytest.raises(ValueError, match="a StudentNoise needs all of each row"):
         bnn.GPRegressor(noise="student_t").fit(X, Y)
-    with pytest.raises(ValueError, match="open parameters of a prior need all of each row"):
-        bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, bnn.RBF(None, 0.5), 2)).fit(X, Y)
     heavy = bnn.GPRegressor(model.prior, noise=bnn.StudentNoise(0.1, 4.0))
     for keep_prior in (False, True):
         with pytest.raises(ValueError, match="a StudentNoise needs all"):
