@@ -2,15 +2,14 @@
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 from fe_data import Inputs, Settings, generate, load_table, schema, verify
 from fe_data.dataset.design import named_design
-from fe_data.mechanics.rve import RVEResult
 from fe_data.settings.hardening import LAWS
 from fe_data.statistics.compare import compare
 from fe_data.statistics.replicates import load_statistics, replicate_statistics, save_statistics
+from tests.fe_data.analytic_cell import AnalyticCell
 
 FURTHER = schema.Output(
     name="e_max",
@@ -22,17 +21,11 @@ FURTHER = schema.Output(
 )
 
 
-def five(_inputs, seed, _settings):
-    """A simulator that knows the required outputs alone."""
-    values = np.random.default_rng(seed).uniform(1, 2, len(schema.required_outputs()))
-    effective = dict(zip(schema.required_outputs(), values.tolist(), strict=True))
-    return RVEResult(effective, {}, np.zeros((1, 2)), {})
-
-
 def six(inputs, seed, settings):
     """A simulator that knows the further output too."""
-    known = five(inputs, seed, settings)
-    return dataclasses.replace(known, effective=known.effective | {"e_max": seed / 2**63})
+    found = AnalyticCell()(inputs, seed, settings)
+    found.effective["e_max"] = seed / 2**63
+    return found
 
 
 def test_the_schema_has_the_inputs_and_allows_the_hardening_exponents_of_all_laws_and_no_others():
@@ -54,7 +47,7 @@ def folders(request, tmp_path):
     """Folders of the same cells with and without the further output."""
     request.getfixturevalue("further")
     design = named_design("noise", count=2, replicates=3)
-    for name, simulator in {"five": five, "six": six}.items():
+    for name, simulator in {"five": AnalyticCell(), "six": six}.items():
         summary = generate(design, Settings(), tmp_path / name, simulator=simulator, silent=True)
         assert summary.table_written
         assert verify(tmp_path / name)[0] == []

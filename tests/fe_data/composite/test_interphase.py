@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 
 from fe_data import (
-    Inputs,
     Isotropic,
     Material,
     Microstructure,
-    Settings,
     effective_constants,
     named_phases,
-    solve_rve,
 )
 from fe_data.__main__ import main
 from fe_data.composite.constants import Constants, cylinders
@@ -76,15 +73,7 @@ def test_a_hexagonal_array_of_coated_fibres_is_close_to_coated_cylinders():
         assert getattr(found.constants, name) == pytest.approx(expected[name], rel=3e-3), name
 
 
-def test_rings_that_overlap_or_have_no_material_are_refused(tmp_path, capsys):
-    two = Microstructure([[0.3, 0.5], [0.72, 0.5]], 0.2)
-    with pytest.raises(ValueError, match=r"fibres 0 and 1 with their interphase overlap"):
-        dataclasses.replace(two, interphase=0.011)
-    coated = dataclasses.replace(two, interphase=0.005)
-    with pytest.raises(ValueError, match=r"'interphase' is unknown: allowed are fibres, void"):
-        effective_constants(GLASS, coated)
-    with pytest.raises(ValueError, match=r"has an interphase of 0\.005: give a material"):
-        solve_rve(Inputs(coated.volume_fraction, 400.0, 400.0, 0.4), coated, Settings())
+def test_the_command_takes_a_ring(tmp_path, capsys):
     glass = "{elasticity: {E_GPa: 74.0, nu: 0.2}}"
     text = f"phases: {{matrix: {glass}, fibres: {glass}, interphase: {glass}}}"
     (tmp_path / "three.yaml").write_text(text)

@@ -1,15 +1,16 @@
 """Phases: files, shipped examples and what is refused; PyTorch is imported only when needed."""
 
+import copy
 import subprocess
 import sys
 
 import pytest
+import yaml
 
 from fe_data import (
     HardeningTable,
     Isotropic,
     Material,
-    Phases,
     TransverselyIsotropic,
     YieldStress,
     load_phases,
@@ -25,8 +26,7 @@ phases:
   matrix:
     elasticity: {E_GPa: 100, nu: 0.3, alpha_per_K: 23e-6}
     law: j2
-    parameters:
-      yield_stress: {plastic_strain: [0, 0.01, 1], stress: [400, 450, 500]}
+    parameters: {yield_stress: {plastic_strain: [0, 0.01, 1], stress: [400, 450, 500]}}
   fibres:
     elasticity: {E_L_GPa: 225, E_T_GPa: 15, nu_LT: 0.2, nu_TT: 0.07, G_LT_GPa: 15, axis: z}
 """
@@ -44,11 +44,14 @@ def test_a_file_has_the_phases_that_it_describes(tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_shipped_phases_can_be_read_and_name_their_source(name):
+def test_shipped_phases_name_their_source_and_their_content_makes_them_again(tmp_path, name):
     phases = named_phases(name)
-    assert isinstance(phases, Phases)
     assert len(phases.source) > 40
-    assert len(NAMES) == 5
+    path = tmp_path / "again.yaml"
+    path.write_text(yaml.safe_dump({"phases": phases.as_dict()}))
+    assert load_phases(path).as_dict() == phases.as_dict()
+    assert load_phases(path).sha256 == phases.sha256
+    assert copy.deepcopy(phases).as_dict() == phases.as_dict()  # as a worker gets it
 
 
 @pytest.mark.parametrize(
@@ -60,9 +63,15 @@ def test_shipped_phases_can_be_read_and_name_their_source(name):
         ("law: j2", "law: j3", "matrix: law = 'j3' is unknown: allowed are elastic"),
         ("yield_stress:", "yields:", "matrix: parameters of law 'j2' are yield_stress; wrong: "),
         ("[400, 450, 500]", "[400, 350, 500]", "matrix: yield_stress: stress must not fall"),
+        (
+            "j2\n    parameters: {",
+            "chaboche\n    parameters: {C1_MPa: 1, gamma1: -1, ",
+            r"matrix: gamma1 = -1 is out of range",
+        ),
         ("axis: z", "axis: y", "fibres.elasticity: axis = 'y': allowed are 'z' and an angle"),
         ("nu_LT: 0.2", "nu_LT: 0.9, law: x", "fibres.elasticity: law is unknown"),
         ("nu_LT: 0.2", "nu_LT: 3", "fibres.elasticity: nu_LT = 3 is out of range"),
+        ("  fibres:", "  void: {elasticity: {E_GPa: 1, nu: 0}}\n  fibres:", "others has 'void'"),
         ("  fibres:", "  fibre:", "phases: fibre is unknown; allowed are fibres, matrix"),
         ("source: a test", "origin: a test", "file: origin is unknown"),
         ("matrix:", "matrix: [", "is no YAML"),

@@ -7,18 +7,14 @@ import numpy as np
 import pytest
 
 from fe_data import (
-    Inputs,
     Isotropic,
     Loading,
     Material,
     Microstructure,
-    Settings,
     effective_constants,
-    load_phases,
     microstructures_from_file,
     named_phases,
     solve_composite,
-    solve_rve,
 )
 from fe_data.composite.cell import Cell
 from fe_data.composite.constants import homogenised
@@ -44,27 +40,22 @@ def test_a_void_has_its_area_and_opposite_edges_still_match(centre):
         assert low.sum() == high.sum() > 3
         assert set(domain.merged[low]) == set(domain.merged[high])
     solved = solve_composite(PLATE, hole, Loading((0.01, None, None)), increments=1)
-    area = sum(part.weights.sum() for part in solved.cell.parts)
+    fields = solved.fields().values()
+    area = sum(each.weights.sum() for each in fields)
     assert area == pytest.approx(1 - math.pi * 0.2**2, rel=1e-9)
+    stress = sum(np.einsum("mq,mqk->k", each.weights, each.stress) for each in fields)
+    np.testing.assert_allclose(stress[:2], solved.history["stress"][-1][:2], atol=1e-8)
 
 
-@pytest.mark.parametrize("porosity", [pytest.param(0.002, marks=pytest.mark.slow), 0.3])
-def test_along_the_pores_a_plate_follows_the_law_of_mixtures(porosity):
+def test_along_the_pores_a_plate_follows_the_law_of_mixtures():
     """E_L = (1 - φ) E and ν_LT = ν, for any pores; G_LT = G (1 - φ) / (1 + φ) to O(φ⁴)."""
+    porosity = 0.3
     hole = Microstructure([[0.5, 0.5]], math.sqrt(porosity / math.pi), "void")
     found = effective_constants(PLATE, hole, resolution=16).constants
     assert found.E_L_GPa == pytest.approx((1 - porosity) * E, rel=1e-8)
     assert found.nu_LT == pytest.approx(NU, rel=1e-8)
     G = E / (2 * (1 + NU))
     assert found.G_LT_GPa == pytest.approx(G * (1 - porosity) / (1 + porosity), rel=3e-3)
-
-
-def test_a_plate_with_few_pores_has_the_compliance_of_one_pore_in_an_infinite_plate():
-    """1 / E_T = (1 + (3 - 2 ν²) φ) / E: factor 3 in plane strain, and the law along z."""
-    porosity = 0.002
-    hole = Microstructure([[0.5, 0.5]], math.sqrt(porosity / math.pi), "void")
-    found = effective_constants(PLATE, hole, resolution=16).constants
-    assert (E / found.E_T_GPa - 1) / porosity == pytest.approx(3 - 2 * NU**2, rel=0.02)
 
 
 def test_a_void_beside_a_fibre_is_the_limit_of_a_soft_phase():
@@ -87,16 +78,6 @@ def test_a_void_beside_a_fibre_is_the_limit_of_a_soft_phase():
         distances.append(np.linalg.norm(engineering - empty) / np.linalg.norm(empty))
     assert distances[0] < 1e-3
     assert distances[1] == pytest.approx(distances[0] / 100, rel=0.02)
-
-
-def test_mean_stress_counts_the_void_with_zero():
-    hole = Microstructure([[0.5, 0.5]], 0.3, "void")
-    loading = Loading((1e-3, None, None))
-    solved = solve_composite(PLATE, hole, loading, increments=1, resolution=6)
-    (stress,) = [
-        np.einsum("mq,mqk->k", each.weights, each.stress) for each in solved.fields().values()
-    ]
-    np.testing.assert_allclose(stress[:2], solved.history["stress"][-1][:2], atol=1e-8)
 
 
 def test_a_third_phase_is_that_of_the_material():
@@ -134,23 +115,6 @@ def test_each_fibre_may_have_its_modulus(tmp_path):
     assert found.upper is None
     with pytest.raises(ValueError, match="E_GPa of a fibre needs isotropic elasticity"):
         effective_constants(named_phases("carbon_epoxy"), read, resolution=4)
-    with pytest.raises(ValueError, match="microstructure has E_GPa of each fibre: give a material"):
-        solve_rve(Inputs(read.volume_fraction, 400.0, 400.0, 0.4), read, Settings())
-    with pytest.raises(ValueError, match=r"E_GPa\[0\] = 70 is of a void"):
-        Microstructure([[0.5, 0.5]], 0.3, "void", E_GPa=[70.0])
-    with pytest.raises(ValueError, match=r"E_GPa\[1\] = -1\.0 is out of range"):
-        dataclasses.replace(three, E_GPa=[70.0, -1.0, np.nan])
-
-
-def test_a_file_of_phases_may_have_more_than_two(tmp_path):
-    glass = "{elasticity: {E_GPa: 74.0, nu: 0.2}}"
-    text = f"phases: {{matrix: {glass}, fibres: {glass}, flint: {glass}}}"
-    (tmp_path / "three.yaml").write_text(text)
-    phases = load_phases(tmp_path / "three.yaml")
-    assert phases.of("flint").elasticity.E_GPa == 74.0
-    (tmp_path / "three.yaml").write_text(text.replace("flint", "void"))
-    with pytest.raises(ValueError, match="others has 'void', which is the name of another phase"):
-        load_phases(tmp_path / "three.yaml")
 
 
 @pytest.mark.parametrize("radius", [0.4, 1.0, 1.7])
@@ -166,22 +130,3 @@ def test_random_voids_have_their_fraction_and_keep_their_distance(radius):
     n = 12 * 0.03 / 0.5 / radius**2  # voids of exactly this radius
     assert len(void) == max(1, round(n))
     assert void[0] / fibre[0] == pytest.approx(radius * math.sqrt(n / len(void)))
-
-
-def test_what_is_no_phase_of_the_material_is_refused():
-    odd = Microstructure([[0.5, 0.5]], 0.3, "steel")
-    with pytest.raises(ValueError, match=r"'steel' is unknown: allowed are fibres, void"):
-        effective_constants(PLATE, odd)
-    with pytest.raises(
-        ValueError,
-        match="'steel' in place of fibre 0: give a material, as --material",
-    ):
-        solve_rve(Inputs(odd.volume_fraction, 400.0, 400.0, 0.4), odd, Settings())
-    with pytest.raises(ValueError, match="phases has 2 names for 1 fibres"):
-        Microstructure([[0.5, 0.5]], 0.3, ["void", "void"])
-    with pytest.raises(ValueError, match=r"void_fraction = 0\.4 is out of range: 30 fibres and 20"):
-        random_microstructure(0.6, 0, min_spacing=1.02, void_fraction=0.4)
-    with pytest.raises(
-        ValueError, match=r"void_radius = 0\.01 is out of range: it takes 1500 voids"
-    ):
-        random_microstructure(0.2, 0, void_fraction=0.001, void_radius=0.01)

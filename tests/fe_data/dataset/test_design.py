@@ -51,22 +51,6 @@ def probabilities(design):
 
 
 @pytest.mark.parametrize("name", ["test_uniform", "train_uniform", "train_beta"])
-def test_other_designs_leave_strata_empty_as_independent_draws_do(name):
-    seeds = 100
-    designs = [named_design(name, seed) for seed in range(seeds)]
-    n = len(designs[0])
-    strata = [np.floor(probabilities(design) * n) for design in designs]
-    occupied = [len(set(column)) for each in strata for column in each.T]
-    # n balls in n boxes: a box is empty with q = (1 - 1/n)^n, two boxes with r = (1 - 2/n)^n.
-    q = (1 - 1 / n) ** n
-    r = (1 - 2 / n) ** n
-    variance = n * q + n * (n - 1) * r - (n * q) ** 2
-    error = np.sqrt(variance / len(occupied))
-    assert np.mean(occupied) == pytest.approx(n * (1 - q), abs=4 * error)
-    assert np.var(occupied) == pytest.approx(variance, rel=4 * np.sqrt(2 / len(occupied)))
-
-
-@pytest.mark.parametrize("name", ["test_uniform", "train_uniform", "train_beta"])
 def test_inputs_have_their_distributions_and_are_uncorrelated(name):
     points = probabilities(named_design(name, count=2000))
     for column in points.T:

@@ -1,20 +1,14 @@
 """Given fibres in files, and datasets whose cells have them."""
 
-import errno
-
 import numpy as np
 import pytest
-from hypothesis import given
 
 from fe_data import Settings, generate, load_table, verify
 from fe_data.dataset import record, storage
 from fe_data.dataset.design import design_from_file, microstructures_from_file
-from fe_data.dataset.generate import GenerationError
 from fe_data.files.csv_rows import TableError
-from fe_data.geometry.microstructure import periodic_distances
 from fe_data.mechanics.rve import RVEResult
 from fe_data.schema import required_outputs
-from tests.damage import FUZZ, damaged, outcome
 
 FIBRES = "microstructure,x,y,radius\n0,0.3,0.3,0.2\n0,0.8,0.7,0.1\n1,0.5,0.5,0.3\n"
 ROWS = "E_f_GPa,b_m_MPa,c_m\n400,400,0.4\n300,350,0.3\n200,310,0.5\n"
@@ -101,26 +95,6 @@ def test_rows_that_do_not_go_with_the_fibres_are_refused(files):
         designed(files)
 
 
-def test_a_stopped_run_is_continued_and_a_damaged_record_made_again(files):
-    def full(inputs, fibres, settings):
-        """The disk is full at the last row."""
-        if inputs.E_f_GPa == 200.0:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return closed_form(inputs, fibres, settings)
-
-    design = designed(files)
-    make(design, files / "whole")
-    folder = files / "data"
-    with pytest.raises(GenerationError, match="the same command does the rest"):
-        make(design, folder, simulator=full)
-    kept = len(list(folder.rglob("*.npz")))
-    assert 1 < kept < 6
-    path = storage.record_path(folder, 1)
-    path.write_bytes(path.read_bytes()[:500])
-    assert make(design, folder).simulated == 6 - kept + 1
-    assert (folder / storage.TABLE).read_bytes() == (files / "whole" / storage.TABLE).read_bytes()
-
-
 def test_given_fibres_that_fail_are_not_tried_again(files):
     def failing(inputs, fibres, settings):
         if inputs.E_f_GPa == 300.0 and len(fibres.radii) == 1:
@@ -130,13 +104,3 @@ def test_given_fibres_that_fail_are_not_tried_again(files):
     summary = make(designed(files), files / "data", simulator=failing)
     assert summary.counts == {"ok": 5, "retried": 0, "failed": 1}
     assert len((files / "data" / storage.FAILURES).read_text().splitlines()) == 2
-
-
-@FUZZ
-@given(damaged(FIBRES.encode()))
-def test_a_damaged_file_is_refused_or_has_fibres_that_do_not_overlap(tmp_path, data):
-    path = tmp_path / "fibres.csv"
-    path.write_bytes(data)
-    for micro in outcome(microstructures_from_file, path) or []:
-        distances = periodic_distances(micro.centres, micro.centres) + np.eye(len(micro.radii))
-        assert (distances > micro.radii[:, None] + micro.radii).all()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from fe_data import Curves, Table, TableError, generate, load_curves, load_table, save_curves
-from fe_data.__main__ import main
 from fe_data.dataset.design import named_design, retry_seed
 from fe_data.dataset.storage import TABLE
 from fe_data.settings import Settings
@@ -72,9 +71,3 @@ CURVES_FRAME = load_curves(SHIPPED).to_pandas()[: 3 * 51]
 def test_a_frame_of_something_else_is_refused(kind, frame, message):
     with pytest.raises(TableError, match=message):
         kind.from_pandas(frame)
-
-
-def test_the_command_writes_the_curves_without_those_of_failed_cells(folder, tmp_path):
-    out = tmp_path / "curves.csv"
-    assert main(["curves", str(folder), "--out", str(out)]) == 1  # not all that was asked for
-    assert pd.read_csv(out)["index"].unique().tolist() == [0, 2, 3]

@@ -22,7 +22,8 @@ def read(path):
     def array(item):
         shape = tuple(map(int, item.get("Dimensions").split()))
         kind = {"Int": "<i4", "Float": "<f4"}[item.get("NumberType")]
-        assert (item.get("Format"), item.get("Endian"), item.text) == ("Binary", "Little", "c.bin")
+        assert (item.get("Format"), item.get("Endian")) == ("Binary", "Little")
+        assert item.text == path.with_suffix(".bin").name
         place = int(item.get("Seek"))
         return np.frombuffer(data, kind, np.prod(shape), place).reshape(shape)
 

@@ -14,7 +14,7 @@ from fe_data.geometry.microstructure import (
     periodic_distances,
     random_microstructure,
 )
-from fe_data.geometry.outline import MATRIX, Outline
+from fe_data.geometry.outline import Outline
 from fe_data.mechanics.elements import discretise
 
 
@@ -43,18 +43,6 @@ def test_opposite_edges_carry_the_same_nodes(case):
         jump = mesh.points[high] - mesh.points[mesh.image_of[high]]
         assert (jump[:, axis] == 1.0).all()
         assert np.abs(jump - np.round(jump)).max() <= 1e-10
-
-
-def test_outlines_are_curved(case):
-    micro, mesh = case
-    fibre = np.flatnonzero(mesh.material != MATRIX)
-    inside = np.unique(mesh.triangles[fibre])
-    outside = np.unique(mesh.triangles[mesh.material == MATRIX])
-    outline = np.intersect1d(inside, outside)
-    distance = periodic_distances(mesh.points[outline], micro.centres).min(axis=1)
-    assert distance == pytest.approx(np.full(len(outline), micro.radii[0]), rel=5e-3)
-    straight = micro.radii[0] * (1 - np.cos(np.pi / 8))  # sagitta of an eighth of a circle
-    assert np.abs(distance - micro.radii[0]).max() < 0.1 * straight
 
 
 def test_an_inverted_element_is_seen():

@@ -140,23 +140,6 @@ def test_steps_are_cut_back_and_grow_again(plastic_rve, monkeypatch):
     assert cut.history["stress"][-1, 0] == pytest.approx(end[0], rel=2e-3)
 
 
-TURNING = Loading([(0.01, None, 0.0), (0.01, -0.004, 0.008), (-0.005, -0.004, 0.0)], increments=8)
-AFTER_A_TURN = {"_LARGEST_CHANGE": np.inf, "_POINTS_AFTER_A_TURN": 3, "_PATIENCE": 99}
-
-
-def test_what_is_faster_after_a_turn_changes_no_result(monkeypatch):
-    """Fewer iterations of conjugate gradients, and the same stresses within the tolerance."""
-    settings = dataclasses.replace(SMALL, resolution=3.0, tolerance=1e-7)
-    fast = solve_rve(INPUTS, 4, settings, TURNING).path
-    for name, value in AFTER_A_TURN.items():
-        monkeypatch.setattr(load_stepping, name, value)
-    plain = solve_rve(INPUTS, 4, settings, TURNING).path
-    assert fast.counts["cutbacks"] == plain.counts["cutbacks"] == 0
-    assert fast.counts["cg_iterations"] < 0.6 * plain.counts["cg_iterations"]
-    largest = np.abs(plain.history["stress"]).max()
-    np.testing.assert_allclose(fast.history["stress"], plain.history["stress"], atol=1e-6 * largest)
-
-
 @pytest.mark.parametrize("solver", ["compiled", "dolfinx"])
 def test_an_impossible_stress_is_reported(solver):
     inputs = Inputs(0.0, 400.0, 0.0, 0.5)  # perfectly plastic, driven beyond its strength
@@ -166,16 +149,3 @@ def test_an_impossible_stress_is_reported(solver):
         pytest.raises(ConvergenceError, match="does not converge at load fraction"),
     ):
         solve_rve(inputs, 1, dataclasses.replace(SMALL, resolution=2.0), beyond, solver=solver)
-
-
-def test_what_a_solver_followed_before_does_not_decide_what_it_finds():
-    """Neither the states of an earlier path nor its factor of the tangent change a later one."""
-    sheared = Loading((None, None, 0.003))
-    rve = solve_rve(INPUTS, 1, Settings(n_fibres=2, resolution=3), sheared)
-    stretched = Loading((0.003, -0.001, 0.0))
-    first = rve.solver.solve(stretched, 3, 1e-5).history
-    for before in (sheared, Loading((0.03, None, None)), stretched):
-        rve.solver.solve(before, 3, 1e-5)
-        again = rve.solver.solve(stretched, 3, 1e-5).history
-        for name, values in first.items():
-            np.testing.assert_array_equal(again[name], values)

@@ -66,20 +66,6 @@ def test_answers_depend_on_accepted_states_alone(seed):
     assert direct._stepper.counts["cutbacks"] > 0
 
 
-def test_a_trial_in_nearly_the_same_direction_converges_as_a_simulated_path_does():
-    """Steps of a second trial that are cut back begin at the accepted state, not before it."""
-    inputs = Inputs(0.3, 400.0, 400.0, 0.4)
-    settings = Settings(n_fibres=4, resolution=2.5)
-    strain = np.array([0.06, -0.05, 0.02])
-    point = MaterialPoint(inputs, 1, settings)
-    point.respond(1.01 * strain)
-    stress, _ = point.respond(strain)
-    path = Loading(tuple(strain), increments=1)
-    simulated = solve_rve(inputs, 1, settings, path, silent=True)
-    assert simulated.path.counts["cutbacks"] > 0
-    np.testing.assert_array_equal(stress, simulated.history["stress"][-1, [0, 1, 3]])
-
-
 def test_an_answer_that_failed_cannot_be_accepted(monkeypatch, point):
     """What is accepted is the last answer, not the state in which a search for one ended."""
     point.respond(0.5 * END)
@@ -102,7 +88,10 @@ def test_an_answer_that_failed_cannot_be_accepted(monkeypatch, point):
         np.testing.assert_allclose(found, value, rtol=1e-6, atol=1e-6 * abs(value).max())
 
 
-def test_the_tangent_is_the_derivative_of_the_stress(point):
+@pytest.mark.parametrize("name", [None, "glass_epoxy"])
+def test_the_tangent_is_the_derivative_of_the_stress(name):
+    """Whose tangent is symmetric with the law of Mises alone."""
+    point = MaterialPoint(INPUTS, 1, SETTINGS, name and named_phases(name))
     point.respond(0.5 * END)
     point.accept()
     _, tangent = point.respond(END)
@@ -112,7 +101,8 @@ def test_the_tangent_is_the_derivative_of_the_stress(point):
         ahead, behind = (point.respond(END + sign * h * direction)[0] for sign in (1.0, -1.0))
         columns.append((ahead - behind) / (2.0 * h))
     np.testing.assert_allclose(np.transpose(columns), tangent, atol=2e-4 * tangent.max())
-    np.testing.assert_allclose(tangent, tangent.T, atol=1e-7 * tangent.max())
+    asymmetry = np.abs(tangent - tangent.T).max() / tangent.max()
+    assert asymmetry < 1e-7 if name is None else asymmetry > 1e-4
 
 
 def test_the_material_of_the_paper_answers_as_the_fast_solver():
@@ -125,26 +115,3 @@ def test_the_material_of_the_paper_answers_as_the_fast_solver():
         np.testing.assert_allclose(found[1], expected[1], rtol=1e-5, atol=1e-5 * 1e5)
         fast.accept()
         general.accept()
-
-
-def test_the_tangent_of_a_material_is_the_derivative_of_its_stress():
-    point = MaterialPoint(INPUTS, 1, SETTINGS, named_phases("glass_epoxy"))
-    point.respond(0.6 * END)
-    point.accept()
-    stress, tangent = point.respond(END)
-    point.respond(-END)  # a trial changes nothing
-    again = point.respond(END)
-    np.testing.assert_array_equal(again[0], stress)
-    np.testing.assert_array_equal(again[1], tangent)
-    assert np.linalg.norm(tangent) < 0.9 * np.linalg.norm(_elastic_tangent())
-    for column, engineering in enumerate([1.0, 1.0, 2.0]):
-        step = 1e-6 * np.eye(3)[column]
-        difference = point.respond(END + step)[0] - point.respond(END - step)[0]
-        np.testing.assert_allclose(
-            tangent[:, column], difference / (2e-6 * engineering), rtol=1e-4, atol=1.0
-        )
-
-
-def _elastic_tangent():
-    point = MaterialPoint(INPUTS, 1, SETTINGS, named_phases("glass_epoxy"))
-    return point.respond(1e-5 * END)[1]

@@ -203,23 +203,11 @@ def nested(levels):
     return b"".join(parts) + b"h" + bytes([levels])
 
 
-def array(data, shape):
-    """An array of float64 with these opcodes as its data and shape."""
-    made = b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85C\x01b\x87R"
-    kind = b"cnumpy\ndtype\n\x8c\x02f8\x89\x88\x87R(K\x03\x8c\x01<NNNK\x00K\x00K\x00tb"
-    return made + b"(K\x01" + shape + kind + b"\x89" + data + b"tb"
-
-
-BYTES = b"B" + struct.pack("<I", 8000) + bytes(8000)
-MANY_TIMES = b"](" + array(BYTES, b"M\xe8\x03\x85") + b"\x94" + 50_000 * b"h\x00" + b"e"
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"\x8f(" + nested(60) + b"\x90", "takes more than 1 s of processor time"),
         (b"\x96" + struct.pack("<Q", 2**31), "its content takes more than 1000000000 bytes"),
-        (MANY_TIMES, "takes more than"),  # time or memory
     ],
 )
 def test_a_short_file_takes_neither_memory_nor_time(tmp_path, monkeypatch, content, message):

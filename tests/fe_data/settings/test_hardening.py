@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from fe_data import HardeningTable, Inputs, Settings, generate, load_table, solve_rve
+from fe_data import HardeningTable, Settings, generate, load_table
 from fe_data.__main__ import main
 from fe_data.dataset import storage
 from fe_data.dataset.design import Design
@@ -15,7 +15,6 @@ from tests.fe_data.analytic_cell import AnalyticCell
 
 TABLE = HardeningTable([0.0, 0.02, 0.1], [400.0, 460.0, 500.0])
 SMALL = Settings(n_fibres=2, resolution=2.0, increments=10, hardening=TABLE)
-INPUTS = Inputs(0.2, 400.0, 0.0, 1.0)
 
 
 REFUSED = [
@@ -46,22 +45,6 @@ def test_the_first_row_is_the_initial_yield_stress():
     assert Settings(hardening=other).sigma_y0_MPa == 250.0
     with pytest.raises(ValueError, match=r"sigma_y0_MPa = 300.0 is not the first stress"):
         Settings(hardening=other, sigma_y0_MPa=300.0)
-
-
-def test_a_table_of_one_slope_is_linear_hardening():
-    """c = 1 of the power law, as far as the table goes; beyond, nothing hardens."""
-    linear = HardeningTable([0.0, 5.0], [400.0, 400.0 + 5 * 700.0])
-    law = dataclasses.replace(SMALL, hardening="power", tolerance=1e-9)
-    by_law = solve_rve(dataclasses.replace(INPUTS, b_m_MPa=700.0), 1, law, fit=False)
-    by_table = solve_rve(INPUTS, 1, dataclasses.replace(law, hardening=linear), fit=False)
-    for name, values in by_law.history.items():
-        # Components that are zero but for rounding follow the solver's tolerance, of the largest.
-        zero = law.tolerance * np.abs(values).max()
-        np.testing.assert_allclose(by_table.history[name], values, rtol=1e-7, atol=zero)
-    short = HardeningTable([0.0, 1e-12], [400.0, 400.0])
-    flat = solve_rve(INPUTS, 1, dataclasses.replace(law, hardening=short), fit=False)
-    plastic = solve_rve(INPUTS, 1, law, fit=False)  # b = 0
-    np.testing.assert_allclose(flat.history["stress"], plastic.history["stress"], atol=1e-4)
 
 
 def test_a_dataset_is_of_one_table(tmp_path):

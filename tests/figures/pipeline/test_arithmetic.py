@@ -16,15 +16,6 @@ needs_haswell = pytest.mark.skipif(not can_pin(), reason="not Linux with AVX2 an
 
 
 @needs_haswell
-def test_pins_win_over_what_is_set():
-    given = dict.fromkeys(pins(), "other") | {"NPY_DISABLE_CPU_FEATURES": "AVX2", "MINE": "1"}
-    found = environment(given)
-    assert found == {**pins(), "MINE": "1"}
-    assert found["OMP_NUM_THREADS"] == "1"
-    assert found["OPENBLAS_CORETYPE"] == "Haswell"
-
-
-@needs_haswell
 def test_programs_of_a_run_are_pinned_and_say_so(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Sandybridge")
     script = "import os, pathlib, sys; from figures.pipeline.arithmetic import described; "
@@ -51,35 +42,6 @@ def test_a_processor_without_the_instructions_is_not_told_to_use_them(monkeypatc
     assert not KERNELS.keys() & pins().keys()
     assert environment({})["OMP_NUM_THREADS"] == "1"
     assert described(environment({})).startswith("not pinned: the processor lacks AVX2 or FMA")
-
-
-@pytest.mark.slow
-@needs_haswell
-def test_the_libraries_are_silent_and_follow():
-    script = """
-import json
-import numpy
-from numpy._core._multiarray_umath import __cpu_features__ as features
-from threadpoolctl import threadpool_info
-import torch
-from bnn.training.matmul import has_feature
-print(json.dumps([
-    [name for name in ("AVX2", "FMA3", "AVX512F", "AVX512_SKX") if features.get(name)],
-    [each["architecture"] for each in threadpool_info() if each["user_api"] == "blas"],
-    [each["num_threads"] for each in threadpool_info()],
-    torch.backends.cpu.get_cpu_capability(),
-    has_feature("fma") and not has_feature("avx512f"),
-]))
-"""
-    command = [sys.executable, "-W", "error::ImportWarning", "-c", script]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
-    assert not done.stderr
-    found, kernels, threads, torch_kernels, numba = json.loads(done.stdout)
-    assert {"AVX2", "FMA3"} <= {*found} <= {"AVX2", "FMA3"}
-    assert {*kernels} <= {"Haswell"}
-    assert {*threads} == {1}
-    assert torch_kernels == "AVX2"
-    assert numba
 
 
 @pytest.mark.slow

@@ -11,13 +11,8 @@ from figures.pipeline.settings import PAPER_COUNTS
 
 def test_the_full_profile_has_the_published_sizes():
     full = load_profile("full")
-    assert full.datasets == {
-        "train_beta": 50,
-        "test_uniform": 50,
-        "train_uniform": 100,
-        "replicates": 10,
-        "noise": 20,
-    }
+    sizes = {"train_beta": 50, "test_uniform": 50, "train_uniform": 100}
+    assert full.datasets == {**sizes, "replicates": 10, "noise": 20}
     assert (full.prior_study.members, full.prior_study.epochs_scale) == (100, 1)
     example = full.example_1d
     sizes = (example.n_pretrained, example.n_members, example.prior_points)

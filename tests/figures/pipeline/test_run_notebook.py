@@ -71,10 +71,6 @@ def test_an_executed_notebook_is_a_page_and_removes_pictures_that_it_no_longer_d
     assert shown == ["![new.svg](../new.svg)"]
     assert [output.get("name") for output in outputs if "text" in output] == ["stdout"]
     assert "papermill" not in kept_notebook.metadata
-    foreign = json.dumps({"figures": {"../precious.svg": "", str(kept[0]): "", "notes.txt": ""}})
-    (folder / "n.json").write_text(foreign)
-    execute(path, {"seed": 3})
-    assert all(each.exists() for each in kept)
 
 
 def test_parameters_take_the_types_of_the_defaults_and_others_are_refused(tmp_path, capsys):

@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 
 import fe_data
-from bnn import GPRegressor, HeteroscedasticNoise
-from bnn.noise import replicate_covariance
-from fe_data.dataset.table import load_table
+from bnn import GPRegressor
 from figures.beyond.other_methods.findings import noise_of_replicates
 from figures.beyond.other_methods.priors import relevance, replicate_noise, subset_counts
 from figures.beyond.other_methods.problems import Problem
-from figures.composite.problem import fit_theta, functional_prior, load_samples, noise_std, scaled
+from figures.composite.problem import fit_theta, functional_prior, load_samples, noise_std
 from figures.composite.scores import exact_scores
-from figures.pipeline.paths import table_path
 
 TABLES = Path(fe_data.__file__).parent / "datasets"
 
@@ -61,25 +58,3 @@ def test_noise_of_replicates(problem, tables):
         posterior = GPRegressor(problem.paper, noise=noise).fit(problem.X, problem.y)
         densities.append(exact_scores(posterior, problem.test.X, problem.test.y).elppd)
     assert densities[1] > densities[0] + 10
-
-
-def test_noise_that_depends_on_the_input_tells_replicates_better():
-    """Each of 20 inputs by the others, in nats for 50 cells of deviations from their mean."""
-    table = load_table(table_path(TABLES, "noise"))
-    gain = 0.0
-    cells = scaled(table)
-    groups = np.asarray(table.group)
-    for group in np.unique(groups):
-        rest = groups != group
-        own = cells[groups == group]
-        noise = HeteroscedasticNoise.from_replicates(
-            cells.X[rest], cells.y[rest], groups[rest], squares=(0,)
-        )
-        constant = replicate_covariance(cells.y[rest], groups[rest])
-        within = own.y - own.y.mean(axis=0)
-        freedom = len(own) - 1
-        for sign, covariance in ((1, noise(own.X[:1])[0]), (-1, constant)):
-            squares = np.sum(within * np.linalg.solve(covariance, within.T).T)
-            gain -= 0.5 * sign * (freedom * np.linalg.slogdet(covariance)[1] + squares)
-    gain *= 50 / (len(cells) - 20)
-    assert gain > 140.0

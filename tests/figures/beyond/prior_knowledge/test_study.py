@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-import bnn
 from figures.beyond.prior_knowledge.study import (
     MODELS,
     equivalent_cells,
     judge,
-    mean_fields,
     noises,
     posterior,
     training_sets,
@@ -41,15 +39,6 @@ def test_the_first_draw_is_the_shipped_tables_and_smaller_sets_are_its_first_cel
     shipped = scaled(load_designs(SHIPPED_TABLES, ["train_uniform"])["train_uniform"])
     for count in COUNTS:
         np.testing.assert_array_equal(sets[f"ind{count}"].y, shipped.y[:count])
-
-
-def test_far_from_all_cells_predictions_are_those_of_the_mean_of_the_prior(kinds):
-    origin = np.zeros((1, 4))
-    prior = bnn.GaussianProcessPrior(mean_fields, bnn.RBF(0.01, 0.1), n_outputs=5)
-    model = bnn.GPRegressor(prior, noise=kinds[MODELS["fields"].noise])
-    far = np.full((3, 4), 0.9)
-    found = model.fit(origin, mean_fields(origin)).predict(far)
-    np.testing.assert_allclose(found, mean_fields(far), atol=1e-6)
 
 
 @pytest.mark.usefixtures("few_draws")

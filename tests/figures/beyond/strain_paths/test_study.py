@@ -75,12 +75,6 @@ def test_the_error_of_the_mean_over_microstructures_widens_a_band(study):
     np.testing.assert_allclose(found**2, expected)
 
 
-def test_what_is_learnt_removes_most_of_the_error_of_mean_fields(study):
-    alone = study.mean_fields()
-    found = study.errors(study.posterior(study.random_paths, seed=0))
-    assert all(each.error < 0.2 * alone[name] for name, each in found.items())
-
-
 def test_members_scatter_as_theta_alone_does(study):
     random_paths = study.random_paths
     model = StrainPathEnsemble(study.bank, study.scatter, n_members=4000, random_state=0)
