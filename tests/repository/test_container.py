@@ -60,6 +60,23 @@ def run(command, **variables):
     ).stdout
 
 
+@pytest.mark.parametrize(("version", "day"), [("", "set"), ("+changed", ""), ("+changed", "set")])
+def test_other_versions_of_packages_end_the_build_unless_the_newest_are_asked_for(
+    tmp_path, version, day
+):
+    (check,) = [text for text in steps("RUN") if "dpkg-query" in text]
+    installed = tmp_path / "dpkg-query"
+    installed.write_text(f"#!/bin/sh\ngrep -v '^#' debian-packages.txt | sed 's/$/{version}/'\n")
+    installed.chmod(0o755)
+    check = check.replace("/tmp/expected", f"{tmp_path}/expected")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    if version and day:
+        with pytest.raises(subprocess.CalledProcessError):
+            run(check, SNAPSHOT=day, PATH=path)
+    else:
+        assert ("gcc-12" in run(check, SNAPSHOT=day, PATH=path)) == bool(version)
+
+
 def test_the_packages_that_set_digits_are_those_of_the_committed_results():
     lines = (ROOT / "debian-packages.txt").read_text(encoding="utf-8").splitlines()
     versions = dict(line.split("=") for line in lines if not line.startswith("#"))
