@@ -145,7 +145,7 @@ def test_sentences_of_the_guides_quote_the_committed_results():
         for peer in (peer for name in names for peer in PEERS if peer.kind == name):
             less = board.gap(problem, rival_of(peer))
             leads.append(f"{-less.mean:.2f} ± {2 * less.error:.2f}")
-    quoted("docs/benchmarks.md", "More settings of rivals", *leads)
+    quoted("docs/benchmarks.md", "| problem | over scikit-learn", *leads)
     worse = [("fresh/ind25", "botorch.Saas", "rmse"), ("fresh/ind50", "botorch.Saas", "rmse")]
     worse.append(("wine/gap", "pytorch.DeepEnsemble", "crps"))
     for problem, name, score in worse:
