@@ -5,7 +5,7 @@ import pytest
 
 from bench import direct_simulation as study
 from bench.pixel_cell import ELEMENTS, PixelCell, strain_operators
-from fe_data import Inputs, Loading, Settings, solve_rve
+from fe_data import Loading, Settings, solve_rve
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.mechanics.load_stepping import solve_load_steps
 
@@ -19,20 +19,6 @@ def test_a_pixel_has_the_strain_of_a_linear_displacement(element):
     np.testing.assert_allclose(
         strains, np.tile([0.1, 0.3, 0.0, 0.2], (len(strains), 1)), atol=1e-15
     )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("element", ELEMENTS)
-def test_pixels_of_the_matrix_alone_follow_the_material(element):
-    """Uniform strain: what any element gives."""
-    settings = Settings(hardening=study.TABLE, tolerance=1e-9, resolution=1.0)
-    inputs = Inputs(0.0, 400.0, 0.0, 1.0)
-    turn = Loading([(0.02, None, 0.005), (None, None, None)], increments=5)
-    ours = solve_rve(inputs, 1, settings, turn).history
-    pixels = PixelCell(4, random_microstructure(0.0, 1, 1), inputs, settings, element)
-    theirs = solve_load_steps(pixels, turn, 5, 1e-9).history
-    for name in ("strain", "stress", "plastic_strain"):
-        np.testing.assert_allclose(theirs[name], ours[name], rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.slow

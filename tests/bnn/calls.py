@@ -1,6 +1,5 @@
 """Valid calls of all that is public: with wrong arguments, and with arrays that are overwritten."""
 
-import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -13,12 +12,9 @@ from scipy import stats
 import bnn
 from bnn import metrics
 from bnn.ensembles.ensemble import EnsembleRegressor
-from bnn.ensembles.members import Networks, data_gradient
+from bnn.ensembles.members import Networks
 from bnn.ensembles.weight_priors import WeightPrior
-from bnn.ensembles.weight_priors.statistics import layer_statistics
-from bnn.priors.samplers import truncated_normal_hypercube
 from bnn.regressor import PredictiveRegressor
-from bnn.training.loop import train
 from tests.bnn.small import small
 from tests.wrong_arguments import arguments
 
@@ -38,7 +34,11 @@ COMPONENTS = bnn.PrincipalComponents(np.zeros(2), np.eye(2), np.eye(2))
 UNIT = bnn.BoundsScaler(-np.ones(2), np.ones(2))
 DENSITY = bnn.IsotropicGaussian(1.0, D)
 BY_INPUT = bnn.HeteroscedasticNoise(0.1 * np.ones((4, 2)), squares=(0,))
-TRAINED = object()  # networks that are trained once, when they are needed
+BRIEF = bnn.Pretraining(4, 10, training=ONCE)
+PRETRAINED = bnn.pretrain(
+    PRIOR, X, network=bnn.Architecture((3,), "silu"), settings=BRIEF, random_state=0
+)
+MEMBERS = small(bnn.VanillaEnsemble, network__hidden=(3,)).fit(X, Y).members_
 # What a parameter of this name gets, unless a call has a value of its own.
 VALUES = {
     "A": X,
@@ -86,8 +86,8 @@ VALUES = {
     "output_weights": np.array([1.0, 0.5]),
     "pending": X[:1],
     "period": np.array(2.5),
-    "pretrained": TRAINED,
-    "pretraining": bnn.Pretraining(4, 10, training=ONCE),
+    "pretrained": PRETRAINED,
+    "pretraining": BRIEF,
     "prior": PRIOR,
     "random_state": 0,
     "realisations": 20,
@@ -99,7 +99,7 @@ VALUES = {
     "samples": SAMPLES,
     "scaling": bnn.Scaling((-1.0, 1.0), "data"),
     "scores": Y,
-    "settings": bnn.Pretraining(4, 10, training=ONCE),
+    "settings": BRIEF,
     "singular_values": np.arange(1.0, 4.0),
     "squares": (0,),
     "std": np.ones((8, 2)),
@@ -163,16 +163,8 @@ OWN = {
     "IsotropicGaussian": {"variance": 1.0},
     "LowRankGaussian": {"mean": ZERO},
     "ProbabilisticPCA": {"mean": ZERO, "deviations": np.arange(1.0, 4.0)},
-    "train": {
-        "weights": WEIGHTS[:3],
-        "y": np.stack([Y] * 3),
-        "settings": ONCE,
-        "seeds": np.arange(3, dtype=np.uint32),
-    },
-    "gradient_of_data": {"members": TRAINED, "weights": np.ones((3, D))},
-    "select": {"members": [0, 1]},
+    "Pretrained.select": {"members": [0, 1]},
 }
-# Methods, and functions that are not public but that users' arguments reach.
 OTHERS = [
     EXACT.predict,
     EXACT.predict_gradient,
@@ -203,9 +195,10 @@ OTHERS = [
     bnn.RBF().diag,
     bnn.RBF().__mul__,
     bnn.Linear().diag,
-    truncated_normal_hypercube,
-    layer_statistics,
-    train,
+    PRETRAINED.sample,
+    PRETRAINED.select,
+    PRETRAINED.weight_prior,
+    small(bnn.AnchoredEnsemble, PRETRAINED).fit(X, Y).sample_prior,
 ]
 
 
@@ -246,25 +239,6 @@ class OwnStationary(bnn.Stationary):
 DERIVED = {"FunctionPrior": OwnPrior, "Kernel": OwnKernel, "Stationary": OwnStationary}
 
 
-@functools.cache
-def pretrained_once():
-    options = {name: VALUES[name] for name in ("network", "settings", "random_state")}
-    return bnn.pretrain(PRIOR, X, **options)
-
-
-@functools.cache
-def trained_once():
-    return small(bnn.VanillaEnsemble, network__hidden=(3,)).fit(X, Y).members_
-
-
-def gradient_of_data(members, weights):
-    return data_gradient(trained_once() if members is TRAINED else members, weights)
-
-
-def kernel(X, Y):
-    return bnn.RBF()(X, Y)
-
-
 def pretrain_ensemble(X, n_features):
     return small(bnn.AnchoredEnsemble, PRIOR).pretrain(X, n_features=n_features).pretrained_
 
@@ -274,33 +248,11 @@ def fit(noise_std, sample_weight):
     return bnn.GPRegressor(PRIOR, noise=0.1).fit(VALUES["X"], Y, **given)
 
 
-def sample_prior(X):
-    ensemble = small(bnn.AnchoredEnsemble, pretrained_once())
-    return ensemble.fit(VALUES["X"], Y).sample_prior(X)
+def kernel(X, Y):
+    return bnn.RBF()(X, Y)
 
 
-def sample(X):
-    return pretrained_once().sample(X)
-
-
-def select(members):
-    return pretrained_once().select(members)
-
-
-def weight_prior(regulariser):
-    return pretrained_once().weight_prior(regulariser)
-
-
-OTHERS += [
-    fit,
-    gradient_of_data,
-    kernel,
-    pretrain_ensemble,
-    sample_prior,
-    sample,
-    select,
-    weight_prior,
-]
+OTHERS += [fit, kernel, pretrain_ensemble]
 
 
 @dataclass(frozen=True)
@@ -316,8 +268,6 @@ class Call:
     def make(self, **given):
         """Return the result, for some values other than those of `arguments`."""
         values = self.arguments | given
-        if values.get("pretrained") is TRAINED:
-            values["pretrained"] = pretrained_once()
         if is_estimator(self.function):
             data = [values.pop(name) for name in ("X", "y")]
             return self.function(**values).fit(*data)

@@ -9,21 +9,11 @@ import torch
 from sklearn.gaussian_process import kernels as sk
 
 import bnn
-from tests.bnn.calls import (
-    CALLS,
-    WEIGHTS,
-    Call,
-    X,
-    Y,
-    answers,
-    parts,
-    pretrained_once,
-    trained_once,
-)
+from tests.bnn.calls import CALLS, MEMBERS, PRETRAINED, WEIGHTS, Call, X, Y, answers, parts
 
 CASES = {name: call for name, call in CALLS.items() if inspect.isclass(call.function)} | {
-    "Members": Call(bnn.Members, parts(trained_once())),
-    "Pretrained": Call(bnn.Pretrained, parts(pretrained_once())),
+    "Members": Call(bnn.Members, parts(MEMBERS)),
+    "Pretrained": Call(bnn.Pretrained, parts(PRETRAINED)),
     "PriorCheck": CALLS["check_prior"],
     "Sensitivity": CALLS["sensitivity"],
     "pretrain": CALLS["pretrain"],

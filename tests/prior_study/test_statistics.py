@@ -44,12 +44,6 @@ def test_gaussian_weights_are_described_as_such(gaussian, architecture):
     assert len(found.singular_values) == K - 1
 
 
-def test_total_variance_is_the_sum_of_squared_singular_values(gaussian, architecture):
-    found = weight_statistics(gaussian, architecture)
-    total = np.sum(found.singular_values**2) / (K - 1)
-    assert total == pytest.approx(found.variance[0] * architecture.n_weights)
-
-
 @pytest.mark.parametrize("together", [False, True])
 def test_error_of_the_variance_meets_its_expectation(together):
     """Weights that move together leave the variance as uncertain as a single one does."""

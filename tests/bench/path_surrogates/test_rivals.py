@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch import nn
 
-from bench.path_surrogates.estimators import chosen, mean_fields
+from bench.path_surrogates.estimators import mean_fields
 from bench.path_surrogates.material_points import PointEnsemble
 from bench.path_surrogates.recurrent import RecurrentEnsemble, Units
 from bench.path_surrogates.training import parted, train
@@ -48,12 +48,6 @@ def test_rivals_learn(training, model, most):
     mean, std = model.fit(X, strain, stress).predict(X, strain)
     assert np.square(mean - stress).mean() < most * stress.var()
     assert (np.abs(mean - stress) < 1.96 * std).mean() > 0.8
-
-
-@pytest.mark.slow
-def test_the_chosen_size_errs_least_on_paths_that_were_held_back(sets):
-    sizes = [RecurrentEnsemble(0, hidden=16, updates=updates) for updates in (1.0, 20.0)]
-    assert chosen(sizes, sets.random_paths).updates == 20.0
 
 
 def test_what_is_kept_is_the_best_on_the_paths_for_validation():

@@ -7,11 +7,6 @@ from bench.scoreboard import public
 from bench.scoreboard.scores import scores
 
 
-def test_sets_and_their_splits_are_found(folder):
-    found = {each.name: each.splits for each in public.problems(folder)}
-    assert found == {"made/gap": 1, "made/standard": 2, "one/holdout": 1}
-
-
 def test_test_rows_are_those_of_the_file_and_all_others_are_training_rows(folder):
     rows = np.loadtxt(folder / "made" / "data.csv", delimiter=",", skiprows=1)
     split = {each.name: each for each in public.problems(folder)}["made/standard"].split(1)

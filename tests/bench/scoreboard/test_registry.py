@@ -1,6 +1,4 @@
 import numpy as np
-import pytest
-import torch
 
 from bench.scoreboard import registry, worker
 from bench.scoreboard.registry import LIBRARIES, ONE, PEERS
@@ -86,44 +84,3 @@ def test_noise_by_regression_of_log_variances_grows_as_it_should():
     mean, std = model.predict(X)
     np.testing.assert_allclose(mean[:, 0], 0.0, atol=0.3)
     assert np.all(std[:, 0] > np.sqrt(model.variances(X)[:, 0]))
-
-
-# Mean fields that are wrong leave nothing but noise, and length scales at their bounds.
-@pytest.mark.filterwarnings("ignore:The optimal value found:sklearn.exceptions.ConvergenceWarning")
-def test_residuals_are_of_the_most_likely_mean_fields():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (30, 2))
-    X_test = rng.uniform(-1, 1, (9, 2))
-
-    def wild(X):
-        return np.sin(25 * X[:, :1])
-
-    y = wild(X) + 0.5 * X[:, 1:] + 0.01 * rng.normal(size=(30, 1))
-    fields = np.array([wild(-2 * X), wild(X), 0 * y])
-    at_test = np.array([wild(-2 * X_test), wild(X_test), 0 * X_test[:, :1]])
-    kind = worker.load(LIBRARIES / "scikit_learn.py", "OnFields")
-    given = worker.Given(X, y, X_test, fields=fields, fields_test=at_test)
-    found = worker.predict(kind, given, wild(X_test))
-    np.testing.assert_allclose(found["mean"], wild(X_test) + 0.5 * X_test[:, 1:], atol=0.1)
-    assert found["std"].max() < 0.1
-    assert "elppd" not in found
-
-
-@pytest.mark.slow
-def test_a_deep_ensemble_is_the_mixture_of_its_members(monkeypatch):
-    kind = worker.load(LIBRARIES / "pytorch.py", "DeepEnsemble")
-    own = kind.one.__globals__
-    monkeypatch.setitem(own, "STEPS", 60)
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (40, 1))
-    y = 100.0 + 10.0 * np.column_stack([X, -X]) + rng.normal(size=(40, 2))
-    model = kind()
-    model.fit(worker.Given(X, y, X))
-    mean, std = model.predict(X)
-    assert np.sqrt(np.mean((y - mean) ** 2)) < 4.0
-    each = [own["moments"](member, torch.tensor(X).float()) for member in model.members]
-    means = np.array([m.detach().numpy() for m, _ in each])
-    seconds = np.array([v.detach().numpy() for _, v in each]) + means**2  # E y² of a member
-    variance = seconds.mean(axis=0) - means.mean(axis=0) ** 2
-    np.testing.assert_allclose(std, y.std(axis=0) * np.sqrt(variance), rtol=1e-4)
-    assert len({float(m[0, 0]) for m in means}) == 5

@@ -26,9 +26,6 @@ def test_scores_of_the_composite_are_those_of_the_exact_posterior():
     physical = norm(OUTPUT_SCALING.inverse_transform(mean), std * OUTPUT_SCALING.half_range)
     densities = physical.logpdf(OUTPUT_SCALING.inverse_transform(y))
     assert row["loglik"] == pytest.approx(densities.sum() / 8)
-    assert row["coverage"] == np.mean(np.abs(y - mean) < 1.959964 * std)
-    assert row["rmse"] == pytest.approx(np.sqrt(np.mean((y - mean) ** 2)))
-    assert row["crps"] == pytest.approx(bnn.metrics.crps_gaussian(y, mean, std))
 
 
 @pytest.mark.parametrize(

@@ -89,18 +89,6 @@ def test_ranks_are_over_those_with_results_everywhere_by_paired_differences(resu
     assert board.ranks(problems) == {"ours.Default": 2.0, "botorch.SingleTask": 1.0}
 
 
-def test_the_second_rank_is_of_all_libraries_over_the_sets_that_all_have(result, current):
-    libraries = [peer for peer in PEERS if peer.public and not peer.ours]
-    rows = [current(name, 0, 1.0) for name in ("a/gap", "b/gap")]
-    rows += [result(each.name, "a/gap", 0, 2.0, version=each.version) for each in libraries]
-    rows += [result(each.name, "b/gap", 0, 2.0, version=each.version) for each in libraries[1:]]
-    assert tables.shared(Board(rows)) == ["a/gap"]
-    table = tables.standing(Board(rows)).splitlines()
-    (line,) = [line for line in table if line.startswith(f"| {libraries[0].label} |")]
-    assert "| – | 1.0 |" in line
-    assert table[-1].endswith("ran on a, gap.")
-
-
 def test_guides_show_the_committed_results(tmp_path):
     copies = [tmp_path / page.name for page in PAGES]
     for page, copy in zip(PAGES, copies, strict=True):

@@ -19,40 +19,48 @@ MIXTURE = bnn.MixturePrior([SHARED, OWN], [0.4, 0.6])
 GIVEN = {"region": REGION, "output_ranges": [2.0, 10.0]}
 
 
-def integrated_variance(prior, noise, *runs):
+ONES = np.ones(2)
+WEIGHTED = {"output_weights": np.array([3.0, 1.0]), "costs": np.linspace(1.0, 4.0, 9)}
+
+
+def integrated_variance(prior, noise, weights, *runs):
     """Of the posterior, refitted with runs of any result, in units of half the ranges."""
     added = np.concatenate([X, *np.reshape(runs, (-1, 1, 2))])
     y = np.concatenate([Y, RNG.normal(size=(len(runs), 2))])
     std = bnn.GPRegressor(prior, noise=noise).fit(added, y).predict(REGION, return_std=True)[1]
-    return np.mean(std**2 / [1.0, 25.0])
+    return np.mean(std**2, axis=0) @ (weights / np.sum(weights) / [1.0, 25.0])
 
 
 @pytest.mark.parametrize(
-    ("prior", "noise", "replicates"),
+    ("prior", "noise", "replicates", "asked"),
     [
-        (SHARED, [0.2, 0.4], False),
-        (OWN, FULL, True),
-        (SHARED, DEPENDS, True),
-        (OWN, CORRELATED, False),
+        (SHARED, [0.2, 0.4], False, {}),
+        (OWN, FULL, True, {}),
+        (SHARED, DEPENDS, True, {}),
+        (OWN, CORRELATED, False, {}),
+        (OWN, [0.2, 0.4], False, WEIGHTED),
+        (OWN, [0.2, 0.4], False, WEIGHTED | {"output_weights": np.array([0.0, 2.0])}),
     ],
 )
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
-def test_as_by_refitting_with_every_candidate(prior, noise, replicates):
-    """Each choice, two runs pending, and the variance that it leaves."""
+def test_as_by_refitting_with_every_candidate(prior, noise, replicates, asked):
+    """Each choice reduces the weighted variance most for its cost; two runs are pending."""
     pending = REGION[:2] + 0.1
+    costs = asked.get("costs", np.ones(9))
+    given = prior, noise, asked.get("output_weights", ONES)
     model = bnn.GPRegressor(prior, noise=noise).fit(X, Y)
-    chosen, variances = bnn.select_runs(
-        model, CANDIDATES, 4, pending=pending, replicates=replicates, **GIVEN
-    )
+    options = {"pending": pending, "replicates": replicates} | asked | GIVEN
+    chosen, variances = bnn.select_runs(model, CANDIDATES, 4, **options)
     done = list(pending)
-    assert variances[0] == pytest.approx(integrated_variance(prior, noise, *done), rel=1e-8)
-    for row, variance in zip(chosen, variances[1:], strict=True):
-        after = [integrated_variance(prior, noise, *done, x) for x in CANDIDATES]
+    assert variances[0] == pytest.approx(integrated_variance(*given, *done), rel=1e-8)
+    for k, row in enumerate(chosen):
+        after = np.array([integrated_variance(*given, *done, x) for x in CANDIDATES])
         done.append(CANDIDATES[row])
-        assert variance == pytest.approx(after[row], rel=1e-8)
+        assert variances[k + 1] == pytest.approx(after[row], rel=1e-8)
+        gains = (variances[k] - after) / costs
         if not replicates:
-            after = np.where(np.isin(CANDIDATES, done[2:-1]).all(axis=1), np.inf, after)
-        assert row == np.argmin(after)
+            gains[chosen[:k]] = -np.inf
+        assert row == np.argmax(gains)
 
 
 def linear(covariance, noise, runs, region):
@@ -85,29 +93,6 @@ def test_a_mixture_and_an_ensemble_as_the_best_linear_prediction(kind, noise):
         left = np.where(np.isin(range(9), chosen[:k]), np.inf, after)
         assert chosen[k] == np.argmin(left)
         assert variances[k + 1] == pytest.approx(after[chosen[k]], rel=1e-8)
-
-
-@pytest.mark.parametrize("weights", [[3.0, 1.0], [0.0, 2.0]])
-def test_weights_of_outputs_and_costs_as_by_refitting(weights):
-    """Each choice is the largest reduction of the weighted variance for its cost."""
-    model = bnn.GPRegressor(OWN, noise=[0.2, 0.4]).fit(X, Y)
-    costs = np.linspace(1.0, 4.0, len(CANDIDATES))
-    asked = {"output_weights": np.array(weights), "costs": costs}
-    chosen, variances = bnn.select_runs(model, CANDIDATES, 3, **asked, **GIVEN)
-    scale = np.divide(weights, np.sum(weights)) / [1.0, 25.0]
-
-    def variance(runs):
-        added = np.concatenate([X, CANDIDATES[runs]])
-        y = np.concatenate([Y, np.zeros((len(runs), 2))])
-        again = bnn.GPRegressor(OWN, noise=[0.2, 0.4]).fit(added, y)
-        return np.mean(again.predict(REGION, return_std=True)[1] ** 2, axis=0) @ scale
-
-    assert variances[0] == pytest.approx(variance([]), rel=1e-8)
-    for k, row in enumerate(chosen):
-        gains = np.array([variances[k] - variance([*chosen[:k], c]) for c in range(9)])
-        gains[chosen[:k]] = -np.inf
-        assert row == np.argmax(gains / costs)
-        assert variances[k + 1] == pytest.approx(variance(list(chosen[: k + 1])), rel=1e-8)
 
 
 def test_candidates_are_within_the_limits_with_the_probability():

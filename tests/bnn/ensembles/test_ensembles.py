@@ -7,7 +7,6 @@ from sklearn.exceptions import NotFittedError
 import bnn
 from bnn import AnchoredEnsemble, SamplerPrior, Scaling, TrainingSettings, VanillaEnsemble
 from bnn.ensembles.anchoring import REGULARISERS
-from bnn.ensembles.members import data_gradient
 from bnn.noise import resample
 from tests.bnn.closed_forms import assert_covariance, assert_moments, linear_gaussian
 from tests.bnn.small import small
@@ -150,24 +149,3 @@ def test_a_wrong_setting_is_refused_where_it_is_set():
     assert AnchoredEnsemble().get_params()["training__batch_size"] == 32
     with pytest.raises(ValueError, match="network = 3: must be a Architecture"):
         AnchoredEnsemble(noise=0.1, network=3).fit(X_TEST, X_TEST[:, 0])
-
-
-def test_the_data_gradient_against_finite_differences():
-    """Of each member's own data, with correlated noise and in the networks' units."""
-    rng = np.random.default_rng(0)
-    noise = np.diag([0.1, 0.2, 0.3]) + 0.03
-    bounds = Scaling(inputs=None, outputs=(-2.0, 3.0))
-    model = small(VanillaEnsemble, noise=noise, network__activation="silu", scaling=bounds)
-    members = model.fit(rng.uniform(-1, 1, (9, 2)), rng.standard_normal((9, 3))).members_
-    targets = members.output_scaler.transform(members.targets)
-    precision = np.linalg.inv(members.output_scaler.transform_covariance(noise))
-
-    def loss(weights):
-        residual = members.architecture.forward(weights, members.inputs) - targets
-        return np.einsum("kni,ij,knj->k", residual, precision, residual)
-
-    weights = members.weights.astype(float)
-    gradient = data_gradient(members, members.weights)
-    for j, step in enumerate(1e-5 * np.eye(weights.shape[1])):
-        slope = (loss(weights + step) - loss(weights - step)) / 2e-5
-        np.testing.assert_allclose(gradient[:, j], slope, rtol=1e-5, atol=1e-4)

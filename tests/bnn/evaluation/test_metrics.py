@@ -8,7 +8,7 @@ from scipy import stats
 from uncertainty_toolbox.metrics_accuracy import prediction_error_metrics
 from uncertainty_toolbox.metrics_calibration import get_proportion_under_quantile
 
-from bnn import StudentNoise, metrics
+from bnn import HeteroscedasticNoise, StudentNoise, metrics
 
 ROOT = np.array([[0.5, 0.0, 0.0], [0.2, 0.7, 0.0], [0.1, -0.3, 0.4]])
 FULL = ROOT @ ROOT.T
@@ -157,14 +157,20 @@ def test_crps_against_scoringrules(case, scoringrules):
 
 
 def test_noise_widens(case):
-    """Adding noise equals handing over the total standard deviation."""
+    """Adding noise, of all points or of each, equals handing over the total deviation."""
     y, mean, std, _ = case
     noise = np.array([0.3, 0.5, 1.0])
-    total = np.sqrt(std**2 + noise**2)
+    full = np.diag(noise**2)
+    growing = full * np.linspace(1.0, 2.0, 60)[:, None, None]
     for metric in (metrics.miscalibration_area, metrics.crps_gaussian, metrics.coverage):
-        expected = metric(y, mean, total)
-        assert metric(y, mean, std, noise=noise) == pytest.approx(expected)
-        assert metric(y, mean, std, noise=np.diag(noise**2)) == pytest.approx(expected)
+        for given in (noise, full, growing):
+            variances = noise**2 if given is noise else np.einsum("...jj->...j", given)
+            expected = metric(y, mean, np.sqrt(std**2 + variances))
+            assert metric(y, mean, std, noise=given) == pytest.approx(expected)
+        with pytest.raises(
+            ValueError, match="noise depends on the input: a constant covariance is"
+        ):
+            metric(y, mean, std, noise=HeteroscedasticNoise(np.zeros((2, 3))))
 
 
 def test_coverage():

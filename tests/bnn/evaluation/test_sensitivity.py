@@ -1,8 +1,6 @@
 """Sobol indices and main effects of functions whose are known."""
 
 import numpy as np
-import pandas as pd
-import pytest
 
 import bnn
 
@@ -43,16 +41,3 @@ def test_main_effects_are_means_over_the_other_inputs():
     np.testing.assert_allclose(found.effects[0, 1], A * np.sin(y) ** 2, atol=0.15)
     np.testing.assert_allclose(found.effects[0, 2], np.full_like(z, A / 2.0), atol=0.3)
     np.testing.assert_array_equal(found.effects[1], np.full((3, 25), 3.0))
-
-
-@pytest.mark.slow
-def test_a_surrogate_of_forty_runs_and_a_table_has_those_of_its_function():
-    """Of a sum, 4/5 and 1/5, in bounds of other units."""
-    X = np.random.default_rng(0).uniform([0.0, 100.0], [2.0, 300.0], (40, 2))
-    frame = pd.DataFrame(X, columns=["a", "b"])
-    model = bnn.GPRegressor().fit(frame, X[:, 0] + X[:, 1] / 200.0)
-    found = bnn.sensitivity(model, [(0.0, 2.0), (100.0, 300.0)], n=256)
-    np.testing.assert_allclose(found.first, [[0.8, 0.2]], atol=0.02)
-    np.testing.assert_allclose(found.total, [[0.8, 0.2]], atol=0.02)
-    assert found.inputs == ("a", "b")
-    assert str(found).splitlines()[2].split() == ["a", "0.80", "(0.80)"]

@@ -30,6 +30,24 @@ def compiled(tmp_path):
     return build
 
 
+def agrees_with_python(found, model, points, total=False, tolerance=1e-12):
+    """Moments and gradients, relative to the largest of each output and input."""
+    wanted = [
+        *model.predict(points, return_std=True, include_noise=total),
+        *model.predict_gradient(points, include_noise=total),
+    ]
+    for ours, theirs in zip(found, wanted, strict=True):
+        agree(ours, theirs.reshape(ours.shape), tolerance)
+
+
+def agree(found, wanted, tolerance=1e-12):
+    """Of the largest value of each output, where differences cancel."""
+    scale = np.abs(wanted).max(axis=0, keepdims=True)
+    np.testing.assert_array_less(
+        np.abs(found - wanted), tolerance * (scale + np.abs(wanted)) + 1e-300
+    )
+
+
 def call(library, X, n_out, name="surrogate"):
     """Return mean, std, dmean and dstd at X (n, n_in)."""
     n, n_in = X.shape

@@ -9,7 +9,7 @@ import pytest
 from bnn import HeteroscedasticNoise, VanillaEnsemble
 from bnn.export.ensemble import ACTIVATIONS_IN_C
 from bnn.networks.activations import ACTIVATIONS
-from tests.bnn.export.conftest import call
+from tests.bnn.export.conftest import agree, agrees_with_python, call
 from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
@@ -29,29 +29,13 @@ def fitted(activation, hidden=(7, 5), n_members=5, noise=(0.1, 5.0)):
     return small(VanillaEnsemble, noise=noise, n_members=n_members, **changes).fit(X, Y)
 
 
-def agree(found, wanted):
-    """To 1e-12, of the largest value of each output where differences cancel."""
-    scale = np.abs(wanted).max(axis=0, keepdims=True)
-    np.testing.assert_array_less(np.abs(found - wanted), 1e-12 * (scale + np.abs(wanted)) + 1e-300)
-
-
-def agree_with_python(found, model, include_noise=False):
-    """Moments and their gradients, which test_gradients.py compares with differences."""
-    wanted = [
-        *model.predict(NEW, return_std=True, include_noise=include_noise),
-        *model.predict_gradient(NEW, include_noise=include_noise),
-    ]
-    for ours, theirs in zip(found, wanted, strict=True):
-        agree(ours, theirs)
-
-
 @pytest.mark.parametrize(
     ("activation", "hidden"), [*((each, (7, 5)) for each in ACTIVATIONS), ("tanh", ())]
 )
 def test_moments_gradients_and_members_are_those_of_python(compiled, activation, hidden):
     model = fitted(activation, hidden)
     library = compiled(model)
-    agree_with_python(call(library, NEW, 2), model)
+    agrees_with_python(call(library, NEW, 2), model, NEW)
     values = np.empty((5, len(NEW), 2))
     pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (NEW, values))
     assert library.surrogate_members(len(NEW), *pointers) == 0
@@ -63,14 +47,14 @@ def test_moments_gradients_and_members_are_those_of_python(compiled, activation,
 def test_the_total_deviation_and_its_gradient_are_those_of_python(compiled, noise):
     model = fitted("silu")
     model.members_ = replace(model.members_, noise_covariance=noise)
-    agree_with_python(call(compiled(model, include_noise=True), NEW, 2), model, True)
+    agrees_with_python(call(compiled(model, include_noise=True), NEW, 2), model, NEW, True)
 
 
 def test_values_beyond_the_bounds_of_the_prior_do_not_change_with_the_input(compiled):
     model = fitted("silu")
     low, high = np.quantile(model.sample(NEW), [0.2, 0.8], axis=(0, 1))
     model.members_ = replace(model.members_, bounds=np.stack([low, high]))
-    agree_with_python(call(compiled(model, name="plate"), NEW, 2, "plate"), model)
+    agrees_with_python(call(compiled(model, name="plate"), NEW, 2, "plate"), model, NEW)
     assert np.any(model.sample(NEW) == low)
     assert np.any(model.sample(NEW) == high)
 

@@ -6,7 +6,8 @@ import pytest
 
 from bnn.export import to_onnx
 from bnn.export.onnx_graph import ACTIVATIONS
-from tests.bnn.export.test_ensemble import NEW, NOISES, agree, fitted
+from tests.bnn.export.conftest import agree
+from tests.bnn.export.test_ensemble import NEW, NOISES, fitted
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import bnn
-from tests.bnn.export.conftest import call
-from tests.bnn.export.test_ensemble import agree
+from tests.bnn.export.conftest import agree, call
 from tests.bnn.small import small
 
 STACK_C = Path(__file__).with_name("stack.c")

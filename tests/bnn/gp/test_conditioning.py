@@ -55,7 +55,6 @@ def test_data_without_noise(n_data, n_inputs, noise):
     unresolved = float(np.sqrt(least_variance(n_data, largest)))
     assert nugget == 0.0 or nugget == pytest.approx(unresolved)
     assert nugget < 1e-3 * np.ptp(y)
-    print(nugget / np.ptp(y))
     _, std = model.predict(new, return_std=True)
     assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 10.0 * max(unresolved, given)
     assert np.all(np.isfinite(std))
@@ -68,14 +67,10 @@ def test_noise_is_as_given_where_the_data_can_be_factorised(noise):
     X = rng.uniform(-1, 1, (30, 3))
     y = rng.standard_normal(30)
     given = noise * np.ptp(y)
-    model = GPRegressor(fit_prior(X, y, given, restarts=2), noise=given).fit(X, y)
-    assert model.nugget_ == 0.0
-    np.testing.assert_allclose(model.predict(X), y, atol=1e-9)
     kernel = RBF(2.0, 0.5)
     model = GPRegressor(GaussianProcessPrior(0.0, kernel), noise=given).fit(X, y)
     assert model.nugget_ == 0.0
-    assert np.isfinite(model.elppd(X, y))
-    assert model.elppd(X, y) > 0.0
+    assert 0.0 < model.elppd(X, y) < np.inf
     K = mpmath.matrix(kernel(X).tolist()) + mpmath.eye(30) * mpmath.mpf(given) ** 2
     new = rng.uniform(-1, 1, (5, 3))
     exact = mpmath.matrix(kernel(new, X).tolist()) * K**-1 * mpmath.matrix(y.tolist())

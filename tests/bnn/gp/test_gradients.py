@@ -24,7 +24,12 @@ BY_INPUT = bnn.HeteroscedasticNoise(
 )
 FULL = np.array([[0.04, 0.3], [0.3, 25.0]])
 WITHIN = bnn.HeteroscedasticNoise(BY_INPUT.coefficients, None, (0,), ([-0.6, 260.0], [0.5, 330.0]))
-CORRELATED = bnn.HeteroscedasticNoise(BY_INPUT.coefficients, [[1.0, 0.5], [0.5, 1.0]], (0,))
+VARYING = bnn.HeteroscedasticNoise(
+    [[-2.0, 2.0], [0.3, 0.2], [0.002, 0.0], [0.1, 0.1]],
+    [[1.0, 0.3], [0.3, 1.0]],
+    [0],
+    ([-0.5, 240.0], [0.5, 360.0]),
+)
 MEAN = bnn.LinearMean([[0.5, 0.01], [100.0, 0.0]], [0.0, 1000.0])
 
 
@@ -63,7 +68,7 @@ MIXTURE = bnn.MixturePrior([ONE, OWN], np.array([[0.3, 0.6], [0.7, 0.4]]))
 FEATURES = bnn.GaussianProcessPrior(0.0, [bnn.RBF(1.0, 0.8), bnn.RBF(1e6, L)], 2, [[0], [0, 1]])
 
 
-@pytest.mark.parametrize("noise", [[0.1, 5.0], FULL, BY_INPUT, WITHIN, CORRELATED])
+@pytest.mark.parametrize("noise", [[0.1, 5.0], FULL, BY_INPUT, WITHIN, VARYING])
 @pytest.mark.parametrize("prior", [ONE, OWN, MIXTURE, FEATURES])
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
 def test_posteriors_of_one_kernel_of_several_and_of_mixtures(prior, noise):

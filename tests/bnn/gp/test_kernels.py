@@ -32,19 +32,10 @@ def test_kernels_are_those_of_scikit_learn(ours, theirs):
     np.testing.assert_allclose(ours(A, B), 0.7 * theirs(A, B), rtol=1e-12)
 
 
-class Cubic(bnn.Stationary):
-    """Matérn ν = 7/2, which has a cube of the distance."""
-
-    def _correlation(self, q, derivative):
-        s = np.sqrt(7.0 * q)
-        slope = -7.0 / 30.0 * (3.0 + 3.0 * s + s**2) * np.exp(-s) if derivative else None
-        return (1.0 + s + 0.4 * s**2 + s**3 / 15.0) * np.exp(-s), slope
-
-
 STATIONARY = [getattr(bnn, name) for name in kinds_of(bnn.Stationary)]
 
 
-@pytest.mark.parametrize("kind", [*STATIONARY, Cubic, DERIVED["Stationary"]])
+@pytest.mark.parametrize("kind", [*STATIONARY, DERIVED["Stationary"]])
 def test_points_that_are_as_far_apart_as_can_be(kind):
     """The shortest length scale and the largest inputs: a kernel and a gradient of numbers."""
     kernel = kind(2.0, 1e-100)

@@ -6,6 +6,7 @@ from sklearn.metrics import r2_score
 
 import bnn
 from bnn.export.noise import log_noise
+from tests.bnn.small import small
 
 RNG = np.random.default_rng(0)
 N = 12
@@ -16,10 +17,6 @@ Y[[0, 2], 0] = np.nan
 NEW = RNG.uniform(-1.0, 1.0, (6, 2))
 ONE = bnn.RBF(1.0, 0.5)
 OTHER = bnn.Matern52(0.7, 0.8)
-CORRELATED = np.array([[0.04, 0.015], [0.015, 0.02]])
-BY_INPUT = bnn.HeteroscedasticNoise(
-    [[-2.0, -1.0], [0.5, 0.3], [0.1, 0.2]], [[1.0, 0.4], [0.4, 1.0]]
-)
 
 
 @pytest.mark.parametrize("kernels", [[ONE, ONE], [ONE, OTHER]], ids=["one", "two"])
@@ -44,61 +41,6 @@ def test_an_independent_output_is_fitted_to_its_rows_alone(kernels, noise):
     assert model.log_evidence() == pytest.approx(evidence, rel=1e-9)
     observed = model.posterior_.log_density(X + 0.3, Y, model.noise_)
     assert observed.sum() == pytest.approx(density, rel=1e-9)
-
-
-@pytest.mark.parametrize("kernels", [[ONE, ONE], [ONE, OTHER]], ids=["one", "two"])
-@pytest.mark.parametrize("noise", [CORRELATED, BY_INPUT], ids=["constant", "by input"])
-def test_correlated_noise_is_that_of_the_entries_there_are(kernels, noise):
-    model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.1, kernels, 2), noise=noise).fit(X, Y)
-    seen = np.flatnonzero(~np.isnan(Y.T))  # entry j N + i is datum i of output j
-    output, row = np.divmod(seen, N)
-    own = bnn.noise.covariance_at(noise, X) * np.ones((N, 1, 1))
-    # A = K + Σ_noise of the entries that are there
-    A = np.zeros((len(seen), len(seen)))
-    for a, (j, i) in enumerate(zip(output, row, strict=True)):
-        for b, (k, m) in enumerate(zip(output, row, strict=True)):
-            A[a, b] = (kernels[j](X[[i]], X[[m]])[0, 0] if j == k else 0.0) + (i == m) * own[
-                i, j, k
-            ]
-    away = Y.T.ravel()[seen] - 0.1
-    n = len(NEW)
-    cross = np.zeros((2 * n, len(seen)))
-    prior = np.zeros((2 * n, 2 * n))
-    for j, kernel in enumerate(kernels):
-        part = slice(j * n, (j + 1) * n)
-        prior[part, part] = kernel(NEW)
-        cross[part, output == j] = kernel(NEW, X[row[output == j]])
-    mean, covariance = model.joint_moments(NEW)
-    expected = (0.1 + cross @ np.linalg.solve(A, away)).reshape(2, n).T
-    np.testing.assert_allclose(mean, expected, atol=1e-9)
-    spread = prior - cross @ np.linalg.solve(A, cross.T)
-    np.testing.assert_allclose(covariance, spread, atol=1e-9)
-    logs = away @ np.linalg.solve(A, away) + np.linalg.slogdet(2.0 * np.pi * A)[1]
-    assert model.log_evidence() == pytest.approx(-0.5 * logs, rel=1e-9)
-
-
-def test_a_file_holds_missing_outputs(tmp_path):
-    prior = bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2)
-    model = bnn.GPRegressor(prior, noise=CORRELATED).fit(X, Y)
-    model.save(tmp_path / "model.npz")
-    again = bnn.load(tmp_path / "model.npz")
-    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
-    assert len(bnn.select_runs(again, NEW, 2)[0]) == 2
-    diagonal = bnn.GPRegressor(prior, noise=0.1).fit(X, Y)
-    with pytest.raises(ValueError, match="rows of y lack outputs"):
-        bnn.export.to_c(diagonal, tmp_path / "posterior.c")
-
-
-def test_a_mixture_weighs_each_output_by_its_rows():
-    components = [bnn.GaussianProcessPrior(0.1, [k, k], 2) for k in (ONE, OTHER)]
-    model = bnn.GPRegressor(bnn.MixturePrior(components, [0.5, 0.5]), noise=0.1).fit(X, Y)
-    moments = np.array(model.predict(NEW, return_std=True))
-    for j in range(2):
-        rows = ~np.isnan(Y[:, j])
-        alone = [bnn.GaussianProcessPrior(0.1, k) for k in (ONE, OTHER)]
-        single = bnn.GPRegressor(bnn.MixturePrior(alone, [0.5, 0.5]), noise=0.1)
-        expected = single.fit(X[rows], Y[rows, j]).predict(NEW, return_std=True)
-        np.testing.assert_allclose(moments[:, :, j], expected, atol=1e-9)
 
 
 @pytest.mark.usefixtures("one_family")
@@ -164,8 +106,7 @@ def test_the_correlation_of_the_noise_is_that_of_complete_rows():
 
 @pytest.mark.usefixtures("one_family")
 def test_noise_beside_a_prior_is_found_in_the_rows_there_are():
-    prior = bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2)
-    model = bnn.GPRegressor(prior).fit(X, Y)
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2)).fit(X, Y)
     for j in range(2):
         rows = ~np.isnan(Y[:, j])
         expected = bnn.evidence.fit_noise(X[rows], Y[rows, j])
@@ -185,9 +126,14 @@ def test_a_score_counts_what_there_is():
         centre = np.average(Y[rows, j], weights=weights[rows])
         each.append(1.0 - away / (weights[rows] @ (Y[rows, j] - centre) ** 2))
     assert found == pytest.approx(np.mean(each))
-    for score in (model.score, model.elppd):
-        with pytest.raises(ValueError, match="only NaN"):
-            score(X, np.full_like(Y, np.nan))
+    few = np.where([False, True], np.nan, Y)
+    alone = r2_score(Y[~np.isnan(Y[:, 0]), 0], model.predict(X[~np.isnan(Y[:, 0])])[:, 0])
+    assert model.score(X, few) == pytest.approx(alone)
+    with pytest.raises(ValueError, match="only NaN"):
+        model.score(X, np.full_like(Y, np.nan))
+    for values, weights in [(Y[:, :1], None), (Y[:-1], None), (Y, np.ones(N - 1))]:
+        with pytest.raises(ValueError, match=r"must be|inconsistent"):
+            model.score(X, values, weights)
 
 
 def test_what_is_missing_is_refused_by_number():
@@ -206,10 +152,8 @@ def test_what_is_missing_is_refused_by_number():
     with pytest.raises(ValueError, match="a StudentNoise needs all of each row"):
         bnn.GPRegressor(noise="student_t").fit(X, Y)
     heavy = bnn.GPRegressor(model.prior, noise=bnn.StudentNoise(0.1, 4.0))
-    for keep_prior in (False, True):
-        with pytest.raises(ValueError, match="a StudentNoise needs all"):
-            heavy.fit(X, Y, keep_prior=keep_prior)
-        heavy.fit(X, np.nan_to_num(Y))
+    with pytest.raises(ValueError, match="a StudentNoise needs all"):
+        heavy.fit(X, np.nan_to_num(Y)).fit(X, Y, keep_prior=True)
 
 
 @pytest.mark.usefixtures("one_family")
@@ -233,36 +177,13 @@ def test_noise_by_input_is_constant_beyond_the_rows_of_its_output():
         log_noise(model.noise_, 1)
 
 
-def test_a_score_has_the_shapes_of_the_prediction():
-    prior = bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2)
-    model = bnn.GPRegressor(prior, noise=0.1).fit(X, Y)
-    for values, weights in [
-        (Y.ravel(), None),
-        (Y[:, :1], None),
-        (Y[:-1], None),
-        (Y, np.ones(N - 1)),
-        (Y, np.ones(N + 1)),
-    ]:
-        with pytest.raises(ValueError, match=r"must be|inconsistent"):
-            model.score(X, values, weights)
-    for kept in (0, 1):
-        few = Y.copy()
-        few[np.flatnonzero(~np.isnan(Y[:, 1]))[kept:], 1] = np.nan
-        rows = ~np.isnan(Y[:, 0])
-        expected = r2_score(Y[rows, 0], model.predict(X[rows])[:, 0])
-        assert model.score(X, few) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("make", [bnn.GPRegressor, bnn.VanillaEnsemble])
 def test_the_known_noise_of_what_is_missing_may_be_missing(make):
-    exact = make is bnn.GPRegressor
-    options = {} if exact else {"n_members": 3, "random_state": 0}
-    if exact:
-        options["prior"] = bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2)
+    prior = [bnn.GaussianProcessPrior(0.1, [ONE, OTHER], 2)] if make is bnn.GPRegressor else []
     std = np.full(Y.shape, 0.1)
-    model = make(**options, noise=None).fit(X, Y, noise_std=std)
+    model = small(make, *prior, noise=None).fit(X, Y, noise_std=std)
     std[np.isnan(Y)] = np.nan
-    again = make(**options, noise=None).fit(X, Y, noise_std=std)
+    again = small(make, *prior, noise=None).fit(X, Y, noise_std=std)
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
     std[3, 0] = np.nan
     with pytest.raises(ValueError, match=r"noise_std\[3, 0\] = nan"):

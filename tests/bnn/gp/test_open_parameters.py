@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -44,10 +43,8 @@ class Shear(bnn.Kernel):
 class ShearWithFormula(Shear):
     """The same with its derivative."""
 
-    asked: ClassVar[list[str]] = []
-
-    def parameter_gradient(self, X, name, entry):  # noqa: ARG002
-        self.asked.append(name)
+    def parameter_gradient(self, X, name, entry):
+        assert (name, entry) == ("size", None)
         return self(X) / self.size
 
 
@@ -98,39 +95,25 @@ def test_derivatives_of_a_kernel_by_one_length_scale_of_all_inputs():
         np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
 
 
-def constant():
-    return sk.ConstantKernel(1.0, BOUNDS)
-
-
 BOUNDS = (1e-3, 1e3)
-MIXED = open_prior(bnn.RationalQuadratic(0.3, 0.3, 0.3) * bnn.Linear(1.0, 4.0))
+SCALE = sk.ConstantKernel(1.0, BOUNDS)
 # Ours, that of scikit-learn, whose search starts near the period, and data that determine all
 # parameters within the bounds.
 COMPARED = {
     "periodic times smooth": (
         bnn.Periodic(None, None, None) * bnn.RBF(1.0, None),
-        constant() * sk.ExpSineSquared(3.0, 1.7, BOUNDS, BOUNDS) * sk.RBF(1.0, BOUNDS),
+        SCALE * sk.ExpSineSquared(3.0, 1.7, BOUNDS, BOUNDS) * sk.RBF(1.0, BOUNDS),
         SEASON * np.exp(-0.1 * X1[:, 0]),
     ),
     "two scales": (
         bnn.RBF(None, None) + bnn.RBF(None, None),
-        constant() * sk.RBF(1.0, BOUNDS) + constant() * sk.RBF(1.0, BOUNDS),
+        SCALE * sk.RBF(1.0, BOUNDS) + SCALE * sk.RBF(1.0, BOUNDS),
         np.sin(0.5 * X1[:, 0]) + 0.3 * np.sin(5.0 * X1[:, 0]) + 0.3 * SEASON,
     ),
     "trend and rough": (
         bnn.Linear(1.0, None) + bnn.Matern32(None, None),
-        sk.DotProduct(1.0, BOUNDS) + constant() * sk.Matern(1.0, BOUNDS, nu=1.5),
+        sk.DotProduct(1.0, BOUNDS) + SCALE * sk.Matern(1.0, BOUNDS, nu=1.5),
         8.0 - 0.7 * X1[:, 0] + np.sin(2.0 * X1[:, 0]) + 0.3 * SEASON,
-    ),
-    "mixture of scales times lines": (
-        bnn.RationalQuadratic(None, None, None) * bnn.Linear(1.0, None),
-        constant() * sk.RationalQuadratic(1.0, 1.0, BOUNDS, BOUNDS) * sk.DotProduct(1.0, BOUNDS),
-        MIXED.sample(X1, 1, 2)[0, :, 0],
-    ),
-    "season and trend": (
-        bnn.Linear(1.0, None) + bnn.Periodic(None, None, None),
-        sk.DotProduct(1.0, BOUNDS) + constant() * sk.ExpSineSquared(3.0, 1.7, BOUNDS, BOUNDS),
-        8.0 - 0.7 * X1[:, 0] + SEASON,
     ),
 }
 
@@ -143,7 +126,6 @@ def test_the_evidence_is_at_least_that_which_scikit_learn_finds(name):
     other.fit(X1, y)
     prior = bnn.evidence.fit_prior(X1, y, NOISE, prior=open_prior(kernel), estimate="map")
     found = bnn.GPRegressor(prior, noise=NOISE).fit(X1, y).log_evidence()
-    print(f"{name}: {found:.6f}, scikit-learn {other.log_marginal_likelihood_value_:.6f}")
     assert found > other.log_marginal_likelihood_value_ - 1e-6
 
 
@@ -172,19 +154,6 @@ def test_a_short_period_is_found_in_many_data():
     assert prior.kernel.period == pytest.approx(1.7, abs=1e-3)
 
 
-def test_what_is_found_is_read_and_printed(season):
-    """The summary has geometric means; a kernel is written with its values."""
-    rows = dict(line.rsplit(maxsplit=1) for line in season.summary().splitlines()[2:])
-    assert set(rows) >= {"variance, Periodic", "period, Periodic", "noise, constant"}
-    assert "lengthscale, RBF" not in rows
-    assert "length scale / range of x0, RBF" in rows
-    assert float(rows["period, Periodic"]) == pytest.approx(1.7, abs=0.02)
-    prior = bnn.evidence.fit_prior(
-        X1, SEASON, NOISE, prior=open_prior(bnn.Periodic(1.0, 2.0, None)), estimate="map"
-    )
-    assert str(prior.kernel).startswith("Periodic(variance=1.0, lengthscale=2.0, period=1.70")
-
-
 def test_what_is_found_is_saved_with_the_prior_that_was_given(season, tmp_path):
     season.save(tmp_path / "model.bnn")
     again = bnn.load(tmp_path / "model.bnn")
@@ -209,7 +178,6 @@ def test_a_custom_kernel_has_its_parameter_of_largest_evidence(kind):
     best = bnn.evidence.fit_prior(X2, y, NOISE, prior=open_prior(kind(None)), estimate="map")
     expected = (x @ y / (x @ x)) ** 2 - NOISE**2 / (x @ x)
     assert best.kernel.size == pytest.approx(expected, rel=1e-4)
-    assert (kind is ShearWithFormula) == ("size" in getattr(kind, "asked", ()))
 
 
 @pytest.mark.filterwarnings("ignore::bnn.regressor.ConstantInputWarning")
@@ -230,33 +198,22 @@ def test_inputs_and_outputs_have_their_own_kernels():
     alone = open_prior(bnn.RBF(None, None))
     everywhere = bnn.evidence.fit_prior(X, PARTS, NOISE, prior=alone, estimate="map")
     assert everywhere.kernel.lengthscale[2] == np.inf
-    other = bnn.evidence.fit_prior(1e3 * X, 1e6 * PARTS, 1e6 * NOISE, prior=alone, estimate="map")
-    np.testing.assert_allclose(other.kernel.variance, 1e12 * everywhere.kernel.variance, rtol=1e-3)
-    found = np.array(everywhere.kernel.lengthscale[:2])
-    np.testing.assert_allclose(other.kernel.lengthscale[:2], 1e3 * found, rtol=1e-3)
 
 
-@pytest.mark.parametrize("noise", ["heteroscedastic", "student_t", bnn.StudentNoise(0.1)])
+@pytest.mark.parametrize("noise", ["heteroscedastic", "student_t", bnn.StudentNoise(0.1), None])
 def test_other_noise_is_found_beside_open_parameters(noise):
-    model = bnn.GPRegressor(open_prior(bnn.RBF(None, None)), noise=noise).fit(X2[:15], PARTS[:15])
+    known = np.full(15, NOISE) if noise is None else None
+    model = bnn.GPRegressor(open_prior(bnn.RBF(None, None)), noise=noise)
+    model.fit(X2[:15], PARTS[:15], noise_std=known)
     assert np.all(np.isfinite(model.predict(X2, return_std=True)))
-
-
-def test_known_noise_of_each_datum_is_all_noise_beside_open_parameters():
-    model = bnn.GPRegressor(open_prior(bnn.RBF(None, None)))
-    model.fit(X2[:15], PARTS[:15], noise_std=np.full(15, NOISE))
-    assert not np.any(model.noise_)
+    assert known is None or not np.any(model.noise_)
 
 
 @pytest.mark.parametrize(
     ("use", "message"),
     [
         (lambda prior: prior.sample(X2, 2, 0), "lengthscale = None of the kernel RBF: only"),
-        (lambda prior: prior.variances(X2), "lengthscale = None of the kernel RBF"),
-        (lambda prior: prior.kernel(X2), "lengthscale = None of the kernel RBF"),
-        (lambda prior: prior.kernel.diag(X2), "lengthscale = None of the kernel RBF"),
         (lambda prior: bnn.FunctionAnchoredEnsemble(prior).fit(X2, PARTS), "lengthscale = None"),
-        (lambda prior: bnn.pretrain(prior, X2), "lengthscale = None of the kernel RBF"),
         (lambda prior: bnn.check_prior(prior, X2, PARTS, 0.1), "lengthscale = None"),
         (lambda prior: bnn.MixturePrior([prior], [1.0]), "lengthscale = None of the kernel RBF"),
         (
@@ -277,7 +234,6 @@ def test_known_noise_of_each_datum_is_all_noise_beside_open_parameters():
         ),
         (lambda _: bnn.RBF(1.0, (None, -1.0)), "lengthscale = .*: must be > 0"),
         (lambda _: bnn.RBF((None, 1.0)), "variance = .*: must be one number > 0"),
-        (lambda _: bnn.Linear(1.0, origin=None), "origin"),
     ],
 )
 def test_open_parameters_are_refused_where_nothing_finds_them(use, message):
@@ -346,14 +302,3 @@ def test_a_linear_term_of_a_constant_input_is_left_out():
         model = bnn.GPRegressor(open_prior(kernel), noise=0.1).fit(wide, alone.y_[:, 0])
         assert model.summary().splitlines()[1:] == alone.summary().splitlines()[1:]
         np.testing.assert_array_equal(model.predict(wide, True), alone.predict(wide, True))
-
-
-def test_the_summary_is_of_the_prior_that_was_fitted(tmp_path):
-    x = np.linspace(0.0, 1.0, 8)[:, None]
-    model = bnn.GPRegressor(open_prior(bnn.RBF(None, 0.3)), noise=0.1).fit(x, np.sin(5.0 * x[:, 0]))
-    text = model.summary()
-    for later in (bnn.Linear(None), bnn.RBF(None, 0.3) + bnn.Periodic(None, 1.0), bnn.RBF()):
-        assert model.set_params(prior=open_prior(later)).summary() == text
-        model.save(tmp_path / "model.npz")
-        again = bnn.load(tmp_path / "model.npz").set_params(prior=None)
-        assert again.summary().splitlines()[1:] == text.splitlines()[1:]

@@ -73,16 +73,11 @@ def test_a_kernel_that_contradicts_itself_is_named(methods, message):
         prior.sample(X, 2, 0)
 
 
-def test_an_own_kernel_has_what_its_class_says(tmp_path, monkeypatch):
-    """A file; select_runs; C and gradients where there are formulas."""
+def test_a_file_of_an_own_kernel_needs_its_class(tmp_path, monkeypatch):
     model = bnn.GPRegressor(PROCESS, noise=0.1).fit(X, Y)
     assert len(bnn.select_runs(model, X, 2)[0]) == 2
     model.save(tmp_path / "model.npz")
     np.testing.assert_array_equal(bnn.load(tmp_path / "model.npz").predict(X), model.predict(X))
-    with pytest.raises(ValueError, match="the kernel OwnKernel has no gradient"):
-        model.predict_gradient(X)
-    with pytest.raises(ValueError, match=r"the kernel .* supported are stationary"):
-        bnn.export.to_c(model, tmp_path / "model.c")
     with pytest.raises(ValueError, match="must be a GaussianProcessPrior or a mixture"):
         bnn.GPRegressor(OwnPrior(), noise=0.1).fit(X, Y)
     monkeypatch.delitem(values.KINDS, values._name(OwnKernel))

@@ -10,6 +10,7 @@ import torch
 import bnn
 from bnn.interop import botorch_model
 from bnn.networks.activations import ACTIVATIONS
+from tests.bnn.gp.test_gradients import VARYING
 from tests.bnn.small import small
 
 MISSING = "needs the extra botorch"
@@ -17,12 +18,6 @@ RNG = np.random.default_rng(0)
 X = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (12, 2))
 Y = np.column_stack([np.sin(3.0 * X[:, 0]), 1000.0 + X[:, 1] * X[:, 0]])
 WANTED = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (9, 2))
-VARYING = bnn.HeteroscedasticNoise(
-    np.array([[-2.0, 2.0], [0.3, 0.2], [0.002, 0.0], [0.1, 0.1]]),
-    [[1.0, 0.3], [0.3, 1.0]],
-    [0],
-    ([-0.5, 240.0], [0.5, 360.0]),
-)
 
 
 def fitted(y=Y, *, noise=(0.1, 5.0), n_members=200, activation="tanh"):

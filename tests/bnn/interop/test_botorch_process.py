@@ -1,6 +1,6 @@
 """Gaussian processes in BoTorch's acquisition functions, against their own moments and formulas."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +9,8 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn.interop import botorch_model
+from tests.bnn.calls import OwnKernel
+from tests.bnn.gp.test_gradients import VARYING
 
 pytest.importorskip("botorch", reason="needs the extra botorch")
 
@@ -22,12 +24,6 @@ MEAN = bnn.LinearMean([[0.5, 0.001], [2.0, 0.5]], [0.1, 800.0])
 ALL = bnn.Matern52(1.0, (0.7, 90.0)) + bnn.Linear((0.3, 1e-5), 0.2, (0.1, 250.0), (0.8, 120.0))
 WARPED = bnn.Warped(bnn.RBF(4.0, 0.5), (-1.0, 200.0), (2.0, 200.0), (0.8, -0.5), ((0, 0.2), (0, 0)))
 SCALED = 1e4 * bnn.Matern32(1.0, (0.9, 60.0))
-VARYING = bnn.HeteroscedasticNoise(
-    np.array([[-2.0, 2.0], [0.3, 0.2], [0.002, 0.0], [0.1, 0.1]]),
-    [[1.0, 0.3], [0.3, 1.0]],
-    [0],
-    ([-0.5, 240.0], [0.5, 360.0]),
-)
 BOUNDED_APART = replace(
     VARYING, bounds=([[-0.5, -0.2], [240.0, 210.0]], [[0.5, 0.4], [360.0, 300.0]])
 )
@@ -72,23 +68,20 @@ def close(found, wanted, scale):
     assert np.max(np.abs(found.detach().numpy() - wanted) / scale) < 1e-9
 
 
-def test_the_joint_posterior_is_that_of_the_process(model):
+def test_the_joint_posterior_and_that_of_results_are_those_of_the_process(model):
     mean, covariance = model.joint_moments(WANTED)
     posterior = botorch_model(model).posterior(torch.as_tensor(WANTED)[None, None])
     close(posterior.mean[0, 0], mean, np.abs(mean))
-    variances = np.concatenate([model.predict(WANTED, return_std=True)[1] ** 2])
+    variances = model.predict(WANTED, return_std=True)[1] ** 2
     close(posterior.variance[0, 0], variances, variances)
     wanted = by_point(covariance, len(WANTED))
     found = posterior.distribution.covariance_matrix[0, 0]
     close(found, wanted, np.sqrt(np.outer(np.diag(wanted), np.diag(wanted))))
-
-
-def test_the_posterior_of_results_has_the_noise_too(model):
     std = model.predict(WANTED, return_std=True, include_noise=True)[1]
     found = botorch_model(model).posterior(torch.as_tensor(WANTED), observation_noise=True)
     close(found.variance.sqrt(), std, std)
     second = botorch_model(model).posterior(torch.as_tensor(WANTED), output_indices=[1])
-    close(second.variance[:, 0], model.predict(WANTED, return_std=True)[1][:, 1] ** 2, std[:, 1])
+    close(second.variance[:, 0], variances[:, 1], variances[:, 1])
 
 
 @pytest.mark.parametrize("model", ["apart", "coupled", "mixture"], indirect=True)
@@ -133,68 +126,9 @@ def test_results_are_taken_in_as_by_a_process_with_more_data(model):
         close(found.distribution.covariance_matrix, left, 100.0 * scale)
 
 
-def test_expected_improvement_with_a_constraint_finds_its_largest_value_by_gradients():
-    from botorch.acquisition.logei import qLogExpectedImprovement
-    from botorch.acquisition.objective import LinearMCObjective
-    from botorch.optim import optimize_acqf
-    from botorch.sampling.normal import SobolQMCNormalSampler
-
-    inputs = RNG.uniform(size=(12, 2))
-    outputs = np.column_stack([-np.sum((inputs - 0.6) ** 2, axis=1), inputs[:, 0] - 0.5])
-    given = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.7), 2)
-    process = botorch_model(bnn.GPRegressor(given, noise=1e-3).fit(inputs, outputs))
-    function = qLogExpectedImprovement(
-        process,
-        best_f=-0.2,
-        sampler=SobolQMCNormalSampler(torch.Size([64]), seed=0),
-        objective=LinearMCObjective(torch.tensor([1.0, 0.0], dtype=torch.float64)),
-        constraints=[lambda Z: Z[..., 1]],  # x_0 <= 0.5
-    )
-    bounds = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
-    best, value = optimize_acqf(function, bounds, q=1, num_restarts=4, raw_samples=32)
-    np.testing.assert_allclose(best[0], [0.5, 0.6], atol=0.03)
-    on_grid = torch.as_tensor(
-        np.stack(np.meshgrid(*[np.linspace(0, 1, 41)] * 2), -1).reshape(-1, 1, 2)
-    )
-    assert value >= function(on_grid).max()
-
-
-def test_the_integrated_variance_is_that_with_the_run_among_the_data():
-    from botorch.acquisition.active_learning import qNegIntegratedPosteriorVariance
-
-    given = prior(ALL, SCALED)
-    fitted = bnn.GPRegressor(given, noise=(0.1, 5.0)).fit(X, Y)
-    function = qNegIntegratedPosteriorVariance(
-        botorch_model(fitted).subset_output([1]), torch.as_tensor(WANTED)
-    )
-    runs = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (3, 2, 2))
-    for x, found in zip(runs, function(torch.as_tensor(runs)), strict=True):
-        more = bnn.GPRegressor(given, noise=(0.1, 5.0)).fit(
-            np.vstack([X, x]), np.vstack([Y, Y[:2]])
-        )
-        wanted = np.mean(more.predict(WANTED, return_std=True)[1][:, 1] ** 2)
-        np.testing.assert_allclose(found, -wanted, rtol=1e-9)
-
-
-@dataclass(repr=False)
-class NoGradient(bnn.Kernel):
-    def _evaluate(self, A, B):
-        return np.minimum(A, B.T)
-
-    def diag(self, X):
-        return X[:, 0]
-
-
-@pytest.mark.parametrize(
-    ("kernel", "mean", "words"),
-    [
-        (NoGradient(), 0.0, "NoGradient has no gradient"),
-        (sk.RBF(), 0.0, "RBF has no gradient"),
-        (bnn.RBF(), np.sin, "mean of the prior is a ufunc"),
-    ],
-)
-def test_a_prior_without_gradient_is_refused_by_name(kernel, mean, words):
-    given = bnn.GaussianProcessPrior(mean, kernel)
-    fitted = bnn.GPRegressor(given, noise=0.1).fit([[1.0], [2.0]], [0.3, 0.5])
-    with pytest.raises(ValueError, match=words):
-        botorch_model(fitted)
+def test_a_prior_without_gradient_is_refused_by_name():
+    for kernel, mean in ((OwnKernel(), 0.0), (sk.RBF(), 0.0), (bnn.RBF(), np.sin)):
+        given = bnn.GaussianProcessPrior(mean, kernel)
+        fitted = bnn.GPRegressor(given, noise=0.1).fit([[1.0], [2.0]], [0.3, 0.5])
+        with pytest.raises(ValueError, match=r"has no gradient|mean of the prior is a ufunc"):
+            botorch_model(fitted)

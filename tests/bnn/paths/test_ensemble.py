@@ -24,8 +24,13 @@ BANK = MaterialPointBasis(MEAN_FIELDS, BOUNDS, n_points=4)
 SCATTER = PathScatter(np.tile([8.0, 3.0, 0.0, 0.3], (3, 1)))
 
 
+def fitted(X, strain, stress, n_members=1):
+    model = StrainPathEnsemble(BANK, SCATTER, n_members=n_members, random_state=0)
+    return model.fit(X, strain, stress)
+
+
 def draw(X, strain, seed, tau=MEDIANS[0], lam=MEDIANS[1]):
-    """Stress of a draw from the prior, with model error and scatter of independent steps."""
+    """Stress of a draw from the prior."""
     rng = np.random.default_rng(seed)
     features = BANK.features(X, strain)
     n = BANK.n_features
@@ -33,9 +38,7 @@ def draw(X, strain, seed, tau=MEDIANS[0], lam=MEDIANS[1]):
     theta = deviations * rng.standard_normal(BANK.n_weights)
     theta = (BANK.mixing @ theta.reshape(n, 5)).reshape(-1)
     Psi = _design(features.points, BANK.factors(X))
-    mean = features.mean_fields + (Psi @ theta).reshape(strain.shape)
-    sigma = SCATTER.std(X, features.plastic_strain, features.utilisation)
-    return mean, sigma, sigma * model_error(X, features)
+    return features.mean_fields + (Psi @ theta).reshape(strain.shape)
 
 
 def model_error(X, features):
@@ -65,8 +68,8 @@ def test_whitened_processes_are_independent():
 def test_members_are_draws_of_the_posterior():
     """Mean and covariance of 2,000 anchored members against the closed form."""
     X, strain = cells(6)
-    stress, *_ = draw(X, strain, 3)
-    model = StrainPathEnsemble(BANK, SCATTER, n_members=2000, random_state=0).fit(X, strain, stress)
+    stress = draw(X, strain, 3)
+    model = fitted(X, strain, stress, 2000)
     covariance = model.root_ @ model.root_.T
     deviations = np.sqrt(np.diag(covariance))
     distance = (model.members_.mean(axis=0) - model.mean_) / deviations
@@ -78,8 +81,8 @@ def test_members_are_draws_of_the_posterior():
 def test_the_closed_form_is_that_of_a_gaussian_process():
     """By the covariance of the data, which the weights are not asked for."""
     X, strain = cells(2)
-    stress, *_ = draw(X, strain, 3)
-    model = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, strain, stress)
+    stress = draw(X, strain, 3)
+    model = fitted(X, strain, stress)
     new, path = cells(1, seed=9)
     tau, lam = model.hyperparameters_
     n_features = BANK.n_features
@@ -114,30 +117,16 @@ def test_the_closed_form_is_that_of_a_gaussian_process():
     np.testing.assert_allclose(np.square(std).reshape(-1), total, rtol=1e-5)
 
 
-def test_chunks_of_paths_do_not_matter(monkeypatch):
-    X, strain = cells(5)
-    stress, *_ = draw(X, strain, 3)
-    model = StrainPathEnsemble(BANK, SCATTER, n_members=2, random_state=0).fit(X, strain, stress)
-    whole = model.predict_members(X, strain), *model.predict(X, strain, return_std=True)
-    monkeypatch.setattr("bnn.paths.ensemble._CHUNK", 2)
-    model.fit(X, strain, stress)
-    parts = model.predict_members(X, strain), *model.predict(X, strain, return_std=True)
-    for one, other in zip(whole, parts, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9)
-
-
 def test_paths_may_have_unequal_lengths():
     """A list of paths of one length equals their array; each path is predicted as if alone."""
     X, strain = cells(6)
-    stress, *_ = draw(X, strain, 3)
-    alike = StrainPathEnsemble(BANK, SCATTER, n_members=2, random_state=0).fit(X, strain, stress)
-    listed = StrainPathEnsemble(BANK, SCATTER, n_members=2, random_state=0)
-    listed.fit(X, list(strain), list(stress))
+    stress = draw(X, strain, 3)
+    alike = fitted(X, strain, stress, 2)
+    listed = fitted(X, list(strain), list(stress), 2)
     np.testing.assert_array_equal(listed.members_, alike.members_)
     ends = (100, 40, 100, 73, 40, 100)
     paths = [path[:end] for path, end in zip(strain, ends, strict=True)]
-    model = StrainPathEnsemble(BANK, SCATTER, n_members=2, random_state=0)
-    model.fit(X, paths, [each[:end] for each, end in zip(stress, ends, strict=True)])
+    model = fitted(X, paths, [each[:end] for each, end in zip(stress, ends, strict=True)], 2)
     mean, std = model.predict(X, paths, return_std=True)
     members = model.predict_members(X, paths)
     for i, path in enumerate(paths):
@@ -148,35 +137,16 @@ def test_paths_may_have_unequal_lengths():
         np.testing.assert_allclose(members[i], own[:, 0], rtol=1e-9)
 
 
-def test_a_split_of_the_training_paths_by_length_is_the_same_posterior():
-    """Steps that are learnt from are those of each path; order of the paths does not matter."""
-    X, strain = cells(4)
-    strain = strain[:, :25]
-    stress, *_ = draw(X, strain, 3)
-    short = [*strain[:2], *strain[2:, :20]]
-    its = [*stress[:2], *stress[2:, :20]]
-    one = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, short, its)
-    back = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
-    back.fit(X[::-1], short[::-1], its[::-1])
-    np.testing.assert_allclose(back.mean_, one.mean_, rtol=1e-6, atol=1e-9)
-
-
 def test_a_file_holds_a_model_but_for_the_function_of_mean_fields(tmp_path):
     X, strain = cells(4)
-    stress, *_ = draw(X, strain, 3)
-    model = StrainPathEnsemble(BANK, SCATTER, n_members=3, random_state=0).fit(X, strain, stress)
+    stress = draw(X, strain, 3)
+    model = fitted(X, strain, stress, 3)
     file = tmp_path / "paths.npz"
     model.save(file)
     again = StrainPathEnsemble.load(file, BANK.concentration)
-    for one, other in zip(
-        again.predict(X, strain, return_std=True),
-        model.predict(X, strain, return_std=True),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(
-        again.predict_members(X, strain), model.predict_members(X, strain)
-    )
+    for each in ("predict", "predict_members"):
+        found, expected = (getattr(m, each)(X, strain) for m in (again, model))
+        np.testing.assert_array_equal(found, expected)
     with pytest.raises(ValueError, match="other strains than that of the saved model"):
         StrainPathEnsemble.load(file, partial(MEAN_FIELDS, softening=0.2))
     with pytest.raises(ValueError, match="a function, which no file holds"):
@@ -186,8 +156,8 @@ def test_a_file_holds_a_model_but_for_the_function_of_mean_fields(tmp_path):
 def test_a_strain_beyond_those_of_training_is_warned_of():
     X, strain = cells(4)
     strain *= 0.02 / abs(strain).max()
-    stress, *_ = draw(X, strain, 3)
-    model = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, strain, stress)
+    stress = draw(X, strain, 3)
+    model = fitted(X, strain, stress)
     model.predict(X, 1.49 * strain)
     with pytest.warns(UserWarning, match=r"0\.0302 is more than 1\.5 times .* of training, 0\.02"):
         model.predict(X, 1.51 * strain)
@@ -209,15 +179,10 @@ def test_the_scatter_of_replicates_is_found():
 def test_a_path_that_begins_with_rest_teaches_as_much_as_without():
     X, strain = cells(4)
     strain = strain[:, 3::4]  # of 25 and of 26 steps all are learnt from
-    stress, *_ = draw(X, strain, 3)
+    stress = draw(X, strain, 3)
     waits = np.zeros((4, 1, 3))
-    models = [
-        StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0).fit(X, path, found)
-        for path, found in (
-            (strain, stress),
-            (np.hstack([waits, strain]), np.hstack([waits, stress])),
-        )
-    ]
+    longer = np.hstack([waits, strain]), np.hstack([waits, stress])
+    models = fitted(X, strain, stress), fitted(X, *longer)
     one, other = (model.predict(X, strain, return_std=True) for model in models)
     np.testing.assert_allclose(other[0], one[0], atol=1e-4 * one[1].max())
     np.testing.assert_allclose(other[1], one[1], rtol=1e-4)
@@ -226,21 +191,18 @@ def test_a_path_that_begins_with_rest_teaches_as_much_as_without():
 def test_paths_of_another_matrix_than_that_of_the_bank_are_warned_of():
     """Yield stresses of 250 instead of 400 MPa."""
     X, strain = cells(6)
-    other = (
-        replace(BANK, phases=PhaseProperties(sigma_y0_MPa=250.0)).features(X, strain).mean_fields
-    )
-    model = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
+    softer = replace(BANK, phases=PhaseProperties(sigma_y0_MPa=250.0))
     with pytest.warns(UserWarning, match="phases and the hardening law of the basis"):
-        model.fit(X, strain, other)
+        fitted(X, strain, softer.features(X, strain).mean_fields)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.fit(X, strain, BANK.features(X, strain).mean_fields)
+        fitted(X, strain, BANK.features(X, strain).mean_fields)
 
 
 def test_what_a_model_of_paths_cannot_use_is_refused():
     X, strain = cells(4)
     strain *= 0.02 / abs(strain).max()
-    stress, *_ = draw(X, strain, 3)
+    stress = draw(X, strain, 3)
     model = StrainPathEnsemble(BANK, SCATTER, n_members=1, random_state=0)
     with pytest.raises(NotFittedError, match="call fit first"):
         model.predict(X, strain)

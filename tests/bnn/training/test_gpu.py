@@ -43,22 +43,10 @@ def test_a_recorded_epoch_equals_one_that_is_not_recorded(monkeypatch):
     """The replay of a CUDA graph takes the same steps, to the last bit."""
     weights, X, y, seeds = problem()
     settings = TrainingSettings(epochs=30, batch_size=16)
-
-    def trained():
-        return train(
-            ARCHITECTURE,
-            weights,
-            X,
-            y,
-            settings,
-            seeds=seeds,
-            objective=objective_near(weights),
-            device="cuda",
-        )
-
-    recorded = trained()
+    options = {"seeds": seeds, "objective": objective_near(weights), "device": "cuda"}
+    recorded = train(ARCHITECTURE, weights, X, y, settings, **options)
     monkeypatch.setattr(members, "capture", lambda function, _: function)
-    plain = trained()
+    plain = train(ARCHITECTURE, weights, X, y, settings, **options)
     assert np.array_equal(recorded.weights, plain.weights)
     assert np.array_equal(recorded.losses, plain.losses)
 

@@ -1,8 +1,5 @@
 """Our own batched products against float64, on every layout that the training loop uses."""
 
-import importlib.util
-
-import numba
 import numpy as np
 import pytest
 import torch
@@ -11,7 +8,6 @@ from hypothesis import strategies as st
 
 from bnn import MLP, TrainingSettings
 from bnn.training import matmul as products
-from bnn.training import vector_products
 from bnn.training.loop import train
 from bnn.training.vector_products import multiply
 
@@ -42,38 +38,6 @@ def test_product_equals_float64(m, n, columns, turned_a, turned_b, seed):
     assert np.all(np.abs(room[:3, :m, :columns] - A @ B) <= bound)
     room[:3, :m, :columns] = SENTINEL
     assert np.all(room == SENTINEL)
-
-
-def compiled_with(lanes, monkeypatch, folder):
-    """The products for vectors of 8 or 16 numbers, whatever this processor has."""
-    features = "+avx2,+fma" + ",+avx512f" * (lanes == 16)
-    monkeypatch.setattr(numba.config, "CPU_FEATURES", features)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
-    spec = importlib.util.spec_from_file_location(f"lanes_{lanes}", vector_products.__file__)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert lanes == module.LANES
-    return module.multiply
-
-
-@pytest.mark.slow
-def test_results_do_not_depend_on_the_width_of_vectors(monkeypatch, tmp_path):
-    """To the last bit, since both add in the order of the inner index and round once a step."""
-    narrow, wide = (compiled_with(n, monkeypatch, tmp_path / str(n)) for n in (8, 16))
-    rng = np.random.default_rng(0)
-    for rows, inner, columns in ((50, 51, 32), (51, 32, 50), (1, 7, 1), (13, 70, 47)):
-        A, B = (
-            rng.standard_normal(shape).astype(np.float32)
-            for shape in ((3, rows, inner), (3, inner, columns))
-        )
-        B_in_columns = swapped(np.ascontiguousarray(swapped(B)))
-        found = []
-        for multiply_with, right in ((narrow, B), (wide, B), (narrow, B_in_columns)):
-            out = np.empty((3, rows, columns), np.float32)
-            multiply_with(A, right, out)
-            found.append(out)
-        np.testing.assert_array_equal(found[1], found[0])
-        np.testing.assert_array_equal(found[2], found[0])
 
 
 def test_matrices_that_do_not_fit_are_refused():

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from bnn import RBF, AnchoredEnsemble, GaussianProcessPrior, ProbabilisticPCA, Scaling
-from bnn.ensembles.members import OPTIMUM, data_gradient
+from bnn import ProbabilisticPCA
 from bnn.ensembles.weight_priors import FactorisedGaussian, IsotropicGaussian
 from tests.bnn.ensembles.weight_priors.conftest import ARCHITECTURE, D
-from tests.bnn.small import small
 
 ROOT = np.random.default_rng(0).standard_normal((4, D))
 NOISE = 0.1
@@ -50,54 +48,3 @@ def test_held_out_networks_choose_the_noise():
         assert other.log_prob(fresh).mean() < score - 1.0
     for kind in (FactorisedGaussian, IsotropicGaussian):
         assert kind.fit(draw(40, 1), ARCHITECTURE).log_prob(fresh).mean() < score - 10.0
-
-
-@pytest.fixture(scope="module")
-def smooth():
-    """Pre-trained networks whose objective has a gradient everywhere."""
-    return small(
-        AnchoredEnsemble,
-        GaussianProcessPrior(0.0, RBF(0.5, 0.8)),
-        n_members=8,
-        network__hidden=(10, 10),
-        network__activation="silu",
-        pretraining__n_networks=12,
-        pretraining__n_points=64,
-        pretraining__range_factor=2.0,
-        pretraining__training__epochs=150,
-        scaling=Scaling(None, None),
-    ).pretrain(n_features=1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("resampling", ["likelihood", "bootstrap"])
-@pytest.mark.parametrize("regulariser", ["probabilistic_pca", "factorised", "isotropic"])
-def test_gauss_newton_reaches_the_optimum(regulariser, resampling, smooth, line_data):
-    """The gradient of the objective vanishes, and Adam does not get as low."""
-    smooth.set_params(
-        anchoring__regulariser=regulariser,
-        anchoring__resampling=resampling,
-        anchoring__optimiser="gauss_newton",
-    )
-    lowest, gradient, size = objective(smooth.fit(*line_data))
-    assert smooth.members_.epochs.max() < OPTIMUM.iterations
-    assert np.all(gradient < 0.01 * size)
-    np.testing.assert_allclose(
-        smooth.members_.losses[smooth.members_.epochs, np.arange(8)], lowest, rtol=1e-3
-    )
-    smooth.set_params(anchoring__optimiser="adam", training__epochs=100).fit(*line_data)
-    assert np.all(objective(smooth)[0] > 0.99 * lowest)
-
-
-def objective(ensemble):
-    """Algorithm 2's objective, the norms of its gradient and of its data term's, each (K,)."""
-    members = ensemble.members_
-    weights = members.weights.astype(float)
-    residuals = (members.architecture.forward(weights, members.inputs) - members.targets) / 0.1
-    parts = ensemble.pretrained_.weight_prior(ensemble.anchoring.regulariser).covariance
-    covariance = np.diag(parts.diagonal) + parts.root @ parts.root.T
-    difference = weights - members.anchors
-    scaled = np.linalg.solve(covariance, difference.T).T
-    data = data_gradient(members, weights)
-    value = np.sum(residuals**2, axis=(1, 2)) + np.sum(difference * scaled, axis=1)
-    return value, np.linalg.norm(data + 2.0 * scaled, axis=1), np.linalg.norm(data, axis=1)

@@ -66,18 +66,6 @@ def test_density_and_gradient(family, trend, basis):
     np.testing.assert_allclose(made(first)[1], slopes, rtol=1e-5, atol=1e-6 * largest)
 
 
-def test_kernels_have_the_units_of_the_data():
-    """Inputs low + width u and an output of variance 4, warped or not."""
-    low = np.array([10.0, -3.0, 0.0])
-    width = np.array([5.0, 100.0, 0.1])
-    for family in FAMILIES:
-        made = density(family, None)
-        eta = made.centre + 0.1
-        near = made.kernel(eta, np.zeros(3), np.ones(3), 1.0)(U)
-        far = made.kernel(eta, low, width, 4.0)(low + width * U)
-        np.testing.assert_allclose(far, 4.0 * near, rtol=1e-8)
-
-
 def test_expected_squares_at_the_data():
     """(y - m)² + S_ii of the posterior, by its formulas."""
     made = density(FAMILIES[2], None)

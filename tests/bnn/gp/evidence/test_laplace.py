@@ -12,7 +12,6 @@ from bnn.gp.evidence.laplace import (
     tempered,
     updated,
 )
-from bnn.gp.hyperparameters import importance_sample
 
 
 def test_laplace_s_evidence_is_the_integral():
@@ -31,33 +30,6 @@ def test_laplace_s_evidence_is_the_integral():
     integral = np.log(np.mean(np.exp(weights - weights.max()))) + weights.max()
     integral += 0.5 * np.log(made.precision).sum()
     assert found.log_evidence == pytest.approx(integral, abs=0.7)
-
-
-@pytest.mark.slow
-def test_families_of_many_hyperparameters_have_their_weight():
-    """Log odds of a family of 28 hyper-parameters and one of 10, beside those of 16,384 draws.
-
-    Laplace's approximation takes 1.2 from them.
-    """
-    rng = np.random.default_rng(1)
-    u = rng.uniform(size=(40, 8))
-    y = np.sin(5.0 * u[:, 0]) * u[:, 1] + 0.05 * rng.standard_normal(40)
-    y = (y - y.mean()) / y.std()
-    fits = []
-    exact = []
-    for family in (Family((bnn.RBF,)), Family((bnn.Matern52, bnn.Matern32), True, True)):
-        density = FamilyDensity(family, u, y, np.zeros((40, 0)), np.ones(40))
-        fit = approximated(density, most_probable(density, [density.centre]), 0)
-        drawn = [importance_sample(density, fit.eta, s, fit.hessian, 2048)[2] for s in range(1, 9)]
-        exact.append(np.logaddexp.reduce(drawn) - np.log(8.0))
-        fits.append(fit)
-    draws, logs = posterior_draws(fits, 0)
-    own = [np.logaddexp.reduce(logs[[d is fit.density for d, _ in draws]]) for fit in fits]
-    by_laplace = fits[1].log_evidence - fits[0].log_evidence
-    print(
-        f"log odds {np.diff(own)[0]:.2f}, Laplace {by_laplace:.2f}, exact {np.diff(exact)[0]:.2f}"
-    )
-    assert np.diff(own) == pytest.approx(np.diff(exact), abs=0.7)
 
 
 def test_a_family_with_a_largest_share_has_no_more_whatever_the_evidence_is():

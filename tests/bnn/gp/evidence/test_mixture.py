@@ -43,14 +43,6 @@ def test_smooth_rough_and_warped_functions_have_families_of_their_own():
     assert best_family(X, np.sin(3.0 * np.log(X[:, 0]))).warped
 
 
-def test_a_turned_wave_is_mixed():
-    """A function of the sum and of the difference of two inputs."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(120, 2))
-    y = np.sin(9.0 * (X[:, 0] + X[:, 1])) + 0.05 * rng.standard_normal(120)
-    assert best_family(X, y).mixed
-
-
 @pytest.mark.parametrize(
     ("n_data", "n_inputs", "trends", "sparse"),
     [(39, 4, 1, True), (40, 4, 4, False), (300, 6, 4, False), (301, 31, 0, False)],
@@ -125,22 +117,6 @@ def test_an_input_that_varies_in_few_of_many_data_has_its_effect(searched):
 
 
 @FEW
-def test_rounding_errors_are_no_input():
-    """Noise by input and a column of rounding errors, somewhere else."""
-    rng = np.random.default_rng(3)
-    X = np.column_stack([rng.uniform(size=100), 1.0 + 2e-16 * rng.integers(0, 3, 100)])
-    y = np.sin(5.0 * X[:, 0]) + 0.02 * np.exp(3.0 * X[:, 0]) * rng.standard_normal(100)
-    assert np.ptp(X[:, 1]) > 0.0
-    with pytest.warns(bnn.ConstantInputWarning, match="input 1 is constant"):
-        model = bnn.GPRegressor().fit(X, y)
-    moved = X + np.array([0.0, 0.5])
-    with pytest.warns(bnn.ConstantInputWarning, match="input 1 of X differs"):
-        mean, std = model.predict(moved, return_std=True, include_noise=True)
-    here = model.predict(X, return_std=True, include_noise=True)
-    np.testing.assert_allclose([mean, std], here)
-
-
-@FEW
 def test_many_data_have_few_components(monkeypatch):
     """As many as fit into memory with all data, though the search has but some of these."""
     monkeypatch.setattr(hyperparameters, "MEMORY", 3.0 * 30**2)
@@ -150,6 +126,9 @@ def test_many_data_have_few_components(monkeypatch):
     for outputs, expected in ((y, 3), (np.column_stack([y, y**2, y**3]), 1)):
         model = bnn.GPRegressor().fit(X, outputs)
         assert len(model.prior_.components) == expected
+    mixture = bnn.MixturePrior([bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))] * 9, [1 / 9] * 9)
+    with pytest.raises(ValueError, match=r"9 components for 30 data of 1 output.* at most "):
+        bnn.GPRegressor(mixture, noise=0.1).fit(X, y)
 
 
 @FEW
