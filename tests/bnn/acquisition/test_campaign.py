@@ -24,14 +24,19 @@ def made(path, **options):
     return bnn.Campaign(path, BOUNDS, MODEL, **{"n_initial": 5, "batch_size": 3} | options)
 
 
+def begun(path, **options):
+    """A campaign and what it asks for first."""
+    campaign = made(path, **options)
+    return campaign, campaign.ask()
+
+
 @pytest.fixture
 def file(tmp_path):
     return tmp_path / "campaign.json"
 
 
 def test_each_round_is_what_choose_takes_from_a_hypercube(file):
-    campaign = made(file)
-    first = campaign.ask()
+    campaign, first = begun(file)
     assert first.shape == (5, 2)
     assert np.all((first > [0.0, -1.0]) & (first < [2.0, 1.0]))
     assert len(np.unique(np.floor(2.5 * first[:, 0]))) == 5  # one in each fifth
@@ -65,8 +70,7 @@ def test_one_that_is_loaded_after_every_step_asks_for_the_same(tmp_path):
 
 
 def test_a_crash_while_the_file_is_written_leaves_the_old_one(file, monkeypatch):
-    campaign = made(file)
-    X = campaign.ask()
+    campaign, X = begun(file)
     before = file.read_bytes()
     with monkeypatch.context() as patch:
         patch.delattr(os, "fsync")
@@ -77,8 +81,7 @@ def test_a_crash_while_the_file_is_written_leaves_the_old_one(file, monkeypatch)
 
 
 def test_a_run_that_failed_is_not_asked_for_again_and_no_datum(file):
-    campaign = made(file)
-    X = campaign.ask()
+    campaign, X = begun(file)
     y = simulate(X)
     y[2] = np.nan
     campaign.tell(X, y)
@@ -89,8 +92,7 @@ def test_a_run_that_failed_is_not_asked_for_again_and_no_datum(file):
 
 
 def test_a_run_with_some_results_is_data_for_these(file):
-    campaign = made(file)
-    X = campaign.ask()
+    campaign, X = begun(file)
     y = simulate(X)
     y[2, 0] = y[0, 1] = np.nan
     campaign.tell(X, y)
@@ -104,8 +106,7 @@ def test_a_run_with_some_results_is_data_for_these(file):
 
 
 def test_a_first_round_of_failures_leads_to_another_hypercube(file):
-    campaign = made(file)
-    first = campaign.ask()
+    campaign, first = begun(file)
     campaign.tell(first, np.full((5, 2), np.nan))
     np.testing.assert_array_equal(campaign.failed, first)
     second = campaign.ask()
@@ -115,8 +116,7 @@ def test_a_first_round_of_failures_leads_to_another_hypercube(file):
 
 
 def test_runs_that_were_not_asked_for_are_data(file):
-    campaign = made(file)
-    X = campaign.ask()
+    campaign, X = begun(file)
     others = [[0.25, 0.5], [1.75, -0.5]]
     campaign.tell(others, simulate(np.array(others)))
     # The inputs of a run that was asked for may come back from a text.
@@ -130,8 +130,7 @@ def test_runs_that_were_not_asked_for_are_data(file):
 
 def test_results_that_are_told_while_a_round_is_chosen_are_part_of_it(file, monkeypatch):
     """`ask` must not return nothing, which would end the loop of a script."""
-    campaign = made(file)
-    X = campaign.ask()
+    campaign, X = begun(file)
     campaign.tell(X, simulate(X))
     other = made(file)
     extra = np.array([[1.0, 0.5]])
@@ -179,14 +178,12 @@ def test_few_runs_are_made_where_they_fail(tmp_path, shape):
 
 
 def test_it_stops_where_no_run_is_worth_it_and_when_it_is_told_to(file, tmp_path):
-    campaign = made(file, select_options={"min_gain": 0.9})
-    X = campaign.ask()
+    campaign, X = begun(file, select_options={"min_gain": 0.9})
     campaign.tell(X, simulate(X))
     assert campaign.ask().shape == (0, 2)
     assert campaign.stopped
     assert bnn.Campaign.load(file).stopped
-    other = made(tmp_path / "other.json")
-    X = other.ask()
+    other, X = begun(tmp_path / "other.json")
     other.stop()
     assert other.ask().shape == (0, 2)
     other.tell(X, simulate(X))  # what runs already is still taken

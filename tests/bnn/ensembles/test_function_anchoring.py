@@ -120,11 +120,7 @@ def test_linearisation_against_automatic_differentiation(activation, monkeypatch
     weights = torch.as_tensor(architecture.initial_weights(2, 0, "he"), dtype=torch.float64)
     X = torch.as_tensor(np.random.default_rng(0).standard_normal((6, 3)))
     state = Linearisation(architecture, weights, X)
-    function = {
-        "silu": torch.nn.functional.silu,
-        "tanh": torch.tanh,
-        "leaky_relu": torch.nn.functional.leaky_relu,
-    }[activation]
+    function = getattr(torch.nn.functional, activation)
 
     def network(row):
         values = X

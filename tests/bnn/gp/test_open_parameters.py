@@ -143,17 +143,6 @@ def test_a_period_is_found_in_noise(season):
     assert np.all(np.abs(season.predict([[10.5]]) - np.sin(2.0 * np.pi * 10.5 / 1.7)) < 0.2)
 
 
-@pytest.mark.slow
-def test_a_short_period_is_found_in_many_data():
-    """Sixty periods: of 700 data, 300 are searched first."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(0.0, 102.0, (700, 1))
-    y = np.sin(2.0 * np.pi * X[:, 0] / 1.7) + 0.2 * rng.standard_normal(700)
-    given = {"prior": open_prior(bnn.Periodic(1.0, 2.0, None)), "estimate": "map", "restarts": 0}
-    prior = bnn.evidence.fit_prior(X, y, 0.2, **given)
-    assert prior.kernel.period == pytest.approx(1.7, abs=1e-3)
-
-
 def test_what_is_found_is_saved_with_the_prior_that_was_given(season, tmp_path):
     season.save(tmp_path / "model.bnn")
     again = bnn.load(tmp_path / "model.bnn")

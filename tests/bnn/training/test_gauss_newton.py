@@ -73,23 +73,26 @@ def sine(X):
     return np.sin(3.0 * X)
 
 
-def fit(network, noise, truth):
+def fit(network, noise, truth, prior=None):
     """Members with anchors and data of their own."""
     rng = np.random.default_rng(0)
     X = np.linspace(-1.0, 1.0, N)[:, None]
     y = truth(X) + noise * rng.standard_normal((K, N, 1))
     anchors = rng.standard_normal((K, network.n_weights)).astype(np.float32)
-    prior = DiagonalPlusLowRank.diagonal_only(np.ones(network.n_weights))
+    prior = prior or DiagonalPlusLowRank.diagonal_only(np.ones(network.n_weights))
     arguments = network, anchors, X, y, np.eye(1) * noise**2, prior, RULE, anchors
     return X, y, anchors, fit_weights(*arguments)
 
 
 @pytest.mark.parametrize("noise", [1.0, 1e-2, 1e-6])
 def test_a_linear_network_arrives_at_the_closed_form(noise):
-    X, y, anchors, found = fit(MLP((1, 1)), noise, lambda X: 1.5 * X - 0.5)
+    direction = np.array([[0.6], [0.8]])
+    prior = DiagonalPlusLowRank.isotropic_plus(1.0, direction, np.array([2.0]))
+    X, y, anchors, found = fit(MLP((1, 1)), noise, lambda X: 1.5 * X - 0.5, prior)
     features = np.column_stack([X, np.ones(N)])
-    normal = features.T @ features / noise**2 + np.eye(2)
-    right = y[:, :, 0] @ features / noise**2 + anchors
+    precision = np.linalg.inv(np.eye(2) + 4.0 * direction @ direction.T)
+    normal = features.T @ features / noise**2 + precision
+    right = y[:, :, 0] @ features / noise**2 + anchors @ precision
     np.testing.assert_allclose(found.weights, np.linalg.solve(normal, right.T).T, rtol=2e-7)
 
 

@@ -1,6 +1,7 @@
 """The batched loop: Adam, independence of the members, end and failure."""
 
 import functools
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import torch
 from bnn import MLP, Convergence, TrainingSettings
 from bnn.ensembles.weight_priors import LowRankGaussian
 from bnn.training.execution import run_groups
-from bnn.training.loop import train
+from bnn.training.loop import member_groups, train
 from bnn.training.members import Objective, Shuffler
 from tests.bnn.training.problem import ARCHITECTURE, K, objective_near, problem
 
@@ -42,6 +43,15 @@ def test_an_error_in_a_group_is_that_of_the_call():
 
     with pytest.raises(RuntimeError, match="group 0"):
         run_groups(fail, [0, 1], 2)
+
+
+def test_groups_cover_every_member_once():
+    """Groups are a partition, start at multiples of 16 and have at least two members."""
+    for n_members, size, workers in product((2, 15, 16, 17, 200), (1, 48, 300), (1, 7)):
+        groups = member_groups(n_members, size, workers)
+        members = np.concatenate([np.unique(group) for group in groups])
+        assert np.array_equal(members, np.arange(n_members))
+        assert all(group[0] % 16 == 0 and len(group) >= 2 for group in groups)
 
 
 def adam(gradients, start, corrected):
@@ -81,6 +91,27 @@ def test_adam_is_adam(bias_correction, corrected):
 
     expected = adam([gradient] * 30, start, corrected)
     np.testing.assert_allclose(result.weights, expected, atol=2e-5)
+
+
+def test_objective_does_not_depend_on_batch_size():
+    """Data and prior balance alike with batches of 8 and with all points at once."""
+    architecture = MLP((1, 1), "identity")
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (64, 1))
+    y = np.repeat((3.0 * X)[None], 2, axis=0)
+    prior = LowRankGaussian(np.zeros(2), np.array([0.2, 0.2]), np.eye(2), 2)
+    objective = Objective(np.array([[0.5]]), prior.regulariser(), np.zeros((2, 2), np.float32))
+    ends = []
+    for batch_size in (8, None):
+        settings = TrainingSettings(epochs=1500, batch_size=batch_size, learning_rate=3e-3)
+        start = np.zeros((2, 2), np.float32)
+        seeds = np.array([1, 2], dtype=np.uint32)
+        ends.append(train(architecture, start, X, y, settings, seeds=seeds, objective=objective))
+    design = np.column_stack([X, np.ones(64)])
+    precision = 0.5 * design.T @ design + np.eye(2) / 0.04
+    exact = np.linalg.solve(precision, 0.5 * design.T @ y[0, :, 0])
+    np.testing.assert_allclose(ends[1].weights, [exact, exact], atol=1e-3)
+    np.testing.assert_allclose(ends[0].weights, [exact, exact], atol=0.03)
 
 
 def test_shuffles_are_permutations_and_uniform():
