@@ -117,15 +117,15 @@ def test_a_first_round_of_failures_leads_to_another_hypercube(file):
 
 def test_runs_that_were_not_asked_for_are_data(file):
     campaign, X = begun(file)
-    others = [[0.25, 0.5], [1.75, -0.5]]
-    campaign.tell(others, simulate(np.array(others)))
+    others = np.column_stack([X[:2, 0], [0.5, -0.5]])  # with an input of runs that were
+    campaign.tell(others, simulate(others))
     # The inputs of a run that was asked for may come back from a text.
     campaign.tell(np.round(X, 8), simulate(X))
     again = bnn.Campaign.load(file, MODEL)
     assert len(again.X) == 7
     assert again.round == 1
     with pytest.raises(ValueError, match="already has its results"):
-        again.tell(others, simulate(np.array(others)))
+        again.tell(others, simulate(others))
 
 
 def test_results_that_are_told_while_a_round_is_chosen_are_part_of_it(file, monkeypatch):

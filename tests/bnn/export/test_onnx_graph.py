@@ -7,7 +7,7 @@ import pytest
 from bnn.export import to_onnx
 from bnn.export.onnx_graph import ACTIVATIONS
 from tests.bnn.export.conftest import agree
-from tests.bnn.export.test_ensemble import NEW, NOISES, fitted
+from tests.bnn.two_inputs import NEW, NOISES, ensemble
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def evaluated(tmp_path):
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_moments_are_those_of_python(evaluated, activation):
-    model = fitted(activation)
+    model = ensemble(activation)
     for members in (None, 3):
         mean, std = evaluated(model, members=members)
         values = model.sample(NEW)[:members]
@@ -36,7 +36,7 @@ def test_moments_are_those_of_python(evaluated, activation):
 
 @pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 def test_the_total_deviation_is_that_of_python(evaluated, noise):
-    model = fitted("silu")
+    model = ensemble("silu")
     model.members_ = replace(model.members_, noise_covariance=noise)
     mean, std = evaluated(model, include_noise=True)
     wanted = model.predict(NEW, return_std=True, include_noise=True)

@@ -6,36 +6,27 @@ from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn.export import to_onnx
-from tests.bnn.calls import OwnStationary
-from tests.bnn.export.test_posterior import ENDING, MEAN, NEW, STATIONARY, WIDE, X, Y
-from tests.bnn.gp.test_gradients import VARYING
+from tests.bnn.two_inputs import (
+    CORRELATED,
+    ENDING,
+    GAPS,
+    NEW,
+    PRIORS,
+    SMOOTH,
+    STATIONARY,
+    VARYING,
+    WARPED,
+    WIDE,
+    X,
+    Y,
+    prior,
+)
 
 pytest.importorskip("onnx", reason="needs the extra onnx")
 runtime = pytest.importorskip("onnxruntime", reason="needs the extra onnx")
 
-SMOOTH = bnn.Matern52(1.5, (0.8, 90.0))
-WARPED = bnn.Warped(
-    bnn.RBF(4.0, 0.5) + bnn.Linear(1.0, 2.0, 0.5),
-    (-1.0, 200.0),
-    (2.0, 200.0),
-    (0.8, 0.0),
-    ((0.0, 0.2), (0.1, 0.0)),
-)
-USERS = OwnStationary(1.5, (0.8, 90.0))
-CORRELATED = np.array([[0.09, 1.0], [1.0, 400.0]])
 SQUARES = bnn.HeteroscedasticNoise(
     [[-2.0, 2.0], [0.0, 0.0], [0.0, 0.0], [0.3, 0.2]], None, [0], ([-0.5, 0.0], [0.5, 9.0])
-)
-GAPS = Y.copy()
-GAPS[3, 0] = GAPS[5, 1] = np.nan
-
-
-def prior(first, second, **options):
-    return bnn.GaussianProcessPrior(MEAN, [first, second], 2, **options)
-
-
-MIXTURE = bnn.MixturePrior(
-    [prior(WARPED, 1e4 * SMOOTH), prior(SMOOTH, 1e4 * SMOOTH)], [[0.4, 0.7], [0.6, 0.3]]
 )
 
 
@@ -55,7 +46,6 @@ def agrees(tmp_path, given, noise, tolerance=1e-10, y=Y, include_noise=False):
         *STATIONARY,
         WIDE,
         ENDING,
-        USERS,
         WARPED,
         SMOOTH * ENDING,
         sk.ConstantKernel(2.0) * SMOOTH + sk.ConstantKernel(0.5),
@@ -69,15 +59,7 @@ def test_every_kernel_is_that_of_python(tmp_path, kernel):
 @pytest.mark.parametrize(
     "noise", [[0.3, 20.0], CORRELATED, VARYING, SQUARES], ids=["apart", "one", "varies", "squares"]
 )
-@pytest.mark.parametrize(
-    "given",
-    [
-        prior(1e2 * SMOOTH, 1e2 * SMOOTH),
-        prior(WARPED, 1e4 * bnn.RBF(1.0, 90.0), features=[[0, 1], [1]]),
-        MIXTURE,
-    ],
-    ids=["alike", "different", "mixture"],
-)
+@pytest.mark.parametrize("given", PRIORS.values(), ids=PRIORS)
 def test_every_noise_is_that_of_python(tmp_path, given, noise):
     agrees(tmp_path, given, noise, include_noise=True)
 

@@ -11,6 +11,7 @@ import pytest
 
 from bnn.export import path_to_c
 from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
+from fe_data import strain_concentration
 from tests.bnn.export.conftest import FLAGS
 
 BOUNDS = np.array([[0.0, 200.0, 0.0, 0.2], [0.4, 600.0, 500.0, 1.0]])
@@ -21,18 +22,6 @@ POINTER = ctypes.POINTER(ctypes.c_double)
 SCATTER = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
 
 
-OF_FIBRES = np.array([[0.5, -0.1, 0.02], [-0.15, 0.45, 0.0], [0.03, 0.0, 0.4]])
-
-
-def concentration(X):
-    """Fibres that strain half as much as the cell, and the matrix in balance (n, 2, 3, 3)."""
-    vf = X[:, 0, None, None]
-    A_f = np.broadcast_to(OF_FIBRES, (len(X), 3, 3))
-    # v_f A_f + (1 - v_f) A_m = I
-    A_m = (np.eye(3) - vf * A_f) / (1.0 - vf)
-    return np.stack([A_m, A_f], axis=1)
-
-
 def walk(steps, size=0.001, seed=0):
     """Strain (steps, 3) that turns often, in steps of some quarter of the strain at yield."""
     return np.cumsum(size * np.random.default_rng(seed).standard_normal((steps, 3)), axis=0)
@@ -40,7 +29,7 @@ def walk(steps, size=0.001, seed=0):
 
 def fitted(n_points=5, n_members=4):
     """An ensemble that learnt from stress which mean fields do not say."""
-    bank = MaterialPointBasis(concentration, BOUNDS, n_points=n_points)
+    bank = MaterialPointBasis(strain_concentration, BOUNDS, n_points=n_points)
     X = np.random.default_rng(1).uniform(BOUNDS[0] + 0.1, BOUNDS[1], (6, 4))
     strain = np.stack([walk(30, seed=i) for i in range(6)])
     stress = 1.1 * bank.features(X, strain).mean_fields

@@ -15,12 +15,11 @@ from sklearn.linear_model import LinearRegression
 import bnn
 from bnn.export import path_to_c, to_c, to_onnx
 from bnn.paths import StrainPathEnsemble
-from tests.bnn.export.test_ensemble import fitted
 from tests.bnn.export.test_path_file import CELL, SCATTER
 from tests.bnn.export.test_path_file import fitted as fitted_to_paths
-from tests.bnn.export.test_posterior import MEAN, STATIONARY, WIDE, X, Y
+from tests.bnn.two_inputs import MEAN, SMOOTH, WIDE, X, Y, ensemble
 
-PRIOR = bnn.GaussianProcessPrior(MEAN, STATIONARY[0], 2)
+PRIOR = bnn.GaussianProcessPrior(MEAN, SMOOTH, 2)
 WARPED = bnn.Warped(bnn.Matern52(), np.zeros(2), np.ones(2), np.ones(2))
 
 
@@ -31,12 +30,12 @@ class Derived(bnn.Warped):
 DERIVED = Derived(WARPED.kernel, WARPED.low, WARPED.width, WARPED.warps)
 
 
-def posterior(kernel=STATIONARY[0], noise=0.3, **changed):
+def posterior(kernel=SMOOTH, noise=0.3, **changed):
     return bnn.GPRegressor(replace(PRIOR, kernel=kernel, **changed), noise=noise).fit(X, Y)
 
 
 def of_double_precision():
-    model = fitted("relu")
+    model = ensemble("relu")
     weights = model.members_.weights.astype(float) / 3.0
     model.members_ = replace(model.members_, weights=weights)
     return model
@@ -57,7 +56,7 @@ def of_double_precision():
         (lambda: posterior(DERIVED), {}, "kernel Derived.*supported are stationary"),
         (lambda: posterior(mean=lambda X: X), {}, "mean of the prior is a function"),
         (lambda: posterior(noise=[[0.3, 0.1], [0.1, 0.3]]), {}, "noise is correlated"),
-        (lambda: fitted("relu"), {"members": 6}, "members = 6: the ensemble has 5"),
+        (lambda: ensemble("relu"), {"members": 6}, "members = 6: the ensemble has 5"),
         (of_double_precision, {}, "must be of single precision"),
     ],
 )
@@ -92,7 +91,7 @@ def test_what_no_graph_holds(tmp_path, monkeypatch):
         to_onnx(LinearRegression(), tmp_path / "model.onnx")
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install '.\[onnx\]' in the checkout"):
-        to_onnx(fitted("tanh"), tmp_path / "model.onnx")
+        to_onnx(ensemble("tanh"), tmp_path / "model.onnx")
 
 
 def output(*command):

@@ -7,30 +7,26 @@ from sklearn.gaussian_process import kernels as sk
 import bnn
 from bnn.networks.activations import ACTIVATIONS
 from tests.bnn.small import small
+from tests.bnn.two_inputs import (
+    BY_INPUT,
+    CORRELATED,
+    NEW,
+    PRIORS,
+    VARYING,
+    WITHIN,
+    L,
+    X,
+    Y,
+    ensemble,
+    prior,
+)
 
-RNG = np.random.default_rng(0)
-X = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (12, 2))
-Y = np.column_stack([np.sin(3.0 * X[:, 0]), 1000.0 + X[:, 1] * X[:, 0]])
-NEW = RNG.uniform([-1.5, 150.0], [1.5, 450.0], (7, 2))
 STEP = np.array([1e-4, 1e-2])
-L = (0.8, 90.0)
 KERNELS = {
     "sum": bnn.RBF(1.5, L) + bnn.Linear((1.0, 0.01), 2.0, (0.1, 300.0), (0.5, 70.0)),
     "product": bnn.RBF(1.5, L) * bnn.Linear((1.0, 1e-4), 1.0, (0.0, 300.0)),
     "constant": sk.ConstantKernel(2.0) * bnn.Matern52(1.0, L) + sk.WhiteKernel(0.1),
 }
-BY_INPUT = bnn.HeteroscedasticNoise(
-    np.array([[-2.0, 1.0], [0.3, 0.1], [0.001, 0.004], [0.2, -0.1]]), squares=(0,)
-)
-FULL = np.array([[0.04, 0.3], [0.3, 25.0]])
-WITHIN = bnn.HeteroscedasticNoise(BY_INPUT.coefficients, None, (0,), ([-0.6, 260.0], [0.5, 330.0]))
-VARYING = bnn.HeteroscedasticNoise(
-    [[-2.0, 2.0], [0.3, 0.2], [0.002, 0.0], [0.1, 0.1]],
-    [[1.0, 0.3], [0.3, 1.0]],
-    [0],
-    ([-0.5, 240.0], [0.5, 360.0]),
-)
-MEAN = bnn.LinearMean([[0.5, 0.01], [100.0, 0.0]], [0.0, 1000.0])
 
 
 def differences(model, total):
@@ -58,35 +54,27 @@ def agree(model):
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_sums_and_products_of_kernels(kernel):
     """The gradient of each kernel alone is compared in test_kernels.py."""
-    prior = bnn.GaussianProcessPrior(MEAN, [kernel, 1e3 * bnn.RBF(1.0, L)], 2)
-    agree(bnn.GPRegressor(prior, noise=[0.1, 5.0]).fit(X, Y))
+    agree(bnn.GPRegressor(prior(kernel, 1e3 * bnn.RBF(1.0, L)), noise=[0.1, 5.0]).fit(X, Y))
 
 
-ONE = bnn.GaussianProcessPrior(MEAN, bnn.RBF(10.0, L), 2)
-OWN = bnn.GaussianProcessPrior(MEAN, [bnn.RBF(1.0, L), bnn.RBF(1e3, L)], 2)
-MIXTURE = bnn.MixturePrior([ONE, OWN], np.array([[0.3, 0.6], [0.7, 0.4]]))
-FEATURES = bnn.GaussianProcessPrior(0.0, [bnn.RBF(1.0, 0.8), bnn.RBF(1e6, L)], 2, [[0], [0, 1]])
-
-
-@pytest.mark.parametrize("noise", [[0.1, 5.0], FULL, BY_INPUT, WITHIN, VARYING])
-@pytest.mark.parametrize("prior", [ONE, OWN, MIXTURE, FEATURES])
+@pytest.mark.parametrize("noise", [[0.1, 5.0], CORRELATED, BY_INPUT, WITHIN, VARYING])
+@pytest.mark.parametrize("given", PRIORS.values(), ids=PRIORS)
 @pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
-def test_posteriors_of_one_kernel_of_several_and_of_mixtures(prior, noise):
-    agree(bnn.GPRegressor(prior, noise=noise).fit(X, Y))
+def test_posteriors_of_one_kernel_of_several_and_of_mixtures(given, noise):
+    agree(bnn.GPRegressor(given, noise=noise).fit(X, Y))
 
 
 @pytest.mark.usefixtures("few_draws")
 def test_the_default_and_heavy_tails():
     agree(bnn.GPRegressor().fit(X, Y))
-    agree(bnn.GPRegressor(OWN, noise=bnn.StudentNoise([0.1, 5.0], 4.0)).fit(X, Y))
+    agree(bnn.GPRegressor(PRIORS["different"], noise=bnn.StudentNoise([0.1, 5.0], 4.0)).fit(X, Y))
 
 
 @pytest.mark.parametrize(
     ("activation", "hidden"), [*((each, (7, 5)) for each in ACTIVATIONS), ("silu", ())]
 )
-def test_ensembles(activation, hidden):
-    options = {"network__hidden": hidden, "network__activation": activation, "n_members": 5}
-    agree(small(bnn.VanillaEnsemble, noise=BY_INPUT, **options).fit(X, Y))
+def test_members(activation, hidden):
+    agree(ensemble(activation, hidden, noise=BY_INPUT))
 
 
 def test_members_at_a_bound_have_no_gradient():
@@ -106,13 +94,13 @@ class Squared(bnn.RationalQuadratic):
 
 
 @pytest.mark.parametrize(
-    ("prior", "message"),
+    ("given", "message"),
     [
         (bnn.GaussianProcessPrior(kernel=sk.RBF(L)), "kernel RBF has no gradient"),
         (bnn.GaussianProcessPrior(kernel=Squared()), "kernel Squared has no gradient"),
         (bnn.GaussianProcessPrior(lambda X: X[:, 0]), "the mean of the prior is a function"),
     ],
 )
-def test_what_has_no_gradient_is_named(prior, message):
+def test_what_has_no_gradient_is_named(given, message):
     with pytest.raises(ValueError, match=message):
-        bnn.GPRegressor(prior, noise=0.1).fit(X, Y[:, 0]).predict_gradient(NEW)
+        bnn.GPRegressor(given, noise=0.1).fit(X, Y[:, 0]).predict_gradient(NEW)

@@ -7,28 +7,17 @@ import numpy as np
 import pytest
 import torch
 
-import bnn
 from bnn.interop import botorch_model
 from bnn.networks.activations import ACTIVATIONS
-from tests.bnn.gp.test_gradients import VARYING
-from tests.bnn.small import small
+from tests.bnn.two_inputs import VARYING, X, Y, ensemble
 
 MISSING = "needs the extra botorch"
-RNG = np.random.default_rng(0)
-X = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (12, 2))
-Y = np.column_stack([np.sin(3.0 * X[:, 0]), 1000.0 + X[:, 1] * X[:, 0]])
-WANTED = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (9, 2))
-
-
-def fitted(y=Y, *, noise=(0.1, 5.0), n_members=200, activation="tanh"):
-    changes = {"network__hidden": (8, 8), "network__activation": activation}
-    model = small(bnn.VanillaEnsemble, noise=noise, n_members=n_members, **changes)
-    return model.fit(X, y)
+WANTED = np.random.default_rng(0).uniform([-1.0, 200.0], [1.0, 400.0], (9, 2))
 
 
 @pytest.fixture(scope="module")
 def varying():
-    return fitted(noise=VARYING)
+    return ensemble(n_members=200, noise=VARYING)
 
 
 def test_the_posterior_has_the_moments_of_the_ensemble(varying):
@@ -44,7 +33,7 @@ def test_the_posterior_has_the_moments_of_the_ensemble(varying):
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_members_of_every_activation_are_those_of_the_ensemble(activation):
     pytest.importorskip("botorch", reason=MISSING)
-    model = fitted(n_members=3, activation=activation)
+    model = ensemble(activation, n_members=3)
     model.members_ = replace(model.members_, bounds=np.array([[-0.1, 1000.0], [0.5, 1100.0]]))
     values = botorch_model(model)(torch.as_tensor(WANTED)).numpy()
     np.testing.assert_allclose(values, model.sample(WANTED), rtol=1e-10)
@@ -80,7 +69,7 @@ def test_the_integrated_variance_is_that_of_a_gaussian_process_and_its_gradient_
 
     model = botorch_model(varying).subset_output([0])
     function = qNegIntegratedPosteriorVariance(model, torch.as_tensor(WANTED))
-    asked = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (3, q, 2))
+    asked = np.random.default_rng(1).uniform([-1.0, 200.0], [1.0, 400.0], (3, q, 2))
     for runs, found in zip(asked, function(torch.as_tensor(asked)), strict=True):
         C = np.cov(varying.sample(np.concatenate([runs, WANTED]))[:, :, 0].T)
         results = C[:q, :q] + np.diag(VARYING(runs)[:, 0, 0])
@@ -93,7 +82,7 @@ def test_the_integrated_variance_is_that_of_a_gaussian_process_and_its_gradient_
 def test_what_has_no_covariances_and_a_missing_library_are_said(monkeypatch):
     with pytest.raises(TypeError, match="model = None: must be a GPRegressor or an ensemble"):
         botorch_model(None)
-    few = fitted(n_members=5)
+    few = ensemble()
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "botorch", None)
         patch.setitem(sys.modules, "botorch.models.ensemble", None)

@@ -10,45 +10,24 @@ from sklearn.gaussian_process import kernels as sk
 import bnn
 from bnn.interop import botorch_model
 from tests.bnn.calls import OwnKernel
-from tests.bnn.gp.test_gradients import VARYING
+from tests.bnn.two_inputs import CORRELATED, ENDING, GAPS, PRIORS, SMOOTH, VARYING, X, Y, prior
 
 pytest.importorskip("botorch", reason="needs the extra botorch")
 
-RNG = np.random.default_rng(0)
-X = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (14, 2))
-Y = np.column_stack([np.sin(3.0 * X[:, 0]), 1000.0 + X[:, 1] * X[:, 0]])
-GAPS = Y.copy()
-GAPS[3, 0] = GAPS[5, 1] = np.nan
-WANTED = RNG.uniform([-1.0, 200.0], [1.0, 400.0], (5, 2))
-MEAN = bnn.LinearMean([[0.5, 0.001], [2.0, 0.5]], [0.1, 800.0])
-ALL = bnn.Matern52(1.0, (0.7, 90.0)) + bnn.Linear((0.3, 1e-5), 0.2, (0.1, 250.0), (0.8, 120.0))
-WARPED = bnn.Warped(bnn.RBF(4.0, 0.5), (-1.0, 200.0), (2.0, 200.0), (0.8, -0.5), ((0, 0.2), (0, 0)))
-SCALED = 1e4 * bnn.Matern32(1.0, (0.9, 60.0))
+WANTED = np.random.default_rng(1).uniform([-1.0, 200.0], [1.0, 400.0], (5, 2))
 BOUNDED_APART = replace(
     VARYING, bounds=([[-0.5, -0.2], [240.0, 210.0]], [[0.5, 0.4], [360.0, 300.0]])
 )
-CORRELATED = np.array([[0.01, 0.1], [0.1, 25.0]])
-
-
-def prior(*kernels, **changed):
-    return bnn.GaussianProcessPrior(MEAN, list(kernels), 2, **changed)
-
-
-MIXTURE = bnn.MixturePrior([prior(ALL, SCALED), prior(WARPED, SCALED)], [[0.4, 0.7], [0.6, 0.3]])
+SUM = prior(SMOOTH + ENDING, 1e4 * SMOOTH, features=[[0, 1], [1, 0]])
 FITS = {
-    "apart": (prior(ALL, SCALED, features=[[0, 1], [1, 0]]), (0.1, 5.0), Y),
-    "one input": (
-        prior(bnn.RBF(1.0, 0.5), 1e4 * bnn.RBF(1.0, 80.0), features=[[0], [1]]),
-        (0.1, 5.0),
-        Y,
-    ),
-    "turned": (prior(SCALED, SCALED), CORRELATED, Y),
-    "coupled": (prior(ALL, SCALED), VARYING, Y),
-    "bounds of each output": (prior(ALL, SCALED), BOUNDED_APART, Y),
-    "mixture": (MIXTURE, (0.1, 5.0), Y),
-    "coupled mixture": (MIXTURE, CORRELATED, Y),
-    "gaps": (prior(ALL, SCALED), (0.1, 5.0), GAPS),
-    "coupled with gaps": (prior(ALL, SCALED), CORRELATED, GAPS),
+    "apart": (PRIORS["different"], (0.1, 5.0), Y),
+    "turned": (PRIORS["alike"], CORRELATED, Y),
+    "coupled": (SUM, VARYING, Y),
+    "bounds of each output": (SUM, BOUNDED_APART, Y),
+    "mixture": (PRIORS["mixture"], (0.1, 5.0), Y),
+    "coupled mixture": (PRIORS["mixture"], CORRELATED, Y),
+    "gaps": (SUM, (0.1, 5.0), GAPS),
+    "coupled with gaps": (SUM, CORRELATED, GAPS),
 }
 
 
