@@ -226,6 +226,7 @@ def written(*runs, **changed):
 
 DAMAGED = {
     "{": "must be JSON",
+    "[" * 100_000: "nested too deep",
     '{"format": "bnn campaign", "bounds": [], "version": 9}': "version 9, this bnn reads 1",
     written(run(), stopped="no"): "stopped = 'no'",
     written(run(), runs="ab"): "runs: must be a list",
@@ -233,6 +234,7 @@ DAMAGED = {
     written(run(outputs=[1.0]), run(round=2)): r"runs\[1\] has the round 2 after round 0",
     written(run(inputs=[np.nan, 0.0])): "NaN is not a finite number",
     written(run(inputs=[5.0, 0.0])): r"inputs\[0, 0\] = 5",
+    written(run(outputs=[10**400])): "an integer of more than 18 digits",
     written(run(outputs=[1e200])): "outputs = ",
     written(run(outputs=[1.0]), run(outputs=[1.0, 2.0])): "runs have 1 and 2 outputs",
     written(run(deviation=-1.0)): "deviation = -1.0",

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.mark.parametrize("kernel", [*STATIONARY, WIDE, ENDING], ids=lambda k: type(k).__name__)
 def test_every_kernel_is_that_of_python(compiled, kernel):
-    model = bnn.GPRegressor(prior(kernel, 1e4 * kernel), noise=[0.3, 20.0]).fit(X, Y)
+    model = bnn.GPRegressor(prior(kernel, 1e4 * kernel), noise=[0.3, 20.0]).fit(X[:9], Y[:9])
     found = call(compiled(model), NEW, 2)
     agrees_with_python(found, model, NEW, False, 1e-10 if kernel is WIDE else 1e-12)
 
@@ -71,12 +71,9 @@ def test_the_default_is_that_of_python_and_fits(compiled, tmp_path):
     assert (tmp_path / "model.c").stat().st_size < 100_000
 
 
-NOISES_OF_ALL = NOISES | {"heavy tails": bnn.StudentNoise([0.1, 5.0], 4.0)}
-
-
-@pytest.mark.parametrize("noise", NOISES_OF_ALL.values(), ids=NOISES_OF_ALL)
-@pytest.mark.filterwarnings("ignore::bnn.NoiseWarning")
-def test_the_total_deviation_and_its_gradient_are_those_of_python(compiled, noise):
+@pytest.mark.parametrize("kind", ["constant", "by input", "within", "heavy tails"])
+def test_the_total_deviation_and_its_gradient_are_those_of_python(compiled, kind):
+    noise = NOISES.get(kind, bnn.StudentNoise([0.1, 5.0], 4.0))
     model = bnn.GPRegressor(prior(SMOOTH, 1e3 * SMOOTH), noise=noise).fit(X, Y)
     found = call(compiled(model, include_noise=True), NEW, 2)
     agrees_with_python(found, model, NEW, True, 1e-9)
