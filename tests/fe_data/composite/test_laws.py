@@ -215,7 +215,11 @@ def uniaxial_chaboche(path, yield_stress):
 
 
 @pytest.mark.parametrize(
-    "stresses", [(0.0, 250.0, -250.0), (0.0, 260.0, -140.0, 260.0, -140.0, 260.0)]
+    "stresses",
+    [
+        (0.0, 250.0, -250.0),
+        pytest.param((0.0, 260.0, -140.0, 260.0, -140.0, 260.0), marks=pytest.mark.slow),
+    ],
 )
 def test_loops_and_ratchetting_of_back_stresses(stresses):
     """A Bauschinger loop, and cycles under a mean stress, against an integration in SciPy."""

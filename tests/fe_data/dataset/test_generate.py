@@ -51,17 +51,6 @@ def test_table_and_records_hold_what_the_simulator_gave_to_the_last_bit(tmp_path
     assert make(tmp_path).simulated == 0
 
 
-def test_shards_together_equal_the_whole(tmp_path, undisturbed):
-    first = make(tmp_path, shard=(1, 3))
-    assert not first.table_written
-    assert first.counts["ok"] == 3
-    assert sorted(first.missing) == [1, 2, 4, 5, 7]
-    assert not (tmp_path / storage.TABLE).exists()
-    make(tmp_path, shard=(3, 3))
-    assert make(tmp_path, shard=(2, 3)).table_written
-    assert table(tmp_path) == undisturbed
-
-
 def test_a_failure_is_retried_with_another_microstructure_and_recorded(tmp_path):
     seed = DESIGN.sample(2).seed
     summary = make(tmp_path, AnalyticCell(failing=frozenset({seed})))

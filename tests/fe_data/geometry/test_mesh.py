@@ -68,13 +68,6 @@ def test_fibres_of_several_radii_have_their_areas_and_outlines(resolution):
         assert periodic_distances(corners, micro.centres[[fibre]]).max() <= radius * (1 + 1e-9)
 
 
-def test_pieces_of_matrix_that_fibres_cut_off_are_meshed():
-    # The first fibre crosses two edges, and no corner.
-    micro = Microstructure(np.array([[0.15, 0.15], [0.6, 0.6]]), 0.2)
-    d = discretise(generate_mesh(Outline(micro, 6)))
-    assert d.matrix.weights.sum() == pytest.approx(1 - 2 * np.pi * 0.2**2, rel=1e-10)
-
-
 @pytest.mark.parametrize("resolution", [None, 3.0])
 @pytest.mark.parametrize("gap", [1e-3, 3e-5, 1e-6])
 def test_fibres_that_nearly_touch_are_meshed(gap, resolution):

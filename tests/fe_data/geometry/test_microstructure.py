@@ -61,23 +61,24 @@ def test_a_pattern_is_translated_only_where_it_grazes_an_edge():
     assert clear_of_edges(moved) is moved  # no translation is better
 
 
-@pytest.mark.parametrize(
-    ("vf", "n", "spacing"),
-    [
-        (0.40, 30, 1.14),
-        (0.50, 30, 1.14),
-        (0.50, 30, 1.2),
-        (0.3, 1, 1.14),
-    ],
-)
-def test_volume_fraction_and_spacing_are_exact(vf, n, spacing):
-    m = random_microstructure(vf, seed=1, n_fibres=n, min_spacing=spacing)
+SEVERAL = [("uniform", 0.5), ("lognormal", 0.5)]
+SIZES = [(0.4, 30, 1.14), (0.5, 30, 1.14), (0.5, 30, 1.2), (0.3, 1, 1.14)]
+REQUESTS = [(*sizes, "equal", 0.0) for sizes in SIZES]
+REQUESTS += [(vf, 20, 1.14, *several) for vf in (0.05, 0.5) for several in SEVERAL]
+
+
+@pytest.mark.parametrize(("vf", "n", "spacing", "law", "cov"), REQUESTS)
+def test_volume_fraction_and_spacing_are_exact(vf, n, spacing, law, cov):
+    given = {"n_fibres": n, "min_spacing": spacing, "radii": law, "radii_cov": cov}
+    m = random_microstructure(vf, 2, **given)
     assert len(m.centres) == n
     assert m.volume_fraction == pytest.approx(vf, rel=1e-14)
+    least = spacing * (m.radii[:, None] + m.radii)
     distances = periodic_distances(m.centres, m.centres) + 9.0 * np.eye(n)
-    assert distances.min() >= 2 * m.radii[0] * spacing * (1 - 1e-12)
+    assert (distances >= least * (1 - 1e-12)).all()
     assert m.centres.min() >= 0
     assert m.centres.max() < 1
+    np.testing.assert_array_equal(random_microstructure(vf, 2, **given).centres, m.centres)
 
 
 def test_an_infeasible_request_is_refused_with_the_limit():
@@ -153,21 +154,6 @@ def test_a_hexagonal_array_has_its_distance():
     one = Microstructure([[0.2, 0.3]], 0.25)
     assert one.nearest_distances.tolist() == [2.0]  # its own periodic image
     assert hexagonal(0.47).nearest_distances == pytest.approx([hexagonal_distance(0.47)] * 2)
-
-
-SEVERAL = [("uniform", 0.5), ("lognormal", 0.5)]
-
-
-@pytest.mark.parametrize(("law", "cov"), SEVERAL)
-@pytest.mark.parametrize("vf", [0.05, 0.5])
-def test_several_radii_have_the_exact_volume_fraction_and_keep_their_distance(law, cov, vf):
-    m = random_microstructure(vf, 2, n_fibres=20, radii=law, radii_cov=cov)
-    assert m.volume_fraction == pytest.approx(vf, rel=1e-14)
-    least = 1.14 * (m.radii[:, None] + m.radii)
-    distances = periodic_distances(m.centres, m.centres) + 9.0 * np.eye(20)
-    assert (distances >= least * (1 - 1e-12)).all()
-    again = random_microstructure(vf, 2, n_fibres=20, radii=law, radii_cov=cov)
-    np.testing.assert_array_equal(m.centres, again.centres)
 
 
 @pytest.mark.parametrize(("law", "cov"), SEVERAL)

@@ -8,8 +8,8 @@ import pytest
 
 from fe_data.__main__ import main
 from fe_data.dataset.design import named_design
-from fe_data.dataset.table import Table
 from fe_data.statistics.compare import check, compare, format_comparison
+from tests.fe_data.statistics.tables import table_of
 
 BIAS = np.array([0.01, -0.02, 0.0, 0.001, 0.03])  # relative, but absolute for p_sigma
 SCATTER = 0.05
@@ -23,16 +23,7 @@ def table(groups=20, replicates=8, scatter=0.0, seed=0, bias=None):
     if bias is not None:
         outputs = outputs * np.append(1 + bias[:4], 1.0)
         outputs[:, 4] += bias[4]
-    index = np.arange(len(design))
-    return Table(
-        index=index,
-        seed=index,
-        group=design.groups,
-        inputs=design.inputs,
-        outputs=outputs,
-        status=np.full(len(design), "ok"),
-        failed=np.array([], int),
-    )
+    return table_of(design, outputs)
 
 
 def reordered(original, order):

@@ -7,10 +7,11 @@ import pytest
 
 from fe_data.__main__ import main
 from fe_data.dataset.design import named_design
-from fe_data.dataset.table import Table, load_table
+from fe_data.dataset.table import load_table
 from fe_data.files.csv_rows import TableError
 from fe_data.schema import required_outputs
 from fe_data.statistics.replicates import load_statistics, replicate_statistics, save_statistics
+from tests.fe_data.statistics.tables import table_of
 
 
 def cells(groups=6, replicates=7):
@@ -19,16 +20,7 @@ def cells(groups=6, replicates=7):
     rng = np.random
     outputs = np.abs(rng.default_rng(1).standard_normal((len(design), 5)) @ np.triu(np.ones(5)))
     order = rng.default_rng(2).permutation(len(design))
-    index = np.arange(len(design))
-    return Table(
-        index,
-        index,
-        design.groups[order],
-        design.inputs[order],
-        outputs,
-        np.full(len(design), "ok"),
-        np.array([], int),
-    )
+    return table_of(design, outputs, order)
 
 
 def write(path, table, failed=()):

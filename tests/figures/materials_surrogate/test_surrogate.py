@@ -6,6 +6,7 @@ from scipy.stats import norm
 
 from bnn.evaluation.metrics import elppd
 from figures.composite.problem import OUTPUT_NAMES, Samples, noise_std
+from figures.materials_surrogate import panels
 from figures.materials_surrogate.surrogate import (
     Prediction,
     prior_function_claims,
@@ -71,3 +72,14 @@ def test_prior_of_the_composite_depends_on_what_the_paper_says():
     assert narrower.ours["smallest"] == pytest.approx(expected, rel=0.15)
     upwards = prior_function_claims(-theta, seed=0)[1]  # there the bound does not act at small v_f
     assert not upwards.holds
+
+
+def test_behaviour_laws_are_power_laws_of_cells_from_the_weakest_to_the_strongest():
+    (stress,) = panels.behaviour_law(np.array([500.0]), np.array([0.5]))
+    assert (stress[0], stress[-1]) == pytest.approx((400.0, 400 + 500 * np.sqrt(0.05)))
+    truth = np.random.default_rng(0).uniform(size=(50, 5))
+    test_set = Samples(truth[:, :4], truth)
+    assert panels.law_points(test_set, published=True) == [16, 5, 6, 7]
+    chosen = panels.law_points(test_set, published=False)
+    assert truth[chosen[0], 0] == truth[:, 0].min()
+    assert truth[chosen[-1], 0] == truth[:, 0].max()
