@@ -673,11 +673,8 @@ def test_table_2_subsets():
 
 
 def test_fig_12_calibration_over_training_sets():
-    it = metrics("04b_repeated_datasets")
     assert unmet("Fig. 12") == {"more_cells/miscalibration": False}
-    values = [written(each, 3) for each in ours(it, "more_cells/miscalibration").values()]
-    begin = "The paper's miscalibration falls with more training RVEs"
-    quoted(VERDICTS, begin, *values)
+    quoted(VERDICTS, "The paper's miscalibration falls with more training RVEs. Ours does not")
 
 
 def test_table_3_over_draws():
@@ -691,7 +688,8 @@ def test_table_3_over_draws():
     reach = sum(value >= 0.185 for value in few["values"])
     numbers = half_width(rows.prior.elppd, 0), half_width(few, 3), f"{reach} of {it.repeats}"
     quoted(ARTICLE, "the prior has an ELPPD of", *numbers)
-    quoted(VERDICTS, "The prior has an ELPPD of", *numbers)
+    differ = "Two of 19 numbers differ, the ELPPD of the prior and the RMSE with 25 RVEs"
+    quoted(VERDICTS, differ)
 
 
 def test_table_4_gains_over_draws():
