@@ -10,8 +10,9 @@ from botorch.posteriors.gpytorch import GPyTorchPosterior
 from gpytorch.distributions import MultitaskMultivariateNormal, MultivariateNormal
 from torch import Tensor
 
-from bnn._validation import Ints
+from bnn._validation import Array, Ints
 from bnn.gp.conditioning import ROUNDING, ProcessPosterior
+from bnn.gp.kernel import Gradient
 from bnn.gp.kernels import kernel_gradient
 from bnn.gp.mixture import MixturePosterior
 from bnn.gp.process import GaussianProcessPrior
@@ -19,53 +20,61 @@ from bnn.gp.regressor import GPRegressor
 from bnn.interop.torch_noise import double, noise_at, noise_of_points
 from bnn.noise.known import noise_of_new
 
+KEPT = 2**20  # most derivatives of a kernel that are kept from its values to its gradient
 
-class _Cross(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """k_j(X, X_train), (n, N), at points X (n, n_in), with the gradient of the kernel."""
+
+class _Kernels(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+    """Kernels of outputs, (k, b, n, N + n), of points X (b, n, n_in) with N data and themselves."""
 
     @staticmethod
-    def forward(ctx: Any, X: Tensor, data: Any, prior: GaussianProcessPrior, j: int) -> Tensor:
+    def forward(
+        ctx: Any, X: Tensor, data: Array, prior: GaussianProcessPrior, kernels: list[int]
+    ) -> Tensor:
+        points = X.numpy()
+        b, n, n_in = points.shape
+        own = len(data) + np.arange(n)
         ctx.save_for_backward(X)
-        ctx.given = data, prior, j
-        return double(prior.covariance(X.numpy(), data, j))
+        ctx.given = data, prior, kernels
+        keeps = ctx.needs_input_grad[0] and points.size * (len(data) + n) <= KEPT
+        ctx.slopes = []
+        found = []
+        for j in kernels:
+            if keeps:
+                values, slopes = _with_slopes(points, data, prior, j)
+                ctx.slopes.append(slopes)
+            else:
+                cross = prior.covariance(points.reshape(-1, n_in), data, j).reshape(b, n, -1)
+                values = _with_slopes(points, data[:0], prior, j)[0]
+                values = np.concatenate([cross, values], axis=-1)
+            # White noise is on the diagonal alone.
+            seen = prior.features_of(j, n_in)
+            variances = prior.kernels[j].diag(points[..., seen].reshape(-1, len(seen)))
+            values[:, range(n), own] = variances.reshape(b, n)
+            found.append(values)
+        return torch.from_numpy(np.stack(found))
 
     @staticmethod
     def backward(ctx: Any, *by_values: Tensor) -> tuple[Tensor, None, None, None]:
         (X,) = ctx.saved_tensors
-        data, prior, j = ctx.given
-        seen = prior.features_of(j, X.shape[1])
-        points = X.numpy()[:, None, seen]
-        slopes = kernel_gradient(prior.kernels[j], points, data[:, seen])[1]
+        data, prior, kernels = ctx.given
         by_points = torch.zeros_like(X)
-        by_points[:, seen] = torch.einsum("nm,nmi->ni", by_values[0], double(slopes))
+        for number, (by_kernel, j) in enumerate(zip(by_values[0], kernels, strict=True)):
+            kept = ctx.slopes[number] if ctx.slopes else None
+            slopes = _with_slopes(X.numpy(), data, prior, j)[1] if kept is None else kept
+            # x_i is in row i and in column i of the symmetric k(x_i, x_l).
+            cross, own = by_kernel.split([len(data), X.shape[1]], dim=-1)
+            both = torch.cat([cross, own + own.mT], dim=-1)
+            by_seen = (both[..., None, :] @ torch.from_numpy(slopes)).squeeze(-2)
+            by_points[..., prior.features_of(j, X.shape[-1])] += by_seen
         return by_points, None, None, None
 
 
-class _Own(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """k_j(X, X), (b, n, n), of batches of points X (b, n, n_in), with its gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, X: Tensor, prior: GaussianProcessPrior, j: int) -> Tensor:
-        seen = prior.features_of(j, X.shape[-1])
-        x = X.numpy()[..., seen]
-        kernel = prior.kernels[j]
-        values, slopes = kernel_gradient(kernel, x[:, :, None], x[:, None])
-        n = X.shape[1]
-        # White noise is on the diagonal alone.
-        values[:, range(n), range(n)] = kernel.diag(x.reshape(-1, len(seen))).reshape(-1, n)
-        ctx.save_for_backward(double(slopes))
-        ctx.given = X.shape, seen
-        return double(values)
-
-    @staticmethod
-    def backward(ctx: Any, *by_values: Tensor) -> tuple[Tensor, None, None]:
-        (slopes,) = ctx.saved_tensors
-        shape, seen = ctx.given
-        by_points = torch.zeros(shape, dtype=slopes.dtype)
-        # x_i is in row i and in column i of the symmetric k(x_i, x_l).
-        both = by_values[0] + by_values[0].mT
-        by_points[..., seen] = torch.einsum("bnm,bnmi->bni", both, slopes)
-        return by_points, None, None
+def _with_slopes(points: Array, data: Array, prior: GaussianProcessPrior, j: int) -> Gradient:
+    """Return the values of `_Kernels`, and their gradients by the inputs that the kernel sees."""
+    seen = prior.features_of(j, points.shape[-1])
+    of_data = np.broadcast_to(data, (len(points), *data.shape))
+    others = np.concatenate([of_data, points], axis=1)[..., seen]
+    return kernel_gradient(prior.kernels[j], points[..., seen][:, :, None], others[:, None])
 
 
 class _Process:
@@ -77,31 +86,34 @@ class _Process:
         self.data = posterior.X
         self.solved = double(posterior.solved)
         self.axes = double(posterior.axes)
+        self.pairs = self.axes[:, None] * self.axes
         self.coupled = posterior.coupled
         factors = posterior.factors()
         tensors = {id(root): double(root) for _, root, _ in factors}  # outputs may share one
         self.factors = [(j, tensors[id(root)], gone) for j, root, gone in factors]
         self.mean = [double(part) for part in prior.linear_mean(self.data.shape[1])]
         first = self.data[:1]
+        self.alike = prior.alike
+        self.kernels = sorted(set(self.alike))
         for j, kernel in enumerate(prior.kernels):  # of which one without a gradient is refused
             seen = prior.features_of(j, first.shape[1])
             kernel_gradient(kernel, first[:, seen], first[:, seen])
 
     def moments(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Return means (b, n, n_out) at X (b, n, n_in), and covariances (b, n n_out, n n_out)."""
-        b, n, n_in = X.shape
+        b, n, _ = X.shape
         n_out = len(self.axes)
-        alike = self.prior.alike
-        # ∂/∂x is taken of k(x, X_train) and k(x, x') of each different kernel.
-        flat = X.reshape(-1, n_in)
-        cross = {j: _values(_Cross, flat, self.data, self.prior, j) for j in set(alike)}
-        cross = {j: values.reshape(b, n, -1) for j, values in cross.items()}
-        own = {j: _values(_Own, X, self.prior, j) for j in set(alike)}
-        columns = [cross[j] @ self.solved[:, c] for c, j in enumerate(alike)]
+        N = len(self.data)
+        function: Any = _Kernels
+        of_kernels = function.apply(X, self.data, self.prior, self.kernels)
+        pairs = list(zip(self.kernels, of_kernels.unbind(), strict=True))
+        cross = {j: values[..., :N] for j, values in pairs}
+        own = {j: values[..., N:] for j, values in pairs}
+        columns = [cross[j] @ self.solved[:, c] for c, j in enumerate(self.alike)]
         A, a = self.mean
         mean = torch.stack(columns, dim=-1) @ self.axes.mT + X @ A.mT + a
         if self.coupled:
-            joined = [_block_diagonal([parts[j] for j in alike]) for parts in (cross, own)]
+            joined = [_block_diagonal([parts[j] for j in self.alike]) for parts in (cross, own)]
             [(_, root, gone)] = self.factors
             blocks = joined[1] - _explained(root, joined[0], gone)
             joint = blocks.reshape(b, n_out, n, n_out, n).permute(0, 2, 1, 4, 3)
@@ -112,13 +124,8 @@ class _Process:
                     left[id(root)] = own[j] - _explained(root, cross[j], gone)
             blocks = torch.stack([left[id(root)] for _, root, _ in self.factors])
             # Cov(f_j(x_i), f_k(x_l)) = Σ_c U_jc S_c,il U_kc
-            joint = torch.einsum("jc,cbil,kc->bijlk", self.axes, blocks, self.axes)
+            joint = torch.einsum("jkc,cbil->bijlk", self.pairs, blocks)
         return mean, joint.reshape(b, n * n_out, n * n_out)
-
-
-def _values(function: Any, *arguments: Any) -> Tensor:
-    values: Tensor = function.apply(*arguments)
-    return values
 
 
 def _batch(*shapes: Any) -> torch.Size:
@@ -133,8 +140,11 @@ def _explained(root: Tensor, cross: Tensor, missing: Ints) -> Tensor:
         there = torch.ones(len(root), dtype=torch.float64)
         there[missing] = 0.0
         cross = cross * there
-    whitened: Tensor = torch.linalg.solve_triangular(root, cross.mT, upper=False)
-    return whitened.mT @ whitened
+    # All points are columns of one matrix, so that L is not copied for each batch.
+    columns = cross.reshape(-1, len(root)).mT
+    whitened: Tensor = torch.linalg.solve_triangular(root, columns, upper=False)
+    rows = whitened.mT.reshape(cross.shape)
+    return rows @ rows.mT
 
 
 def _block_diagonal(blocks: list[Tensor]) -> Tensor:
@@ -197,13 +207,16 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
         flat = X.reshape(-1, *X.shape[-2:])
         n = X.shape[-2]
         parts = [process.moments(flat) for process in self.processes]
+        means, covariances = (torch.stack(each) for each in zip(*parts, strict=True))
         # Cov f = Σ_s w_s (S_s + (m_s - m) (m_s - m)ᵀ), with √w_sj √w_sk between outputs j and k
-        mean = sum(w * own for w, (own, _) in zip(self.weights, parts, strict=True))
-        joint: Any = torch.diag(self.errors.repeat(n))
-        for w, (own, covariance) in zip(self.weights.sqrt(), parts, strict=True):
-            root = w.repeat(n)
-            away = (w * (own - mean)).flatten(-2)
-            joint = joint + root[:, None] * covariance * root + away[..., None] * away[:, None]
+        mean = torch.einsum("sj,sbnj->bnj", self.weights, means)
+        roots = self.weights.sqrt()
+        away = (roots[:, None, None] * (means - mean)).flatten(-2)
+        roots = roots.repeat(1, n)[:, None, :, None]
+        joint = (roots * covariances * roots.mT).sum(dim=0) + torch.einsum(
+            "sbi,sbk->bik", away, away
+        )
+        joint = joint + torch.diag(self.errors.repeat(n))
         if self.apart:
             joint = joint * torch.eye(self.n_outputs, dtype=joint.dtype).repeat(n, n)
         batch = X.shape[:-2]

@@ -13,6 +13,7 @@ from tests.bnn.calls import OwnKernel
 from tests.bnn.two_inputs import CORRELATED, ENDING, GAPS, PRIORS, SMOOTH, VARYING, X, Y, prior
 
 pytest.importorskip("botorch", reason="needs the extra botorch")
+from bnn.interop import botorch_process
 
 WANTED = np.random.default_rng(1).uniform([-1.0, 200.0], [1.0, 400.0], (5, 2))
 BOUNDED_APART = replace(
@@ -63,8 +64,10 @@ def test_the_joint_posterior_and_that_of_results_are_those_of_the_process(model)
     close(second.variance[:, 0], variances[:, 1], variances[:, 1])
 
 
+@pytest.mark.parametrize("kept", [botorch_process.KEPT, 0])
 @pytest.mark.parametrize("model", ["apart", "coupled", "mixture"], indirect=True)
-def test_gradients_are_those_of_differences(model):
+def test_gradients_are_those_of_differences(model, kept, monkeypatch):
+    monkeypatch.setattr(botorch_process, "KEPT", kept)
     x = torch.as_tensor(WANTED[:2].reshape(1, 2, 2)).requires_grad_()
     scale = torch.tensor([1.0, 100.0])
 
