@@ -15,10 +15,14 @@ from tests.bnn.closed_forms import importance_weighted
 ROOT = Path(bnn.__file__).parents[1]
 
 
-def test_networks_of_your_own_give_what_they_give_in_pytorch():
+def section(heading):
+    """Of the guide."""
     text = (ROOT / "docs" / "bnn.md").read_text(encoding="utf-8")
-    section = text.partition("## Use your own networks\n")[2].partition("\n## ")[0]
-    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    return text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+
+
+def test_networks_of_your_own_give_what_they_give_in_pytorch():
+    (code,) = re.findall(r"```python\n(.*?)```", section("Use your own networks"), re.DOTALL)
     X = np.linspace(1.5, 10.0, 5)[:, None]
     prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 2.0))
     names = {"bnn": bnn, "X": X, "y": np.sin(X[:, 0]), "prior": prior}
@@ -38,10 +42,8 @@ SMOOTH = (lambda X: np.sin(3.0 * X[:, 0]) * X[:, 1] + X[:, 2] ** 2, 0.8)
 @pytest.mark.parametrize(("function", "ratio"), [ROUGH, SMOOTH], ids=["rough", "smooth"])
 def test_networks_are_near_the_posterior_at_inputs_that_are_given(function, ratio):
     """Beyond the data, in six inputs; with -s prints how far means are with points of the box."""
-    text = (ROOT / "docs" / "bnn.md").read_text(encoding="utf-8")
-    heading = "## Predict with networks far from the data\n"
-    section = text.partition(heading)[2].partition("\n## ")[0]
-    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    text = section("Predict with networks far from the data")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (150, 6))
     y = function(X) + 0.05 * rng.standard_normal(150)

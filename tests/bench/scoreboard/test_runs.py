@@ -10,8 +10,7 @@ from bench.scoreboard.problems import Problem, Split
 from bench.scoreboard.registry import ONE, Peer
 from figures.pipeline.provenance import processor
 
-FAKE = '''"""Estimators that do what they should not."""
-
+FAKE = """
 import os
 
 import numpy as np
@@ -20,10 +19,7 @@ WIDTH = 0.5
 
 
 class Mean:
-    """The mean."""
-
     def fit(self, given):
-        """Take it."""
         print("what libraries print is no answer")
         self.mean = given.y.mean(axis=0)
 
@@ -50,7 +46,7 @@ class Gone(Mean):
 class Blind(Mean):
     def predict(self, X):
         return np.full((len(X), 2), np.nan), np.ones((len(X), 2))
-'''
+"""
 
 
 @pytest.fixture

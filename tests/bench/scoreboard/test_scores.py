@@ -26,18 +26,3 @@ def test_scores_of_the_composite_are_those_of_the_exact_posterior():
     physical = norm(OUTPUT_SCALING.inverse_transform(mean), std * OUTPUT_SCALING.half_range)
     densities = physical.logpdf(OUTPUT_SCALING.inverse_transform(y))
     assert row["loglik"] == pytest.approx(densities.sum() / 8)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"mean": np.full((2, 1), np.nan)}, "mean"),
-        ({"std": np.zeros((2, 1))}, "std"),
-        ({"elppd": -np.inf}, "log density"),
-    ],
-)
-def test_what_cannot_be_scored_is_refused(wrong, message):
-    split = Split({}, np.zeros((2, 1)), 1.0, 0.0, "")
-    found = {"mean": np.zeros((2, 1)), "std": np.ones((2, 1)), "fit": 0.0, "predict": 0.0}
-    with pytest.raises(ValueError, match=message):
-        scores(split, found | wrong)

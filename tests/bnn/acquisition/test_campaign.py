@@ -204,6 +204,7 @@ def test_costs_are_a_function_of_the_inputs_and_a_first_round_can_be_given(file)
     ("call", "message"),
     [
         (lambda c: c.tell([[5.0, 0.0]], [[0.0, 0.0]]), r"X\[0, 0\] = 5: must be from 0 to 2"),
+        (lambda c: c.tell([[1.0]], [[0.0, 0.0]]), "X has 1 inputs: must be 2"),
         (lambda c: c.tell(c.ask(), np.zeros(3)), r"y has shape \(3,\): must be \(5,\)"),
         (lambda c: bnn.Campaign(c.path, [(0.0, 1.0)]), "bounds = .*: the campaign in .* has"),
         (lambda c: made(c.path.with_name("c"), n_initial=[[5.0, 0.0]]), r"n_initial\[0, 0\] = 5"),
@@ -229,6 +230,7 @@ DAMAGED = {
     "[" * 100_000: "nested too deep",
     '{"format": "bnn campaign", "bounds": [], "version": 9}': "version 9, this bnn reads 1",
     written(run(), stopped="no"): "stopped = 'no'",
+    written(run(), bounds=[[2.0, 0.0], [-1.0, 1.0]]): "bounds of column 0",
     written(run(), runs="ab"): "runs: must be a list",
     written(run(more=1)): "must have deviation, inputs, outputs, round",
     written(run(outputs=[1.0]), run(round=2)): r"runs\[1\] has the round 2 after round 0",

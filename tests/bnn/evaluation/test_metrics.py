@@ -97,15 +97,6 @@ def test_miscalibration_area_by_hand():
     assert biased == pytest.approx(0.5, abs=1e-3)
 
 
-def test_calibrated_predictions_have_small_area():
-    """Of n Gaussian z, the expected area is ∫ sqrt(2 p (1-p) / (π n)) dp = 0.313 / sqrt(n)."""
-    rng = np.random.default_rng(0)
-    z = rng.standard_normal((200, 300))
-    area = metrics.miscalibration_area(z, np.zeros_like(z), np.ones_like(z))
-    expected = np.sqrt(2.0 / np.pi) * np.pi / 8.0 / np.sqrt(200)
-    assert area == pytest.approx(expected, rel=0.15)
-
-
 def test_elppd_is_the_log_of_the_average_density_of_the_members(case):
     """With full Σ_noise by SciPy; finite where all densities underflow."""
     y, _, _, samples = case

@@ -12,20 +12,24 @@ from bnn.export import to_c
 FLAGS = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC"]
 
 
+def built(source, library):
+    """The library of a C file, which includes math.h alone."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler, cc")
+    includes = [line for line in source.read_text().splitlines() if "#include" in line]
+    assert includes == ["#include <math.h>"]
+    subprocess.run(["cc", *FLAGS, source, "-o", library, "-lm"], check=True)
+    return ctypes.CDLL(str(library))
+
+
 @pytest.fixture
 def compiled(tmp_path):
     """Gives the library of an estimator."""
-    if shutil.which("cc") is None:
-        pytest.skip("there is no C compiler, cc")
 
     def build(model, **options):
         source = tmp_path / "model.c"
-        library = tmp_path / f"{options.get('name', 'surrogate')}.so"
         to_c(model, source, **options)
-        includes = [line for line in source.read_text().splitlines() if "#include" in line]
-        assert includes == ["#include <math.h>"]
-        subprocess.run(["cc", *FLAGS, source, "-o", library, "-lm"], check=True)
-        return ctypes.CDLL(str(library))
+        return built(source, tmp_path / f"{options.get('name', 'surrogate')}.so")
 
     return build
 

@@ -2,8 +2,6 @@
 
 import ctypes
 import re
-import shutil
-import subprocess
 import time
 
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 from bnn.export import path_to_c
 from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
 from fe_data import strain_concentration
-from tests.bnn.export.conftest import FLAGS
+from tests.bnn.export.conftest import built
 
 BOUNDS = np.array([[0.0, 200.0, 0.0, 0.2], [0.4, 600.0, 500.0, 1.0]])
 CELL = np.array([0.3, 350.0, 400.0, 0.4])
@@ -77,18 +75,12 @@ class Compiled:
 @pytest.fixture
 def compiled(tmp_path):
     """Gives the function of a cell."""
-    if shutil.which("cc") is None:
-        pytest.skip("there is no C compiler, cc")
 
     def build(model, X=CELL, **options):
         source = tmp_path / "model.c"
-        library = tmp_path / "model.so"
         path_to_c(model, source, X, **options)
-        text = source.read_text()
-        includes = [line for line in text.splitlines() if "#include" in line]
-        assert includes == ["#include <math.h>"]
-        subprocess.run(["cc", *FLAGS, source, "-o", library, "-lm"], check=True)
-        return Compiled(ctypes.CDLL(str(library)), text, options.get("name", "cell"))
+        library = built(source, tmp_path / "model.so")
+        return Compiled(library, source.read_text(), options.get("name", "cell"))
 
     return build
 

@@ -8,7 +8,6 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 
 from bnn import RBF, GaussianProcessPrior, GPRegressor, LinearMean, MixturePrior
-from bnn.gp.mixture import allocate_components
 
 RNG = np.random.default_rng(0)
 X = np.sort(RNG.uniform(-1, 1, (8, 1)), axis=0)
@@ -107,13 +106,3 @@ def test_draws_have_the_moments_of_the_mixture():
             assert np.abs(error).max() < 5 / np.sqrt(2000)
             error = (np.cov(draws[:, :, j].T) - expected[j]) / np.outer(deviations, deviations)
             assert np.abs(error).max() < 7 * np.sqrt(2 / 2000)
-
-
-def test_shares_are_rounded_up_or_down():
-    """Of ten draws, 4.4 are three or four or five; the outputs are shared out independently."""
-    shares = np.array([[0.44, 0.0], [0.0, 0.3], [0.56, 0.7]])
-    numbers = allocate_components(shares, 10, 0)
-    for j in range(2):
-        counts = np.bincount(numbers[:, j], minlength=3)
-        assert np.all(np.abs(counts - 10 * shares[:, j]) < 1)
-    assert len(np.unique(allocate_components(np.full((4, 2), 0.25), 400, 0), axis=0)) == 16

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ import bnn
 from bnn.gp.evidence.families import Family, FamilyDensity
 from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.open_parameters import of_inputs, open_parameters
+from tests.bnn.test_readme import section
 
 RNG = np.random.default_rng(3)
 X1 = np.sort(RNG.uniform(0.0, 10.0, 40))[:, None]
@@ -231,9 +231,7 @@ def test_open_parameters_are_refused_where_nothing_finds_them(use, message):
 
 
 def test_the_guide_prints_what_stands_there(capsys):
-    text = (Path(bnn.__file__).parents[1] / "docs" / "bnn.md").read_text(encoding="utf-8")
-    section = text.partition("## Fit a kernel\n")[2].partition("\n## ")[0]
-    code, printed = re.findall(r"```(?:python)?\n(.*?)```", section, re.DOTALL)
+    code, printed = re.findall(r"```(?:python)?\n(.*?)```", section("Fit a kernel"), re.DOTALL)
     exec(compile(code, "docs/bnn.md", "exec"), {"np": np, "bnn": bnn})
     assert capsys.readouterr().out == printed
 

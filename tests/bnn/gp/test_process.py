@@ -82,15 +82,6 @@ def test_realisations_continue(random):
     assert np.all(np.abs(np.cov(far.T) - covariance) < 0.3 * covariance.max())
 
 
-@pytest.mark.parametrize("rank", [0, 1, 3, 6])
-def test_root_of_a_covariance_of_any_rank(rank):
-    """Repeated points and smooth kernels give semi-definite covariances, K = R Rᵀ all the same."""
-    factor = np.random.default_rng(rank).standard_normal((6, rank))
-    covariance = factor @ factor.T
-    root = covariance_root(covariance)
-    np.testing.assert_allclose(root @ root.T, covariance, atol=1e-14)
-
-
 def test_root_of_an_indefinite_covariance_is_refused():
     """No function has a variance below zero, wherever in the matrix it hides."""
     for matrix in ([[1.0, 2.0], [2.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]], np.full((2, 2), np.nan)):

@@ -14,19 +14,19 @@ from bnn.training.gauss_newton.levenberg_marquardt import StoppingRule, minimise
 from bnn.training.gauss_newton.weight_space import DiagonalPlusLowRank, fit_weights
 
 
+def minimised(start, rule, loss, step, lengths=(1.0,)):
+    """Weights, losses of all steps, and who arrived, for a loss and steps in closed form."""
+    given = {"loss": lambda w, _: loss(w), "step": lambda w, *_: step(w)}
+    problem = SimpleNamespace(lengths=lengths, **given)
+    return minimise(problem, torch.tensor(start, dtype=torch.float64), rule, threading.Event())
+
+
 @pytest.mark.parametrize(("lengths", "expected"), [((1.0,), 8.0), ((1.0, 0.5, 0.25), 4.0)])
 def test_a_step_that_goes_too_far_is_shortened(lengths, expected):
     """Of |ω| the step from 8 to -16 makes it worse, half of it ends at -4."""
-    overshooting = SimpleNamespace(
-        lengths=lengths,
-        loss=lambda weights, _: weights.abs().sum(dim=1),
-        step=lambda weights, *_: (-3.0 * weights, torch.zeros_like(weights)),
-    )
-    start = torch.tensor([[8.0], [-8.0]], dtype=torch.float64)
-    stop = threading.Event()
-    weights, record, _ = minimise(overshooting, start, StoppingRule(1), stop)
-    torch.testing.assert_close(weights.abs(), torch.full_like(start, expected))
-    assert record[1].tolist() == [expected, expected]
+    options = lambda w: w.abs().sum(dim=1), lambda w: (-3.0 * w, 0.0 * w), lengths
+    weights, record, _ = minimised([[8.0], [-8.0]], StoppingRule(1), *options)
+    assert weights.abs().flatten().tolist() == record[1].tolist() == [expected, expected]
 
 
 @pytest.mark.parametrize(
@@ -34,15 +34,10 @@ def test_a_step_that_goes_too_far_is_shortened(lengths, expected):
 )
 def test_a_bend_is_followed_as_far_as_it_is_small(bend, expected):
     """Of the step (4, 0): at the whole length 2 |a| / |v| may be 0.75, at half of it 1.5."""
-    step = torch.tensor([[4.0, 0.0], [0.0, bend]], dtype=torch.float64)
+    step = torch.tensor([[[4.0, 0.0]], [[0.0, bend]]], dtype=torch.float64)
     goal = torch.tensor(expected, dtype=torch.float64)
-    curved = SimpleNamespace(
-        lengths=(1.0, 0.5),
-        loss=lambda weights, _: (weights - goal).square().sum(dim=1),
-        step=lambda *_: (step[:1], step[1:]),
-    )
-    start = torch.zeros(1, 2, dtype=torch.float64)
-    weights, *_ = minimise(curved, start, StoppingRule(1), threading.Event())
+    options = lambda w: (w - goal).square().sum(dim=1), lambda _: step, (1.0, 0.5)
+    weights, *_ = minimised([[0.0, 0.0]], StoppingRule(1), *options)
     torch.testing.assert_close(weights[0], goal)
 
 
@@ -51,14 +46,8 @@ def test_a_bend_is_followed_as_far_as_it_is_small(bend, expected):
 )
 def test_a_member_ends_when_it_cannot_arrive_any_more(pace, floor, expected):
     """Losses floor + pace^i, from 1 to 0.01: slow ones go on, those above the floor do not."""
-    fall = SimpleNamespace(
-        lengths=(1.0,),
-        loss=lambda weights, _: floor + weights.abs().sum(dim=1),
-        step=lambda weights, *_: ((pace - 1.0) * weights, torch.zeros_like(weights)),
-    )
-    start = torch.ones(1, 1, dtype=torch.float64)
-    stop = threading.Event()
-    _, record, finished = minimise(fall, start, StoppingRule(100, loss=0.01), stop)
+    options = lambda w: floor + w.abs().sum(dim=1), lambda w: ((pace - 1.0) * w, 0.0 * w)
+    _, record, finished = minimised([[1.0]], StoppingRule(100, loss=0.01), *options)
     iterations = int(record.isfinite().sum()) - 1
     assert finished.item() == (floor == 0.0)
     assert iterations == expected if floor == 0.0 else 30 < iterations < 50

@@ -76,17 +76,6 @@ def test_expected_squares_at_the_data():
     np.testing.assert_allclose(made.squares(eta), expected, rtol=1e-6)
 
 
-def test_a_larger_family_begins_where_the_smaller_one_ended():
-    """Where the additional part is small and the warps are zero, the densities are alike."""
-    small = density(FAMILIES[1], NOISES[1])
-    large = FamilyDensity(
-        Family((bnn.Matern32,), warped=True, mixed=True), U, Y, NOISES[1], small.relative
-    )
-    eta = small.centre + 0.3
-    start = large.start_from(small, eta)
-    assert large.log_evidence(start) == pytest.approx(small.log_evidence(eta), abs=0.01)
-
-
 @pytest.mark.parametrize("n_inputs", [1, 4, 16])
 def test_length_scales_of_few_data_keep_pace_with_distances(n_inputs):
     """At their medians the squared distance of two random points is 1/6 for any number of inputs.
