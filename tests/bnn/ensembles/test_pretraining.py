@@ -1,5 +1,7 @@
 """When networks are pre-trained again, at which points, and what is left of older ones."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -15,12 +17,8 @@ X = np.linspace(0.0, 1.0, 9)[:, None]
 Y = np.sin(3.0 * X[:, 0])
 
 
-def small(*prior, **changes):
-    return small_of(AnchoredEnsemble, *prior, **changes)
-
-
-def small_functions(*prior, **changes):
-    return small_of(FunctionAnchoredEnsemble, *prior, **changes)
+small = partial(small_of, AnchoredEnsemble)
+small_functions = partial(small_of, FunctionAnchoredEnsemble)
 
 
 def test_pretrained_networks_are_handed_over_between_estimators():
