@@ -43,6 +43,17 @@ def test_smooth_rough_and_warped_functions_have_families_of_their_own():
     assert best_family(X, np.sin(3.0 * np.log(X[:, 0]))).warped
 
 
+@pytest.mark.parametrize(
+    ("n_data", "n_inputs", "trends", "sparse"),
+    [(39, 4, 1, True), (40, 4, 4, False), (300, 6, 4, False), (301, 31, 0, False)],
+)
+def test_trends_and_hyperpriors_follow_the_number_of_data(n_data, n_inputs, trends, sparse):
+    found = search.families_for(n_data, n_inputs)
+    assert sum(family.trend for family in found) == trends
+    assert all(family.sparse == sparse for family in found)
+    assert len(set(found)) == len(found)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "kind"),
