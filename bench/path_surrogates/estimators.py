@@ -146,7 +146,7 @@ def _with_one_band(model: Model) -> Predict:
 
 ESTIMATORS = (
     Estimator("ours", "`StrainPathEnsemble`", fit_ours),
-    Estimator("mean_fields", "mean fields alone", fit_mean_fields, sizes=()),
+    Estimator("mean_fields", "mean-field model", fit_mean_fields, sizes=()),
     Estimator("gru", "5 recurrent networks", fit_recurrent),
     Estimator("gru_long", "5 recurrent networks, twice as long", fit_longer, sizes=(100, 500)),
     Estimator(
