@@ -19,6 +19,16 @@ def test_one_vertex_is_a_path_of_one_and_what_is_given_once_is_meant_for_all():
     assert Loading([UP, DOWN], (0.0, 5.0, 0.0)).stress == ((0.0, 5.0, 0.0),) * 2
 
 
+def test_parts_say_what_is_free_and_where_they_lead():
+    loading = Loading([UP, NONE, (0.0, 0.0, 0.01)], [(0.0,) * 3, (0.0, 30.0, 0.0), (0.0,) * 3])
+    parts = loading.parts(9)
+    assert [part.free.tolist() for part in parts] == [[1, 2], [0, 1, 2], []]
+    assert [part.end.tolist() for part in parts] == [[0.02, 0, 0], [0, 30.0, 0], [0, 0, 0.01]]
+    assert [part.increments for part in parts] == [9, 9, 9]
+    averages = {"strain": np.array([1.0, 2.0, 3.0, 4.0]), "stress": np.array([5.0, 6.0, 7.0, 8.0])}
+    assert [part.start(averages).tolist() for part in parts] == [[1, 6, 8], [5, 6, 8], [1, 2, 4]]
+
+
 @pytest.mark.parametrize(
     ("loading", "uniaxial"),
     [

@@ -86,6 +86,9 @@ def test_rve_writes_result_curve_and_fields_of_a_material(tmp_path):
     # x of a displacement by a mean shear xz is in z
     assert np.ptp(last["displacement"][:, 2]) > 0.003
     assert last["plastic_strain"][last["material"].ravel() >= 0].max() == 0
+    (out / "result.json").write_text('{"history": {"strain": [[0, 0, 0, 0]]}}')
+    with pytest.raises(fe_data.TableError, match=r"result\.json was not written by `rve`"):
+        fe_data.load_curves(out)
 
 
 def test_a_dataset_depends_on_the_content_of_a_material_and_not_on_its_file(tmp_path, capsys):
@@ -217,14 +220,6 @@ def test_the_fast_solver_refuses_what_needs_a_material(tmp_path, changed, reason
             fe_data.generate(design, SMALL, tmp_path / "data", material=PAPER, silent=True)
         with pytest.raises(ValueError, match=unknown):
             fe_data.effective_constants(PAPER, micro)
-
-
-def test_given_fibres_need_no_other_input_with_a_material(tmp_path):
-    rows = tmp_path / "rows.csv"
-    rows.write_text("microstructure\n0\n")
-    fibres = fe_data.Microstructure([[0.5, 0.5]], 0.3)
-    design = fe_data.design_from_file(rows, microstructures=[fibres], material=PAPER)
-    assert design.inputs.tolist() == [[round(fibres.volume_fraction, 12), 400.0, 400.0, 0.4]]
 
 
 def test_only_fibres_count_for_the_share_of_fibres_above_a_stress():
@@ -362,6 +357,7 @@ def test_rve_and_generate_follow_given_fibres_as_the_solver_does(tmp_path):
         (PHASES.format("hard"), 1.0, 0.0),
         (MODULI, 1.2, 0.0),
         (MODULI, 1.2, 0.1),
+        (MODULI, 1.3, 0.0),
         ("x,y,radius\n0.5,0.5,0.48\n", 1.0, 0.0),
     ]
     for number, (text, height, ring) in enumerate(cases):

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fe_data import Inputs, Settings, TableError, generate, load_curves, load_table, solve_rve
-from fe_data.__main__ import main
+from fe_data import Settings, TableError, generate, load_curves, load_table, solve_rve
 from fe_data.dataset.curves import SHIPPED
 from fe_data.dataset.design import named_design
 from fe_data.statistics.replicates import replicate_statistics
@@ -80,22 +79,6 @@ def test_other_curves_are_refused(tmp_path, stress):
         np.savez_compressed(tmp_path / SHIPPED, strain=np.ones(50), test_uniform=stress)
     with limited(megabytes=10), pytest.raises(TableError, match=r"curves\.npz"):
         load_curves(tmp_path / "test_uniform.csv")
-
-
-def test_the_folder_of_one_cell_has_its_curve(tmp_path):
-    cell = tmp_path / "cell"
-    inputs = ["--vf", "0.3", "--E-f", "400", "--b-m", "400", "--c-m", "0.4", "--seed", "1"]
-    small = ["--n-fibres", "2", "--resolution", "2", "--increments", "30"]
-    assert main(["rve", *inputs, *small, "--out", str(cell)]) == 0
-    settings = Settings(n_fibres=2, resolution=2.0, increments=30)
-    alone = solve_rve(Inputs(0.3, 400.0, 400.0, 0.4), 1, settings).history
-    curves = load_curves(cell)
-    assert curves.index.tolist() == [0]
-    for name, values in alone.items():
-        np.testing.assert_array_equal(curves.histories[0][name], values)
-    (cell / "result.json").write_text('{"history": {"strain": [[0, 0, 0, 0]]}}')
-    with pytest.raises(TableError, match=r"result\.json was not written by `rve`"):
-        load_curves(cell)
 
 
 if __name__ == "__main__":

@@ -16,17 +16,6 @@ def mesh():
     return create_rectangle(MPI.COMM_SELF, [[0.0, 0.0], [2.0, 1.0]], [4, 3])
 
 
-def test_values_at_the_points_are_those_that_a_form_sums(mesh):
-    points = domain.at_points(ufl.SpatialCoordinate(mesh), mesh, 2)()
-    values = dolfinx.fem.Function(domain.quadrature_space(mesh, 2))
-    domain.assign(values, points.reshape(-1, 3, 2) ** [1, 2])
-    x = ufl.SpatialCoordinate(mesh)
-    difference = (values[0] - x[0]) ** 2 + (values[1] - x[1] ** 2) ** 2
-    for integrand, exact in ((values[0], 2.0), (values[1], 2 / 3), (difference, 0.0)):
-        form = domain.compiled_form(integrand * domain.measure(mesh))
-        assert dolfinx.fem.assemble_scalar(form) == pytest.approx(exact, abs=1e-14)
-
-
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
     """An empty cache of compiled forms, whatever the user's own one holds."""

@@ -36,21 +36,6 @@ def test_an_unknown_solver_is_refused(monkeypatch):
         _solve()
 
 
-@pytest.mark.parametrize("name", SOLVERS[1:])
-def test_solvers_of_libraries_take_several_right_hand_sides_and_new_values(monkeypatch, name):
-    monkeypatch.setenv(VARIABLE, name)
-    indptr = np.array([0, 2, 3], np.int32)
-    indices = np.array([0, 1, 1], np.int32)
-    solver = sparse_cholesky(indptr, indices, np.eye(2))
-    for scale in (1.0, 3.0):
-        solver.values[:] = scale * np.array([2.0, 1.0, 4.0])
-        solver.factorise()
-        for shape in ((2,), (2, 3), (2, 0)):
-            b = np.random.default_rng(0).standard_normal(shape)
-            x = np.linalg.solve(scale * np.array([[2.0, 1.0], [1.0, 4.0]]), b)
-            assert solver.solve(b) == pytest.approx(x, rel=1e-12)
-
-
 @pytest.mark.parametrize("name", SOLVERS)
 def test_an_indefinite_matrix_gives_no_numbers_and_the_next_one_does(monkeypatch, name):
     monkeypatch.setenv(VARIABLE, name)
