@@ -116,9 +116,9 @@ def concentric_cylinders(phases, vf):
     return stress[[0, 2]], np.array([b + c, e])
 
 
-@pytest.mark.parametrize(("name", "phases"), [("metal", METAL), ("carbon", CARBON)])
-def test_thermal_strain_is_that_of_concentric_cylinders(hexagonal, name, phases):
-    _, expansion = hexagonal[name]
+@pytest.mark.parametrize("phases", [METAL, CARBON], ids=["metal", "carbon"])
+def test_thermal_strain_is_that_of_concentric_cylinders(phases):
+    _, expansion = homogenised(hexagonal_cell(phases, 0.47, 12.0))
     _, (across, along) = concentric_cylinders(phases, 0.47)
     assert -expansion[2] == pytest.approx(along, rel=1e-3, abs=1e-9)
     assert -expansion[:2].mean() == pytest.approx(across, rel=1e-3)
