@@ -1,131 +1,142 @@
 """The posterior of a Gaussian process as a model of BoTorch that can be conditioned further."""
 
 import copy
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import torch
 from botorch.models.model import Model
 from botorch.posteriors.gpytorch import GPyTorchPosterior
 from gpytorch.distributions import MultitaskMultivariateNormal, MultivariateNormal
+from sklearn.gaussian_process import kernels as sk
+from sklearn.utils import gen_batches
 from torch import Tensor
 
 from bnn._validation import Array, Ints
-from bnn.gp.conditioning import ROUNDING, ProcessPosterior
+from bnn.gp.conditioning import ENTRIES, ROUNDING, ProcessPosterior
 from bnn.gp.kernel import Gradient
 from bnn.gp.kernels import kernel_gradient
 from bnn.gp.mixture import MixturePosterior
-from bnn.gp.process import GaussianProcessPrior
 from bnn.gp.regressor import GPRegressor
 from bnn.interop.torch_noise import double, noise_at, noise_of_points
 from bnn.noise.known import noise_of_new
 
+_Seeing: TypeAlias = tuple[sk.Kernel, list[int]]  # a kernel, and the numbers of its inputs
 KEPT = 2**20  # most derivatives of a kernel that are kept from its values to its gradient
 
 
 class _Kernels(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """Kernels of outputs, (k, b, n, N + n), of points X (b, n, n_in) with N data and themselves."""
+    """Kernels, (k, b, n, N + n), of points X (b, n, n_in) with N data and themselves."""
 
     @staticmethod
-    def forward(
-        ctx: Any, X: Tensor, data: Array, prior: GaussianProcessPrior, kernels: list[int]
-    ) -> Tensor:
+    def forward(ctx: Any, X: Tensor, data: Array, kernels: list[_Seeing]) -> Tensor:
         points = X.numpy()
         b, n, n_in = points.shape
         own = len(data) + np.arange(n)
         ctx.save_for_backward(X)
-        ctx.given = data, prior, kernels
+        ctx.given = data, kernels
         keeps = ctx.needs_input_grad[0] and points.size * (len(data) + n) <= KEPT
         ctx.slopes = []
         found = []
-        for j in kernels:
+        for kernel, seen in kernels:
+            flat = points.reshape(-1, n_in)[:, seen]
             if keeps:
-                values, slopes = _with_slopes(points, data, prior, j)
+                values, slopes = _with_slopes(points, data, kernel, seen)
                 ctx.slopes.append(slopes)
             else:
-                cross = prior.covariance(points.reshape(-1, n_in), data, j).reshape(b, n, -1)
-                values = _with_slopes(points, data[:0], prior, j)[0]
+                cross = kernel(flat, data[:, seen]).reshape(b, n, -1)
+                values = _with_slopes(points, data[:0], kernel, seen)[0]
                 values = np.concatenate([cross, values], axis=-1)
             # White noise is on the diagonal alone.
-            seen = prior.features_of(j, n_in)
-            variances = prior.kernels[j].diag(points[..., seen].reshape(-1, len(seen)))
-            values[:, range(n), own] = variances.reshape(b, n)
+            values[:, range(n), own] = kernel.diag(flat).reshape(b, n)
             found.append(values)
         return torch.from_numpy(np.stack(found))
 
     @staticmethod
-    def backward(ctx: Any, *by_values: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, *by_values: Tensor) -> tuple[Tensor, None, None]:
         (X,) = ctx.saved_tensors
-        data, prior, kernels = ctx.given
+        data, kernels = ctx.given
         by_points = torch.zeros_like(X)
-        for number, (by_kernel, j) in enumerate(zip(by_values[0], kernels, strict=True)):
-            kept = ctx.slopes[number] if ctx.slopes else None
-            slopes = _with_slopes(X.numpy(), data, prior, j)[1] if kept is None else kept
-            # x_i is in row i and in column i of the symmetric k(x_i, x_l).
-            cross, own = by_kernel.split([len(data), X.shape[1]], dim=-1)
-            both = torch.cat([cross, own + own.mT], dim=-1)
-            by_seen = (both[..., None, :] @ torch.from_numpy(slopes)).squeeze(-2)
-            by_points[..., prior.features_of(j, X.shape[-1])] += by_seen
-        return by_points, None, None, None
+        # x_i is in row i and in column i of the symmetric k(x_i, x_l).
+        cross, own = by_values[0][..., : len(data)], by_values[0][..., len(data) :]
+        both = torch.cat([cross, own + own.mT], dim=-1)[..., None, :]
+        for number, (kernel, seen) in enumerate(kernels):
+            if ctx.slopes:
+                slopes = ctx.slopes[number]
+            else:
+                slopes = _with_slopes(X.numpy(), data, kernel, seen)[1]
+            by_points[..., seen] += (both[number] @ torch.from_numpy(slopes)).squeeze(-2)
+        return by_points, None, None
 
 
-def _with_slopes(points: Array, data: Array, prior: GaussianProcessPrior, j: int) -> Gradient:
+def _with_slopes(points: Array, data: Array, kernel: sk.Kernel, seen: list[int]) -> Gradient:
     """Return the values of `_Kernels`, and their gradients by the inputs that the kernel sees."""
-    seen = prior.features_of(j, points.shape[-1])
     of_data = np.broadcast_to(data, (len(points), *data.shape))
     others = np.concatenate([of_data, points], axis=1)[..., seen]
-    return kernel_gradient(prior.kernels[j], points[..., seen][:, :, None], others[:, None])
+    return kernel_gradient(kernel, points[..., seen][:, :, None], others[:, None])
 
 
-class _Process:
-    """A Gaussian process given data."""
+class _Processes:
+    """Gaussian processes given the same data, S of them, whose outputs share kernels alike."""
 
-    def __init__(self, posterior: ProcessPosterior) -> None:
-        prior = posterior.prior
-        self.prior = prior
-        self.data = posterior.X
-        self.solved = double(posterior.solved)
-        self.axes = double(posterior.axes)
-        self.pairs = self.axes[:, None] * self.axes
-        self.coupled = posterior.coupled
-        factors = posterior.factors()
-        tensors = {id(root): double(root) for _, root, _ in factors}  # outputs may share one
-        self.factors = [(j, tensors[id(root)], gone) for j, root, gone in factors]
-        self.mean = [double(part) for part in prior.linear_mean(self.data.shape[1])]
-        first = self.data[:1]
-        self.alike = prior.alike
-        self.kernels = sorted(set(self.alike))
-        for j, kernel in enumerate(prior.kernels):  # of which one without a gradient is refused
-            seen = prior.features_of(j, first.shape[1])
-            kernel_gradient(kernel, first[:, seen], first[:, seen])
+    def __init__(self, posteriors: list[ProcessPosterior]) -> None:
+        first = posteriors[0]
+        n_in = first.X.shape[1]
+        self.data = first.X
+        self.solved = torch.stack([double(each.solved) for each in posteriors])
+        self.axes = torch.stack([double(each.axes) for each in posteriors])
+        self.pairs = self.axes[:, :, None] * self.axes[:, None]
+        self.coupled = first.coupled
+        self.alike = first.prior.alike
+        means = [each.prior.linear_mean(n_in) for each in posteriors]
+        self.mean = [
+            torch.stack([double(part) for part in parts]) for parts in zip(*means, strict=True)
+        ]
+        self.different = sorted(set(self.alike))
+        priors = [each.prior for each in posteriors]
+        self.kernels = [
+            (p.kernels[j], p.features_of(j, n_in)) for j in self.different for p in priors
+        ]
+        for kernel, seen in self.kernels:  # of which one without a gradient is refused
+            kernel_gradient(kernel, first.X[:1, seen], first.X[:1, seen])
+        # Factors, of which columns may share one, and the number of that of each column.
+        self.columns = _columns(first)
+        factors = [each.factors() for each in posteriors]
+        self.factors = []
+        for number in sorted(set(self.columns)):
+            c = self.columns.index(number)
+            roots = torch.stack([double(each[c][1]) for each in factors])
+            self.factors.append((factors[0][c][0], roots, factors[0][c][2]))
 
     def moments(self, X: Tensor) -> tuple[Tensor, Tensor]:
-        """Return means (b, n, n_out) at X (b, n, n_in), and covariances (b, n n_out, n n_out)."""
+        """Return means (S, b, n, n_out) and covariances (S, b, n n_out, n n_out) at X."""
         b, n, _ = X.shape
-        n_out = len(self.axes)
-        N = len(self.data)
+        S, N, n_out = self.solved.shape
         function: Any = _Kernels
-        of_kernels = function.apply(X, self.data, self.prior, self.kernels)
-        pairs = list(zip(self.kernels, of_kernels.unbind(), strict=True))
-        cross = {j: values[..., :N] for j, values in pairs}
-        own = {j: values[..., N:] for j, values in pairs}
-        columns = [cross[j] @ self.solved[:, c] for c, j in enumerate(self.alike)]
+        values = function.apply(X, self.data, self.kernels).reshape(-1, S, b, n, N + n)
+        cross = dict(zip(self.different, values[..., :N].unbind(), strict=True))
+        own = dict(zip(self.different, values[..., N:].unbind(), strict=True))
+        columns = [cross[j] @ self.solved[:, None, :, [c]] for c, j in enumerate(self.alike)]
         A, a = self.mean
-        mean = torch.stack(columns, dim=-1) @ self.axes.mT + X @ A.mT + a
+        mean = torch.cat(columns, dim=-1) @ self.axes[:, None].mT
+        mean = mean + X @ A[:, None].mT + a[:, None, None]
         if self.coupled:
             joined = [_block_diagonal([parts[j] for j in self.alike]) for parts in (cross, own)]
-            [(_, root, gone)] = self.factors
-            blocks = joined[1] - _explained(root, joined[0], gone)
-            joint = blocks.reshape(b, n_out, n, n_out, n).permute(0, 2, 1, 4, 3)
+            [(_, roots, gone)] = self.factors
+            blocks = joined[1] - _explained(roots, joined[0], gone)
+            joint = blocks.reshape(S, b, n_out, n, n_out, n).permute(0, 1, 3, 2, 5, 4)
         else:
-            left = {}
-            for j, root, gone in self.factors:
-                if id(root) not in left:
-                    left[id(root)] = own[j] - _explained(root, cross[j], gone)
-            blocks = torch.stack([left[id(root)] for _, root, _ in self.factors])
+            left = [own[j] - _explained(roots, cross[j], gone) for j, roots, gone in self.factors]
+            blocks = torch.stack([left[number] for number in self.columns], dim=1)
             # Cov(f_j(x_i), f_k(x_l)) = Σ_c U_jc S_c,il U_kc
-            joint = torch.einsum("jkc,cbil->bijlk", self.pairs, blocks)
-        return mean, joint.reshape(b, n * n_out, n * n_out)
+            joint = torch.einsum("sjkc,scbil->sbijlk", self.pairs, blocks)
+        return mean, joint.reshape(S, b, n * n_out, n * n_out)
+
+
+def _columns(posterior: ProcessPosterior) -> list[int]:
+    """Return the number of the factor of each column of f U, of one if these are coupled."""
+    roots = [id(root) for _, root, _ in posterior.factors()]
+    return [list(dict.fromkeys(roots)).index(root) for root in roots]
 
 
 def _batch(*shapes: Any) -> torch.Size:
@@ -134,21 +145,20 @@ def _batch(*shapes: Any) -> torch.Size:
     return torch.Size(broadcast(*shapes))
 
 
-def _explained(root: Tensor, cross: Tensor, missing: Ints) -> Tensor:
-    """Return Wᵀ W with W = L⁻¹ k(X_train, X), of k(X, X_train) (b, n, N) without missing data."""
+def _explained(roots: Tensor, cross: Tensor, missing: Ints) -> Tensor:
+    """Return Wᵀ W, W = L⁻¹ k(X_train, X), of L (S, N, N) and k(X, X_train) (S, b, n, N)."""
     if missing.size:
-        there = torch.ones(len(root), dtype=torch.float64)
+        there = torch.ones(roots.shape[-1], dtype=torch.float64)
         there[missing] = 0.0
         cross = cross * there
     # All points are columns of one matrix, so that L is not copied for each batch.
-    columns = cross.reshape(-1, len(root)).mT
-    whitened: Tensor = torch.linalg.solve_triangular(root, columns, upper=False)
+    whitened: Tensor = torch.linalg.solve_triangular(roots, cross.flatten(1, 2).mT, upper=False)
     rows = whitened.mT.reshape(cross.shape)
     return rows @ rows.mT
 
 
 def _block_diagonal(blocks: list[Tensor]) -> Tensor:
-    """Return a matrix, (b, k n, k m), with blocks (b, n, m) on its diagonal."""
+    """Return a matrix, (.., k n, k m), with blocks (.., n, m) on its diagonal."""
     rows = []
     for j, block in enumerate(blocks):
         zeros = torch.zeros_like(block)
@@ -169,14 +179,19 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
         else:
             posteriors = [given]
             weights = np.ones((1, n_out))
-        self.processes = [_Process(posterior) for posterior in posteriors]
+        # Processes of one structure are computed together.
+        groups: dict[Any, list[int]] = {}
+        for number, each in enumerate(posteriors):
+            key = each.coupled, tuple(each.prior.alike), tuple(_columns(each))
+            groups.setdefault(key, []).append(number)
+        self.processes = [_Processes([posteriors[i] for i in own]) for own in groups.values()]
         # The outputs of a mixture are independent unless their noise is correlated.
         self.apart = isinstance(given, MixturePosterior) and given.independent
-        self.weights = double(weights)
+        self.weights = double(weights[np.concatenate(list(groups.values()))])
         self.noise = model.noise_
         self.n_outputs = n_out
         self.outputs = list(range(n_out))
-        priors = [process.prior for process in self.processes]
+        priors = [each.prior for each in posteriors]
         variances = np.max([p.variances(model.X_).max(axis=1) for p in priors], axis=0)
         # Rounding errors of k - Wᵀ W
         self.errors = double(ROUNDING * len(model.X_) * variances)
@@ -206,8 +221,18 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
         """Return mean (..., n, n_out) and covariance (..., n n_out, n n_out), without results."""
         flat = X.reshape(-1, *X.shape[-2:])
         n = X.shape[-2]
-        parts = [process.moments(flat) for process in self.processes]
-        means, covariances = (torch.stack(each) for each in zip(*parts, strict=True))
+        n_data = len(self.processes[0].data)
+        size = max(ENTRIES // (n * (n_data + n) * len(self.weights)), 1)
+        parts = [self._mixed_batches(flat[own]) for own in gen_batches(len(flat), size)]
+        mean, joint = (torch.cat(each) for each in zip(*parts, strict=True))
+        batch = X.shape[:-2]
+        return mean.reshape(*batch, n, -1), joint.reshape(*batch, *joint.shape[1:])
+
+    def _mixed_batches(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """Return mean and covariance of `_mixed` at X (b, n, n_in)."""
+        n = X.shape[-2]
+        parts = [processes.moments(X) for processes in self.processes]
+        means, covariances = (torch.cat(each) for each in zip(*parts, strict=True))
         # Cov f = Σ_s w_s (S_s + (m_s - m) (m_s - m)ᵀ), with √w_sj √w_sk between outputs j and k
         mean = torch.einsum("sj,sbnj->bnj", self.weights, means)
         roots = self.weights.sqrt()
@@ -219,8 +244,7 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
         joint = joint + torch.diag(self.errors.repeat(n))
         if self.apart:
             joint = joint * torch.eye(self.n_outputs, dtype=joint.dtype).repeat(n, n)
-        batch = X.shape[:-2]
-        return mean.reshape(*batch, n, -1), joint.reshape(*batch, *joint.shape[1:])
+        return mean, joint
 
     def _moments(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Return mean (..., n, q) and covariance (..., n q, n q) of the outputs of this model."""
