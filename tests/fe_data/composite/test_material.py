@@ -357,7 +357,6 @@ def test_rve_and_generate_follow_given_fibres_as_the_solver_does(tmp_path):
         (PHASES.format("hard"), 1.0, 0.0),
         (MODULI, 1.2, 0.0),
         (MODULI, 1.2, 0.1),
-        (MODULI, 1.3, 0.0),
         ("x,y,radius\n0.5,0.5,0.48\n", 1.0, 0.0),
     ]
     for number, (text, height, ring) in enumerate(cases):

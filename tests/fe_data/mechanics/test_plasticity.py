@@ -10,11 +10,14 @@ from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.geometry.outline import Outline
 from fe_data.loading import Loading
-from fe_data.mechanics.elements import discretise
+from fe_data.mechanics.elements import Elements, discretise
 from fe_data.mechanics.load_stepping import solve_load_steps
 from fe_data.mechanics.plasticity import (
+    BLOCK,
+    HistoryVariables,
     j2_law,
     plastic_increment,
+    return_map,
 )
 from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.rve import solve_rve
@@ -60,8 +63,49 @@ def test_the_return_mapping_ends_on_the_yield_surface():
     assert (np.abs(slope - exact) <= (1e-9 + conditioning) * exact).all()
 
 
+def _tabulated(table):
+    return j2_law(MU, 0.0, table.stress[0], 0.0, 1.0, table)
+
+
 # Steep, flat and steep again: neither concave nor convex.
 UNEVEN = HardeningTable([0.0, 0.002, 0.01, 0.03, 0.2], [400.0, 430.0, 430.0, 600.0, 620.0])
+
+
+@pytest.mark.parametrize("law", [(1e5, 0.01), (300.0, 1.0), UNEVEN], ids=str)
+@pytest.mark.parametrize("stress", [450.0, 1e4])
+def test_a_block_of_points_ends_where_single_points_do(law, stress):
+    """Elements of no size under one macro strain, each with a plastic strain of its own before."""
+    m = BLOCK + 3
+    p_old = np.append([0.0, 1e-200], np.logspace(-12, -1, 3 * m - 2)).reshape(m, 3)
+    if law is UNEVEN:
+        law = _tabulated(UNEVEN)
+        hardening = UNEVEN.yield_stress(p_old) - 400.0
+    else:
+        b, c = law
+        law = _law(b, c)
+        hardening = b * p_old**c
+    old = HistoryVariables(np.zeros((m, 3, 3)), p_old, hardening)
+    new = HistoryVariables(*(np.full_like(values, np.nan) for values in old))
+    nothing = np.zeros((m, 3, 6, 2))
+    elements = Elements(np.zeros((m, 12), np.int32), nothing, np.ones((m, 3)), *3 * [nothing])
+    strain = np.array([0.0, 0.0, stress / (np.sqrt(3) * MU)])
+    force = np.zeros(12)
+    integrals = np.zeros(11)
+    tangent = np.full((m, 3, 6), np.nan)
+    return_map(force, strain, elements, law, old, new, tangent, np.zeros(12), integrals)
+    single = [
+        plastic_increment(stress, p, h, law) if stress > 400.0 + h + 1e-9 else (0.0, np.inf)
+        for p, h in zip(p_old.flat, hardening.flat, strict=True)
+    ]
+    dp, slope = np.array(single).T.reshape(2, m, 3)
+    assert new.p == pytest.approx(p_old + dp, rel=1e-11, abs=1e-290)
+    end = np.maximum(hardening, stress - 3 * MU * dp - 400.0)
+    assert new.hardening == pytest.approx(end, rel=1e-9, abs=1e-9)
+    assert new.plastic_strain[..., 2] == pytest.approx(np.sqrt(3) / 2 * dp, rel=1e-9, abs=1e-290)
+    relief = 3 * MU * dp / stress
+    shear = MU * (1 - relief) - MU * (3 * MU / (3 * MU + slope) - relief)
+    assert tangent[..., 5] == pytest.approx(shear, rel=1e-8, abs=1e-6)
+    assert integrals[3] == pytest.approx((stress - 3 * MU * dp).sum() / np.sqrt(3), rel=1e-12)
 
 
 LAWS = {  # b, c, law: stress above the initial yield stress at a plastic strain
