@@ -360,18 +360,11 @@ def call_of(name, function):
 
 # Noise, files and networks made of their parts are in test_arguments.py; paths and pictures have
 # tests of their own; the others make results.
-ELSEWHERE = (
-    "noise.",
-    "export.",
-    "interop.",
-    "paths.",
-    "plots.",
-    "Campaign",
-    "load",
-    "Members",
-    "Pretrained",
-    "PriorCheck",
-    "Sensitivity",
-)
+ELSEWHERE = {"Campaign", "load", "Members", "Pretrained", "PriorCheck", "Sensitivity"}
+MODULES = ("noise.", "export.", "interop.", "paths.", "plots.")
 CALLED = public() | DERIVED | {name_of(function): function for function in OTHERS}
-CALLS = {name: call_of(name, f) for name, f in CALLED.items() if not name.startswith(ELSEWHERE)}
+CALLS = {
+    name: call_of(name, function)
+    for name, function in CALLED.items()
+    if not name.startswith(MODULES) and name not in ELSEWHERE
+}
