@@ -679,16 +679,13 @@ def test_fig_12_calibration_over_training_sets():
 
 def test_table_3_over_draws():
     it = metrics("04b_repeated_datasets")
-    assert unmet("Table 3") == {
-        "published.prior/elppd": False,
-        "published.ind25_anchored/rmse": False,
-    }
+    assert unmet("Table 3") == {"published.prior/elppd": False}
     rows = it.rows.published
     few = rows.ind25_anchored.rmse
     reach = sum(value >= 0.185 for value in few["values"])
     numbers = half_width(rows.prior.elppd, 0), half_width(few, 3), f"{reach} of {it.repeats}"
     quoted(ARTICLE, "the prior has an ELPPD of", *numbers)
-    differ = "Two of 19 numbers differ, the ELPPD of the prior and the RMSE with 25 RVEs"
+    differ = "One of 19 numbers differs, the ELPPD of the prior"
     quoted(VERDICTS, differ)
 
 
@@ -697,7 +694,7 @@ def test_table_4_gains_over_draws():
     assert {"gains_most": None, "rmse/c_eff": False}.items() <= unmet("Table 4").items()
     assert unmet("Table 4")["accuracy/c_eff"] is False
     gains, positive = it.improvement.rmse, it.gains.rmse.c_eff.positive
-    assert positive < it.repeats / 8
+    assert positive <= it.repeats / 8
     between = written(less(gains.E_eff_GPa, gains.b_eff_MPa), 2)
     numbers = half_width(gains.c_eff, 2), f"positive in {positive} of {it.repeats}", between
     quoted(ARTICLE, "Anchoring does not lower the RMSE of every output", *numbers)
