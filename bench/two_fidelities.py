@@ -20,6 +20,7 @@ import numpy as np
 from scipy.stats import qmc
 
 import bnn
+import fe_data
 
 
 def forrester(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -77,7 +78,6 @@ PROBLEMS = {
 # Shipped RVEs of the default mesh, and elements per fibre diameter of the coarse one.
 TEST = ("test_uniform", "train_uniform")
 COARSE = 2.5
-TIMED = 10  # RVEs whose processor time is measured
 
 
 def with_cheap(fine, cheap, X_new):
@@ -110,25 +110,32 @@ def smt_mfk(fine, cheap, X_new):
     return model.predict_values(X_new)[:, 0], np.sqrt(variances)
 
 
-def rves(folder: Path) -> None:
-    """Print the cost of RVEs of both meshes, and error and coverage of each method."""
-    import fe_data
+def rves(folder: Path, n_coarse: int = 100, n_fine: int = 12, timed: int = 10) -> None:
+    """Print the cost of RVEs of both meshes, and error and coverage of each method.
 
+    Args:
+        folder: Where the RVEs are simulated; samples that are there already are kept.
+        n_coarse: Number of RVEs of the coarse mesh.
+        n_fine: Number of RVEs of the default mesh.
+        timed: Number of RVEs of each mesh whose processor time is measured.
+    """
     tables = []
-    for name, count, seed, resolution in (("coarse", 100, 1, COARSE), ("fine", 12, 2, None)):
+    for name, count, seed, resolution in (
+        ("coarse", n_coarse, 1, COARSE),
+        ("fine", n_fine, 2, None),
+    ):
         design = fe_data.named_design("train_uniform", seed=seed, count=count)
         settings = fe_data.Settings(resolution=resolution)
         fe_data.generate(design, settings, folder / name)
         tables.append(fe_data.load_table(folder / name / "dataset.csv"))
-        samples = [design.sample(i) for i in range(TIMED)]
+        samples = [design.sample(i) for i in range(timed)]
         fe_data.solve_rve(samples[0].inputs, samples[0].seed, settings)  # loads compiled code
         start = time.process_time()
         for each in samples:
             fe_data.solve_rve(each.inputs, each.seed, settings)
-        print(f"{name}: {(time.process_time() - start) / TIMED:.2f} s for one RVE")
+        print(f"{name}: {(time.process_time() - start) / timed:.2f} s for one RVE")
     cheap, fine = ((table.inputs, table.outputs) for table in tables)
-    shipped = Path(fe_data.__file__).parent / "datasets"
-    truth = [fe_data.load_table(shipped / f"{name}.csv") for name in TEST]
+    truth = [fe_data.load_table(fe_data.shipped_table(name)) for name in TEST]
     X_new = np.vstack([table.inputs for table in truth])
     y_new = np.vstack([table.outputs for table in truth])
     below = bnn.GPRegressor().fit(*cheap)
