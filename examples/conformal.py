@@ -15,11 +15,12 @@ import pandas as pd
 from mapie.regression import CrossConformalRegressor
 
 import bnn
+import fe_data
 from bnn.storage.writing import save_picture
 
 LEVEL = 0.9
 train, test = (
-    pd.read_csv(f"fe_data/datasets/{name}_uniform.csv")[["vf", "E_f_GPa", "E_eff_GPa"]].to_numpy()
+    pd.read_csv(fe_data.shipped_table(f"{name}_uniform"))[["vf", "E_f_GPa", "E_eff_GPa"]].to_numpy()
     for name in ("train", "test")
 )
 X = train[: options.cells, :2]

@@ -24,9 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bnn
+import fe_data
 from bnn.storage.writing import save_picture
 
-cells = pd.read_csv("fe_data/datasets/train_uniform.csv")[: options.rows]
+cells = pd.read_csv(fe_data.shipped_table("train_uniform"))[: options.rows]
 X = cells[["vf", "E_f_GPa", "b_m_MPa", "c_m"]].to_numpy()
 y = cells["E_eff_GPa"].to_numpy()
 kernel = ConstantKernel() * RBF(np.ones(X.shape[1]), (1e-2, 1e3)) + WhiteKernel(1e-2, (1e-8, 1.0))

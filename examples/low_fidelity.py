@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import stats
 
 import bnn
+import fe_data
 from bnn.storage.writing import save_picture
 
 
@@ -24,8 +25,8 @@ def halpin_tsai(X, zeta):
     return 100.0 * (1.0 + zeta * eta * X[:, 0]) / (1.0 - eta * X[:, 0])
 
 
-train = pd.read_csv("fe_data/datasets/train_uniform.csv")
-test = pd.read_csv("fe_data/datasets/test_uniform.csv")
+train = pd.read_csv(fe_data.shipped_table("train_uniform"))
+test = pd.read_csv(fe_data.shipped_table("test_uniform"))
 few = train[train["vf"] < 0.2][:8]
 X = few[["vf", "E_f_GPa"]].to_numpy()
 y = few["E_eff_GPa"]

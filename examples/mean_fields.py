@@ -25,8 +25,8 @@ RANGES = {
     "nu_eff": (0.277, 0.299),
 }
 low, high = np.transpose(list(RANGES.values()))
-train = pd.read_csv("fe_data/datasets/train_beta.csv")
-repeated = pd.read_csv("fe_data/datasets/noise.csv")
+train = pd.read_csv(fe_data.shipped_table("train_beta"))
+repeated = pd.read_csv(fe_data.shipped_table("noise"))
 X = train[INPUTS].to_numpy()
 y = 2 * (train[[*RANGES]].to_numpy() - low) / (high - low) - 1
 X_cells = repeated[INPUTS].to_numpy()

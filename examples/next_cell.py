@@ -23,9 +23,7 @@ from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, required_outputs
 INPUTS = list(INPUT_NAMES)
 OUTPUTS = list(required_outputs())
 settings = fe_data.Settings(n_fibres=options.fibres)
-cells = fe_data.load_table(
-    Path("fe_data/datasets/noise.csv")
-)  # repeated RVEs, which give the scatter
+cells = fe_data.load_table(fe_data.shipped_table("noise"))  # repeated RVEs, which give the scatter
 noise = bnn.HeteroscedasticNoise.from_replicates(cells.inputs, cells.outputs, cells.group)
 noise = replace(noise, correlation=None)  # without it the fits are much faster
 

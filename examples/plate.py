@@ -23,13 +23,14 @@ from mpi4py import MPI
 from scipy.sparse.linalg import spsolve
 
 import bnn
+import fe_data
 from bnn.noise import replicate_covariance
 from bnn.storage.writing import save_picture
 from fe_data.geometry import domain
 
 INPUTS = ["vf", "E_f_GPa"]
 OUTPUTS = ["E_eff_GPa", "nu_eff"]
-cells, repeats = (pd.read_csv(f"fe_data/datasets/{n}.csv") for n in ("train_uniform", "noise"))
+cells, repeats = (pd.read_csv(fe_data.shipped_table(n)) for n in ("train_uniform", "noise"))
 X, y = (cells[names][: options.cells].to_numpy() for names in (INPUTS, OUTPUTS))
 noise = np.sqrt(np.diag(replicate_covariance(repeats[OUTPUTS], repeats["group"])))
 prior = bnn.evidence.fit_prior(X, y, noise, estimate="map", mean_features=())

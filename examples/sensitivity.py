@@ -12,6 +12,7 @@ options = parser.parse_args()
 import pandas as pd
 
 import bnn
+import fe_data
 from bnn.storage.writing import save_picture
 
 INPUTS = {
@@ -21,7 +22,7 @@ INPUTS = {
     "c_m": (0.20, 0.55),
 }
 OUTPUTS = ["b_eff_MPa", "c_eff", "E_eff_GPa"]
-table = pd.read_csv("fe_data/datasets/train_uniform.csv")[:50]
+table = pd.read_csv(fe_data.shipped_table("train_uniform"))[:50]
 model = bnn.GPRegressor().fit(table[[*INPUTS]], table[OUTPUTS])
 print(model.summary())
 found = bnn.sensitivity(model, [*INPUTS.values()], options.points)

@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-TABLES = Path("fe_data/datasets")
+import fe_data
+
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--train", type=Path, help="CSV file; by default RVEs of fe_data")
 parser.add_argument("--test", type=Path, help="CSV file; by default every fifth row of --train")
@@ -18,7 +19,7 @@ parser.add_argument(
 )
 options = parser.parse_args()
 if options.train is None:
-    options.train = TABLES / "train_uniform.csv"
+    options.train = fe_data.shipped_table("train_uniform")
     options.inputs = options.inputs or ["vf", "E_f_GPa", "b_m_MPa", "c_m"]
     options.outputs = options.outputs or ["b_eff_MPa", "c_eff", "E_eff_GPa"]
 
