@@ -1,11 +1,11 @@
 """Basis of material points, whose stresses are features of the stress of an RVE.
 
-A mean-field model gives the strain of matrix and fibres, with one point for each. In a real RVE the
-strain of the matrix fluctuates, so it yields in bands and hardens by differing amounts. A basis of
-R matrix points represents this. Point r has the strain B_r E with B_r = G_r A_m, where A_m(x) is
-the mean strain concentration of the matrix, G_r = f_r (I + φ Z_r), and Z_r is a standard normal
-matrix. Its yield stress and hardening are a_r and b_r times the matrix values, both log-normal. The
-stress of the RVE is
+A mean-field model has one point in the matrix and one in the fibres. In a real RVE the strain of
+the matrix fluctuates, so the matrix yields in bands and hardens by differing amounts. A basis of R
+matrix points represents this. Point r has the strain B_r E with B_r = G_r A_m. Here A_m(x) is the
+mean strain concentration of the matrix, G_r = f_r (I + φ Z_r), and Z_r is a standard normal matrix.
+The yield stress and the hardening of point r are a_r and b_r times those of the matrix, with
+log-normal a_r and b_r. The stress of the RVE is
 
     S(t) = S₀(t) + v_f Σ_r θ_r(x) ψ_r(t),           θ_r(x) = θ_r0 + Σ_m θ_rm x_m,
     ψ_r(t) = 1/4 Σ_g B_rgᵀ s(B_rg E(·), t),         B_rg = T_g G_r T_g A_m,
@@ -13,21 +13,23 @@ stress of the RVE is
 with the mean-field stress S₀, the deviatoric stress s of the point, and inputs x scaled to [-1, 1].
 Three further ψ are linear in E and correct the elastic stiffness. The model is linear in the
 weights θ: a Gaussian prior on θ is a Gaussian prior on functions, and its posterior has a closed
-form. The factor v_f is there because the mean-field model is exact without fibres. The factor B_rᵀ
-makes the tangent symmetric for any weights. The points carry the history of the path.
+form. The factor v_f removes the correction for v_f = 0, where the mean-field model is exact. The
+factor B_rᵀ makes the tangent symmetric for any weights. The points carry the history of the path.
 
-RVEs with random fibres prefer neither axis. Each point therefore stands for itself and its mirror
-images, with one weight: T_g exchanges x and y, changes the sign of the shear, or does both. If x
-and y of a path are exchanged, x and y of its stress are exchanged, too.
+RVEs with random fibres have no preferred axis. Each point is therefore used together with its
+mirror images, all with the same weight: T_g is the identity, exchanges x and y, changes the sign of
+the shear, or does both. If x and y of a path are exchanged, x and y of its stress are also
+exchanged.
 
 Weights may be negative, and a point with a negative weight releases energy when it yields. The
-mean-field model must dissipate more. Therefore the factor f_r ≤ 1 reduces the strain of a point, so
-that in no direction it yields before κ times the strain at which the mean-field model yields. Until
-then the RVE is elastic for any weights; from then on the mean-field model dissipates.
+mean-field model must then dissipate more energy than the point releases. Therefore the factor
+f_r ≤ 1 reduces the strain of a point: in every direction it yields at κ or more times the strain at
+which the mean-field model yields. Before the mean-field model yields, the RVE is elastic for any
+weights. Afterwards the mean-field model dissipates energy.
 
-The mean-field model is nearly exact as long as an RVE is elastic. Together the weights change its
-stiffness by Σ_r θ_r C_r, where C_r is the elastic stiffness of point r and has three numbers. In
-these three directions of θ the prior has a smaller standard deviation than in all others, by the
+The mean-field model is nearly exact as long as an RVE is elastic. The weights change its stiffness
+by Σ_r θ_r C_r, where C_r is the elastic stiffness of point r and has three independent numbers. In
+these three directions of θ the prior standard deviation is smaller than in all others, by the
 factor 1 - β.
 """
 
@@ -60,17 +62,18 @@ from bnn.paths.return_mapping import History, Matrix, advance
 from bnn.storage import storable
 from bnn.storage.values import NotStored, dataclass_fields, kept
 
-# Inputs (n, 4) → (n, 2, 3, 3), the strains of matrix and fibres over that of the cell
+# Inputs (n, 4) → (n, 2, 3, 3), the strains of matrix and fibres relative to the strain of the RVE
 Concentration = Callable[[Array], Array]
 ELASTIC = 3  # features that are linear in the strain
-_STIFFNESS = 3e3  # MPa, of these features for a unit strain
+_STIFFNESS = 3e3  # MPa, stress of these features at a strain of 1
 _CANCELLED = 0.8  # β
-# The deviator xx, yy, xy of a strain xx, yy, engineering xy
+# Maps a strain xx, yy, engineering xy to its deviator xx, yy, xy
 DEVIATOR = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, 0.0], [0.0, 0.0, 1.5]]) / 3.0
-# q² = sᵀ _Q_SQUARED s = 3 (s_xx² + s_yy² + s_xx s_yy + s_xy²) of a deviator, εᵀ MISES ε of a strain
+# q² = sᵀ _Q_SQUARED s = 3 (s_xx² + s_yy² + s_xx s_yy + s_xy²) of a deviator s;
+# q² = εᵀ MISES ε of a strain ε
 _Q_SQUARED = np.array([[3.0, 1.5, 0.0], [1.5, 3.0, 0.0], [0.0, 0.0, 3.0]])
 MISES = DEVIATOR.T @ _Q_SQUARED @ DEVIATOR
-# T_g of strains and stresses: itself, the other sign of the shear, x and y exchanged, and both
+# T_g of strains and stresses: identity, sign of the shear changed, x and y exchanged, both changes
 _EXCHANGE = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 _FLIP = np.diag([1.0, 1.0, -1.0])
 IMAGES = np.stack([np.eye(3), _FLIP, _EXCHANGE, _FLIP @ _EXCHANGE])
@@ -80,15 +83,15 @@ class Features(NamedTuple):
     """Features of RVEs along their paths."""
 
     mean_fields: Array  # (n, T, 3) S₀ [MPa]
-    plastic_strain: Array  # (n, T) equivalent plastic strain of the matrix in mean fields [-]
-    utilisation: Array  # (n, T) its von Mises over its yield stress; 1 once it has flowed
+    plastic_strain: Array  # (n, T) equivalent plastic strain of the matrix in the mean-field model
+    utilisation: Array  # (n, T) u: von Mises over initial yield stress; 1 after first yield
     points: Array  # (n, T, R + 3, 3) ψ [MPa]
 
 
 class Points(NamedTuple):
     """Material points of an RVE: the mean-field point, then four images of each basis point."""
 
-    B: Array  # (n, 1 + 4 R, 3, 3) strain xx, yy, engineering xy over that of the cell
+    B: Array  # (n, 1 + 4 R, 3, 3) strain xx, yy, engineering xy relative to that of the RVE
     yield_stress: Array  # (1 + 4 R,) [MPa]
     hardening: Array  # (n, 1 + 4 R) b [MPa]
 
@@ -99,21 +102,22 @@ class MaterialPointBasis(Short):
     """A basis of material points around a mean-field model.
 
     Attributes:
-        concentration: Function of inputs (n, 4), which returns the strains (n, 2, 3, 3) of matrix
-            and fibres over the strain of the RVE, such as `fe_data.strain_concentration`.
+        concentration: Function of inputs (n, 4) that returns the strains (n, 2, 3, 3) of matrix and
+            fibres relative to the strain of the RVE, such as `fe_data.strain_concentration`.
         bounds: (2, 4) bounds of the inputs vf, E_f [GPa], b_m [MPa], c_m, which scale to [-1, 1].
             Both bounds are equal if an input is fixed, such as b_m and c_m of a single matrix.
         phases: Elasticity and initial yield stress.
-        n_points: Number of points, R, each of which has three mirror images.
-        fluctuation: Standard deviation φ of the strains of the points over the mean-field strain.
+        n_points: Number of points R; each also has three mirror images.
+        fluctuation: Standard deviation φ of the strains of the points, relative to the mean strain
+            of the matrix.
         yield_spread: Standard deviation of the logarithm of the yield stress.
         hardening_spread: Standard deviation of the logarithm of the hardening coefficient b.
         seed: Seed of the points.
-        first_yield: κ >= 1, the smallest strain at which a point yields, over the strain at which
-            the mean-field model yields in this direction.
+        first_yield: κ >= 1, the smallest strain at which a point yields, relative to the strain at
+            which the mean-field model yields in the same direction.
 
     Raises:
-        ValueError: If a number is not admissible.
+        ValueError: If an attribute is out of its range, or bounds do not have the shape (2, 4).
 
     Examples:
         >>> import numpy as np
@@ -148,27 +152,27 @@ class MaterialPointBasis(Short):
         object.__setattr__(self, "bounds", checked_bounds(self.bounds))
 
     def stored_fields(self) -> dict[str, Any]:
-        """Return what a file holds of it."""
+        """Return the attributes as they are saved to a file."""
         return {name: kept(value) for name, value in dataclass_fields(self).items()}
 
     @property
     def n_histories(self) -> int:
-        """Points with a history, 1 + 4 R: the mean-field point and four images per basis point."""
+        """Number of points with a history, 1 + 4 R: the mean-field point, 4 images per point."""
         return 1 + len(IMAGES) * self.n_points
 
     @property
     def n_features(self) -> int:
-        """Features of an RVE, R + 3."""
+        """Number of features of an RVE, R + 3."""
         return self.n_points + ELASTIC
 
     @property
     def n_weights(self) -> int:
-        """Weights θ of a member: of each feature a constant and one for each input."""
+        """Number of weights θ of a member: per feature a constant and a slope for each input."""
         return self.n_features * (1 + len(INPUTS))
 
     @cached_property
     def _draws(self) -> tuple[Array, Array, Array]:
-        """G (R, 3, 3), and the factors of yield stress and hardening (R,)."""
+        """Draw G (R, 3, 3), and the factors of yield stress and hardening (R,)."""
         rng = generator(self.seed)
         Z = rng.standard_normal((self.n_points, 3, 3))
         logs = rng.standard_normal((2, self.n_points))
@@ -177,15 +181,16 @@ class MaterialPointBasis(Short):
         free = np.eye(3) + self.fluctuation * Z
         # q(G ε) ≤ √l q(ε) with the largest l of Gᵀ MISES G v = l MISES v
         largest = np.sqrt([eigh(G.T @ MISES @ G, MISES, eigvals_only=True)[-1] for G in free])
-        # A point yields where q(G ε) = of_yield q(ε at yield): f largest κ ≤ of_yield
+        # A point yields when q(f free ε) = of_yield q(ε_y), with the yield strain ε_y of the
+        # mean-field model. It yields at κ ε_y or later if f largest κ ≤ of_yield.
         f = np.minimum(1.0, of_yield / (self.first_yield * largest))
         return f[:, None, None] * free, of_yield, of_hardening
 
     @cached_property
     def mixing(self) -> Array:
-        """M = I - β P (R + 3, R + 3) of the prior N(0, τ² M² / R) of the weights of features.
+        """M = I - β P, (R + 3, R + 3), in the prior N(0, τ² M² / (R + 3)) of the weights.
 
-        P projects on the weights that change the elastic stiffness of an RVE.
+        P projects onto the directions of the weights that change the elastic stiffness of an RVE.
         """
         G, _, _ = self._draws
         images = _images(G)
@@ -197,7 +202,7 @@ class MaterialPointBasis(Short):
         return M
 
     def factors(self, X: Array) -> Array:
-        """Factors of the five weights of a feature.
+        """Return the factors of the five weights of each feature.
 
         Args:
             X: Inputs (n, 4).
@@ -213,16 +218,17 @@ class MaterialPointBasis(Short):
         return found
 
     def concentrations(self, X: Array) -> Array:
-        """Mean strains of matrix and fibres.
+        """Evaluate the function `concentration`, and check its result.
 
         Args:
             X: Inputs (n, 4).
 
         Returns:
-            Values of the function, (n, 2, 3, 3).
+            Strains of matrix and fibres relative to the strain of the RVE, (n, 2, 3, 3).
 
         Raises:
-            ValueError: If it returns another shape, or a number that is not finite.
+            ValueError: If the function returns another shape or a number that is not finite, or if
+                the basis was loaded from a file, which cannot store the function.
         """
         if isinstance(self.concentration, NotStored):
             needed = "give it to StrainPathEnsemble.load"
@@ -233,11 +239,11 @@ class MaterialPointBasis(Short):
         return A
 
     def points(self, X: Array, A: Array) -> Points:
-        """Points of RVEs.
+        """Return the material points of RVEs.
 
         Args:
             X: Inputs (n, 4).
-            A: Mean strains of matrix and fibres, (n, 2, 3, 3).
+            A: Mean strains of matrix and fibres relative to the RVE, (n, 2, 3, 3).
 
         Returns:
             The points, the mean-field point first.
@@ -251,7 +257,7 @@ class MaterialPointBasis(Short):
         )
 
     def features(self, X: ArrayLike, strain: ArrayLike) -> Features:
-        """Stresses of the mean-field model and of the points, along paths.
+        """Compute the stresses of the mean-field model and of the points along strain paths.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
@@ -261,7 +267,8 @@ class MaterialPointBasis(Short):
             The features.
 
         Raises:
-            ValueError: If shapes do not fit, or a number is not finite.
+            ValueError: If shapes do not match, a number is not finite, an input is out of its
+                range, or a strain is above 0.5.
         """
         X, strain = checked_paths(X, strain)
         A = self.concentrations(X)
@@ -283,7 +290,10 @@ class MaterialPointBasis(Short):
         return Features(mean_fields, p, utilisation, features)
 
     def _in_points(self, deviator: Array, X: Array, points: Points) -> tuple[Array, Array]:
-        """Deviatoric stress (n, T, 1 + R, 3), and p (n, T) of the first point."""
+        """Return the deviatoric stress (n, T, 1 + 4 R, 3), and p (n, T) of the mean-field point.
+
+        The deviatoric strains are (T, n, 1 + 4 R, 3).
+        """
         T, n, P = deviator.shape[:3]
         _, mu = moduli(1e3 * self.phases.E_m_GPa, self.phases.nu_m)
         matrix = Matrix(
@@ -303,11 +313,11 @@ class MaterialPointBasis(Short):
         return stress, p
 
     def linear_stiffness(self, X: Array, A: Array) -> Array:
-        """Stiffness of the mean-field model without the deviatoric stress of the matrix.
+        """Return the stiffness of the mean-field model without the matrix's deviatoric stress.
 
         Args:
             X: Inputs (n, 4).
-            A: Mean strains of matrix and fibres, (n, 2, 3, 3).
+            A: Mean strains of matrix and fibres relative to the RVE, (n, 2, 3, 3).
 
         Returns:
             (n, 3, 3) [MPa], for strains xx, yy, engineering xy.
@@ -326,7 +336,7 @@ class MaterialPointBasis(Short):
 
 
 def stiffness_basis() -> Array:
-    """The symmetric matrices (3, 3, 3) [MPa] of the elastic features, which prefer no axis."""
+    """Return the stiffness matrices of the elastic features, (3, 3, 3) [MPa], alike in x and y."""
     basis = np.zeros((ELASTIC, 3, 3))
     basis[0, [0, 1], [0, 1]] = _STIFFNESS
     basis[1, [0, 1], [1, 0]] = _STIFFNESS
@@ -335,11 +345,11 @@ def stiffness_basis() -> Array:
 
 
 def _images(G: Array) -> Array:
-    """T_g G_r T_g (R, 4, 3, 3)."""
+    """Return T_g G_r T_g, (R, 4, 3, 3)."""
     images: Array = np.einsum("gij,rjk,gkl->rgil", IMAGES, G, IMAGES)
     return images
 
 
 def _with_images(factors: Array) -> Array:
-    """Factors of all points, 1 of that of mean fields first, (1 + 4 R,)."""
+    """Return factors of all points, (1 + 4 R,): 1 for the mean-field point, the others 4 times."""
     return np.concatenate([[1.0], np.repeat(factors, len(IMAGES))])

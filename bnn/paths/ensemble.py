@@ -1,22 +1,24 @@
 """Strain-path ensemble: Gaussian prior around a mean-field model, posterior, anchored members.
 
-With the features ψ of a basis of points (bnn.paths.bank), the stress of an RVE on a path is
+With the features ψ of a basis of R points (bnn.paths.bank), the stress of an RVE on a path is
 
     y(t) = S₀(t) + v_f Σ_r θ_r(x) ψ_r(t) + δ(t) + ε(t)
-    θ_0 ~ N(0, M² τ²/R),    θ_m ~ N(0, λ² M² τ²/R),
-    ε ~ scatter of the microstructures, σ(t),  δ ~ model error of the basis, σ(t) ρ / √(v_f u(t)).
+    θ_0 ~ N(0, M² τ²/(R + 3)),    θ_m ~ N(0, λ² M² τ²/(R + 3)),
+    ε: scatter between microstructures, with standard deviation σ(t),
+    δ: model error of the basis, with standard deviation σ(t) ρ / √(v_f u(t)).
 
-θ = M w with independent w, and M is the identity but for weights that change the elastic stiffness
-(bnn.paths.bank). Both δ and ε are Ornstein–Uhlenbeck processes of the strain travelled, independent
-between components. The standard deviation of δ falls more slowly with v_f, and with the utilisation
-u of an elastic matrix (bnn.paths.scatter), than the scatter of RVEs, as measured on training paths.
-τ and λ maximise the evidence times log-normal priors. Given them the posterior of θ is a Gaussian,
-N(m, C). A member is θ = M w with the minimum w of the anchored objective
+θ = M w with independent w, where M is the identity except for weights that change the elastic
+stiffness (bnn.paths.bank). Both δ and ε are Ornstein–Uhlenbeck processes of the strain travelled,
+independent between components. If v_f decreases, or the utilisation u of an elastic matrix
+(bnn.paths.scatter), the standard deviation of δ decreases more slowly than the scatter of RVEs.
+This was measured on training paths. τ and λ maximise the evidence times log-normal priors. Given τ
+and λ the posterior of θ is a Gaussian, N(m, C). A member is θ = M w with the minimum w of the
+anchored objective
 
     |L⁻¹ (y + e_k - S₀ - Ψ M w)|² + |D^(-1/2) (w - w_k)|²
 
-with perturbations e_k of the data and an anchor w_k from the prior N(0, D): a draw from the
-posterior, exactly, as the model is linear in θ (Pearce et al., AISTATS 2020).
+with perturbations e_k of the data and an anchor w_k from the prior N(0, D). Because the model is
+linear in θ, each member is an exact draw from the posterior (Pearce et al., AISTATS 2020).
 """
 
 from __future__ import annotations
@@ -51,39 +53,40 @@ from bnn.paths.scatter import PathScatter, travelled, whitened
 from bnn.storage import StoredModel, load, storable
 from bnn.storage.values import kept
 
-# Medians of the log-normal priors of τ and λ, and the standard deviation of their logarithms. They,
-# and the ρ that is the default, were chosen on the training paths that ship with fe_data. The
-# evidence of few paths would take ρ for too small: δ is smoother than the process that it is given.
+# Medians of the log-normal priors of τ and λ, and the standard deviation of their logarithms. These
+# values and the default of ρ were chosen on the training paths that ship with fe_data. ρ is not
+# estimated from the evidence: δ is smoother than an Ornstein–Uhlenbeck process, so with few paths
+# the evidence would make ρ too small.
 MEDIANS = (4.0, 0.05)
 SPREAD = 0.3
-_STEPS = 25  # of each path that are learnt from: closer ones say the same
-_OF_SOLVER = 0.01  # MPa, least deviation of data: at rest nothing scatters but what solvers leave
-_LEAST = 1e-12  # utilisation above zero
-_ELSEWHERE = -1e6  # strain travelled that is far from every other
+_STEPS = 25  # least number of steps of a long path in training; closer steps are redundant
+_OF_SOLVER = 0.01  # MPa, smallest standard deviation of data: the tolerance of the FE solver
+_LEAST = 1e-12  # lower bound of the utilisation, against division by zero
+_ELSEWHERE = -1e6  # strain travelled of steps at rest, which makes them uncorrelated with others
 _CHUNK = 50  # paths whose features are in memory at a time
-_MISFIT = (
-    3.0  # mean square of whitened residuals: 1 is expected, shipped random paths leave 0.5 to 1.9
-)
-_FAR = 1.5  # times the largest strain of training: predictions beyond are warned of
+# Warning threshold of the mean square of the whitened residuals. 1 is expected; the random paths
+# that ship with fe_data give 0.5 to 1.9.
+_MISFIT = 3.0
+_FAR = 1.5  # strains beyond this multiple of the largest training strain raise a warning
 
 # Paths (n, T, 3) of one length, or a sequence of n paths (T_i, 3).
 PathsLike: TypeAlias = ArrayLike | Sequence[ArrayLike]
 
 
 class _Data(NamedTuple):
-    """Training paths at the steps that are learnt from."""
+    """Training paths at the steps that are used."""
 
     residual: Array  # (n, T, 3) y - S₀ [MPa]
     points: Array  # (n, T, R + 3, 3) M ψ
     factors: Array  # (n, 5) v_f (1, x)
-    std: Array  # (n, T, 3) of δ + ε
-    lengths: Array  # (n, T) strain travelled; of steps at rest far from that of all others
+    std: Array  # (n, T, 3) standard deviation of δ + ε [MPa]
+    lengths: Array  # (n, T) strain travelled; _ELSEWHERE for steps at rest
 
 
 class _Group(NamedTuple):
-    """Paths that have one length."""
+    """Paths of equal length."""
 
-    rows: list[int]  # their numbers
+    rows: list[int]  # row numbers of the paths
     X: Array  # (n, 4)
     strain: Array  # (n, T, 3)
 
@@ -94,13 +97,13 @@ class StrainPathEnsemble(Short, StoredModel):
     """Surrogate of the stress of RVEs along arbitrary strain paths, with error bands.
 
     Paths of one length are an array (n, T, 3). Paths of unequal lengths are a list of n arrays
-    (T_i, 3), each with its own increments; results are then such lists.
+    (T_i, 3); results are then lists, too.
 
     Args:
-        bank: Mean-field model and basis of points, which define the prior.
-        scatter: Scatter of RVEs over microstructures.
-        model_error: ρ, the ratio of the standard deviations of the model error δ and of the
-            scatter ε, at a volume fraction of one.
+        bank: Mean-field model and basis of R material points, which define the prior.
+        scatter: Scatter of RVEs between microstructures.
+        model_error: ρ, the standard deviation of the model error δ relative to that of the scatter
+            ε, at a volume fraction of one after yielding (u = 1).
         n_members: Number of members, K.
         random_state: Seed of the members.
 
@@ -108,10 +111,13 @@ class StrainPathEnsemble(Short, StoredModel):
         hyperparameters_: τ and λ.
         largest_strain_: Largest component of the strain in training.
         members_: θ of the members, (K, 5 (R + 3)).
-        mean_: m, (5 (R + 3),).
-        root_: C = root rootᵀ.
-        phase_strains_: What the bank's concentration returns at the corners of its bounds, by
-            which `load` recognises it.
+        mean_: Posterior mean m of θ, (5 (R + 3),).
+        root_: Square root of the posterior covariance, C = root rootᵀ.
+        phase_strains_: Strains that `bank.concentration` returns at the corners of its bounds,
+            (16, 2, 3, 3). `load` compares them with those of the function that it is given.
+
+    Raises:
+        ValueError: If an argument is out of its range or of another type.
 
     Examples:
         >>> import numpy as np
@@ -147,7 +153,7 @@ class StrainPathEnsemble(Short, StoredModel):
     )
 
     def __post_init__(self) -> None:
-        """Raise ValueError if an argument is not admissible."""
+        """Raise ValueError if an argument is out of its range or of another type."""
         check_kind("bank", self.bank, MaterialPointBasis)
         check_kind("scatter", self.scatter, PathScatter)
         check_not_negative(model_error=self.model_error)
@@ -156,23 +162,24 @@ class StrainPathEnsemble(Short, StoredModel):
     def fit(
         self, X: ArrayLike, strain: PathsLike, stress: PathsLike, *, replicates: int = 1
     ) -> StrainPathEnsemble:
-        """Learn from simulated paths.
-
-        A `UserWarning` appears if the basis cannot follow the paths. Then the hardening law, the
-        phases or the units are probably different.
+        """Fit to simulated paths.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
             strain: Paths (n, T, 3) or a list, the tensor xx, yy, xy at each step after rest [-].
-            stress: As strain [MPa].
+            stress: Stress xx, yy, xy [MPa], of the same shapes as strain.
             replicates: Number of microstructures over which each stress is averaged.
 
         Returns:
             self.
 
         Raises:
-            ValueError: If shapes do not fit, a number is not finite, an input is not allowed, an
-                RVE has no fibres, or a strain is above 0.5.
+            ValueError: If shapes do not match, a number is not finite, an input is out of its
+                range, an RVE has no fibres, or a strain is above 0.5.
+
+        Warns:
+            UserWarning: If the basis cannot represent the paths. Then the hardening law, the phases
+                or the units probably differ from those of the basis.
         """
         check_count("replicates", replicates, 1)
         groups = _grouped(X, strain)
@@ -205,21 +212,24 @@ class StrainPathEnsemble(Short, StoredModel):
     ) -> Any:
         """Predict the mean stress over microstructures: the mean of infinitely many members.
 
-        A `UserWarning` names a strain of more than 1.5 times the largest training strain.
-
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
             strain: Paths (n, T, 3) or a list, the tensor xx, yy, xy at each step after rest [-].
-            return_std: Whether to also return standard deviations, of θ and δ together.
-            include_noise: Whether standard deviations are for a single RVE, with the scatter ε.
+            return_std: Whether to also return standard deviations, which combine θ and δ.
+            include_noise: Whether the standard deviations are for a single RVE, which adds the
+                scatter ε.
 
         Returns:
-            Mean as strain [MPa], and standard deviation on request.
+            Mean stress xx, yy, xy [MPa], of the same shapes as strain; with `return_std` also the
+            standard deviations.
 
         Raises:
-            ValueError: If shapes do not fit, a number is not finite, an input is not allowed, or a
-                strain is above 0.5.
+            ValueError: If shapes do not match, a number is not finite, an input is out of its
+                range, an RVE has no fibres, or a strain is above 0.5.
             NotFittedError: Before `fit`.
+
+        Warns:
+            UserWarning: If a strain is more than 1.5 times the largest training strain.
         """
         check_flags(return_std=return_std, include_noise=include_noise)
         groups = self._checked(X, strain)
@@ -233,18 +243,22 @@ class StrainPathEnsemble(Short, StoredModel):
         return (mean, _in_order(groups, deviations)) if return_std else mean
 
     def predict_members(self, X: ArrayLike, strain: PathsLike) -> Any:
-        """Stress of RVEs by each member.
+        """Predict the stress of RVEs with each member.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
             strain: Paths (n, T, 3) or a list, the tensor xx, yy, xy at each step after rest [-].
 
         Returns:
-            (K, n, T, 3) [MPa], without δ; for a list of paths one array (K, T_i, 3) of each.
+            Stress (K, n, T, 3) [MPa], without δ; for paths of unequal lengths a list of n arrays
+            (K, T_i, 3).
 
         Raises:
-            ValueError: As by `predict`.
+            ValueError: As for `predict`, but RVEs without fibres are allowed.
             NotFittedError: Before `fit`.
+
+        Warns:
+            UserWarning: As for `predict`.
         """
         groups = self._checked(X, strain)
         found = []
@@ -259,7 +273,7 @@ class StrainPathEnsemble(Short, StoredModel):
         return _in_order(groups, found, axis=1)
 
     def cell_weights(self, X: ArrayLike) -> Array:
-        """Weights of the features of RVEs, by each member.
+        """Return each member's weights of the features of RVEs.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
@@ -268,20 +282,20 @@ class StrainPathEnsemble(Short, StoredModel):
             v_f θ_r(x), (K, n, R + 3).
 
         Raises:
-            ValueError: If X has another shape, or an input is not allowed.
+            ValueError: If X has another shape, or an input is out of its range.
         """
         factors = self.bank.factors(checked_inputs(X))
         found: Array = np.einsum("krm,nm->knr", _by_feature(self.members_), factors)
         return found
 
     def stored_fields(self) -> dict[str, Any]:
-        """Return arguments and fitted attributes."""
+        """Return the arguments and the fitted attributes as they are saved to a file."""
         arguments = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         fitted = {name: getattr(self, name, None) for name in self.fitted_attributes}
         return {"parameters": {name: kept(v) for name, v in arguments.items()}, "fitted": fitted}
 
     def check_restored(self) -> None:
-        """Raise ValueError unless the fitted attributes fit the bank."""
+        """Raise ValueError unless the fitted attributes have the shapes that the basis requires."""
         d = self.bank.n_weights
         shapes = {
             "hyperparameters_": (2,),
@@ -298,18 +312,19 @@ class StrainPathEnsemble(Short, StoredModel):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], concentration: Concentration) -> Self:
-        """Load a model of paths that `save` wrote.
+        """Load an ensemble that `save` wrote.
 
         Args:
-            path: Of the file.
-            concentration: The function of the basis, because a file holds no function.
+            path: Path of the file.
+            concentration: The function `concentration` of the basis, which a file cannot store.
 
         Returns:
-            The model.
+            The fitted ensemble.
 
         Raises:
-            FileNotFoundError: If there is no file.
-            ValueError: If the file is not a model of paths, or the function returns other strains.
+            FileNotFoundError: If the file does not exist.
+            ValueError: If the file does not contain a StrainPathEnsemble, or the function returns
+                other strains than when the ensemble was saved.
         """
         model = load(path)
         if not isinstance(model, cls):
@@ -347,7 +362,7 @@ class StrainPathEnsemble(Short, StoredModel):
         flow, utilisation = np.concatenate(states, axis=1)
         sigma = self.scatter.std(X, flow, utilisation)
         std = np.sqrt(self._variance(X, sigma, utilisation, 1.0 / replicates))
-        # A step at rest, where nothing scatters, says nothing of the steps beside it.
+        # Steps at rest have no scatter, so they must not be correlated with their neighbours.
         lengths = np.where(utilisation > 0.0, travelled(strain)[:, steps], _ELSEWHERE)
         return _Data(
             residual=np.concatenate(residuals),
@@ -369,19 +384,19 @@ class StrainPathEnsemble(Short, StoredModel):
         return mean, np.sqrt(of_theta + others)
 
     def _weights(self, w: Array) -> Array:
-        """θ = M w, (..., d)."""
+        """Return θ = M w, (..., d)."""
         mixed: Array = np.einsum("rs,...sm->...rm", self.bank.mixing, _by_feature(w))
         return mixed.reshape(w.shape)
 
     def _variance(self, X: Array, sigma: Array, utilisation: Array, of_scatter: float) -> Array:
-        """Variance of δ and of some of ε, (n, T, 3) [MPa²]."""
-        # At rest σ² / u is zero, as σ has the factor u.
+        """Return the variance of δ plus `of_scatter` times that of ε, (n, T, 3) [MPa²]."""
+        # At rest σ² / u is zero, because σ has the factor u.
         slower = X[:, 0, None, None] * np.maximum(utilisation, _LEAST)[..., None]
         variance: Array = sigma**2 * (self.model_error**2 / slower + of_scatter)
         return variance
 
     def _anchored(self, W: Array, y: Array, gram: Array, deviations: Array) -> Array:
-        """Minima w of the anchored objectives, (K, d), with anchors and perturbations drawn."""
+        """Draw anchors and perturbations, and return the minima w, (K, d)."""
         seeds = seed_sequence(self.random_state)
         anchors = generator(spawn(seeds, Purpose.ANCHORS)).standard_normal(
             (self.n_members, len(deviations))
@@ -398,7 +413,7 @@ class StrainPathEnsemble(Short, StoredModel):
 
 
 def _grouped(X: ArrayLike, strain: PathsLike) -> list[_Group]:
-    """Return the paths, checked, in groups of one length."""
+    """Check inputs and paths, and return them in groups of equal length."""
     inputs = checked_inputs(X)
     paths = _listed("strain", strain, len(inputs))
     lengths = np.array([len(path) for path in paths])
@@ -411,7 +426,7 @@ def _grouped(X: ArrayLike, strain: PathsLike) -> list[_Group]:
 
 
 def _listed(name: str, paths: Any, n: int) -> list[Array]:
-    """Return n paths (T_i, 3), of an array or a list."""
+    """Return n paths (T_i, 3) from an array or a list."""
     if isinstance(paths, list | tuple):
         listed = [as_finite(f"{name}[{i}]", each) for i, each in enumerate(paths)]
         found = f"{len(listed)} paths"
@@ -428,7 +443,7 @@ def _listed(name: str, paths: Any, n: int) -> list[Array]:
 
 
 def _like(name: str, values: PathsLike, groups: Sequence[_Group]) -> list[Array]:
-    """Return values that have the shapes of paths, in the groups of the paths."""
+    """Return values of the same shapes as the paths, in the same groups."""
     n = sum(len(group.rows) for group in groups)
     listed = _listed(name, values, n)
     for group in groups:
@@ -441,13 +456,13 @@ def _like(name: str, values: PathsLike, groups: Sequence[_Group]) -> list[Array]
 
 
 def _chunks(group: _Group) -> list[tuple[Array, Array]]:
-    """Return inputs and paths of parts of a group."""
+    """Split a group into parts of at most _CHUNK paths; return their inputs and paths."""
     starts = range(0, len(group.X), _CHUNK)
     return [(group.X[i : i + _CHUNK], group.strain[i : i + _CHUNK]) for i in starts]
 
 
 def _in_order(groups: Sequence[_Group], values: Sequence[Array], axis: int = 0) -> Any:
-    """Return values of paths as one array, or as a list if their lengths differ."""
+    """Return values of all paths as one array, or as a list if the lengths of paths differ."""
     if len(groups) == 1:
         return values[0]
     found: dict[int, Array] = {}
@@ -462,7 +477,7 @@ def _corners(bounds: Array) -> Array:
 
 
 def _warn_of_misfit(residuals: Array) -> None:
-    """Warn of whitened residuals that are too large for scatter and model error."""
+    """Warn if scatter and model error do not explain the size of the whitened residuals."""
     misfit = np.mean(np.square(residuals))
     if misfit > _MISFIT:
         warnings.warn(
@@ -473,13 +488,13 @@ def _warn_of_misfit(residuals: Array) -> None:
 
 
 def _learnt_steps(n_steps: int) -> slice:
-    """Every so many steps of a path, the last one among them."""
+    """Return equally spaced steps of a path: at least _STEPS if it is that long, the last too."""
     every = max(n_steps // _STEPS, 1)
     return slice((n_steps - 1) % every, None, every)
 
 
 def _design(points: Array, factors: Array) -> Array:
-    """Ψ of paths one below the other, (3 n T, 5 (R + 3)), from ψ (n, T, R + 3, 3)."""
+    """Return Ψ, the stacked rows of all paths, (3 n T, 5 (R + 3)), from ψ (n, T, R + 3, 3)."""
     n, T, n_features, _ = points.shape
     # Ψ_(ntj),(rm) = ψ_ntrj factor_nm
     products = np.einsum("ntrj,nm->ntjrm", points, factors)
@@ -488,31 +503,31 @@ def _design(points: Array, factors: Array) -> Array:
 
 
 def _by_feature(theta: Array) -> Array:
-    """Weights (..., d) as (..., R + 3, 5)."""
+    """Reshape weights (..., d) to (..., R + 3, 5)."""
     return theta.reshape(*theta.shape[:-1], -1, 1 + len(INPUTS))
 
 
 def _prior_deviations(n_features: int, tau: float, lam: float) -> Array:
-    """D½, the prior standard deviations of w in the order of Ψ's columns."""
+    """Return D½, the prior standard deviations of w in the order of Ψ's columns."""
     of_one = tau / np.sqrt(n_features) * np.array([1.0] + len(INPUTS) * [lam])
     return np.tile(of_one, n_features)
 
 
 def _whitened_design(data: _Data, L: float) -> tuple[Array, Array]:
-    """Ψ M and y - S₀ with independent noise of unit variance."""
+    """Return Ψ M and y - S₀, whitened so that the noise is independent with unit variance."""
     points = whitened(data.points / data.std[:, :, None], data.lengths, L)
     residual = whitened(data.residual / data.std, data.lengths, L)
     return _design(points, data.factors), residual.reshape(-1)
 
 
 def _precision(gram: Array, deviations: Array) -> Array:
-    """A = I + D½ Wᵀ W D½, the posterior precision of w in units of the prior."""
+    """Return A = I + D½ Wᵀ W D½, the posterior precision of w in units of the prior."""
     A: Array = np.eye(len(deviations)) + deviations[:, None] * gram * deviations
     return A
 
 
 def _posterior(gram: Array, projected: Array, deviations: Array) -> tuple[Array, Array]:
-    """Mean of w and root of its covariance, from Wᵀ W, Wᵀ y and D½."""
+    """Return posterior mean and covariance root of w, from Wᵀ W, Wᵀ y and D½."""
     # C = D½ A⁻¹ D½ with A = L Lᵀ,   root = D½ L⁻ᵀ
     L = np.linalg.cholesky(_precision(gram, deviations))
     inverse = solve_triangular(L, np.eye(len(L)), lower=True)
@@ -521,13 +536,13 @@ def _posterior(gram: Array, projected: Array, deviations: Array) -> tuple[Array,
 
 
 def _most_likely(gram: Array, projected: Array, n_features: int) -> tuple[float, float]:
-    """τ and λ of the largest evidence times their priors, from Wᵀ W and Wᵀ y."""
+    """Return τ and λ that maximise the evidence times their priors, from Wᵀ W and Wᵀ y."""
 
     def negative(logs: Array) -> float:
         deviations = _prior_deviations(n_features, *np.exp(logs))
         root = np.linalg.cholesky(_precision(gram, deviations))
         u = solve_triangular(root, deviations * projected, lower=True)
-        # -ln p(y) = (yᵀ y - uᵀ u) / 2 + ln |A| / 2 and a constant
+        # -ln p(y) = (yᵀ y - uᵀ u) / 2 + ln |A| / 2 + constant
         of_data = np.log(np.diag(root)).sum() - 0.5 * u @ u
         of_prior = 0.5 * np.square((logs - np.log(MEDIANS)) / SPREAD).sum()
         return float(of_data + of_prior)

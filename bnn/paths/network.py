@@ -9,9 +9,9 @@ strain ε_i = A_i E. The stresses of the points give the stress of the RVE,
 The points of the matrix carry the history, so the network needs no memory for unloading and loops.
 The transpose makes the work of the RVE equal to the work of its points (Hill–Mandel), so the
 tangent is symmetric and no cycle gains energy. The weights of the points in the fibres sum to the
-volume fraction. A and w follow from the inputs of the RVE through a network with one hidden layer,
-or are given, for example by a mean-field model. Strains and stresses are tensors xx, yy, xy under
-plane strain, the latter in MPa.
+volume fraction. A network with one hidden layer computes A and w from the inputs of the RVE, or
+they are given, for example by a mean-field model. Strains [-] and stresses [MPa] are tensors xx,
+yy, xy under plane strain.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Allowed(NamedTuple):
     words: str
 
 
-# Inputs of an RVE, in this order, with the values that mechanics allows
+# Inputs of an RVE, in this order, with their physically admissible values
 ALLOWED = {
     "vf": Allowed(0.0, np.nextafter(1.0, 0.0), "in [0, 1)"),
     "E_f_GPa": Allowed(np.nextafter(0.0, 1.0), LARGEST, "above 0"),
@@ -48,12 +48,12 @@ ALLOWED = {
     "c_m": Allowed(np.nextafter(0.0, 1.0), 1.0, "above 0 and at most 1"),
 }
 INPUTS = tuple(ALLOWED)
-LARGEST_STRAIN = 0.5  # of a component: the points have small strains
-HARDENING = "power"  # the law a + b p^c of the matrix, by its name in fe_data
+LARGEST_STRAIN = 0.5  # limit of each component, because the points assume small strains
+HARDENING = "power"  # name of the hardening law a + b p^c in fe_data
 Modulus = TypeVar("Modulus", Tensor, Array, float)
-ENGINEERING = np.array([1.0, 1.0, 2.0])  # strain xx, yy, engineering xy over the tensor
-_ENTRIES = 10  # of a point: nine of A_i and one of w_i
-_SPREAD = 0.3  # of the entries of A where the outputs of the network are one
+ENGINEERING = np.array([1.0, 1.0, 2.0])  # from the tensor xx, yy, xy to engineering shear strain
+_ENTRIES = 10  # network outputs per point: nine for A_i and one for w_i
+_SPREAD = 0.3  # factor from the outputs of the network to the entries of A
 
 
 @storable
@@ -61,7 +61,7 @@ _SPREAD = 0.3  # of the entries of A where the outputs of the network are one
 class PhaseProperties(Short):
     """Material constants of all RVEs: elasticity, initial yield stress and hardening law.
 
-    `PhaseProperties(**paths.phases)` takes them from the settings of simulated paths of `fe_data`.
+    `PhaseProperties(**paths.phases)` takes the constants from strain paths simulated by `fe_data`.
 
     Attributes:
         E_m_GPa: Young's modulus of the matrix [GPa].
@@ -97,13 +97,13 @@ class PhaseProperties(Short):
                 raise ValueError(f"{name} = {getattr(self, name)!r}: must be below 0.5")
 
 
-PHASES = PhaseProperties()  # those of the paper
+PHASES = PhaseProperties()  # values of the paper
 
 
 class Localisation(NamedTuple):
     """Points of K networks for N RVEs; the last `n_fibre` of the P points are in fibres."""
 
-    A: Tensor  # (K, N, P, 3, 3) strain xx, yy, engineering xy of a point over the RVE strain
+    A: Tensor  # (K, N, P, 3, 3) strain xx, yy, engineering xy of a point relative to the RVE
     weights: Tensor  # (K, N, P)
     n_fibre: int
 
@@ -111,17 +111,17 @@ class Localisation(NamedTuple):
 @storable
 @dataclass(frozen=True, repr=False)
 class PhysicallyRecurrentNetwork(Short):
-    """K networks of material points as one weight matrix (K, d).
+    """K networks of material points, whose weights are the rows of one matrix (K, d).
 
     Attributes:
         bounds: (2, 4) lower and upper bounds of the inputs vf, E_f [GPa], b_m [MPa], c_m.
         phases: Elasticity and initial yield stress.
-        n_matrix: Points in the matrix.
-        n_fibre: Points in fibres.
+        n_matrix: Number of points in the matrix.
+        n_fibre: Number of points in the fibres.
         hidden: Width of the hidden layer.
 
     Raises:
-        ValueError: If a number is not admissible.
+        ValueError: If an attribute is out of its range, or bounds do not have the shape (2, 4).
 
     Examples:
         >>> import numpy as np
@@ -147,24 +147,24 @@ class PhysicallyRecurrentNetwork(Short):
 
     @property
     def n_points(self) -> int:
-        """Points of matrix and fibres, P."""
+        """Number of points in matrix and fibres, P."""
         return self.n_matrix + self.n_fibre
 
     @property
     def n_weights(self) -> int:
-        """Weights and biases of one network, d."""
+        """Number of weights and biases of one network, d."""
         n_in = len(INPUTS)
         return (n_in + 1) * self.hidden + (self.hidden + 1) * self.n_points * _ENTRIES
 
     def initial_weights(self, n: int, random_state: RandomState = None) -> Array:
-        """Draw initial weights: Glorot's, and standard normal biases of the outputs.
+        """Draw initial weights: Glorot kernels, zero hidden biases, standard normal output biases.
 
         Args:
             n: Number of networks.
             random_state: Seed.
 
         Returns:
-            Weights (n, d). The biases of the outputs make the points differ.
+            Weights (n, d). The output biases make the points differ.
         """
         rng = generator(random_state)
         n_in = len(INPUTS)
@@ -176,10 +176,10 @@ class PhysicallyRecurrentNetwork(Short):
         return np.hstack([kernel, np.zeros((n, self.hidden)), last, biases])
 
     def localisation(self, weights: Tensor, X: Tensor) -> Localisation:
-        """Points of RVEs, with PyTorch's gradient of the weights.
+        """Compute the points of RVEs; PyTorch can differentiate them with respect to the weights.
 
         Args:
-            weights: (K, d) of K networks, double precision.
+            weights: Weights of K networks, (K, d), in double precision.
             X: Inputs (N, 4): vf, E_f [GPa], b_m [MPa], c_m.
 
         Returns:
@@ -197,10 +197,10 @@ class PhysicallyRecurrentNetwork(Short):
         return consistent(A, out[..., 9], X[:, 0], self.n_fibre)
 
     def stress(self, weights: Array, X: Array, strain: Array) -> Array:
-        """Stress of RVEs along their paths.
+        """Compute the stress of RVEs along strain paths.
 
         Args:
-            weights: (K, d) of K networks.
+            weights: Weights of K networks, (K, d).
             X: Inputs (N, 4): vf, E_f [GPa], b_m [MPa], c_m.
             strain: Paths (N, T, 3), the tensor xx, yy, xy at each step after rest [-].
 
@@ -208,7 +208,8 @@ class PhysicallyRecurrentNetwork(Short):
             Mean stress (K, N, T, 3), xx, yy, xy [MPa].
 
         Raises:
-            ValueError: If shapes do not fit, or a number is not finite.
+            ValueError: If shapes do not match, a number is not finite, an input is out of its
+                range, or a strain is above 0.5.
         """
         X, strain = checked_paths(X, strain)
         weights = as_finite("weights", weights)
@@ -223,11 +224,11 @@ class PhysicallyRecurrentNetwork(Short):
 def mean_field_stress(
     concentration: ArrayLike, X: ArrayLike, strain: ArrayLike, phases: PhaseProperties
 ) -> Array:
-    """Stress of RVEs along their paths, from one point in the matrix and one in the fibres.
+    """Compute the stress of RVEs with one point in the matrix and one in the fibres.
 
     Args:
-        concentration: (N, 2, 3, 3) strains of matrix and fibres over the strain of the RVE, for
-            example from `fe_data.strain_concentration`.
+        concentration: (N, 2, 3, 3) strains of matrix and fibres relative to the strain of the RVE,
+            for example from `fe_data.strain_concentration`.
         X: Inputs (N, 4): vf, E_f [GPa], b_m [MPa], c_m.
         strain: Paths (N, T, 3), the tensor xx, yy, xy at each step after rest [-].
         phases: Elasticity and initial yield stress.
@@ -236,7 +237,8 @@ def mean_field_stress(
         Mean stress (N, T, 3), xx, yy, xy [MPa].
 
     Raises:
-        ValueError: If shapes do not fit, or a number is not finite.
+        ValueError: If shapes do not match, a number is not finite, an input is out of its range, or
+            a strain is above 0.5.
 
     Examples:
         >>> import numpy as np
@@ -262,13 +264,14 @@ def checked_bounds(bounds: ArrayLike) -> Array:
     """Check bounds of the inputs.
 
     Args:
-        bounds: (2, 4), the lower ones first; both are equal if an input is fixed.
+        bounds: (2, 4), lower bounds first; both bounds of a fixed input are equal.
 
     Returns:
         The bounds as finite numbers.
 
     Raises:
-        ValueError: If they are not such bounds, or an input is not allowed.
+        ValueError: If the shape is not (2, 4), a bound is outside the allowed range of its input,
+            or a lower bound exceeds the upper bound.
     """
     found = as_finite("bounds", bounds)
     if found.shape != (2, len(INPUTS)):
@@ -286,13 +289,13 @@ def scaled(X: Array, bounds: Array) -> Array:
 
     Args:
         X: Inputs (n, 4).
-        bounds: (2, 4), the lower ones first.
+        bounds: (2, 4), lower bounds first.
 
     Returns:
         Scaled inputs (n, 4). An input whose bounds are equal is 0.
 
     Raises:
-        ValueError: If such an input has another value.
+        ValueError: If an input with equal bounds has another value.
     """
     low, high = bounds
     ranges = high - low
@@ -314,10 +317,10 @@ def checked_inputs(X: ArrayLike) -> Array:
         X: Inputs (N, 4).
 
     Returns:
-        The inputs as finite numbers that mechanics allows.
+        The inputs as finite numbers.
 
     Raises:
-        ValueError: If the shape is another, or an input may not have such a value.
+        ValueError: If X does not have the shape (N, 4), or an input is out of its range.
     """
     inputs = as_finite("X", X)
     if inputs.ndim != 2 or inputs.shape[1] != len(INPUTS):
@@ -327,7 +330,7 @@ def checked_inputs(X: ArrayLike) -> Array:
 
 
 def _check_allowed(name: str, inputs: Array) -> None:
-    """Raise ValueError that names the first input (n, 4) out of the table of allowed values."""
+    """Raise ValueError, with the first input out of its range, if there is one."""
     low, high = np.transpose([each[:2] for each in ALLOWED.values()])
     for i, j in np.argwhere(~((low <= inputs) & (inputs <= high)))[:1]:
         what = f"{name}[{i}, {j}], {INPUTS[j]} = {inputs[i, j]:g}"
@@ -337,18 +340,19 @@ def _check_allowed(name: str, inputs: Array) -> None:
 def checked_paths(
     X: ArrayLike, strain: ArrayLike, rows: Sequence[int] | None = None
 ) -> tuple[Array, Array]:
-    """Check inputs and paths.
+    """Check inputs and strain paths.
 
     Args:
         X: Inputs (N, 4).
         strain: Paths (N, T, 3).
-        rows: Numbers of the paths in messages, (N,); None counts them.
+        rows: Row numbers of the paths for error messages, (N,); None means 0 to N - 1.
 
     Returns:
-        Both as finite numbers that mechanics allows.
+        Inputs and paths as finite numbers.
 
     Raises:
-        ValueError: If shapes do not fit, an input is not allowed, or a strain is not small.
+        ValueError: If shapes do not match, a number is not finite, an input is out of its range, or
+            a strain is above 0.5.
     """
     inputs = checked_inputs(X)
     path = as_finite("strain", strain)
@@ -365,14 +369,14 @@ def checked_paths(
 
 
 def consistent(A: Tensor, logits: Tensor, vf: Tensor, n_fibre: int) -> Localisation:
-    """Points with weights that sum to the volume fractions and with the mean strain of the RVE.
+    """Return points whose weights sum to the volume fractions and whose mean strain is the RVE's.
 
     Args:
-        A: (K, N, P, 3, 3) strains of the points over the strain of the RVE, except for a common
-            part.
+        A: (K, N, P, 3, 3) strains of the points relative to the strain of the RVE, up to a common
+            matrix, which is corrected.
         logits: (K, N, P), logarithms of the points' shares of their phase, up to a constant.
         vf: (N,) volume fraction of the fibres.
-        n_fibre: Points in fibres, the last ones.
+        n_fibre: Number of points in the fibres, which come last.
 
     Returns:
         The points.
@@ -387,7 +391,7 @@ def consistent(A: Tensor, logits: Tensor, vf: Tensor, n_fibre: int) -> Localisat
 
 
 def cell_stress(points: Localisation, X: Tensor, strain: Tensor, phases: PhaseProperties) -> Tensor:
-    """Stress (K, N, T, 3) [MPa] of RVEs with inputs X (N, 4) along paths `strain` (N, T, 3)."""
+    """Return the stress (K, N, T, 3) [MPa] of RVEs with inputs X (N, 4) on paths (N, T, 3)."""
     A, weights, n_fibre = points
     members, cells, n_points = weights.shape
     engineering = strain * torch.as_tensor(ENGINEERING, dtype=strain.dtype)
@@ -416,5 +420,5 @@ def cell_stress(points: Localisation, X: Tensor, strain: Tensor, phases: PhasePr
 
 
 def moduli(E: Modulus, nu: float) -> tuple[Modulus, Modulus]:
-    """Bulk and shear modulus, numbers or tensors as Young's modulus is."""
+    """Return bulk and shear modulus, of the same type as Young's modulus E."""
     return E / (3.0 * (1.0 - 2.0 * nu)), E / (2.0 * (1.0 + nu))

@@ -4,15 +4,16 @@ The implicit Euler step of small-strain J2 plasticity in plane strain, with the 
 a + b p^c (Simo & Hughes, Computational Inelasticity, 1998, section 3.3). With the deviatoric trial
 stress s_tr = 2μ (e - ε_p,n), its von Mises stress q and the direction d = s_tr / q,
 
-    q - 3μ Δp = a + b (p_n + Δp)^c,         or Δp = 0 where q ≤ a + b p_n^c,
+    q - 3μ Δp = a + b (p_n + Δp)^c,         or Δp = 0 if q ≤ a + b p_n^c,
     s = s_tr - 3μ Δp d,       ε_p = ε_p,n + 3/2 Δp d,       p = p_n + Δp.
 
 Deviators have the components xx, yy, xy, and zz = -xx - yy: q² = 3 (s_xx² + s_yy² + s_xx s_yy +
-s_xy²). Gradients come from the implicit function theorem: the first line has the derivatives
+s_xy²). Gradients come from the implicit function theorem: the solution of the first equation has
+the derivatives
 
-    ∂Δp/∂q = 1 / (3μ + h'),      ∂Δp/∂p_n = -h' / (3μ + h'),       h' = b c p^(c-1),
+    ∂Δp/∂q = 1 / (3μ + h'),      ∂Δp/∂p_n = -h' / (3μ + h'),       h' = b c p^(c-1).
 
-and the steps of a path are gone through backwards.
+The adjoint visits the steps of a path in reverse order.
 """
 
 from typing import Any, NamedTuple
@@ -22,14 +23,14 @@ from torch import Tensor
 
 _ITERATIONS = 30
 _TOLERANCE = 1e-14  # of the yield function, relative to its terms
-_SURFACE = 1.0 + 1e-12  # rounding does not make a point yield on which the load turns back
+_SURFACE = 1.0 + 1e-12  # tolerance, so that rounding does not make an unloading point yield
 
 
 class Matrix(NamedTuple):
-    """The matrix at points: numbers, or tensors that broadcast against (points,)."""
+    """Material constants of the matrix: numbers, or tensors that broadcast against (points,)."""
 
     shear_modulus: Tensor | float  # μ [MPa]
-    yield_stress: Tensor | float  # a [MPa], the initial one
+    yield_stress: Tensor | float  # a [MPa], initial yield stress
     hardening_coefficient: Tensor | float  # b [MPa]
     hardening_exponent: Tensor | float  # c in (0, 1]
 
@@ -37,33 +38,34 @@ class Matrix(NamedTuple):
 class History(NamedTuple):
     """History variables of points."""
 
-    plastic_strain: Tensor  # (points, 3) xx, yy, xy of the tensor [-]
+    plastic_strain: Tensor  # (points, 3) components xx, yy, xy of the tensor [-]
     p: Tensor  # (points,) accumulated equivalent plastic strain [-]
 
     @classmethod
     def at_rest(cls, points: int) -> "History":
-        """Points that never yielded."""
+        """Return the history of points that have never yielded."""
         return cls(torch.zeros(points, 3, dtype=torch.float64), torch.zeros(points).double())
 
 
 class _Step(NamedTuple):
-    """What the adjoint needs of a step."""
+    """Intermediate results of a step that the adjoint needs."""
 
     direction: Tensor  # (points, 3) d
     q: Tensor  # (points,) von Mises stress of the trial stress
     increment: Tensor  # (points,) Δp
-    compliance: Tensor  # (points,) ∂Δp/∂q = 1 / (3μ + h'), zero where nothing yields
+    compliance: Tensor  # (points,) ∂Δp/∂q = 1 / (3μ + h'), zero if the point does not yield
 
 
 def deviatoric_stress(deviators: Tensor, matrix: Matrix) -> Tensor:
-    """Deviatoric stress of points that begin at rest, along their paths.
+    """Compute the deviatoric stress of points along strain paths that start at rest.
 
     Args:
         deviators: (steps, points, 3) components xx, yy, xy of the deviatoric strain tensor [-].
-        matrix: The matrix at the points.
+        matrix: Material constants at the points.
 
     Returns:
-        (steps, points, 3) xx, yy, xy [MPa]. Gradients are those of `deviators` alone.
+        Stress (steps, points, 3), xx, yy, xy [MPa]. It has gradients only with respect to
+        `deviators`.
 
     Beyond a shear strain of a / (2√3 μ) a point without hardening carries a / √3:
 
@@ -80,11 +82,11 @@ def deviatoric_stress(deviators: Tensor, matrix: Matrix) -> Tensor:
 
 
 class _ReturnMapping(torch.autograd.Function):
-    """The steps of paths in order, and backwards for the gradient."""
+    """The return mapping over all steps of the paths, and its gradient."""
 
     @staticmethod
     def forward(ctx: Any, deviators: Tensor, *constants: Tensor) -> Tensor:
-        """Stress (steps, points, 3)."""
+        """Return the stress, (steps, points, 3)."""
         matrix = Matrix(*constants)
         history = History.at_rest(deviators.shape[1])
         stress = torch.empty_like(deviators)
@@ -98,7 +100,7 @@ class _ReturnMapping(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        """Gradient (steps, points, 3) of the deviators."""
+        """Return the gradient with respect to the deviators, (steps, points, 3)."""
         mu = ctx.shear_modulus
         of_stress = gradients[0]
         of_deviators = torch.empty_like(of_stress)
@@ -110,11 +112,11 @@ class _ReturnMapping(torch.autograd.Function):
             of_flow = 1.5 * of_plastic_strain - 3.0 * mu[:, None] * of_stress[t]
             along = (of_flow * d).sum(1)
             of_increment = along + of_p
-            # d = s_tr / q,   and Δp follows q
+            # d = s_tr / q,   and Δp depends on q
             of_q = of_increment * compliance - increment * along / q
             of_trial = of_stress[t] + (increment / q)[:, None] * of_flow
             of_trial = of_trial + of_q[:, None] * _mises_gradient(d)
-            # p = p_n + Δp with ∂Δp/∂p_n = -h' / (3μ + h') = 3μ compliance - 1 where a point yields
+            # p = p_n + Δp with ∂Δp/∂p_n = -h' / (3μ + h') = 3μ compliance - 1 if a point yields
             slope = torch.where(compliance > 0.0, 3.0 * mu * compliance - 1.0, 0.0)
             of_p = of_p + of_increment * slope
             # s_tr = 2μ (e - ε_p,n)
@@ -124,19 +126,20 @@ class _ReturnMapping(torch.autograd.Function):
 
 
 def advance(deviator: Tensor, old: History, matrix: Matrix) -> tuple[Tensor, History, _Step]:
-    """One step of all points.
+    """Compute one step of all points.
 
     Args:
         deviator: (points, 3) deviatoric strain xx, yy, xy at the end of the step [-].
-        old: History variables at its start.
-        matrix: The matrix, tensors (points,).
+        old: History variables at the start of the step.
+        matrix: Material constants, tensors (points,).
 
     Returns:
-        The deviatoric stress (points, 3) [MPa], the history at the end, and what the adjoint needs.
+        The deviatoric stress (points, 3) [MPa] and the history at the end of the step, and the
+        intermediate results for the adjoint.
     """
     mu, a, b, c = (torch.as_tensor(each, dtype=torch.float64) for each in matrix)
     trial = 2.0 * mu[..., None] * (deviator - old.plastic_strain)
-    q = mises(trial) + 1e-150  # zero would have no direction
+    q = mises(trial) + 1e-150  # avoids division by zero
     d = trial / q[:, None]
     yields = q > (a + b * old.p**c) * _SURFACE
     u = _hardened(q - a + 3.0 * mu * old.p, old.p**c, 3.0 * mu, b, c)
@@ -151,7 +154,7 @@ def advance(deviator: Tensor, old: History, matrix: Matrix) -> tuple[Tensor, His
 
 
 def mises(deviator: Tensor) -> Tensor:
-    """Von Mises stress (...) of deviators (..., 3)."""
+    """Return the von Mises stress (...) of deviators (..., 3)."""
     xx, yy, xy = deviator.unbind(-1)
     # q² = 3/2 s : s with s_zz = -s_xx - s_yy
     squares = 3.0 * (xx * xx + yy * yy + xx * yy + xy * xy)
@@ -159,17 +162,18 @@ def mises(deviator: Tensor) -> Tensor:
 
 
 def _mises_gradient(d: Tensor) -> Tensor:
-    """Derivative (points, 3) of q by xx, yy, xy, from the direction d = s / q."""
+    """Return ∂q/∂s for xx, yy, xy, (points, 3), from the direction d = s / q."""
     xx, yy, xy = d.unbind(-1)
     return torch.stack([3.0 * xx + 1.5 * yy, 3.0 * yy + 1.5 * xx, 3.0 * xy], dim=-1)
 
 
 def _hardened(excess: Tensor, old: Tensor, stiff: Tensor, b: Tensor, c: Tensor) -> Tensor:
-    """Solve b u + 3μ u^(1/c) = excess for u = p^c, where it is larger than its `old` value."""
+    """Solve b u + 3μ u^(1/c) = excess for u = p^c of points that yield, for which u > `old`."""
     # In u the left side is convex and has no infinite slope at rest. A Newton step from the left
     # therefore ends right of the solution, from where steps approach it without overshooting.
     excess = excess.clamp_min(0.0)
-    # Neither term exceeds the sum: two upper bounds. The step from the old value is another one.
+    # Neither term exceeds their sum, which gives two upper bounds. The Newton step from the old
+    # value gives a third one.
     u = torch.minimum((excess / stiff) ** c, excess / b.clamp_min(1e-300))
     power = old ** (1.0 / c - 1.0)
     slope = b + stiff * power / c

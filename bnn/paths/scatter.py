@@ -1,17 +1,17 @@
-"""Scatter of the RVE stress between microstructures, along a path.
+"""Scatter of the RVE stress between microstructures along a strain path.
 
-The variance of a component j of the stress, over microstructures of equal inputs on the same path,
-depends on the fibres and on how far the matrix has flowed:
+The variance of stress component j between microstructures with equal inputs on the same path
+depends on the fibres and on the plastic strain of the matrix:
 
     σ_j² = u² exp(c_j0 + c_j1 ln v_f + c_j2 ln E_f + c_j3 ln(p + 0.001)),
 
-with the equivalent plastic strain p of the matrix in the mean-field model. There u is the
-utilisation of the matrix, its von Mises stress over its yield stress, and 1 once it has flowed: an
-elastic RVE scatters in proportion to its strain, and an RVE at rest does not. The coefficients c_j
-come from a regression of the sample variances over u² with a Gamma distribution (McCullagh &
-Nelder, Generalized Linear Models, 1989, chapter 8). Along the path the scatter is correlated, with
-a correlation that decays over a strain L: exp(-Δl / L) between two steps with the strain Δl
-travelled between them, which is an Ornstein–Uhlenbeck process.
+with the equivalent plastic strain p of the matrix in the mean-field model. The utilisation u of the
+matrix is its von Mises stress divided by its initial yield stress, and 1 after it has yielded. Thus
+the scatter of an elastic RVE is proportional to its strain, and is zero at rest. The coefficients
+c_j come from a Gamma regression of the sample variances divided by u² (McCullagh & Nelder,
+Generalized Linear Models, 1989, chapter 8). The scatter is correlated along the path, as an
+Ornstein–Uhlenbeck process: the correlation of two steps is exp(-Δl / L), where Δl is the strain
+travelled between the steps.
 """
 
 from __future__ import annotations
@@ -29,23 +29,24 @@ from bnn.paths.bank import MaterialPointBasis
 from bnn.paths.network import checked_inputs, checked_paths
 from bnn.storage import storable
 
-_NO_FLOW = 1e-3  # plastic strain that counts as little
-_SHRINKAGE = 0.1  # of the coefficients, in units of the regressors' standard deviations
+_NO_FLOW = 1e-3  # added to the plastic strain, so that its logarithm is finite at zero
+_SHRINKAGE = 0.1  # ridge penalty of the coefficients of standardised regressors
 _AT_REST = 0.01  # utilisation below which the solver's tolerance is as large as the scatter
-_LEAST_VARIANCE = 1e-6  # MPa², where microstructures agree but for rounding
+_LEAST_VARIANCE = 1e-6  # MPa², added so that variances are positive if microstructures agree
 
 
 @storable
 @dataclass(frozen=True, eq=False, repr=False)
 class PathScatter(Short):
-    """Scatter of the stress over microstructures.
+    """Scatter of the stress between microstructures.
 
     Attributes:
-        coefficients: (3, 4) c of the components xx, yy, xy, for variances in MPa².
+        coefficients: (3, 4), c_j0 to c_j3 of the components xx, yy, xy, for variances in MPa².
         length: Strain L over which the correlation of the scatter decays.
 
     Raises:
-        ValueError: If a number is not admissible.
+        ValueError: If coefficients do not have the shape (3, 4) or are not finite, or if the length
+            is not positive.
 
     Examples:
         >>> import numpy as np
@@ -68,19 +69,20 @@ class PathScatter(Short):
         object.__setattr__(self, "coefficients", found)
 
     def std(self, X: ArrayLike, plastic_strain: ArrayLike, utilisation: ArrayLike) -> Array:
-        """Standard deviation over microstructures.
+        """Return the standard deviation between microstructures.
 
         Args:
             X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
             plastic_strain: (n, T) p of the matrix in the mean-field model, from
                 `MaterialPointBasis.features`.
-            utilisation: (n, T) u of the matrix in the mean-field model, from there too.
+            utilisation: (n, T) u of the matrix in the mean-field model, also from `features`.
 
         Returns:
             σ (n, T, 3) of xx, yy, xy [MPa].
 
         Raises:
-            ValueError: If shapes do not fit, or an RVE has no fibres.
+            ValueError: If shapes do not match, a number is not finite, an input is out of its
+                range, or an RVE has no fibres.
         """
         X = checked_inputs(X)
         p = as_finite("plastic_strain", plastic_strain)
@@ -101,20 +103,21 @@ def fit_scatter(
     *,
     length: float = 0.03,
 ) -> PathScatter:
-    """Learn the scatter from RVEs that were simulated with several microstructures.
+    """Fit the scatter to RVEs that were simulated with several microstructures.
 
     Args:
-        bank: Basis, which gives the plastic strain of the mean-field model.
+        bank: Basis, for the plastic strain and the utilisation in the mean-field model.
         X: Inputs (n, 4): vf, E_f [GPa], b_m [MPa], c_m.
         strain: Paths (n, T, 3), the tensor xx, yy, xy at each step after rest [-].
-        stress: (n, R, T, 3) of R >= 2 microstructures of each input [MPa].
+        stress: (n, R, T, 3) [MPa], of R >= 2 microstructures for each row of X.
         length: Strain L over which the correlation of the scatter decays.
 
     Returns:
         The scatter.
 
     Raises:
-        ValueError: If shapes do not fit, or an RVE has no fibres.
+        ValueError: If shapes do not match, a number is not finite, an input is out of its range, an
+            RVE has no fibres, or all paths stay at rest.
 
     Examples:
         >>> import numpy as np
@@ -136,7 +139,7 @@ def fit_scatter(
         wanted = f"({len(X)}, R >= 2, {strain.shape[1]}, 3)"
         raise ValueError(f"stress has shape {stress.shape}: must be {wanted}")
     features = bank.features(X, strain)
-    # Not of rest, where u = 0: nothing scatters there.
+    # Steps at rest are left out, because their variance is divided by u² = 0.
     loaded = features.utilisation.reshape(-1) > _AT_REST
     if not loaded.any():
         raise ValueError("strain: all paths stay at rest, where nothing scatters")
@@ -155,7 +158,7 @@ def fit_scatter(
 
 
 def _regressors(X: Array, p: Array) -> Array:
-    """1, ln v_f, ln E_f and ln(p + 0.001), (n, T, 4)."""
+    """Return 1, ln v_f, ln E_f and ln(p + 0.001), (n, T, 4)."""
     if not (X[:, 0] > 0.0).all():
         raise ValueError("X: vf must be positive, because an RVE without fibres has no scatter")
     constant = np.ones(p.shape)
@@ -165,7 +168,7 @@ def _regressors(X: Array, p: Array) -> Array:
 
 
 def travelled(strain: Array) -> Array:
-    """Strain (n, T) that paths (n, T, 3) have travelled, the sum of the norms of increments."""
+    """Return the strain travelled along paths (n, T, 3): the sum of norms of increments, (n, T)."""
     # |ΔE|² = Δε_xx² + Δε_yy² + 2 Δε_xy²
     from_rest = np.concatenate([np.zeros_like(strain[:, :1]), strain], axis=1)
     increments = np.diff(from_rest, axis=1) * np.array([1.0, 1.0, np.sqrt(2.0)])
@@ -174,10 +177,10 @@ def travelled(strain: Array) -> Array:
 
 
 def whitened(values: Array, lengths: Array, L: float) -> Array:
-    """Innovations of an Ornstein–Uhlenbeck process of unit variance.
+    """Return the innovations of an Ornstein–Uhlenbeck process of unit variance.
 
     Args:
-        values: (n, T, ...).
+        values: Values of the process, (n, T, ...).
         lengths: (n, T) strain travelled.
         L: Strain over which the correlation decays.
 
@@ -187,7 +190,7 @@ def whitened(values: Array, lengths: Array, L: float) -> Array:
     # (v_t - a v_(t-1)) / √(1 - a²)   with a = exp(-Δl / L)
     steps = np.abs(np.diff(lengths, axis=1))
     a = np.exp(-steps / L).reshape(*steps.shape, *[1] * (values.ndim - 2))
-    root = np.sqrt(np.maximum(1.0 - a**2, 1e-6))  # a step that goes nowhere
+    root = np.sqrt(np.maximum(1.0 - a**2, 1e-6))  # not 0 if the strain stays
     found = values.copy()
     found[:, 1:] = (values[:, 1:] - a * values[:, :-1]) / root
     return found
