@@ -11,7 +11,7 @@ if __name__ == "__main__":
     parser.add_argument("--gpu", action="store_true", help="train on a GPU instead")
     options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import os
 import time
 from dataclasses import dataclass

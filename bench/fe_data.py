@@ -9,7 +9,7 @@ import argparse
 if __name__ == "__main__":
     argparse.ArgumentParser(description=__doc__).parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import resource
 import statistics
 import tempfile

@@ -10,7 +10,7 @@ parser.add_argument("--fibres", type=int, default=30, help="fibres of each RVE")
 parser.add_argument("--out", type=Path, default=Path("anchored.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy import stats
@@ -35,7 +35,7 @@ few = content < LEARNT
 
 
 def halpin_tsai(X, zeta):
-    """Transverse modulus [GPa], (n,), of volume fractions X (n, 1); 100 and 400 GPa are mixed."""
+    """Return the modulus [GPa], (n,), at volume fractions X (n, 1) of 400 GPa in 100 GPa."""
     eta = (4.0 - 1.0) / (4.0 + zeta)
     return 100.0 * (1.0 + zeta * eta * X[:, 0]) / (1.0 - eta * X[:, 0])
 

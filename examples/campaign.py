@@ -4,7 +4,7 @@ import argparse
 import subprocess
 from pathlib import Path
 
-# The tip of a cantilever under 1 kN: its deflection [mm] and the largest stress [MPa].
+# A cantilever under 1 kN at its tip: deflection of the tip [mm] and largest stress [MPa].
 CANTILEVER = """awk 'BEGIN { l = 1e3 * $length; h = $height; E = 1e3 * $modulus; I = 50 * h ^ 3 / 12
 print 1000 * l ^ 3 / (3 * E * I), 1000 * l * h / (2 * I) }'"""
 parser = argparse.ArgumentParser(description=__doc__)
@@ -14,7 +14,7 @@ parser.add_argument("--data", type=Path, default=Path("campaign.json"), help="fi
 parser.add_argument("--out", type=Path, default=Path("campaign.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 from string import Template
 
 import numpy as np
@@ -28,7 +28,7 @@ LARGEST = [np.inf, 250.0]  # beams that yield are left out
 
 
 def simulate(x):
-    """Logarithms of what the command prints, which is positive; NaN if it fails."""
+    """Return the logarithms of the two numbers that the command prints; NaN if it fails."""
     command = Template(options.command).safe_substitute(dict(zip(INPUTS, x, strict=True)))
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -37,7 +37,7 @@ def simulate(x):
 
 
 def costs(X):
-    """Minutes of each run: those of a long beam are more, in proportion."""
+    """Return the cost of each run, here proportional to the length of the beam."""
     return X[:, 0]
 
 

@@ -9,7 +9,7 @@ parser.add_argument("--seeds", type=int, default=4, help="microstructures per fi
 parser.add_argument("--out", type=Path, default=Path("carbon.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import matplotlib.pyplot as plt
 import numpy as np
 

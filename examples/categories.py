@@ -1,4 +1,4 @@
-"""Stiffness of epoxy with glass, carbon or boron fibres, whose type is a column of text."""
+"""Predict the stiffness of epoxy with glass, carbon or boron fibres; the type is a text column."""
 
 import argparse
 from pathlib import Path
@@ -9,7 +9,7 @@ parser.add_argument("--rves", type=int, default=8, help="RVEs with glass or carb
 parser.add_argument("--out", type=Path, default=Path("categories.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -35,7 +35,7 @@ for kind, material in fibres.items():
 table = pd.DataFrame(rows, columns=["fibre", "vf", "E_T_GPa", "G_LT_GPa"])
 
 inputs, outputs = ["fibre", "vf"], ["E_T_GPa", "G_LT_GPa"]
-# A column of zeros and ones for each type; other columns stay as they are.
+# Replace the text by a column of zeros and ones per type; keep the other columns.
 columns = make_column_transformer((OneHotEncoder(), ["fibre"]), remainder="passthrough")
 model = make_pipeline(columns, bnn.GPRegressor()).fit(table[inputs], table[outputs])
 

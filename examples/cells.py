@@ -11,7 +11,7 @@ parser.add_argument("--data", type=Path, default=Path("data/cells"), help="datas
 parser.add_argument("--out", type=Path, default=Path("cells.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import bnn
 import fe_data
 from bnn.storage.writing import save_picture
@@ -26,12 +26,12 @@ y = table.outputs[:, [0, 2]]
 
 
 def mean_field(X):
-    """Both properties by a mean field, without any simulated cell."""
+    """Return both properties from mean-field homogenisation, without any simulation."""
     return fe_data.mean_field(X, settings, outputs=["b_eff_MPa", "E_eff_GPa"])
 
 
 known = {"mean": mean_field, "mean_features": ()}
-# The scatter between microstructures, which grows with the volume fraction.
+# The noise is the scatter between microstructures, which grows with the volume fraction.
 noise = bnn.evidence.fit_heteroscedastic_noise(X, y, **known)
 model = bnn.GPRegressor(bnn.evidence.fit_prior(X, y, noise, **known), noise=noise).fit(X, y)
 mean, std = model.predict([[0.3, 400.0, 400.0, 0.4]], return_std=True, include_noise=True)

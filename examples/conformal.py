@@ -1,4 +1,4 @@
-"""Intervals that are valid under any prior: CV+ of MAPIE around a Gaussian process."""
+"""Compute intervals that are valid under any prior: CV+ of MAPIE around a Gaussian process."""
 
 import argparse
 from pathlib import Path
@@ -8,7 +8,7 @@ parser.add_argument("--cells", type=int, default=30, help="training RVEs")
 parser.add_argument("--out", type=Path, default=Path("conformal.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ X = train[: options.cells, :2]
 y = train[: options.cells, 2]
 model = bnn.GPRegressor().fit(X, y)
 mean, std = model.predict(test[:, :2], return_std=True, include_noise=True)
-# Each of ten folds is left out once; prior and noise are estimated again from the others.
+# Each of ten folds is left out once; prior and noise are estimated again from the other folds.
 folds = CrossConformalRegressor(bnn.GPRegressor(), confidence_level=LEVEL, cv=10, random_state=0)
 _, intervals = folds.fit_conformalize(X, y).predict_interval(test[:, :2])
 found = {

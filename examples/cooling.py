@@ -1,4 +1,4 @@
-"""Cool carbon/epoxy from curing, then load it across the fibres: residual stress and its effect."""
+"""Cool carbon/epoxy after curing, then load it across the fibres with its residual stress."""
 
 import argparse
 from pathlib import Path
@@ -9,7 +9,7 @@ parser.add_argument("--kelvin", type=float, default=100.0, help="drop of tempera
 parser.add_argument("--out", type=Path, default=Path("cooling.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.collections import PolyCollection

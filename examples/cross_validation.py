@@ -9,7 +9,7 @@ parser.add_argument("--folds", type=int, default=5)
 parser.add_argument("--out", type=Path, default=Path("cross_validation.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import warnings
 
 import matplotlib.pyplot as plt
@@ -39,7 +39,7 @@ models = {
         make_pipeline(StandardScaler(), process), transformer=StandardScaler()
     ),
 }
-# scikit-learn warns that length scales of inputs without effect go to their bounds.
+# scikit-learn warns if the length scale of an input without effect reaches its bound.
 warnings.simplefilter("ignore", ConvergenceWarning)
 folds = KFold(options.folds, shuffle=True, random_state=0)
 score = "neg_root_mean_squared_error"

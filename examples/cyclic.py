@@ -1,4 +1,4 @@
-"""Load an RVE by cycles; draw the hysteresis and write the fields for ParaView."""
+"""Load an RVE cyclically; plot the hysteresis and write the fields for ParaView."""
 
 import argparse
 from pathlib import Path
@@ -12,7 +12,7 @@ parser.add_argument(
 )
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import matplotlib.pyplot as plt
 
 import fe_data

@@ -1,4 +1,4 @@
-"""Load a plate by a cycle, with a strain-path surrogate at its points, and compare with FE²."""
+"""Load a plate cyclically, with a strain-path surrogate as material, and compare with FE²."""
 
 import argparse
 import ctypes
@@ -15,7 +15,7 @@ parser.add_argument("--no-fe2", action="store_true", help="skip FE2, which takes
 parser.add_argument("--out", type=Path, default=Path("cyclic_plate.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import matplotlib.pyplot as plt
 import numpy as np
 import ufl
@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 class Surrogate:
-    """One member at a point, with the methods of `MaterialPoint`."""
+    """One member of the surrogate at a material point, with the methods of `MaterialPoint`."""
 
     def __init__(self, member):
         self.member = member
@@ -61,7 +61,7 @@ class Surrogate:
         self.path = []
 
     def respond(self, strain):
-        """Stress and tangent, from the last state that was accepted."""
+        """Return stress and tangent for a strain, starting from the last accepted state."""
         self.strain = strain
         stress = np.empty(3)
         tangent = np.empty((3, 3))
@@ -71,12 +71,13 @@ class Surrogate:
         return stress, tangent
 
     def accept(self):
-        """Make the last answer that state."""
+        """Accept the state of the last response."""
         self.state[:] = self.next
         self.path.append(self.strain)
 
 
-# Two quadratic triangles a side of one, with three integration points each, between rigid grips.
+# A plate of two squares between rigid grips; two quadratic triangles per square, with three
+# integration points each.
 mesh = create_rectangle(MPI.COMM_SELF, [[0.0, 0.0], [2.0, 1.0]], [2, 1])
 V = domain.space(mesh, "Lagrange", 2, (2,))
 u = fem.Function(V)
@@ -86,7 +87,7 @@ dx = domain.measure(mesh)
 
 
 def engineering(v):
-    """Strains xx, yy and engineering shear of a displacement."""
+    """Return the strains xx, yy and engineering shear of a displacement."""
     return ufl.as_vector([v[0].dx(0), v[1].dx(1), v[0].dx(1) + v[1].dx(0)])
 
 
@@ -104,7 +105,7 @@ pulls = np.interp(np.arange(3 * options.steps + 1) / options.steps, range(4), tu
 
 
 def equilibrium(points, pull):
-    """Relative residuals of Newton's method, and the force on a grip; None where it fails."""
+    """Return relative residuals of Newton's method and the force on a grip, or None if it fails."""
     move = np.where(free, 0.0, np.column_stack([pull * x, 0.0 * y]).ravel() - u.x.array)
     residuals = []
     for _ in range(12):
@@ -128,9 +129,11 @@ def equilibrium(points, pull):
 
 
 def cyclic_force(points):
-    """Force on a grip at each of the pulls, in smaller steps where Newton's method needs them.
+    """Load the plate through all pulls, in smaller steps where Newton's method fails.
 
-    Also the residuals of the last step, and how many steps there were up to each of the pulls.
+    Returns:
+        The force on a grip at each pull, the residuals of the last step, and the number of steps up
+        to each pull.
     """
     u.x.array[:] = 0.0
     last = []
@@ -166,8 +169,8 @@ for member in range(options.members):
 print("relative residuals of the last step:", " ".join(f"{r:.0e}" for r in residuals))
 mean = np.mean(members, axis=0)
 of_members = np.std(members, axis=0, ddof=1)
-# Members have no model error δ. The force is the mean of the stress xx over the plate. All points
-# have the same RVE and similar paths, so δ is taken as common to them.
+# Members do not contain the model error δ. The force per height is the mean stress xx over the
+# plate. All points have the same RVE and similar paths, so we assume that they have the same δ.
 paths = np.array([point.path for point in points])
 _, of_points = model.predict(np.tile(CELL, (count, 1)), paths, return_std=True)
 with_delta = np.append(0.0, of_points[:, np.array(numbers) - 1, 0].mean(axis=0))

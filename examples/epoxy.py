@@ -8,7 +8,7 @@ parser.add_argument("--fibres", type=int, default=12, help="number of fibres")
 parser.add_argument("--out", type=Path, default=Path("epoxy.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -20,7 +20,7 @@ glass = named_phases("glass_epoxy")
 resin = Phases(matrix=glass.matrix, fibres=glass.matrix)  # the resin alone
 fibres = random_microstructure(0.4, 1, options.fibres)
 one = Microstructure([[0.5, 0.5]], 0.3)
-# Final mean strain xx, yy, xy, where None is free, and the column of its stress
+# Final mean strain xx, yy, xy (None is free), and the column of the stress to plot
 loadings = {
     "tension": ((0.03, None, None), 0),
     "compression": ((-0.03, None, None), 0),

@@ -1,4 +1,4 @@
-"""Use the Halpin-Tsai equation as prior, to predict beyond eight RVEs of low volume fraction."""
+"""Use the Halpin-Tsai equation as prior, to extrapolate from eight RVEs of low volume fraction."""
 
 import argparse
 from pathlib import Path
@@ -8,7 +8,7 @@ parser.add_argument("--members", type=int, default=30, help="networks")
 parser.add_argument("--out", type=Path, default=Path("low_fidelity.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -19,7 +19,7 @@ from bnn.storage.writing import save_picture
 
 
 def halpin_tsai(X, zeta):
-    """Transverse modulus [GPa], (n,), of volume fractions and moduli of the fibres X (n, 2)."""
+    """Return the transverse modulus [GPa], (n,), for volume fraction and fibre modulus X (n, 2)."""
     ratio = X[:, 1] / 100.0  # the modulus of the matrix is 100 GPa
     eta = (ratio - 1.0) / (ratio + zeta)
     return 100.0 * (1.0 + zeta * eta * X[:, 0]) / (1.0 - eta * X[:, 0])

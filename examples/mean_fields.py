@@ -1,4 +1,4 @@
-"""Use a mean-field model with uncertain parameters, plus what it lacks, as prior."""
+"""Use a mean-field model with uncertain parameters, plus a discrepancy, as prior."""
 
 import argparse
 from pathlib import Path
@@ -8,7 +8,7 @@ parser.add_argument("--draws", type=int, default=8, help="number of parameter dr
 parser.add_argument("--out", type=Path, default=Path("mean_fields.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import numpy as np
 import pandas as pd
 from scipy import special, stats
@@ -34,16 +34,16 @@ cells = 2 * (repeated[[*RANGES]].to_numpy() - low) / (high - low) - 1
 points, groups = np.unique(X_cells, axis=0, return_inverse=True)
 simulated = np.array([cells[groups == g].mean(axis=0) for g in range(len(points))])
 noise = bnn.HeteroscedasticNoise.from_replicates(X_cells, cells, groups, squares=(0,))
-of_means = noise(points) / (len(cells) / len(points))  # of 15 RVEs each
+of_means = noise(points) / (len(cells) / len(points))  # noise of means over 15 RVEs each
 
 
 def mean_field(X, **parameters):
-    """The scaled properties by a mean field."""
+    """Return the scaled properties from mean-field homogenisation."""
     return 2 * (fe_data.mean_field(X, outputs=[*RANGES], **parameters) - low) / (high - low) - 1
 
 
 def learnt(parameters, estimate="average"):
-    """The mean fields of given parameters plus a discrepancy, learnt from 50 cells."""
+    """Fit a Gaussian process whose prior mean is the mean-field model with given parameters."""
     known = {"mean": lambda X: mean_field(X, **parameters), "mean_features": ()}
     prior = bnn.evidence.fit_prior(X, y, noise, estimate=estimate, **known)
     return bnn.GPRegressor(prior, noise=noise).fit(X, y)

@@ -11,7 +11,7 @@ parser.add_argument("--data", type=Path, default=Path("data/loop"), help="folder
 parser.add_argument("--out", type=Path, default=Path("next_cell.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import pandas as pd
 
 import bnn
@@ -23,13 +23,13 @@ from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES, required_outputs
 INPUTS = list(INPUT_NAMES)
 OUTPUTS = list(required_outputs())
 settings = fe_data.Settings(n_fibres=options.fibres)
-cells = fe_data.load_table(fe_data.shipped_table("noise"))  # repeated RVEs, which give the scatter
+cells = fe_data.load_table(fe_data.shipped_table("noise"))  # repeated RVEs, for the noise
 noise = bnn.HeteroscedasticNoise.from_replicates(cells.inputs, cells.outputs, cells.group)
 noise = replace(noise, correlation=None)  # without it the fits are much faster
 
 
 def write(table, path, beginning):
-    """Write a table in one step, in place of a file that begins in the same way."""
+    """Write a table in one step; only an existing file with the same beginning is replaced."""
     write_atomic(path, table.to_csv(index=False).encode(), beginning)
 
 
@@ -47,11 +47,11 @@ while campaign.round <= options.rounds:
     folder = options.data / f"{number:02}"
     folder.mkdir(exist_ok=True)
     write(pd.DataFrame(X, columns=INPUTS), folder / "design.csv", ",".join(INPUTS).encode())
-    # The same as python -m fe_data generate --inputs design.csv --out . --seed NUMBER there.
+    # The same as python -m fe_data generate --inputs design.csv --out . --seed NUMBER in the folder
     design = fe_data.design_from_file(folder / "design.csv", seed=number)
     fe_data.generate(design, settings, folder, jobs=options.jobs)  # resumes if it was stopped
     done = pd.read_csv(folder / "dataset.csv", float_precision="round_trip")
-    campaign.tell(X, done[OUTPUTS])  # a failed RVE has none
+    campaign.tell(X, done[OUTPUTS])  # NaN if the RVE failed
     print(f"round {number}: {sum(map(len, campaign.rounds))} RVEs")
 tables = [options.data / f"{k:02}" / "dataset.csv" for k in range(len(campaign.rounds))]
 found = [

@@ -1,4 +1,4 @@
-"""Predict the stress on any strain path, with a band, from a hundred simulated paths."""
+"""Predict the stress on arbitrary strain paths, with a band, from a hundred simulated paths."""
 
 import argparse
 from functools import partial
@@ -9,7 +9,7 @@ parser.add_argument("--paths", type=int, default=100, help="simulated random tra
 parser.add_argument("--out", type=Path, default=Path("paths.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -43,7 +43,7 @@ for ax, (name, title) in zip(panels, titles.items(), strict=True):
     inside = abs(mean - reference.mean_stress) < 1.96 * std
     error = np.mean((mean - reference.mean_stress) ** 2) / reference.mean_stress.var()
     print(f"{name}: {100 * inside.mean():.0f} % inside the band, error {error:.1e} of the variance")
-    # The shear of the first RVE
+    # Engineering shear strain of the first RVE [%]
     shear = 200 * reference.strain[0, :, 2]
     low = mean[0, :, 2] - 1.96 * std[0, :, 2]
     high = mean[0, :, 2] + 1.96 * std[0, :, 2]

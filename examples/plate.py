@@ -1,4 +1,4 @@
-"""Load a plate of random volume fraction, with an ensemble as C code at its points."""
+"""Load a plate with random volume fraction; an ensemble as C code gives its stiffness."""
 
 import argparse
 import ctypes
@@ -12,7 +12,7 @@ parser.add_argument("--members", type=int, default=30, help="networks")
 parser.add_argument("--out", type=Path, default=Path("plate.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -54,7 +54,7 @@ with tempfile.TemporaryDirectory() as folder:
     cell = ctypes.CDLL(str(library))
 cell.cell_init()
 
-# One plate per network, from its values at the integration points, (K, n, 2).
+# One plate per network. `material` has the values at the integration points, (K, n, 2).
 mesh = create_rectangle(MPI.COMM_SELF, [[0.0, 0.0], [2.0, 1.0]], [40, 20])
 V = domain.space(mesh, "Lagrange", 2, (2,))
 Q = domain.quadrature_space(mesh, 2)
@@ -66,7 +66,7 @@ inputs = np.column_stack([vf, np.full_like(vf, 400.0)])
 material = np.empty((K, len(vf), 2))
 cell.cell_members(len(vf), *(a.ctypes.data_as(ctypes.c_void_p) for a in (inputs, material)))
 
-# Plane strain, pulled by 0.1 % between smooth grips.
+# Plane strain, stretched by 0.1 % between frictionless grips.
 properties = fem.Function(Q)
 u = ufl.TrialFunction(V)
 v = ufl.TestFunction(V)

@@ -1,4 +1,4 @@
-"""Rank the inputs of a composite: main effects and Sobol indices of its properties."""
+"""Rank the inputs of a composite by main effects and Sobol indices of its properties."""
 
 import argparse
 from pathlib import Path
@@ -8,7 +8,7 @@ parser.add_argument("--points", type=int, default=1024, help="base points, a pow
 parser.add_argument("--out", type=Path, default=Path("sensitivity.png"), help="figure")
 options = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import pandas as pd
 
 import bnn

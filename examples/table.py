@@ -23,7 +23,7 @@ if options.train is None:
     options.inputs = options.inputs or ["vf", "E_f_GPa", "b_m_MPa", "c_m"]
     options.outputs = options.outputs or ["b_eff_MPa", "c_eff", "E_eff_GPa"]
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import numpy as np
 import pandas as pd
 
@@ -47,7 +47,7 @@ sizes = f"{len(train)} training rows, {len(test)} test rows"
 if min(len(train), len(test)) < 2:
     parser.error(f"{sizes}: must be at least two each")
 
-# Prior and noise are estimated from the evidence of the data, in the units of the data.
+# Prior and noise are estimated from the evidence; no scaling of the data is needed.
 try:
     model = bnn.GPRegressor(noise=options.noise)
     model.fit(train[options.inputs], train[options.outputs])

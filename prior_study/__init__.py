@@ -1,7 +1,7 @@
-"""How functional priors look in the space of the weights, and back (section 2.2 of the paper).
+"""Functional priors in the space of the weights, and back to functions (section 2.2 of the paper).
 
-`__init__.pyi` lists what this package offers; each name is imported when it is first used, so that
-`python -m prior_study --help` needs no PyTorch.
+`__init__.pyi` lists the public names. Each name is imported when it is first used, so that
+`python -m prior_study --help` does not load PyTorch.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
-"""Study how functional priors look in the space of the weights: python -m prior_study --out FILE.
+"""Study functional priors in the space of the weights: python -m prior_study --out FILE.
 
-Networks are pre-trained to realisations of each functional prior; their weights are described
-layer by layer; functions of networks drawn from four densities of the weights are compared with
-the functional prior.
+For each functional prior, networks are pre-trained to its realisations. The study computes
+statistics of their weights for each layer. Then it fits four densities to the weights, draws
+networks from each density, and compares their functions with the functional prior.
 """
 
 import argparse
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line: an option for each field of `StudyConfig`."""
+    """Return the parser of the command line, with an option for each field of `StudyConfig`."""
     parsed = argparse.ArgumentParser(
         prog="python -m prior_study",
         description=__doc__,
@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def report(study: "Study") -> str:
-    """Table 1 of the paper, and the distances of each source of functions from each prior."""
+    """Return Table 1 of the paper, and the distances of functions from each prior, by source."""
     import pandas as pd
 
     results = {f"prior {name}": result for name, result in study.results.items()}
@@ -54,10 +54,10 @@ def report(study: "Study") -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     options = vars(parser().parse_args(arguments))
     out = options.pop("out")
-    # After the options: --help does not wait for these.
+    # Imported after parsing, so that --help does not wait for PyTorch.
     from bnn.storage.writing import require_own
     from prior_study.study import BEGINNING, run, save
 

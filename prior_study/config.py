@@ -10,13 +10,13 @@ import numpy as np
 HIDDEN = (50, 50, 50, 50)
 PRIORS = ("A", "B", "C", "D")
 # Whether Adam corrects the bias of its moments. The published variances come from an optimiser
-# whose step counter ran on from network to network while its moments started anew.
+# whose step counter continued from network to network, while its moments were reset.
 BIAS_CORRECTION = {"published": False, "proper": True}
 _SMALLEST = {"members": 2, "prior_points": 2, "functions": 2, "grid_points": 2, "seed": 0}
 
 
 def _option(default: Any, meaning: str) -> Any:
-    """A field with its default and its help on the command line."""
+    """Return a field with its default and its help text on the command line."""
     return field(default=default, metadata={"help": meaning})
 
 
@@ -28,10 +28,13 @@ def _check_option(name: str, value: object, options: Collection[str]) -> None:
 
 @dataclass(frozen=True)
 class StudyConfig:
-    """What is pre-trained and how it is described; the defaults are the paper's.
+    """Settings of pre-training and statistics; the defaults are those of the paper.
 
-    A network depends on the seed, not on how many other networks there are, and all priors share
-    the start and the points.
+    A network depends on the seed, but not on the number of networks. All priors share the initial
+    weights and the points.
+
+    Raises:
+        ValueError: If a setting is unknown or out of its range.
     """
 
     priors: tuple[str, ...] = _option(PRIORS, "functional priors by name")
@@ -61,7 +64,7 @@ class StudyConfig:
             raise ValueError(f"epochs_scale = {self.epochs_scale}: must be > 0")
 
     def epochs(self, prior: str) -> int:
-        """Epochs that the networks of a prior are trained, at least one."""
+        """Return the number of training epochs for a prior, at least one."""
         from prior_study.priors import STUDY_PRIORS
 
         return max(1, round(self.epochs_scale * STUDY_PRIORS[prior].epochs))

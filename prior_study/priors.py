@@ -12,30 +12,30 @@ CUBIC = 5.0  # of the random mean m(x) = 5 u x³ of prior D, u ~ U(-1, 1)
 
 @dataclass(frozen=True)
 class StudyPrior:
-    """A functional prior p(g) and what is known about it exactly."""
+    """A functional prior p(g) with its exact moments."""
 
-    process: GaussianProcessPrior  # from which realisations are drawn
+    process: GaussianProcessPrior  # prior from which realisations are drawn
     epochs: int  # published number of pre-training epochs
-    label: str  # what the paper calls it, for legends
+    label: str  # formula of the prior in the paper, for legends
     cubic: float = 0.0  # c of a random mean m(x) = c u x³, u ~ U(-1, 1); zero for a fixed mean
 
     def mean(self, X: np.ndarray) -> np.ndarray:
-        """Expectation of g(X) at X (n, 1): (n,)."""
+        """Return the mean of g(X), (n,), at X (n, 1)."""
         return np.zeros(len(X)) if self.cubic else self.process.mean_values(X)[:, 0]
 
     def covariance(self, X: np.ndarray) -> np.ndarray:
-        """Covariance of g(X) at X (n, 1), k + c² x³ x'³ / 3: (n, n)."""
+        """Return the covariance of g(X), k + c² x³ x'³ / 3, (n, n), at X (n, 1)."""
         cubes = self.cubic * X[:, 0] ** 3
         return self.process.covariance(X, X) + np.outer(cubes, cubes) / 3.0
 
 
 def random_cubic(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One draw of the random mean of prior D at X (n, 1): (n,)."""
+    """Draw the random mean of prior D, (n,), at X (n, 1)."""
     return CUBIC * rng.uniform(-1.0, 1.0) * X[:, 0] ** 3
 
 
 def _rising(lengthscale: float, epochs: int) -> StudyPrior:
-    """A prior with the mean 2x."""
+    """Return a prior with the mean 2x."""
     process = GaussianProcessPrior(LinearMean(np.array([SLOPE])), RBF(0.6, lengthscale))
     return StudyPrior(process, epochs, f"$m = 2x$, $k_0 = 0.6$, $L = {lengthscale:g}$")
 

@@ -1,4 +1,4 @@
-"""From weight priors back to functions (section 2.2.2, Fig. 4), and how far off they are."""
+"""Functions drawn from weight priors (section 2.2.2, Fig. 4), and their distance from the prior."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from bnn.gp.process import covariance_root
 from prior_study.config import HIDDEN, StudyConfig
 
 ARCHITECTURE = MLP((1, *HIDDEN, 1))
-CENTRAL = norm.cdf([-1.0, 1.0])  # of a Gaussian this holds mean ± one standard deviation
+CENTRAL = norm.cdf([-1.0, 1.0])  # probabilities of mean ± one standard deviation of a Gaussian
 # In the order of Fig. 4 a-d.
 WEIGHT_PRIOR_NAMES = ("isotropic", "factorised", "generalised_normal", "low_rank")
 
@@ -25,7 +25,7 @@ class Moments:
 
     @classmethod
     def of(cls, functions: np.ndarray) -> "Moments":
-        """Sample moments of functions (K, n), with divisor K-1."""
+        """Return the sample moments of functions (K, n); the covariance has the divisor K-1."""
         values = np.asarray(functions, dtype=float)
         return cls(values.mean(axis=0), np.cov(values, rowvar=False))
 
@@ -39,17 +39,17 @@ class Moments:
 class Distance:
     """Distance of random functions with moments m, C from a functional prior with m0, C0."""
 
-    # |m - m0| / √(|m0|² + tr C0): the mean of a prior may be zero, its functions are not.
+    # |m - m0| / √(|m0|² + tr C0): relative to the size of functions, because m0 may be zero.
     mean: float
     # ||C - C0|| / ||C0|| in the Frobenius norm.
     covariance: float
     # √((|m - m0|² + tr(C + C0 - 2 (C0^½ C C0^½)^½)) / n), the 2-Wasserstein distance of Gaussians
-    # with these moments: a root mean square over the grid in units of y.
+    # with these moments: a root mean square over the grid, in units of y.
     wasserstein: float
 
 
 def distance(found: Moments, true: Moments) -> Distance:
-    """Distance of functions from a prior, by moments on the same grid; zero for equal moments."""
+    """Return the distance of functions from a prior, computed from moments on the same grid."""
     # Gelbrich (1990): W² = |m - m0|² + tr C + tr C0 - 2 tr (C0^½ C C0^½)^½. With C = R Rᵀ the last
     # trace is the sum of the singular values of R0ᵀ R.
     roots = covariance_root(true.covariance).T @ covariance_root(found.covariance)
@@ -67,27 +67,30 @@ def distance(found: Moments, true: Moments) -> Distance:
 
 
 def half_widths(functions: np.ndarray) -> np.ndarray:
-    """Half the width of the central 68.3 % of functions (K, n), (n,); σ where they are Gaussian."""
+    """Return half the width of the central 68.3 % of functions (K, n), (n,); σ if Gaussian."""
     low, high = np.quantile(functions, CENTRAL, axis=0)
     return 0.5 * (high - low)
 
 
 def width_error(found: np.ndarray, true: np.ndarray) -> float:
-    """Root mean square of log(w / w0) of half widths, w of functions (K, n): log 2 for twice w0."""
-    # Quantiles do not depend on a few functions far from the others.
+    """Return the root mean square of log(w / w0), with half widths w of functions (K, n).
+
+    The half widths w0 of the prior are `true`, (n,). If all w are twice w0, the error is log 2.
+    """
+    # Half widths come from quantiles, which do not depend on a few extreme functions.
     ratio = np.log(half_widths(found) / true)
     return float(np.sqrt(np.mean(ratio**2)))
 
 
 def steepness(functions: np.ndarray, spacing: float) -> float:
-    """RMS slope over RMS size of functions (K, n) about their mean; 1/L for an RBF kernel."""
+    """Return RMS slope / RMS value of functions (K, n) about their mean; 1/L for an RBF kernel."""
     about_mean = functions - functions.mean(axis=0)
     slopes = np.diff(about_mean, axis=1) / spacing
     return float(np.sqrt(np.mean(slopes**2) / np.mean(about_mean**2)))
 
 
 def sampled_functions(kind: str, weights: np.ndarray, config: StudyConfig) -> np.ndarray:
-    """Networks drawn from a kind of weight prior learnt from weights (K, d), (functions, n)."""
+    """Fit a kind of weight prior to weights (K, d), and draw functions from it, (functions, n)."""
     density = WEIGHT_PRIORS[kind].fit(weights, ARCHITECTURE)
     address = np.random.SeedSequence(config.seed, spawn_key=(WEIGHT_PRIOR_NAMES.index(kind),))
     drawn = density.sample(config.functions, address).astype(np.float32)

@@ -10,32 +10,32 @@ from bnn.ensembles.weight_priors.statistics import layer_statistics
 BOOTSTRAPS = 400
 HISTOGRAM_BINS = 60
 HISTOGRAM_WIDTH = 4.0  # standard deviations on either side of zero
-SHOWN_WEIGHTS = 50  # weights of a kernel in the picture of its correlations
-COUNTED_WEIGHTS = 400  # weights of a kernel behind the mean size of its correlations
-PERMUTATIONS = 99  # behind the level of that mean for independent weights
+SHOWN_WEIGHTS = 50  # weights of a kernel in the figure of correlations
+COUNTED_WEIGHTS = 400  # weights of a kernel from which the mean |r| is computed
+PERMUTATIONS = 99  # for the level of the mean |r| of independent weights
 LEVEL = 0.95
 
 
 @dataclass(frozen=True)
 class WeightStatistics:
-    """Statistics of demeaned weights ω - μ0, of G groups or of the kernels W0..WL."""
+    """Statistics of demeaned weights ω - μ0, for G groups of weights or for the kernels W0..WL."""
 
-    groups: np.ndarray  # names: "all", every weight and bias together, then the kernels
+    groups: np.ndarray  # names: "all" for all weights and biases together, then the kernels
     variance: np.ndarray  # σ0², (G,)
-    variance_error: np.ndarray  # its bootstrap standard error over the K networks, (G,)
+    variance_error: np.ndarray  # bootstrap standard error of σ0² over the K networks, (G,)
     excess_kurtosis: np.ndarray  # (G,); zero for a Gaussian
     alpha: np.ndarray  # α0 of the generalised normal fit, (G,)
-    beta: np.ndarray  # β0 of it, (G,); 2 is Gaussian, 1 Laplace
+    beta: np.ndarray  # β0 of the generalised normal fit, (G,); 2 is Gaussian, 1 is Laplace
     bin_edges: np.ndarray  # of the histogram of each kernel, (L+1, bins+1)
     density: np.ndarray  # heights of these histograms, (L+1, bins)
     correlation: np.ndarray  # between some weights of each kernel, (L+1, n, n)
     mean_correlation: np.ndarray  # mean |r| between different weights of each kernel, (L+1,)
-    null_correlation: np.ndarray  # 95 % level of it for weights permuted over the networks, (L+1,)
+    null_correlation: np.ndarray  # 95 % level of mean |r| for independent weights, (L+1,)
     singular_values: np.ndarray  # of the centred weight matrix W0, (K-1,)
 
 
 def weight_statistics(weights: np.ndarray, architecture: MLP, seed: int = 0) -> WeightStatistics:
-    """Describe the weights ω0^[k] of an ensemble, (K, d); the seed is that of resampling."""
+    """Return statistics of the weights ω0^[k] of an ensemble, (K, d); `seed` is for resampling."""
     weights = np.asarray(weights, dtype=float)
     centred = weights - weights.mean(axis=0)
     kernels = [centred[:, layer.kernel] for layer in architecture.layers]
@@ -61,7 +61,7 @@ def weight_statistics(weights: np.ndarray, architecture: MLP, seed: int = 0) -> 
 
 
 def variance_error(centred: np.ndarray, seed: int = 0) -> float:
-    """Bootstrap standard error, over the networks, of the variance of demeaned weights (K, n)."""
+    """Return the bootstrap standard error, over networks, of the variance of weights (K, n)."""
     K, n = centred.shape
     gram = centred @ centred.T
     draws = np.random.default_rng(seed).multinomial(K, np.full(K, 1.0 / K), BOOTSTRAPS)
@@ -70,24 +70,27 @@ def variance_error(centred: np.ndarray, seed: int = 0) -> float:
 
 
 def histogram(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Edges and densities of demeaned weights within 4 deviations, relative to all of them."""
+    """Return bin edges and densities of demeaned weights within ± 4 standard deviations.
+
+    Weights outside this range count in the normalisation of the density.
+    """
     half = HISTOGRAM_WIDTH * centred.std()
     counts, edges = np.histogram(centred, bins=HISTOGRAM_BINS, range=(-half, half))
     return edges, counts / (centred.size * np.diff(edges))
 
 
 def correlation(centred: np.ndarray, count: int) -> np.ndarray:
-    """Correlations (m, m) of at most `count` weights, spread evenly over a kernel (K, n)."""
+    """Return correlations (m, m) of at most `count` weights, evenly spaced in a kernel (K, n)."""
     return np.corrcoef(_spread_evenly(centred, count), rowvar=False)
 
 
 def mean_correlation(centred: np.ndarray) -> float:
-    """Mean |r| between different weights of a kernel."""
+    """Return the mean |r| between different weights of a kernel (K, n)."""
     return _mean_size(correlation(centred, COUNTED_WEIGHTS))
 
 
 def null_correlation(centred: np.ndarray, seed: int = 0) -> float:
-    """95 % quantile of mean |r| for independent weights with the values of a kernel (K, n)."""
+    """Return the 95 % quantile of mean |r| if the weights of a kernel (K, n) were independent."""
     # The K values of each weight are permuted independently, which keeps their distribution.
     chosen = _spread_evenly(centred, COUNTED_WEIGHTS)
     standard = chosen - chosen.mean(axis=0)
@@ -103,16 +106,16 @@ def _spread_evenly(centred: np.ndarray, count: int) -> np.ndarray:
 
 
 def _mean_size(matrix: np.ndarray) -> float:
-    """Mean absolute value off the diagonal."""
+    """Return the mean absolute value off the diagonal."""
     sizes = np.abs(matrix)
     return float((sizes.sum() - np.trace(sizes)) / (sizes.size - len(sizes)))
 
 
 def held(singular_values: np.ndarray) -> np.ndarray:
-    """Cumulative share of the variance of the weights along the leading directions, (K-1,)."""
+    """Return the cumulative share of the weights' variance along leading directions, (K-1,)."""
     return np.cumsum(singular_values**2) / np.sum(singular_values**2)
 
 
 def directions(singular_values: np.ndarray, share: float = 0.9) -> int:
-    """Number of leading directions that hold a share of the variance of the weights."""
+    """Return the number of leading directions that contain a share of the weights' variance."""
     return int(np.searchsorted(held(singular_values), share)) + 1

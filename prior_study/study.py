@@ -1,4 +1,4 @@
-"""Pre-train, describe the weights, reconstruct the functions; one .npz file holds it all."""
+"""Run the study: pre-train networks, describe their weights, compare functions; save as .npz."""
 
 import io
 import json
@@ -25,11 +25,12 @@ from prior_study.reconstruction import (
 from prior_study.statistics import WeightStatistics, weight_statistics
 
 FORMAT = 2
-BEGINNING = rb"PK\x03\x04.{26}format\.npy"  # of an archive whose first array is the format
-KEPT_FUNCTIONS = 100  # functions of each reconstruction that are kept for pictures
-TRUE_FUNCTIONS = 4000  # realisations behind the widths of a functional prior
-# Sources of functions that are compared with the functional prior: K of its own realisations, which
-# show the error of K draws, the networks fitted to realisations, and each weight prior.
+BEGINNING = rb"PK\x03\x04.{26}format\.npy"  # first bytes of an archive that begins with `format`
+KEPT_FUNCTIONS = 100  # functions of each source that are kept for figures
+TRUE_FUNCTIONS = 4000  # realisations from which the widths of a functional prior are computed
+# Sources of functions that are compared with the functional prior: K realisations of the prior
+# itself, which show the sampling error of K draws; the networks fitted to realisations; and each
+# weight prior.
 SOURCES = ("realisations", "pretrained", *WEIGHT_PRIOR_NAMES)
 
 
@@ -38,14 +39,14 @@ class PriorResult:
     """Results for one functional prior, at n points of the grid and for the six SOURCES."""
 
     weights: np.ndarray  # pre-trained weights ω0^[k], (K, d) float32
-    inputs: np.ndarray  # points that the networks were fitted at, (M,) increasing
-    realisations: np.ndarray  # g^[k] there, (K, M)
-    fitted: np.ndarray  # f^[k] there, (K, M)
+    inputs: np.ndarray  # points at which the networks were fitted, (M,) increasing
+    realisations: np.ndarray  # g^[k] at these points, (K, M)
+    fitted: np.ndarray  # f^[k] at these points, (K, M)
     statistics: WeightStatistics  # of the weights
     functions: np.ndarray  # some functions of each source on the grid, (6, n_kept, n)
     moments: np.ndarray  # mean and standard deviation of each source on the grid, (6, 2, n)
     exact: np.ndarray  # mean and standard deviation of the functional prior on the grid, (2, n)
-    distances: np.ndarray  # mean, covariance and Wasserstein distance of each source, (6, 3)
+    distances: np.ndarray  # `reconstruction.Distance` of each source, (6, 3)
     width_errors: np.ndarray  # of each source, (6,); see `reconstruction.width_error`
     steepness: np.ndarray  # of each source, (6,); see `reconstruction.steepness`
 
@@ -57,21 +58,21 @@ class PriorResult:
 
     @property
     def comparison(self) -> pd.DataFrame:
-        """Distances, errors of the width and steepness of functions: a row for each source."""
+        """Distances, width errors and steepness, one row per source."""
         found = pd.DataFrame(self.distances, SOURCES, [part.name for part in fields(Distance)])
         return found.assign(width=self.width_errors, steepness=self.steepness)
 
 
 @dataclass(frozen=True)
 class Study:
-    """Results by prior, with the settings that they come from."""
+    """Settings of a study, and its results by prior."""
 
     config: StudyConfig
     results: dict[str, PriorResult]
 
 
 def run(config: StudyConfig, progress: bool = False) -> Study:
-    """Run the study; priors, sizes and seed alone determine the result."""
+    """Run the study; the result depends only on the settings."""
     return Study(config, {name: _study_prior(name, config, progress) for name in config.priors})
 
 
@@ -83,7 +84,7 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
     order = np.argsort(pretrained.inputs[:, 0])
     inputs = pretrained.inputs[order]
     exact = Moments(prior.mean(grid), prior.covariance(grid))
-    functions = [  # of each of SOURCES, other draws than those that the networks were fitted to
+    functions = [  # of each of SOURCES; the realisations are new draws
         prior.process.sample(grid, len(weights), config.seed + 1)[:, :, 0],
         ARCHITECTURE.forward(weights, grid)[:, :, 0],
         *(reconstruction.sampled_functions(kind, weights, config) for kind in WEIGHT_PRIOR_NAMES),
@@ -131,9 +132,9 @@ def pretrain(name: str, config: StudyConfig, progress: bool = False) -> Pretrain
 
 
 def save(study: Study, path: Path) -> None:
-    """Write a study as one .npz file of plain arrays, in a folder that exists.
+    """Write a study as one .npz file of plain arrays. The folder must exist.
 
-    A study in this place is replaced; any other file raises a FileExistsError.
+    An existing study is replaced; any other existing file raises a FileExistsError.
     """
     arrays = {"format": np.array(FORMAT), "config": np.array(json.dumps(asdict(study.config)))}
     for name, result in study.results.items():
@@ -146,7 +147,7 @@ def save(study: Study, path: Path) -> None:
 
 
 def load(path: Path) -> Study:
-    """Read a study from a file that `save` wrote; ValueError for another file or format."""
+    """Read a study from a file that `save` wrote; any other file raises a ValueError."""
     with np.load(path, allow_pickle=False) as arrays:
         if "format" not in arrays or int(arrays["format"]) != FORMAT:
             raise ValueError(f"{path} is not a study of format {FORMAT}")

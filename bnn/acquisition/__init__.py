@@ -1,1 +1,1 @@
-"""Which runs come next: the inputs that are expected to reduce the predictive variance most."""
+"""Selection of the next runs: inputs that are expected to reduce the predictive variance most."""

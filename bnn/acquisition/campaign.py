@@ -1,4 +1,4 @@
-"""A loop of runs of any simulator: ask for inputs, run them, tell the results."""
+"""Active-learning loop for any simulator: ask for inputs, run them, tell the results."""
 
 from __future__ import annotations
 
@@ -44,38 +44,37 @@ from bnn.storage.locking import locked
 from bnn.storage.reading import as_path
 from bnn.storage.writing import write_atomic
 
-NEAR = 1e-6  # inputs that differ by less than this part of their range are those of one run
-FEWEST = 2  # runs with results that a model needs; with fewer another hypercube is run
+NEAR = 1e-6  # inputs that differ by less than this share of their range belong to the same run
+FEWEST = 2  # least results per output for a model; with fewer, another Latin hypercube is run
 
 
 class Campaign:
-    """Active-learning loop around a simulator, with `ask` and `tell`, kept in a JSON file.
+    """Active-learning loop around a simulator, with `ask` and `tell`, stored in a JSON file.
 
     The first round is a Latin hypercube, or given inputs. In each later round `select_runs` selects
     from a Latin hypercube of candidates, with the model fitted to all results. Failed runs are not
-    data. If some runs failed and others did not, the gain of a candidate is weighted by its
-    probability of success, from a Gaussian process classifier, and the variance matters where runs
-    succeed.
+    used to fit the model. If some runs failed, the gain of a candidate is multiplied by its
+    probability of success, from a Gaussian process classifier, and the variance is averaged over
+    candidates drawn with this probability.
 
     `ask` and `tell` replace the file in one step. If a script is killed, start it again: `ask` then
     returns the inputs that have no results yet. Several scripts may share one file: each call reads
-    it again and changes it under a lock. All of them get the same runs, and the results of a
-    run can be stored only once.
+    it again and changes it under a lock. All scripts get the same runs, and the results of a run
+    can be stored only once.
 
     Args:
-        path: The file, or a link to it. If it exists, its campaign is continued.
+        path: Path of the file, or a link to it. If the file exists, its campaign is continued.
         bounds: (low, high) of each input, (n_in, 2).
-        model: Estimator for `select_runs`, which the file does not store; None is GPRegressor().
+        model: Estimator for `select_runs`, which the file does not store; None means GPRegressor().
         n_initial: Number of runs in the first round, or their inputs, (n, n_in).
         batch_size: Number of runs in each later round.
         candidates: Number of candidates in each later round.
-        select_options: Arguments of `select_runs`, such as output_bounds, output_weights and
-            min_gain; costs is a function of the inputs here, (n, n_in) → (n,).
-        random_state: Seed of the hypercubes, an integer.
+        select_options: Further arguments of `select_runs`, such as output_bounds, output_weights
+            and min_gain. Here `costs` is a function of the inputs, (n, n_in) → (n,).
+        random_state: Seed of the hypercubes, an integer >= 0.
 
     Raises:
-        ValueError: If an argument is not admissible, or the file is not a campaign within these
-            bounds.
+        ValueError: If an argument is invalid, or the file is not a campaign with these bounds.
 
     Examples:
         >>> import bnn
@@ -105,7 +104,8 @@ class Campaign:
         select_options: Mapping[str, Any] | None = None,
         random_state: int = 0,
     ) -> None:
-        # A link and its file must have one lock, and writing would put a new file for the link.
+        # Resolved, because a link and its file must share one lock, and writing would replace the
+        # link by a file.
         self.path = Path(os.path.realpath(as_path(path)))
         self._box = box_of(bounds)
         check_count("batch_size", batch_size, 1)
@@ -129,7 +129,7 @@ class Campaign:
         self._read()
 
     def __repr__(self) -> str:
-        """Return the file, and how many runs have results."""
+        """Return the path, the round, and the numbers of runs and of runs with results."""
         told = sum(run.outputs is not None for run in self._runs)
         parts = {"path": str(self.path), "runs": len(self._runs), "told": told, "round": self.round}
         return described(type(self).__name__, parts)
@@ -139,15 +139,15 @@ class Campaign:
         """Load a campaign, with its bounds.
 
         Args:
-            path: Path of its file.
-            model: As for Campaign.
+            path: Path of the file.
+            model: Estimator, as for Campaign.
             options: Further arguments of Campaign, which the file does not store.
 
         Returns:
-            The campaign, at the point where it was left.
+            The campaign, with all runs in the file.
 
         Raises:
-            FileNotFoundError: If there is no file.
+            FileNotFoundError: If the file does not exist.
             ValueError: If the file is not a campaign.
         """
         return cls(path, _pairs(read_campaign(as_path(path)).box), model, **options)
@@ -160,17 +160,17 @@ class Campaign:
 
     @property
     def stopped(self) -> bool:
-        """Whether the campaign has ended: after `stop`, or if no run is worth `min_gain`."""
+        """Whether the campaign has ended: after `stop`, or if no run would gain `min_gain`."""
         return self._stopped
 
     @property
     def X(self) -> Array:
-        """Inputs of the runs with results, failed ones left out, (n, n_in)."""
+        """Inputs of the runs with results, without failed runs, (n, n_in)."""
         return self._inputs(run for run in self._told if not run.failed)
 
     @property
     def y(self) -> Array:
-        """Their results, (n, n_out); NaN for an output that a run did not give."""
+        """Results of the runs in `X`, (n, n_out); NaN for an output that a run did not return."""
         return np.array([run.outputs for run in self._told if not run.failed])
 
     @property
@@ -180,15 +180,15 @@ class Campaign:
 
     @property
     def rounds(self) -> list[Array]:
-        """Inputs of the runs of each round, as `plots.plot_rounds` takes them."""
+        """Inputs of the runs of each round, for `plots.plot_rounds`."""
         numbers = range(self._runs[-1].round + 1)
         return [np.array([r.inputs for r in self._runs if r.round == k]) for k in numbers]
 
     @property
     def deviations(self) -> Array:
-        """Standard deviation that was expected after each run, (runs,).
+        """Root of the mean variance over the region that was expected after each run, (runs,).
 
-        It is NaN in a round of a Latin hypercube, and for a run that `ask` did not return.
+        It is NaN for runs of a Latin hypercube, and for runs that `ask` did not return.
         """
         return np.array([np.nan if r.deviation is None else r.deviation for r in self._runs])
 
@@ -202,7 +202,7 @@ class Campaign:
 
     @property
     def _waiting(self) -> Ints:
-        """Numbers of the runs without results."""
+        """Indices of the runs without results."""
         return np.array([i for i, run in enumerate(self._runs) if run.outputs is None], dtype=int)
 
     def fit(self) -> Any:
@@ -219,10 +219,11 @@ class Campaign:
         Runs without results are returned again. If there are none, a new round is selected.
 
         Returns:
-            Inputs, (n, n_in); none once the campaign has stopped.
+            Inputs, (n, n_in), with n = 0 after the campaign has ended.
 
         Raises:
-            ValueError: If no model can be fitted to the results, or no candidate is admissible.
+            ValueError: If no model can be fitted to the results, or `select_runs` rejects its
+                arguments, for instance because no candidate satisfies `output_bounds`.
         """
         self._read()
         while not len(self._waiting) and not self._stopped:
@@ -230,14 +231,14 @@ class Campaign:
             known = self._runs
             with locked(self.path):
                 self._read()
-                # Another script may meanwhile have asked for a round, stopped the campaign, or told
-                # further results, from which the round is chosen anew.
+                # Another script may meanwhile have added a round or runs, or ended the campaign.
+                # Then the selected round is discarded.
                 if len(self._runs) == len(known) and not self._stopped:
                     self._write([*self._runs, *new], stopped=not new)
         return self._inputs(self._runs[i] for i in self._waiting if not self._stopped)
 
     def _chosen(self) -> list[Run]:
-        """Choose the runs of a new round, none if no run is worth it."""
+        """Select the runs of a new round; none if no run gains enough."""
         number = self.round
         failed = self.failed
         few = np.min(np.count_nonzero(~np.isnan(self.y), axis=0), initial=FEWEST) < FEWEST
@@ -245,7 +246,8 @@ class Campaign:
         if few or only_constants(model, self.select_options.get("output_weights")):
             n = sum(run.round == 0 for run in self._runs)
             return [Run(number, (*x,)) for x in self._hypercube(n, len(self._runs)).tolist()]
-        # Each round has candidates of its own, the same in a script that is started again.
+        # The seed depends on the number of runs, so each round has new candidates, and a restarted
+        # script gets the same ones.
         drawn = self._hypercube(self.candidates, len(self._runs))
         options = dict(self.select_options)
         costs = options.get("costs")
@@ -253,7 +255,7 @@ class Campaign:
             options["costs"] = costs(drawn)
         if len(failed):
             options = self._where_runs_succeed(drawn) | options
-            # Without results, they count as done all the same.
+            # Failed runs have no results, but must not be selected again.
             options["pending"] = np.vstack([failed, *_given(options, "pending")])
         rows, variances = select_runs(model, drawn, self.batch_size, **options)
         deviations = np.sqrt(np.maximum(variances[1:], 0.0)).tolist()
@@ -261,7 +263,7 @@ class Campaign:
         return [Run(number, tuple(inputs), deviation) for inputs, deviation in pairs]
 
     def _where_runs_succeed(self, candidates: Array) -> dict[str, Any]:
-        """Return success and region of `select_runs`: candidates, drawn by their probability."""
+        """Return `success` and `region` for `select_runs`, with a region where runs succeed."""
         made = self._box.transform(self._inputs(self._told))
         succeeded = np.array([not run.failed for run in self._told])
         success = success_probability(made, succeeded, self._box.transform(candidates))
@@ -274,14 +276,14 @@ class Campaign:
         """Store results of runs.
 
         Args:
-            X: Inputs as `ask` returned them, all of them or some, or inputs of other runs within
-                the bounds, (n, n_in).
-            y: Results, (n,) or (n, n_out). A run with only NaN has failed, and is not repeated. A
-                run with some results is data for these outputs.
+            X: Inputs, (n, n_in): all or some of those that `ask` returned, or inputs of other runs
+                within the bounds.
+            y: Results, (n,) or (n, n_out). A run whose results are all NaN has failed, and is not
+                repeated. If only some results are NaN, the others are used.
 
         Raises:
-            ValueError: If a run is outside the bounds or already has results, or the number of
-                outputs differs.
+            ValueError: If a run is outside the bounds or already has results, the number of outputs
+                differs, or a result is infinite.
         """
         points = as_points("X", X)
         values = as_columns("y", as_array("y", y), len(points))
@@ -293,14 +295,14 @@ class Campaign:
             self._write(self._with_results(points, values), self._stopped)
 
     def _with_results(self, points: Array, values: Array) -> list[Run]:
-        """Return the runs with the results of some of them; ValueError if they do not fit."""
+        """Return all runs, with the new results added; ValueError if the results are invalid."""
         sizes = {len(run.outputs) for run in self._told if run.outputs}
         if sizes - {values.shape[1]}:
             raise ValueError(f"y has {values.shape[1]} outputs: must be {sizes.pop()}")
         self._check_within("X", points)
         runs = list(self._runs)
         last = runs[-1].round
-        # A text may have rounded the inputs of a run that was asked for.
+        # The inputs of a pending run may have been rounded, for instance in a text file.
         near = NEAR * (self._box.high - self._box.low)
         for i, (inputs, outputs) in enumerate(zip(points.tolist(), values.tolist(), strict=True)):
             waiting = [k for k, run in enumerate(runs) if run.outputs is None]
@@ -329,7 +331,7 @@ class Campaign:
             self._write(self._runs, stopped=True)
 
     def _begin(self, n_initial: int | ArrayLike) -> None:
-        """Ask for the first round."""
+        """Write the file with the first round."""
         if isinstance(n_initial, int | np.integer):
             check_count("n_initial", n_initial, 1)
             points = self._hypercube(int(n_initial), 0)
@@ -345,17 +347,17 @@ class Campaign:
         return np.asarray(self._box.inverse_transform(2.0 * unit - 1.0))
 
     def _write(self, runs: Sequence[Run], stopped: bool) -> None:
-        """Replace the file in one step, and only then what is kept here."""
+        """Replace the file in one step, then update this object."""
         bounds = _pairs(self._box).tolist()
         head = {"format": FORMAT, "version": VERSION, "bounds": bounds, "stopped": stopped}
-        rows = ",\n".join(json.dumps(_entry(run)) for run in runs)  # a run is a line
+        rows = ",\n".join(json.dumps(_entry(run)) for run in runs)  # one line per run
         text = f'{json.dumps(head)[:-1]}, "runs": [\n{rows}\n]}}\n'
         write_atomic(self.path, text.encode(), BEGINNING)
         self._runs = list(runs)
         self._stopped = stopped
 
     def _read(self) -> None:
-        """Take runs and state from the file, which another script may have changed."""
+        """Read runs and state from the file, which another script may have changed."""
         content = read_campaign(self.path)
         given, there = (_pairs(box).tolist() for box in (self._box, content.box))
         if given != there:
@@ -375,7 +377,7 @@ def _given(options: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _entry(run: Run) -> dict[str, Any]:
-    """Return a run as JSON types, which have no NaN."""
+    """Return a run as JSON types, with null in place of NaN."""
     found = asdict(run)
     if run.outputs is not None:
         found["outputs"] = [None if np.isnan(value) else value for value in run.outputs]

@@ -1,4 +1,4 @@
-"""The file of a campaign: its runs, and what is checked when they are read."""
+"""The file of a campaign: its runs, and the checks when the file is read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from bnn.storage.reading import is_number, read_json
 FORMAT = "bnn campaign"
 VERSION = 1
 BEGINNING = b'{"format": "bnn campaign"'
-MOST_BYTES = 10**8  # half a million runs
-ROUNDED = 1e-9  # part of the range of an input by which rounding may lead out of the bounds
+MOST_BYTES = 10**8  # about half a million runs
+ROUNDED = 1e-9  # share of an input's range by which rounding may exceed the bounds
 KEYS = {"round", "inputs", "deviation", "outputs"}
 
 
@@ -24,12 +24,11 @@ class Run:
     """A run of the simulator.
 
     Attributes:
-        round: Number of the round that asked for it.
-        inputs: Its inputs, (n_in,).
-        deviation: Root of the mean variance that was expected after it, see `select_runs`; None
-            in the first round.
-        outputs: Its results, (n_out,), NaN for those that it did not give; None as long as there
-            are none.
+        round: Number of the round to which the run belongs.
+        inputs: Inputs, (n_in,).
+        deviation: Root of the mean variance that was expected after the run, see `select_runs`;
+            None if the run was not selected by `select_runs`.
+        outputs: Results, (n_out,), NaN for missing ones; None before the run has ended.
     """
 
     round: int
@@ -45,7 +44,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Content:
-    """What the file of a campaign holds."""
+    """Content of the file of a campaign."""
 
     box: BoundsScaler
     runs: list[Run]
@@ -53,7 +52,7 @@ class Content:
 
 
 def box_of(bounds: Any) -> BoundsScaler:
-    """Return the bounds of the inputs, (n_in, 2)."""
+    """Check bounds of the inputs, (n_in, 2), and return them as a scaler."""
     pairs = as_points("bounds", bounds)
     if pairs.shape[1] != 2:
         raise ValueError(f"bounds has shape {pairs.shape}: must be (n_in, 2)")
@@ -61,7 +60,7 @@ def box_of(bounds: Any) -> BoundsScaler:
 
 
 def outside(points: Array, box: BoundsScaler) -> str | None:
-    """Say which entry of points, (n, n_in), is the first outside the bounds; None if none is."""
+    """Return an error text for the first entry of points (n, n_in) outside the bounds, or None."""
     room = ROUNDED * (box.high - box.low)
     wrong = np.argwhere((points < box.low - room) | (points > box.high + room))
     if not len(wrong):
@@ -77,10 +76,10 @@ def read_campaign(path: Path) -> Content:
         path: Path of the file.
 
     Returns:
-        What it holds.
+        Its content.
 
     Raises:
-        FileNotFoundError: If there is no file.
+        FileNotFoundError: If the file does not exist.
         ValueError: If the file is not a campaign, or is damaged.
     """
     content = read_json(path, MOST_BYTES)
@@ -95,7 +94,7 @@ def read_campaign(path: Path) -> Content:
 
 
 def _checked(content: dict[str, Any]) -> Content:
-    """Return the parts of a campaign; ValueError if one is not as a campaign writes it."""
+    """Return the content of a campaign file; ValueError if a part is invalid."""
     box = box_of(content.get("bounds"))
     entries = content.get("runs")
     stopped = content.get("stopped")
@@ -109,7 +108,7 @@ def _checked(content: dict[str, Any]) -> Content:
 
 
 def _run(name: str, entry: Any, n_in: int) -> Run:
-    """Return a run of a file; ValueError if it is not as a campaign writes it."""
+    """Return a run of a campaign file; ValueError if it is invalid."""
     if not isinstance(entry, dict) or entry.keys() != KEYS:
         raise ValueError(f"{name} = {entry!r:.60}: must have {', '.join(sorted(KEYS))}")
     number, deviation = entry["round"], entry["deviation"]
@@ -127,7 +126,7 @@ def _run(name: str, entry: Any, n_in: int) -> Run:
 
 
 def _numbers(name: str, values: Any, missing: bool) -> tuple[float, ...]:
-    """Return a row of numbers, with NaN for null where numbers may be missing."""
+    """Return a row of numbers; if numbers may be missing, null becomes NaN."""
     if isinstance(values, list) and values:
         row = [np.nan if missing and value is None else value for value in values]
         if all(value is np.nan or is_number(value, -LARGEST, LARGEST) for value in row):
@@ -137,7 +136,7 @@ def _numbers(name: str, values: Any, missing: bool) -> tuple[float, ...]:
 
 
 def _check_together(runs: Sequence[Run], box: BoundsScaler) -> None:
-    """Raise ValueError if a run does not fit the runs before it, or the bounds."""
+    """Raise ValueError if the runs contradict each other or lie outside the bounds."""
     number = 0
     for i, run in enumerate(runs):
         if run.round not in ((number, number + 1) if i else (0,)):

@@ -1,4 +1,4 @@
-"""Choice of runs by the expected reduction of the predictive variance, averaged over a region."""
+"""Selection of runs by the expected reduction of the predictive variance over a region."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from bnn.noise.known import noise_of_new
 from bnn.scaling import BoundsScaler
 
 Flags: TypeAlias = NDArray[np.bool_]
-FEWEST_MEMBERS = 200  # of an ensemble: the error of a correlation is about 1 / √K
+FEWEST_MEMBERS = 200  # K of an ensemble: the error of a correlation is about 1 / √K
 POINTS = 64  # points of the default region
-NEGLIGIBLE = 1e-12  # share of an output whose weight is zero
+NEGLIGIBLE = 1e-12  # share that replaces a weight of zero
 
 
 def select_runs(
@@ -58,26 +58,31 @@ def select_runs(
     units of half its range. Runs are selected one by one: each reduces the average most, or most
     per cost, given the runs selected before. If runs may fail, the reduction is multiplied by the
     probability that the run succeeds.
+
     A run at x with noise Σ(x) changes the covariance to C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .),
     independently of its result. This is exact for a Gaussian process. For a mixture or an ensemble
-    it is the variance of the best linear prediction, an upper bound of the expected variance.
+    it is the variance of the best linear prediction, which is an upper bound of the expected
+    variance.
 
     Args:
         model: A fitted GPRegressor, or a fitted ensemble of at least 200 members.
-        candidates: Inputs to choose from, (m, n_in).
-        n: Number of runs to choose.
+        candidates: Inputs to select from, (m, n_in).
+        n: Number of runs to select; without `replicates` at most the number of candidates.
         region: Inputs at which the variance matters, (r, n_in); None takes a Latin hypercube of 64
             points in the box around the candidates.
-        pending: Inputs of runs that have no results yet, (p, n_in); they count as done.
+        pending: Inputs of runs that have no results yet, (p, n_in). The selection treats these runs
+            as finished.
         replicates: Whether a candidate may be selected again, which helps if noise is large.
         output_ranges: Ranges of the outputs, (n_out,). None takes the ranges of the data for a
             GPRegressor, and scaling.outputs for an ensemble.
-        output_weights: Weights of the outputs in the average, (n_out,); None: all count equally.
-        costs: Cost of each candidate in any unit, (m,); None: all cost the same.
-        success: Probability that a run at each candidate succeeds, > 0, (m,); None: all do.
+        output_weights: Weights of the outputs in the average, >= 0, (n_out,); None means equal
+            weights.
+        costs: Cost of a run at each candidate, > 0, in any unit, (m,); None means equal costs.
+        success: Probability that a run at each candidate succeeds, in (0, 1], (m,); None means that
+            all runs succeed.
         output_bounds: (low, high) of f, each None, a number or (n_out,).
-        min_feasibility: Candidates are left out if f lies within `output_bounds` with a smaller
-            probability. Outputs are taken as independent normal variables with the predicted
+        min_feasibility: Least probability that f lies within `output_bounds`; other candidates are
+            left out. The outputs are treated as independent normal variables with the predicted
             moments.
         min_gain: Selection stops before the first run that reduces the variance by less than this
             share of the variance before selection.
@@ -85,12 +90,13 @@ def select_runs(
 
     Returns:
         Indices of the selected candidates in order, (n,), or fewer if the gain falls below
-        `min_gain`. Mean variances over the region, one number more: before selection, then after
-        each selected run.
+        `min_gain`; and the mean variances over the region, before selection and after each selected
+        run, (n + 1,).
 
     Raises:
-        TypeError: If the model is neither of these.
-        ValueError: If the model has too few members, or another argument does not fit.
+        TypeError: If the model is neither a GPRegressor nor an ensemble.
+        ValueError: If the model has too few members, no candidate satisfies `output_bounds`, there
+            are fewer candidates than runs, or another argument is invalid.
 
     Source: Cohn (1996), Neural Networks 9, for one run; Gramacy & Lee (2009), Technometrics 51,
     and Binois et al. (2019), Technometrics 61, for replicates under noise that depends on x.
@@ -141,7 +147,7 @@ def select_runs(
         half_ranges = _positive("output_ranges", output_ranges, len(half_ranges), "outputs") / 2.0
     weights = _of_varying(model, output_weights)
     scales = _scales(half_ranges, weights, len(wanted))
-    # tr S over the region, scaled so that it is a mean over points and outputs
+    # Trace of the covariance over the region, scaled to a mean over points and outputs
     before = np.sum(np.einsum("njj->nj", spread[len(runs) :]) / scales**2)
     # D = C(x, x) + Σ(x)
     results = spread[: len(runs)] + noise_of_new(noise, runs)
@@ -162,10 +168,12 @@ def _best_runs(
     replicates: bool,
     least: float,
 ) -> tuple[list[int], list[float]]:
-    """Choose runs one by one, while the best one reduces the mean variance by at least `least`.
+    """Select runs one by one, until the best run would gain less than `least`.
+
+    The gain of a run is the reduction of the mean variance times the probability of success.
 
     Returns:
-        Numbers of the chosen candidates, and the reduction of the mean variance by each.
+        Indices of the selected candidates, and the reduction of the mean variance by each.
     """
     chosen: list[int] = []
     reductions: list[float] = []
@@ -191,10 +199,10 @@ def _region(candidates: Array, random_state: RandomState) -> Array:
 
 
 def _scales(half_ranges: Array, weights: ArrayLike | None, n_region: int) -> Array:
-    """Return c_j, (n_out,), with which Σ_region Σ_j (S_jj / c_j²) is the mean variance.
+    """Return scales c_j, (n_out,), such that the mean variance is Σ_region Σ_j (S_jj / c_j²).
 
-    The mean is over the points of the region and over the outputs, each in units of half its
-    range h_j, with shares w_j of one: c_j² = n_region h_j² / w_j.
+    The mean is over the points of the region and over the outputs, each in units of half its range
+    h_j, with weights w_j that sum to one: c_j² = n_region h_j² / w_j.
     """
     n_out = len(half_ranges)
     scales = half_ranges * np.sqrt(n_out * n_region)
@@ -206,12 +214,12 @@ def _scales(half_ranges: Array, weights: ArrayLike | None, n_region: int) -> Arr
 def _of_varying(
     model: GPRegressor | EnsembleRegressor, weights: ArrayLike | None
 ) -> ArrayLike | None:
-    """Return the weights of outputs, of which those that are predicted as constants are zero."""
+    """Return the weights of the outputs, with zero for outputs that are predicted as constants."""
     constants = model.constant_outputs_
     if constants is None or np.isnan(constants).all() or not np.isnan(constants).any():
         return weights
     given = np.ones(len(constants)) if weights is None else as_finite("output_weights", weights)
-    if given.shape != constants.shape:  # which is refused where weights become shares
+    if given.shape != constants.shape:  # `_shares` rejects this shape
         return given
     if only_constants(model, given):
         needed = "every output of weight > 0 is constant in the data so far, so no run is better"
@@ -220,7 +228,7 @@ def _of_varying(
 
 
 def only_constants(model: Any, weights: ArrayLike | None) -> bool:
-    """Return whether weights of outputs leave only outputs that are predicted as constants."""
+    """Return whether all outputs of positive weight are predicted as constants."""
     constants = getattr(model, "constant_outputs_", None)
     if weights is None or constants is None or np.shape(weights) != constants.shape:
         return False
@@ -231,7 +239,7 @@ def only_constants(model: Any, weights: ArrayLike | None) -> bool:
 
 
 def _positive(name: str, values: ArrayLike | None, n: int, units: str) -> Array:
-    """Return a number > 0 for each of n candidates or outputs, (n,); ones where None is given."""
+    """Return one number > 0 per candidate or output, (n,); ones if `values` is None."""
     if values is None:
         return np.ones(n)
     array = as_finite(name, values)
@@ -243,7 +251,7 @@ def _positive(name: str, values: ArrayLike | None, n: int, units: str) -> Array:
 
 
 def _shares(weights: ArrayLike, n_outputs: int) -> Array:
-    """Return the weights of outputs, (n_out,), as shares of one."""
+    """Return the weights of the outputs, (n_out,), scaled to a sum of one."""
     values = as_finite("output_weights", weights)
     if values.shape != (n_outputs,) or np.any(values < 0.0) or not values.any():
         raise ValueError(
@@ -259,7 +267,7 @@ def _admissible(
     output_bounds: tuple[ArrayLike | None, ArrayLike | None],
     min_feasibility: float,
 ) -> Flags:
-    """Return at which candidates f lies within the limits with a probability, (n,)."""
+    """Return whether f satisfies `output_bounds` with enough probability at each candidate."""
     if not is_row(output_bounds) or len(output_bounds) != 2:
         raise ValueError(f"output_bounds = {output_bounds!r:.60}: must be (low, high)")
     if all(limit is None for limit in output_bounds):
@@ -311,13 +319,14 @@ def _joint(
 
 
 class _Greedy:
-    """Covariances V between P possible runs and a region, updated after each run that is made.
+    """Covariances V between P possible runs and a region, updated after each selected run.
 
-    The covariance has one block for all outputs, or one for each; q is the number of outputs in a
-    block. A run changes V by a matrix of rank q. The changes are kept as factors: V = V0 - L T,
-    where V0 is the covariance before any run, `left` is L and `right` is T. For each possible run,
-    `squares` is the sum of V Vᵀ over the region, and `D` the covariance of its result, with noise.
-    Arrays are (blocks, P q, ...); entry i q + j is output j of run i.
+    The covariance has one block for all outputs together, or one block per output; q is the number
+    of outputs in a block. A run changes V by a matrix of rank q. The changes are stored as factors:
+    V = V0 - L T, where V0 is the covariance before the first run, `left` is L and `right` is T. For
+    each possible run, `squares` is the sum of V Vᵀ over the region, and `D` is the covariance of
+    its result, noise included. Arrays have the shape (blocks, P q, ...); entry i q + j is output j
+    of run i.
     """
 
     def __init__(
@@ -349,7 +358,7 @@ class _Greedy:
         return np.asarray(np.einsum("gpjj->p", np.linalg.solve(self.D, self.squares)))
 
     def run(self, row: int) -> float:
-        """Make a run and return the reduction of the mean variance over the region."""
+        """Add a run and return the reduction of the mean variance over the region."""
         g, P, q = self._shape
         own = slice(row * q, (row + 1) * q)
         # D_row = R Rᵀ

@@ -1,1 +1,1 @@
-"""Metrics and plots of predictions and of their uncertainty."""
+"""Metrics and plots of predictions and their uncertainty, prior checks and sensitivity analysis."""

@@ -1,11 +1,12 @@
-"""Accuracy of predictions and quality of their uncertainty.
+"""Scores for the accuracy of predictions and the quality of their uncertainty.
 
 Arrays are (n,) or (n, n_out); samples of an ensemble are (K, n, n_out). Averages over outputs are
-plain means. If `noise` is given, its variance is added to the epistemic variance. Pass standard
-deviations, Σ_noise, or one covariance per point, (n, n_out, n_out), in the units of y; for
-input-dependent noise pass noise(X). NaN in y is a value that is missing, which no score counts; any
-other NaN or infinity is rejected. Scores of a mean and a standard deviation accept predictions of
-any tool; for an ensemble pass `samples.mean(axis=0)` and `samples.std(axis=0, ddof=1)`.
+unweighted means. If `noise` is given, its variance is added to the epistemic variance. Pass
+standard deviations, Σ_noise, or one covariance per point, (n, n_out, n_out), in the units of y; for
+input-dependent noise pass noise(X). NaN in y marks a missing value, which is ignored. Any other NaN
+or infinity raises a ValueError, as do arrays whose shapes do not match. Scores of a mean and a
+standard deviation accept predictions of any library; for an ensemble pass `samples.mean(axis=0)`
+and `samples.std(axis=0, ddof=1)`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def _columns(name: str, values: Values) -> Array:
 
 
 def _truth(y: Values) -> Array:
-    """Return y as (n, n_out), NaN where it is missing."""
+    """Return y as (n, n_out), with NaN for missing values."""
     array = as_array("y", y)
     missing = np.isnan(array)
     values = _columns("y", np.where(missing, 0.0, array))
@@ -55,7 +56,7 @@ def _truth(y: Values) -> Array:
 
 
 def _counts(values: Array) -> Ints:
-    """Return the number of values of each output that are not missing, (n_out,), none zero."""
+    """Return the number of values of each output, (n_out,); ValueError if an output has none."""
     counts = np.count_nonzero(~np.isnan(values), axis=0)
     for j in np.flatnonzero(counts == 0)[:1]:
         raise ValueError(f"y: output {j} has no value, only NaN")
@@ -63,12 +64,12 @@ def _counts(values: Array) -> Ints:
 
 
 def _mean(values: Array) -> Array:
-    """Return the means over points of values (n, n_out), NaN where they are missing, (n_out,)."""
+    """Return the means, (n_out,), over points of values (n, n_out), without NaN."""
     return np.asarray(np.nansum(values, axis=0) / _counts(values))
 
 
 def _patterns(y: Array) -> Iterator[tuple[Any, Any]]:
-    """Yield rows of y (n, n_out) that have the same outputs, and the numbers of these outputs."""
+    """Group the rows of y (n, n_out) by the outputs they have; yield the rows and these outputs."""
     present = ~np.isnan(y)
     if present.all():
         yield slice(None), slice(None)
@@ -80,7 +81,7 @@ def _patterns(y: Array) -> Iterator[tuple[Any, Any]]:
 
 
 def _of_outputs(covariances: Array, rows: Any, outputs: Any) -> Array:
-    """Return covariances, (n_out, n_out) or one for each point, of some points and outputs."""
+    """Select rows and outputs of covariances, (n_out, n_out) or (n, n_out, n_out)."""
     own = covariances[rows] if covariances.ndim == 3 else covariances
     return np.asarray(own[..., outputs, :][..., outputs])
 
@@ -88,7 +89,7 @@ def _of_outputs(covariances: Array, rows: Any, outputs: Any) -> Array:
 def _errors(
     y: Values, mean: Values, std: Values, noise: Noise | None
 ) -> tuple[Array, Array, Array]:
-    """Return y - mean and std, (n, n_out) each, and Σ_noise (at each point), zeros for none."""
+    """Return y - mean and std, (n, n_out) each, and Σ_noise (per point), or zeros without noise."""
     truth = _truth(y)
     centre = _columns("mean", mean)
     scale = _columns("std", std)
@@ -102,7 +103,7 @@ def _errors(
 
 
 def _z_scores(y: Values, mean: Values, std: Values, noise: Noise | None) -> tuple[Array, Array]:
-    """Return z = (y - mean) / std and std with the noise, (n, n_out) each."""
+    """Return z = (y - mean) / std and the std, noise included, (n, n_out) each."""
     residuals, scale, added = _errors(y, mean, std, noise)
     if noise is not None:
         scale = np.sqrt(scale**2 + np.einsum("...jj->...j", added))
@@ -119,7 +120,7 @@ def _averaged(values: Array, per_output: bool) -> Score:
 
 
 def _sampled(y: Values, samples: ArrayLike) -> tuple[Array, Array]:
-    """Return y (n, n_out) and samples (K, n, n_out), which fit each other."""
+    """Check y and samples, and return them as (n, n_out) and (K, n, n_out)."""
     y = _truth(y)
     samples = as_finite("samples", samples)
     if samples.ndim != 3 or samples.shape[1:] != y.shape:
@@ -129,7 +130,7 @@ def _sampled(y: Values, samples: ArrayLike) -> tuple[Array, Array]:
 
 
 def _logs(squares: Array, d: int, determinant: float = 0.0, freedom: float = np.inf) -> Array:
-    """Return log densities, normal or Student's t, of squared distances and a log determinant."""
+    """Return log densities, normal or Student's t, from squared distances and a log determinant."""
     if np.isinf(freedom):
         return np.asarray(-0.5 * (squares + (d * np.log(2.0 * np.pi) + determinant)))
     constant = special.gammaln(0.5 * (freedom + d)) - special.gammaln(0.5 * freedom)
@@ -139,7 +140,7 @@ def _logs(squares: Array, d: int, determinant: float = 0.0, freedom: float = np.
 
 
 def _log_density(residuals: Array, std: Array, added: Array, freedom: float = np.inf) -> float:
-    """Return Σ_i log of the normal density, or of Student's t, of scale diag(std_i²) + added."""
+    """Return Σ_i log p of the residuals, normal or Student's t, with scale diag(std_i²) + added."""
     if np.isnan(residuals).any():
         parts = [
             _log_density(
@@ -161,7 +162,7 @@ def rmse(y: Values, mean: Values, per_output: bool = False) -> Score:
     Args:
         y: True values, (n,) or (n, n_out).
         mean: Prediction, of the same shape.
-        per_output: Whether to return one value for each output instead of one over all residuals.
+        per_output: Whether to return one value per output instead of one value for all residuals.
 
     Returns:
         RMSE, a number or (n_out,).
@@ -193,11 +194,12 @@ def calibration_curve(
     Args:
         y: True values, (n,) or (n, n_out).
         mean: Predicted mean, of the same shape.
-        std: Predicted standard deviation, of the same shape; epistemic only as published.
-        noise: Noise that is added to std, see the module.
+        std: Predicted standard deviation, of the same shape; in the paper epistemic only.
+        noise: Noise that is added to std, see the module docstring.
 
     Returns:
-        Levels, Φ at 100 equidistant points in [-3, 3], and the fraction of z below, (100, n_out).
+        Expected levels, (100,), which are Φ at 100 equidistant points in [-3, 3]; and the observed
+        fractions of z below these points, (100, n_out).
 
     Examples:
         >>> from bnn import metrics
@@ -216,15 +218,14 @@ def miscalibration_area(
 ) -> Score:
     """Integrate |observed - expected| of the calibration curve over [0, 1].
 
-    The curve is taken as constant around each level, up to the midpoints between levels (up to 0
-    and 1 at the ends).
+    The curve is piecewise constant around each level, with steps at the midpoints between levels.
 
     Args:
         y: True values, (n,) or (n, n_out).
         mean: Predicted mean, of the same shape.
-        std: Predicted standard deviation, of the same shape; epistemic only as published.
-        noise: Noise that is added to std, see the module.
-        per_output: Whether to return one value for each output instead of their mean.
+        std: Predicted standard deviation, of the same shape; in the paper epistemic only.
+        noise: Noise that is added to std, see the module docstring.
+        per_output: Whether to return one value per output instead of their mean.
 
     Returns:
         Area, a number or (n_out,).
@@ -247,24 +248,26 @@ def elppd(
 ) -> float:
     """Return the expected log pointwise predictive density of an ensemble.
 
-    A mixture of few members has gaps if their standard deviation exceeds the noise. It then scores
-    far below the posterior from which the members are drawn. Student's t has no gaps: it is the
-    predictive density of a Gaussian f given K draws.
+    If the standard deviation of the members exceeds the noise, a mixture of few members has gaps
+    between its peaks. It then scores far below the posterior from which the members are drawn.
+    Student's t has no gaps: it is the predictive density of a Gaussian f given K draws.
 
     Args:
-        y: True values, (n,) or (n, n_out); the value depends on its units.
+        y: True values, (n,) or (n, n_out). The score depends on the units of y.
         samples: f of each member, (K, n, n_out).
-        noise: Standard deviations or Σ_noise, in the same units; or a StudentNoise, for the
-            mixture.
-        density: "mixture", as in the paper, or "student_t" with K - 1 degrees of freedom, the
-            members' mean and the scale matrix (1 + 1/K) diag(their variances) + Σ_noise.
+        noise: Standard deviations, Σ_noise or one covariance per point, in the same units; or a
+            StudentNoise, only for the mixture.
+        density: "mixture", as in the paper, or "student_t". Student's t has K - 1 degrees of
+            freedom, the mean of the members and the scale matrix (1 + 1/K) diag(variances of the
+            members) + Σ_noise.
 
     Returns:
-        Σ_i log p(y_i), joint over the outputs, with the mixture p = 1/K Σ_k N(y_i; f^[k](x_i),
-            Σ_noise) or Student's t.
+        Σ_i log p(y_i), joint over the outputs, where p is the mixture
+        1/K Σ_k N(y_i; f^[k](x_i), Σ_noise) or Student's t.
 
     Raises:
-        ValueError: If the density is unknown, or "student_t" has a single member.
+        ValueError: If the density is unknown, or is "student_t" with a single member or with a
+            StudentNoise.
 
     Source: Gelman et al. (2014); the equation for ELPPD in the paper.
 
@@ -295,7 +298,7 @@ def elppd(
 
 
 def _mixture(residuals: Array, covariances: Array, freedom: float) -> float:
-    """Return Σ_i log 1/K Σ_k of the density of residuals (K, n, d), one or a covariance each."""
+    """Return Σ_i log(1/K Σ_k p(r_ki)) of residuals r (K, n, d), with one or n covariances."""
     K, _, d = residuals.shape
     logs = []
     roots = np.linalg.cholesky(covariances.reshape(-1, d, d))
@@ -310,10 +313,10 @@ def elppd_gaussian(y: Values, mean: Values, std: Values, noise: Noise | None = N
     """Return the expected log pointwise predictive density of Gaussian predictions.
 
     Args:
-        y: True values, (n,) or (n, n_out); the value depends on its units.
+        y: True values, (n,) or (n, n_out). The score depends on the units of y.
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape.
-        noise: Noise that is added to std, with its correlations, see the module.
+        noise: Noise that is added to std, with its correlations, see the module docstring.
 
     Returns:
         Σ_i log N(y_i; mean_i, diag(std_i²) + Σ_noise), joint over the outputs.
@@ -327,15 +330,16 @@ def elppd_gaussian(y: Values, mean: Values, std: Values, noise: Noise | None = N
 
 
 def crps(y: Values, samples: ArrayLike, per_output: bool = False) -> Score:
-    """Return the continuous ranked probability score of an ensemble, lower is better.
+    """Return the continuous ranked probability score of an ensemble; lower is better.
 
     Args:
         y: True values, (n,) or (n, n_out).
-        samples: (K, n, n_out); add draws of the noise to score the total uncertainty.
-        per_output: Whether to return one value for each output instead of their mean.
+        samples: f of each member, (K, n, n_out); add draws of the noise to score the total
+            uncertainty.
+        per_output: Whether to return one value per output instead of their mean.
 
     Returns:
-        E|s - y| - E|s - s'| / 2 over the members, mean over points.
+        Mean over points of E|s - y| - E|s - s'| / 2, where E is the mean over members s and s'.
 
     Source: Gneiting & Raftery (2007).
 
@@ -362,8 +366,8 @@ def crps_gaussian(
         y: True values, (n,) or (n, n_out).
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape.
-        noise: Noise that is added to std, see the module.
-        per_output: Whether to return one value for each output instead of their mean.
+        noise: Noise that is added to std, see the module docstring.
+        per_output: Whether to return one value per output instead of their mean.
 
     Returns:
         Mean over points of std (z (2Φ(z) - 1) + 2φ(z) - 1/√π).
@@ -393,8 +397,8 @@ def coverage(
         mean: Predicted mean, of the same shape.
         std: Predicted standard deviation, of the same shape.
         level: Nominal probability, in (0, 1).
-        noise: Noise that is added to std, see the module.
-        per_output: Whether to return one value for each output instead of their mean.
+        noise: Noise that is added to std, see the module docstring.
+        per_output: Whether to return one value per output instead of their mean.
 
     Returns:
         Fraction, a number or (n_out,).

@@ -1,4 +1,4 @@
-"""Plots of predictions, calibration, data under a prior, and singular values of weight priors."""
+"""Plots of predictions, calibration, prior checks, sensitivity and singular values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bnn.evaluation.sensitivity import Sensitivity
 from bnn.noise import Noise
 
 SLICE_POINTS = 100
-# Makes a figure and its panels, which are always an array (rows, columns).
+# Creates a figure and an array (rows, columns) of panels.
 _panels: Callable[..., tuple[Figure, Any]] = partial(
     plt.subplots, squeeze=False, layout="constrained"
 )
@@ -33,7 +33,7 @@ def _band(axes: Axes, x: Array, mean: Array, std: Array) -> None:
 
 
 def _numbers(name: str, values: ArrayLike, call: str) -> Array:
-    """Return values as finite float64; ValueError for a model, with the call that plots it."""
+    """Return values as finite float64; for a model, ValueError with the call that plots it."""
     if hasattr(values, "predict"):
         raise ValueError(f"{name} is a {type(values).__name__}: must be numbers, as in {call}")
     return as_finite(name, values)
@@ -52,20 +52,20 @@ def plot_1d(
     """Draw mean ± 2 standard deviations of an ensemble over one input.
 
     Args:
-        X: (n, 1), in increasing order.
-        samples: (K, n, n_out).
-        data: Training points X (N, 1) and y.
-        truth: True values at X, (n,).
+        X: Inputs, (n, 1), in increasing order.
+        samples: Values of the members at X, (K, n, n_out).
+        data: Training inputs (N, 1) and outputs (N,) or (N, n_out).
+        truth: Reference values at X, (n,).
         members: Number of members to draw as thin lines.
-        output: Number of the output.
-        axes: Axes to draw into; None makes a figure.
+        output: Index of the output.
+        axes: Axes to draw into; None creates a figure.
 
     Returns:
         The axes.
 
     Raises:
-        ValueError: If X is not of one input, or not of the points of the samples, or if there is no
-            such output.
+        ValueError: If X does not have one value per point of the samples, or the output does not
+            exist.
 
     Examples:
         >>> import bnn
@@ -104,12 +104,12 @@ def plot_rounds(rounds: Sequence[Any], input_names: Sequence[str] | None = None)
 
     Args:
         rounds: Inputs of the runs of each round, (n, n_in) each.
-        input_names: Labels of the inputs; None takes the column names of the first round, if it is
-            a table.
+        input_names: Labels of the inputs; None uses the column names of the first round if it is a
+            table.
 
     Returns:
         The figure. Each column shows a round, with the runs of earlier rounds in grey. Each row
-        shows two inputs; the last of an odd number of inputs is shown with the first.
+        shows two inputs; if the number of inputs is odd, the last one is shown with the first.
 
     Raises:
         ValueError: If the rounds do not have the same inputs.
@@ -153,19 +153,20 @@ def plot_slices(
     """Draw mean ± 2 standard deviations along each input, with the other inputs held at a point.
 
     Args:
-        model: Anything with predict(X, return_std=True), of this package or another.
-        X: Training inputs, (N, n_in), whose ranges are drawn.
-        y: Training outputs, (N,) or (N, n_out); None draws none. A datum has opacity exp(-d²/2),
-            where d is the distance of its other inputs from the point, in standard deviations of X.
-        at: Point at which the other inputs are held, (n_in,); None takes the median of X.
-        input_names: Labels of the columns; None takes the column names of X, if it is a table.
+        model: Any object with predict(X, return_std=True), from this package or another.
+        X: Training inputs, (N, n_in). The slices cover their ranges.
+        y: Training outputs, (N,) or (N, n_out); None draws no data. A point has the opacity
+            exp(-d²/2), where d is the distance of its other inputs from `at`, in standard
+            deviations of X.
+        at: Point at which the other inputs are held, (n_in,); None uses the median of X.
+        input_names: Labels of the columns; None uses the column names of X if it is a table.
         output_names: Labels of the rows, with units.
 
     Returns:
         The figure, a row of panels per output and a column per input.
 
     Raises:
-        ValueError: If shapes do not fit each other.
+        ValueError: If shapes or the numbers of names do not match.
 
     Examples:
         >>> import bnn
@@ -187,7 +188,7 @@ def plot_slices(
     where = np.tile(centre, (n_in, SLICE_POINTS, 1))
     where[range(n_in), :, range(n_in)] = lines
     where = where.reshape(-1, n_in)
-    # A model that was fitted to a table asks for the names of its columns.
+    # A model that was fitted to a table expects a table with the same column names.
     asked = type(X)(where, columns=columns) if columns else where
     predicted = model.predict(asked, return_std=True)
     mean, std = (np.reshape(values, (*lines.shape, -1)) for values in predicted)
@@ -195,7 +196,7 @@ def plot_slices(
     data = None if y is None else as_columns("y", y, len(points))
     if data is not None and data.shape[1] != n_out:
         raise ValueError(f"y has {data.shape[1]} outputs: must be {n_out}")
-    # d_i² of each input; the opacity leaves out the input that varies
+    # d_i² of each input; the opacity ignores the input that varies
     away = ((points - centre) / np.where(spread > 0, spread, 1.0)) ** 2
     size = 2.3 * n_in + 0.6, 1.9 * n_out + 0.5
     figure, panels = _panels(n_out, n_in, figsize=size, sharex="col", sharey="row")
@@ -274,12 +275,15 @@ def plot_calibration(
 
     Args:
         y: True values, (n,) or (n, n_out).
-        predictions: Name → (mean, std), of the shape of y.
-        noise: Noise, whose variance is added to std², see bnn.evaluation.metrics.
-        axes: Axes to draw into; None makes a figure.
+        predictions: Name → (mean, std), each of the shape of y.
+        noise: Noise whose variance is added to std², see bnn.evaluation.metrics.
+        axes: Axes to draw into; None creates a figure.
 
     Returns:
         The axes.
+
+    Raises:
+        ValueError: If shapes differ, or a standard deviation is not positive.
 
     Examples:
         >>> import bnn
@@ -302,10 +306,10 @@ def plot_calibration(
 
 
 def plot_prior_check(check: PriorCheck, names: Sequence[str] | None = None) -> Figure:
-    """Draw data over their 95 % intervals under the prior, noise included, one panel per output.
+    """Draw data over their 95 % intervals under prior and noise, one panel per output.
 
     Args:
-        check: From `bnn.check_prior`.
+        check: Result of `bnn.check_prior`.
         names: Names of the outputs, with units.
 
     Returns:
@@ -341,17 +345,17 @@ def plot_sensitivity(
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw main effects and Sobol indices, one row of panels for each output.
+    """Draw main effects and Sobol indices, one row of panels per output.
 
     Args:
-        found: From `bnn.sensitivity`.
-        input_names: Names of the inputs; None takes the names in the result.
+        found: Result of `bnn.sensitivity`.
+        input_names: Names of the inputs; None uses the names in the result.
         output_names: Names of the outputs, with units.
 
     Returns:
-        The figure. On the left is the mean of the output over each input, from its lower to its
-        upper bound; on the right are the shares of the variance that an input explains alone (full
-        bars) and with its interactions (open bars).
+        The figure. The left panels show the mean of the output over each input, from its lower to
+        its upper bound. The right panels show the share of the variance that each input explains
+        alone (full bars) and with its interactions (open bars).
 
     Examples:
         >>> import bnn
@@ -386,8 +390,8 @@ def plot_singular_values(priors: Mapping[str, object], *, axes: Axes | None = No
     """Draw the decay of the singular values of W0, the centred pre-trained weights.
 
     Args:
-        priors: Name → LowRankGaussian, or singular values.
-        axes: Axes to draw into; None makes a figure.
+        priors: Name → LowRankGaussian, or its singular values.
+        axes: Axes to draw into; None creates a figure.
 
     Returns:
         The axes.

@@ -1,4 +1,4 @@
-"""Prior predictive check: whether data conflict with a prior, before it is conditioned on them."""
+"""Prior predictive check: whether data conflict with a prior."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ class PriorCheck(Short):
     """Distances and quantiles of data under a prior and noise, see `check_prior`.
 
     Attributes:
-        distance: Mahalanobis distance of the data of each output from the prior's mean, relative to
-            its root mean square under the prior, (n_out,): about 1 where data and prior agree.
+        distance: Mahalanobis distance of the data of each output from the prior mean, divided by
+            the root mean square of this distance under the prior, (n_out,). It is about 1 if data
+            and prior agree.
         p_value: Probability of at least this distance under the prior, (n_out,).
-        quantiles: Quantiles of data with noise under the prior, 2.5, 50 and 97.5 %, (3, N, n_out).
+        quantiles: 2.5, 50 and 97.5 % quantiles of noisy data under the prior, (3, N, n_out).
         y: The data, (N, n_out).
 
     Examples:
@@ -57,26 +58,28 @@ def check_prior(
     realisations: int = 1000,
     random_state: RandomState = None,
 ) -> PriorCheck:
-    """Test whether data fit their distribution under a prior and noise.
+    """Test whether data agree with their distribution under a prior and noise.
 
-    The squared Mahalanobis distance is chi-squared for a Gaussian process. For any other prior its
-    moments are estimated from one half of R realisations, and the distribution of the distance from
-    the other half, with noise. The p-values, 2 / R at least, are then valid for any R.
+    For a Gaussian process the squared Mahalanobis distance has a chi-squared distribution. For any
+    other prior R realisations are drawn. One half gives the moments of the prior, the other half,
+    with noise, the distribution of the distance. The p-values are then valid for any R; the
+    smallest possible value is about 2 / R.
 
     Args:
-        prior: As for `pretrain`.
-        X: (N, n_in).
-        y: (N,) or (N, n_out).
+        prior: Functional prior, as for `pretrain`.
+        X: Inputs, (N, n_in).
+        y: Outputs, (N,) or (N, n_out).
         noise: Standard deviations, Σ_noise or a HeteroscedasticNoise; correlations between outputs
             are ignored.
-        realisations: Number of realisations R; of a TablePrior at most as many as it holds.
-        random_state: Seed.
+        realisations: Number of realisations R >= 4; for a TablePrior at most as many as it
+            contains.
+        random_state: Seed of the realisations.
 
     Returns:
         Distances, p-values and quantiles.
 
     Raises:
-        ValueError: If an argument is not admissible, or data, noise and prior do not fit.
+        ValueError: If an argument is invalid, or the shapes of data, noise and prior do not match.
 
     Source: Box (1980), Journal of the Royal Statistical Society A 143.
 
@@ -103,7 +106,7 @@ def check_prior(
     if f.shape[2] != y.shape[1]:
         raise ValueError(f"y has {y.shape[1]} outputs: must be {f.shape[2]}")
     noisy = f + np.sqrt(variances) * generator(spawn(seeds, 1)).standard_normal(f.shape)
-    # A Gaussian process whose mean is not random and that has no bounds has a Gaussian density.
+    # A Gaussian process has a Gaussian density if its mean is not random and it has no bounds.
     gaussian = isinstance(prior, GaussianProcessPrior) and not (
         isinstance(prior.mean, RandomMean) or np.isfinite(prior.limits).any()
     )
@@ -132,7 +135,7 @@ def check_prior(
 
 
 def _squared_distances(away: Array, covariance: Array, variance: Array) -> Array:
-    """Return squared Mahalanobis distances of data from the mean, rows of (R, N), (R,)."""
+    """Return the squared Mahalanobis distances, (R,), of deviations from the mean (R, N)."""
     # d² = (y - m)ᵀ (K + σ²I)⁻¹ (y - m), with K + σ²I = V diag(λ) Vᵀ
     eigenvalues, vectors = np.linalg.eigh(covariance + np.diag(variance))
     along = away @ vectors

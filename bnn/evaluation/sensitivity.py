@@ -1,4 +1,4 @@
-"""Global sensitivity of a prediction: Sobol indices and main effects of its inputs."""
+"""Global sensitivity analysis: Sobol indices and main effects of the inputs of a model."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from bnn._validation import Array, as_finite, check_count, varies
 from bnn.scaling import BoundsScaler
 
 LEVELS = 25  # values of an input at which its main effect is computed
-POINTS = 256  # of the other inputs, at most, over which it averages
-# What the text of a result shows, so that it has ten lines of 100 characters at most.
+POINTS = 256  # largest number of points of the other inputs for the average of a main effect
+# Limits of the printed result, so that it has at most ten lines of 100 characters.
 SHOWN_INPUTS = 7
 SHOWN_OUTPUTS = 5
 SHOWN_LETTERS = 24  # of the name of an input
@@ -26,15 +26,16 @@ SHOWN_LETTERS = 24  # of the name of an input
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sensitivity(Short):
-    """How outputs depend on independent inputs, uniform within bounds, see `sensitivity`.
+    """Sobol indices and main effects for independent uniform inputs, see `sensitivity`.
 
     Attributes:
-        first: Share of the variance of an output that an input explains alone, (n_out, n_in).
-        total: Share of the variance that an input explains together with its interactions, (n_out,
-            n_in).
-        levels: Values of each input, (n_in, LEVELS).
-        effects: Mean of an output for each of these values, (n_out, n_in, LEVELS).
-        inputs: Names of the inputs, (n_in,); () without names.
+        first: First-order indices: share of the variance of an output that an input explains alone,
+            (n_out, n_in).
+        total: Total indices: share that an input explains together with its interactions,
+            (n_out, n_in).
+        levels: Values of each input, (n_in, 25).
+        effects: Mean of an output at each of these values, (n_out, n_in, 25).
+        inputs: Names of the inputs, (n_in,), or () if the model has none.
 
     Examples:
         >>> import bnn
@@ -55,7 +56,7 @@ class Sensitivity(Short):
     inputs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return a table of the Sobol indices, of the inputs that count most if there are many."""
+        """Return a table of the Sobol indices; if there are many inputs, of the largest indices."""
         n_out, n_in = self.first.shape
         names = self.inputs or [f"x{i}" for i in range(n_in)]
         largest = np.max(np.nan_to_num(self.total), axis=0)
@@ -83,23 +84,23 @@ def sensitivity(
     """Compute Sobol indices and main effects of the predictive mean.
 
     Args:
-        model: Anything with predict(X), of this package or another.
-        bounds: (low, high) of each input, (n_in, 2), within which the inputs are uniform and
-            independent.
-        n: Number of base points, a power of two; the model predicts at n (n_in + 2) points for the
-            indices, and at LEVELS n_in min(n, POINTS) for the main effects.
+        model: Any object with predict(X), from this package or another.
+        bounds: (low, high) of each input, (n_in, 2). The inputs are independent and uniform within
+            these bounds.
+        n: Number of base points, a power of two. The model predicts at n (n_in + 2) points for the
+            indices, and at 25 n_in min(n, 256) points for the main effects.
         random_state: Seed of the points.
 
     Returns:
-        Indices and effects. Errors of the indices are about 1 / n for smooth functions. The
-        indices of an output that does not vary are NaN.
+        Indices and effects. The errors of the indices are about 1 / n for smooth functions. If an
+        output does not vary, its indices are NaN.
 
     Raises:
         TypeError: If the model has no method predict.
         ValueError: If the bounds are not (n_in, 2) and increasing, or n is not a power of two.
 
-    Source: Saltelli et al. (2010), Computer Physics Communications 181, and Jansen (1999) for the
-    total indices.
+    Source: Saltelli et al. (2010), Computer Physics Communications 181; for the total indices,
+    Jansen (1999).
 
     Examples:
         >>> import bnn
@@ -150,20 +151,20 @@ def sensitivity(
 
 
 def _rounded(share: float) -> str:
-    """Write a share with two digits, without the sign of a zero."""
+    """Format a share with two decimals, and zero without a sign."""
     return f"{round(share, 2) + 0.0:.2f}"
 
 
 def _predicted(model: Any, X: Array) -> Array:
-    """Return the means at X (n, n_in), (n, n_out)."""
+    """Return the predicted means, (n, n_out), at X (n, n_in)."""
     with warnings.catch_warnings():
-        # A model that was fitted to a table would ask for the names of its columns.
+        # A model that was fitted to a table would warn that column names are missing.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         return np.reshape(np.asarray(model.predict(X), dtype=float), (len(X), -1))
 
 
 def _effect(model: Any, X: Array, i: int, levels: Array) -> Array:
-    """Return E f(x) over X (n, n_in), with input i at each of its levels, (LEVELS, n_out)."""
+    """Return the mean of f over X (n, n_in) with input i at each of its levels, (LEVELS, n_out)."""
     points = np.repeat(X[None], len(levels), axis=0)
     points[:, :, i] = levels[:, None]
     found = _predicted(model, points.reshape(-1, X.shape[1]))

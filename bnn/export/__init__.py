@@ -1,4 +1,4 @@
-"""Fitted estimators for other programs: one C file without dependencies, or ONNX."""
+"""Export of fitted estimators to other programs, as one C file without dependencies or as ONNX."""
 
 from bnn.export.c_file import to_c
 from bnn.export.onnx_graph import to_onnx

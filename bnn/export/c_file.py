@@ -32,30 +32,32 @@ def to_c(
     """Write mean and standard deviation of a fitted estimator as one C99 file.
 
     The file includes only math.h, and its first comment describes how to call its functions.
-    NAME_init is called once. NAME then gives mean, standard deviation and their gradients by the
-    inputs at any number of points, in the units of the data. For an ensemble NAME_members gives the
-    values of each network. Threads may call them at the same time, and a call takes less than 64 kB
-    of stack. A weight takes five bytes. For a GPRegressor the file holds the data, and NAME_init
-    factorises its matrices.
+    Call NAME_init once. Then NAME computes mean, standard deviation and their gradients with
+    respect to the inputs at any number of points, in the units of the data. For an ensemble
+    NAME_members computes the values of each network. Several threads may call the functions at the
+    same time, and a call needs less than 64 kB of stack. Each weight of a network takes five bytes
+    of the file. For a GPRegressor the file contains the data, and NAME_init factorises its
+    matrices.
 
     Args:
-        model: A fitted ensemble, or a fitted GPRegressor under uncorrelated noise. The prior of
-            a GPRegressor is a GaussianProcessPrior or a MixturePrior, such as
-            `bnn.evidence.fit_kernel_average` returns. Its mean is a number or a LinearMean. Its
-            kernels are stationary ones with a `c_code` (all of bnn but Periodic), sums of these
-            with at most one Linear, or a Warped with such a kernel.
+        model: A fitted ensemble, or a fitted GPRegressor whose noise is uncorrelated between
+            outputs. The prior of a GPRegressor must be a GaussianProcessPrior or a MixturePrior,
+            such as `bnn.evidence.fit_kernel_average` returns. Its mean must be a number or a
+            LinearMean. Supported kernels are stationary kernels with a `c_code` (all of bnn except
+            Periodic), sums of these with at most one Linear, or a Warped with such a kernel.
         path: Path of the file.
-        name: Name of the function; the names of the others begin with it. Names that C, C++, their
-            libraries or the file itself use are rejected.
-        members: Number of networks, the first ones of the ensemble; None takes all.
-        include_noise: Whether the standard deviation includes the noise; else it is epistemic.
-        max_bytes: Largest size of the file.
+        name: Name of the main function, and beginning of the names of the other functions. Names
+            that C, C++, their libraries or the file itself use are rejected.
+        members: Number of networks to write, the first ones of the ensemble; None writes all.
+        include_noise: Whether the standard deviation includes the noise; otherwise it is epistemic.
+        max_bytes: Largest allowed size of the file.
 
     Raises:
-        TypeError: If the model is not such an estimator.
-        ValueError: If an argument is not admissible, a part of the model has no C code, the file
-            would be larger than max_bytes, or a call would take 64 kB of stack or more.
-        FileExistsError: If the path holds a file that this function did not write.
+        TypeError: If the model is neither a GPRegressor nor an ensemble.
+        NotFittedError: If the model is not fitted.
+        ValueError: If an argument is out of its range, a part of the model cannot be written in C,
+            the file would be larger than max_bytes, or a call would need 64 kB of stack or more.
+        FileExistsError: If the file exists and was not written by this function.
 
     Examples:
         >>> import bnn

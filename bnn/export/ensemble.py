@@ -1,4 +1,4 @@
-"""Ensembles as tables for C."""
+"""Ensembles as tables of constants for C."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ ACTIVATIONS_IN_C = {
 
 
 def chosen_weights(model: EnsembleRegressor, members: int | None) -> tuple[Members, Array]:
-    """Return the members of an ensemble, and the weights of the first ones in double precision."""
+    """Return the members, and the weights of the first `members` of them in double precision."""
     found = model.fitted_members()
     K = len(found.weights)
     if members is not None:
@@ -40,7 +40,7 @@ def clipped_to(members: Members) -> Array:
 
 
 def ensemble_tables(members: Members, weights: Array) -> dict[str, Table]:
-    """Return the constants of ensemble.c by name; the weights must have single precision."""
+    """Return the constants of ensemble.c by name; weights must be exact in single precision."""
     single = weights.astype(np.float32)
     net = members.architecture
     if not np.array_equal(single, weights):

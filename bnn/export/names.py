@@ -1,4 +1,4 @@
-"""Names that are reserved in C and C++, which functions of a C file cannot have."""
+"""Names that are reserved in C and C++ and that functions of an exported file cannot have."""
 
 import re
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ remainder remquo rint rootn round roundeven rsqrt scalb scalbln scalbn setpayloa
 signbit significand sin sincos sinh sinpi sqrt tan tanh tanpi tgamma totalorder totalordermag trunc
 ufromfp ufromfpx y0 y1 yn
 """
-# Names of the other headers of C23, and further functions that gcc knows.
+# Names in the other headers of C23, and further functions that are built into gcc.
 LIBRARY = """
 I complex imaginary noreturn offsetof
 abort abs aligned_alloc alloca asctime assert at_quick_exit atexit atof atoi atol atoll bcmp bcopy
@@ -57,7 +57,7 @@ tmpfile tmpnam toascii tolower toupper towctrans towlower towupper uint ulong un
 vfprintf vfscanf vfwprintf vfwscanf vprintf vscanf vsnprintf vsprintf vsscanf vswprintf vswscanf
 vwprintf vwscanf wcrtomb wctob wctomb wctrans wctype wprintf wscanf
 """
-# Functions and variables of POSIX.1-2008, which every program on Unix is linked with.
+# Functions and variables of POSIX.1-2008, with which every program on Unix is linked.
 POSIX = """
 a64l accept access alarm alphasort asctime_r bind catclose catgets catopen cfgetispeed cfgetospeed
 cfsetispeed cfsetospeed chdir chmod chown close closedir closelog confstr connect creat ctermid
@@ -114,21 +114,21 @@ FAMILIES = re.compile(
 
 
 def check_identifier(name: object) -> None:
-    """Raise ValueError unless name is a name in C that begins with a letter."""
+    """Raise ValueError unless name is a C identifier that begins with a letter."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(f"name = {name!r:.60}: must be a name in C that begins with a letter")
 
 
 def check_name(name: str, tables: Iterable[str], code: str) -> None:
-    """Raise ValueError if a function of the file would get a name that is taken.
+    """Check that no function of the file gets a name that is already used.
 
     Args:
-        name: Name that a user chooses in place of "surrogate".
+        name: Name that replaces "surrogate".
         tables: Names of the constants of the file; a macro may have a parameter.
-        code: Code of the file, with functions that begin with "surrogate".
+        code: Code of the file, with functions whose names begin with "surrogate".
 
     Raises:
-        ValueError: If a function would have a name that is taken.
+        ValueError: If the name of a function is reserved or already used in the file.
     """
     functions = re.findall(r"^int surrogate(\w*)\(", code, re.MULTILINE)
     own = re.findall(r"^(?:#define |static [^\[(;]*\b)(\w+)", code, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The variances of the noise in the form that other programs evaluate."""
+"""The noise variances, in the form that exported files evaluate."""
 
 import numpy as np
 
@@ -7,22 +7,23 @@ from bnn.noise import Covariance, HeteroscedasticNoise, StudentNoise
 
 
 def log_noise(noise: Covariance | StudentNoise, n_inputs: int) -> tuple[Array, Array]:
-    """Return coefficients of the logarithms of standard deviations of the noise, and bounds.
+    """Return the coefficients of log σ(x) of the noise, and the bounds of its inputs.
 
     Args:
         noise: The attribute `noise_` of an estimator.
         n_inputs: Number of inputs.
 
     Returns:
-        Coefficients of 1, of each input and of the square of each, (1 + 2 n_in, n_out), and the
-        bounds to which the inputs are clipped before, (2, n_in).
+        Coefficients of 1, of each input and of each squared input, (1 + 2 n_in, n_out), and the
+        bounds to which inputs are clipped first, (2, n_in). For a StudentNoise they describe its
+        covariance.
 
     Raises:
-        ValueError: If outputs have bounds of their own.
+        ValueError: If the bounds of the noise differ between outputs.
     """
     kept = noise.noise if isinstance(noise, StudentNoise) else noise
     if not isinstance(kept, HeteroscedasticNoise):
-        with np.errstate(divide="ignore"):  # no noise beside that of each datum
+        with np.errstate(divide="ignore"):  # the variance may be zero
             levels = 0.5 * np.log(np.diag(np.asarray(kept)))
         bounds = np.outer([-np.inf, np.inf], np.ones(n_inputs))
         return np.vstack([levels, np.zeros((2 * n_inputs, len(levels)))]), bounds

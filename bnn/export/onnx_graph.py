@@ -21,8 +21,8 @@ from bnn.noise.heteroscedastic import LARGEST_LOG
 from bnn.storage.reading import as_path
 from bnn.storage.writing import write_atomic
 
-# a = φ(z) in double precision. The slope is a constant of the graph, since the attributes of
-# operators have single precision.
+# a = φ(z) in double precision. The slope is a constant of the graph, because attributes of ONNX
+# operators have only single precision.
 ACTIVATIONS = {
     "leaky_relu": "s = Mul(z, leak)  a = Max(z, s)",
     "relu": "a = Relu(z)",
@@ -63,22 +63,25 @@ def to_onnx(
 ) -> None:
     """Write mean and standard deviation of a fitted Gaussian process or ensemble as an ONNX model.
 
-    Its input x (n, n_in) and its outputs mean and std (n, n_out) are in the units of the data and
-    of double precision. Of a GPRegressor it holds a matrix of N data squared for each component and
-    output, where the C file computes it. Needs the extra `onnx`.
+    The input x (n, n_in) and the outputs mean and std (n, n_out) have the units of the data and
+    double precision. For a GPRegressor with N data the file contains an N × N matrix per component
+    and output, so it is larger than the C file, which computes these matrices. Needs the extra
+    `onnx`.
 
     Args:
-        model: A fitted GPRegressor or ensemble. Kernels are stationary, Linear, Warped,
-            ConstantKernel, and sums and products of these.
+        model: A fitted GPRegressor or ensemble. Supported kernels are stationary kernels, Linear,
+            Warped, ConstantKernel, and sums and products of these.
         path: Path of the file.
-        members: Number of networks, the first ones of the ensemble; None takes all.
-        include_noise: Whether the standard deviation includes the noise; else it is epistemic.
+        members: Number of networks to write, the first ones of the ensemble; None writes all.
+        include_noise: Whether the standard deviation includes the noise; otherwise it is epistemic.
 
     Raises:
-        TypeError: If the model is neither.
-        ValueError: If there are fewer members, or part of the prior or the noise has no nodes.
+        TypeError: If the model is neither a GPRegressor nor an ensemble.
+        NotFittedError: If the model is not fitted.
+        ValueError: If the ensemble has fewer than `members` networks, or a part of the prior or of
+            the noise cannot be expressed in ONNX.
         ImportError: If the package onnx is missing.
-        FileExistsError: If the path holds a file that this function did not write.
+        FileExistsError: If the file exists and was not written by this function.
 
     Examples:
         >>> import bnn
@@ -168,7 +171,7 @@ def _of_ensemble(
 
 
 def _import_onnx() -> Any:
-    """Return the optional package onnx; an ImportError says how to add it."""
+    """Return the optional package onnx; an ImportError explains how to install it."""
     try:
         return importlib.import_module("onnx")
     except ImportError as error:
@@ -184,7 +187,7 @@ def _layers(net: MLP, weights: Array) -> tuple[list[str], dict[str, NDArray[Any]
         parameters[f"b_{number}"] = bias[:, None]
         last = number == len(net.layers)
         step = LAYER if last else LAYER + ACTIVATIONS[net.activation]
-        # Names of a layer end in its number; its input is `a` of the layer below.
+        # The names of a layer end in its number; its input is `a` of the previous layer.
         numbered = re.sub(r"\b(W|b|p|z|s|a)\b", rf"\1_{number}", step)
         steps.append(numbered.format(number - 1))
     return steps, parameters

@@ -1,7 +1,8 @@
 """The posterior of a Gaussian process as nodes of an ONNX graph.
 
-The nodes are those of the formulas in Python: kernels are called with arrays that write down what
-is done with them. A custom kernel is part of the graph if it needs only the functions in OPERATORS.
+The graph is recorded from the Python formulas: kernels are called with special arrays, which write
+each operation as a node. A custom kernel can be exported if it uses only the functions in
+OPERATORS, np.square and np.log1p.
 """
 
 from typing import Any
@@ -53,7 +54,7 @@ class Nodes:
         self._names: dict[tuple[tuple[int, ...], bytes, str], str] = {}
 
     def constant(self, values: Any) -> str:
-        """Return the name of an array, of which equal ones are kept once."""
+        """Add an array to the constants, unless an equal one is there, and return its name."""
         array = np.ascontiguousarray(values)
         if array.dtype != np.int64:
             array = array.astype(float)
@@ -63,19 +64,19 @@ class Nodes:
         return name
 
     def add(self, operator: str, *inputs: Any, **attributes: Any) -> "Noted":
-        """Return the result of an operator on results and constants."""
+        """Add a node for an operator on results and constants, and return its result."""
         names = [i.name if isinstance(i, Noted) else self.constant(i) for i in inputs]
         noted = Noted(self, f"v_{len(self.nodes)}")
         self.nodes.append(self.helper.make_node(operator, names, [noted.name], **attributes))
         return noted
 
     def sum_of_squares(self, values: "Noted", axis: int) -> "Noted":
-        """Return Σ v² along an axis, which is left out."""
+        """Return Σ v² along an axis, which is removed."""
         return self.add("ReduceSumSquare", values, np.array([axis]), keepdims=0)
 
 
 class Noted(NDArrayOperatorsMixin):
-    """An array of a graph; a function of NumPy of it becomes a node."""
+    """A symbolic array of the graph: each NumPy function that is applied to it adds a node."""
 
     def __init__(self, nodes: Nodes, name: str) -> None:
         self.nodes = nodes
@@ -91,12 +92,12 @@ class Noted(NDArrayOperatorsMixin):
         return self.nodes.add(OPERATORS[ufunc], *inputs)
 
     def clip(self, low: Any, high: Any, **_: Any) -> "Noted":
-        """Return the array between two limits, as np.clip asks for."""
+        """Return the array clipped to two limits; np.clip calls this method."""
         return self.nodes.add("Min", self.nodes.add("Max", self, low), high)
 
 
 def _noted(found: Any) -> Noted:
-    """Return a result without the array that np.asarray puts around it."""
+    """Unwrap a result from the array into which np.asarray puts it."""
     inner = found.item() if isinstance(found, np.ndarray) else found
     if not isinstance(inner, Noted):
         raise TypeError("the formula of the kernel does not depend on the input")
@@ -104,7 +105,7 @@ def _noted(found: Any) -> Noted:
 
 
 def note_posterior(model: GPRegressor, nodes: Nodes, include_noise: bool) -> tuple[Noted, Noted]:
-    """Write mean and standard deviation, (n, n_out) each, at the input x as nodes of a graph."""
+    """Write mean and standard deviation at the input x, (n, n_out) each, as nodes of a graph."""
     given = model.posterior_
     x = Noted(nodes, "x")
     if isinstance(given, MixturePosterior):
@@ -136,7 +137,7 @@ def note_posterior(model: GPRegressor, nodes: Nodes, include_noise: bool) -> tup
 
 
 def _moments(posterior: ProcessPosterior, nodes: Nodes, x: Noted) -> tuple[Noted, Noted]:
-    """Write mean less that of the prior, and variance, (n, n_out) each."""
+    """Write the mean minus the prior mean, and the variance, (n, n_out) each."""
     prior = posterior.prior
     N = len(posterior.X)
     axes = posterior.axes
@@ -154,7 +155,7 @@ def _moments(posterior: ProcessPosterior, nodes: Nodes, x: Noted) -> tuple[Noted
         inverse = solve_triangular(L, np.eye(len(L)), lower=True)
         inverse[:, missing] = 0.0
         rows = slice(c * N, (c + 1) * N) if posterior.coupled else slice(None)
-        # k(x, x) - |L⁻¹ k|², of which nothing is left but rounding errors at data without noise
+        # k(x, x) - |L⁻¹ k|², bounded from below: at data without noise only rounding errors remain
         explained = nodes.sum_of_squares(k @ inverse[:, rows].T, 1)
         explained = nodes.add("Unsqueeze", explained, np.array([1]))
         left.append(np.maximum(own - explained, np.finfo(float).eps * own))

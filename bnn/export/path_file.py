@@ -1,4 +1,4 @@
-"""Stress and tangent of an RVE along arbitrary strain paths, as one C file."""
+"""Export of the stress and tangent of an RVE along arbitrary strain paths, as one C file."""
 
 import os
 from importlib.resources import files
@@ -31,27 +31,27 @@ def path_to_c(
     """Write the stress of one RVE along arbitrary strain paths as one C99 file.
 
     The file includes only math.h, and its first comment describes how to call its functions. NAME
-    computes one step of a member or of the posterior mean. From the state and the strain at the end
-    of the step it returns the stress, the new state and the consistent tangent, which is symmetric.
-    A state has NAME_STATE numbers; zeros are the state at rest. Threads may call it at the same
-    time. The members show the uncertainty that the training paths leave, without the scatter
-    between microstructures and without model error.
+    computes one step of a member or of the posterior mean. From the old state and the strain at the
+    end of the step it computes the stress, the new state and the consistent tangent, which is
+    symmetric. A state has NAME_STATE numbers; zeros are the state at rest. Several threads may call
+    the functions at the same time. The spread of the members is the uncertainty of the weights that
+    remains after training, without the scatter between microstructures and without model error.
 
     Args:
         model: A fitted ensemble.
         path: Path of the file.
         X: Inputs (4,) of the RVE: vf, E_f [GPa], b_m [MPa], c_m.
-        name: Name of the function; the names of the others begin with it. Names that C, C++, their
-            libraries or the file itself use are rejected.
-        members: Number of members, the first ones of the ensemble; None takes all.
-        max_bytes: Largest size of the file.
+        name: Name of the main function, and beginning of the names of the other functions. Names
+            that C, C++, their libraries or the file itself use are rejected.
+        members: Number of members to write, the first ones of the ensemble; None writes all.
+        max_bytes: Largest allowed size of the file.
 
     Raises:
-        TypeError: If the model is not such an ensemble.
+        TypeError: If the model is not a StrainPathEnsemble.
         NotFittedError: If the ensemble is not fitted.
-        ValueError: If an argument is not admissible, the RVE is outside the bounds of the basis, or
-            the file would be larger than max_bytes.
-        FileExistsError: If the path holds a file that this function did not write.
+        ValueError: If an argument is out of its range, the RVE is outside the bounds of the basis,
+            or the file would be larger than max_bytes.
+        FileExistsError: If the file exists and was not written by this function.
 
     Examples:
         >>> import numpy as np
@@ -98,7 +98,7 @@ def path_to_c(
 
 
 def _cell(X: ArrayLike, bounds: Array) -> Array:
-    """Inputs (1, 4) of a cell that the file can be written for."""
+    """Check that the inputs lie within the bounds of the basis, and return them as (1, 4)."""
     inputs = as_finite("X", X)
     if inputs.shape != (len(INPUTS),):
         raise ValueError(f"X has shape {inputs.shape}: must be (4,), {', '.join(INPUTS)}")
@@ -109,7 +109,7 @@ def _cell(X: ArrayLike, bounds: Array) -> Array:
 
 
 def _weights(model: StrainPathEnsemble, inputs: Array, members: int | None) -> Array:
-    """Weights v_f θ(x) of the posterior mean and of the members, (1 + K, R + 3)."""
+    """Return the weights v_f θ(x) of the posterior mean and of the members, (1 + K, R + 3)."""
     of_mean = model.mean_.reshape(model.bank.n_features, -1) @ model.bank.factors(inputs)[0]
     return np.vstack([of_mean, model.cell_weights(inputs)[:members, 0]])
 
@@ -120,8 +120,8 @@ def _tables(model: StrainPathEnsemble, inputs: Array, weights: Array) -> dict[st
     A = bank.concentrations(inputs)
     points = bank.points(inputs, A)
     _, mu = moduli(1e3 * bank.phases.E_m_GPa, bank.phases.nu_m)
-    # S = C₀ E + (1 - v_f) A_mᵀ s + v_f Σ_r θ_r ψ_r, of which the last three ψ are elastic, and the
-    # others means over images
+    # S = C₀ E + (1 - v_f) A_mᵀ s + v_f Σ_r θ_r ψ_r, where the last three ψ are elastic, and the
+    # others are means over mirror images
     of_points = weights[:, :-ELASTIC] / len(IMAGES)
     of_matrix = np.full((len(weights), 1), 1.0 - inputs[0, 0])
     corrections = np.einsum("ke,eij->kij", weights[:, -ELASTIC:], stiffness_basis())

@@ -1,4 +1,4 @@
-"""Exact posteriors as tables for C."""
+"""Posteriors of Gaussian processes as tables of constants for C."""
 
 from dataclasses import fields
 from typing import NamedTuple, TypeAlias
@@ -24,7 +24,7 @@ class _Term(NamedTuple):
 
     kind: type[Stationary]
     variance: float
-    parameters: Row  # its fields beside variance and length scale
+    parameters: Row  # its fields except variance and length scale
     inverse: Row  # 1 / L of each input
 
 
@@ -37,12 +37,12 @@ class _Rows(NamedTuple):
 
 
 def posterior_tables(model: GPRegressor) -> tuple[dict[str, Table], str]:
-    """Return the constants of posterior.c by name, and the correlations of its kernels in C.
+    """Return the constants of posterior.c by name, and the C code of the correlations.
 
     The constants are the data, the noise and the kernels of each component.
 
     Raises:
-        ValueError: If a part of the model has no code in C.
+        ValueError: If a part of the model cannot be written in C.
     """
     given = model.posterior_
     X = model.X_
@@ -76,7 +76,7 @@ def posterior_tables(model: GPRegressor) -> tuple[dict[str, Table], str]:
         of_process = (1 + terms) * (N + 1 + n_in) + 4 * n_in
         return of_process + (1 + inputs) * (2 * S + 1 + 2 * outputs)
 
-    # The C file treats one output at a time, since outputs share no work.
+    # The C file treats one output at a time, because outputs have no common work.
     inputs, outputs = part_that_fits(doubles, n_in, 1, "fewer data")
     kinds = sorted({term.kind for each in rows for term in each.stationary}, key=_name)
     tables: dict[str, Table] = {
@@ -103,12 +103,12 @@ def _name(kind: type) -> str:
 
 
 def _own_fields(kind: type[Stationary]) -> list[str]:
-    """Return the names of the fields of a kernel beside variance and length scale."""
+    """Return the names of the fields of a kernel, except variance and length scale."""
     return [f.name for f in fields(kind) if f.name not in {"variance", "lengthscale"}]
 
 
 def _case(number: int, kind: type[Stationary]) -> str:
-    """Return the branch of `correlation` in C for a kind of kernel."""
+    """Return the branch for a kind of kernel in the C function `correlation`."""
     names = enumerate(_own_fields(kind))
     own = "".join(f"        double {name} = parameters[{i}];\n" for i, name in names)
     code = f"{own}        {kind.c_code}\n        break;\n"
@@ -118,7 +118,7 @@ def _case(number: int, kind: type[Stationary]) -> str:
 def _kernel_tables(
     kernels_in_c: list[_Rows], terms: int, n_in: int, kinds: list[type[Stationary]]
 ) -> dict[str, Table]:
-    """Return each different row once, and the numbers of the rows of each kernel."""
+    """Return tables of the different rows, and for each kernel the numbers of its rows."""
     most = max([len(_own_fields(kind)) for kind in kinds], default=0)
 
     def row_of(term: _Term) -> Row:
@@ -128,7 +128,7 @@ def _kernel_tables(
     stationary: dict[Row, int] = {}
     linear: dict[Row, int] = {}
     warps: dict[tuple[Row, ...], int] = {}
-    nothing = (-1.0, *(0.0,) * (1 + n_in + most))  # of no kind
+    nothing = (-1.0, *(0.0,) * (1 + n_in + most))  # kind -1: no term
     parts = []
     for rows in kernels_in_c:
         found = [row_of(term) for term in rows.stationary]
@@ -152,8 +152,8 @@ def _kernel_tables(
 
 
 def _kernel_rows(kernel: sk.Kernel, features: list[int], n_in: int) -> _Rows:
-    """Return a kernel as rows of the tables."""
-    # Inputs that the kernel does not see have 1 / L = 0 and k0 = 0.
+    """Return the rows of the tables for a kernel."""
+    # Inputs that the kernel does not depend on have 1 / L = 0 and k0 = 0.
     seen = np.array(features)
     stationary: list[_Term] = []
     linear: Row | None = None
@@ -189,7 +189,7 @@ def _summands(kernel: sk.Kernel) -> list[sk.Kernel]:
 
 
 def _warp_rows(kernel: sk.Kernel, seen: Ints, n_in: int) -> tuple[Row, ...]:
-    """Return (low, width, λ) of each input, 0, 1 and 0 without warps, and C where there is one."""
+    """Return (low, width, λ) of each input, (0, 1, 0) without warp, and its row of C, if any."""
     rows = np.zeros((n_in, 3))
     rows[:, 1] = 1.0
     if type(kernel) is Warped:

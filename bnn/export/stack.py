@@ -1,27 +1,27 @@
-"""The size of the work arrays of a C file, which have to fit the small stacks of threads."""
+"""Limit of the work arrays of a C file, which must fit into the small stacks of threads."""
 
 from collections.abc import Callable
 
-STACK = 60_000  # bytes of all arrays of a call; the head of the file says 64 kB
+STACK = 60_000  # bytes of all arrays of a call; the comment in the C file promises 64 kB
 
 
 def part_that_fits(
     doubles: Callable[[int, int], int], n_inputs: int, n_outputs: int, fewer: str
 ) -> tuple[int, int]:
-    """Return how many inputs and outputs a C file treats at once.
+    """Return how many inputs and outputs the C code can process at once.
 
     Args:
-        doubles: Returns the size of the work arrays, in numbers of double precision, for given
-            numbers of inputs and outputs.
+        doubles: Function that returns how many double-precision numbers the work arrays hold, for
+            given numbers of inputs and outputs.
         n_inputs: Number of inputs of the estimator.
-        n_outputs: Number of its outputs.
-        fewer: Advice in the message, such as "fewer data".
+        n_outputs: Number of outputs of the estimator.
+        fewer: Advice for the error message, such as "fewer data".
 
     Returns:
         Numbers of inputs and of outputs.
 
     Raises:
-        ValueError: If one input and one output are too much.
+        ValueError: If even one input and one output need too much stack.
     """
     inputs = n_inputs
     outputs = n_outputs

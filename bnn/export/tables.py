@@ -1,4 +1,4 @@
-"""Code in C of which tables of numbers and the name of its functions are filled in."""
+"""Templates of C code, into which tables of constants and the functions' name are inserted."""
 
 import re
 from collections.abc import Mapping
@@ -13,18 +13,19 @@ Table: TypeAlias = int | float | str | NDArray[Any]
 
 
 def filled(code: str, name: str, tables: Mapping[str, Table]) -> str:
-    """Return code with the definitions of tables, and functions that begin with a name.
+    """Insert the definitions of tables into C code, and rename its functions.
 
     Args:
-        code: Code in C with functions that begin with "surrogate", and a line for the tables.
-        name: Name in place of "surrogate".
-        tables: Constants by name; that of a macro may have a parameter.
+        code: C code with functions whose names begin with "surrogate", and with the line
+            `/* TABLES */`.
+        name: Name that replaces "surrogate".
+        tables: Constants by name; the name of a macro may have a parameter, as in "VALUE(z)".
 
     Returns:
         The text of the file.
 
     Raises:
-        ValueError: If a function would have a name that is taken.
+        ValueError: If the name of a function is reserved or already used in the file.
     """
     check_name(name, tables, code)
     declared = "".join(_declaration(*table) for table in tables.items())
@@ -32,7 +33,7 @@ def filled(code: str, name: str, tables: Mapping[str, Table]) -> str:
 
 
 def _declaration(name: str, values: Table) -> str:
-    """Return the definition of a constant in C: of an array, or of a macro for other values."""
+    """Return the definition of a constant in C: an array, or a macro for other values."""
     if not isinstance(values, np.ndarray):
         return f"#define {name} {values}\n"
     kind = {"f": "double ", "i": "int ", "U": "char *const "}[values.dtype.kind]

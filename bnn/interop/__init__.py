@@ -1,4 +1,4 @@
-"""Fitted estimators as models of other libraries, which are imported when they are used."""
+"""Conversion of fitted estimators to models of other libraries, which are imported on use."""
 
 from typing import Any
 
@@ -13,29 +13,32 @@ __all__ = ["botorch_model"]
 def botorch_model(model: GPRegressor | EnsembleRegressor) -> Any:
     """Convert a fitted Gaussian process or ensemble to a model of BoTorch.
 
-    Its inputs and outputs are in the units of the data, in double precision. Its posteriors are
-    epistemic, joint over points and outputs, and have gradients. The posterior of a mixture of
-    Gaussian processes is the normal distribution with the mean and the covariance of the mixture.
+    Inputs and outputs of the model are in the units of the data, in double precision. Its
+    posteriors are epistemic, joint over points and outputs, and differentiable. The posterior of a
+    mixture of Gaussian processes is the normal distribution with the mean and the covariance of the
+    mixture.
 
-    `fantasize` and `condition_on_observations` take results in, as acquisition functions such as
-    qNegIntegratedPosteriorVariance need. The covariance C becomes
-    C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .), as for `bnn.select_runs`; of an ensemble C is the
-    covariance of its members. `subset_output` takes some of the outputs. Needs the extra `botorch`.
+    `fantasize` and `condition_on_observations` condition the model on new results, as acquisition
+    functions such as qNegIntegratedPosteriorVariance require. The covariance C becomes
+    C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .), as for `bnn.select_runs`; for an ensemble C is the
+    covariance of its members. `subset_output` selects some of the outputs. Needs the extra
+    `botorch`.
 
     Args:
-        model: A fitted GPRegressor, whose prior needs what `predict_gradient` needs, or a fitted
-            ensemble, with at least 200 members if it is to be conditioned.
+        model: A fitted GPRegressor with a prior that `predict_gradient` supports, or a fitted
+            ensemble. Conditioning an ensemble requires at least 200 members.
 
     Returns:
-        A botorch.models.model.Model, of an ensemble a botorch.models.ensemble.EnsembleModel.
+        A botorch.models.model.Model; for an ensemble a botorch.models.ensemble.EnsembleModel.
 
     Raises:
-        TypeError: If the model is neither.
+        TypeError: If the model is neither a GPRegressor nor an ensemble.
+        NotFittedError: If the model is not fitted.
         ValueError: If a kernel has no gradient, or the mean of the prior is a function.
         ImportError: If BoTorch is missing.
 
-    Source: the square root of Andrews (1968), AIAA Journal 6, as in Whitaker & Hamill (2002),
-    Monthly Weather Review 130.
+    Source: for conditioning ensembles, the square-root update of Andrews (1968), AIAA Journal 6, as
+    in Whitaker & Hamill (2002), Monthly Weather Review 130.
 
     Examples:
         >>> import bnn

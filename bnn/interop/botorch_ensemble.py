@@ -1,4 +1,4 @@
-"""Members of an ensemble as a model of BoTorch that can be conditioned on new results."""
+"""An ensemble as a BoTorch model that can be conditioned on new results."""
 
 import copy
 from typing import Any, Self
@@ -15,7 +15,7 @@ from bnn.interop.torch_noise import double, noise_at, noise_of_points
 
 
 class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
-    """The members, or linear combinations of them once the model has been conditioned."""
+    """The members; after conditioning, linear combinations of the members."""
 
     def __init__(self, members: Members) -> None:
         super().__init__()
@@ -39,17 +39,17 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
 
     @property
     def batch_shape(self) -> torch.Size:
-        """Shape of the batches of models; empty before the model is conditioned."""
+        """Batch shape of the model; empty before the model is conditioned."""
         return self.transform.shape[:-2]
 
     def subset_output(self, idcs: list[int]) -> Self:
-        """Return the model of some of the outputs."""
+        """Return a model of some of the outputs."""
         model = copy.copy(self)
         model.outputs = [self.outputs[i] for i in idcs]
         return model
 
     def forward(self, X: Tensor) -> Tensor:
-        """Return the values of the members at X (..., n, n_in), (..., K, n, n_out)."""
+        """Return the values of the members, (..., K, n, n_out), at X (..., n, n_in)."""
         a = ((X - self.input_centre) / self.input_half).unsqueeze(-3)
         for number, (kernel, bias) in enumerate(self.layers, start=1):
             z = a @ kernel + bias
@@ -60,7 +60,7 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
         return torch.einsum("...kl,...lnj->...knj", self.transform, values[..., self.outputs])
 
     def _results(self, X: Tensor, noise: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Return means (..., n, n_out) at X, deviations (..., K, n n_out) over √(K-1), and Σ."""
+        """Return means (..., n, n_out) at X, deviations / √(K-1) (..., K, n n_out), and Σ."""
         values = self.forward(X)
         K, _, q = values.shape[-3:]
         mean = values.mean(dim=-3)
@@ -74,7 +74,19 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
     def condition_on_observations(
         self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **_: Any
     ) -> Self:
-        """Return the model given Y (..., n, n_out) at X; the noise may have variances like Y."""
+        """Return the model conditioned on results.
+
+        Args:
+            X: Inputs of the results, (..., n, n_in).
+            Y: Results, (..., n, n_out).
+            noise: Variances of the results, of the shape of Y; None means the fitted noise.
+
+        Returns:
+            The conditioned model.
+
+        Raises:
+            ValueError: If the ensemble has fewer than 200 members.
+        """
         K = self.transform.shape[-1]
         if K < FEWEST_MEMBERS:
             why = "their covariances between points are too noisy otherwise"
@@ -84,7 +96,7 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
         s = torch.linalg.cholesky(A.mT @ A + R)
         r = torch.linalg.cholesky(R)
         whitened = torch.linalg.solve_triangular(s, A.mT, upper=False)  # s⁻¹ Aᵀ
-        # Deviations a become a - A (s + r)⁻ᵀ s⁻¹ Aᵀ a, the mean moves by aᵀ A (s sᵀ)⁻¹ (Y - mean).
+        # Deviations a become a - A (s + r)⁻ᵀ s⁻¹ Aᵀ a; the mean changes by aᵀ A (s sᵀ)⁻¹ (Y - mean)
         shrunk = torch.linalg.solve_triangular((s + r).mT, whitened, upper=True)
         misfit = torch.linalg.solve_triangular(s, (Y - mean).flatten(-2).unsqueeze(-1), upper=False)
         shift = (whitened.mT @ misfit).mT / (K - 1) ** 0.5
@@ -96,7 +108,7 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
     def fantasize(
         self, X: Tensor, sampler: Any, observation_noise: Tensor | None = None, **_: Any
     ) -> Self:
-        """Return the model given results that a sampler draws at X (..., n, n_in)."""
+        """Return the model conditioned on results that a sampler draws at X (..., n, n_in)."""
         mean, A, R = self._results(X, observation_noise)
         drawn = MultitaskMultivariateNormal(mean, A.mT @ A + R)
         return self.condition_on_observations(

@@ -1,4 +1,4 @@
-"""The posterior of a Gaussian process as a model of BoTorch that can be conditioned further."""
+"""The posterior of a Gaussian process as a BoTorch model that can be conditioned on new results."""
 
 import copy
 from typing import Any, Self, TypeAlias
@@ -21,12 +21,12 @@ from bnn.gp.regressor import GPRegressor
 from bnn.interop.torch_noise import double, noise_at, noise_of_points
 from bnn.noise.known import noise_of_new
 
-_Seeing: TypeAlias = tuple[sk.Kernel, list[int]]  # a kernel, and the numbers of its inputs
-KEPT = 2**20  # most derivatives of a kernel that are kept from its values to its gradient
+_Seeing: TypeAlias = tuple[sk.Kernel, list[int]]  # a kernel, and the indices of its inputs
+KEPT = 2**20  # largest number of kernel derivatives kept for the backward pass; else recomputed
 
 
 class _Kernels(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """Kernels, (k, b, n, N + n), of points X (b, n, n_in) with N data and themselves."""
+    """Kernel values, (k, b, n, N + n), of points X (b, n, n_in) with N data and with X itself."""
 
     @staticmethod
     def forward(ctx: Any, X: Tensor, data: Array, kernels: list[_Seeing]) -> Tensor:
@@ -47,7 +47,7 @@ class _Kernels(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
                 cross = kernel(flat, data[:, seen]).reshape(b, n, -1)
                 values = _with_slopes(points, data[:0], kernel, seen)[0]
                 values = np.concatenate([cross, values], axis=-1)
-            # White noise is on the diagonal alone.
+            # A white-noise kernel adds to the diagonal only.
             values[:, range(n), own] = kernel.diag(flat).reshape(b, n)
             found.append(values)
         return torch.from_numpy(np.stack(found))
@@ -57,7 +57,7 @@ class _Kernels(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
         (X,) = ctx.saved_tensors
         data, kernels = ctx.given
         by_points = torch.zeros_like(X)
-        # x_i is in row i and in column i of the symmetric k(x_i, x_l).
+        # x_i affects row i and column i of the symmetric matrix k(x_i, x_l).
         cross, own = by_values[0][..., : len(data)], by_values[0][..., len(data) :]
         both = torch.cat([cross, own + own.mT], dim=-1)[..., None, :]
         for number, (kernel, seen) in enumerate(kernels):
@@ -70,14 +70,14 @@ class _Kernels(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
 
 
 def _with_slopes(points: Array, data: Array, kernel: sk.Kernel, seen: list[int]) -> Gradient:
-    """Return the values of `_Kernels`, and their gradients by the inputs that the kernel sees."""
+    """Return the values of `_Kernels`, and their gradients with respect to the kernel's inputs."""
     of_data = np.broadcast_to(data, (len(points), *data.shape))
     others = np.concatenate([of_data, points], axis=1)[..., seen]
     return kernel_gradient(kernel, points[..., seen][:, :, None], others[:, None])
 
 
 class _Processes:
-    """Gaussian processes given the same data, S of them, whose outputs share kernels alike."""
+    """S Gaussian processes given the same data, in which the same outputs share kernels."""
 
     def __init__(self, posteriors: list[ProcessPosterior]) -> None:
         first = posteriors[0]
@@ -97,9 +97,9 @@ class _Processes:
         self.kernels = [
             (p.kernels[j], p.features_of(j, n_in)) for j in self.different for p in priors
         ]
-        for kernel, seen in self.kernels:  # of which one without a gradient is refused
+        for kernel, seen in self.kernels:  # raises an error if there is no gradient
             kernel_gradient(kernel, first.X[:1, seen], first.X[:1, seen])
-        # Factors, of which columns may share one, and the number of that of each column.
+        # The different Cholesky factors, and the number of the factor of each column.
         self.columns = _columns(first)
         factors = [each.factors() for each in posteriors]
         self.factors = []
@@ -134,31 +134,31 @@ class _Processes:
 
 
 def _columns(posterior: ProcessPosterior) -> list[int]:
-    """Return the number of the factor of each column of f U, of one if these are coupled."""
+    """Return the number of the factor of each column of f U, or one number if they are coupled."""
     roots = [id(root) for _, root, _ in posterior.factors()]
     return [list(dict.fromkeys(roots)).index(root) for root in roots]
 
 
 def _batch(*shapes: Any) -> torch.Size:
-    """Return the shape of the batches that shapes have together."""
+    """Return the batch shape to which the shapes broadcast."""
     broadcast: Any = torch.broadcast_shapes
     return torch.Size(broadcast(*shapes))
 
 
 def _explained(roots: Tensor, cross: Tensor, missing: Ints) -> Tensor:
-    """Return Wᵀ W, W = L⁻¹ k(X_train, X), of L (S, N, N) and k(X, X_train) (S, b, n, N)."""
+    """Return Wᵀ W with W = L⁻¹ k(X_train, X), from L (S, N, N) and k(X, X_train) (S, b, n, N)."""
     if missing.size:
         there = torch.ones(roots.shape[-1], dtype=torch.float64)
         there[missing] = 0.0
         cross = cross * there
-    # All points are columns of one matrix, so that L is not copied for each batch.
+    # The points of all batches are columns of one matrix, so that L is not copied for each batch.
     whitened: Tensor = torch.linalg.solve_triangular(roots, cross.flatten(1, 2).mT, upper=False)
     rows = whitened.mT.reshape(cross.shape)
     return rows @ rows.mT
 
 
 def _block_diagonal(blocks: list[Tensor]) -> Tensor:
-    """Return a matrix, (.., k n, k m), with blocks (.., n, m) on its diagonal."""
+    """Return a matrix, (..., k n, k m), with blocks (..., n, m) on its diagonal."""
     rows = []
     for j, block in enumerate(blocks):
         zeros = torch.zeros_like(block)
@@ -167,7 +167,7 @@ def _block_diagonal(blocks: list[Tensor]) -> Tensor:
 
 
 class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
-    """The posterior, a Gaussian process with its mean and covariance, or that given results."""
+    """A Gaussian process with the mean and covariance of the posterior, conditioned on results."""
 
     def __init__(self, model: GPRegressor) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
         else:
             posteriors = [given]
             weights = np.ones((1, n_out))
-        # Processes of one structure are computed together.
+        # Processes with the same structure are computed together.
         groups: dict[Any, list[int]] = {}
         for number, each in enumerate(posteriors):
             key = each.coupled, tuple(each.prior.alike), tuple(_columns(each))
@@ -195,9 +195,9 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
         variances = np.max([p.variances(model.X_).max(axis=1) for p in priors], axis=0)
         # Rounding errors of k - Wᵀ W
         self.errors = double(ROUNDING * len(model.X_) * variances)
-        # Results: where they are, which outputs they have, their values and their noise.
+        # Results on which the model is conditioned: inputs, outputs, values and noise.
         self.at: Tensor = torch.empty(0, model.X_.shape[1], dtype=torch.float64)
-        self.entries: list[int] = []  # point times number of outputs, plus output
+        self.entries: list[int] = []  # index of point times n_outputs, plus index of output
         self.values: Tensor = torch.empty(0, dtype=torch.float64)
         self.of_values: Tensor = torch.empty(0, 0, dtype=torch.float64)
 
@@ -208,17 +208,17 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
 
     @property
     def batch_shape(self) -> torch.Size:
-        """Shape of the batches of models; empty before the model is conditioned."""
+        """Batch shape of the model; empty before the model is conditioned."""
         return self.values.shape[:-1]
 
     def subset_output(self, idcs: list[int]) -> Self:
-        """Return the model of some of the outputs."""
+        """Return a model of some of the outputs."""
         model = copy.copy(self)
         model.outputs = [self.outputs[i] for i in idcs]
         return model
 
     def _mixed(self, X: Tensor) -> tuple[Tensor, Tensor]:
-        """Return mean (..., n, n_out) and covariance (..., n n_out, n n_out), without results."""
+        """Return mean (..., n, n_out), covariance (..., n n_out, n n_out) before conditioning."""
         flat = X.reshape(-1, *X.shape[-2:])
         n = X.shape[-2]
         n_data = len(self.processes[0].data)
@@ -267,7 +267,7 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
         return mean, joint[..., own, :][..., own] - W.mT @ W
 
     def _noise(self, X: Tensor, noise: Tensor | None) -> Tensor:
-        """Return the noise of results at X (..., n, n_in), (..., n q, n q), or of variances."""
+        """Return the noise covariance (..., n q, n q) of results at X, or of given variances."""
         if noise is not None:
             given = noise.expand(*_batch(noise.shape[:-2], X.shape[:-2]), -1, -1)
             shape = *given.shape[:-2], X.shape[-2], len(self.outputs)
@@ -282,7 +282,17 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
         observation_noise: bool | Tensor = False,
         posterior_transform: Any = None,
     ) -> Any:
-        """Return the joint posterior of f, or of results, at X (..., n, n_in)."""
+        """Return the joint posterior at X (..., n, n_in): of f, or of results with noise.
+
+        Args:
+            X: Inputs, (..., n, n_in).
+            output_indices: Outputs to return; None returns all.
+            observation_noise: Whether to add the fitted noise, or variances (..., n, q) to add.
+            posterior_transform: Transform of the posterior, or None.
+
+        Returns:
+            A GPyTorchPosterior, or the result of `posterior_transform`.
+        """
         if output_indices is not None:
             return self.subset_output(output_indices).posterior(
                 X, None, observation_noise, posterior_transform
@@ -302,7 +312,16 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
     def condition_on_observations(
         self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **_: Any
     ) -> Self:
-        """Return the model given Y (..., n, n_out) at X; the noise may have variances like Y."""
+        """Return the model conditioned on results.
+
+        Args:
+            X: Inputs of the results, (..., n, n_in).
+            Y: Results, (..., n, n_out).
+            noise: Variances of the results, of the shape of Y; None means the fitted noise.
+
+        Returns:
+            The conditioned model.
+        """
         points = X.to(torch.float64)
         of_values = self._noise(points, noise)
         batch = _batch(points.shape[:-2], Y.shape[:-2], of_values.shape[:-2], self.batch_shape)
@@ -326,7 +345,7 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
     def fantasize(
         self, X: Tensor, sampler: Any, observation_noise: Tensor | None = None, **_: Any
     ) -> Self:
-        """Return the model given results that a sampler draws at X (..., n, n_in)."""
+        """Return the model conditioned on results that a sampler draws at X (..., n, n_in)."""
         drawn = sampler(
             self.posterior(
                 X, observation_noise=True if observation_noise is None else observation_noise

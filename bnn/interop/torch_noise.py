@@ -1,4 +1,4 @@
-"""The noise of an estimator as tensors."""
+"""The noise of an estimator as PyTorch tensors."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from bnn.noise.heteroscedastic import LARGEST_LOG
 
 
 def double(values: Any) -> Tensor:
-    """Return values in double precision."""
+    """Return values as a tensor in double precision."""
     return torch.tensor(values, dtype=torch.float64)
 
 
 def noise_at(noise: Covariance | StudentNoise, X: Tensor) -> Tensor:
-    """Return Σ(x) at X (..., n, n_in), (..., n, n_out, n_out)."""
+    """Return Σ(x), (..., n, n_out, n_out), at X (..., n, n_in)."""
     kept = noise.noise if isinstance(noise, StudentNoise) else noise
     if isinstance(kept, HeteroscedasticNoise):
         limits = double(kept.limits)
@@ -34,7 +34,7 @@ def noise_at(noise: Covariance | StudentNoise, X: Tensor) -> Tensor:
 
 
 def noise_of_points(noise: Tensor) -> Tensor:
-    """Return the joint covariance, (..., n q, n q), of noise (..., n, q, q) at n points."""
+    """Return the joint covariance (..., n q, n q) of noise (..., n, q, q) at n points."""
     n, q = noise.shape[-3:-1]
     apart = noise.unsqueeze(-2) * torch.eye(n, dtype=noise.dtype)[:, None, :, None]
     return apart.reshape(*noise.shape[:-3], n * q, n * q)

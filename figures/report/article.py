@@ -11,7 +11,7 @@ if __name__ == "__main__":
     parser.add_argument("--check", action="store_true", help="name the fields that are empty")
     given = parser.parse_args()
 
-# After the options: --help does not wait for these.
+# Imported after the options are parsed, so that --help is fast.
 import json
 import sys
 from collections.abc import Mapping
