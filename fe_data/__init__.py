@@ -1,6 +1,6 @@
 """Representative volume elements of a fibre composite: four inputs, five effective properties.
 
-`__init__.pyi` lists what this package offers; each name is imported when it is first used, so that
+`__init__.pyi` lists the public names. Each name is imported when it is first used, so
 `from fe_data import Inputs` needs neither dolfinx nor gmsh.
 """
 

@@ -12,7 +12,7 @@ except ImportError as error:
 
 
 def run(**options: Any) -> NoReturn:
-    """End this process with a command; Ctrl-C ends the command once, further ones do nothing."""
+    """Run a command and exit with its code. Only the first Ctrl-C interrupts the command."""
     open_streams()
     signal.signal(signal.SIGINT, _interrupt_once)
     sys.exit(main(**options))

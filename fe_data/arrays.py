@@ -1,4 +1,4 @@
-"""Types and short texts of arrays, numbers that a user gives, and numbers for pairs of indices."""
+"""Array types, a short `repr` for arrays and records, and checks of numbers that a user passes."""
 
 import dataclasses
 import textwrap
@@ -15,13 +15,13 @@ Ints = NDArray[np.integer[Any]]
 Booleans = NDArray[np.bool_]
 
 T = TypeVar("T")
-WIDTH = 100  # of a line of a short text
+WIDTH = 100  # characters per line of a short repr
 LINES = 5
-PART = 60  # characters of a part of it
+PART = 60  # characters of one value in a short repr
 
 
 def _described(value: object) -> str:
-    """Write an object and its fields on at most five lines: arrays are a shape and a range."""
+    """Describe an object and its fields on at most five lines, arrays by shape and range."""
     if isinstance(value, tuple):
         fields = value._asdict()  # type: ignore[attr-defined]
     elif dataclasses.is_dataclass(value):
@@ -41,7 +41,7 @@ def _described(value: object) -> str:
 
 
 class Short:
-    """Base of classes whose `repr` has at most five lines."""
+    """Base class for a `repr` of at most five lines."""
 
     def __repr__(self) -> str:
         """Return the class and its fields, or its public attributes."""
@@ -49,13 +49,13 @@ class Short:
 
 
 def short(named_tuple: type[T]) -> type[T]:
-    """Give a class of named tuples, which has no base of ours, the `repr` of `Short`."""
+    """Give a named tuple, which cannot inherit from `Short`, the same `repr`."""
     named_tuple.__repr__ = _described  # type: ignore[method-assign]
     return named_tuple
 
 
 def _one_line(value: object) -> str:
-    """Write a value on one line."""
+    """Describe a value on one line."""
     if isinstance(value, np.ndarray):
         words = f"array {value.shape}"
         if value.dtype.kind in "fiu" and value.size:
@@ -68,12 +68,12 @@ def _one_line(value: object) -> str:
         if not issubclass(kind, Real | str | tuple | NoneType) or hasattr(kind, "_fields"):
             return f"{len(value)} {kind.__name__.removesuffix('s')}s"
     text = " ".join(repr(value).split())
-    unknown = type(value).__repr__ is object.__repr__  # which writes an address
+    unknown = type(value).__repr__ is object.__repr__  # it would print a memory address
     return f"{type(value).__name__}(...)" if unknown or len(text) > PART else text
 
 
 def keep_copies(record: object) -> None:
-    """Replace the arrays of a dataclass by copies that its maker cannot change."""
+    """Replace the arrays of a dataclass by copies, which the caller cannot change."""
     for item in dataclasses.fields(record):  # type: ignore[arg-type]
         object.__setattr__(record, item.name, _copied(getattr(record, item.name)))
 
@@ -81,7 +81,7 @@ def keep_copies(record: object) -> None:
 def _copied(value: Any) -> Any:
     """Return a copy of an array, or of all arrays in a list or a dictionary."""
     if isinstance(value, np.ndarray):
-        return value.copy(order="K")  # sums round as they do over the array that was given
+        return value.copy(order="K")  # same memory order, so sums round as over the original
     if isinstance(value, list):
         return [_copied(part) for part in value]
     if isinstance(value, dict):
@@ -89,11 +89,11 @@ def _copied(value: Any) -> Any:
     return value
 
 
-_NO_NUMBERS = bool | np.bool_ | np.timedelta64  # which NumPy and Python would read as numbers
+_NO_NUMBERS = bool | np.bool_ | np.timedelta64  # rejected, although NumPy or Python converts them
 
 
 def number(name: str, value: object) -> float:
-    """One real number as a float; a ValueError names what is none, such as True or a duration."""
+    """Convert one real number to a float; a ValueError rejects others, also booleans."""
     require_unmasked(name, value)
     found = np.asarray(value) if isinstance(value, Real) else _read(value)
     if found is None or found.ndim or isinstance(value, _NO_NUMBERS):
@@ -105,7 +105,7 @@ def number(name: str, value: object) -> float:
 
 
 def numbers(name: str, values: ArrayLike) -> Floats:
-    """Real numbers as floats; a ValueError names what is no number, or has masked entries."""
+    """Convert real numbers (...) to floats; a ValueError rejects others and masked entries."""
     require_unmasked(name, values)
     found = _read(values)
     if found is None:
@@ -114,11 +114,11 @@ def numbers(name: str, values: ArrayLike) -> Floats:
 
 
 def _read(values: object) -> NDArray[Any] | None:
-    """Values as an array of integers or floats; None where they are no such numbers."""
+    """Read values as an array of integers or floats; None if they are something else."""
     try:
         found = np.asarray(values)
         listed = np.asarray(values, object).flat if isinstance(values, list | tuple) else ()
-    except (TypeError, ValueError, RuntimeError):  # a tensor that has gradients raises the last
+    except (TypeError, ValueError, RuntimeError):  # RuntimeError: a tensor that has gradients
         return None
     if found.dtype.kind not in "iuf" or any(isinstance(each, _NO_NUMBERS) for each in listed):
         return None
@@ -126,7 +126,7 @@ def _read(values: object) -> NDArray[Any] | None:
 
 
 def integers(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    """Integers (n,) below 2**63; a ValueError names what is none."""
+    """Convert integers (n,) below 2**63 to int64; a ValueError rejects other values."""
     require_unmasked(name, values)
     found = _read(values)
     if found is None or found.ndim != 1 or (found.size and found.dtype.kind == "f"):
@@ -137,22 +137,22 @@ def integers(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 
 def objects(name: str, values: object) -> NDArray[Any]:
-    """Values as an array of objects, whose kinds are still to be checked; an error names them."""
+    """Convert values to an array of objects, whose types the caller has to check."""
     require_unmasked(name, values)
     try:
         return np.array(values, dtype=object)
-    except (TypeError, ValueError, RuntimeError):  # a tensor that has gradients raises the last
+    except (TypeError, ValueError, RuntimeError):  # RuntimeError: a tensor that has gradients
         raise ValueError(f"{name} = {values!r:.60} cannot be read as an array") from None
 
 
 def require_unmasked(name: str, values: object) -> None:
-    """Refuse an array with masked entries, whose numbers NumPy would take."""
+    """Reject an array with masked entries, because NumPy would use the masked numbers."""
     if isinstance(values, np.ma.MaskedArray) and np.any(values.mask):
         raise ValueError(f"{name} has masked entries: leave them out")
 
 
 def pair_keys(a: Ints, b: Ints, n: int) -> Ints:
-    """Number smaller * n + larger of each pair of indices below n, in either order."""
+    """Return the key min(a, b) * n + max(a, b) of each pair of indices below n."""
     a = np.asarray(a, dtype=np.int64)
     b = np.asarray(b, dtype=np.int64)
     return np.asarray(np.minimum(a, b) * n + np.maximum(a, b))

@@ -2,7 +2,7 @@
 
 
 class SimulationError(RuntimeError):
-    """A simulation failed; `generate` records the reason and repeats the sample once.
+    """A simulation failed; `generate` records the reason and tries a second microstructure.
 
     Examples:
         >>> from fe_data import SimulationError

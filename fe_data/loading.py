@@ -1,4 +1,4 @@
-"""The loading of an RVE: a path of mean strains and stresses in straight parts."""
+"""The loading of an RVE: a piecewise linear path of mean strains and stresses."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -14,12 +14,12 @@ from fe_data.errors import ConvergenceError
 from fe_data.schema import LARGEST_STRAIN
 from fe_data.settings import in_percent, require_between, require_integer
 
-AXES = ("xx", "yy", "xy")  # in the order of a loading in plane strain
-ALL_AXES = ("xx", "yy", "zz", "xy", "xz", "yz")  # in the order of a loading of all components
-_ONLY_SOME = ("temperature", "time")  # attributes that plain paths do not have
-MAX_INCREMENTS = 10_000  # of one part of a path
-MAX_PATH = 1_000_000  # increments of a whole path: 100 MB of a record, and hours of one RVE
-_SMALLEST_STEP = 1 / 1024  # of an increment
+AXES = ("xx", "yy", "xy")  # components of a loading in plane strain, in this order
+ALL_AXES = ("xx", "yy", "zz", "xy", "xz", "yz")  # components of a general loading, in this order
+_ONLY_SOME = ("temperature", "time")  # attributes that only the general solver supports
+MAX_INCREMENTS = 10_000  # per part of a path
+MAX_PATH = 1_000_000  # increments per path: a record of 100 MB, and hours of simulation
+_SMALLEST_STEP = 1 / 1024  # fraction of an increment
 MAX_TEMPERATURE = 5_000.0  # change [K]
 MAX_TIME = 1e12  # s
 Vertex = tuple[float | None, ...]
@@ -29,15 +29,16 @@ Vertex = tuple[float | None, ...]
 class Part(NamedTuple):
     """Straight part of a path, which ends at a vertex."""
 
-    free: Ints  # components whose strain is free
-    end: Floats  # (3,) mean strain tensor xx, yy, xy [-], or mean stress [MPa] where it is free;
-    # or (6,) of all components
+    free: Ints  # indices of the components whose strain is free
+    # Mean strain [-] at the end, or mean stress [MPa] of a free component: (3,) for xx, yy, xy,
+    # or (6,) for all components.
+    end: Floats
     increments: int
-    temperature: float = 0.0  # change at the end, from the state without stress [K]
+    temperature: float = 0.0  # change at the end, from the stress-free state [K]
     duration: float = 1.0  # s
 
     def start(self, averages: Mapping[str, Floats]) -> Floats:
-        """Values (3,) or (6,) of `end` at the start, from the volume averages there."""
+        """Values at the start of the part, (3,) or (6,) like `end`, from the volume averages."""
         given = [0, 1, 3] if len(self.end) == len(AXES) else range(len(ALL_AXES))
         start = averages["strain"][given]
         stress = averages["stress"][given]
@@ -47,32 +48,32 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Loading(Short):
-    """A path that begins at rest and goes straight from vertex to vertex.
+    """A path that begins at zero strain and goes along straight lines from vertex to vertex.
 
     At each vertex a component has either a prescribed mean strain or a prescribed mean stress.
     If a prescribed stress follows a prescribed strain, the stress changes linearly from its value
     at the earlier vertex.
 
-    Three components xx, yy, xy are a loading in plane strain. The general solver also takes six,
-    xx, yy, zz, xy, xz, yz, with z along the fibres, and a temperature.
+    A loading in plane strain has the three components xx, yy, xy. The general solver also accepts
+    the six components xx, yy, zz, xy, xz, yz, with z along the fibres, and a temperature.
 
     Attributes:
-        strain: Mean strain tensor [-], three or six components, at the only vertex, or a sequence
-            of one for each vertex. Component xy is half the engineering shear strain. A component
-            is None if the strain is free.
-        stress: Mean stress [MPa] of the components whose strain is free, 0 for the others; the
-            same at all vertices, or a sequence of one for each vertex.
-        increments: Number of equal increments to each vertex, or one number for all vertices; None
-            takes the number of the settings for each.
-        temperature: Temperature change from the state without stress [K]; the same at all
-            vertices, or one for each vertex, between which it changes linearly; None is 0.
-        time: Time at each vertex [s], for laws that depend on it; None is one second a part.
+        strain: Mean strain tensor [-] with three or six components, or a sequence of one tensor
+            per vertex. Component xy is half the engineering shear strain. A component is None if
+            the strain is free.
+        stress: Mean stress [MPa] of the components whose strain is free, and 0 for the others.
+            Give one tensor for all vertices, or a sequence of one per vertex.
+        increments: Number of equal increments to each vertex, or one number for all vertices. None
+            uses the number of the settings for each vertex.
+        temperature: Temperature change from the stress-free state [K]. Give one number for all
+            vertices, or one per vertex; it changes linearly between vertices. None is 0.
+        time: Time at each vertex [s], for laws that depend on it. None is one second per part.
 
     Raises:
-        ValueError: If there is no vertex or a number of increments, a temperature or a time is out
-            of range; if a vertex does not have three or six finite components, prescribes both
-            strain and stress of a component, prescribes a strain above 0.5, or is equal to the
-            vertex before.
+        ValueError: If there is no vertex, or a number of increments, a temperature or a time is
+            out of range. If a vertex does not have three or six finite components, prescribes both
+            strain and stress of a component, prescribes a strain above 0.5, or equals the vertex
+            before.
 
     Examples:
         >>> from fe_data import Loading
@@ -99,7 +100,7 @@ class Loading(Short):
     def __post_init__(self) -> None:
         strain = _vertices("strain", self.strain, (Real, NoneType))
         stress = _vertices("stress", self.stress, (Real,))
-        if len(stress[0]) < len(strain[0]) and not np.any(stress):  # as it is if left out
+        if len(stress[0]) < len(strain[0]) and not np.any(stress):  # such as the default
             stress = ((0.0,) * len(strain[0]),) * len(stress)
         if len(stress[0]) != len(strain[0]):
             what = f"{len(strain[0])} components of strain and {len(stress[0])} of stress"
@@ -135,17 +136,17 @@ class Loading(Short):
 
     @property
     def vertices(self) -> tuple[Floats, Floats]:
-        """Strain (n, 3 or 6), NaN where free, and stress of that shape [MPa] at n vertices."""
+        """Strain (n, 3) or (n, 6) at n vertices, NaN if free, and stress [MPa] of equal shape."""
         return np.array(self.strain, dtype=float), np.array(self.stress, dtype=float)
 
     @property
     def is_general(self) -> bool:
-        """Whether only the general solver follows the path."""
+        """Whether the path needs the general solver."""
         others = any(getattr(self, name) is not None for name in _ONLY_SOME)
         return others or len(self.vertices[0][0]) == len(ALL_AXES)
 
     def require_plane(self) -> None:
-        """Reject a path that only the general solver follows.
+        """Reject a path that needs the general solver.
 
         Raises:
             ValueError: If the path has six components, a temperature or times.
@@ -157,7 +158,7 @@ class Loading(Short):
             )
 
     def as_dict(self) -> dict[str, Any]:
-        """Attributes by name, for a file; without temperature and time where there are none."""
+        """Attributes by name, for a file; temperature and time only if they are given."""
         given = dataclasses.asdict(self)
         return {k: v for k, v in given.items() if k not in _ONLY_SOME or v is not None}
 
@@ -168,9 +169,9 @@ class Loading(Short):
 
     @property
     def is_uniaxial(self) -> bool:
-        """Whether only a strain xx is prescribed, which only grows or only falls.
+        """Whether strain xx is the only prescribed component, and changes monotonically.
 
-        Effective properties are only defined for such a loading.
+        Effective properties are defined only for such a loading.
         """
         strain, stress = self.vertices
         if self.is_general:
@@ -223,15 +224,15 @@ class Loading(Short):
 
 
 def advance(start: float, end: float, attempt: Callable[[float], bool], part: int) -> int:
-    """Follow a part of a path for an increment, in smaller steps where an attempt fails.
+    """Follow a part of a path for an increment, in smaller steps after a failed attempt.
 
-    Both solvers do so, since the plastic strain depends a little on the steps that lead to it.
+    Both solvers use this function, because the plastic strain depends slightly on the steps.
 
     Args:
         start: Fraction of the part that has been reached.
         end: Fraction to be reached.
-        attempt: Called with the next fraction; tells whether there is an equilibrium.
-        part: Number of the part, for the message.
+        attempt: Function of the next fraction, which returns whether equilibrium was found.
+        part: Number of the part, for the error message.
 
     Returns:
         Number of attempts that failed.
@@ -267,7 +268,7 @@ def advance(start: float, end: float, attempt: Callable[[float], bool], part: in
 
 
 def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]:
-    """Vertices as tuples of three floats or None, from one vertex or a sequence of them."""
+    """Convert one vertex or a sequence of vertices to tuples of three or six floats or None."""
     path = objects(name, given)
     path = path[None] if path.ndim == 1 else path
     widths = (len(AXES), len(ALL_AXES))
@@ -281,7 +282,7 @@ def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]
 
 
 def _numbers(name: str, given: Any, low: float, high: float) -> tuple[float, ...] | None:
-    """Numbers of the vertices in a range, from one or a sequence of them."""
+    """Convert one number, or one per vertex, to a tuple of floats between low and high."""
     if given is None:
         return None
     values = np.atleast_1d(objects(name, given)).tolist()
@@ -289,7 +290,7 @@ def _numbers(name: str, given: Any, low: float, high: float) -> tuple[float, ...
 
 
 def _what_is_wrong(strain: Any, stress: Any, others: Any, before: Any) -> str:
-    """Why a path cannot go to a vertex from the one before, or from rest; empty where it can."""
+    """Say why a path cannot go to a vertex from the one before, or from rest; empty if it can."""
     if not np.isfinite([v for v in (*strain, *stress) if v is not None]).all():
         return f"loading must be finite: {strain}, {stress}"
     axes_of = AXES if len(strain) == len(AXES) else ALL_AXES

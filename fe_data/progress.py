@@ -1,6 +1,6 @@
-"""Progress of calls that take more than two seconds: a bar on a terminal, and nothing elsewhere.
+"""Progress bars for calls that take more than two seconds, only if stderr is a terminal.
 
-`generate` has a bar of its own, which becomes the lines of a log where there is no terminal.
+`generate` has a separate bar, which becomes lines of a log if there is no terminal.
 """
 
 import os
@@ -17,19 +17,19 @@ Item = TypeVar("Item")
 def open_streams() -> None:
     """Open the null device in place of closed standard streams, as after `command >&-`.
 
-    Without it a file that is opened later could take the number of a stream, to which libraries
-    write, and worker processes cannot start.
+    Otherwise a file that is opened later could get the descriptor of a standard stream, to which
+    libraries write, and worker processes could not start.
     """
     for name, mode in ("stdin", "r"), ("stdout", "w"), ("stderr", "w"):
         if getattr(sys, name) is None:
-            # The lowest free number is that of the stream, unless another file has taken it.
+            # The lowest free descriptor is that of the stream, unless another file has taken it.
             descriptor = os.open(os.devnull, os.O_RDWR)
-            os.set_inheritable(descriptor, True)  # by workers
+            os.set_inheritable(descriptor, True)  # for the workers
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
 
 
 class _Bar(tqdm):  # type: ignore[misc]
-    """A bar without a thread of its own, which would receive signals that others delay."""
+    """A bar without a monitor thread, which would receive signals that other threads block."""
 
     monitor_interval = 0
 
@@ -37,13 +37,13 @@ class _Bar(tqdm):  # type: ignore[misc]
 def progress_bar(
     total: int | None, title: str, unit: str, *, silent: bool = False
 ) -> "tqdm[NoReturn]":
-    """Bar on a terminal, after two seconds; without a total it counts."""
+    """Return a bar that appears on a terminal after two seconds; without a total it counts."""
     hidden = silent or sys.stderr is None or not sys.stderr.isatty()
     return _Bar(total=total, desc=title, unit=unit, disable=hidden, delay=SHOWN_AFTER)
 
 
 def shown(items: Iterable[Item], title: str, unit: str, total: int | None = None) -> Iterator[Item]:
-    """Pass items on, and show how many have passed."""
+    """Yield the items, and show on a progress bar how many were yielded."""
     with progress_bar(total, title, unit) as bar:
         for item in items:
             yield item

@@ -1,4 +1,4 @@
-"""The inputs and outputs of an RVE, and the bounds of all numbers that a user gives.
+"""The inputs and outputs of an RVE, and the bounds of all numbers that a user passes.
 
 Tables, records, comparisons, the command line, the dataset card and the figures use this module. An
 output that is not `required` may be missing in a table, so that older tables can still be read.
@@ -17,11 +17,11 @@ class Quantity:
     """An input or an output of an RVE.
 
     Attributes:
-        name: Name of the column in a table, which ends with its unit, if any.
+        name: Name of the column in a table, which ends with the unit, if any.
         unit: Unit, or DIMENSIONLESS.
-        meaning: What it is, for the dataset card and the help of the command line.
-        label: Mathematical symbol, for pictures.
-        bounds: Values that are scaled to -1 and 1; designs draw inputs between them.
+        meaning: Description for the dataset card and the help of the command line.
+        label: Mathematical symbol in LaTeX, for figures.
+        bounds: Values that are scaled to -1 and 1. Designs draw inputs between them.
 
     Examples:
         >>> from fe_data.schema import INPUTS
@@ -44,7 +44,7 @@ class Quantity:
 
     @property
     def unit_after_number(self) -> str:
-        """What follows a value in a text: a space and the unit, or nothing."""
+        """Text after a number: a space and the unit, or nothing if dimensionless."""
         return "" if self.unit == DIMENSIONLESS else f" {self.unit}"
 
     @property
@@ -55,14 +55,14 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Input(Quantity):
-    """An input, which every table has.
+    """An input. Every table has a column for it.
 
     Attributes:
         allowed: Smallest and largest value that functions, files and commands accept.
         beta: Shape parameters of the beta distribution of the design "train_beta".
-        or_zero: Whether 0 is allowed below the smallest value.
-        remark: Further text of a message about the allowed values.
-        fraction: Whether it is a fraction, which somebody may give in percent.
+        or_zero: Whether 0 is allowed in addition.
+        remark: Text added to a message about the allowed values.
+        fraction: Whether it is a fraction, which users may pass in percent by mistake.
 
     Examples:
         >>> from fe_data.schema import INPUTS
@@ -77,7 +77,7 @@ class Input(Quantity):
     fraction: bool = False
 
     def allows(self, values: Floats) -> Booleans:
-        """Which values (...) are allowed; NaN is not."""
+        """Mark which values (...) are allowed; NaN is not."""
         low, high = self.allowed
         inside = (low <= values) & (values <= high)
         return inside | (values == 0) if self.or_zero else inside
@@ -95,11 +95,11 @@ class Output(Quantity):
 
     Attributes:
         digits: Decimals that the command line prints.
-        noise: Standard deviation that the paper assumes, over the middle of `bounds`; None if the
-            paper has no such output.
+        noise: Standard deviation that the paper assumes, divided by the middle of `bounds`; None if
+            the paper has no such output.
         required: Whether every table must have the column.
-        absolute: Whether differences of two tables are absolute rather than relative. This suits
-            fractions that may be 0.
+        absolute: Whether two tables are compared by absolute instead of relative differences, as
+            for fractions that may be 0.
         fitted: Whether it is a parameter of the power law that is fitted to the averaged curve. A
             sample whose curve cannot be fitted has no value of it.
 
@@ -136,7 +136,7 @@ INPUTS = (
         meaning="Young's modulus of the fibres",
         label="$E_f$",
         bounds=(200.0, 600.0),
-        allowed=(1e-6, 1e5),  # that of all materials
+        allowed=(1e-6, 1e5),  # the same as for the moduli of all materials
         beta=(3.0, 2.0),
     ),
     Input(
@@ -154,7 +154,7 @@ INPUTS = (
         meaning="hardening exponent of the matrix",
         label="$c_m$",
         bounds=(0.20, 0.55),
-        allowed=(1e-4, 1.0),  # of all laws together, see `settings.hardening.LAWS`
+        allowed=(1e-4, 1.0),  # union over all laws, see `settings.hardening.LAWS`
         beta=(3.0, 3.0),
         remark=", less under some hardening laws",
     ),
@@ -213,7 +213,7 @@ OUTPUTS = (
         required=True,
         absolute=True,
     ),
-    # Elastic anisotropy, which `generate` adds where it is asked for.
+    # Elastic anisotropy, which `generate` adds with anisotropy=True.
     Output(
         name="E_spread",
         unit=DIMENSIONLESS,
@@ -234,13 +234,13 @@ OUTPUTS = (
     ),
 )
 
-# Bounds of the other numbers that a user gives, by the name of the argument or setting.
-LARGEST_STRAIN = 0.5  # of a component of a mean strain: the kinematics are those of small strain
-LEAST_STRAIN = 1e-4  # at the end of a simulation that finds effective properties
+# Bounds of the other numbers that a user passes, by the name of the argument or setting.
+LARGEST_STRAIN = 0.5  # of a component of the mean strain, because the model assumes small strain
+LEAST_STRAIN = 1e-4  # final strain of a simulation that computes effective properties
 BOUNDS: dict[str, tuple[float, float]] = {
     "min_spacing": (1.0, 3.0),
-    # Fibres are condensed as dense matrices: an RVE takes 1 minute and 1.9 GB at the
-    # finest resolution, and each fibre 9 GB at 50.
+    # Fibres are condensed to dense matrices. At resolution 25 an RVE takes 1 minute and 1.9 GB;
+    # at 50 each fibre would take 9 GB.
     "resolution": (1.0, 25.0),
     "tolerance": (1e-12, 1e-3),
     "E_m_GPa": (1e-3, 1e5),
@@ -248,11 +248,11 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "nu_f": (0.0, 0.49),
     "sigma_y0_MPa": (1e-3, 1e6),
     "p_sigma_threshold_MPa": (1e-3, 1e6),
-    "radii": (1e-3, 0.49),  # sides of the square
-    "height": (0.05, 4.0),  # widths of the cell; numbers of points need less than 4.29
-    "interphase": (0.0, 0.49),  # sides of the square
+    "radii": (1e-3, 0.49),  # relative to the side of the square
+    "height": (0.05, 4.0),  # relative to the width; the numbering of points needs less than 4.29
+    "interphase": (0.0, 0.49),  # relative to the side of the square
     "void_fraction": (0.0, 0.5),
-    "void_radius": (0.01, 100.0),  # mean radii of the fibres
+    "void_radius": (0.01, 100.0),  # relative to the mean radius of the fibres
     # Of a hardening table
     "plastic_strain": (0.0, 10.0),
     "stress": (1e-3, 1e6),
@@ -260,7 +260,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "amplitude": (1e-6, LARGEST_STRAIN / 5),
     "dilatation": (0.0, 1.0),
     "length": (0.01, 10.0),
-    # Of mean fields
+    # Of the mean-field model
     "reference": (0.0, 1.0),
     "hardening": (1e-3, 1e3),
     "fluctuation": (0.0, 1.0),
@@ -290,7 +290,7 @@ def output_names() -> tuple[str, ...]:
 
 
 def required_outputs() -> tuple[str, ...]:
-    """Names of the outputs that every table has, which are those of the paper.
+    """Names of the outputs that every table has: the outputs of the paper.
 
     Returns:
         The names, in the order of their columns.
@@ -318,14 +318,15 @@ def fitted_outputs() -> tuple[str, ...]:
 
 
 def outputs_among(names: Container[str], *, fitted: bool = True) -> tuple[str, ...]:
-    """Names of the outputs that something has.
+    """Names of the outputs of a table or a simulation.
 
     Args:
         names: Container of names, such as the header of a table or the values of a simulation.
-        fitted: Whether there is a fitted power law; without it, its parameters are not required.
+        fitted: Whether a power law was fitted. If False, its parameters are left out.
 
     Returns:
-        Every required output, and each other one whose name is there, in the order of the schema.
+        Names of all required outputs and of the optional outputs in `names`, in the order of the
+        schema.
 
     Examples:
         >>> from fe_data.schema import outputs_among, required_outputs
@@ -337,13 +338,16 @@ def outputs_among(names: Container[str], *, fitted: bool = True) -> tuple[str, .
 
 
 def output(name: str) -> Output:
-    """The output of a name.
+    """The output with a name.
 
     Args:
-        name: Name of its column.
+        name: Name of the column.
 
     Returns:
         The output.
+
+    Raises:
+        KeyError: If there is no such output.
 
     Examples:
         >>> from fe_data.schema import output
