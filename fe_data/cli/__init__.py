@@ -1,1 +1,1 @@
-"""The command line: options, commands and the messages about errors."""
+"""The command line: options, commands and error messages."""

@@ -1,4 +1,4 @@
-"""The commands. Each imports what it needs when it runs: --help answers without dolfinx."""
+"""The commands. Each imports what it needs when it runs, so that --help works without dolfinx."""
 
 import contextlib
 import dataclasses
@@ -23,12 +23,12 @@ OK = 0
 INCOMPLETE = 1
 REFUSED = 2
 INTERRUPTED = 130
-MAX_LINES = 50  # of problems, printed by verify
-LARGE_STRAIN = 0.1  # of --loading, beyond which its unit is said
-STIFFEST = 1300.0  # GPa; diamond has 1,220
-WEAKEST = 1.0  # MPa, of a yield stress; polymers have 10 and more
-OTHER_RADIUS = 0.2  # relative change of --void-radius, beyond which it is said
-LONG_PATH = 10_000  # increments, about 100 s of an RVE
+MAX_LINES = 50  # problems printed by verify
+LARGE_STRAIN = 0.1  # a larger strain of --loading is also printed in percent
+STIFFEST = 1300.0  # GPa: a larger modulus causes a hint on units; diamond has 1,220
+WEAKEST = 1.0  # MPa: a smaller yield stress causes a hint on units; polymers have 10 or more
+OTHER_RADIUS = 0.2  # a larger relative change of --void-radius is reported
+LONG_PATH = 10_000  # increments, about 100 s of simulation; a longer path is reported
 Dataset = Annotated[
     Path, Argument(parser=options.table, metavar="DIR", help="dataset folder or table")
 ]
@@ -74,7 +74,7 @@ app = typer.Typer(
 
 
 def print_version(wanted: bool) -> None:
-    """Print the version of the package and end, if `--version` is given."""
+    """Print the version of the package and exit, if `--version` is given."""
     if wanted:
         print(f"fe_data {fe_data.__version__}")
         raise typer.Exit(OK)
@@ -91,18 +91,18 @@ def of_the_program(
 
 
 def say(message: object, code: int) -> int:
-    """Print one sentence on the standard error output; returns the exit code."""
+    """Print one sentence to stderr, and return the exit code `code`."""
     print(f"fe_data: {message}", file=sys.stderr)
     return code
 
 
 def several(number: int, one: str, more: str) -> str:
-    """A number with the words that go with it, as in "1 sample has" or "2 samples have"."""
+    """Join a number and its singular or plural, as in "1 sample has" or "2 samples have"."""
     return f"{number} {one if number == 1 else more}"
 
 
 def counted(counts: dict[str, int]) -> str:
-    """Numbers of samples by status, as in "98 ok, 2 retried"."""
+    """List numbers of samples by status, as in "98 ok, 2 retried"."""
     return ", ".join(f"{number} {status}" for status, number in counts.items() if number)
 
 
@@ -148,7 +148,7 @@ def generate(
         raise ValueError("--jobs counts local processes: it cannot be combined with --dask")
     _say_units(settings, float(design.inputs[:, INPUT_NAMES.index("E_f_GPa")].max()), phases)
     paths = _loadings(loading, context, settings, phases) or None
-    if paths and not anisotropy:  # which is refused beside paths
+    if paths and not anisotropy:  # generate() rejects both together
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
     choices |= {"anisotropy": anisotropy, "material": phases, "interphase": interphase}
@@ -426,7 +426,7 @@ def import_published(
 
 
 def _say_units(settings: Settings, fibres: float, phases: "fe_data.Phases | None") -> None:
-    """Say if a modulus [GPa] or a yield stress [MPa] is one only in another unit."""
+    """Print a hint if a modulus [GPa] or a yield stress [MPa] seems to have another unit."""
     matrix = settings.E_m_GPa
     value = settings.sigma_y0_MPa
     if phases is not None:
@@ -446,7 +446,11 @@ def _say_units(settings: Settings, fibres: float, phases: "fe_data.Phases | None
 def _loadings(
     loading: Any, context: typer.Context, settings: Settings, phases: "fe_data.Phases | None"
 ) -> "list[fe_data.Loading]":
-    """The paths of --loading; says where one is very long, has no effect or may be in percent."""
+    """Return the paths of --loading; print a hint if one seems to be a mistake.
+
+    Hints are about strains that may be in percent, very long paths, and temperatures without
+    effect.
+    """
     paths = options.loadings(loading, context)
     largest = max((path.largest_strain for path in paths), default=0.0)
     if largest > LARGE_STRAIN:
@@ -492,7 +496,7 @@ def _report(summary: fe_data.GenerationSummary, out: Path) -> int:
 
 @contextlib.contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM, with which batch systems end a job, act like Ctrl-C."""
+    """Let SIGTERM, by which batch systems end a job, act like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Effective constants on the command line: the microstructure, and the file of the result."""
+"""The command `constants`: its microstructure and its result file."""
 
 import dataclasses
 import json
@@ -18,14 +18,14 @@ from fe_data.geometry.microstructure import (
 )
 from fe_data.settings import MAX_SEED, Settings, require_integer
 
-# Of a file that may be replaced; a result of `rve` begins alike, but has tensors.
+# Beginning of a result file, which may be replaced. A result of `rve` has "of tensors" instead.
 _BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz; stress over strain'
 
 
 def fibres_of(
     vf: float, seed: int, settings: Settings, void_fraction: float, void_radius: float
 ) -> Microstructure:
-    """Random fibres and voids of a seed."""
+    """Draw random fibres and voids from a seed."""
     require_integer("seed", seed, 0, MAX_SEED)
     return random_microstructure(
         vf,
@@ -38,13 +38,13 @@ def fibres_of(
 
 
 def radii_of_voids(fibres: Microstructure) -> Floats:
-    """Radii of the voids, in mean radii of the fibres; none if there are no fibres."""
+    """Radii (n_voids,) of the voids, in mean fibre radii; empty if there are no fibres."""
     solid = fibres.radii[~fibres.is_void]
     return fibres.radii[fibres.is_void] / solid.mean() if len(solid) else solid
 
 
 def arrangement(fibres: Microstructure) -> str:
-    """One line about the volume fractions, and the distances beside those of a hexagonal array."""
+    """Describe volume fractions and nearest distances in one line, next to a hexagonal array."""
     vf = fibres.volume_fraction
     void = f", voids {fibres.porosity:.4f}" if fibres.porosity else ""
     if len(radii := radii_of_voids(fibres)):
@@ -65,7 +65,7 @@ def arrangement(fibres: Microstructure) -> str:
 def write_constants(
     found: EffectiveConstants, phases: Phases, fibres: Microstructure, out: Path
 ) -> None:
-    """Write constants, bounds and what they are of to a JSON file, in place of an earlier one."""
+    """Write constants, bounds, materials and fibres to a JSON file; an earlier one is replaced."""
     bounds = {name: getattr(found, name) for name in ("lower", "upper")}
     content = {
         "components": "xx, yy, zz, xy, xz, yz; stress over strain with engineering shear strains",
@@ -80,7 +80,7 @@ def write_constants(
         "fibres_material": dataclasses.asdict(phases.fibres.elasticity),
         "source": phases.source,
         "fibres": np.column_stack([fibres.centres, fibres.radii]).tolist(),  # x, y, radius
-        "phases": list(fibres.phases),  # of each of them
+        "phases": list(fibres.phases),  # one per fibre
         "height": fibres.height,
         "interphase": fibres.interphase,
         "E_GPa": None if fibres.E_GPa is None else fibres.E_GPa.tolist(),

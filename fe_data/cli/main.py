@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None, *, simulator: "Simulator | None" = None) -> int:
-    """Run one command; the exit code is 0 if everything that it makes is there.
+    """Run one command.
 
     Args:
-        arguments: Words of the command line; None takes those of this process.
-        simulator: Simulator that `generate` uses instead of the RVE.
+        arguments: Words of the command line; None uses the arguments of this process.
+        simulator: Simulator that `generate` uses instead of the finite-element RVE.
 
     Returns:
-        The exit code.
+        The exit code: 0 if all results are complete, 1 if results are missing, 2 for invalid
+        arguments, 130 after an interruption.
     """
     # command.main() would turn an interrupt into an error without its message.
     command = typer.main.get_command(app)
@@ -34,12 +35,12 @@ def main(arguments: Sequence[str] | None = None, *, simulator: "Simulator | None
 
 
 def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning as a sentence, without the place in the code that it comes from."""
+    """Print only the message of a warning, without its place in the code."""
     say(message, OK)
 
 
 def _invoke(command: Any, given: list[str], simulator: "Simulator | None") -> int:
-    """Exit code of a command, whose errors become sentences."""
+    """Run a command and return its exit code; errors are printed as sentences."""
     try:
         with command.make_context("fe_data", given, obj=simulator) as context:
             return int(command.invoke(context))
@@ -53,7 +54,7 @@ def _invoke(command: Any, given: list[str], simulator: "Simulator | None") -> in
         return REFUSED
     except KeyboardInterrupt as interrupt:
         return say(str(interrupt) or "interrupted", INTERRUPTED)
-    except UnicodeEncodeError as error:  # of a path that joblib hands to a new process
+    except UnicodeEncodeError as error:  # from a path that joblib passes to a new process
         return say(f"the locale cannot encode a path ({error}): set PYTHONUTF8=1", INCOMPLETE)
     except ValueError as error:
         return say(error, REFUSED)

@@ -1,4 +1,4 @@
-"""The options of the command line: their help, and how their texts become values."""
+"""The options of the command line: their help, and the parsers of their values."""
 
 import functools
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from fe_data.settings import Inputs, Settings, VolumeFraction
 from fe_data.settings.hardening import LAWS, UNUSED_B_AND_C, Hardening, HardeningTable
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
-LoadingValues = tuple[Any, Any]  # strains xx, yy, xy, None where free, and stresses [MPa]
+LoadingValues = tuple[Any, Any]  # strains (None if free) and stresses [MPa], 3 or 6 components
 T = TypeVar("T")
 
 DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise, reference"
@@ -33,7 +33,7 @@ RADII_HELP = "distribution of the radii of random fibres: " + "; ".join(
 
 
 def parser(kind: Callable[[str], T], name: str) -> Callable[[str], T]:
-    """A parser that shows the text in its refusal, unlike those of typer."""
+    """Return a parser whose error message contains the text, unlike the parsers of typer."""
 
     def parse(text: str) -> T:
         try:
@@ -45,7 +45,7 @@ def parser(kind: Callable[[str], T], name: str) -> Callable[[str], T]:
 
 
 def path(text: str) -> Path:
-    """A path. A text that begins with two dashes is an option whose path was forgotten."""
+    """Parse a path. Two dashes at its beginning mean that the path of an option is missing."""
     if not text:
         raise typer.BadParameter("the path is empty: '.' is the current folder")
     if text.startswith("--"):
@@ -58,7 +58,7 @@ number = parser(float, "a number")
 
 
 def hardening(text: str) -> Hardening:
-    """The name of a hardening law, or the table of a file."""
+    """Parse the name of a hardening law, or read the table of a file."""
     from fe_data.files.csv_rows import read_numbers
 
     kind, _, name = text.partition(":")
@@ -82,14 +82,14 @@ File = functools.partial(Option, parser=path, metavar="FILE")
 
 
 def of_input(name: str) -> Any:
-    """The option of an input: --E-f for E_f_GPa, with its meaning and unit as help."""
+    """Return the option of an input, such as --E-f for E_f_GPa, with meaning and unit as help."""
     (quantity,) = (each for each in INPUTS if each.name == name)
     unit = "-" if quantity.unit == DIMENSIONLESS else quantity.unit
     flag = "--" + quantity.symbol.replace("_", "-")
     return Number(flag, help=f"{quantity.meaning} [{unit}]")
 
 
-# Settings of the microstructure and its mesh, which several commands have.
+# Settings of the microstructure and its mesh, shared by several commands.
 NFibres = Annotated[int, Integer(help="number of fibres in the RVE")]
 MinSpacing = Annotated[float, Number(help="least distance of fibre centres, in fibre diameters")]
 Resolution = Annotated[
@@ -159,12 +159,12 @@ def settings(
         ),
     ] = Settings.p_sigma_threshold_MPa,
 ) -> Settings:
-    """The settings that the options of a command give."""
+    """Make the settings from the options of a command."""
     return Settings(**locals())
 
 
 class CommandWithSettings(TyperCommand):
-    """A command that has the options of `settings` after its own; `context.meta` keeps them."""
+    """A command with the options of `settings` after its own; `context.meta` has the settings."""
 
     def __init__(self, *arguments: Any, params: list[Any], **others: Any):
         app = typer.Typer(add_completion=False)
@@ -173,7 +173,7 @@ class CommandWithSettings(TyperCommand):
         super().__init__(*arguments, params=[*params, *self.of_settings], **others)
 
     def invoke(self, context: Any) -> Any:
-        """Run the command when its settings are right."""
+        """Check the settings, then run the command."""
         given = {each.name: context.params.pop(each.name) for each in self.of_settings}
         context.meta["settings"] = settings(**given)
         return super().invoke(context)
@@ -182,7 +182,7 @@ class CommandWithSettings(TyperCommand):
 def inputs(
     vf: float, E_f_GPa: float | None, b_m_MPa: float | None, c_m: float | None, settings: Settings
 ) -> Inputs:
-    """The inputs of an RVE; a hardening table takes the place of b and c."""
+    """Make the inputs of an RVE; a hardening table replaces b and c."""
     if E_f_GPa is None:
         raise ValueError("give either --E-f with --b-m and --c-m, or --material")
     if isinstance(settings.hardening, HardeningTable):
@@ -196,11 +196,11 @@ def inputs(
 
 
 def loadings(given: LoadingValues | Path | None, context: typer.Context) -> "list[fe_data.Loading]":
-    """The paths of --loading; an empty list without this option."""
+    """Return the paths of --loading; an empty list without this option."""
     if given is None:
         return []
     source = context.get_parameter_source("strain")
-    if source is not None and source.name != "DEFAULT":  # also where the default is written out
+    if source is not None and source.name != "DEFAULT":  # --strain is given, even as the default
         raise ValueError("--strain is part of --loading: give one of them")
     if isinstance(given, Path):
         return fe_data.loadings_from_file(given)
@@ -208,14 +208,14 @@ def loadings(given: LoadingValues | Path | None, context: typer.Context) -> "lis
 
 
 def phases(text: str) -> "fe_data.Phases":
-    """Phases of a shipped name or of a file."""
+    """Load phases by the name of a shipped material, or from a file."""
     if text.endswith((".yaml", ".yml")):
         return fe_data.load_phases(path(text))
     return fe_data.named_phases(text)
 
 
 def input_of_material(vf: float, *others: float | None) -> VolumeFraction:
-    """The volume fraction of an RVE of a material, beside which no other input may be given."""
+    """Make the input of an RVE with --material; a ValueError if another input is given too."""
     fixed = [each for each in INPUTS if each.name != "vf"]
     for quantity, value in zip(fixed, others, strict=True):
         if value is not None:
@@ -225,7 +225,7 @@ def input_of_material(vf: float, *others: float | None) -> VolumeFraction:
 
 
 def table(text: str) -> Path:
-    """The path of a table, also for a dataset folder that contains it."""
+    """Parse the path of a table, or of a dataset folder that contains it."""
     from fe_data.dataset.table import TABLE
 
     given = path(text)
@@ -243,7 +243,7 @@ def design(
     height: float,
     material: "fe_data.Phases | None",
 ) -> "fe_data.Design":
-    """The design of a name or of a file, of given fibres, and of the phases of a material."""
+    """Make the design of `generate` from the options; a ValueError if they do not fit together."""
     from fe_data.dataset.storage import TABLE
 
     if microstructure is None:
@@ -267,14 +267,14 @@ def design(
 
 
 def require_other(output: Path, *read: Path | None) -> None:
-    """Refuse an output that is one of the files that are read."""
+    """Raise a ValueError if the output file is one of the files that are read."""
     for each in read:
         if each is not None and each.resolve() == output.resolve():
             raise ValueError(f"{each} is an input that --out would replace: give another --out")
 
 
 def require_given_microstructure(settings: Settings, seed: int) -> None:
-    """Refuse options of random fibres beside given ones."""
+    """Raise a ValueError if options of random fibres are combined with --microstructure."""
     random = {name: getattr(settings, name) for name in RANDOM_FIBRES}
     if seed != 0 or any(value != getattr(Settings, name) for name, value in random.items()):
         flags = ", ".join("--" + name.replace("_", "-") for name in RANDOM_FIBRES)
@@ -282,13 +282,13 @@ def require_given_microstructure(settings: Settings, seed: int) -> None:
 
 
 def require_square(height: float) -> None:
-    """Refuse a height without given fibres."""
+    """Raise a ValueError if --height is given without --microstructure."""
     if height != 1.0:
         raise ValueError("--height goes with --microstructure: random fibres fill a square")
 
 
 def microstructure(path: Path, height: float = 1.0) -> "fe_data.Microstructure":
-    """The only microstructure of a file."""
+    """Read the only microstructure of a file; a ValueError if the file has several."""
     found = fe_data.microstructures_from_file(path, height)
     if len(found) > 1:
         raise ValueError(f"{path} has {len(found)} microstructures: one RVE takes one")
@@ -296,7 +296,7 @@ def microstructure(path: Path, height: float = 1.0) -> "fe_data.Microstructure":
 
 
 def shard(text: str) -> tuple[int, int]:
-    """Number of a part and number of all parts, from i/n."""
+    """Parse i/n into the number i of a part and the number n of all parts."""
     try:
         part, total = map(int, text.split("/"))
     except ValueError:
@@ -307,7 +307,7 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def loading(text: str) -> LoadingValues | Path:
-    """Strains, None for `free` or `free:stress`, and stresses [MPa] from XX,YY,XY; or a file."""
+    """Parse XX,YY,XY into strains (None for `free` or `free:stress`) and stresses; or a file."""
     if text.endswith(".csv"):
         return path(text)
     parts = [part.strip().partition(":") for part in text.split(",")]

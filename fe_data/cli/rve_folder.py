@@ -1,4 +1,4 @@
-"""One RVE into a folder: result.json, rve.png and, on request, fields.xdmf for ParaView."""
+"""Simulate one RVE into a folder: result.json, rve.png and optionally fields.xdmf."""
 
 import contextlib
 import dataclasses
@@ -41,7 +41,7 @@ from fe_data.sparse.solver import chosen_solver
 
 PICTURE = "rve.png"
 FIELDS = ("fields.xdmf", "fields.bin")
-_COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")  # of a history, the last two only sometimes
+_COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")  # the last two only for general loadings
 
 
 def run_rve(
@@ -54,20 +54,21 @@ def run_rve(
     solver: SolverName | tuple[str, Phases],
     interphase: float = 0.0,
 ) -> tuple[str, bool]:
-    """Simulate one RVE into a folder, in place of an earlier run.
+    """Simulate one RVE into a folder; files of an earlier run are replaced.
 
     Args:
-        inputs: Inputs of the RVE, only its volume fraction with a material.
-        microstructure: Seed of random fibres, or given ones.
+        inputs: Inputs of the RVE; with a material only the volume fraction.
+        microstructure: Seed of random fibres, or a given microstructure.
         settings: Settings.
         out: Folder.
-        loading: Path; None is the loading of the paper.
+        loading: Strain path; None is the loading of the paper.
         xdmf: Whether to write the fields of all increments.
-        solver: Name of the solver, or name and phases of a material, which the general one solves.
+        solver: Name of the solver, or name and phases of a material for the general solver.
         interphase: Thickness of a ring around each fibre, see `solve_material`.
 
     Returns:
-        The result in a line, and whether the properties that were asked for are all there.
+        The result in one line, and whether it is complete: with a given loading always, otherwise
+        if the effective properties have a fitted power law.
     """
     if isinstance(solver, tuple):
         require_no_phases(settings)
@@ -102,9 +103,9 @@ def run_rve(
 def _write(
     rve: RVESolution | MaterialRVE, summary: dict[str, Any], heading: str, out: Path, xdmf: bool
 ) -> None:
-    """Write all files before the first of them replaces that of an earlier run.
+    """Write all files to temporary ones, then replace the files of an earlier run.
 
-    The result is the first, by which a later run knows the folder as its own.
+    The result is replaced first, because a later run recognises the folder by it.
     """
     from fe_data.mechanics.plots import plot_rve
 
@@ -114,7 +115,7 @@ def _write(
         plot_rve(rve, heading).savefig(picture, format="png", dpi=150)
         picture.flush()
         write_atomic(out / RESULT, (json.dumps(summary, indent=1) + "\n").encode(), None)
-        # The description goes last: numbers without one would not be known as those of `rve`.
+        # Remove fields.xdmf last: fields.bin without it would not be recognised as written here.
         for name in () if xdmf else reversed(FIELDS):
             (out / name).unlink(missing_ok=True)
 
@@ -122,7 +123,7 @@ def _write(
 def _checked_seed(
     inputs: Inputs | VolumeFraction, microstructure: int | Microstructure, settings: Settings
 ) -> int | None:
-    """The seed of random fibres, None of given ones; a ValueError where no RVE can be made."""
+    """Return the seed of random fibres, None for given ones; a ValueError for an impossible RVE."""
     seed = None
     if isinstance(microstructure, Microstructure):
         if isinstance(inputs, Inputs):
@@ -132,12 +133,12 @@ def _checked_seed(
         require_packable(inputs.vf, settings.n_fibres, settings.min_spacing)
     if isinstance(inputs, Inputs):
         require_parameters(inputs.b_m_MPa, inputs.c_m, settings.hardening)
-    chosen_solver()  # refuses an unknown solver
+    chosen_solver()  # raises an error if the solver is unknown
     return seed
 
 
 def _require_own_folder(out: Path) -> None:
-    """Make the folder, and see that all files to be replaced are of an earlier run."""
+    """Create the folder; a ValueError if `rve` did not write the files to be replaced."""
     out.mkdir(parents=True, exist_ok=True)
     present = [out / name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
     if present and not _is_own(out / RESULT):
@@ -157,7 +158,7 @@ def _summary(
     settings: Settings,
     solver: SolverName | tuple[str, Phases],
 ) -> dict[str, Any]:
-    """What result.json holds of any RVE."""
+    """Content of result.json without effective properties and anisotropy."""
     m = rve.microstructure
     summary: dict[str, Any] = {
         "components": "xx, yy, zz, xy of tensors; strain xy is half the engineering shear strain",
@@ -178,7 +179,7 @@ def _summary(
     summary["solver"] = "general"
     summary["material"] = {"name": name, "sha256": phases.sha256, "source": phases.source}
     summary["material"]["phases"] = phases.as_dict()
-    # Of each of the fibres
+    # One value per fibre
     summary["phases"] = list(m.phases)
     summary["E_GPa"] = None if m.E_GPa is None else _or_none(m.E_GPa)
     summary |= {"height": m.height, "interphase": m.interphase}
@@ -188,7 +189,7 @@ def _summary(
 
 
 def _or_none(values: Floats) -> list[float | None]:
-    """Numbers as JSON has them, None for NaN."""
+    """List of numbers for JSON, with None for NaN."""
     return [None if np.isnan(value) else value for value in values.tolist()]
 
 
@@ -198,7 +199,7 @@ def _heading(
     seed: int | None,
     solver: SolverName | tuple[str, Phases],
 ) -> str:
-    """The heading of the picture: material or inputs, laws that are not the default, and seed."""
+    """Heading of the figure: material or inputs, laws other than the defaults, and seed."""
     by_table = isinstance(settings.hardening, HardeningTable)
     parts = [solver[0]] if isinstance(solver, tuple) else []
     for quantity in INPUTS:
@@ -218,7 +219,7 @@ def _heading(
 
 
 def _is_own(path: Path) -> bool:
-    """Whether a file is the result of an earlier `rve`."""
+    """Whether a file is the result of an earlier run of `rve`."""
     try:
         keys = json.loads(read_file(path, MAX_RESULT)).keys()
     except (OSError, ValueError, AttributeError, RecursionError):  # missing, no JSON, no mapping
@@ -227,7 +228,7 @@ def _is_own(path: Path) -> bool:
 
 
 def describe(rve: RVESolution | MaterialRVE) -> str:
-    """The properties of an RVE in a line or, under another loading, its mean stress."""
+    """Effective properties in one line; the final mean stress if there are none."""
     e = rve.effective
     if e is None:
         named = zip(_COMPONENTS, rve.history["stress"][-1].tolist(), strict=False)

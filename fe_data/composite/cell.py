@@ -1,17 +1,18 @@
-"""The discrete equations of a periodic cell in generalised plane strain.
+"""The discrete equations of a periodic RVE in generalised plane strain.
 
 The displacement is v = E x + u(x, y) with the mean strain E, which has six components, and a
 periodic fluctuation u that does not depend on z. The strain at an integration point is
 
     ε = E + B u_e,
 
-with B of isoparametric quadratic triangles. In phases that flow or are nearly incompressible the
-dilatation in B is averaged over the element (B-bar; T. J. R. Hughes, IJNME 15 (1980) 1413). The
-principle of virtual work for all periodic δu and all δE gives the equations (Hill-Mandel)
+with the strain operator B of isoparametric quadratic triangles. In inelastic or nearly
+incompressible phases the dilatation in B is averaged over the element (B-bar; T. J. R. Hughes,
+IJNME 15 (1980) 1413). The principle of virtual work for all periodic δu and all δE gives the
+equations (Hill-Mandel)
 
     ∫ Bᵀ σ dV = 0,    ∫ σ dV = V <σ>.
 
-Where nothing shears along z, u has two components and tensors have four: xx, yy, zz, xy.
+Without shear along z, u has two components and tensors have four: xx, yy, zz, xy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,15 +35,16 @@ State = dict[str, Floats]
 
 @dataclass(frozen=True, repr=False)
 class Part(Short):
-    """The m elements of one material, with q points each.
+    """The m elements of one phase, with q integration points each.
 
     Attributes:
         name: Name of the phase.
         material: The material.
-        elements: (m,) numbers of the elements in the domain.
-        nodes: (m, 6) numbers of their nodes, the held one as the last number.
-        B: (m, q k, d) strain operator, k components at q points from d displacements.
-        weights: (m, q) integration weights, which sum to the area.
+        elements: (m,) indices of the elements in the domain.
+        nodes: (m, 6) indices of their nodes after merging periodic nodes; the largest index is the
+            fixed node.
+        B: (m, q k, d) strain operator: k components at q points from d nodal displacements.
+        weights: (m, q) integration weights, which sum to the area of the phase.
     """
 
     name: str
@@ -54,21 +56,23 @@ class Part(Short):
 
 
 class Cell(Short):
-    """Discrete equations of a cell.
+    """Discrete equations of an RVE.
 
     Args:
         domain: Mesh with merged periodic nodes.
-        materials: Name and material of each phase, with the elements that it has (m,).
-        out_of_plane: Whether u has a component along z, and tensors have six components.
-        elastic: Whether all phases are taken as elastic.
-        area: Area of the cell with its voids; None is that of the box around it.
+        materials: Name and material of each phase, and a boolean mask of its elements.
+        out_of_plane: Whether u has a component along z; tensors then have six components, else
+            four.
+        elastic: Whether to treat all phases as elastic.
+        area: Area of the RVE including voids; None is the area of the bounding box of the mesh.
 
     Attributes:
-        n: Number of displacements. Unknowns are (n + k,), displacements and mean strain.
+        n: Number of displacements. The unknowns (n + k,) are displacements, then the mean strain.
         size: Number k of components of tensors, in Kelvin's notation.
-        area: Area of the cell.
-        thermal: (n + k,) forces of one kelvin in the elastic phases without strain.
-        thermal_stress: Norm of the mean stress of one kelvin where no strain is possible [MPa].
+        area: Area of the RVE.
+        thermal: (n + k,) internal forces that a temperature drop of one kelvin causes in the
+            elastic phases at zero strain.
+        thermal_stress: Norm of the mean stress that one kelvin causes at zero strain [MPa].
     """
 
     def __init__(
@@ -84,7 +88,7 @@ class Cell(Short):
         self.block = 3 if out_of_plane else 2
         self.size = 6 if out_of_plane else 4
         self.area = float(np.prod(np.ptp(domain.points, axis=0))) if area is None else area
-        # The last node is held, since a translation deforms nothing.
+        # The last node is fixed, because a translation causes no strain.
         self.nodes = domain.n_nodes - 1
         self.n = self.block * self.nodes
         self.parts = [self._part(*each, elastic) for each in materials if each[2].any()]
@@ -99,7 +103,7 @@ class Cell(Short):
         self.force_scale = self._nodal_force_of_unit_stress()
 
     def _part(self, name: str, material: Material, chosen: Booleans, elastic: bool) -> Part:
-        """Integration data of the elements of a phase."""
+        """Make the integration data of the elements of a phase."""
         averaged = material.is_nearly_incompressible or not (elastic or material.is_elastic)
         domain = self.domain
         elements = np.flatnonzero(chosen)
@@ -110,7 +114,7 @@ class Cell(Short):
         return Part(name, material, elements, domain.merged[triangles], B, weights)
 
     def _assemble_elastic(self) -> None:
-        """The constant part of the tangent, and the forces of one kelvin in elastic phases."""
+        """Assemble the constant part of the tangent, and the thermal forces of elastic phases."""
         system = self.system
         self.thermal = np.zeros(self.n + self.size)
         for part in self.elastic:
@@ -124,7 +128,7 @@ class Cell(Short):
         self.thermal_stress = float(np.linalg.norm(self._held_stress()))
 
     def _held_stress(self) -> Floats:
-        """Mean stress (6,) of one kelvin where no strain is possible [MPa]."""
+        """Mean stress (6,) [MPa] that one kelvin causes at zero strain, apart from its sign."""
         stress = np.zeros(6)
         for part in self.parts:
             elasticity = part.material.elasticity
@@ -132,7 +136,7 @@ class Cell(Short):
         return stress
 
     def _nodal_force_of_unit_stress(self) -> float:
-        """Norm of the nodal forces of a unit stress within elements: the scale of a residual."""
+        """Norm of the absolute nodal forces of elements under unit stress, to scale residuals."""
         size = np.zeros(self.n + self.block)
         for part in self.parts:
             normal = part.B.reshape(*part.weights.shape, self.size, -1)[:, :, :2].sum(axis=2)
@@ -141,13 +145,13 @@ class Cell(Short):
         return float(np.linalg.norm(size[: self.n])) / self.area
 
     def _dofs(self, part: Part) -> Ints:
-        """Numbers (m, d) of the displacements of each element; those of the held node are last."""
+        """Indices (m, d) of the displacements of each element; the fixed node has the largest."""
         return (part.nodes[:, :, None] * self.block + np.arange(self.block)).reshape(
             len(part.nodes), -1
         )
 
     def strain(self, part: Part, x: Floats, temperature: float) -> Floats:
-        """Strain (m, q, 6) at the points of a phase without its thermal part.
+        """Strain (m, q, 6) minus thermal strain at the points of a phase, in Kelvin's notation.
 
         Args:
             part: Phase.
@@ -166,19 +170,19 @@ class Cell(Short):
         return strain
 
     def _force(self, part: Part, stress: Floats) -> Floats:
-        """Forces (n + k,) of a stress (m, q, k) in a phase."""
+        """Internal forces (n + k,) of a stress (m, q, k) in a phase."""
         weighted = part.weights[..., None] * stress
         nodal = weighted.reshape(len(part.B), 1, -1) @ part.B  # ∫ Bᵀ σ dV
         force = np.bincount(self._dofs(part).ravel(), nodal.ravel(), self.n + self.block)
         return np.append(force[: self.n], weighted.sum(axis=(0, 1)))
 
     def force(self, x: Floats, temperature: float, responses: "Mapping[str, Response]") -> Floats:
-        """Internal forces (n + k,): nodal ones, and the integral of the stress.
+        """Internal forces (n + k,): nodal forces, then the integral of the stress.
 
         Args:
             x: (n + k,) unknowns.
             temperature: Temperature change [K].
-            responses: Response of each phase that is not elastic.
+            responses: Response of each inelastic phase.
 
         Returns:
             The forces.
@@ -205,7 +209,7 @@ class Cell(Short):
             self._add_tangent(part, tangent.reshape(*part.weights.shape, self.size, self.size))
 
     def _add_tangent(self, part: Part, tangent: Floats) -> None:
-        """Add a phase with tangents (m, q, k, k) of its points."""
+        """Add a phase to the tangent, from the tangents (m, q, k, k) at its points."""
         system = self.system
         m, q = part.weights.shape
         weighted = part.weights[..., None, None] * tangent
@@ -225,7 +229,7 @@ class Cell(Short):
         system.macro += weighted.sum(axis=(0, 1))
 
     def _add_blocks(self, part: Part, matrices: Floats) -> None:
-        """Add element matrices (m, d, d) to the blocks of K."""
+        """Add element matrices (m, d, d) to the blocks of K, without blocks of the fixed node."""
         c = self.block
         blocks = matrices.reshape(-1, 6, c, 6, c).swapaxes(2, 3)  # (m, 6, 6, c, c)
         slots = self._slots[part.elements][..., None] * c * c + np.arange(c * c)
@@ -235,10 +239,10 @@ class Cell(Short):
 
 
 def shape_gradients(nodes: Floats) -> tuple[Floats, Floats]:
-    """Derivatives of the shape functions at the points of quadratic triangles.
+    """Derivatives of the shape functions at the integration points of quadratic triangles.
 
     Args:
-        nodes: (m, 6, 2) positions of their nodes.
+        nodes: (m, 6, 2) positions of the nodes.
 
     Returns:
         Derivatives dN/dx (m, q, 6, 2), and weights (m, q), which sum to the area.
@@ -251,7 +255,7 @@ def shape_gradients(nodes: Floats) -> tuple[Floats, Floats]:
 
 
 def strain_operator(gradients: Floats, weights: Floats, block: int, averaged: bool) -> Floats:
-    """The operator B in Kelvin's notation.
+    """Strain operator B of quadratic triangles in Kelvin's notation.
 
     Args:
         gradients: (m, q, 6, 2) dN/dx.
@@ -282,15 +286,16 @@ def strain_operator(gradients: Floats, weights: Floats, block: int, averaged: bo
 
 
 def _node_pattern(nodes: Ints, n: int) -> tuple[Ints, Ints, Ints]:
-    """Which nodes share an element, without the held node n.
+    """Pattern of the pairs of nodes that share an element, without the fixed node n.
 
     Args:
         nodes: (m, 6) nodes of each element.
-        n: Number of nodes that are not held.
+        n: Number of nodes that are not fixed.
 
     Returns:
-        `indptr` and `indices` of the pairs of nodes, row by row, and the number (m, 6, 6) of each
-        element's pairs, which is the number of all pairs where one of the two is held.
+        `indptr` and `indices` of the pairs in compressed rows, and the index (m, 6, 6) among them
+        of each pair of nodes of each element. Pairs with the fixed node have the number of all
+        pairs as index.
     """
     rows = np.broadcast_to(nodes[:, :, None], (*nodes.shape, 6))
     columns = rows.swapaxes(1, 2)

@@ -5,12 +5,12 @@ uniform strain, six elastic load cases with one factorisation give the effective
 
     C* = (C - Bᵀ W) / V,    W = K⁻¹ B.
 
-Thermal expansion follows without a further solve (Levin, Mech. Solids 2 (1967) 58): with the forces
-h of one kelvin in a cell that cannot strain, C* α* = (h_E - Wᵀ h_u) / V.
+Thermal expansion follows without a further solve (Levin, Mech. Solids 2 (1967) 58). With the
+thermal forces h of one kelvin at zero strain, C* α* = (h_E - Wᵀ h_u) / V.
 
-The bounds are those of Hill (J. Mech. Phys. Solids 12 (1964) 199) and Hashin (J. Appl. Mech. 46
-(1979) 543) for two phases that are transversely isotropic about z. They are composite cylinders
-with either phase around the other one; only the transverse shear modulus has no such cylinders.
+The bounds of Hill (J. Mech. Phys. Solids 12 (1964) 199) and Hashin (J. Appl. Mech. 46 (1979) 543)
+are for two phases that are transversely isotropic about z. Except for the transverse shear modulus,
+they are the constants of composite cylinders with one phase around the other, in both orders.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ from fe_data.geometry.microstructure import FIBRES, Microstructure, clear_of_edg
 from fe_data.settings import require_kind
 
 _ROOT_HALF = np.sqrt(0.5)
-# Orthonormal basis of the stiffnesses that are transversely isotropic about z.
+# Orthonormal basis of the space of stiffnesses that are transversely isotropic about z.
 _PLANE = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0]) * _ROOT_HALF
 _ALONG = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 _ACROSS = np.array([1.0, -1.0, 0.0, 0.0, 0.0, 0.0]) * _ROOT_HALF
@@ -47,11 +47,11 @@ class Constants:
 
     Attributes:
         E_L_GPa: Young's modulus along the fibres [GPa].
-        E_T_GPa: Young's modulus across them [GPa].
-        nu_LT: Contraction across under stress along the fibres [-].
+        E_T_GPa: Young's modulus across the fibres [GPa].
+        nu_LT: Poisson's ratio: contraction across the fibres under stress along them [-].
         nu_TT: Poisson's ratio in the plane across the fibres [-].
         G_LT_GPa: Shear modulus along the fibres [GPa].
-        G_TT_GPa: Shear modulus in the plane across [GPa].
+        G_TT_GPa: Shear modulus in the plane across the fibres [GPa].
         k_T_GPa: Bulk modulus in plane strain [GPa].
 
     Examples:
@@ -71,13 +71,13 @@ class Constants:
 
     @classmethod
     def of(cls, stiffness: Floats) -> "Constants":
-        """The constants of a transversely isotropic stiffness (6, 6) in Kelvin's notation [MPa].
+        """Constants of a transversely isotropic stiffness.
 
         Args:
-            stiffness: The stiffness.
+            stiffness: Stiffness (6, 6) in Kelvin's notation [MPa].
 
         Returns:
-            Its constants.
+            The constants.
         """
         S = np.linalg.inv(stiffness / 1e3)
         return cls(
@@ -96,16 +96,17 @@ class EffectiveConstants(Short):
     """Effective constants of an RVE.
 
     Attributes:
-        stiffness_GPa: (6, 6) mean stress over mean strain with engineering shear strains, in the
-            order xx, yy, zz, xy, xz, yz.
-        expansion_per_K: (6,) mean thermal strain of one kelvin, with engineering shear strains.
+        stiffness_GPa: (6, 6) effective stiffness for engineering shear strains [GPa], in the order
+            xx, yy, zz, xy, xz, yz.
+        expansion_per_K: (6,) mean thermal strain per kelvin, with engineering shear strains.
         constants: Constants of the nearest transversely isotropic stiffness.
         alpha_L_per_K: Coefficient of thermal expansion along the fibres [1/K].
-        alpha_T_per_K: Coefficient of thermal expansion across them [1/K].
-        misfit: Distance of the stiffness from the nearest transversely isotropic one, over its norm
-            [-].
-        lower: Lower bounds of the constants; None with voids, a third phase or another axis.
-        upper: Upper bounds.
+        alpha_T_per_K: Coefficient of thermal expansion across the fibres [1/K].
+        misfit: Distance of the stiffness from the nearest transversely isotropic stiffness, divided
+            by the norm of the stiffness [-].
+        lower: Lower bounds of the constants. None if there are voids, a third phase or fibres with
+            separate moduli, or if a phase is not transversely isotropic about z.
+        upper: Upper bounds, or None like `lower`.
 
     Examples:
         >>> from fe_data import Microstructure, effective_constants, named_phases
@@ -151,9 +152,9 @@ def effective_constants(
     """Find all effective elastic constants of an RVE.
 
     Args:
-        phases: Materials; of a law of plasticity only the elasticity counts.
-        microstructure: Fibres and voids, which are holes.
-        resolution: Elements per fibre diameter [-]; None takes the default, see `Settings`.
+        phases: Materials, of which only the elasticity is used.
+        microstructure: Fibres and voids; voids are holes.
+        resolution: Elements per fibre diameter [-]; None uses the default, see `Settings`.
 
     Returns:
         The constants. They have bounds if there are two phases and no voids.
@@ -161,7 +162,7 @@ def effective_constants(
     Raises:
         ValueError: If the resolution is out of range.
 
-    A `MeshError` says that the microstructure cannot be meshed.
+    If the microstructure cannot be meshed, a `MeshError` is raised.
 
     Examples:
         >>> from fe_data import Microstructure, effective_constants, named_phases
@@ -195,13 +196,13 @@ def effective_constants(
 
 
 def homogenised(cell: Cell) -> tuple[Floats, Floats]:
-    """Effective stiffness and thermal expansion of an elastic cell.
+    """Effective stiffness and thermal expansion of an elastic RVE.
 
     Args:
-        cell: Cell with six components, all of whose phases were assembled as elastic.
+        cell: Discrete equations with `out_of_plane=True` and `elastic=True`.
 
     Returns:
-        Stiffness (6, 6) [MPa] and thermal strain (6,) of one kelvin, in Kelvin's notation.
+        Stiffness (6, 6) [MPa] and thermal strain (6,) per kelvin, in Kelvin's notation.
     """
     system = cell.system
     # W = K⁻¹ B
@@ -215,7 +216,7 @@ def transversely_isotropic(stiffness: Floats) -> Floats:
     """The nearest stiffness that is transversely isotropic about z.
 
     Args:
-        stiffness: (6, 6) in Kelvin's notation, whose Frobenius norm is that of the tensor.
+        stiffness: (6, 6) in Kelvin's notation, so that its Frobenius norm is that of the tensor.
 
     Returns:
         The projection (6, 6).
@@ -231,7 +232,7 @@ def bounds(phases: Phases, vf: float) -> tuple[Constants | None, Constants | Non
         vf: Volume fraction of the fibres [-].
 
     Returns:
-        Lower and upper bounds; None where a phase is not transversely isotropic about z.
+        Lower and upper bounds; None if a phase is not transversely isotropic about z.
     """
     each = []
     for material in (phases.matrix, phases.fibres):
@@ -282,6 +283,6 @@ def cylinders(outer: Constants, inner: Constants, v: float) -> dict[str, float]:
 
 def _between(outer: float, inner: float, v: float, compliance: float) -> float:
     """Modulus m₁ + v / (1 / (m₂ - m₁) + (1 - v) s), where s is the compliance of an inclusion."""
-    # v (m₂ - m₁) / (1 + (1 - v) s (m₂ - m₁)) stays finite where the moduli are equal
+    # The form v (m₂ - m₁) / (1 + (1 - v) s (m₂ - m₁)) is finite if both moduli are equal.
     difference = inner - outer
     return outer + v * difference / (1 + (1 - v) * compliance * difference)

@@ -1,7 +1,7 @@
 """Linear elasticity: isotropic, or transversely isotropic about an axis, in Kelvin's notation.
 
-A transversely isotropic material has the axis n. With the compliances of the axis (L) and across
-it (T) Hooke's law is
+A transversely isotropic material has an axis. With the index L along the axis and the indices T and
+T' across it, Hooke's law is
 
     ε_L = (σ_L - ν_LT σ_T - ν_LT σ_T') / E_L,    γ_LT = τ_LT / G_LT,
     ε_T = σ_T / E_T - ν_LT σ_L / E_L - ν_TT σ_T' / E_T,    G_TT = E_T / 2(1 + ν_TT).
@@ -18,21 +18,21 @@ from fe_data.settings import require_between
 
 ROOT2 = math.sqrt(2.0)
 IDENTITY = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
-TO_KELVIN = np.array([1.0, 1.0, 1.0, ROOT2, ROOT2, ROOT2])  # times components of a tensor
-PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # of axes, in the order of components
+TO_KELVIN = np.array([1.0, 1.0, 1.0, ROOT2, ROOT2, ROOT2])  # factors of tensor components
+PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # axes of each component
 COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
-_MODULUS = (1e-6, 1e5)  # GPa; the smallest is that of a foam or of a soft filler
+_MODULUS = (1e-6, 1e5)  # GPa; the smallest is for a foam or a soft filler
 _EXPANSION = (-1e-3, 1e-2)  # 1/K
 
 
 def rotation(matrix: Floats) -> Floats:
-    """Rotation of vectors in Kelvin's notation.
+    """Rotation matrix for tensors in Kelvin's notation.
 
     Args:
-        matrix: (3, 3) rotation of points.
+        matrix: (3, 3) rotation matrix of points.
 
     Returns:
-        The orthogonal matrix (6, 6) R of ε' = R ε, and C' = R C Rᵀ.
+        The orthogonal matrix R (6, 6), so that ε' = R ε and C' = R C Rᵀ.
 
     >>> quarter = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     >>> (rotation(quarter) @ [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]).round(12)
@@ -40,7 +40,7 @@ def rotation(matrix: Floats) -> Floats:
     """
     rows = np.empty((6, 6))
     for column, (i, j) in enumerate(PAIRS):
-        # e_i e_jᵀ made symmetric has the norm 1
+        # Symmetric part of e_i e_jᵀ, scaled to norm 1
         basis = np.zeros((3, 3))
         basis[i, j] += 0.5
         basis[j, i] += 0.5
@@ -51,7 +51,7 @@ def rotation(matrix: Floats) -> Floats:
 
 
 def axis_rotation(axis: str | float) -> Floats:
-    """Rotation (6, 6) that takes z to an axis: "z", or an angle from x in the plane [deg]."""
+    """Rotation (6, 6) from z to an axis: "z", or an angle from x in the plane [deg]."""
     if axis == "z":
         return np.eye(6)
     angle = math.radians(float(axis))
@@ -105,23 +105,23 @@ class Isotropic(Short):
 
     @property
     def expansion(self) -> Floats:
-        """Thermal strain (6,) of one kelvin."""
+        """Thermal strain (6,) per kelvin in Kelvin's notation."""
         return self.alpha_per_K * IDENTITY
 
 
 @dataclass(frozen=True, repr=False)
 class TransverselyIsotropic(Short):
-    """Transversely isotropic elasticity with thermal expansion, as carbon fibres have it.
+    """Transversely isotropic elasticity with thermal expansion, for example of carbon fibres.
 
     Attributes:
         E_L_GPa: Young's modulus along the axis [GPa].
-        E_T_GPa: Young's modulus across it [GPa].
-        nu_LT: Contraction across the axis under stress along it [-].
+        E_T_GPa: Young's modulus across the axis [GPa].
+        nu_LT: Poisson's ratio: contraction across the axis under stress along it [-].
         nu_TT: Poisson's ratio in the plane across the axis [-].
         G_LT_GPa: Shear modulus along the axis [GPa].
         alpha_L_per_K: Coefficient of thermal expansion along the axis [1/K].
-        alpha_T_per_K: Coefficient of thermal expansion across it [1/K].
-        axis: "z", along the fibres, or an angle from x in the plane [deg].
+        alpha_T_per_K: Coefficient of thermal expansion across the axis [1/K].
+        axis: "z" for an axis along the fibres, or an angle from x in the plane [deg].
 
     Raises:
         ValueError: If a number is out of range, or the stiffness is not positive definite.
@@ -152,7 +152,7 @@ class TransverselyIsotropic(Short):
                 raise ValueError(f"axis = {self.axis!r}: allowed are 'z' and an angle [deg]")
             bounds["axis"] = (-360.0, 360.0)
         _check(self, bounds)
-        # C is positive where E_L (1 - ν_TT) > 2 E_T ν_LT²
+        # C is positive definite if E_L (1 - ν_TT) > 2 E_T ν_LT²
         if self.E_L_GPa * (1 - self.nu_TT) <= 2 * self.E_T_GPa * self.nu_LT**2:
             largest = math.sqrt(self.E_L_GPa * (1 - self.nu_TT) / (2 * self.E_T_GPa))
             raise ValueError(
@@ -174,7 +174,7 @@ class TransverselyIsotropic(Short):
         compliance = np.diag([1 / self.E_T_GPa, 1 / self.E_T_GPa, 1 / self.E_L_GPa, 0, 0, 0])
         compliance[[0, 1, 2, 2], [2, 2, 0, 1]] = -along
         compliance[[0, 1], [1, 0]] = -across
-        # Kelvin's shear compliance is 1 / 2G
+        # The shear compliance in Kelvin's notation is 1 / 2G
         compliance[3, 3] = (1 + self.nu_TT) / self.E_T_GPa
         compliance[4, 4] = compliance[5, 5] = 1 / (2 * self.G_LT_GPa)
         turn = axis_rotation(self.axis)
@@ -183,7 +183,7 @@ class TransverselyIsotropic(Short):
 
     @property
     def expansion(self) -> Floats:
-        """Thermal strain (6,) of one kelvin."""
+        """Thermal strain (6,) per kelvin in Kelvin's notation."""
         own = np.array([self.alpha_T_per_K, self.alpha_T_per_K, self.alpha_L_per_K, 0.0, 0.0, 0.0])
         return np.asarray(axis_rotation(self.axis) @ own)
 
@@ -192,7 +192,7 @@ Elasticity = Isotropic | TransverselyIsotropic
 
 
 def _check(values: Elasticity, bounds: dict[str, tuple[float, float]]) -> None:
-    """Replace each number by a float, and refuse it where it is out of bounds."""
+    """Convert each number to a float; a ValueError if it is out of bounds."""
     for field in dataclasses.fields(values):
         if field.name in bounds:
             value = require_between(field.name, getattr(values, field.name), *bounds[field.name])

@@ -1,12 +1,12 @@
-"""Roots of small equations at points, with derivatives from the implicit function theorem.
+"""Roots of small equations at many points, with derivatives by the implicit function theorem.
 
 The return mapping of a law solves r(x, a) = 0 for x, with arguments a that depend on the strain. At
 the root dx/da = -(∂r/∂x)⁻¹ ∂r/∂a. One more step of Newton's method from the root,
 
     x = x* - (∂r/∂x)⁻¹ r(x*, a)      with x* and ∂r/∂x held constant,
 
-has the value x* and this derivative. So automatic differentiation sees one step, and not the
-iterations that led to x*.
+has the value x* and this derivative. Automatic differentiation therefore sees only this step, not
+the iterations that led to x*.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ from torch import Tensor
 from torch.func import vmap
 
 _ITERATIONS = 60
-_ACCURACY = 1e-8  # of the last step, relative to the unknown; another step follows
-_LEAST_SHARE = 1e-3  # of the unknown that is left when a step would make it negative
+_ACCURACY = 1e-8  # of the last step, relative to the unknown; `root` adds another step
+_LEAST_SHARE = 1e-3  # fraction of the unknown that remains if a step would make it negative
 
 Residual = Callable[..., Tensor]
 
@@ -27,15 +27,15 @@ def root(residual: Residual, guess: Tensor, *arguments: Tensor, where: Tensor) -
     """Solve an equation at one point.
 
     Args:
-        residual: Function r(x, *arguments). Of one unknown x > 0 it is positive below the root
-            and negative above it; of several, (k,), it has as many components.
-        guess: Where the iteration begins: a number, or a vector (k,).
-        *arguments: All tensors that the residual depends on besides x.
-        where: Whether the equation has to be solved; elsewhere the result is zero. The residual
-            has to be finite there at x = 1.
+        residual: Function r(x, *arguments). With one unknown x > 0, it is positive below the root
+            and negative above it. With k unknowns, x and r have the shape (k,).
+        guess: Initial value: a number, or a vector (k,).
+        *arguments: All tensors other than x on which the residual depends.
+        where: Boolean: whether to solve the equation. If not, the result is zero, but the residual
+            has to be finite at x = 1.
 
     Returns:
-        The root x, with its derivative by the arguments; NaN where no root is found.
+        The root x, with its derivative by the arguments; NaN if no root is found.
 
     >>> nine = torch.tensor(9.0, requires_grad=True)
     >>> x = root(lambda x, a: a - x**2, torch.tensor(1.0), nine, where=torch.tensor(True))
@@ -52,7 +52,7 @@ def root(residual: Residual, guess: Tensor, *arguments: Tensor, where: Tensor) -
 
 
 class _Root(torch.autograd.Function):
-    """The iteration, which `vmap` calls once for all points, so that it knows when to stop."""
+    """The iteration. `vmap` runs it once for all points, so that it can stop after the last."""
 
     @staticmethod
     def forward(
@@ -83,7 +83,7 @@ class _Root(torch.autograd.Function):
 def _solve(
     residual: Residual, guess: Tensor, where: Tensor, arguments: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """Roots (n,) or (n, k) of a batch, 1 where none is needed, and their inverse Jacobians."""
+    """Roots (n,) or (n, k) of a batch, and inverse Jacobians; 1 and 0 if `where` is false."""
     active = where.nonzero()[:, 0]
     x = torch.ones_like(guess)
     inverse = torch.zeros(*guess.shape, *guess.shape[1:], dtype=guess.dtype)
@@ -96,7 +96,7 @@ def _solve(
 
 
 def _bracketed(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Newton's method for one unknown, with bisection where a step leaves the known bounds."""
+    """Newton's method for one unknown, with bisection if a step leaves the known bounds."""
     low = torch.zeros_like(x)
     high = torch.full_like(x, torch.inf)
     for _ in range(_ITERATIONS):
@@ -115,7 +115,7 @@ def _bracketed(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _with_slope(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Residuals (n,) and their slopes at points, each of which depends on its own unknown."""
+    """Residuals (n,) and their slopes (n,); each residual depends only on its own unknown."""
     with torch.enable_grad():
         at = x.detach().requires_grad_()
         r = residual(at)
@@ -124,7 +124,7 @@ def _with_slope(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _newton(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Newton's method for several unknowns, with halved steps where the residual grows."""
+    """Newton's method for several unknowns, with halved steps if the residual grows."""
     for _ in range(_ITERATIONS):
         r, inverse = _with_inverse_jacobian(residual, x)
         step = (inverse @ r[..., None])[..., 0]
@@ -143,7 +143,7 @@ def _newton(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _with_inverse_jacobian(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Residuals (n, k) and inverses (n, k, k) of their Jacobians at points."""
+    """Residuals (n, k) and inverse Jacobians (n, k, k) at n points."""
     with torch.enable_grad():
         at = x.detach().requires_grad_()
         r = residual(at)

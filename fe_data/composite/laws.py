@@ -1,12 +1,13 @@
-"""Laws of materials at one point, in PyTorch.
+"""Constitutive laws at one material point, in PyTorch.
 
-A law is a function of the strain, the state at the start of a step, and the material, that returns
-the stress and the state at its end. It is written for one point; `MaterialPoints` evaluates it at
-many with `torch.func.vmap`, and differentiates it for the consistent tangent. Strain and stress are
-vectors in Kelvin's notation, so that `a @ b` is the double contraction; the strain is without its
-thermal part.
+A law is a function of the strain at the end of a step, the state at its start, and the material. It
+returns the stress and the state at the end of the step. It is written for one point;
+`MaterialPoints` evaluates it at many points by `torch.func.vmap`, and differentiates it for the
+consistent tangent. Strain and stress are vectors in Kelvin's notation, so that `a @ b` is the
+double contraction. The thermal strain is already subtracted from the strain.
 
-To add a law, decorate a function with `law`. Then phases name it as they name the others.
+To add a law, decorate a function with `law`. Its name is then valid in `Material` and in files of
+phases.
 """
 
 import math
@@ -30,8 +31,8 @@ State = dict[str, Tensor]
 Update = Callable[[Tensor, State, Any], tuple[Tensor, State]]
 
 IDENTITY = torch.tensor([1.0, 1.0, 1.0, 0.0, 0.0, 0.0], dtype=torch.float64)
-_SURFACE = 1.0 + 1e-12  # rounding does not make a point yield on which the load turns back
-_TINY = 1e-30  # under a root, whose derivative at zero would be infinite
+_SURFACE = 1.0 + 1e-12  # margin against yielding by rounding when the load reverses
+_TINY = 1e-30  # added under a square root, whose derivative at zero would be infinite
 _PLASTIC = {"plastic_strain": 6, "p": 0}
 
 
@@ -48,18 +49,20 @@ def law(
 
     Args:
         name: Name of the law in a `Material` and in files of phases.
-        parameters: Smallest and largest value of each parameter; or CURVE for a yield stress
-            that depends on a plastic strain, which the law gets as a function.
-        state: Size of each variable of the state, 0 of a number, 6 of a tensor. All start at zero.
-            The averages of a simulation have `plastic_strain`, and the yielded fraction from `p`.
+        parameters: Smallest and largest value of each parameter. Use CURVE for a yield stress that
+            depends on a plastic strain; the law receives it as a function.
+        state: Size of each state variable: 0 for a number, 6 for a tensor. All start at zero. The
+            volume averages of a simulation include `plastic_strain`, and the yielded fraction
+            counts points with `p` > 0.
         isotropic: Whether the law needs isotropic elasticity: `material.shear`, `material.bulk`.
-        defaults: Values of the parameters that may be left out.
-        first_yield: Function of the parameters, and of whether the test is in tension, that
-            returns the initial yield stress in a uniaxial test [MPa]. Without it an RVE with this
-            matrix has no b_eff and c_eff.
+        defaults: Default values of parameters.
+        first_yield: Function of the parameters and of a boolean (tension instead of compression)
+            that returns the initial yield stress in a uniaxial test [MPa]. Without it an RVE with
+            this matrix has no b_eff and c_eff.
 
     Returns:
-        The decorator.
+        The decorator of an update function (strain, state, material) -> (stress, state). The
+        material has all parameters, `stiffness`, and the duration `dt` of the step [s].
 
     Examples:
         >>> import torch
@@ -114,12 +117,12 @@ def pressure_stress(strain: Tensor, material: Any) -> Tensor:
 
 
 def _yield_stress(parameters: Mapping[str, Any], _: bool) -> float:
-    """Initial yield stress of laws that yield alike in tension and compression."""
+    """Initial yield stress of laws without a difference between tension and compression."""
     return initial_stress(parameters["yield_stress"])
 
 
 def _on_the_cone(parameters: Mapping[str, Any], tension: bool) -> float:
-    """Initial yield stress on the cone of Drucker and Prager."""
+    """Initial uniaxial yield stress on the cone of Drucker and Prager."""
     # q + m tan β = (1 - tan β / 3) σ_c, with m = ± q / 3
     slope = math.tan(math.radians(parameters["friction_angle_deg"])) / 3
     compression = initial_stress(parameters["compression"])
@@ -127,13 +130,13 @@ def _on_the_cone(parameters: Mapping[str, Any], tension: bool) -> float:
 
 
 def _on_the_paraboloid(parameters: Mapping[str, Any], tension: bool) -> float:
-    """Initial yield stress on the paraboloid."""
+    """Initial uniaxial yield stress on the paraboloid."""
     return initial_stress(parameters["tension" if tension else "compression"])
 
 
 @law("j2", parameters={"yield_stress": CURVE}, state=_PLASTIC, first_yield=_yield_stress)
 def j2(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
-    """Von Mises plasticity with isotropic hardening, the law of the paper's matrix.
+    """Von Mises plasticity with isotropic hardening, the law of the matrix in the paper.
 
     Implicit Euler step: q_tr - 3μ Δp = σ_y(p_n + Δp), Simo & Hughes (1998), section 3.3.
 
@@ -220,15 +223,17 @@ def chaboche(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State
     first_yield=_on_the_cone,
 )
 def drucker_prager(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
-    """Drucker and Prager's cone, associated where both angles are equal.
+    """Drucker and Prager's cone, associated if both angles are equal.
 
-    With the mean stress m = tr(σ)/3, friction angle β and dilation angle ψ in the plane of m and q,
+    With the mean stress m = tr(σ)/3, and the friction angle β and the dilation angle ψ in the plane
+    of m and q,
 
-        q + m tan β = d(p),    d = (1 - tan β / 3) σ_c(p),    Δε_p = Δγ (3/2 s/q + tan ψ / 3 1),
+        q + m tan β = d(p),    d = (1 - tan β / 3) σ_c(p),    Δε_p = Δγ (3/2 s/q + tan ψ / 3 1).
 
-    with the strength σ_c in uniaxial compression at the plastic strain p along it, Δp = Δγ (1 -
-    tan ψ / 3). Where the return to the cone would turn the deviator round, it ends at the apex
-    (de Souza Neto, Perić & Owen, Computational Methods for Plasticity (2008), section 8.3).
+    Here σ_c(p) is the strength in uniaxial compression, and p the plastic strain along such a test,
+    Δp = Δγ (1 - tan ψ / 3). If the return to the cone would reverse the deviator, the stress
+    returns to the apex (de Souza Neto, Perić & Owen, Computational Methods for Plasticity (2008),
+    section 8.3).
 
     Returns:
         Stress and state at the end of the step.
@@ -280,19 +285,19 @@ def paraboloidal(strain: Tensor, state: State, material: Any) -> tuple[Tensor, S
     """Paraboloidal yield surface of polymers, with strengths in tension and in compression.
 
     Surface: 6 J_2 + 2 I_1 (σ_c - σ_t) - 2 σ_c σ_t = 0 (Tschoegl, J. Polym. Sci. C 32 (1971) 239).
-    Flow is not associated: its potential q² + α m², α = 9/2 (1 - 2ν_p) / (1 + ν_p), gives the
+    Flow is not associated. The flow potential q² + α m², α = 9/2 (1 - 2ν_p) / (1 + ν_p), gives the
     plastic Poisson's ratio ν_p in uniaxial tests (Melro et al., Int. J. Solids Struct. 50 (2013)
-    1897),
+    1897):
 
         Δε_p = Δγ (3 s + 2α/9 I_1 1),    Δp = √(Δε_p : Δε_p / (1 + 2 ν_p²)),
         s = s_tr / (1 + 6μ Δγ),    m = m_tr / (1 + 2κα Δγ).
 
     p is the plastic strain along a uniaxial test. The unknown is x = 6μ Δγ.
 
-    Compression compacts the material where ν_p is below 1/2, so that the law softens in confined
+    If ν_p is below 1/2, compression compacts the material, so the law softens in confined
     compression. Ligaments between close fibres may then have no stable equilibrium. An RVE of six
     fibres at v_f = 0.6 could be compressed across the fibres by 2.5 % with ν_p = 0.3, and by more
-    than 4 % with 0.4.
+    than 4 % with ν_p = 0.4.
 
     Returns:
         Stress and state at the end of the step.
@@ -333,11 +338,11 @@ def paraboloidal(strain: Tensor, state: State, material: Any) -> tuple[Tensor, S
 
 
 class Response:
-    """Stress of n points after a step, their state, and the tangent on request.
+    """Stress and state of n points at the end of a step, and the tangent on request.
 
     Attributes:
-        stress: (n, 6) [MPa].
-        state: Variables of the state, (n,) or (n, 6).
+        stress: (n, 6) stress in Kelvin's notation [MPa].
+        state: State variables by name, (n,) or (n, 6).
     """
 
     def __init__(self, stress: Tensor, state: State, strain: Tensor, size: int):
@@ -348,10 +353,10 @@ class Response:
         self._size = size
 
     def tangent(self) -> Floats:
-        """Derivative (n, k, k) of the stress by the strain [MPa]; it can be computed once."""
+        """Derivative (n, k, k) of the stress by the strain [MPa]; it can be called only once."""
         rows = []
         for i in range(self._size):
-            along = self._graph[:, i].sum()  # each point depends on its own strain alone
+            along = self._graph[:, i].sum()  # each stress depends only on the strain at its point
             last = i == self._size - 1
             (row,) = torch.autograd.grad(along, self._strain, retain_graph=not last)
             rows.append(row[:, : self._size])
@@ -359,11 +364,11 @@ class Response:
 
 
 class MaterialPoints:
-    """Evaluates a law at many points.
+    """The law of a material at many points.
 
     Args:
-        material: Material, whose law is not "elastic".
-        size: Number k of components of strain that are not always zero: 4, or all 6.
+        material: Material with a law other than "elastic".
+        size: Number k of strain components that may be nonzero, 4 or 6; the tangent is (k, k).
     """
 
     def __init__(self, material: Material, size: int = 6):
@@ -384,15 +389,15 @@ class MaterialPoints:
         self._values = values
 
     def rest(self, n: int) -> dict[str, Floats]:
-        """State of n points at rest."""
+        """Initial state of n points."""
         return {name: np.zeros((n, size) if size else n) for name, size in self._sizes.items()}
 
     def evaluate(self, strain: Floats, state: Mapping[str, Floats], dt: float = 1.0) -> Response:
         """Evaluate the law.
 
         Args:
-            strain: (n, 6) strain at the end of a step, without its thermal part.
-            state: State of the points at its start.
+            strain: (n, 6) strain at the end of a step minus thermal strain, in Kelvin's notation.
+            state: State of the points at the start of the step.
             dt: Duration of the step [s].
 
         Returns:
@@ -406,7 +411,7 @@ class MaterialPoints:
 
 
 def _in_torch(curve: Any) -> Callable[[Tensor], Tensor]:
-    """A yield stress as a function of tensors."""
+    """Return a yield stress as a function of a tensor p."""
     if isinstance(curve, HardeningTable):
         table: Any = TableLaw(curve)
         first = curve.stress[0]

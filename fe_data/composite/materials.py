@@ -1,7 +1,7 @@
-"""Phases by name: what each consists of, and the file that describes them.
+"""The materials of a composite, and the YAML files that describe them.
 
 A `Material` has elasticity with thermal expansion, and a law. `Phases` are the materials of a
-composite. A file of phases is YAML; phases with other names than these two are `Phases.others`:
+composite. The following file has the two required phases; further phases are `Phases.others`:
 
     source: where the numbers are from
     phases:
@@ -31,27 +31,27 @@ from fe_data.settings import HardeningTable, Settings, require_between, require_
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS
 from fe_data.settings.hardening import UNUSED_B_AND_C
 
-CURVE = "curve"  # kind of a parameter that is a yield stress over a plastic strain
-EXAMPLES = Path(__file__).with_name("examples")  # files of phases that are shipped
-INTERPHASE = "interphase"  # the phase of a ring around each fibre
-_THICKEST = 10.0  # mean fibre radii, of this ring
-# Settings that describe the phases of the fast solver, and so do not go with other phases.
+CURVE = "curve"  # kind of a parameter: yield stress as a function of plastic strain
+EXAMPLES = Path(__file__).with_name("examples")  # shipped files of phases
+INTERPHASE = "interphase"  # name of the phase of a ring around each fibre
+_THICKEST = 10.0  # largest thickness of this ring, in mean fibre radii
+# Settings that describe the phases of the fast solver, so they cannot be combined with `Phases`.
 SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 _STRESS = (1e-3, 1e6)  # MPa
 _MAX_FILE = 1_000_000  # bytes
 _RESERVED = ("matrix", "fibres", "void")
-# Beyond this Poisson's ratio an elastic phase is nearly incompressible.
+# An elastic phase with a larger Poisson's ratio is nearly incompressible.
 _NEARLY_INCOMPRESSIBLE = 0.45
 
 
 @dataclass(frozen=True, repr=False)
 class YieldStress(Short):
-    """Yield stress over the accumulated plastic strain p, by a hardening law.
+    """Yield stress as a function of the accumulated plastic strain p, by a hardening law.
 
     Attributes:
         yield_stress_MPa: Yield stress a at p = 0 [MPa].
         b_MPa: Hardening coefficient b [MPa]; 0 is perfectly plastic.
-        c: Hardening exponent, or the characteristic plastic strain under Voce's law [-].
+        c: Hardening exponent; in Voce's law the characteristic plastic strain [-].
         law: "power", a + b p^c, or "voce", a + b (1 - exp(-p / c)).
 
     Raises:
@@ -84,8 +84,8 @@ class YieldStress(Short):
         """The yield stress.
 
         Args:
-            p: Accumulated plastic strain, a number, an array or a tensor [-].
-            numeric: The module of its functions, `torch` for a tensor; None is NumPy.
+            p: Accumulated plastic strain [-], a number, an array or a tensor.
+            numeric: Module for mathematical functions, `torch` for a tensor; None is NumPy.
 
         Returns:
             The stress [MPa].
@@ -101,7 +101,7 @@ Curve = YieldStress | HardeningTable
 
 
 class LawEntry(NamedTuple):
-    """What is known of a law, see `laws.law`."""
+    """A registered law, see `laws.law` for its entries."""
 
     name: str
     parameters: dict[str, Any]
@@ -116,12 +116,12 @@ _LAWS = {"elastic": LawEntry("elastic", {}, {}, False, {}, None)}
 
 
 def register(entry: LawEntry) -> None:
-    """Make a law known by its name."""
+    """Register a law by its name."""
     _LAWS[entry.name] = entry
 
 
 def law_entry(name: str) -> LawEntry:
-    """The law of a name; those that need PyTorch are imported with the first of them."""
+    """Return the law with a name; laws that need PyTorch are imported on first use."""
     require_kind("law", name, str)
     if name not in _LAWS:
         _import_laws()
@@ -147,8 +147,8 @@ class Material(Short):
 
     Attributes:
         elasticity: `Isotropic` or `TransverselyIsotropic`.
-        law: Name of a law: "elastic", "j2", "chaboche", "drucker_prager", "paraboloidal", or one
-            that `law` has registered.
+        law: Name of a law: "elastic", "j2", "chaboche", "drucker_prager", "paraboloidal", or a
+            custom law that was registered by `law`.
         parameters: Parameters of the law. A yield stress is a number [MPa], a `YieldStress` or a
             `HardeningTable`.
 
@@ -194,13 +194,13 @@ class Material(Short):
             tension: Whether the test is in tension, otherwise in compression.
 
         Returns:
-            Yield stress [MPa]; None if the law has none.
+            Yield stress [MPa]; None if the law does not give it.
         """
         known = self.entry.first_yield
         return None if known is None else known(self.parameters, tension)
 
     def with_modulus(self, E_GPa: float) -> "Material":
-        """The same material with another Young's modulus.
+        """Return the material with another Young's modulus.
 
         Args:
             E_GPa: Young's modulus [GPa].
@@ -223,7 +223,7 @@ class Material(Short):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The material as a file of phases has it, with plain numbers."""
+        """Return the material as a dictionary of plain numbers, as in a file of phases."""
         content: dict[str, Any] = {"elasticity": dataclasses.asdict(self.elasticity)}
         if not self.is_elastic:
             content["law"] = self.law
@@ -234,7 +234,7 @@ class Material(Short):
         return content
 
     def __reduce__(self) -> Any:
-        # The law goes along: another process may not know it.
+        # Pickle the law too, because another process may not have registered it.
         return _restored, (self.elasticity, self.law, dict(self.parameters), self.entry)
 
     @property
@@ -253,7 +253,7 @@ class Material(Short):
 def _restored(
     elasticity: Elasticity, law: str, parameters: dict[str, Any], entry: LawEntry
 ) -> Material:
-    """A material in another process."""
+    """Restore a pickled material, and register its law."""
     register(entry)
     return Material(elasticity, law, parameters)
 
@@ -266,12 +266,12 @@ def initial_stress(curve: Any) -> float:
 
 
 def _plain_curve(curve: Any) -> dict[str, Any]:
-    """A yield stress as a file of phases has it."""
+    """Convert a yield stress to a dictionary of plain numbers, as in a file of phases."""
     return json.loads(json.dumps(dataclasses.asdict(curve)))  # type: ignore[no-any-return]
 
 
 def _parameter(name: str, value: Any, kind: Any) -> Any:
-    """A parameter as a law takes it."""
+    """Check a parameter of a law, and convert it to a float, a `YieldStress` or a table."""
     if kind != CURVE:
         return require_between(name, value, *kind)
     if isinstance(value, YieldStress | HardeningTable):
@@ -316,7 +316,7 @@ class Phases(Short):
         object.__setattr__(self, "others", dict(self.others))
 
     def of(self, name: str) -> Material:
-        """The material of a phase of fibres.
+        """Return the material of a phase other than the matrix.
 
         Args:
             name: "fibres", or one of `others`.
@@ -342,13 +342,13 @@ class Phases(Short):
         return known[name]
 
     def as_dict(self) -> dict[str, Any]:
-        """The phases as a file has them, with plain numbers and without the source."""
+        """Return the phases as nested dictionaries, as in a file, without the source."""
         all_phases = {"matrix": self.matrix, "fibres": self.fibres, **self.others}
         return {name: material.as_dict() for name, material in all_phases.items()}
 
     @property
     def fields(self) -> dict[str, float]:
-        """All numbers of the phases by their place in a file, as in matrix.elasticity.E_GPa."""
+        """All numbers of the phases by their place in a file, such as matrix.elasticity.E_GPa."""
         return {
             ".".join(place): value
             for place, value in leaves(self.as_dict())
@@ -356,10 +356,10 @@ class Phases(Short):
         }
 
     def with_fields(self, values: Mapping[str, float]) -> "Phases":
-        """The same phases with other numbers.
+        """Return the phases with some numbers replaced.
 
         Args:
-            values: Numbers by their place in a file, a key of `fields`.
+            values: New numbers by their place in a file; each place is a key of `fields`.
 
         Returns:
             The phases.
@@ -385,15 +385,15 @@ class Phases(Short):
 
     @property
     def sha256(self) -> str:
-        """Checksum of `as_dict`, by which results name their material."""
+        """Checksum of `as_dict`, which identifies the material in results."""
         return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()
 
     @property
     def fixed_inputs(self) -> dict[str, float]:
-        """Inputs of an RVE other than its volume fraction, as far as the phases have them.
+        """Inputs of an RVE that the phases determine: all except the volume fraction.
 
-        E_f_GPa is the modulus of the fibres across their axis. b_m_MPa and c_m are those of the
-        matrix, or 0 and 1 where it has no such hardening.
+        E_f_GPa is the modulus of the fibres across their axis. b_m_MPa and c_m are taken from the
+        parameter `yield_stress` of the matrix; they are 0 and 1 if this is not a `YieldStress`.
         """
         curve = self.matrix.parameters.get("yield_stress")
         b, c = UNUSED_B_AND_C
@@ -403,7 +403,7 @@ class Phases(Short):
 
 
 def leaves(content: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Places and values in nested dictionaries."""
+    """Yield the place (a tuple of keys) and the value of each leaf of nested dictionaries."""
     if not isinstance(content, dict):
         yield place, content
         return
@@ -412,7 +412,7 @@ def leaves(content: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 
 
 def require_no_phases(settings: Settings) -> None:
-    """Refuse settings that describe phases beside a material."""
+    """Raise a ValueError if settings describe phases, which a material determines."""
     for name in SETTINGS_OF_PHASES:
         if (value := getattr(settings, name)) != getattr(Settings, name):
             what = f"{name} = {value!r:.60} cannot be combined with a material"
@@ -422,7 +422,7 @@ def require_no_phases(settings: Settings) -> None:
 def require_interphase(
     phases: Phases, settings: Settings, interphase: float, *, random: bool
 ) -> None:
-    """Refuse a ring around each fibre that has no material, or no room between random fibres."""
+    """Raise a ValueError if rings around the fibres have no material, or random fibres no room."""
     require_between("interphase", interphase, 0.0, _THICKEST, unit=" mean fibre radii")
     if not interphase:
         return
@@ -435,16 +435,16 @@ def require_interphase(
 
 
 def named_phases(name: str) -> Phases:
-    """Phases that are shipped.
+    """Load phases that are shipped with the package.
 
     Args:
-        name: One of the files in fe_data/composite/examples, without ".yaml".
+        name: Name of a file in fe_data/composite/examples, without ".yaml".
 
     Returns:
         The phases.
 
     Raises:
-        ValueError: If there are none of this name.
+        ValueError: If there is no file with this name.
 
     Examples:
         >>> from fe_data import named_phases
@@ -469,7 +469,7 @@ def load_phases(path: str | Path) -> Phases:
         The phases.
 
     Raises:
-        ValueError: If the file is no such YAML, or a field is missing, unknown or out of range;
+        ValueError: If the file is not valid YAML, or a field is missing, unknown or out of range;
             the message has the file and the field.
 
     Examples:
@@ -495,7 +495,7 @@ def load_phases(path: str | Path) -> Phases:
 
 
 def _repeated_key(node: Any) -> str:
-    """A key that a mapping of a YAML file has twice, of which YAML would take the last."""
+    """Find a key that occurs twice in a mapping, where YAML would silently use the last."""
     inner = getattr(node, "value", ())
     if not isinstance(inner, list):
         return ""
@@ -507,7 +507,7 @@ def _repeated_key(node: Any) -> str:
 
 
 def _phases(content: Any) -> Phases:
-    """The phases of a file's content."""
+    """Make phases from the content of a file."""
     top = _mapping("file", content, {"phases"}, {"source"})
     phases = top["phases"]
     needed = {"matrix", "fibres"}
@@ -520,7 +520,7 @@ def _phases(content: Any) -> Phases:
 
 
 def _material(name: str, content: Any) -> Material:
-    """A phase of a file."""
+    """Make the material of a phase from the content of a file."""
     found = _mapping(name, content, {"elasticity"}, {"law", "parameters"})
     elastic = found["elasticity"]
     across = isinstance(elastic, Mapping) and "E_L_GPa" in elastic
@@ -533,7 +533,7 @@ def _material(name: str, content: Any) -> Material:
 
 
 def _built(kind: Any, place: str, content: Any) -> Any:
-    """A dataclass of a mapping whose keys are its fields."""
+    """Make a dataclass from a mapping whose keys are its fields."""
     fields = dataclasses.fields(kind)
     needed = {each.name for each in fields if each.default is dataclasses.MISSING}
     optional = {each.name for each in fields} - needed
@@ -545,7 +545,7 @@ def _built(kind: Any, place: str, content: Any) -> Any:
 
 
 def _mapping(place: str, content: Any, needed: set[str], optional: set[str]) -> dict[str, Any]:
-    """A mapping that has all needed keys and no unknown ones."""
+    """Return a mapping as a dictionary; a ValueError if keys are missing or unknown."""
     if not isinstance(content, Mapping):
         raise ValueError(f"{place} = {content!r:.60} must be a mapping")
     unknown = content.keys() - needed - optional
@@ -558,7 +558,7 @@ def _mapping(place: str, content: Any, needed: set[str], optional: set[str]) -> 
 
 
 def _plain(value: Any) -> Any:
-    """A number that YAML takes for a text, such as 58e-6, as a number."""
+    """Convert a number such as 58e-6, which YAML reads as text, to a float."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:

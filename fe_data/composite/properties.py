@@ -1,7 +1,8 @@
-"""An RVE of given materials with averages and effective properties, as the fast solver has them.
+"""Simulate an RVE of given phases by the general solver, with the results of the fast solver.
 
-Inputs and outputs are those of `schema`, so that tables, records, pictures and files of fields are
-the same for both solvers. Of the inputs only the volume fraction counts; the phases have the rest.
+Inputs and outputs are those of `schema`, so that tables, records, figures and files of fields are
+the same for both solvers. Of the inputs only the volume fraction is used; the phases determine the
+others.
 """
 
 import math
@@ -27,22 +28,24 @@ from fe_data.mechanics.rve import RVEResult, arrange_fibres, several_radii, unia
 from fe_data.mechanics.solvers import Fields
 from fe_data.settings import Inputs, Settings, VolumeFraction
 
-_PLANE = 4  # components xx, yy, zz, xy, which are all that a loading in plane strain has
-_ELASTIC_STRAIN = 1e-6  # at which nothing yields
-_OF_PATHS = ("temperature", "time")  # in the history of a general loading
+_PLANE = 4  # number of components in plane strain: xx, yy, zz, xy
+_ELASTIC_STRAIN = 1e-6  # mean strain at which nothing yields
+_OF_PATHS = ("temperature", "time")  # only in the history of a general loading
 
 
 @dataclass(frozen=True, repr=False)
 class MaterialRVE(Short):
-    """A solved RVE of given materials, with what pictures and records need.
+    """A solved RVE of given phases, with all data for figures and records.
 
     Attributes:
         solution: The solved RVE.
         fields: Stress and plastic strain at the end.
-        history: Volume averages at every increment: xx, yy, zz, xy in plane strain, else all six
-            components with temperature [K] and time [s].
-        effective: Effective properties; None if the loading has none.
-        p_sigma: Area fraction of the fibres above the threshold of the settings [-].
+        history: Volume averages at the start and after each increment. Tensors have the components
+            xx, yy, zz, xy in plane strain. Under a general loading they have all six components,
+            and there are temperature [K] and time [s].
+        effective: Effective properties; None if the loading is not uniaxial.
+        p_sigma: Area fraction of the fibres with a von Mises stress above the threshold of the
+            settings [-].
     """
 
     solution: CompositeSolution
@@ -63,7 +66,7 @@ class MaterialRVE(Short):
 
     @property
     def loading(self) -> Loading:
-        """The path."""
+        """The loading path."""
         return self.solution.loading
 
     @property
@@ -75,7 +78,7 @@ class MaterialRVE(Short):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Numbers of Newton iterations, factorisations and shortened steps."""
+        """Sizes of the problem, and numbers of iterations, factorisations and cutbacks."""
         return {k: v for k, v in self.solution.info.items() if isinstance(v, int)}
 
     @property
@@ -91,7 +94,7 @@ class MaterialRVE(Short):
         return self.solution.cell.block * self.discretisation.n_nodes
 
     def result(self) -> RVEResult:
-        """The averages and properties, without the fields, as `RVESolution.result`."""
+        """Averages and properties without the fields, like `RVESolution.result`."""
         effective, qualities = values_of(self.effective, self.p_sigma)
         fibres = self.microstructure
         radius = float(fibres.radii.max(initial=0.0))
@@ -115,23 +118,23 @@ def solve_material(
     keep_steps: bool = False,
     silent: bool = False,
 ) -> MaterialRVE:
-    """Simulate an RVE of given materials.
+    """Simulate an RVE of given phases.
 
     Args:
         phases: Materials of matrix and fibres.
-        inputs: Inputs, of which only the volume fraction counts.
-        microstructure: Seed of random fibres, or given ones.
-        settings: Mesh and solver options; those of phases must be the defaults.
-        loading: Path; None is the uniaxial loading of the paper.
+        inputs: Inputs, of which only the volume fraction is used.
+        microstructure: Seed of random fibres, or a given microstructure.
+        settings: Mesh and solver options. Settings of phases must have their defaults.
+        loading: Path; None is the uniaxial loading of the settings.
         interphase: Thickness of a ring around each fibre, in mean radii of the fibres [-].
         keep_steps: Whether to keep the fields of every increment.
         silent: Show no progress.
 
     Returns:
-        The solved RVE, with effective properties under uniaxial loading in plane strain.
+        The solved RVE. It has effective properties if the loading is uniaxial in plane strain.
 
     Raises:
-        ValueError: If a setting of phases is not the default, or as `solve_composite` does.
+        ValueError: If a setting of phases is not the default, or an argument is out of range.
         MicrostructureError: If rings overlap.
     """
     require_no_phases(settings)
@@ -158,7 +161,7 @@ def solve_material(
     if not loading.is_uniaxial:
         return rve
     elastic = history
-    # A law without a plastic strain does not show whether it yields.
+    # A law without a plastic strain does not show when it yields, so simulate a small strain.
     states = [part.material.entry.state for part in solution.cell.inelastic]
     hidden = any(not {"p", "plastic_strain"} & set(state) for state in states)
     if hidden or not elastic_increments(history).any():
@@ -171,7 +174,7 @@ def solve_material(
 
 
 def _recorded(solution: CompositeSolution) -> dict[str, Floats]:
-    """The history as records have it."""
+    """The history in the form of records: four components in plane strain."""
     if solution.loading.is_general:
         return solution.history
     found = _first(solution.history, _PLANE)
@@ -179,7 +182,7 @@ def _recorded(solution: CompositeSolution) -> dict[str, Floats]:
 
 
 def _first(history: dict[str, Floats], width: int) -> dict[str, Floats]:
-    """A history with the first components of its tensors."""
+    """A history with only the first `width` components of its tensors."""
     return {
         name: values[..., :width] if values.ndim > 1 else values for name, values in history.items()
     }
@@ -194,14 +197,14 @@ def _fields(solution: CompositeSolution) -> Fields:
     stress = np.zeros((len(domain.material), *matrix.stress.shape[1:]))
     for phase in found.values():
         stress[phase.elements] = phase.stress
-    # None of a void. After all fibres come their interphases.
+    # The array of a void is empty. The interphases of the fibres come after all fibres.
     count = max(len(solution.microstructure.radii), int(domain.material.max()) + 1)
     of_fibres = [stress[domain.material == fibre] for fibre in range(count)]
     return Fields(matrix.stress, tuple(of_fibres), plastic)
 
 
 def _overstressed_fraction(solution: CompositeSolution, threshold: float) -> float:
-    """p_sigma: share of the fibres' area with a von Mises stress above a threshold."""
+    """p_sigma: area fraction of the fibres with a von Mises stress above a threshold."""
     above = total = 0.0
     fibres = [k for k, phase in enumerate(solution.microstructure.phases) if phase == FIBRES]
     for phase in solution.fields().values():

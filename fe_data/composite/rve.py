@@ -1,4 +1,4 @@
-"""The simulation of an RVE of any phases: from a microstructure to averages and fields."""
+"""Simulate an RVE of any phases: from a microstructure to averages and fields."""
 
 import contextlib
 import time
@@ -25,13 +25,14 @@ from fe_data.settings import require_between, require_integer, require_kind
 
 @dataclass(frozen=True, repr=False)
 class CompositeStep(Short):
-    """An RVE at rest or after an increment.
+    """The state of an RVE at the start or after an increment.
 
     Attributes:
-        x: (n + k,) displacements and mean strain, in Kelvin's notation.
+        x: (n + k,) nodal displacements, then the k components of the mean strain in Kelvin's
+            notation.
         temperature: Temperature change [K].
-        states: State of each phase that is not elastic.
-        stresses: Stress of each of these phases [MPa].
+        states: Variables of the law of each inelastic phase, see `stepping.Stepper`.
+        stresses: Stress (points, 6) of each inelastic phase in Kelvin's notation [MPa].
 
     Examples:
         >>> from fe_data import Loading, Microstructure, named_phases, solve_composite
@@ -53,11 +54,11 @@ class PhaseFields(Short):
     """Fields at the q integration points of the m elements of a phase.
 
     Attributes:
-        elements: (m,) numbers of the elements in the mesh.
-        weights: (m, q) integration weights.
-        strain: (m, q, 6) tensor xx, yy, zz, xy, xz, yz [-].
-        stress: (m, q, 6) tensor [MPa].
-        state: Variables of the law, (m, q), or tensors (m, q, 6).
+        elements: (m,) indices of the elements in the mesh.
+        weights: (m, q) integration weights, which sum to the area of the phase.
+        strain: (m, q, 6) strain tensor xx, yy, zz, xy, xz, yz [-].
+        stress: (m, q, 6) stress tensor [MPa].
+        state: Variables of the law by name: scalars (m, q) or tensors (m, q, 6).
 
     Examples:
         >>> from fe_data import Loading, Microstructure, named_phases, solve_composite
@@ -83,9 +84,9 @@ class CompositeSolution(Short):
         microstructure: The fibres.
         phases: Materials.
         loading: Path of mean strain, mean stress and temperature.
-        history: Volume averages at every increment, see `stepping.follow`.
+        history: Volume averages at the start and after each increment, see `stepping.follow`.
         cell: Discrete equations, with the mesh as `cell.domain`.
-        steps: Unknowns and fields at rest and after every increment, if they were kept, else at
+        steps: State at the start and after each increment with `keep_steps=True`, otherwise only at
             the end.
         info: Sizes, counts and seconds.
 
@@ -111,10 +112,10 @@ class CompositeSolution(Short):
         """Fields of all phases at a step.
 
         Args:
-            step: Which of `steps`.
+            step: Index in `steps`.
 
         Returns:
-            The fields of each phase by its name.
+            The fields by name of the phase.
         """
         at = self.steps[step]
         found = {}
@@ -138,17 +139,17 @@ class CompositeSolution(Short):
         """Displacement of the nodes of the mesh in the plane z = 0.
 
         Args:
-            step: Which of `steps`.
+            step: Index in `steps`.
 
         Returns:
-            The displacement (nodes, 3), relative to the side of the RVE.
+            The displacement (nodes, 3), relative to the width of the RVE.
         """
         cell = self.cell
         x = self.steps[step].x
         u = np.zeros((cell.domain.n_nodes, 3))
         u[:-1, : cell.block] = x[: cell.n].reshape(-1, cell.block)
         xx, yy, _, xy, xz, yz = np.append(x[cell.n :], [0.0] * (6 - cell.size)) / TO_KELVIN
-        # v = E x + u, where u_z takes twice the mean strains xz and yz
+        # v = E x + u, with all of the shears along z in u_z: 2 E_xz x + 2 E_yz y
         affine = np.array([[xx, xy, 2 * xz], [xy, yy, 2 * yz]])
         return np.asarray(u[cell.domain.merged] + cell.domain.points @ affine)
 
@@ -168,14 +169,15 @@ def solve_composite(
 
     Args:
         phases: Materials of matrix and fibres.
-        microstructure: Fibres, which are translated together where an outline grazes an edge.
-            Voids are holes, and averages are over the whole square.
-        loading: Path of three components, in plane strain, or of all six, with a temperature.
-        increments: Number of increments of each part of the path that has no number of its own.
-        resolution: Elements per fibre diameter [-]; None takes the default, see `Settings`.
+        microstructure: Fibres. All fibres are translated together if the outline of one nearly
+            touches an edge. Voids are holes; averages are over the whole RVE, including voids.
+        loading: Path of three components, in plane strain, or of all six, optionally with a
+            temperature.
+        increments: Number of increments of each part of the path, if the loading gives none.
+        resolution: Elements per fibre diameter [-]; None uses the default, see `Settings`.
         tolerance: Relative residual at which Newton's method has converged [-].
         keep_steps: Whether to keep the fields of every increment.
-        silent: Show no progress; else a terminal has a bar after two seconds.
+        silent: Show no progress; otherwise a terminal has a bar after two seconds.
 
     Returns:
         The solved RVE.
@@ -183,7 +185,7 @@ def solve_composite(
     Raises:
         ValueError: If an argument is out of range.
 
-    A `SimulationError` says that the RVE cannot be meshed or solved.
+    If the RVE cannot be meshed or solved, a `SimulationError` is raised.
 
     Examples:
         >>> from fe_data import Loading, Microstructure, named_phases, solve_composite
@@ -231,7 +233,7 @@ def solve_composite(
 
 
 def composite_domain(microstructure: Microstructure, resolution: float | None) -> Domain:
-    """The mesh of a microstructure, whose voids are holes."""
+    """Mesh a microstructure; voids become holes."""
     if resolution is not None:
         require_between("resolution", resolution, *BOUNDS["resolution"])
     mesh = generate_mesh(Outline(microstructure, resolution))
@@ -249,7 +251,7 @@ def composite_cell(
     out_of_plane: bool,
     elastic: bool = False,
 ) -> Cell:
-    """The discrete equations of a mesh with some phases, all of them elastic on request."""
+    """Make the discrete equations of a mesh; with `elastic` all phases are elastic."""
     materials = [("matrix", phases.matrix, domain.material == MATRIX)]
     rings = [INTERPHASE] * len(microstructure.phases)
     kinds: list[tuple[str, float | None]] = [(name, None) for name in microstructure.phases]
@@ -267,7 +269,7 @@ def composite_cell(
 
 
 def _shears_along(loading: Loading) -> bool:
-    """Whether a loading has a strain or a stress xz or yz: without, symmetry makes u_z zero."""
+    """Whether a loading has a strain or a stress xz or yz; otherwise u_z is zero by symmetry."""
     strain, stress = loading.vertices
     if strain.shape[1] < len(ALL_AXES):
         return False
@@ -276,7 +278,7 @@ def _shears_along(loading: Loading) -> bool:
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Use one thread: the last bits of a threaded sum depend on the threads."""
+    """Use one thread, because the last bits of a threaded sum depend on the number of threads."""
     import torch
 
     threads = torch.get_num_threads()
@@ -290,7 +292,7 @@ def one_thread() -> Iterator[None]:
 
 @contextlib.contextmanager
 def timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
-    """Store the wall time of a stage."""
+    """Store the wall time of a stage in `seconds` [s]."""
     start = time.perf_counter()
     yield
     seconds[stage] = time.perf_counter() - start

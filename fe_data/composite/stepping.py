@@ -1,9 +1,9 @@
 """Newton's method along a path of mean strains, mean stresses and temperatures.
 
-Unknowns are the displacements and the free mean strains. Each increment begins with a parabola
-through the last equilibria of the part. The linear systems are solved as accurately as Newton's
-method needs, so that it converges quadratically (Eisenstat & Walker, SIAM J. Sci. Comput. 17 (1996)
-16).
+The unknowns are the displacements and the free mean strains. The initial guess of each increment is
+extrapolated from the last equilibria of the part by a parabola. The linear systems are solved only
+as accurately as Newton's method needs for quadratic convergence (Eisenstat & Walker, SIAM J. Sci.
+Comput. 17 (1996) 16).
 """
 
 from collections.abc import Callable
@@ -22,23 +22,24 @@ if TYPE_CHECKING:
 
 _NEWTON_ITERATIONS = 20
 _PREDICTOR_POINTS = 3
-_DIVERGED = 1e3  # growth of the residual beyond which an iteration is given up
-_PLANE = [0, 1, 3]  # components of a loading in plane strain among all six
-# A residual is relative to the mean stress, but at least to this share of the largest mean stress
-# so far, and of the mean stress that a held thermal strain would have.
+_DIVERGED = 1e3  # growth of the residual at which the iteration stops
+_PLANE = [0, 1, 3]  # indices of xx, yy, xy among all six components
+# A residual is relative to the mean stress. The smallest reference is this fraction of the largest
+# mean stress so far, or of the mean stress that the temperature would cause at zero strain.
 _LEAST_SCALE = 0.1
 
 Responses = dict[str, "Response"]
 
 
 class Step(Short):
-    """Everything that the end of a step is to have, in Kelvin's notation.
+    """Target of a part of the path, in Kelvin's notation.
 
     Attributes:
-        free: Components whose mean strain is free.
-        end: (6,) mean strain, or mean stress [MPa] where the strain is free.
-        temperature: Temperature change [K].
-        duration: s.
+        free: Indices of the components whose mean strain is free.
+        end: (6,) mean strain [-] at the end, or mean stress [MPa] of a free component.
+        temperature: Temperature change at the end [K].
+        duration: Duration of the part [s].
+        increments: Number of increments of the part.
     """
 
     def __init__(self, part: Part):
@@ -55,7 +56,7 @@ class Step(Short):
 
 @short
 class Equilibrium(NamedTuple):
-    """An equilibrium of a path, with everything that decides how the path goes on from it."""
+    """An equilibrium of a path, with all data to continue the path from it."""
 
     x: Floats
     temperature: float
@@ -68,15 +69,17 @@ class Equilibrium(NamedTuple):
 
 
 class Stepper(Short):
-    """The last equilibria, and Newton's method for the next one.
+    """The last equilibria of an RVE, and Newton's method for the next one.
 
     Attributes:
         x: (n + k,) unknowns at the last equilibrium.
-        temperature: Temperature change there [K].
-        states: State of each phase that is not elastic, (points,) or (points, 6).
-        stresses: Stress (points, 6) of each of these phases [MPa].
-        stress: (6,) mean stress there, in Kelvin's notation [MPa].
-        residuals: Relative residual of each iteration of the last increment.
+        temperature: Temperature change at the last equilibrium [K].
+        time: Time at the last equilibrium [s].
+        states: State variables of each inelastic phase by name, (points,) or (points, 6).
+        stresses: Stress (points, 6) of each inelastic phase in Kelvin's notation [MPa].
+        stress: (6,) mean stress at the last equilibrium, in Kelvin's notation [MPa].
+        residuals: Relative residual of each iteration of the last step.
+        counts: Numbers of Newton iterations, updates and cutbacks.
     """
 
     def __init__(self, cell: Cell, tolerance: float):
@@ -110,7 +113,7 @@ class Stepper(Short):
         return Equilibrium(*at, self._number, self._largest_stress)
 
     def restart(self, at: Equilibrium) -> None:
-        """Go back to an equilibrium, so that what follows depends on it alone."""
+        """Go back to an equilibrium, so that further steps depend only on it."""
         self.cell.system.drop_factor()
         self.x, self.temperature, self.time, self.states, self.stresses, self.stress = at[:6]
         self._number, self._largest_stress = at[6:]
@@ -118,7 +121,8 @@ class Stepper(Short):
     def tangent(self) -> Floats:
         """Derivative of the mean stress by the mean strain at the last equilibrium.
 
-        It can be computed once. After a step that was cut back it is that of its last part.
+        It can be computed only once per equilibrium. After a cutback it is the derivative for the
+        last substep.
 
         Returns:
             The derivative (k, k) in Kelvin's notation [MPa].
@@ -143,7 +147,7 @@ class Stepper(Short):
         return strain
 
     def turn(self, step: Step) -> None:
-        """Begin the next part of the path."""
+        """Begin a part of the path."""
         self._step = step
         self._start = self.mean_strain
         self._start[step.free] = self.stress[step.free]
@@ -153,12 +157,12 @@ class Stepper(Short):
         self._number += 1
 
     def advance(self, end: float) -> None:
-        """Reach fraction `end` of the part, in smaller steps where Newton's method fails."""
+        """Go on to fraction `end` of the part, in smaller steps if Newton's method fails."""
         start = self._path[-1][0]
         self.counts["cutbacks"] += advance(start, end, self._attempt, self._number)
 
     def _attempt(self, t: float) -> bool:
-        """Go on to the equilibrium at fraction t; where none is found nothing changes."""
+        """Try to reach the equilibrium at fraction t; on failure return False, change nothing."""
         step = self._step
         temperature = self._from + t * (step.temperature - self._from)
         time = self._began + t * step.duration
@@ -177,7 +181,7 @@ class Stepper(Short):
         return True
 
     def _predicted(self, t: float) -> Floats:
-        """Polynomial through the last equilibria of the part, at fraction t."""
+        """Extrapolate the unknowns to fraction t by a polynomial through the last equilibria."""
         # x(t) = Σ_i x_i Π_{j≠i} (t - t_j) / (t_i - t_j)   (Lagrange)
         x = np.zeros_like(self.x)
         for i, (ti, xi) in enumerate(self._path):
@@ -186,7 +190,7 @@ class Stepper(Short):
         return x
 
     def evaluate(self, x: Floats, temperature: float, dt: float) -> Responses:
-        """Responses of all phases that are not elastic, from the last states."""
+        """Responses of all inelastic phases at unknowns x, starting from the last states."""
         self.counts["updates"] += 1
         responses = {}
         for part in self.cell.inelastic:
@@ -199,7 +203,7 @@ class Stepper(Short):
     def _newton(
         self, x: Floats, target: Floats, temperature: float, dt: float
     ) -> tuple[Floats, Responses, Floats] | None:
-        """Unknowns, responses and mean stress at a target; None where it does not converge."""
+        """Return unknowns, responses and mean stress at a target; None without convergence."""
         cell = self.cell
         n, size = cell.n, cell.size
         free = self._step.free[self._step.free < size]
@@ -229,7 +233,7 @@ class Stepper(Short):
         return None
 
     def _relative_error(self, residual: Floats, stress: Floats, temperature: float) -> float:
-        """Largest of the residuals of nodal forces and of mean stresses, over the mean stress."""
+        """Larger residual of nodal forces and of mean stresses, relative to the mean stress."""
         cell = self.cell
         local = np.linalg.norm(residual[: cell.n]) / (cell.area * cell.force_scale)
         mean = np.linalg.norm(residual[cell.n :]) / cell.area
@@ -244,18 +248,18 @@ def follow(
     increments: int,
     reached: Callable[[], object] = bool,
 ) -> dict[str, Floats]:
-    """Follow a loading from rest.
+    """Follow a loading path from the undeformed state.
 
     Args:
-        stepper: Cell at rest.
+        stepper: Stepper in the undeformed state.
         loading: Path.
-        increments: Number of increments of each part that has no number of its own.
-        reached: Called at rest and after every increment.
+        increments: Number of increments of each part, if the loading gives none.
+        reached: Function called at the start and after each increment.
 
     Returns:
-        Volume averages at every increment, the first of them at rest: strain, stress [MPa] and
-        plastic_strain, (increments + 1, 6) as xx, yy, zz, xy, xz, yz, and (increments + 1,)
-        yielded_fraction, temperature [K] and time [s].
+        Volume averages at the start and after each increment. `strain`, `stress` [MPa] and
+        `plastic_strain` are (increments + 1, 6) with tensor components xx, yy, zz, xy, xz, yz.
+        `yielded_fraction`, `temperature` [K] and `time` [s] are (increments + 1,).
     """
     rows = [averages(stepper)]
     reached()

@@ -1,13 +1,14 @@
-"""The linearised equations of a cell and their solution, for tangents that need not be symmetric.
+"""The linearised equations of an RVE and their solution; the tangent may be unsymmetric.
 
     [ K    B ] [ du ]   [ r_u ]
     [ Bᵀ*  C ] [ dE ] = [ r_E ]
 
-K is the tangent of the displacements, B its border by the free mean strains, Bᵀ* the derivative of
-the mean stresses by the displacements, which is Bᵀ under an associated law. GMRES (Saad & Schultz,
-1986) solves the system. Its preconditioner is block elimination with the Cholesky factor of the
-symmetric part of an earlier tangent, which is renewed when it needs many iterations. Once that part
-is indefinite or far from the tangent, an LU factor of the tangent takes its place.
+K is the derivative of the nodal forces by the displacements, and B their derivative by the free
+mean strains. Bᵀ* is the derivative of the mean stresses by the displacements; for an associated law
+it is Bᵀ. GMRES (Saad & Schultz, 1986) solves the system. The preconditioner is block elimination
+with the Cholesky factor of the symmetric part of an earlier tangent. The factor is renewed when
+GMRES needs many iterations. If the symmetric part is indefinite or far from the tangent, an LU
+factor of the tangent replaces the Cholesky factor.
 """
 
 from collections.abc import Callable
@@ -19,9 +20,9 @@ from scipy.sparse.linalg import splu
 from fe_data.arrays import Floats, Ints, Short
 from fe_data.sparse.solver import sparse_cholesky
 
-_MAX_ITERATIONS = 30  # in one solve
-_REFINEMENTS = 4  # of a solution to rounding
-_REFACTORISE_AFTER = 10  # iterations beyond which the next solve begins with a new factor
+_MAX_ITERATIONS = 30  # of one call of GMRES
+_REFINEMENTS = 4  # calls of GMRES for a solution to machine precision
+_REFACTORISE_AFTER = 10  # after more iterations than this, the next solve begins with a new factor
 
 
 class TangentSystem(Short):
@@ -43,7 +44,7 @@ class TangentSystem(Short):
         self.border = np.zeros((n, size))
         self.across = np.zeros((size, n))
         self.macro = np.zeros((size, size))
-        # Where the entries of the upper triangle, and their mirror images, are among the blocks.
+        # Places of the entries of the upper triangle, and of their mirror images, in the blocks.
         places = np.arange(1.0, self.values.size + 1).reshape(self.values.shape)
         numbered = sp.bsr_matrix((places, indices, indptr), shape=(n, n)).tocsr()
         upper, mirrored = (sp.triu(each, format="csr") for each in (numbered, numbered.T))
@@ -58,12 +59,12 @@ class TangentSystem(Short):
         self.drop_factor()
 
     def drop_factor(self) -> None:
-        """Let the next `solve` begin with a new factor, so that no earlier path decides it."""
+        """Make the next `solve` begin with a new factor, so that it does not depend on the past."""
         self._last_iterations = _REFACTORISE_AFTER + 1
-        self._is_symmetric = True  # nearly, so that the Cholesky factor is of use
+        self._is_symmetric = True  # nearly symmetric, so that a Cholesky factor can be used
 
     def constant_product(self, u: Floats, values: Floats) -> Floats:
-        """Product of a matrix of the same pattern, with other values, with displacements (n,)."""
+        """Product of a matrix, with the pattern of K and given values, and displacements (n,)."""
         matrix = sp.bsr_matrix((values, self._K.indices, self._K.indptr), shape=self._K.shape)
         return np.asarray(matrix @ u)
 
@@ -76,7 +77,7 @@ class TangentSystem(Short):
         return y
 
     def factorise(self, free: Ints) -> None:
-        """Renew the preconditioner at the current tangent, with some free mean strains."""
+        """Renew the preconditioner at the current tangent, for these free mean strains."""
         if self._is_symmetric:
             flat = self.values.reshape(-1)
             # (K + Kᵀ) / 2 = L Lᵀ
@@ -93,7 +94,7 @@ class TangentSystem(Short):
         self.counts["factorisations"] += 1
 
     def _lu_solve(self) -> Callable[[Floats], Floats]:
-        """Solution with an LU factor of K; of NaN where K is singular."""
+        """Factorise K by LU, and return the solve function; it returns NaN if K is singular."""
         self.counts["lu_factorisations"] += 1
         try:
             lu = splu(self._K.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
@@ -102,7 +103,7 @@ class TangentSystem(Short):
         return lambda r: np.asarray(lu.solve(r))
 
     def _precondition(self, r: Floats) -> Floats:
-        """Block elimination with the last factor."""
+        """Apply block elimination with the last factor."""
         n = len(self.border)
         z = np.empty_like(r)
         # y = K⁻¹ r_u,   z_E = S⁻¹ (r_E - Bᵀ* y),   z_u = y - W z_E
@@ -115,12 +116,12 @@ class TangentSystem(Short):
         """Solve for a Newton step.
 
         Args:
-            rhs: (n + k,) residual of the displacements and of the free mean strains.
-            free: (k,) which mean strains are free.
+            rhs: (n + k,) residual of nodal forces and of the mean stresses of free components.
+            free: (k,) indices of the components whose mean strain is free.
             accuracy: Relative residual to reach.
 
         Returns:
-            The step (n + k,).
+            The step (n + k,) of displacements and free mean strains; NaN if GMRES fails.
         """
         stale = self._last_iterations > _REFACTORISE_AFTER or not np.array_equal(free, self._free)
         if not stale:
@@ -136,14 +137,14 @@ class TangentSystem(Short):
         return x
 
     def _iterate(self, rhs: Floats, free: Ints, accuracy: float) -> tuple[Floats, int]:
-        """GMRES with the last factor."""
+        """Solve by GMRES with the last factor; return the solution and the iterations."""
         x, iterations = gmres(lambda v: self.product(v, free), self._precondition, rhs, accuracy)
         self.counts["iterations"] += iterations
         self._last_iterations = iterations
         return x, iterations
 
     def solve_columns(self, right: Floats) -> Floats:
-        """Solve K x = right to rounding, with one factorisation.
+        """Solve K x = right to machine precision, with one factorisation.
 
         Args:
             right: (n, k) right-hand sides.
@@ -179,8 +180,8 @@ def gmres(
         accuracy: Relative residual to reach.
 
     Returns:
-        The solution (n,), and the number of iterations: `_MAX_ITERATIONS` + 1 where the accuracy
-        was not reached or a number is not finite.
+        The solution (n,) and the number of iterations. If the accuracy is not reached or a number
+        is not finite, the solution is NaN and the number is `_MAX_ITERATIONS` + 1.
 
     >>> A = np.array([[4.0, 1.0], [-1.0, 3.0]])
     >>> x, iterations = gmres(lambda v: A @ v, lambda v: v, np.array([5.0, 2.0]), 1e-12)
@@ -201,7 +202,7 @@ def gmres(
         w = product(Z[k])
         if not np.isfinite(w @ w):
             break
-        for _ in range(2):  # Gram-Schmidt, twice against rounding
+        for _ in range(2):  # Gram-Schmidt, repeated to reduce rounding errors
             h = V[: k + 1] @ w
             w -= h @ V[: k + 1]
             H[: k + 1, k] += h

@@ -1,4 +1,4 @@
-"""The records of a dataset folder read together, and the tables made from them."""
+"""Read all records of a dataset folder, and make the tables from them."""
 
 import csv
 import hashlib
@@ -43,20 +43,20 @@ Failure = tuple[int, int, int, str, str]  # in the order of FAILURE_COLUMNS
 
 @dataclass
 class Collection:
-    """What the records of a folder hold, in the order of the samples."""
+    """Content of the records of a folder, in the order of the samples."""
 
-    rows: list[dict[str, Any]] = field(default_factory=list)  # of the table, by column
-    failures: list[Failure] = field(default_factory=list)  # every failed attempt
-    # Samples by status; "unfitted" only where there are some.
+    rows: list[dict[str, Any]] = field(default_factory=list)  # rows of the table, by column
+    failures: list[Failure] = field(default_factory=list)  # all failed attempts
+    # Number of samples by status; "unfitted" only if there are any.
     counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "retried": 0, "failed": 0})
     problems: dict[int, str] = field(default_factory=dict)  # samples without a usable record
     warnings: dict[int, str] = field(default_factory=dict)  # samples whose fits are poor
-    made_by: Counter[str] = field(default_factory=Counter)  # records by the JSON of provenance
-    seconds: float = 0.0  # of all samples together
+    made_by: Counter[str] = field(default_factory=Counter)  # number of records by provenance (JSON)
+    seconds: float = 0.0  # sum over all samples
 
 
 def read_header(folder: Path, index: int, config_digest: str) -> dict[str, Any]:
-    """Read the header of a record; a CorruptRecordError unless it is whole and of the run."""
+    """Read the header of a record; a CorruptRecordError unless it is complete and belongs here."""
     path = record_path(folder, index)
     try:
         data = read_file(path, record.MAX_BYTES)
@@ -82,7 +82,7 @@ def read_header(folder: Path, index: int, config_digest: str) -> dict[str, Any]:
 
 
 def is_done(folder: Path, index: int, config_digest: str, retry_failed: bool = False) -> bool:
-    """Whether a sample has a usable record, from which a row of the table can be made."""
+    """Whether the record of a sample can be kept, so that it need not be simulated again."""
     try:
         header = read_header(folder, index, config_digest)
         table_row(header)
@@ -93,14 +93,14 @@ def is_done(folder: Path, index: int, config_digest: str, retry_failed: bool = F
     # The cause of an unexpected error may be the machine and not the sample.
     if any(reason.startswith(UNEXPECTED) for reason in reasons):
         return False
-    # So may that of dead workers. A sample whose curve cannot be fitted keeps its other outputs,
-    # which older records lack.
+    # The same is true for dead workers. A FitError fails a sample only in older records: today such
+    # a sample keeps its other outputs.
     again = any(reason.startswith((DIED, FitError.__name__)) for reason in reasons)
     return header["status"] != "failed" or not (retry_failed or again)
 
 
 def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Collection:
-    """Read the records of the given samples. Of each sample only its row is kept in memory."""
+    """Read the records of the given samples; their curves are not kept in memory."""
     found = Collection()
     for index in indices:
         try:
@@ -122,13 +122,13 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
 
 
 def fit_warning(header: dict[str, Any]) -> str:
-    """What is poor about the fits of a record; empty where it says nothing."""
+    """Return the warning about the fits of a record, or an empty string."""
     info = header.get("info")
     return str(info.get("warning", "")) if isinstance(info, dict) else ""
 
 
 def failed_attempts(header: dict[str, Any]) -> list[Failure]:
-    """Lines of failures.csv about a sample; a CorruptRecordError if an attempt lacks an entry."""
+    """Rows of failures.csv for a sample; a CorruptRecordError if an attempt lacks an entry."""
     try:
         return [
             (header["index"], number, attempt["seed"], header["status"], attempt["error"])
@@ -140,7 +140,7 @@ def failed_attempts(header: dict[str, Any]) -> list[Failure]:
 
 
 def table_row(header: dict[str, Any]) -> dict[str, Any]:
-    """Row of the table by column; a CorruptRecordError if an entry is missing or does not fit."""
+    """Row of the table by column; a CorruptRecordError if an entry is missing or wrong."""
     try:
         row = {name: header[name] for name in ("index", "seed", "group", "status")}
         row |= {name: header["inputs"][name] for name in INPUT_NAMES}
@@ -163,7 +163,7 @@ def table_row(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def columns_of(found: Collection) -> tuple[str, ...]:
-    """Columns of the table. It has an optional output only if every sample with outputs has it."""
+    """Columns of the table, with the optional outputs that all samples with outputs have."""
     with_outputs = [row for row in found.rows if row["status"] != "failed"]
     names = [
         name
@@ -174,7 +174,7 @@ def columns_of(found: Collection) -> tuple[str, ...]:
 
 
 def write_tables(folder: Path, config: dict[str, Any], found: Collection) -> None:
-    """Write the files of `table_texts`, the provenance before the table that it describes."""
+    """Write the files of `table_texts`: first the provenance, then the table."""
     texts = table_texts(config, found)
     for name, text in texts.items():
         record.write_atomic(folder / name, text.encode())
@@ -183,13 +183,13 @@ def write_tables(folder: Path, config: dict[str, Any], found: Collection) -> Non
 
 
 def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
-    """Content of provenance.json, dataset.csv and, where an attempt failed, failures.csv."""
+    """Content of provenance.json, dataset.csv and, if an attempt failed, failures.csv."""
     columns = PATH_COLUMNS if "paths" in config else columns_of(found)
     if "microstructures" in config:  # given fibres have no seed
         columns = tuple("microstructure" if name == "seed" else name for name in columns)
     end = columns.index(INPUT_NAMES[-1]) + 1
     columns = (*columns[:end], *config.get("fields", ()), *columns[end:])
-    empty = dict.fromkeys(columns)  # outputs of a failed sample
+    empty = dict.fromkeys(columns)  # a failed sample has no outputs
     rows = [format_row(empty | row, columns) for row in found.rows]
     table = ",".join(columns) + "\n" + "".join(rows)
     makers = [{**json.loads(text), "records": count} for text, count in found.made_by.items()]

@@ -21,18 +21,19 @@ from fe_data.files.writing import require_own, write_atomic
 from fe_data.progress import shown
 from fe_data.settings import require_kind, require_path
 
-RESULT = "result.json"  # of a folder that `rve` wrote
+RESULT = "result.json"  # in a folder that `rve` wrote
 MAX_RESULT = 200_000_000  # bytes
-SHIPPED = "curves.npz"  # beside the tables: the strain, and the stress of each table by its name
+SHIPPED = "curves.npz"  # next to the shipped tables: the strain, and the stress by name of table
 MAX_SHIPPED = 100_000_000  # bytes
 BEGINNING = b"index,increment,strain_xx"  # of a CSV file of curves
-# Volume averages of a history and what their columns are called: strain_xx, stress_xx_MPa, ...
+# Tensors of a history, with the suffix of their columns: strain_xx, stress_xx_MPa, ...
 _UNITS = {"strain": "", "stress": "_MPa", "plastic_strain": ""}
 _PARQUET = b"PAR1"
-_COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")  # the last two of general loadings only
-_PLANE = 4  # components of others
+_COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")  # the last two only for general loadings
+_PLANE = 4  # number of components in plane strain
 _YIELDED = "yielded_fraction"
-_NUMBERS = {_YIELDED: _YIELDED, "temperature": "temperature_K", "time": "time_s"}  # and columns
+# Scalars of a history, and their columns
+_NUMBERS = {_YIELDED: _YIELDED, "temperature": "temperature_K", "time": "time_s"}
 _ALL_COLUMNS = (
     *(f"{name}_{axes}{unit}" for name, unit in _UNITS.items() for axes in _COMPONENTS),
     *_NUMBERS.values(),
@@ -44,12 +45,12 @@ class Curves(Short):
     """Averaged curves of the rows of a table.
 
     Attributes:
-        histories: For each row the arrays `strain` [-] and `stress` [MPa], (increments + 1,
-            components), by name. They begin at rest. A row of a dataset folder has all arrays of
-            `decode_arrays`; shipped curves have only the component xx.
+        histories: For each row a dictionary of arrays, at least `strain` [-] and `stress` [MPa] of
+            shape (increments + 1, components). The first entry is at zero strain. A row of a
+            dataset folder has all arrays of `decode_arrays`; shipped curves have only component xx.
         std: (n, increments) standard deviation [MPa] of the stress xx over microstructures, if
-            the rows are means over microstructures; else None.
-        index: (n,) number of the sample of each row; None counts the rows.
+            the rows are means over microstructures; otherwise None.
+        index: (n,) number of the sample of each row; None numbers the rows.
 
     Raises:
         TypeError: If `histories` is not a list of dictionaries.
@@ -85,10 +86,10 @@ class Curves(Short):
 
     @property
     def strain(self) -> Floats:
-        """Mean strain xx (increments,) that all rows share, without the state of rest.
+        """Mean strain xx (increments,) common to all rows, without the initial state.
 
         Raises:
-            ValueError: If the rows have different paths of loading.
+            ValueError: If the rows have different loading paths.
         """
         strains = [history["strain"][1:, 0] for history in self.histories]
         same = all(strain.shape == strains[0].shape for strain in strains)
@@ -98,11 +99,15 @@ class Curves(Short):
 
     @property
     def stress(self) -> Floats:
-        """Mean stress xx (n, increments) [MPa] without the state of rest."""
+        """Mean stress xx (n, increments) [MPa] without the initial state.
+
+        Raises:
+            ValueError: If the rows have different numbers of increments.
+        """
         return np.array([history["stress"][1:, 0] for history in self.histories])
 
     def _rows(self) -> Iterator[tuple[int | float, ...]]:
-        """Values of `_columns` at every increment of every sample, from rest on."""
+        """Yield the values of `_columns` at each increment of each sample, from increment 0 on."""
         numbers = range(len(self.histories)) if self.index is None else self.index.tolist()
         histories = shown(self.histories, "curves", "curve", len(self.histories))
         for number, history in zip(numbers, histories, strict=True):
@@ -112,18 +117,18 @@ class Curves(Short):
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        """Names of what `_rows` has: `index`, `increment`, `strain_xx`, `stress_xx_MPa`, ..."""
+        """Names of the values of `_rows`: `index`, `increment`, `strain_xx`, ..."""
         names = _column_names(self.histories[0])
         if any(_column_names(history) != names for history in self.histories):
             raise ValueError("the rows have different columns: take their histories")
         return ("index", "increment", *names)
 
     def to_pandas(self) -> Any:
-        """All curves in one `pandas.DataFrame`, which needs pandas.
+        """Convert all curves to one `pandas.DataFrame`; this needs pandas.
 
         Returns:
-            A row for each increment of each sample, from rest on: `index` of the sample,
-            `increment`, and the volume averages by component, such as `strain_xx`,
+            One row per increment of each sample, from increment 0 on. The columns are `index` of
+            the sample, `increment`, and volume averages by component, such as `strain_xx`,
             `stress_xx_MPa`, `plastic_strain_xx` and `yielded_fraction`.
 
         Examples:
@@ -138,19 +143,19 @@ class Curves(Short):
 
     @classmethod
     def from_pandas(cls, frame: Any) -> "Curves":
-        """The curves of a `pandas.DataFrame`, as `to_pandas` and the command `curves` write it.
+        """Convert a `pandas.DataFrame` from `to_pandas`, or from a file of the command `curves`.
 
         Args:
-            frame: Columns `index`, `increment`, `strain_xx` and `stress_xx_MPa` at least; other
-                components are read if present, and further columns are ignored. `pandas.read_csv`
-                keeps every bit with `float_precision="round_trip"`.
+            frame: Data frame with at least the columns `index`, `increment`, `strain_xx` and
+                `stress_xx_MPa`. Other components are read if present, and further columns are
+                ignored. Use `pandas.read_csv` with `float_precision="round_trip"` to keep each bit.
 
         Returns:
             The curves, in the order of the samples in the frame.
 
         Raises:
-            TableError: If a column is missing, an entry is not a finite number, or the increments
-                of a sample are not 0, 1, 2, ... in this order.
+            TableError: If a column is missing, an entry is not a finite number, the rows of a
+                sample are not adjacent, or its increments are not 0, 1, 2, ... in this order.
 
         Examples:
             >>> from fe_data import Curves, load_curves
@@ -175,17 +180,17 @@ class Curves(Short):
 
 
 def save_curves(curves: Curves, path: Path) -> None:
-    """Write curves to a file, a row for each increment of each sample, as `Curves.to_pandas`.
+    """Write curves to a file, with one row per increment of each sample, as in `Curves.to_pandas`.
 
     Args:
         curves: Curves of samples.
-        path: File that ends in .csv, or in .parquet, which needs pandas with pyarrow. Earlier
-            curves there are replaced.
+        path: Path of a .csv file, or of a .parquet file, which needs pandas with pyarrow. An
+            earlier file of curves is replaced.
 
     Raises:
-        ValueError: If the file has another ending.
-        FileExistsError: If the path holds another kind of file.
-        ImportError: If a Parquet file needs pandas or pyarrow, which is missing.
+        ValueError: If the file has another suffix.
+        FileExistsError: If another kind of file has this path.
+        ImportError: If pandas or pyarrow is missing for a Parquet file.
 
     Examples:
         >>> import tempfile
@@ -220,7 +225,7 @@ def save_curves(curves: Curves, path: Path) -> None:
 
 
 def _require_own_parquet(path: Path) -> None:
-    """See that a Parquet file in this place, if any, has no columns that curves do not have."""
+    """Raise a FileExistsError if an existing Parquet file has other columns than curves have."""
     require_own(path, _PARQUET)
     if path.exists() and path.stat().st_size:
         columns = importlib.import_module("pyarrow.parquet").read_schema(path).names
@@ -233,15 +238,15 @@ def load_curves(path: Path) -> Curves:
     """Read the averaged curves of the samples of a table, under any loading.
 
     Args:
-        path: A dataset folder or its `dataset.csv`: the curves are in the records of the folder.
-            A folder of `rve`: its RVE is sample 0. Or a table of `fe_data/datasets`: the curves
-            are in `curves.npz` next to the table, to seven digits.
+        path: One of three places. A dataset folder or its `dataset.csv`: the curves are read from
+            the records of the folder. A folder of the command `rve`: its RVE is sample 0. A table
+            of `fe_data/datasets`: the curves are in `curves.npz` next to it, to seven digits.
 
     Returns:
         The curves of the samples that did not fail, in the order of the table.
 
     Raises:
-        TableError: If the table or a record cannot be read, it has no curves, or all samples
+        TableError: If the table or a record cannot be read, there are no curves, or all samples
             failed.
 
     Examples:
@@ -271,12 +276,12 @@ def load_curves(path: Path) -> Curves:
 
 
 def is_one_rve(path: Path) -> bool:
-    """Whether a folder holds the result of `rve` and not a table."""
+    """Whether a folder has a result of the command `rve`, and no table."""
     return Path(path, RESULT).is_file() and not Path(path, TABLE).exists()
 
 
 def _of_one_rve(path: Path) -> Curves:
-    """The curve in a result of `rve`."""
+    """Read the curve in a result of the command `rve`."""
     try:
         found = json.loads(read_file(path, MAX_RESULT))["history"]
         needed = (*_UNITS, *_NUMBERS) if "time" in found else (*_UNITS, _YIELDED)
@@ -297,12 +302,12 @@ def _of_one_rve(path: Path) -> Curves:
 
 
 def _from_rest(values: Floats) -> Floats:
-    """One component (increments + 1, 1) from its values (increments,) after rest."""
+    """Add the initial zero to values (increments,) of a component; return (increments + 1, 1)."""
     return np.concatenate([[0.0], values])[:, None]
 
 
 def _recorded(path: Path) -> Curves:
-    """Curves in the records of the samples of a table that did not fail."""
+    """Read the curves of all samples of a table that did not fail, from their records."""
     folder = path.parent
     histories = []
     numbers = []
@@ -324,7 +329,7 @@ def _recorded(path: Path) -> Curves:
 
 
 def _finite(frame: Any, name: str) -> Floats:
-    """A column of a frame (n,)."""
+    """Return a column (n,) of a frame; a TableError if an entry is not a finite number."""
     try:
         values = frame[name].to_numpy(float)
     except (TypeError, ValueError, AttributeError):
@@ -336,7 +341,7 @@ def _finite(frame: Any, name: str) -> Floats:
 
 
 def _checked_history(row: int, history: object) -> dict[str, Floats]:
-    """The arrays of a row of histories as numbers, of which strain and stress are needed."""
+    """Return a history with arrays of floats; a ValueError if strain or stress is missing."""
     place = f"histories[{row}]"
     require_kind(place, history, dict)
     arrays = {name: numbers(f"{place}[{name!r:.60}]", values) for name, values in history.items()}  # type: ignore[attr-defined]
@@ -349,7 +354,7 @@ def _checked_history(row: int, history: object) -> dict[str, Floats]:
 
 
 def _column_names(history: Mapping[str, Floats]) -> list[str]:
-    """Names of the columns of a history: its arrays by component."""
+    """Names of the columns of a history: its tensors by component, then its scalars."""
     names = []
     for name, unit in _UNITS.items():
         if name in history:
@@ -365,7 +370,7 @@ def _matrix(history: Mapping[str, Floats]) -> Floats:
 
 
 def _history(columns: Mapping[str, Floats]) -> dict[str, Floats]:
-    """The arrays of a history from its columns; an array has the components xx to the last one."""
+    """Make the arrays of a history from its columns, with all components up to the last given."""
     history = {}
     for name, unit in _UNITS.items():
         found = [columns.get(f"{name}_{axes}{unit}") for axes in _COMPONENTS]

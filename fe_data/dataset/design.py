@@ -1,4 +1,4 @@
-"""Designs: the inputs, loading and seed of each sample that is simulated."""
+"""Designs: inputs, loading and seed of each sample of a dataset."""
 
 import dataclasses
 import hashlib
@@ -39,18 +39,18 @@ from fe_data.settings import (
 
 FILE_DESIGN = "inputs"
 MAX_SAMPLES = 1_000_000
-_TEMPERATURE = 3  # its place in a vertex of a file
-MAX_FIBRES = 5000  # of a microstructure of a file: their distances take 0.2 GB
+_TEMPERATURE = 3  # index of the temperature in a vertex that was read from a file
+MAX_FIBRES = 5000  # of a microstructure in a file; the matrix of distances takes 0.2 GB
 BETA_SHAPES = tuple(quantity.beta for quantity in INPUTS)
 
 
 @dataclass(frozen=True)
 class NamedDesign:
-    """A design of the paper, or of the reference table, before its size and seed are chosen."""
+    """Distribution and default size of a design of the paper, or of the reference table."""
 
-    inputs: str  # over INPUT_BOUNDS: independent "uniform" or "beta" draws, or a "hypercube"
-    count: int  # different inputs
-    replicates: int  # microstructures per input
+    inputs: str  # independent "uniform" or "beta" draws, or a "hypercube", over INPUT_BOUNDS
+    count: int  # number of different inputs
+    replicates: int  # number of microstructures per input
 
 
 NAMED_DESIGNS = {
@@ -61,7 +61,8 @@ NAMED_DESIGNS = {
     "noise": NamedDesign("hypercube", 20, 15),
     "reference": NamedDesign("hypercube", 200, 50),
 }
-# Seeds are drawn from names. The shipped tables were made when these sets had other names.
+# Seeds depend on the name of a design. These names differ from those in the seeds of the shipped
+# tables.
 _SEEDED_AS = {
     "reference": "truth",
     "random": "walks",
@@ -75,38 +76,40 @@ _SEEDED_AS = {
 
 @dataclass(frozen=True)
 class Sample:
-    """One RVE to simulate; samples with the same inputs share their group."""
+    """One RVE to simulate."""
 
     index: int  # row of the dataset
-    group: int
+    group: int  # the same number for all samples with the same inputs
     seed: int  # of the microstructure
     inputs: Inputs
-    path: int | None = None  # number of its loading path, and that path
+    path: int | None = None  # number of the loading path
     loading: Loading | None = None
-    # Number of its given microstructure, which takes the place of the seed, and that one.
+    # Number of a given microstructure, and this microstructure, which replaces the seed.
     microstructure_index: int | None = None
     microstructure: Microstructure | None = None
-    fields: Mapping[str, float] = field(default_factory=dict)  # numbers of the material, by name
+    fields: Mapping[str, float] = field(default_factory=dict)  # values in the material, by name
 
 
 @dataclass(frozen=True, repr=False)
 class Design(Short):
-    """The inputs of a whole dataset; a function of (name, size, seed) or of a design file.
+    """The samples of a whole dataset: inputs, groups, loadings and microstructures.
 
     Attributes:
-        name: Key of NAMED_DESIGNS, or FILE_DESIGN.
+        name: Name of the design, on which the seeds of the microstructures depend. `named_design`
+            sets it to a key of NAMED_DESIGNS, `design_from_file` to FILE_DESIGN.
         seed: Seed of the design and of all microstructures.
         inputs: (n, n_in), in the order and units of `schema.INPUTS`.
-        groups: (n,) group of each sample; samples with the same inputs share their group.
-        loadings: Paths that the samples follow in turn; none for the loading of the paper.
-        microstructures: Given microstructures; none for random ones.
-        microstructure_index: (n,) number of each sample's microstructure among these.
-        fields: (n,) values of numbers of a material by their place in its file, such as
-            `matrix.elasticity.E_GPa`, that differ between the samples; see `Phases.fields`.
+        groups: (n,) group of each sample; samples with the same inputs have the same group.
+        loadings: Paths that the samples follow in turn; empty for the loading of the paper.
+        microstructures: Given microstructures; empty for random ones.
+        microstructure_index: (n,) index of each sample's microstructure in `microstructures`.
+        fields: Numbers of a material that differ between the samples: a dictionary of arrays (n,).
+            A key is the place of the number in the file of the material, such as
+            `matrix.elasticity.E_GPa`; see `Phases.fields`.
 
     Raises:
         ValueError: If an input or a number is out of range, or lengths do not match.
-        TypeError: If the name, a path or a microstructure is of another kind.
+        TypeError: If the name, a path or a microstructure has the wrong type.
 
     Examples:
         >>> import numpy as np
@@ -177,7 +180,7 @@ class Design(Short):
             index: Row of the dataset.
 
         Returns:
-            Its inputs, its loading, and its microstructure or the seed of its microstructure.
+            The sample, with its inputs, its loading, and its microstructure or the seed for it.
 
         Examples:
             >>> from fe_data import named_design
@@ -196,38 +199,38 @@ class Design(Short):
 
 
 def digest_inputs(inputs: Floats, groups: NDArray[np.int64]) -> str:
-    """SHA-256 of the bits of inputs and fields (n, ...) and groups (n,), equal on any machine."""
+    """SHA-256 of the bits of inputs and fields (n, ...) and of groups (n,), on any machine."""
     values = np.ascontiguousarray(inputs, dtype="<f8").tobytes()
     return hashlib.sha256(values + np.ascontiguousarray(groups, dtype="<i8").tobytes()).hexdigest()
 
 
 def seeds_of(name: str, seed: int, *key: int) -> np.random.SeedSequence:
-    """Seeds of a design of this name, or of one of its parts: different in every design."""
+    """Seed sequence of a design or, with `key`, of one of its parts; it depends on the name."""
     number = zlib.crc32(_SEEDED_AS.get(name, name).encode())
     return np.random.SeedSequence((seed, number), spawn_key=key)
 
 
 def seed_of(name: str, seed: int, index: int) -> int:
-    """Seed in [0, 2**63) of the microstructure of one sample, different in every design."""
+    """Seed in [0, 2**63) of the microstructure of one sample; it depends on the design's name."""
     return _draw_seed(seeds_of(name, seed, index))
 
 
 def retry_seed(seed: int) -> int:
-    """Seed of the second microstructure of a sample, after that of `seed` failed."""
+    """Seed of the second microstructure of a sample, after the microstructure of `seed` failed."""
     return _draw_seed(np.random.SeedSequence(seed, spawn_key=(1,)))
 
 
 def named_design(
     name: str, seed: int = 0, *, count: int | None = None, replicates: int | None = None
 ) -> Design:
-    """Design of the paper (section 3.2.1): independent draws, or a Latin hypercube of replicates.
+    """Make a design of the paper (section 3.2.1): independent draws, or a replicated hypercube.
 
     Args:
         name: Key of NAMED_DESIGNS.
         seed: Seed of the inputs and of the microstructures, in [0, 2**63).
-        count: Number of different inputs; None takes the paper's number. If the inputs are
-            independent draws, a smaller number gives the first inputs of a larger one.
-        replicates: Number of microstructures per input; None takes the paper's number.
+        count: Number of different inputs; None uses the number of the paper. If the inputs are
+            independent draws, a smaller design has the first inputs of a larger one.
+        replicates: Number of microstructures per input; None uses the number of the paper.
 
     Returns:
         The design.
@@ -247,12 +250,12 @@ def named_design(
     count = spec.count if count is None else count
     repeats = spec.replicates if replicates is None else replicates
     seed, count, repeats = checked_sizes(seed, count, repeats)
-    from scipy import stats  # takes longer to import than all else that a worker needs
+    from scipy import stats  # imported here, because the import is slow and workers do not need it
 
     rng = np.random.default_rng(seeds_of(name, seed))
     if spec.inputs == "hypercube":
         sampler = stats.qmc.LatinHypercube(len(INPUT_NAMES))
-        # The generator is set here: newer versions of SciPy draw from a child of a passed one.
+        # Set the generator afterwards: newer versions of SciPy would draw from a child of it.
         sampler.rng = rng
         unit = sampler.random(count)
     else:
@@ -266,7 +269,7 @@ def named_design(
 
 
 def checked_sizes(seed: int, count: int, replicates: int) -> tuple[int, int, int]:
-    """Seed, number of inputs and microstructures for each; ValueError if one is out of range."""
+    """Return seed, number of inputs and microstructures per input; a ValueError if out of range."""
     seed = require_integer("seed", seed, 0, MAX_SEED)
     count = require_integer("count", count, 1, MAX_SAMPLES)
     repeats = require_integer("replicates", replicates, 1, MAX_SAMPLES // count)
@@ -274,13 +277,13 @@ def checked_sizes(seed: int, count: int, replicates: int) -> tuple[int, int, int
 
 
 def digest_microstructures(design: Design) -> str:
-    """SHA-256 of the fibres that a design gives, and of the microstructure of each sample."""
+    """SHA-256 of the given microstructures of a design, and of the index of each sample."""
     found = hashlib.sha256()
     for micro in design.microstructures:
         fibres = np.column_stack([micro.centres, micro.radii])
         found.update(len(fibres).to_bytes(8, "little"))
         found.update(np.ascontiguousarray(fibres, dtype="<f8").tobytes())
-        # Plain fibres in a square keep their digest.
+        # Defaults are left out, so that digests of plain fibres in a square do not change.
         if set(micro.phases) - {FIBRES}:
             found.update(json.dumps(micro.phases).encode())
         if micro.height != 1.0 or micro.interphase:
@@ -299,30 +302,30 @@ def design_from_file(
     microstructures: Sequence[Microstructure] | None = None,
     material: Phases | None = None,
 ) -> Design:
-    """Design from a CSV file with the columns of the inputs and, optionally, `group`.
+    """Read a design from a CSV file with the columns of the inputs and, optionally, `group`.
 
-    Further columns are ignored, so that any dataset.csv can be simulated again. Without
-    `group`, every row is its own group.
+    Further columns are ignored, so that any dataset.csv can be simulated again. Without a column
+    `group`, every row is a separate group.
 
-    With given microstructures every row is simulated with each of them, or only with the one that
-    its column `microstructure` names. The volume fraction follows from the fibres, so the file
-    needs no `vf`; a `vf` that differs by more than 0.001 is rejected. Samples with the same inputs
-    form a group.
+    With given microstructures every row is simulated with each of them, or only with the
+    microstructure in its column `microstructure`. The volume fraction follows from the fibres, so
+    the file needs no `vf`; a `vf` that differs by more than 0.001 raises an error. Samples with the
+    same inputs form a group.
 
     Args:
         path: The CSV file.
         seed: Seed of the microstructures, in [0, 2**63).
         replicates: Number of microstructures per row.
-        microstructures: Given microstructures, such as `microstructures_from_file` returns, in
-            place of random ones. Leave `seed` and `replicates` at their defaults then.
-        material: Phases that `generate` is given too. The file needs only `vf` then, and a column
-            whose name is one of `Phases.fields` has other values of this number.
+        microstructures: Given microstructures, such as from `microstructures_from_file`, instead
+            of random ones. They cannot be combined with `seed` and `replicates`.
+        material: Phases that you will also pass to `generate`. The file then needs only `vf`. A
+            column with a name of `Phases.fields` replaces this number of the material in each row.
 
     Returns:
         The design.
 
     Raises:
-        ValueError: The message names every bad row by line number, column and value.
+        ValueError: If a row is invalid; the message has line number, column and value of each.
 
     Examples:
         >>> from fe_data import design_from_file
@@ -349,12 +352,12 @@ def design_from_file(
 def _with_microstructures(
     path: Path, given: Sequence[Microstructure], material: Phases | None
 ) -> Design:
-    """Design of the rows of a file and given fibres."""
+    """Make the design of all rows of a file with given microstructures."""
     require_kind("microstructures", given, Sequence)
     for micro in given:
         require_kind("microstructures", micro, Microstructure)
     require_integer("number of microstructures", len(given), 1, MAX_SAMPLES)
-    # Sums of the same radii in another order have other last bits: rounded, they are one group.
+    # Round, because the sum of the same radii in another order may differ in its last bits.
     fractions = [round(micro.volume_fraction, 12) for micro in given]
     others = [name for name in INPUT_NAMES if name != "vf"]
     problems = Problems(path)
@@ -398,25 +401,27 @@ def _with_microstructures(
 
 
 def microstructures_from_file(path: Path, height: float = 1.0) -> list[Microstructure]:
-    r"""Microstructures from a CSV file with a row for each fibre.
+    r"""Read microstructures from a CSV file with one row per fibre.
 
-    Columns are `x`, `y` and `radius`, in sides of the periodic square. The column `microstructure`
-    is the number of the microstructure, 0, 1, 2, ...; without it there is one. The column `phase`
-    is the phase of each fibre, see `Microstructure`: `fibres` (also where it is empty), `void`, or
-    another one of the material. The column `E_GPa` is Young's modulus of each fibre, or empty for
-    that of its phase.
+    The columns are:
+
+    - `x`, `y`, `radius`: centre and radius, relative to the side of the periodic square
+    - `microstructure`: number of the microstructure, 0, 1, 2, ...; omit it if there is only one
+    - `phase`: `fibres` (also if empty), `void`, or another phase of the material; optional
+    - `E_GPa`: Young's modulus of the fibre, empty for the modulus of its phase; optional
 
     Args:
         path: The CSV file.
-        height: Height of the cell, in widths; 1 is the square.
+        height: Height of the RVE relative to its width; 1 is the square. Lengths in the file are
+            relative to the width.
 
     Returns:
         The microstructures, in the order of their numbers.
 
     Raises:
         ValueError: If the height is out of range.
-        TableError: The message names every bad entry by line number, column and value, or the
-            microstructure whose fibres overlap.
+        TableError: If an entry is invalid, or fibres overlap. The message has line number, column
+            and value of each invalid entry, or the number of the microstructure.
 
     Examples:
         >>> import tempfile
@@ -450,7 +455,7 @@ def microstructures_from_file(path: Path, height: float = 1.0) -> list[Microstru
         try:
             require_integer("number of fibres", len(fibres), 1, MAX_FIBRES)
             phases = [row[3] for row in rows]
-            E = np.array([row[4] for row in rows], float)  # NaN where it is None
+            E = np.array([row[4] for row in rows], float)  # None becomes NaN
             micro = Microstructure(fibres[:, :2], fibres[:, 2], phases, height)
             given = None if np.isnan(E).all() else E
             microstructures.append(dataclasses.replace(micro, E_GPa=given))
@@ -460,16 +465,23 @@ def microstructures_from_file(path: Path, height: float = 1.0) -> list[Microstru
 
 
 def loadings_from_file(path: Path) -> list[Loading]:
-    r"""Loading paths from a CSV file with a row for each vertex.
+    r"""Read loading paths from a CSV file with one row per vertex.
 
-    Columns are `strain_xx`, `strain_yy`, `strain_xy` [-] (empty or missing: free), `stress_xx`,
-    `stress_yy`, `stress_xy` [MPa] (empty or missing: zero), and `increments` to the vertex. The
-    column `path` is the number of the path, 0, 1, 2, ...; without it there is one path.
+    The columns are:
 
-    For the general solver there are the columns `temperature` and `time` [s] too, and a file with
-    a column of zz, xz or yz has paths of six components, in generalised plane strain. The
-    temperature is the change from the state without stress [K]; an empty cell keeps the one of the
-    vertex before.
+    - `strain_xx`, `strain_yy`, `strain_xy`: prescribed mean strain [-]; empty or missing means free
+    - `stress_xx`, `stress_yy`, `stress_xy`: mean stress [MPa] of a free component; empty or missing
+      means zero
+    - `increments`: number of increments to the vertex; optional
+    - `path`: number of the path, 0, 1, 2, ...; omit it if there is only one
+
+    For the general solver there are further columns:
+
+    - `temperature`: change from the stress-free state [K]; empty keeps the value of the vertex
+      before
+    - `time`: time at the vertex [s]
+    - columns of zz, xz or yz: one of them makes all paths of the file six-component paths, in
+      generalised plane strain
 
     Args:
         path: The CSV file.
@@ -478,8 +490,8 @@ def loadings_from_file(path: Path) -> list[Loading]:
         The paths, in the order of their numbers.
 
     Raises:
-        TableError: The message names every bad entry by line number, column and value, or the path
-            that is not admissible.
+        TableError: If an entry or a path is invalid. The message has line number, column and value
+            of each invalid entry, or the number of the path.
 
     Examples:
         >>> import tempfile
@@ -536,5 +548,5 @@ def loadings_from_file(path: Path) -> list[Loading]:
 
 
 def _draw_seed(sequence: np.random.SeedSequence) -> int:
-    # 63 bits fit into a signed integer everywhere.
+    # 63 bits fit into a signed 64-bit integer.
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))

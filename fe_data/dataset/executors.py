@@ -1,6 +1,6 @@
 """Run many tasks on local processes or on a Dask cluster, both with `concurrent.futures`.
 
-joblib's own Dask backend is not used: it waits for ever when a task kills its worker, or when the
+The Dask backend of joblib is not used: it waits forever if a task kills its worker, or if the
 workers cannot import this package.
 """
 
@@ -23,17 +23,17 @@ from joblib.executor import get_memmapping_executor
 from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
 CONNECT_SECONDS = 10.0
-IDLE_SECONDS = 60  # before a worker without work ends
+IDLE_SECONDS = 60  # after which an idle worker ends
 # One thread per worker: samples keep the cores busy, and threaded sums differ in their last bits.
 LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR")
 THREAD_VARIABLES = ["VECLIB_MAXIMUM_THREADS", *(f"{name}_NUM_THREADS" for name in LIBRARIES)]
 
-# Gives the results of a function for many tasks, in the order in which they are ready.
+# Function run(function, tasks) that yields function(task) of all tasks in order of completion.
 Runner = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
 
 
 class WorkerDied(RuntimeError):
-    """A worker process ended in the middle of a task; `tasks` are those it may have worked at."""
+    """A worker process died during a task; `tasks` are the tasks that it may have been running."""
 
     def __init__(self, tasks: list[Any]):
         super().__init__("a worker process died")
@@ -46,13 +46,13 @@ class ClusterError(RuntimeError):
 
 @contextlib.contextmanager
 def local_workers(jobs: int) -> Iterator[Runner]:
-    """Give a function that runs tasks in `jobs` processes: a crash ends a worker, not this process.
+    """Provide a function that runs tasks in `jobs` processes, so that a crash ends only a worker.
 
     If processes cannot share semaphores, such as in a container with a small /dev/shm, tasks run in
     this process.
 
     Yields:
-        The function.
+        The function, see `Runner`.
     """
     if not semaphores_work():
         print("no room in /dev/shm: one sample at a time, in this process", file=sys.stderr)
@@ -60,8 +60,9 @@ def local_workers(jobs: int) -> Iterator[Runner]:
         return
 
     def run(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
-        """Give results as they come; an error, or an interrupt, kills the workers."""
-        # Python's own helper process unblocks signals when it starts: it must not do so later.
+        """Yield results as they are ready; an error or an interrupt kills the workers."""
+        # Python's resource tracker unblocks signals when it starts, so start it before they are
+        # blocked.
         with _quiet_helper():
             resource_tracker.ensure_running()
         with interrupts_blocked(), _quiet_helper():
@@ -81,7 +82,7 @@ def local_workers(jobs: int) -> Iterator[Runner]:
 
 
 def process_pool(workers: int) -> ProcessPoolExecutor:
-    """Worker processes of one thread each, which end soon after this process ends."""
+    """Start worker processes of one thread each, which end soon after this process ends."""
     return get_memmapping_executor(
         workers,
         env=dict.fromkeys(THREAD_VARIABLES, "1"),
@@ -93,7 +94,14 @@ def process_pool(workers: int) -> ProcessPoolExecutor:
 
 @contextlib.contextmanager
 def dask_workers(address: str) -> Iterator[Runner]:
-    """Give a function that runs tasks on the workers of a Dask scheduler, or raise ClusterError."""
+    """Provide a function that runs tasks on the workers of a Dask scheduler.
+
+    Yields:
+        The function, see `Runner`.
+
+    Raises:
+        ClusterError: If the package `distributed` is missing, or no workers can be reached.
+    """
     try:
         from distributed import Client, comm
     except ImportError:
@@ -103,7 +111,7 @@ def dask_workers(address: str) -> Iterator[Runner]:
         stack.callback(log.setLevel, log.level)
         log.setLevel(logging.CRITICAL + 1)
         try:
-            comm.get_address_host(address)  # refuses addresses that break the client's constructor
+            comm.get_address_host(address)  # rejects addresses that break the client's constructor
             client = stack.enter_context(
                 Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
             )
@@ -113,15 +121,15 @@ def dask_workers(address: str) -> Iterator[Runner]:
             raise ClusterError(f"no Dask workers at {address}: {_short(error)}") from None
 
         def run(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
-            """Give results as they come; after an error, tasks in flight are not waited for."""
+            """Yield results as they are ready; after an error, do not wait for running tasks."""
             executor = client.get_executor(pure=False)
             running: dict[Future[Any], Any] = {}
             try:
-                # Twice as many tasks as cores are sent, so that no worker waits for its next one.
+                # Twice as many tasks as cores are sent, so that no worker waits for its next task.
                 yield from _results(executor, function, tasks, 2 * cores, running)
             finally:
-                # Nothing is cancelled at a proper end: the scheduler would answer a client that
-                # is gone, and its log would end with the traceback of that.
+                # Do not cancel after a normal end: the scheduler would answer a closed client, and
+                # write a traceback to its log.
                 executor.shutdown(wait=not running)
 
         yield run
@@ -137,7 +145,7 @@ def semaphores_work() -> bool:
 
 
 def _end_with_parent(parent: int) -> None:
-    """Let a worker process end soon after the process that started it was killed."""
+    """Let a worker process end within about a second after its parent process ended."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -148,7 +156,7 @@ def _end_with_parent(parent: int) -> None:
 
 
 def _wait_for_start(futures: Iterable[Future[Any]]) -> None:
-    """Wait until tasks have reached their workers; loky cannot kill workers cleanly before."""
+    """Wait up to a second until tasks have started; before, loky cannot kill workers cleanly."""
     limit = time.monotonic() + 1.0
     while time.monotonic() < limit and not all(f.running() or f.done() for f in futures):
         time.sleep(0.005)
@@ -161,9 +169,10 @@ def _results(
     width: int,
     running: dict[Future[Any], Any],
 ) -> Iterator[Any]:
-    """Results in the order in which they are ready, with at most `width` tasks in `running`."""
-    # Locks of futures are taken while interrupts are blocked, which `concurrent.futures.wait` does
-    # not do: the thread that manages the workers would wait for ever for one that is left taken.
+    """Yield results in order of completion, with at most `width` tasks in `running`."""
+    # `concurrent.futures.wait` is not used, because an interrupt could leave the lock of a future
+    # acquired, and the thread that manages the workers would wait for it forever. Here interrupts
+    # are blocked while locks are acquired.
     waiting = iter(tasks)
     ready: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
     try:
@@ -185,7 +194,7 @@ def _results(
 
 
 def _result(future: Future[Any], running: dict[Future[Any], Any]) -> Any:
-    """Result of a finished future; failures of the cluster become errors with a plain message."""
+    """Return the result of a finished future; failures of a cluster raise a ClusterError."""
     try:
         return future.result()
     except CancelledError:
@@ -201,13 +210,14 @@ def _result(future: Future[Any], running: dict[Future[Any], Any]) -> Any:
 
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Delay Ctrl-C and SIGTERM to the end. Workers that start inside never receive them."""
+    """Delay Ctrl-C and SIGTERM to the end of the block. Workers started inside block them."""
     signals = (signal.SIGINT, signal.SIGTERM)
     came: list[int] = []
     handlers: dict[int, Any] = {}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
-        # A thread of a library (BLAS, Dask) may take the signal; its handler runs in this thread.
+        # A thread of a library (BLAS, Dask) may receive the signal. Python runs the handler in this
+        # thread.
         if threading.current_thread() is threading.main_thread():
             handlers = {s: signal.signal(s, lambda number, _: came.append(number)) for s in signals}
         yield
@@ -221,7 +231,7 @@ def interrupts_blocked() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet_helper() -> Iterator[None]:
-    """Let a helper process, of joblib or Python, that starts now clean up without comments."""
+    """Suppress warnings of resource trackers, of joblib or Python, that start in the block."""
     before = os.environ.get("PYTHONWARNINGS")
     os.environ["PYTHONWARNINGS"] = ",".join(
         filter(None, [before, "ignore:resource_tracker:UserWarning"])

@@ -1,4 +1,4 @@
-"""Simulate every sample of a design into a dataset folder, also after interruptions and crashes."""
+"""Simulate all samples of a design into a dataset folder; interrupted runs can be continued."""
 
 import contextlib
 import dataclasses
@@ -32,12 +32,12 @@ from fe_data.sparse.solver import chosen_solver
 MAX_JOBS = 4096
 MAX_SHARDS = 1_000_000
 LOG_SECONDS = 30.0  # between two lines of a log
-# An attempt fails after this many deaths of workers that ran only this sample.
+# An attempt fails after so many deaths of workers that ran only this sample.
 DEATHS_OF_A_SAMPLE = 2
 
 
 class GenerationError(RuntimeError):
-    """The run could not go on; every finished sample is kept.
+    """The run could not continue; every finished sample is kept.
 
     Examples:
         >>> from fe_data import GenerationError
@@ -47,7 +47,7 @@ class GenerationError(RuntimeError):
 
 
 class GenerationInterrupted(KeyboardInterrupt):
-    """The user ended the run; every finished sample is kept.
+    """The user interrupted the run; every finished sample is kept.
 
     Examples:
         >>> from fe_data import GenerationInterrupted
@@ -58,16 +58,16 @@ class GenerationInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True, repr=False)
 class GenerationSummary(Short):
-    """How a run ended.
+    """Result of a call of `generate`.
 
     Attributes:
         simulated: Number of samples that were simulated in this run.
-        counts: Number of samples by status, of all shards if all are complete, otherwise of this
-            shard. Samples without b_eff and c_eff have the status "unfitted".
-        missing: Samples of other shards without a usable record, and why.
-        unreadable: Samples of this run without a usable record, and why.
+        counts: Number of samples by status. They count all shards if every sample has a record,
+            otherwise only this shard. Samples without b_eff and c_eff are "unfitted".
+        missing: Samples of other shards without a usable record: index and reason.
+        unreadable: Samples of this shard without a usable record: index and reason.
         table_written: Whether the table was written, because all samples are complete.
-        warnings: Samples whose effective properties describe their curves poorly, and why.
+        warnings: Samples whose effective properties describe their curves poorly: index and reason.
 
     Examples:
         >>> import tempfile
@@ -112,25 +112,25 @@ def generate(
     Args:
         design: Inputs and seeds of all samples.
         settings: Settings of every simulation.
-        folder: Dataset folder, created if missing. Samples in it are kept. Only those that failed
-            by an unexpected error or a dead worker are simulated again, because the cause may have
-            been the machine.
-        loading: A path for all samples, or paths that the samples follow in turn; None is the
-            loading of the paper. With paths, records hold the averaged curves and the path, and the
-            table has path numbers instead of effective properties.
+        folder: Dataset folder, created if missing. Samples in it are kept, except samples that
+            failed by an unexpected error or a dead worker. These are simulated again, because the
+            machine may have been the cause.
+        loading: One path for all samples, or several paths that the samples follow in turn. None is
+            the loading of the paper. With paths, the records have the averaged curves and the path,
+            and the table has path numbers instead of effective properties.
         anisotropy: Also compute the outputs `E_spread` and `isotropy_misfit` of each sample, in
             three further elastic increments.
-        material: Phases that the general solver simulates, with other numbers where the design has
-            `fields`. Of the inputs only `vf` counts then; the table has the other ones of the
-            material. Settings of phases must be the defaults.
-        interphase: Thickness of a ring around each fibre, in mean radii of the fibres [-]. It has
-            the phase "interphase" of the material.
+        material: Phases for the general solver. If the design has `fields`, they replace numbers of
+            these phases. Only the input `vf` of the design is used; the table takes the other
+            inputs from the material. Settings of phases must have their defaults.
+        interphase: Thickness of a ring around each fibre, in mean radii of the fibres [-]. The ring
+            has the phase "interphase" of the material.
         jobs: Number of worker processes on this machine.
-        shard: (i, n) simulates the samples i - 1, i - 1 + n, ... only.
-        dask: Address of a Dask scheduler whose workers are used instead of local ones.
-        simulator: Called as simulator(inputs, seed, settings) in the workers. If the design gives
-            the fibres, a `Microstructure` takes the place of the seed; a path is a fourth argument.
-            None is the finite-element RVE.
+        shard: (i, n) simulates only the samples i - 1, i - 1 + n, ...
+        dask: Address of a Dask scheduler whose workers are used instead of local processes.
+        simulator: Function called as simulator(inputs, seed, settings) in the workers. If the
+            design has given microstructures, a `Microstructure` replaces the seed. With `loading`
+            the path is a fourth argument. None is the finite-element RVE.
         retry_failed: Simulate failed samples again.
         silent: Show no progress.
 
@@ -138,12 +138,13 @@ def generate(
         How many samples are complete, and which are missing.
 
     Raises:
-        ValueError: If an argument is out of range, the fibres of a sample cannot be packed, its c_m
-            is out of the range of the hardening law, or the folder holds another configuration.
+        TypeError: If an argument has the wrong type.
+        ValueError: If an argument is out of range, the fibres of a sample cannot be packed, b_m or
+            c_m is invalid for the hardening law, or the folder has another configuration.
         FolderLockedError: If another process writes the same samples.
         GenerationError: If the disk is full, the scheduler is lost, a package is missing or the
             solver does not work on this machine. Repeat the call to finish.
-        GenerationInterrupted: If the user ends the run. Repeat the call to finish.
+        GenerationInterrupted: If the user interrupts the run. Repeat the call to finish.
 
     Examples:
         >>> import tempfile
@@ -191,7 +192,7 @@ def generate(
     elif number("interphase", interphase):
         raise ValueError(f"interphase = {interphase:g} needs a material with this phase")
     _require_possible(design, settings, general=material is not None)
-    chosen_solver()  # refuses an unknown one
+    chosen_solver()  # raises an error if the solver is unknown
     config = storage.configuration(design, settings, anisotropy, material, interphase)
     job = worker.Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
@@ -215,7 +216,7 @@ def generate(
 def _collected(
     folder: Path, config: dict[str, Any], indices: range, n_samples: int
 ) -> collection.Collection:
-    """The records of all samples or, while other shards lack some, those of this one."""
+    """Read the records of all samples or, if any sample has no record, only of this shard."""
     samples = range(n_samples)
     absent = [i for i in samples if not storage.record_path(folder, i).exists()]
     found = collection.collect(folder, config, indices if absent else samples)
@@ -224,7 +225,7 @@ def _collected(
 
 
 def _with_paths(design: Design, loading: Loading | Sequence[Loading]) -> Design:
-    """The design whose samples take one path or, in turn, several."""
+    """Return the design with loading paths, which the samples follow in turn."""
     paths = tuple(loading) if isinstance(loading, Sequence) else (loading,)
     for path in paths:
         require_kind("loading", path, Loading)
@@ -233,7 +234,7 @@ def _with_paths(design: Design, loading: Loading | Sequence[Loading]) -> Design:
 
 
 def _require_outputs(design: Design, simulator: worker.Simulator | None) -> None:
-    """Refuse what has no outputs to add those of the anisotropy to."""
+    """Raise a ValueError if outputs of the anisotropy cannot be added."""
     if simulator is not None or design.loadings:
         what = "paths, whose table has no outputs" if design.loadings else "another simulator"
         raise ValueError(f"anisotropy = True cannot be combined with {what}")
@@ -247,7 +248,7 @@ def _checked_shard(shard: tuple[int, int]) -> tuple[int, int]:
 
 
 def _of_material(design: Design, material: Phases, interphase: float) -> Design:
-    """The design with the inputs that a material fixes, after a check of all its materials."""
+    """Return the design with the inputs that the material fixes; check the material of each row."""
     inputs = design.inputs.copy()
     fixed = material.fixed_inputs
     for row in range(len(design)):
@@ -268,7 +269,7 @@ def _of_material(design: Design, material: Phases, interphase: float) -> Design:
 
 
 def _require_possible(design: Design, settings: Settings, *, general: bool) -> None:
-    """Refuse what no RVE can have: too long a path, too many fibres, b_m and c_m of other laws."""
+    """Raise a ValueError if a path is too long, fibres cannot be packed, or b_m or c_m is wrong."""
     for micro in () if general else design.microstructures:
         micro.require_one_phase()
     for place, path in enumerate(design.loadings):
@@ -293,7 +294,7 @@ def _require_possible(design: Design, settings: Settings, *, general: bool) -> N
 
 @dataclass
 class _Run:
-    """The samples that one call simulates, and the workers that do so."""
+    """The samples that one call of `generate` simulates, and its workers."""
 
     design: Design
     folder: Path
@@ -305,7 +306,7 @@ class _Run:
 
     def finish(self, pending: list[int]) -> None:
         """Simulate the given samples and write their records."""
-        self.remaining = dict.fromkeys(pending)  # keeps the order
+        self.remaining = dict.fromkeys(pending)  # an ordered set
         if not pending:
             return
         done = self.total - len(pending)
@@ -336,7 +337,7 @@ class _Run:
             self._save(index, data)
 
     def _run_alone(self, run: executors.Runner, sample: Sample) -> None:
-        """Simulate a sample that may kill its worker, with no other sample at the same time."""
+        """Simulate a sample that may kill its worker, while no other sample is running."""
         failed: list[worker.Attempt] = []
         for attempt in range(worker.attempts_at(sample)):
             for _ in range(DEATHS_OF_A_SAMPLE):
@@ -372,7 +373,7 @@ class _Lines:
         self.last = ""
 
     def write(self, text: str) -> None:
-        """Write a state of the bar, unless it is empty or the last one again."""
+        """Write a state of the bar, unless it is empty or equals the last one."""
         if (line := text.strip()) not in ("", self.last):
             print(line, file=self.stream, flush=True)
             self.last = line
@@ -381,7 +382,7 @@ class _Lines:
 def progress_bar(
     total: int, done: int, stream: TextIO, *, silent: bool = False
 ) -> "tqdm[NoReturn]":
-    """Bar with the time left on a terminal; elsewhere a line at most every 30 s, and the last."""
+    """Return a bar with the remaining time; without a terminal it prints a line every 30 s."""
     log = not stream.isatty()
     return tqdm(
         total=total,
@@ -396,7 +397,7 @@ def progress_bar(
 
 
 def describe(error: BaseException) -> str:
-    """An error in a few words, for a sentence."""
+    """Describe an error in a few words, as part of a sentence."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror + (f" ({error.filename})" if error.filename else "")
     return " ".join(str(error).split()) or type(error).__name__

@@ -1,9 +1,8 @@
-"""One simulated sample as a file: an .npz with every averaged history, sealed by its own SHA-256.
+"""The record of one simulated sample: an .npz file with averaged curves and a SHA-256 checksum.
 
-`np.load(path, allow_pickle=False)` reads it: the arrays by name, and `record`, a JSON text with all
-scalars and the provenance. The last 64 bytes of the file, the archive's comment, are the checksum
-of all bytes before them. A file that was truncated or changed does not match it, nor does any other
-file.
+`np.load(path, allow_pickle=False)` reads a record: arrays by name, and `record`, a JSON text with
+all scalars and the provenance. The last 64 bytes of the file (the comment of the zip archive) are
+the checksum of all bytes before them, so truncated or changed files are detected.
 """
 
 import contextlib
@@ -31,12 +30,12 @@ FORMAT = 1
 HEADER = "record"
 PACKAGES = ("numpy", "scipy", "joblib", "gmsh", "fenics-dolfinx", "petsc4py")
 ARCHIVED = "$Format:%H$"  # git writes the commit here when it packs an archive
-MAX_BYTES = 200_000_000  # of a record: two million increments
+MAX_BYTES = 200_000_000  # of a record, about two million increments
 _CHECKSUM_BYTES = 64
 
 
 class CorruptRecordError(ValueError):
-    """A file is not a whole record; the message says what is wrong.
+    """A file is not a complete record; the message says what is wrong.
 
     Examples:
         >>> from fe_data import decode_arrays
@@ -48,7 +47,7 @@ class CorruptRecordError(ValueError):
 
 
 def encode(header: dict[str, Any], arrays: Mapping[str, Floats]) -> bytes:
-    """Content of a record file: scalars and texts (None where not finite), arrays of floats."""
+    """Encode a record; scalars in the header that are not finite become None."""
     buffer = io.BytesIO()
     text = json.dumps(_plain({"format": FORMAT, **header}), allow_nan=False).encode()
     floats = {name: np.asarray(values, dtype=np.float64) for name, values in arrays.items()}
@@ -60,7 +59,7 @@ def encode(header: dict[str, Any], arrays: Mapping[str, Floats]) -> bytes:
 
 
 def decode_header(data: bytes) -> dict[str, Any]:
-    """Scalars and texts of a record whose checksum is right; its arrays are not read."""
+    """Check the checksum of a record and read its scalars and texts, but not its arrays."""
     content = data[:-_CHECKSUM_BYTES]
     checksum = data[-_CHECKSUM_BYTES:]
     if not data.startswith(b"PK\x03\x04"):
@@ -68,7 +67,7 @@ def decode_header(data: bytes) -> dict[str, Any]:
     if hashlib.sha256(content).hexdigest().encode() != checksum:
         raise CorruptRecordError("checksum does not match the content")
     try:
-        # Records are not packed: what they hold is no larger than they are.
+        # Records are not compressed, so the content is no larger than the file.
         header = json.loads(read_arrays(data, len(data), HEADER)[HEADER].item())
     except (ValueError, TypeError, RecursionError) as error:
         raise CorruptRecordError(f"no readable header: {error}") from None
@@ -84,12 +83,12 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
         data: Content of a file in `records/` of a dataset folder.
 
     Returns:
-        Arrays by name: `strain`, `stress` [MPa], `plastic_strain` (increments + 1, 4), their
+        Arrays by name: `strain`, `stress` [MPa] and `plastic_strain` (increments + 1, 4) with the
         components xx, yy, zz and xy; `yielded_fraction` (increments + 1,); `fibre_centres`
         (n_fibres, 2) and, if fibres have different radii, `fibre_radii` (n_fibres,).
 
     Raises:
-        CorruptRecordError: If the content is not a whole record.
+        CorruptRecordError: If the content is not a complete record.
         TypeError: If `data` is not bytes.
 
     Examples:
@@ -109,27 +108,28 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
 
 
 def make_place(path: Path) -> None:
-    """Make the folder of a file of a dataset; what is in the file's place without content goes.
+    """Create the folder of a file of a dataset, and clear the path of the file.
 
-    These are an empty folder, a pipe, and a link to no regular file.
+    An empty folder, a pipe, or a link that does not lead to a regular file is removed. Anything
+    else that cannot be replaced by a file raises an OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_fifo() or (path.is_symlink() and not path.is_file()):
         path.unlink()
     elif path.is_dir():
-        with contextlib.suppress(OSError):  # it has files
+        with contextlib.suppress(OSError):  # the folder is not empty
             path.rmdir()
     writing.require_own(path, None)
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file of a dataset folder, whole or not at all, in place of an earlier one."""
+    """Write or replace a file of a dataset folder, completely or not at all."""
     make_place(path)
     writing.write_atomic(path, data, None)
 
 
 def _plain(value: object) -> object:
-    """What JSON can hold: Python's scalars for NumPy's, None for NaN and infinities."""
+    """Convert a value for JSON: NumPy scalars to Python scalars, NaN and infinities to None."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
@@ -143,7 +143,7 @@ def _plain(value: object) -> object:
 
 @functools.cache
 def provenance() -> dict[str, str]:
-    """Commit of this code, versions of its libraries, "unknown" if missing, and kind of machine."""
+    """Commit of this code, versions of its libraries ("unknown" if missing), and machine type."""
     return {
         "commit": _commit(),
         "python": platform.python_version(),
@@ -160,10 +160,10 @@ def _version(package: str) -> str:
 
 
 def _commit() -> str:
-    """Commit of the code, with -dirty if tracked files other than metrics of full runs differ."""
+    """Commit of the code, with -dirty if tracked files differ (except figures/full*)."""
 
     def git(*arguments: str) -> str:
-        # A killed git would leave its optional locks behind, which would stop the user's git.
+        # No optional locks: a killed git would leave them behind and block the user's git.
         place = ["--no-optional-locks", "-C", str(Path(__file__).parent)]
         command = ["git", *place, *arguments]
         output = subprocess.check_output(

@@ -1,10 +1,10 @@
 """A dataset folder: one record per sample, one configuration, and the table made from them.
 
-DIR/config.json                     what determines the samples, with its digest
+DIR/config.json                     everything that determines the samples, with a digest
 DIR/records/0012/0012345.npz        one record per sample, a thousand per folder
-DIR/dataset.csv                     the table: written when every record is there
-DIR/failures.csv                    every failed attempt with its reason; absent when none failed
-DIR/provenance.json                 checksums, versions and machines behind the table
+DIR/dataset.csv                     the table, written when all records exist
+DIR/failures.csv                    each failed attempt with its reason; absent if none failed
+DIR/provenance.json                 checksums, and versions and machines that made the records
 """
 
 import contextlib
@@ -39,7 +39,7 @@ CONFIG_ENTRIES = {
     "inputs_sha256": str,
     "settings": dict,
 }
-# Some network file systems have no locks; writing there is safe all the same, since it is atomic.
+# Errors of network file systems without locks. Writing there is safe nevertheless: it is atomic.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
 
 
@@ -66,7 +66,7 @@ def configuration(
     material: Phases | None = None,
     interphase: float = 0.0,
 ) -> dict[str, Any]:
-    """Everything that determines the table, with a digest of it all."""
+    """Return everything that determines the table, with the digest of these entries."""
     config: dict[str, Any] = {
         "format": record.FORMAT,
         "design": design.name,
@@ -87,7 +87,7 @@ def configuration(
         config["fields"] = list(design.fields)
     if interphase:
         config["interphase"] = interphase
-    # Laws that are the defaults do not change the digest.
+    # Default laws are left out, so that digests of older datasets stay valid.
     if settings.hardening == Settings.hardening:
         del config["settings"]["hardening"]
     if settings.radii == Settings.radii:
@@ -101,7 +101,7 @@ def configuration(
 
 
 def digest(config: dict[str, Any]) -> str:
-    """SHA-256 of a configuration; its own `digest` entry does not count."""
+    """SHA-256 of a configuration without its entry `digest`."""
     content = {name: value for name, value in config.items() if name != "digest"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -112,15 +112,15 @@ def record_path(folder: Path, index: int) -> Path:
 
 
 def open_folder(folder: Path, config: dict[str, Any]) -> None:
-    """Make a dataset folder, or accept one that holds samples of the same configuration."""
+    """Create a dataset folder, or check that an existing one has the same configuration."""
     folder.mkdir(parents=True, exist_ok=True)
-    # The files are looked for first, because another shard may write the configuration later.
+    # List the files before reading the configuration, because another shard may write it meanwhile.
     names = (CONFIG, TABLE, FAILURES, PROVENANCE, RECORDS)
     files = [name for name in names if (folder / name).exists()]
     try:
         present = load_config(folder)
     except ValueError:
-        present = None  # absent or damaged: the records name their configuration
+        present = None  # absent or damaged; the records also have the digest of the configuration
     if present is None:
         if not _holds_own_records(folder, config) and files:
             what = f"{files[0]}, which is not of a dataset folder"
@@ -132,7 +132,7 @@ def open_folder(folder: Path, config: dict[str, Any]) -> None:
 
 
 def load_config(folder: Path) -> dict[str, Any]:
-    """Configuration of a dataset folder; a ValueError where there is none or a damaged one."""
+    """Read the configuration of a dataset folder; a ValueError if it is missing or damaged."""
     path = folder / CONFIG
     try:
         config = json.loads(read_file(path, MAX_CONFIG))
@@ -157,11 +157,11 @@ def load_config(folder: Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
-    """Hold the right to write the samples of one shard, (i, n), or of all with (1, 1).
+    """Lock the samples of one shard (i, n) for writing; (1, 1) locks all samples.
 
-    The lock belongs to the open file, so that it ends with its process in any case.
-    `FolderLockedError` is raised if another process holds the right to write some of these samples.
-    Both may be refused if two processes ask at the same moment.
+    The lock belongs to an open file, so it always ends with its process. If another process has
+    locked some of these samples, `FolderLockedError` is raised. Two processes that lock at the same
+    moment may both get this error.
     """
     number, total = shard
     with contextlib.ExitStack() as stack:
@@ -175,7 +175,7 @@ def locked(folder: Path, shard: tuple[int, int] = (1, 1)) -> Iterator[None]:
 
 
 def make_places(folder: Path, indices: Iterable[int]) -> None:
-    """See that these records and the tables can be written, before their samples are simulated."""
+    """Prepare the paths of records and tables, so that errors occur before the simulation."""
     for path in (record_path(folder, index) for index in indices):
         record.make_place(path)
     for name in (TABLE, FAILURES, PROVENANCE):
@@ -183,7 +183,7 @@ def make_places(folder: Path, indices: Iterable[int]) -> None:
 
 
 def remove_leftovers(folder: Path, indices: Iterable[int]) -> None:
-    """Delete what a killed process left of the samples it was writing."""
+    """Delete temporary files of these samples, which a killed process left behind."""
     ours = {record_path(folder, index).name for index in indices}
     for path in (folder / RECORDS).glob("*/.*.tmp"):
         if path.name[1:].rsplit(".", 2)[0] in ours:
@@ -191,10 +191,10 @@ def remove_leftovers(folder: Path, indices: Iterable[int]) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a dataset folder; a ValueError, before anything is removed, names any other file."""
+    """Remove a dataset folder; a ValueError, and no removal, if it has any other file."""
     own = [folder / name for name in (CONFIG, TABLE, FAILURES, PROVENANCE)]
     own += [*folder.glob(".lock*"), *folder.glob(".*.tmp")]
-    # Records of `record_path`, and what a killed process left of one.
+    # Records, and temporary files of records from a killed process
     own += (folder / RECORDS).glob("[0-9]*/*.npz")
     own += (folder / RECORDS).glob("[0-9]*/.*.tmp")
     files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
@@ -205,7 +205,7 @@ def remove_folder(folder: Path) -> None:
 
 
 def _refuse_overlap(folder: Path, shard: tuple[int, int]) -> None:
-    """See that no shard of another number of parts is at work on the same samples."""
+    """Raise FolderLockedError if a shard of another division has locked some of these samples."""
     number, total = shard
     for path in folder.glob(".lock-*-of-*"):
         other, parts = (int(part) for part in path.name.removeprefix(".lock-").split("-of-"))
@@ -215,7 +215,7 @@ def _refuse_overlap(folder: Path, shard: tuple[int, int]) -> None:
 
 
 def _lock_file(path: Path) -> IO[bytes]:
-    if path.exists() and not path.is_file():  # to open a pipe is to wait for its reader
+    if path.exists() and not path.is_file():  # opening a pipe would wait for its reader
         raise UnusualFile(f"{path} is not a regular file: move it away")
     return path.open("ab")
 
@@ -234,7 +234,7 @@ def _lock(file: IO[bytes], folder: Path, kind: int) -> None:
 
 
 def _holds_own_records(folder: Path, config: dict[str, Any]) -> bool:
-    """Whether a whole record is of this configuration; a ValueError where it is of another."""
+    """Whether the first readable record has this configuration; a ValueError if it has another."""
     for path in (folder / RECORDS).glob("*/*.npz"):
         try:
             header = record.decode_header(read_file(path, record.MAX_BYTES))
@@ -249,10 +249,10 @@ def _holds_own_records(folder: Path, config: dict[str, Any]) -> bool:
 
 def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
     default = vars(Settings())
-    here = json.loads(json.dumps(here))  # with lists for tuples, as it is read
+    here = json.loads(json.dumps(here))  # tuples become lists, as in a configuration that was read
     flat = [{**default, **config, **config["settings"]} for config in (there, here)]
     first = ("design", "samples", "seed", *default, "fields", "interphase", "inputs_sha256")
-    # The material is compared first: other inputs follow from it.
+    # Compare the material first, because it determines other inputs.
     rest = (
         "paths",
         "loadings_sha256",
@@ -272,7 +272,7 @@ def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
 
 
 def _difference_of_materials(*pair: Any) -> str:
-    """The first field by which the materials of two configurations differ."""
+    """Describe the first difference between the materials of two configurations."""
     fields = [{".".join(p): v for p, v in leaves(each or {}, ("material",))} for each in pair]
     for name in sorted({*fields[0], *fields[1]}):
         values = [each.get(name) for each in fields]

@@ -1,4 +1,4 @@
-"""Tables of simulated RVEs: inputs and outputs, from CSV files and data frames and into them."""
+"""Tables of simulated RVEs with inputs and outputs, read from CSV files and data frames."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,31 +31,31 @@ from fe_data.schema import (
 from fe_data.settings import checked_inputs, require_allowed, require_kind, require_path
 
 Numbers = NDArray[np.int64]
-FIELD = "."  # in the name of a column of numbers of a material, as in matrix.elasticity.E_GPa
+FIELD = "."  # marks a column of numbers of a material, as in matrix.elasticity.E_GPa
 TABLE = "dataset.csv"  # the table of a dataset folder
 PATH_COLUMNS = ("index", "seed", "group", *INPUT_NAMES, "path", "status")  # of a dataset of paths
-# A sample without any outputs is "failed", one without those of the fitted power law "unfitted".
-_OF_MATERIAL = (".elasticity.", ".parameters.")  # in the names of all these columns
+_OF_MATERIAL = (".elasticity.", ".parameters.")  # one of these is in the name of such a column
+# A "failed" sample has no outputs. An "unfitted" sample has no outputs of the fitted power law.
 STATUSES = ("ok", "retried", "unfitted", "failed")
 
 
 @dataclass(frozen=True, repr=False)
 class Table(Short):
-    """Samples with all their outputs; samples that lack outputs are only listed.
+    """Inputs and outputs of all complete samples; incomplete samples are only listed by index.
 
     Attributes:
         index: (n,) number of the sample; the row if the file has no such column.
         seed: (n,) seed of the microstructure; -1 if the file has no such column.
-        group: (n,) number of the input; the index if the file has no such column.
+        group: (n,) group of samples with the same inputs; the index if the file has no such column.
         inputs: (n, n_in), in the order and units of `schema.INPUTS`.
         outputs: (n, n_out), in the order and units of `output_names`.
-        status: (n,) "ok" or "retried".
-        failed: (m,) index of every sample without outputs.
-        output_names: Outputs in the file, at least the paper's.
-        unfitted: (k,) index of every sample without b_eff and c_eff, because its curve has too few
-            plastic increments for a fit. The file has its other outputs.
-        fields: Numbers of a material of which the file has columns, such as
-            `matrix.elasticity.E_GPa`, because they differ between the samples.
+        status: (n,) "ok", or "retried" if the second microstructure was used.
+        failed: (m,) index of each sample without outputs.
+        output_names: Names of the outputs in the file; the outputs of the paper are always there.
+        unfitted: (k,) index of each sample without b_eff and c_eff, because its curve has too few
+            plastic increments for a fit. Its other outputs are only in the file.
+        fields: Names of columns with numbers of a material, such as `matrix.elasticity.E_GPa`,
+            that differ between the samples. Their values are only in the file.
 
     Raises:
         ValueError: If an input is out of range, an output is not finite, a name or a status is
@@ -110,20 +110,20 @@ class Table(Short):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of the file, including samples that lack outputs."""
+        """Number of rows of the file, including incomplete samples."""
         return len(self.index) + len(self.unfitted) + len(self.failed)
 
     def with_outputs(self, names: Sequence[str]) -> "Table":
-        """The same samples with some of the outputs.
+        """Return a table of the same samples with selected outputs.
 
         Args:
-            names: Outputs, in the order of the new columns.
+            names: Names of the outputs, in the order of the new columns.
 
         Returns:
             The table.
 
         Raises:
-            ValueError: If the table has no output of a name.
+            ValueError: If the table lacks one of these outputs.
 
         Examples:
             >>> from fe_data import load_table
@@ -135,16 +135,16 @@ class Table(Short):
             if name not in self.output_names:
                 raise ValueError(f"names: the table has no {name}, but {self.output_names}")
         columns = [self.output_names.index(name) for name in names]
-        # In rows, as tables are read: sums of columns would round differently.
+        # Row-major, as in a table that was read, because memory order affects rounding of sums.
         outputs = np.ascontiguousarray(self.outputs[:, columns])
         return replace(self, outputs=outputs, output_names=tuple(names))
 
     def to_pandas(self) -> Any:
-        """The samples with outputs as a `pandas.DataFrame`, which needs pandas.
+        """Convert the samples to a `pandas.DataFrame`; this needs pandas.
 
         Returns:
-            A row for each sample, with the columns of `dataset.csv`; samples of `failed` and
-            `unfitted` are not in it.
+            One row per sample, with the columns of `dataset.csv`, except columns of `fields`.
+            Samples in `failed` and `unfitted` are left out.
 
         Examples:
             >>> from fe_data import load_table
@@ -159,17 +159,18 @@ class Table(Short):
 
     @classmethod
     def from_pandas(cls, frame: Any) -> "Table":
-        """The table of a `pandas.DataFrame`, with the same checks as for a file.
+        """Convert a `pandas.DataFrame` to a table, with the same checks as for a file.
 
         Args:
-            frame: The same columns as a file for `load_table`; None and NaN are empty entries.
+            frame: Data frame with the same columns as a file for `load_table`; None and NaN are
+                empty entries.
 
         Returns:
-            The table. A `UserWarning` counts the rows that are left out because they lack b_eff and
-            c_eff.
+            The table. If rows are left out because they lack b_eff and c_eff, a `UserWarning` has
+            their number.
 
         Raises:
-            TableError: The message names every bad entry by row, column and value.
+            TableError: If entries are invalid; the message has row, column and value of each.
 
         Examples:
             >>> from fe_data import Table, load_table
@@ -188,7 +189,7 @@ class Table(Short):
 
 
 def _known_outputs(argument: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Names of outputs, each of which is one of the schema."""
+    """Return names as a tuple; a ValueError unless they are different outputs of the schema."""
     listed = tuple(names) if isinstance(names, Sequence) and not isinstance(names, str) else ()
     known = output_names()
     if not listed or any(name not in known for name in listed) or len({*listed}) < len(listed):
@@ -198,29 +199,29 @@ def _known_outputs(argument: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def table_columns(outputs: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Columns of dataset.csv with these outputs, or all."""
+    """Columns of dataset.csv with these outputs; None means all outputs."""
     named = output_names() if outputs is None else outputs
     return ("index", "seed", "group", *INPUT_NAMES, *named, "status")
 
 
 def format_row(values: Mapping[str, object], columns: Sequence[str]) -> str:
-    """One line of dataset.csv; floats are written so that reading gives the same bits."""
+    """Format a line of dataset.csv; floats are written so that reading restores the same bits."""
     return ",".join(format_value(values[name]) for name in columns) + "\n"
 
 
 def load_table(path: Path) -> Table:
     """Read a table of inputs and outputs.
 
-    A `TableError` names every bad entry by line number, column and value.
+    If entries are invalid, a `TableError` has line number, column and value of each.
 
     Args:
-        path: CSV file, also packed as .gz, or a dataset folder. Inputs and required outputs must
-            have columns. Other outputs, `index`, `seed`, `group` and `status` are optional; further
-            columns are ignored.
+        path: CSV file, also compressed as .gz, or a dataset folder. Columns of inputs and required
+            outputs are necessary. Other outputs, `index`, `seed`, `group` and `status` are
+            optional; further columns are ignored.
 
     Returns:
-        The samples with outputs, in the order of the file. A `UserWarning` counts the rows that are
-        left out because they lack b_eff and c_eff.
+        The complete samples, in the order of the file. If rows are left out because they lack b_eff
+        and c_eff, a `UserWarning` has their number.
 
     Examples:
         >>> from fe_data import load_table
@@ -232,14 +233,14 @@ def load_table(path: Path) -> Table:
 
 
 def _table_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Columns that a table must have, and those that are read where they are there."""
+    """Names of the required and of the optional columns of a table."""
     required = (*INPUT_NAMES, *required_outputs())
     return required, (*output_names(), "index", "seed", "group", "status")
 
 
 @dataclass(frozen=True)
 class _Sample:
-    """A row of a table, with the values of its inputs and outputs."""
+    """A complete row of a table."""
 
     index: int
     seed: int
@@ -250,9 +251,9 @@ class _Sample:
 
 
 def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
-    """The table of entries by column, with the number of the line of each row."""
+    """Make a table from pairs of line number and row; a row has texts by column name."""
     samples = []
-    lacking: dict[str, list[int]] = {"failed": [], "unfitted": []}  # indices by status
+    lacking: dict[str, list[int]] = {"failed": [], "unfitted": []}  # indices of samples by status
     names = required_outputs()
     fields: tuple[str, ...] = ()
     first_line: dict[int, int] = {}
@@ -294,17 +295,17 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
 
 
 def shipped_table(name: str) -> Path:
-    """The file of a table that comes with the package, for `load_table` or `pandas.read_csv`.
+    """Find the file of a table of this package, for `load_table` or `pandas.read_csv`.
 
     Args:
-        name: Name of the table without its ending, such as "train_beta"; "draws/train_beta" has 24
-            independent draws of it.
+        name: Name of the table without its suffix, such as "train_beta". The table
+            "draws/train_beta" has 24 independent draws of that design.
 
     Returns:
         The path of the file.
 
     Raises:
-        ValueError: No table has this name. The message lists the names.
+        ValueError: If no table has this name; the message lists all names.
 
     Examples:
         >>> import fe_data
@@ -324,7 +325,7 @@ def shipped_table(name: str) -> Path:
 
 
 def table_file(path: Path) -> Path:
-    """The file of a table, also for a dataset folder that contains it."""
+    """Return the file of a table, from its path or from the path of its dataset folder."""
     path = require_path("path", path)
     if not path.is_dir():
         return path
@@ -336,7 +337,7 @@ def table_file(path: Path) -> Path:
 
 
 def import_pandas() -> Any:
-    """The optional package pandas; an ImportError that says how to add it."""
+    """Import the optional package pandas; the ImportError says how to install it."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -345,7 +346,7 @@ def import_pandas() -> Any:
 
 
 def require_frame(frame: Any, required: Sequence[str]) -> None:
-    """Refuse what is no `pandas.DataFrame` with rows, different columns and the required ones."""
+    """Raise an error unless `frame` is a data frame with rows and the required, unique columns."""
     require_kind("frame", frame, import_pandas().DataFrame)
     if missing := ", ".join(name for name in required if name not in frame):
         raise TableError(f"frame: column {missing} is missing")
@@ -358,14 +359,14 @@ def require_frame(frame: Any, required: Sequence[str]) -> None:
 def load_inputs(path: Path) -> tuple[Floats, Numbers]:
     """Read the columns of the inputs and `group` of a CSV file; other columns are ignored.
 
-    A `TableError` names every bad entry by line number, column and value.
+    If entries are invalid, a `TableError` has line number, column and value of each.
 
     Args:
         path: The CSV file.
 
     Returns:
-        Inputs (n, n_in), in the order and units of `schema.INPUTS`, and groups (n,); without a
-        group column every row is its own group.
+        Inputs (n, n_in), in the order and units of `schema.INPUTS`, and groups (n,). Without a
+        column `group` every row is a separate group.
 
     Examples:
         >>> from fe_data import load_inputs
@@ -377,7 +378,7 @@ def load_inputs(path: Path) -> tuple[Floats, Numbers]:
 
 
 def inputs_beside(path: Path, material: Phases | None) -> tuple[Floats, Numbers, dict[str, Floats]]:
-    """Inputs and groups as `load_inputs`, and columns of numbers of a material by their names."""
+    """Read inputs and groups like `load_inputs`, and columns of numbers of a material by name."""
     # Inputs that the material fixes need no column.
     problems = Problems(path)
     points = []
@@ -405,7 +406,7 @@ def inputs_beside(path: Path, material: Phases | None) -> tuple[Floats, Numbers,
 def fields_of_row(
     problems: Problems, line: int, row: Row, material: Phases | None
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Numbers of a material that a row has, and the inputs that the material fixes with them."""
+    """Read numbers of a material from a row; return them and the inputs that they fix."""
     if material is None:
         return {}, {}
     fields = {name: problems.parse(line, row, parse_float, name) for name in row if FIELD in name}
@@ -418,14 +419,14 @@ def fields_of_row(
 
 
 def columns_of_fields(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
-    """Columns (n,) of numbers of a material, from their rows."""
+    """Collect rows of numbers of a material into columns (n,) by name."""
     return {name: np.array([row[name] for row in rows], float) for name in rows[0]}
 
 
 def parse_or_fixed(
     problems: Problems, line: int, row: Row, name: str, fixed: Mapping[str, float]
 ) -> float | None:
-    """An input of a row, or of a material, from which a value in the row must not differ."""
+    """Return an input of a row; if the material fixes it, a different value is a problem."""
     if name not in fixed:
         value: float | None = problems.parse(line, row, parse_input, name)
         return value
@@ -437,14 +438,14 @@ def parse_or_fixed(
 
 
 def unfitted_inputs(path: Path) -> set[tuple[float, ...]]:
-    """Different inputs of the samples without b_eff and c_eff of a CSV file that can be read."""
+    """Set of the inputs of all samples without b_eff and c_eff in a valid CSV file."""
     rows = (row for _, row in read_rows(path, INPUT_NAMES, ("status",)))
     unfitted = (row for row in rows if row.get("status") == "unfitted")
     return {tuple(parse_input(name, row[name]) for name in INPUT_NAMES) for row in unfitted}
 
 
 def require_samples(table: Table) -> None:
-    """Refuse a table without samples, with the reason why its rows are left out."""
+    """Raise a ValueError if a table has no complete samples; the message says why."""
     if len(table):
         return
     if unfitted := len(table.unfitted):
@@ -468,7 +469,7 @@ def _nothing(status: str, name: str, text: str) -> None:
 
 
 def parse_input(name: str, text: str) -> float:
-    """The value of an input, within its range."""
+    """Parse the value of an input; a ValueError if it is out of range."""
     value = parse_float(name, text)
     require_allowed(np.array([value]), [name])
     return value

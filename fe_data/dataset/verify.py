@@ -18,17 +18,17 @@ from fe_data.progress import shown
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import require_path
 
-MAX_ROW = 10_000  # bytes of a sample in a table, reasons of failures included
+MAX_ROW = 10_000  # bytes of a sample in a table, including reasons of failures
 
 
 def verify(folder: Path) -> tuple[list[str], dict[str, int]]:
-    """Check every record of a dataset folder, and its tables against the records.
+    """Check every record of a dataset folder, and compare its tables with the records.
 
     Args:
         folder: Folder that `generate` wrote.
 
     Returns:
-        Every problem on its own line, and the number of samples by status.
+        One sentence per problem, and the number of samples by status.
 
     Examples:
         >>> import tempfile
@@ -64,7 +64,7 @@ def _check_files(folder: Path, config: dict[str, Any], found: Collection) -> lis
 
 
 def _check_design(config: dict[str, Any], found: Collection) -> list[str]:
-    """Problems of inputs and seeds, which must be those of the configuration."""
+    """Problems of inputs and seeds that differ from the configuration."""
     names = (*INPUT_NAMES, *config.get("fields", ()))
     inputs = np.array([[row.get(name, np.nan) for name in names] for row in found.rows], float)
     groups = np.array([row["group"] for row in found.rows])
@@ -83,7 +83,7 @@ def _check_design(config: dict[str, Any], found: Collection) -> list[str]:
 
 
 def _check_text(path: Path, expected: str, unread: set[str]) -> str:
-    """What is wrong with a file, if anything; rows of samples in `unread` are not compared."""
+    """Problem of a file, or an empty string; rows of samples in `unread` are not compared."""
     most = len(expected.encode()) + MAX_ROW * (len(unread) + 1)
     try:
         text = read_file(path, most).decode()
@@ -94,7 +94,7 @@ def _check_text(path: Path, expected: str, unread: set[str]) -> str:
     except (OSError, UnicodeDecodeError):
         return f"{path.name} cannot be read"
     table = path.with_name(storage.TABLE)
-    # The provenance counts all records. Without some of them only the checksum can be compared.
+    # The provenance counts all records. If some are unreadable, only the checksum is compared.
     if unread and path.name == storage.PROVENANCE:
         right = not table.is_file() or hashlib.sha256(table.read_bytes()).hexdigest() in text
         return "" if right else f"{path.name}: not the checksum of {table.name}"
@@ -113,20 +113,20 @@ def _check_text(path: Path, expected: str, unread: set[str]) -> str:
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Number of the last line of each row of a table, and its entries, the index first."""
+    """Yield the number of the last line of each row of a table, and the entries of the row."""
     reader = csv.reader(io.StringIO(text, newline=""))
     for row in reader:
         yield reader.line_num, row or [""]
 
 
 def _json_lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Numbers and texts of lines."""
+    """Yield number and text of each line."""
     for number, line in enumerate(text.splitlines(), start=1):
         yield number, [line]
 
 
 def _strangers(folder: Path, samples: int) -> list[str]:
-    """Files among the records that belong to no sample."""
+    """Problems of files in the folder of the records that belong to no sample."""
     known = {storage.record_path(folder, index) for index in range(samples)}
     return [
         f"{path.relative_to(folder)}: belongs to no sample"

@@ -1,4 +1,4 @@
-"""What runs in a worker process: one sample, from its inputs to the content of its record."""
+"""Code of a worker process: simulate one sample and encode its record."""
 
 import dataclasses
 import threading
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from fe_data.mechanics.rve import RVEResult
 
 MAX_ATTEMPTS = 2
-UNEXPECTED = "unexpected "  # begins the reason of an error that no rule of the simulation expects
-DIED = "the worker process died"  # the reason of a sample that takes its process down
-# An RVE that can be simulated in a tenth of a second wherever anything can
+UNEXPECTED = "unexpected "  # prefix of the reason if an error is not a SimulationError
+DIED = "the worker process died"  # reason if the sample killed its worker
+# An RVE of a tenth of a second, which any working machine can simulate
 _KNOWN_INPUTS = Inputs(vf=0.2, E_f_GPa=400.0, b_m_MPa=400.0, c_m=0.4)
 _KNOWN_SETTINGS = Settings(n_fibres=1, resolution=2.0, increments=10)
-# Threads of one Dask worker share a process, and neither gmsh nor PETSc can run twice in one.
+# Threads of a Dask worker share a process, but gmsh and PETSc can run only once per process.
 _one_sample_at_a_time = threading.RLock()
-# Inputs, seed or given fibres, settings and, on a path, loading
+# Function of inputs, seed or given microstructure, settings and, for a path, loading
 Simulator = Callable[..., "RVEResult"]
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One try at a sample; `error` is empty when it succeeded."""
+    """An attempt to simulate a sample; `error` is empty if it succeeded."""
 
     seed: int
     error: str = ""
@@ -44,7 +44,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Task:
-    """A sample, and the attempts at it that have ended already."""
+    """A sample to simulate, and the attempts that have failed already."""
 
     sample: Sample
     failed: tuple[Attempt, ...] = ()
@@ -52,14 +52,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Job:
-    """What all samples of a dataset share."""
+    """The common properties of all samples of a dataset, and the function that simulates one."""
 
     settings: Settings
     config: str  # digest of the configuration
     simulator: Simulator | None = None  # None is the finite-element RVE
 
     def __call__(self, task: Task) -> tuple[int, bytes]:
-        """Index and record of a sample; a failed attempt is repeated with another seed."""
+        """Simulate a sample, return index and record; failures are repeated with another seed."""
         simulator = self.simulator or _finite_element_rve
         with _one_sample_at_a_time:
             attempts = list(task.failed)
@@ -84,7 +84,7 @@ class Job:
             result = simulator(sample.inputs, microstructure, self.settings, *loading)
             _require_finite(result, with_outputs=not loading)
             return result, ""
-        except (OSError, MemoryError, ImportError):  # errors of the machine, not of the sample
+        except (OSError, MemoryError, ImportError):  # caused by the machine, not by the sample
             raise
         except SimulationError as error:
             text = f"{type(error).__name__}: {error}"
@@ -96,9 +96,9 @@ class Job:
         return None, " ".join(text.split())[:500]
 
     def require_working(self, _: object = None) -> None:
-        """Raise an OSError, which is of the machine, if a known RVE cannot be simulated either."""
+        """Raise an OSError if this machine cannot even simulate a known RVE."""
         simulator = self.simulator or _finite_element_rve
-        if isinstance(simulator, MaterialSimulator):  # an error may be of the material
+        if isinstance(simulator, MaterialSimulator):  # the material may have caused the error
             simulator = _finite_element_rve
         if simulator not in (_finite_element_rve, rve_with_anisotropy):
             return
@@ -117,8 +117,8 @@ def _finite_element_rve(
     settings: Settings,
     loading: Loading | None = None,
 ) -> "RVEResult":
-    """The finite-element RVE, with effective properties under the loading of the paper alone."""
-    # Imported in the worker: without dolfinx the command line still starts, and quickly.
+    """Simulate a finite-element RVE; it has effective properties only without a loading path."""
+    # Imported here, so that the command line starts quickly and without dolfinx.
     from fe_data.mechanics.rve import solve_rve
 
     cell = inputs, microstructure, settings, loading
@@ -128,7 +128,7 @@ def _finite_element_rve(
 def rve_with_anisotropy(
     inputs: Inputs, microstructure: int | Microstructure, settings: Settings
 ) -> "RVEResult":
-    """The finite-element RVE and, by three elastic increments more, its elastic anisotropy."""
+    """Simulate a finite-element RVE, and find its elastic anisotropy by three more increments."""
     from fe_data.homogenisation.anisotropy import anisotropy
     from fe_data.mechanics.rve import solve_rve
 
@@ -141,7 +141,7 @@ def rve_with_anisotropy(
 
 @dataclass(frozen=True)
 class MaterialSimulator:
-    """The RVE of given materials, which the general solver simulates."""
+    """Simulator of RVEs with given phases, by the general solver."""
 
     phases: Phases
     interphase: float = 0.0  # see `solve_material`
@@ -153,7 +153,7 @@ class MaterialSimulator:
         settings: Settings,
         loading: Loading | None = None,
     ) -> "RVEResult":
-        """Simulate an RVE, with effective properties under the loading of the paper alone."""
+        """Simulate an RVE; it has effective properties only without a loading path."""
         from fe_data.composite.properties import solve_material
 
         given = self.phases, inputs, microstructure, settings, loading
@@ -161,12 +161,12 @@ class MaterialSimulator:
 
 
 def unusable(reason: str) -> OSError:
-    """The error of a machine whose solver does not work."""
+    """Return the error for a machine on which the solver does not work."""
     return OSError(f"no RVE can be simulated on this machine ({reason:.300})")
 
 
 def attempts_at(sample: Sample) -> int:
-    """How often a sample is tried: given fibres once, since the second time would fail alike."""
+    """Number of attempts at a sample: one for given fibres, which would fail again."""
     return MAX_ATTEMPTS if sample.microstructure is None else 1
 
 
@@ -178,7 +178,7 @@ def attempt_seed(sample: Sample, attempt: int) -> int:
 def encode_result(
     job: Job, sample: Sample, attempts: list[Attempt], result: "RVEResult | None", seconds: float
 ) -> tuple[int, bytes]:
-    """Index and record of a sample; `result` is None when every attempt failed."""
+    """Return index and record of a sample; `result` is None if every attempt failed."""
     header = {
         "config": job.config,
         "index": sample.index,
@@ -209,7 +209,7 @@ def encode_result(
 
 
 def _status(sample: Sample, attempts: list[Attempt], result: "RVEResult | None") -> str:
-    """One of `table.STATUSES`."""
+    """Status of a sample, one of `table.STATUSES`."""
     if result is None:
         return "failed"
     if sample.loading is None and not _is_fitted(result):

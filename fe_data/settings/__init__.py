@@ -1,4 +1,4 @@
-"""What a user may choose: the inputs and settings of a simulation and its hardening law."""
+"""Inputs, settings and hardening law of a simulation, and checks of their values."""
 
 from fe_data.settings.checks import (
     MAX_SEED,

@@ -1,4 +1,4 @@
-"""Refusals of what a user gives: each names the field, the value and what is allowed."""
+"""Checks of arguments; each error message has the argument, its value and the allowed values."""
 
 import operator
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ MAX_SEED = 2**63 - 1
 def require_between(
     name: str, value: object, low: float, high: float, *, also: str = "", unit: str = ""
 ) -> float:
-    """The value as a float; in the message `also` and `unit` enclose its range."""
+    """Return the value as a float; the message has `also` before the range and `unit` after it."""
     plain = number(name, value)
-    if not low <= plain <= high:  # nor where it is NaN
+    if not low <= plain <= high:  # also true for NaN
         allowed = f"{also}[{low:g}, {high:g}]{unit}"
         hint = in_another_unit(name, plain, low, high)
         raise ValueError(f"{name} = {value!r:.60} is out of range: allowed is {allowed}{hint}")
@@ -26,7 +26,7 @@ def require_between(
 
 
 def require_integer(name: str, value: object, low: int, high: int) -> int:
-    """The value as Python's integer; a ValueError names the field, the value and the range."""
+    """Return the value as a Python integer; a ValueError gives name, value and range."""
     refusal = f"{name} = {value!r:.60} is out of range: allowed are integers in [{low}, {high}]"
     require_unmasked(name, value)
     if isinstance(value, bool):
@@ -41,14 +41,14 @@ def require_integer(name: str, value: object, low: int, high: int) -> int:
 
 
 def require_kind(name: str, value: object, *kinds: type) -> None:
-    """Refuse a value of another type with a TypeError that names it."""
+    """Raise a TypeError if a value is not of one of these types."""
     if not isinstance(value, kinds):
         allowed = " or ".join(kind.__name__ for kind in kinds)
         raise TypeError(f"{name} = {value!r:.60} must be of type {allowed}")
 
 
 def require_path(name: str, value: object) -> Path:
-    """The value as a path; an empty text, which Python takes for the current folder, is refused."""
+    """Return the value as a path; '' is rejected, because `Path("")` is the current folder."""
     require_kind(name, value, str, Path)
     if value == "":
         raise ValueError(f"{name} = '' is empty: '.' is the current folder")
@@ -56,14 +56,14 @@ def require_path(name: str, value: object) -> Path:
 
 
 def in_percent(value: float, largest: float, what: str = "strains are fractions") -> str:
-    """What a message says of a fraction that is too large, and may be in percent."""
+    """Return a hint for a message if a fraction is too large, and may be in percent."""
     if largest < abs(value) <= 100 * largest:
         return f"; {what}: {value:g} % is {value / 100:g}"
     return ""
 
 
 def in_another_unit(name: str, value: float, low: float, high: float) -> str:
-    """What a message says of a modulus or stress that may be given in MPa for GPa, or reverse."""
+    """Return a hint for a message if a value may be in MPa instead of GPa, or the reverse."""
     for unit, other, factor in (("GPa", "MPa", 1e-3), ("MPa", "GPa", 1e3)):
         if name.endswith(f"_{unit}") and low <= value * factor <= high:
             return f"; its unit is {unit}: {value:g} {other} are {value * factor:g} {unit}"
@@ -71,7 +71,7 @@ def in_another_unit(name: str, value: float, low: float, high: float) -> str:
 
 
 def require_allowed(inputs: Floats, names: Sequence[str] = INPUT_NAMES) -> None:
-    """Refuse inputs (..., len(names)) of which one is NaN or not allowed by the schema."""
+    """Reject inputs (..., len(names)) if one is NaN or out of the bounds of the schema."""
     for name, values in zip(names, np.moveaxis(inputs, -1, 0), strict=True):
         quantity = INPUTS[INPUT_NAMES.index(name)]
         wrong = values[~quantity.allows(values)]
@@ -85,7 +85,7 @@ def require_allowed(inputs: Floats, names: Sequence[str] = INPUT_NAMES) -> None:
 
 
 def checked_inputs(name: str, values: ArrayLike) -> Floats:
-    """Inputs (..., n_in) of which each is within its bounds; a ValueError names what is not."""
+    """Return inputs (..., n_in) as floats; a ValueError names an input out of bounds."""
     found = numbers(name, values)
     if found.ndim == 0 or found.shape[-1] != len(INPUT_NAMES):
         raise ValueError(f"{name} of shape {found.shape} must have {len(INPUT_NAMES)} columns")

@@ -1,11 +1,12 @@
-"""The hardening laws of the matrix: a law is one class, which carries everything known of it.
+"""The hardening laws of the matrix, one class per law.
 
-A law is h, by which the yield stress a + h of the matrix exceeds the initial one a at the
-accumulated plastic strain p. It has to be concave and to grow with p, so that the return mapping
-has one solution and Newton's method finds it. Instead of a law by its name, a table of the yield
-stress may be given: it needs neither b nor c, and its return mapping no iteration.
+A law gives the hardening h(p) at the accumulated plastic strain p. The matrix yields at a + h(p),
+with the initial yield stress a. The function h has to be concave and to grow with p, so that the
+return mapping has one solution and Newton's method finds it. A table of the yield stress may
+replace a named law. A table needs neither b nor c, need not be concave, and its return mapping
+needs no iteration.
 
-Settings, the command line and both solvers ask the laws. To add one, write a subclass of
+Settings, the command line and both solvers use these classes. To add a law, write a subclass of
 `HardeningLaw` in this file.
 """
 
@@ -23,18 +24,18 @@ from fe_data.arrays import Floats, Short, number, numbers, objects
 from fe_data.schema import BOUNDS, INPUTS
 from fe_data.settings.checks import in_percent, require_between
 
-# Largest plastic strain of all rows but the last, which may lie far beyond what an RVE reaches.
-# Other rows with more are probably in percent.
+# Largest plastic strain of every row except the last; a larger one is probably in percent. The
+# last row may lie far beyond the strains in an RVE.
 _LARGEST_MEASURED = 1.0
-SMALLEST_STEP = 1e-12  # of the plastic strain from row to row: slopes stay finite
-MAX_ROWS = 1000  # of a table: a dataset's configuration holds them
-# Under a table the inputs b_m and c_m have these values: nothing hardens besides the table.
+SMALLEST_STEP = 1e-12  # between plastic strains of adjacent rows, so that slopes stay finite
+MAX_ROWS = 1000  # per table, because the configuration of a dataset contains the table
+# Values of the inputs b_m and c_m if a table replaces them.
 UNUSED_B_AND_C = (0.0, 1.0)
 
-# The compiled solver maps points in blocks of this many.
+# The compiled solver processes integration points in blocks of this size.
 BLOCK = 32
 TOLERANCE = 1e-13  # of the yield function, relative to the trial stress
-SURFACE = 1.0 + 1e-12  # rounding does not make a point yield on which the load turns back
+SURFACE = 1.0 + 1e-12  # margin against yielding by rounding when the load reverses
 _MAX_ITERATIONS = 60
 _SMALLEST_INCREMENT = 1e-290  # smaller increments of p are stored as zero
 _STEPS = 6  # of Halley's method for a block
@@ -42,9 +43,9 @@ _ROOT = math.sqrt(1.5)
 
 
 class HardeningLaw:
-    """A hardening law h(p, a, b, c): formula, slope, bounds and the increments of the solver.
+    """A hardening law h(p, a, b, c): formula, slope, bounds and the plastic increment.
 
-    Settings, command line and solvers find a subclass by its name. It defines `formula`,
+    Settings, command line and solvers find a subclass by its name. A subclass defines `formula`,
     `hardening`, `slope` and `increment`, and the ranges of b and c.
 
     Attributes:
@@ -75,7 +76,7 @@ class HardeningLaw:
     def hardening(self, p: Floats, a: float, b: float, c: float, numeric: Any = np) -> Floats:
         """Return h [MPa] at the accumulated plastic strain p [-] (...); a and b in MPa.
 
-        `numeric` is the module of functions such as `expm1`: NumPy, or PyTorch where p is a tensor.
+        `numeric` is the module of functions such as `expm1`: NumPy, or PyTorch if p is a tensor.
         """
         raise NotImplementedError
 
@@ -92,7 +93,7 @@ class HardeningLaw:
         a: float,
         parameters: Floats,
     ) -> tuple[float, float]:
-        """Solve q_tr - 3μ Δp = a + h(p_n + Δp) at one point that yields; numba compiles this.
+        """Solve q_tr - 3μ Δp = a + h(p_n + Δp) at one yielding point; numba compiles this.
 
         Args:
             q_trial: Von Mises stress q_tr of the trial stress [MPa].
@@ -100,39 +101,41 @@ class HardeningLaw:
             hardening_old: h(p_n) [MPa], see `fe_data.mechanics.plasticity.HistoryVariables`.
             mu: Shear modulus μ [MPa].
             a: Initial yield stress [MPa].
-            parameters: Those of `parameters`.
+            parameters: Array that the method `parameters` returns.
 
         Returns:
-            The increment Δp > 0, and the slope h' at its end [MPa].
+            The increment Δp ≥ 0, and the slope h' at p_n + Δp [MPa].
         """
         raise NotImplementedError
 
     @staticmethod
     def block_increments(points: Floats, mu: float, a: float, parameters: Floats) -> None:
-        """Solve for a block of points at once where a law can; numba compiles this.
+        """Solve for a block of points at once, if the law supports it; numba compiles this.
+
+        This default leaves all points to `increment`.
 
         Args:
-            points: (7, BLOCK) the rows p, h and norm of the trial deviator are given. Written: the
-                row of increments Δp, and that of the slopes at their ends, which is negative where
-                `increment` is still needed. The last two rows are scratch.
+            points: (7, BLOCK). Rows 0 to 2 are given: p, h and the norm of the trial deviator.
+                Row 3 receives the increments Δp, and row 4 the slopes h' at their ends. A negative
+                slope means that `increment` has to solve this point. Rows 5 and 6 are scratch.
             mu: Shear modulus μ [MPa].
             a: Initial yield stress [MPa].
-            parameters: Those of `parameters`.
+            parameters: Array that the method `parameters` returns.
         """
         for e in range(BLOCK):
             points[4, e] = -1.0
 
     def parameters(self, b: float, c: float) -> Floats:
-        """The numbers that `increment` takes."""
+        """Array of numbers for the argument `parameters` of `increment`."""
         return np.array([b, c])
 
     def require(self, b: float, c: float) -> None:
-        """Refuse b_m_MPa and c_m that are NaN or out of bounds."""
+        """Raise a ValueError if b_m_MPa or c_m is NaN or out of bounds."""
         self.require_between("b_m_MPa", b, self.b_bounds)
         self.require_between("c_m", c, self.c_bounds)
 
     def require_between(self, name: str, value: float, bounds: tuple[float, float]) -> None:
-        """Refuse a parameter that is NaN or out of bounds."""
+        """Raise a ValueError if a parameter is NaN or out of bounds."""
         low, high = bounds
         if not low <= value <= high:
             allowed = f"[{low:g}, {high:g}] under {self.name!r} hardening"
@@ -168,16 +171,16 @@ class PowerLaw(HardeningLaw, name="power"):
         parameters: Floats,
     ) -> tuple[float, float]:
         """Solve by Newton's method."""
-        # As h is concave, the left side minus the right is convex and decreasing in Δp: from left
-        # of the root the steps approach it without overshooting.
+        # As h is concave, the left side minus the right is convex and decreasing in Δp. Newton's
+        # method from the left of the root therefore converges without overshooting.
         b = parameters[0]
         c = parameters[1]
         f = q_trial - a - hardening_old
         if b == 0.0:
             return f / (3.0 * mu), 0.0
-        # Two lower bounds of the root start the iteration: an increment for which 3μ Δp and
-        # hardening use at most f / 2 each, and, from p > 0, a step from zero. At p = 0
-        # hardening_old may be positive, see `HistoryVariables`.
+        # Start from the larger of two lower bounds of the root. The first is an increment for
+        # which 3μ Δp and the hardening are each at most f / 2. The second, for p > 0, is a Newton
+        # step from zero. At p = 0 hardening_old may be positive, see `HistoryVariables`.
         dp = min(f / (6.0 * mu), ((hardening_old + 0.5 * f) / b) ** (1.0 / c) - p_old)
         if p_old > 0.0:
             dp = max(dp, f / (3.0 * mu + c * hardening_old / p_old))
@@ -198,10 +201,11 @@ class PowerLaw(HardeningLaw, name="power"):
 
     @staticmethod
     def block_increments(points: Floats, mu: float, a: float, parameters: Floats) -> None:
-        """Halley's method (third order) from zero, until the estimated error is small.
+        """Solve by Halley's method (third order) from zero, until the estimated error is small.
 
-        Points that yield for the first time are left: there the power is not known. With
-        F(Δp) = q_tr - 3μ Δp - a - h(p_n + Δp), `stiff` = -F' = 3μ + h' and `bend` = -F'' / F',
+        Points that yield for the first time are left to `increment`, because the method divides by
+        p. With F(Δp) = q_tr - 3μ Δp - a - h(p_n + Δp), `stiff` = -F' = 3μ + h' and
+        `bend` = -F'' / F',
 
             Δp ← Δp - F/F' / (1 - F F'' / (2 F'²)),        h'' = (c - 1) h' / p
         """
@@ -230,7 +234,7 @@ class PowerLaw(HardeningLaw, name="power"):
                 step /= max(0.5, 1.0 - 0.5 * bend * step)
                 x = step / end
                 third = bend * (0.25 * bend + (2.0 - c) / 6.0 / end)
-                left = third * abs(step * step * step) * stiff  # of the yield function, estimated
+                left = third * abs(step * step * step) * stiff  # estimated residual
                 done = (left <= 0.1 * TOLERANCE * q_trial) & (abs(x) < 1e-3)
                 yields = (p[e] > 0.0) & (q_trial > (a + hardening[e]) * SURFACE)
                 unfinished += 1 if (not done) & yields else 0
@@ -246,7 +250,7 @@ class PowerLaw(HardeningLaw, name="power"):
 
 
 class VoceLaw(HardeningLaw, name="voce"):
-    """E. Voce, J. Inst. Met. 74 (1948) 537; c is the characteristic plastic strain."""
+    """Voce's law (J. Inst. Met. 74 (1948) 537); c is the characteristic plastic strain."""
 
     formula = "a + b (1 - exp(-p / c))"
     c_bounds = (1e-4, 1.0)
@@ -276,7 +280,7 @@ class VoceLaw(HardeningLaw, name="voce"):
         f = q_trial - a - hardening_old
         if b == 0.0:
             return f / (3.0 * mu), 0.0
-        rest = b * math.exp(-p_old / c)  # the hardening still to come [MPa]
+        rest = b * math.exp(-p_old / c)  # remaining hardening up to saturation [MPa]
         dp = 0.0
         slope = 0.0
         for _ in range(_MAX_ITERATIONS):
@@ -289,7 +293,7 @@ class VoceLaw(HardeningLaw, name="voce"):
 
 
 class TableLaw(HardeningLaw):
-    """A table as a law, which needs neither b nor c.
+    """The law of a table, which needs neither b nor c.
 
     Args:
         table: The table.
@@ -308,14 +312,14 @@ class TableLaw(HardeningLaw):
             strain, stress, _ = self.segments.T
             return np.interp(p, strain, stress)
         strain, _, slope = (numeric.from_numpy(column.copy()) for column in self.segments.T)
-        # A row's slope is added where p is beyond it: h = Σ (h'_k - h'_k-1) max(p - p_k, 0)
+        # Each row k adds its change of slope beyond p_k: h = Σ (h'_k - h'_k-1) max(p - p_k, 0)
         bends = numeric.diff(slope, prepend=numeric.zeros_like(slope[:1]))
         beyond = numeric.relu(p[..., None] - strain)
         hardening: Floats = (bends * beyond).sum(-1)
         return hardening
 
     def slope(self, p: Floats, a: float, b: float, c: float) -> Floats:
-        """Find h' of the segment that begins at p or before it."""
+        """Return h' of the segment that contains p; at a row, of the segment beyond it."""
         strain, _, slope = self.segments.T
         found: Floats = slope[np.searchsorted(strain, p, side="right") - 1]
         return found
@@ -330,10 +334,11 @@ class TableLaw(HardeningLaw):
         parameters: Floats,
     ) -> tuple[float, float]:
         """Solve f - 3μ Δp = h(p_n + Δp) - h(p_n) with h linear between the rows of a table."""
-        # The left side minus the right falls in Δp, whether or not h is concave: bisection finds
-        # the last row where it is not negative, and the solution lies on the segment from there on.
+        # The left side minus the right decreases with Δp, whether or not h is concave. Bisection
+        # finds the last row at which it is not negative. The solution lies on the segment that
+        # begins there.
         f = q_trial - a - hardening_old
-        row = 0  # the numbers of a row are p, h and slope
+        row = 0  # each row has three numbers: p, h and slope
         end = len(parameters) // 3
         while end - row > 1:
             middle = (row + end) // 2
@@ -352,7 +357,7 @@ class TableLaw(HardeningLaw):
         return gap + (f - 3.0 * mu * gap - rise) / (3.0 * mu + slope), slope
 
     def parameters(self, b: float, c: float) -> Floats:
-        """Rows of p, h and slope, one after the other."""
+        """Array (3 * rows,): p, h and slope of each row in turn."""
         return self.segments.ravel()
 
     def require(self, b: float, c: float) -> None:
@@ -366,14 +371,14 @@ class TableLaw(HardeningLaw):
 
 @dataclass(frozen=True, repr=False)
 class HardeningTable(Short):
-    """Yield stress of the matrix by rows, linear between them and constant beyond the last one.
+    """Yield stress of the matrix by rows, linear between rows and constant beyond the last row.
 
     Attributes:
         plastic_strain: Accumulated plastic strain p of each row [-], a fraction, not percent. The
-            first is 0, each is larger than the one before. All are at most 1, except the last,
+            first is 0, and each is larger than the one before. All are at most 1, except the last,
             which is at most 10.
-        stress: Yield stress there [MPa], from 0.001 to 10⁶, never decreasing. The first is the
-            initial yield stress.
+        stress: Yield stress of each row [MPa], from 0.001 to 10⁶, never decreasing. The first is
+            the initial yield stress.
 
     Raises:
         ValueError: If there are fewer than two rows or more than 1000, or the numbers are not as
@@ -408,7 +413,7 @@ class HardeningTable(Short):
         object.__setattr__(self, "stress", stress)
 
     def yield_stress(self, p: ArrayLike) -> Floats:
-        """The yield stress at some plastic strains.
+        """Yield stress at given plastic strains.
 
         Args:
             p: Accumulated plastic strain (...) [-].
@@ -420,7 +425,7 @@ class HardeningTable(Short):
 
     @property
     def segments(self) -> Floats:
-        """Rows p [-], stress above the initial one and slope from there on [MPa], (rows, 3)."""
+        """Array (rows, 3): p [-], hardening h [MPa] and slope h' beyond the row [MPa]."""
         p = np.array(self.plastic_strain)
         h = np.array(self.stress) - self.stress[0]
         slope = np.append(np.diff(h) / np.diff(p), 0.0)  # constant beyond the last row
@@ -436,12 +441,12 @@ Hardening = str | HardeningTable
 
 
 def law_of(hardening: Hardening) -> HardeningLaw:
-    """The law of a name or of a table."""
+    """Return the law that a name or a table selects."""
     return hardening.law if isinstance(hardening, HardeningTable) else LAWS[hardening]
 
 
 def _plain_row(name: str, values: object) -> tuple[float, ...]:
-    """Numbers as a tuple of floats; what is out of bounds or NaN is refused."""
+    """Return numbers as a tuple of floats; a ValueError if one is NaN or out of bounds."""
     given = objects(name, values)
     if given.ndim != 1 or not all(isinstance(value, Real) for value in given):
         raise ValueError(f"{name} = {values!r:.60} must be a sequence of numbers")
@@ -456,7 +461,7 @@ def _plain_row(name: str, values: object) -> tuple[float, ...]:
 
 
 def _require_growing(name: str, row: tuple[float, ...], step: float) -> None:
-    """Refuse numbers that do not grow by a step, or that fall where it is zero."""
+    """Raise a ValueError unless numbers grow by at least a step; with step 0 they may be equal."""
     for line, (before, after) in enumerate(itertools.pairwise(row), start=2):
         if not after - before >= step:
             must = f"must grow by at least {step:g}" if step else "must not fall"

@@ -1,8 +1,8 @@
-"""The distributions of the radii of random fibres: the one place that lists them.
+"""The distributions of the radii of random fibres.
 
-A law draws radii relative to each other. They are scaled together to the volume fraction, which is
-exact, so that a law has one number only: the coefficient of variation, the standard deviation of
-the radii over their mean.
+A distribution draws radii of mean 1. They are then scaled by a common factor, so that the volume
+fraction is exact. A distribution therefore has only one parameter: the coefficient of variation,
+which is the standard deviation of the radii divided by their mean.
 """
 
 import math
@@ -24,7 +24,7 @@ class RadiiLaw:
     Attributes:
         formula: Distribution of a radius of mean 1 at the coefficient of variation C, for messages
             and the help of the command line.
-        draw: Radii (n,) of mean 1 from a generator, n and C.
+        draw: Function of a generator, n and C, which returns radii (n,) from this distribution.
         largest_cov: Largest allowed C.
 
     Examples:

@@ -17,7 +17,7 @@ from fe_data.settings.checks import (
 from fe_data.settings.hardening import LAWS, Hardening, HardeningTable, law_of
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
-# Settings that `schema.BOUNDS` has, beside those that are counted or have a rule of their own.
+# Settings with bounds in `schema.BOUNDS`; the others are counts or are checked separately.
 _BOUNDED = (
     "min_spacing",
     "resolution",
@@ -31,17 +31,17 @@ _BOUNDED = (
 
 
 def require_c(value: float, law: str) -> None:
-    """Refuse a c_m that is NaN or out of the bounds of a hardening law."""
+    """Raise a ValueError if c_m is NaN or out of the bounds of a hardening law."""
     LAWS[law].require_between("c_m", value, LAWS[law].c_bounds)
 
 
 def require_parameters(b: float, c: float, hardening: Hardening) -> None:
-    """Refuse inputs b_m_MPa and c_m that the hardening of the matrix does not take."""
+    """Raise a ValueError if b_m_MPa or c_m is invalid for the hardening law of the matrix."""
     law_of(hardening).require(b, c)
 
 
 def _take_plain_numbers(values: "Inputs | VolumeFraction | Settings") -> None:
-    """Replace each number by the int or float of its field, so that 100 and 100.0 are the same."""
+    """Convert each number to the type of its field, so that 100 and 100.0 are the same."""
     for item in dataclasses.fields(values):
         value = getattr(values, item.name)
         if item.type in (Hardening, RadiiName) or (value is None and item.default is None):
@@ -63,8 +63,8 @@ class Inputs(Short):
         E_f_GPa: Young's modulus of the fibres [GPa].
         b_m_MPa: Hardening coefficient of the matrix [MPa]; 0 is perfectly plastic.
         c_m: Hardening exponent of the matrix [-], 0.01 to 1 (linear). For Voce's law it is the
-            characteristic plastic strain, 0.0001 to 1. A simulation checks the range of its law.
-            With a hardening table b_m_MPa is 0 and c_m is 1.
+            characteristic plastic strain, 0.0001 to 1. The range of the chosen law is checked at
+            the start of a simulation. With a hardening table b_m_MPa must be 0 and c_m must be 1.
 
     Raises:
         ValueError: If an input is not a number or out of range.
@@ -87,7 +87,7 @@ class Inputs(Short):
 
 @dataclass(frozen=True, repr=False)
 class VolumeFraction(Short):
-    """The only input of an RVE whose material is given.
+    """The only input of an RVE whose phases are given by a `Phases` object.
 
     Attributes:
         vf: Volume fraction of the fibres [-]: 0, the pure matrix, or 0.005 to 0.91.
@@ -115,23 +115,23 @@ class Settings(Short):
     Attributes:
         n_fibres: Number of fibres.
         min_spacing: Least distance of two fibre centres, in fibre diameters [-].
-        resolution: Elements per fibre diameter [-]. None takes elements of 1/7.9 of the mean fibre
-            distance: 2.3 per diameter at vf = 0.07, 4.3 at 0.23 and 5.6 at 0.39.
+        resolution: Elements per fibre diameter [-]. None makes the element size 1/7.9 of the mean
+            fibre distance: 2.3 per diameter at vf = 0.07, 4.3 at 0.23 and 5.6 at 0.39.
         increments: Number of equal load increments.
         strain: Final mean strain xx [-], 0.0001 to 0.5, negative in compression.
         tolerance: Relative residual at which Newton's method has converged [-].
         E_m_GPa: Young's modulus of the matrix [GPa].
         nu_m: Poisson's ratio of the matrix [-].
         nu_f: Poisson's ratio of the fibres [-].
-        sigma_y0_MPa: Initial yield stress of the matrix [MPa]; with a hardening table the table's
-            first stress, which is also the default then.
-        p_sigma_threshold_MPa: Von Mises stress above which p_sigma counts the area of fibres
-            [MPa].
-        hardening: Law of the yield stress of the matrix at the accumulated plastic strain p:
-            "power" is a + b_m p^c_m, as in the paper; `fe_data/settings/hardening.py`
-            lists all laws. Or a `HardeningTable`, also as a dictionary.
-        radii: Distribution of the radii of random fibres: "equal", "uniform" or "lognormal";
-            `fe_data/settings/radii.py` lists all laws. The volume fraction is always exact.
+        sigma_y0_MPa: Initial yield stress of the matrix [MPa]. With a hardening table it is the
+            first stress of the table, and need not be given.
+        p_sigma_threshold_MPa: Threshold of the von Mises stress [MPa]: p_sigma is the area fraction
+            of the fibres above it.
+        hardening: Hardening law of the matrix: "power" (a + b_m p^c_m, as in the paper), "voce",
+            or a `HardeningTable`, also as a dictionary of its two attributes. See
+            `fe_data/settings/hardening.py`.
+        radii: Distribution of the radii of random fibres: "equal", "uniform" or "lognormal", see
+            `fe_data/settings/radii.py`. The volume fraction is always exact.
         radii_cov: Coefficient of variation of the radii [-]: 0 for equal radii, otherwise up to
             0.5.
 
@@ -163,11 +163,11 @@ class Settings(Short):
         _take_plain_numbers(self)
         given: object = self.hardening
         if isinstance(given, dict) and given.keys() == {"plastic_strain", "stress"}:
-            object.__setattr__(self, "hardening", HardeningTable(**given))  # as files hold it
+            object.__setattr__(self, "hardening", HardeningTable(**given))  # read from a file
         if isinstance(self.hardening, HardeningTable):
             self._take_initial_stress(self.hardening)
         for name in _BOUNDED:
-            if getattr(self, name) is not None:  # as a resolution may be
+            if getattr(self, name) is not None:  # only `resolution` may be None
                 require_between(name, getattr(self, name), *BOUNDS[name])
         if not LEAST_STRAIN <= abs(self.strain) <= LARGEST_STRAIN:
             allowed = f"[{-LARGEST_STRAIN:g}, {-LEAST_STRAIN:g}] or [{LEAST_STRAIN:g}, "
@@ -182,7 +182,7 @@ class Settings(Short):
         self._check_radii()
 
     def _check_radii(self) -> None:
-        """Refuse an unknown distribution of radii, and a coefficient that it does not take."""
+        """Reject an unknown distribution of radii, and a coefficient out of its range."""
         require_kind("radii", self.radii, str)
         if self.radii not in RADII_LAWS:
             allowed = "; ".join(f"{name}, {law.formula}" for name, law in RADII_LAWS.items())
@@ -196,7 +196,7 @@ class Settings(Short):
             )
 
     def _take_initial_stress(self, table: HardeningTable) -> None:
-        """Make sigma_y0_MPa the first stress of a table; another one that was given is refused."""
+        """Set sigma_y0_MPa to the first stress of a table; reject another value."""
         first = table.stress[0]
         if self.sigma_y0_MPa not in (Settings.sigma_y0_MPa, first):
             raise ValueError(
