@@ -33,18 +33,20 @@ from bnn.gp.process import MOST_ROWS, GaussianProcessPrior, covariance_root
 from bnn.noise.covariances import apart, is_diagonal, noise_blocks
 
 ENTRIES = 2**22  # entries of the part of a matrix that is computed at a time
-# Entries of the covariance of predictions with the data that are computed at a time: they stay in
-# the cache of a processor.
+# Entries of the covariance of predictions with the data that are computed at a time, so that they
+# fit in the cache of a processor.
 CACHED = 2**18
 # Rounding errors shift the eigenvalues of the covariance of N data by up to about N eps times its
 # largest entry.
 ROUNDING = 4.0 * np.finfo(float).eps
-# Of a prior that varies, in the networks' units, where outputs lie in [-1, 1].
+# Least standard deviation of a prior that varies, in the networks' units, in which outputs lie in
+# [-1, 1].
 LEAST_DEVIATION = 1e-10
 
-Source: TypeAlias = tuple[int, tuple[float, ...]]  # number of a kernel, and variances of the noise
-# Means at n points, (n, n_out), covariances between outputs at each, (n, n_out, n_out), and the
-# function that gives the columns of m points, (m,), in the blocks of the covariance of all.
+Source: TypeAlias = tuple[int, tuple[float, ...]]  # index of a kernel, and variances of the noise
+# Means at n points, (n, n_out), covariances between outputs at each point, (n, n_out, n_out), and a
+# function that returns the columns of points with the indices (m,), for each block of the joint
+# covariance.
 JointColumns: TypeAlias = tuple[Array, Array, Callable[[Ints], Array]]
 
 
@@ -54,20 +56,20 @@ class NuggetWarning(UserWarning):
 
 def log_diagonal(roots: Array) -> Array:
     """Return log L_ii of factors L, (..., n, n), as (..., n)."""
-    # Of a copy: the last bit of NumPy's logarithm of a strided view depends on where it lies in
-    # memory, and a search would carry that on.
+    # Of a copy: the last bit of NumPy's logarithm of a strided view depends on its address, and the
+    # difference would grow in a search.
     return np.asarray(np.log(np.einsum("...jj->...j", roots).copy()))
 
 
 def least_variance(n_data: int, variance: Array | float) -> Array:
-    """Return the smallest variance of noise with which the covariance of data can be factorised.
+    """Return the least variance of noise with which the covariance of data can be factorised.
 
     Args:
         n_data: Number of data, N.
         variance: Largest variance of the prior at the data.
 
     Returns:
-        Variance of the nugget, ROUNDING N times that of the prior.
+        Variance of the nugget, ROUNDING * N times the variance of the prior.
     """
     return np.asarray(ROUNDING * n_data * variance)
 
@@ -75,17 +77,18 @@ def least_variance(n_data: int, variance: Array | float) -> Array:
 def resolved(
     noise: Array, priors: Sequence[GaussianProcessPrior], X: Array, y: Array | None = None
 ) -> Array:
-    """Add a nugget to noise that is less than double precision resolves.
+    """Add a nugget to noise that is too small for double precision.
 
     Args:
         noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
         priors: Priors that are conditioned on the data.
         X: Training inputs, (N, n_in).
-        y: Training outputs, (N, n_out), NaN where a datum lacks one; None if there are all.
+        y: Training outputs, (N, n_out), NaN for missing outputs; None if none is missing.
 
     Returns:
-        The noise as it is, or with the nugget on the diagonal where it is less than that. An output
-        whose noise has no correlations keeps its noise where its covariances can be factorised.
+        The noise, with a nugget added to the diagonal if the noise is smaller than the nugget. An
+        output whose noise has no correlations keeps its noise if its covariances can be factorised
+        under all priors.
     """
     if y is not None and np.isnan(y).any() and is_diagonal(noise):
         return _resolved_apart(noise, priors, X, ~np.isnan(y))
@@ -98,8 +101,8 @@ def resolved(
             if all(_is_factorised(each, variances[..., j]) for each in covariances):
                 small[..., j] = False
     else:
-        # The noise is enough where all eigenvalues of Σ_noise - diag(ℓ) are >= 0; their signs are
-        # those for outputs in units of their noise, which may differ by many orders of magnitude.
+        # The noise suffices if all eigenvalues of Σ_noise - diag(ℓ) are >= 0. The noise of outputs
+        # may differ by orders of magnitude, so outputs are divided by it, which keeps the signs.
         scale = 1.0 / np.sqrt(np.einsum("...jj->...j", noise))
         relative = (noise - np.diag(least)) * scale[..., :, None] * scale[..., None, :]
         small = np.linalg.eigvalsh(relative)[..., :1] < 0.0
@@ -110,7 +113,7 @@ def resolved(
 def _resolved_apart(
     noise: Array, priors: Sequence[GaussianProcessPrior], X: Array, present: NDArray[np.bool_]
 ) -> Array:
-    """Add a nugget to the noise of each output by the rows that it has, see `resolved`."""
+    """Add a nugget to the noise of each output in its rows that are not missing, see `resolved`."""
     total = noise * np.ones((len(X), 1, 1))
     for j, rows in enumerate(present.T):
         of_output = [p.variances(X[rows])[j].max() for p in priors]
@@ -123,7 +126,7 @@ def _resolved_apart(
 
 
 def _is_factorised(prior: Array, variances: Array) -> bool:
-    """Return whether A = K + σ²I is factorised, with eigenvalues above the rounding errors of K."""
+    """Return whether A = K + σ²I has a factor, and eigenvalues above the rounding errors of K."""
     A = prior + variances * np.eye(len(prior))
     size = np.abs(A).sum(axis=0).max()
     root, failed = dpotrf(A, lower=True)
@@ -141,12 +144,20 @@ def leave_out(matrix: Array, missing: Ints) -> None:
 
 
 def output_vectors(values: Array) -> Array:
-    """Lay values (K, n, n_out) out as vectors, (K, n_out n)."""
+    """Return values (K, n, n_out) as vectors, (K, n_out n), output by output."""
     return np.swapaxes(values, 1, 2).reshape(len(values), -1)
 
 
 def check_nugget(nuggets: Array, variances: Array) -> None:
-    """Refuse a nugget δ above a third of the prior's standard deviation, or below 1e-8 of it."""
+    """Check that nuggets δ are 1e-8 to 1/3 of the prior's standard deviations.
+
+    Args:
+        nuggets: Standard deviations δ of the outputs, (n_out,), in the networks' units.
+        variances: Variances of the prior, (n_out,), in these units squared.
+
+    Raises:
+        ValueError: If they are not, or if the prior of an output does not vary.
+    """
     deviations = np.sqrt(variances)
     if np.any(nuggets < 1e-8 * deviations):
         raise ValueError(
@@ -180,13 +191,13 @@ class Conditioning(Short):
         n_data: int,
         present: NDArray[np.bool_] | None = None,
     ) -> Self:
-        """Condition a prior with the blocks of C on outputs present at the first N = n_data points.
+        """Condition a prior, given by the blocks of C, on outputs at its first points.
 
         Args:
-            prior_blocks: C by blocks.
-            noise: Σ_noise, or that of each datum.
-            n_data: N.
-            present: Whether each datum has each output, (N, n_out); None if all do.
+            prior_blocks: C by blocks, (B, m, m).
+            noise: Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
+            n_data: N, the number of points with data.
+            present: Whether each datum has each output, (N, n_out); None if none is missing.
 
         Returns:
             The map.
@@ -211,7 +222,7 @@ class Conditioning(Short):
         n_outputs = noise.shape[-1]
         N = data.shape[0] * data.shape[1] // noise.shape[-1]
         if len(data) != n_outputs or not is_diagonal(noise):
-            # Where the outputs depend on each other, there is one block of all of them.
+            # Outputs that depend on each other have one block in common.
             data, cross, prior = (block_diag(*blocks)[None] for blocks in (data, cross, prior))
         # A = H C Hᵀ + Σ_noise = L Lᵀ
         noisy = data + noise_blocks(noise, N, len(data))
@@ -232,7 +243,12 @@ class Conditioning(Short):
         return cls(gains, prior - gains @ cross.swapaxes(1, 2))
 
     def apply(self, realisations: Array, targets: Array) -> Array:
-        """Return f*, (K, n, n_out), of realisations g, data first, and targets ỹ (K, N, n_out)."""
+        """Return posterior realisations f*, (K, n, n_out).
+
+        Args:
+            realisations: Prior realisations g, (K, n, n_out), with the N points of the data first.
+            targets: Perturbed data ỹ, (K, N, n_out).
+        """
         # f* = g + G (ỹ - H g)
         return realisations + self.correction(targets - realisations[:, : targets.shape[1]])
 
@@ -246,15 +262,16 @@ class Conditioning(Short):
 
 
 class ProcessPosterior(Short):
-    """A Gaussian process prior given data, with factors of N x N matrices where that is possible.
+    """A Gaussian process prior given data, which factorises N x N matrices if possible.
 
     Diagonal noise leaves the outputs independent: U = I. If all outputs have the same kernel K,
-    the columns of (y - m) U are independent under any constant noise Σ_noise = U diag(σ²) Uᵀ.
-    The reason is that Uᵀ turns I ⊗ K + Σ_noise ⊗ I into the blocks K + σ_c² I. In all other
-    cases the outputs are coupled, also under correlated noise that depends on the input.
+    and none is missing, the columns of (y - m) U are independent under any constant noise
+    Σ_noise = U diag(σ²) Uᵀ, because Uᵀ turns I ⊗ K + Σ_noise ⊗ I into the blocks K + σ_c² I. In
+    all other cases the outputs are coupled, for example under correlated noise that depends on the
+    input.
 
-    An output that a datum lacks (NaN in y) leaves its row and column out of K + Σ_noise: they are
-    those of the identity, and covariances with it are zero.
+    A missing output (NaN in y) is left out of K + Σ_noise: its row and column are replaced by those
+    of the identity, and its covariances with predictions are zero.
 
     Attributes:
         prior: The prior.
@@ -283,10 +300,10 @@ class ProcessPosterior(Short):
         if not self._diagonal and not self.coupled:
             # Σ_noise = U diag(σ²) Uᵀ
             variances, self.axes = np.linalg.eigh(self.noise)
-        # Columns of y U with the sources of their covariance; one column where all are coupled.
+        # Columns of (y - m) U; one column if the outputs are coupled.
         columns = (residual @ self.axes).T.reshape(1 if self.coupled else y.shape[1], -1)
         if self._present is not None:
-            # An infinite variance is that of an output which is not there.
+            # An infinite variance marks a missing output.
             by_datum = variances.reshape(len(variances), -1) * np.ones(len(X))
             variances = np.where(present.T, by_datum, np.inf)
         keys = map(tuple, variances.reshape(len(variances), -1).tolist())
@@ -311,7 +328,7 @@ class ProcessPosterior(Short):
             noise = noise_blocks(self.noise, len(self.X), 1)[0]
             prior = self._prior_covariance(self.X, self.X, 0)
             return self._cholesky(prior + noise, self._missing())
-        # In the memory of K, which is symmetric.
+        # K is computed in parts, in the memory that L overwrites.
         matrix = np.empty((len(self.X), len(self.X)), order="F")
         parts = list(gen_batches(len(self.X), max(ENTRIES // len(self.X), 1)))
         for part in counted(parts, "covariance of the data", "part"):
@@ -320,15 +337,20 @@ class ProcessPosterior(Short):
         return self._cholesky(matrix, self._missing(variances))
 
     def factors(self) -> list[tuple[int, Array, Ints]]:
-        """Return the factorised covariance of the data of each column of f U, of one if coupled.
+        """Return the factorised covariance of the data for each column of f U, or one if coupled.
 
         Returns:
-            Number of the output whose kernel it has, L, and the rows of missing data in L.
+            For each column the index of the output whose kernel it has, L, and the rows of L that
+            belong to missing data.
         """
         return [(s[0], self._roots[s], self._missing(s[1])) for s in self._sources]
 
     def _missing(self, variances: tuple[float, ...] = ()) -> Ints:
-        """Return the rows of missing data, of all outputs or of one with these variances."""
+        """Return the rows of L of missing data: for all outputs if coupled, else for one output.
+
+        Args:
+            variances: Variances of the noise of that output at the data, infinite if missing.
+        """
         if self._present is None:
             return np.zeros(0, dtype=int)
         if self.coupled:
@@ -336,7 +358,7 @@ class ProcessPosterior(Short):
         return np.flatnonzero(np.isinf(variances))
 
     def _cholesky(self, matrix: Array, missing: Ints) -> Array:
-        """Return the Cholesky factor of the covariance of the data, in its memory."""
+        """Return the Cholesky factor of the covariance of the data, which it overwrites."""
         leave_out(matrix, missing)
         try:
             return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
@@ -347,13 +369,13 @@ class ProcessPosterior(Short):
             raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
 
     def _prior_covariance(self, A: Array, B: Array, output: int) -> Array:
-        """Return the kernel of a column of y U, or that of all outputs if these are coupled."""
+        """Return the prior covariance of a column of f U, or of all outputs if they are coupled."""
         if not self.coupled:
             return self.prior.covariance(A, B, output)
         return np.asarray(block_diag(*self.prior.covariances(A, B)))
 
     def batches(self, n: int) -> list[slice]:
-        """Split n points into as many at a time as are fast, and as bounded memory allows."""
+        """Split n points into batches whose covariances with the data fit in the cache."""
         columns = len(self.axes) ** 2 if self.coupled else 1
         return list(gen_batches(n, max(CACHED // (columns * len(self.X)), 1)))
 
@@ -368,7 +390,7 @@ class ProcessPosterior(Short):
         return np.asarray(self.prior.mean_values(X) + latent @ self.axes.T)
 
     def kriging_weights(self, X: Array) -> list[Array]:
-        """Return (K + σ²I)⁻¹ k(X_train, X) of each column of f U at X (n, n_in), (N, n) each."""
+        """Return (K + σ²I)⁻¹ k(X_train, X), (N, n), at X (n, n_in), for each column of f U."""
         N = len(self.X)
         n = len(X)
         weights = {}
@@ -388,7 +410,7 @@ class ProcessPosterior(Short):
         return self._at_points(X, whitened)
 
     def between(self, A: Array, B: Array) -> Array:
-        """Return the covariance of each output between A (n, n_in) and B (m, n_in)."""
+        """Return the covariance of each output, (n_out, n, m), between A (n, n_in), B (m, n_in)."""
         n, m = len(A), len(B)
         found = {}
         for source in self._roots:
@@ -412,7 +434,7 @@ class ProcessPosterior(Short):
         n = len(X)
         W = np.zeros((len(root), len(self.axes) * n))
         for j, cross in enumerate(self.prior.covariances(X, self.X)):
-            # In the columns of output j all is zero above the rows of its data.
+            # The columns of output j are zero above the rows of its data.
             right = np.zeros((len(root) - j * N, n))
             right[:N] = cross.T
             if self._present is not None:
@@ -433,8 +455,8 @@ class ProcessPosterior(Short):
             parts = values[0].reshape(-1, n_out, len(X))
             explained = np.einsum("ajn,akn->njk", parts, parts, optimize=True)
             return np.asarray(np.eye(n_out) * variances.T[:, None] - explained)
-        # Cov f(x) = U diag(k_c(x, x) - |w_c(x)|²) Uᵀ, of which nothing is left but rounding errors
-        # at data that have next to no noise.
+        # Cov f(x) = U diag(k_c(x, x) - |w_c(x)|²) Uᵀ. At data with almost no noise the difference
+        # consists of rounding errors, which may be negative.
         left = variances - [np.einsum("an,an->n", each, each) for each in values]
         left = np.maximum(left, np.finfo(float).eps * variances)
         return np.asarray(self.axes * left.T[:, None] @ self.axes.T)
@@ -444,7 +466,7 @@ class ProcessPosterior(Short):
         return self._of_outputs(self._reduced(X))
 
     def _of_outputs(self, blocks: Array) -> Array:
-        """Return the covariance of all outputs from that of each column of f U."""
+        """Return the covariance of all outputs from the covariances of the columns of f U."""
         if self.coupled:
             return np.asarray(blocks[0])
         # Cov(f_j(x_i), f_k(x_l)) = Σ_c U_jc S_c,il U_kc
@@ -452,7 +474,7 @@ class ProcessPosterior(Short):
         return np.asarray(joint.reshape(len(self.axes) * blocks.shape[1], -1))
 
     def joint_columns(self, X: Array) -> JointColumns:
-        """Prepare columns of the joint covariance at X, of which some are computed at a time."""
+        """Prepare the joint covariance at X, some of whose columns are computed at a time."""
         n_out = len(self.axes)
         n = len(X)
         # W = L⁻¹ k(X_train, X): the covariance is K - Wᵀ W.
@@ -461,7 +483,7 @@ class ProcessPosterior(Short):
         starts = n * np.arange(n_out if self.coupled else 1)
 
         def at(rows: Ints) -> Array:
-            """Return the columns of X[rows], in a block for each output where these are apart."""
+            """Return the columns of X[rows], in a block per output if outputs are independent."""
             own = np.add.outer(starts, rows).ravel()
             found = {}
             for source, values in whitened.items():
@@ -474,7 +496,7 @@ class ProcessPosterior(Short):
         return self.mean(X), self._at_points(X, whitened), at
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
-        """Draw functions at X, (n_samples, n, n_out)."""
+        """Draw functions at X (n, n_in), (n_samples, n, n_out); ValueError for too many points."""
         size = len(X) * (len(self.axes) if self.coupled else 1)
         if size > MOST_ROWS:
             rows = f"their joint covariance has {size} rows, must be at most {MOST_ROWS}"
@@ -489,8 +511,17 @@ class ProcessPosterior(Short):
         return np.asarray(self.mean(X) + latent @ self.axes.T)
 
     def log_density(self, X: Array, y: Array, noise: Array) -> Array:
-        """Return log p(y_i | x_i, data), (..., n, n_out), or (..., n, 1) if coupled."""
-        # The noise, (n_out, n_out), may differ by point, (n, n_out, n_out), and have axes before.
+        """Return log p(y_i | x_i, data), noise included.
+
+        Args:
+            X: Points, (n, n_in).
+            y: Values, (n, n_out), NaN for missing values.
+            noise: Covariance of the noise, (n_out, n_out) or (n, n_out, n_out), which may have
+                further leading axes.
+
+        Returns:
+            (..., n, n_out) under diagonal noise of the data, else (..., n, 1), joint over outputs.
+        """
         covariances = self.covariances(X) + noise
         residuals = np.broadcast_to(y - self.mean(X), covariances.shape[:-1])
         missing = np.isnan(y)
@@ -499,7 +530,7 @@ class ProcessPosterior(Short):
             logs = norm.logpdf(residuals, scale=deviations)
             return np.asarray(np.where(missing, 0.0, logs))
         if missing.any():
-            # The marginal density of those there are: N(0; 0, 1 / 2π) = 1 stands for the others.
+            # The marginal density of present outputs: missing ones contribute N(0; 0, 1 / 2π) = 1.
             residuals = np.where(missing, 0.0, residuals)
             covariances = apart(covariances, missing, np.eye(y.shape[1]) / (2.0 * np.pi))
         # -½ (rᵀ Σ⁻¹ r + log |2π Σ|), with Σ = L Lᵀ and log |Σ| = 2 Σ_j log L_jj
@@ -509,7 +540,7 @@ class ProcessPosterior(Short):
         return np.asarray(np.sum(-0.5 * np.square(away) - logs, axis=-1, keepdims=True))
 
     def _reduced(self, X: Array) -> Array:
-        """Return the posterior covariances of each column of f U."""
+        """Return the posterior covariance of each column of f U, or one for all if coupled."""
         found = {}
         for source in counted(list(self._roots), "joint covariance", "output"):
             # S = K - Wᵀ W

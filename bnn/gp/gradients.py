@@ -1,4 +1,4 @@
-"""Derivatives of the moments of exact posteriors by the inputs.
+"""Derivatives of the moments of exact posteriors with respect to the inputs.
 
 Source: Rasmussen & Williams (2006), section 9.4, for derivatives of Gaussian processes.
 """
@@ -18,7 +18,7 @@ def moment_gradients(
     """Return the gradients of means and variances of f at points of a batch.
 
     Args:
-        posterior: Of a Gaussian process or a mixture.
+        posterior: Posterior of a Gaussian process or a mixture.
         X: (n, n_in).
 
     Returns:
@@ -39,10 +39,10 @@ def moment_gradients(
 
 
 def between_gradients(posterior: ProcessPosterior | MixturePosterior, A: Array, B: Array) -> Array:
-    """Return the gradients by A of the covariances of f between points A and B.
+    """Return the gradients with respect to A of the covariances of f between A and B.
 
     Args:
-        posterior: Of a Gaussian process or a mixture.
+        posterior: Posterior of a Gaussian process or a mixture.
         A: (n, n_in).
         B: (m, n_in).
 
@@ -93,16 +93,16 @@ def _of_process(posterior: ProcessPosterior, X: Array) -> tuple[Array, Array]:
 
 
 def _prior_gradient(prior: GaussianProcessPrior, output: int, A: Array, B: Array) -> Array:
-    """Return the gradient of the kernel of an output by its first point.
+    """Return the gradient of the kernel of an output with respect to its first point.
 
     Args:
         prior: The prior.
-        output: j.
+        output: j, the index of the output.
         A: Points, (..., n_in).
         B: Points, (..., n_in), broadcastable against A.
 
     Returns:
-        ∂k_j(a, b)/∂a, (..., n_in), zero for inputs that the kernel does not see.
+        ∂k_j(a, b)/∂a, (..., n_in), zero for inputs that the kernel does not use.
     """
     n_in = A.shape[-1]
     seen = prior.features_of(output, n_in)

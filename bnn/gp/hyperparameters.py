@@ -1,4 +1,4 @@
-"""Draws from the posterior of hyper-parameters, and the few that stand for all of them."""
+"""Draws from the posterior of hyper-parameters, and the choice of a few that represent all."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -14,19 +14,20 @@ from bnn._seeding import generator
 from bnn._validation import Array, Ints
 
 STEP = 1e-3  # of the finite differences of gradients
-# Largest number of data with one BLAS thread. Several threads would wait for each other, and take
-# up to eight times as long where other work runs.
+# Up to this many data BLAS uses one thread. If other processes run, several threads wait for each
+# other and take up to eight times as long.
 ONE_THREAD = 1500
-# Points of the average over hyper-parameters are drawn from Student's t around the largest density,
-# wider than the normal distribution with its curvature, and for a share from the hyperprior.
+# The average over hyper-parameters uses importance sampling. A share OF_HYPERPRIOR of the points is
+# drawn from the hyperprior. The others are drawn from Student's t, of FREEDOM degrees of freedom,
+# around the maximum of the density, WIDTH times as wide as its curvature says.
 FREEDOM = 8.0
 WIDTH = 1.15
 OF_HYPERPRIOR = 0.25
-UNLIKELY = 1e-9  # probability beyond which no point is drawn
-MEMORY = 1.25e8  # numbers in the covariance matrices of all components and outputs, 1 GB
-N_CHECK_POINTS = 64  # where mean and variance are compared
-AROUND = 1.25  # width of the box in which an average is kept, relative to that of the data
-NEGLIGIBLE = 1e-5  # weight of a point that is left out, relative to the largest
+UNLIKELY = 1e-9  # tail probability at which draws are clipped
+MEMORY = 1.25e8  # most numbers in the covariance matrices of all components and outputs: 1 GB
+N_CHECK_POINTS = 64  # points at which means of f and f² are compared
+AROUND = 1.25  # width of the box in which a few draws represent all, relative to the data
+NEGLIGIBLE = 1e-5  # draws with smaller weights, relative to the largest, are left out
 
 
 class Density(Protocol):
@@ -36,16 +37,16 @@ class Density(Protocol):
     precision: Array
 
     def __call__(self, eta: Array) -> tuple[float, Array]:
-        """Return log p(y | X, η) + log p(η) and its gradient by η."""
+        """Return log p(y | X, η) + log p(η) and its gradient with respect to η."""
         ...
 
     def value(self, eta: Array) -> float:
-        """Return the value alone."""
+        """Return only the value."""
         ...
 
 
 def threads_for(n_data: int) -> threadpool_limits:
-    """Return a context in which the linear algebra of few data has one thread, see ONE_THREAD."""
+    """Return a context that limits BLAS to one thread if there are few data, see ONE_THREAD."""
     return threadpool_limits(limits=1 if n_data <= ONE_THREAD else None, user_api="blas")
 
 
@@ -63,26 +64,28 @@ def importance_sample(
     hessian: Array,
     draws: int,
 ) -> tuple[Array, Array, float]:
-    """Return points η (draws, m), logarithms of their posterior weights, and log p(y | X).
-
-    The weights sum to 1. The log evidence is up to a constant that is the same for all priors.
+    """Draw from the posterior of η by importance sampling.
 
     Args:
-        density: p(y, η).
+        density: log p(y, η).
         best: The η of largest density, (m,).
-        seed: Of the draws.
-        hessian: -∂² log p(η | y) / ∂η² there, (m, m).
+        seed: Seed of the draws.
+        hessian: -∂² log p(η | y) / ∂η² at `best`, (m, m).
         draws: Number of points.
 
-    Source: Ionides (2008), Journal of Computational and Graphical Statistics 17, for the largest
-    weight.
+    Returns:
+        Points η, (draws, m), the logarithms of their posterior weights, (draws,), which sum to 1,
+        and log p(y | X), up to a constant that is the same for all priors.
+
+    Source: Ionides (2008), Journal of Computational and Graphical Statistics 17, for the limit of
+    the weights.
     """
     m = len(best)
     if not m:
         return np.tile(best, (draws, 1)), np.full(draws, -np.log(draws)), density.value(best)
     values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
-    # R Rᵀ = H⁻¹, with H = V diag(λ) Vᵀ. λ is at least the hyperprior's precision, so that the
-    # points stay within its width where the density is nearly flat or curved upwards.
+    # R Rᵀ = WIDTH² H⁻¹, with H = V diag(λ) Vᵀ. λ is at least the hyperprior's least precision, so
+    # that points stay within its width if the density is nearly flat or curved upwards.
     root = WIDTH * vectors / np.sqrt(np.maximum(values, density.precision.min()))
     uniform = qmc.Sobol(m + 1, seed=generator(seed)).random(draws)
     z = norm.ppf(np.clip(uniform[:, :m], UNLIKELY, 1.0 - UNLIKELY))
@@ -100,7 +103,7 @@ def importance_sample(
     # log p(y | X) = log 1/S Σ_s w_s, with the constant of log p(η)
     normaliser = 0.5 * np.sum(np.log(density.precision) - np.log(2.0 * np.pi))
     evidence = float(total - np.log(draws) + normaliser)
-    # No weight counts more than √draws times the average, so that none outweighs all others.
+    # No weight exceeds √draws times the average, so that none outweighs all others.
     logs = np.minimum(logs, total - 0.5 * np.log(draws))
     return points, logs - logsumexp(logs), evidence
 
@@ -112,19 +115,24 @@ def representatives(
     most: int,
     around: float = AROUND,
 ) -> tuple[Ints, Array]:
-    """Return numbers of few of S weighted settings, (most,), with weights, that stand for all.
+    """Choose a few of S weighted settings, with new weights, that represent all of them.
 
-    Means of f and f² averaged over the few are those averaged over all, at N_CHECK_POINTS places
-    among the data, along the directions in which they vary most. So many points are enough for
-    that, as Carathéodory's theorem says, and least squares with weights that are not negative finds
-    them.
+    The means of f and f² at N_CHECK_POINTS places around the data, averaged over the chosen
+    settings, equal their averages over all settings along the most - 1 directions in which they
+    vary most. By Carathéodory's theorem `most` settings suffice for that. Non-negative least
+    squares finds them.
 
     Args:
         X: Training inputs, (N, n_in).
-        moments: Number of a setting, places (n, n_in) → means of f and of f² there, (2 n,).
+        moments: Function of the index of a setting and of places (n, n_in), which returns the means
+            of f and of f² there, (2 n,).
         logs: Logarithms of the weights of the settings, (S,).
         most: Number of settings to choose.
         around: Width of the box of the places, relative to that of the data.
+
+    Returns:
+        Indices of the chosen settings, (most,), and their weights, (most,), which sum to 1. If
+        fewer settings suffice, some are repeated with weight zero.
     """
     middle = 0.5 * (X.min(axis=0) + X.max(axis=0))
     reach = 0.5 * around * np.ptp(X, axis=0)
@@ -133,11 +141,11 @@ def representatives(
     seen = np.flatnonzero(logs > logs.max() + np.log(NEGLIGIBLE))
     weights = softmax(logs[seen])
     rows = np.array([moments(s, places) for s in seen]).T
-    # A moment may be zero at a place: the mean of data that contradict each other without noise.
+    # A moment may be zero: the mean of f, for data that contradict each other without noise.
     sizes = np.sqrt(rows**2 @ weights)
     rows /= np.where(sizes > 0.0, sizes, 1.0)[:, None]
     if most == 1:
-        # The one whose moments are nearest to the averages.
+        # The setting whose moments are nearest to the averages.
         away = np.sum((rows - (rows @ weights)[:, None]) ** 2, axis=0)
         return seen[[np.argmin(away)]], np.ones(1)
     # Averages of the moments along their principal directions, and the sum of the weights.
@@ -146,14 +154,14 @@ def representatives(
     shares = nnls(few, few @ weights)[0]
     found = np.argsort(-shares)[:most]
     chosen = np.resize(found, most)
-    # Where there are no more points, the others have weights of zero.
+    # If fewer settings suffice, the repeated ones have weight zero.
     kept = np.where(np.arange(most) < len(found), shares[chosen], 0.0)
     return seen[chosen], kept / kept.sum()
 
 
 def most_components(most: int, n_data: int, n_outputs: int, room: float = 1.0) -> int:
-    """Return how many of `most` components have matrices within `room` MEMORY, at least one."""
-    # Each component has a matrix (N, N) for each output.
+    """Return how many components fit in room * MEMORY numbers, at least 1 and at most `most`."""
+    # Each component has an (N, N) matrix per output.
     return int(np.clip(room * MEMORY / (n_outputs * n_data**2), 1, most))
 
 
@@ -165,7 +173,7 @@ def moments_of(
     Args:
         cross: k(X, x), covariances between data and places, (N, n).
         variances: k(x, x), (n,).
-        solved: L and α of the data.
+        solved: L, (N, N), of the covariance Σ = L Lᵀ of the data, and α = Σ⁻¹ (y - m), (N,).
         mean: Mean of the prior at the places, (n,).
     """
     root, alpha = solved

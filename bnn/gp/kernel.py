@@ -1,11 +1,12 @@
 """The base of covariance functions k(x, x') of Gaussian process priors.
 
-A kernel is one class with its values, its gradient and, if it is stationary, its correlation in C.
-The search for hyper-parameters, `predict_gradient` and the C export use only this class. They
-reject a kernel, by name, that lacks what they need.
+One class per kernel holds its values, its gradient and, if it is stationary, its correlation in C.
+The search for hyper-parameters, `predict_gradient` and the C export use only this class. If it
+lacks what they need, they raise an error that names the kernel.
 
-Every kernel is a scikit-learn kernel without free parameters. Sums and products may mix both kinds.
-A parameter that is None is open: a fit finds it, see `bnn.gp.open_parameters`.
+Every kernel is a scikit-learn kernel without free parameters. Sums and products may mix kernels of
+bnn and scikit-learn. A parameter that is None is open: a fit estimates it, see
+`bnn.gp.open_parameters`.
 """
 
 import sys
@@ -23,13 +24,13 @@ from bnn._text import Short
 from bnn._validation import LARGEST, Array, as_array, seen_points
 from bnn.storage import storable
 
-# Of a kernel: k(a, b) and ∂k/∂a.
+# Values k(a, b) of a kernel, and ∂k/∂a.
 Gradient: TypeAlias = tuple[Array, Array]
-Open: TypeAlias = Any  # None in place of a number that fits find
+Open: TypeAlias = Any  # None, for a number that a fit estimates
 
-LEAST_LENGTH = 1.0 / LARGEST  # of length scales and periods
-FARTHEST = 1e75  # distance at which larger ones are seen, so that their fourth powers are finite
-STEP = 1e-4  # of differences by a parameter, relative to it; their errors are of fourth order
+LEAST_LENGTH = 1.0 / LARGEST  # least length scale or period
+FARTHEST = 1e75  # larger distances are reduced to it, so that their fourth powers are finite
+STEP = 1e-4  # step of differences of fourth order, relative to the parameter that is changed
 
 
 def is_open(value: Any) -> bool:
@@ -38,7 +39,7 @@ def is_open(value: Any) -> bool:
 
 
 def set_entries(value: Any) -> Any:
-    """Return what is not open of a parameter, () for None."""
+    """Return the entries of a parameter that are not open, () for None."""
     return tuple(v for v in value or () if v is not None) if is_open(value) else value
 
 
@@ -50,7 +51,19 @@ def check_parameter(
     most: float = sys.float_info.max,
     or_open: bool = False,
 ) -> None:
-    """Raise ValueError unless a parameter is positive, a number or (n_in,); some may be open."""
+    """Raise ValueError unless a parameter is valid.
+
+    Args:
+        name: Name of the parameter.
+        value: Its value, which must be > 0: one number or (n_in,).
+        number: Whether it must be one number.
+        least: Least value.
+        most: Largest value.
+        or_open: Whether the value, or an entry of it, may be None.
+
+    Raises:
+        ValueError: If the value is of another kind, or outside the limits.
+    """
     if or_open and is_open(value) and (value is None or not number):
         value = set_entries(value)
         if not value:
@@ -74,13 +87,13 @@ def comparable(value: Any) -> Any:
 
 
 def differences(at: Callable[[float], Array]) -> Array:
-    """Return the derivative of a function of a number of steps at zero, by central differences."""
+    """Return the derivative at zero of a function of a number of steps, by central differences."""
     # (8 (f(1) - f(-1)) - (f(2) - f(-2))) / 12
     return (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / 12.0
 
 
 def of_each_input(name: str, value: ArrayLike, X: Array) -> Array:
-    """Return a parameter as an array, () or (n_in,)."""
+    """Return a parameter as an array of one number or (n_in,); ValueError for another size."""
     values = np.asarray(value, dtype=float)
     n = X.shape[1]
     if values.size not in (1, n):
@@ -89,19 +102,20 @@ def of_each_input(name: str, value: ArrayLike, X: Array) -> Array:
 
 
 def without_gradient(kernel: sk.Kernel) -> str:
-    """Say that the gradient of a kernel by its points is not known."""
+    """Return the error message for a kernel without a gradient with respect to its points."""
     return f"the kernel {type(kernel).__name__} has no gradient"
 
 
 class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
-    """Base of all kernels, custom ones too: scikit-learn kernels with fixed parameters.
+    """Base of all kernels, including custom ones: scikit-learn kernels with fixed parameters.
 
     A subclass implements `_evaluate(A, B)`, which returns k(A, B), (n, m), at points A (n, n_in)
-    and B (m, n_in), and `diag(X)`, which returns k(x, x) at the points X (n, n_in), (n,). Points
-    are finite float64 in the units of the inputs, with only the `features` of the prior; k has the
-    unit of the output squared. Every matrix k(X, X) must be positive semi-definite. Parameters
-    are fields of a dataclass, numbers or tuples of numbers, so that equal kernels are recognised.
-    If k depends only on |(x - x') / L|, derive from `Stationary`.
+    and B (m, n_in), and `diag(X)`, which returns k(x, x), (n,), at the points X (n, n_in). Points
+    are finite float64 arrays in the units of the inputs, and have only the inputs that `features`
+    of the prior selects. The unit of k is that of the output squared. Every matrix k(X, X) must be
+    positive semi-definite. Parameters are fields of a dataclass, numbers or tuples of numbers, so
+    that equal kernels are recognised. If k depends only on |(x - x') / L|, derive from
+    `Stationary`.
 
     `GaussianProcessPrior` accepts such a kernel, also in sums and products with others.
     `GPRegressor`, ensembles and `select_runs` then work with this prior. For `predict_gradient` add
@@ -110,9 +124,10 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     before loading. The C export supports only stationary kernels.
 
     A field with a positive default is open if it is None: `GPRegressor` and `evidence.fit_prior`
-    find its value, which is positive. The default is the median of its hyperprior, with a deviation
-    of two of the logarithm. In a tuple each None is open. The search takes the derivatives of k by
-    open fields from `parameter_gradient`, and by differences unless the class has this method.
+    then estimate its value, which is positive. Its hyperprior is log-normal: the median is the
+    default, and the logarithm has a standard deviation of two. In a tuple each None is open. The
+    search needs the derivatives of k with respect to open fields. It uses differences, unless the
+    class has a method `parameter_gradient`.
 
     Examples:
         >>> import bnn
@@ -133,14 +148,15 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
         array([0.4])
     """
 
-    __array_ufunc__ = None  # a number of NumPy leaves its product with a kernel to the kernel
-    _scaled: ClassVar[tuple[str, ...]] = ()  # fields that the product with a number multiplies
-    # What fields are: a "variance", a "slope" of functions, a "length", a "ratio" or a "period".
-    # All but the first and the last have an entry for each input. Other fields are a "number".
+    __array_ufunc__ = None  # makes NumPy numbers leave their product with a kernel to the kernel
+    _scaled: ClassVar[tuple[str, ...]] = ()  # fields that a product with a number multiplies
+    # The kind of each field: a "variance", the variance of a "slope", a "length", a "ratio" of
+    # lengths or a "period". Slopes, lengths and ratios have an entry for each input. Fields that
+    # are not listed, and have a positive default, are a "number".
     quantities: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
-        """Let files hold the kernels of a class, and drop what belongs to a formula it replaces."""
+        """Register a class for storage, and drop inherited code that belongs to another formula."""
         super().__init_subclass__()
         storable(cls)
         if "_evaluate" in vars(cls) and "parameter_gradient" not in vars(cls):
@@ -167,7 +183,7 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     def __call__(
         self, X: Array, Y: Array | None = None, eval_gradient: bool = False
     ) -> Array | tuple[Array, Array]:
-        """Return k(X, Y), (n, m); the gradient by free parameters is empty, (n, m, 0)."""
+        """Return k(X, Y), (n, m); with eval_gradient also (n, m, 0), as no parameter is free."""
         self.check_set()
         A = seen_points("X", X)
         B = A if Y is None else seen_points("Y", Y)
@@ -184,7 +200,7 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
         return isinstance(self, Stationary)
 
     def open_fields(self) -> dict[str, str]:
-        """Return the fields that are open, and what each of them is, see `quantities`."""
+        """Return the names of open fields with their kinds, see `quantities`."""
         if not is_dataclass(self):
             return {}
         found = {}
@@ -205,12 +221,12 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     def parameter_gradient(self, X: Array, name: str, entry: int | None) -> Array:
         """Return the derivative of k(X, X) with respect to a parameter, by differences.
 
-        A class may have a method of this name with a formula.
+        A class may replace this method by one with a formula.
 
         Args:
             X: (n, n_in).
-            name: Of a field, which is a positive number, or a tuple of numbers.
-            entry: Number of the entry if the field is a tuple.
+            name: Name of the field, which is a positive number or a tuple of positive numbers.
+            entry: Index of the entry if the field is a tuple, else None.
 
         Returns:
             ∂k/∂θ, (n, n).
@@ -233,22 +249,23 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
 
 @dataclass(repr=False)
 class Stationary(Kernel):
-    """Base of the kernels k0 φ(r), custom ones too, with r = |(x - x') / L| and φ(0) = 1.
+    """Base of the kernels k0 φ(r), including custom ones, with r = |(x - x') / L| and φ(0) = 1.
 
-    A subclass implements `_correlation(q, derivative)` of squared distances q = r² >= 0, (...),
-    without a unit. It returns φ and, if the flag says so, dφ/dq, each (...), else φ and None. It
-    may overwrite q. φ must be positive semi-definite for this number of inputs; some functions that
-    fall from one to zero are not. Further fields are dataclass fields, see `Kernel`.
+    A subclass implements `_correlation(q, derivative)`, where q = r² >= 0, (...), are squared
+    distances without a unit. It returns φ and dφ/dq, (...) each, if `derivative` is True, else φ
+    and None. It may overwrite q. φ must be positive semi-definite for the number of inputs, which
+    not every function is that falls from one to zero. Declare further parameters as fields of the
+    dataclass, see `Kernel`.
 
     If dφ/dq is always None, only `predict_gradient` rejects the kernel. For `export.to_c` add
     `c_code`: statements in C that set `phi` and `slope` (dφ/dq) from `q` and from the further
     fields, by their names. They may declare `double` variables.
 
     Attributes:
-        variance: k0, in the unit of the output squared.
-        lengthscale: L, one number, or one for each (used) input, in the units of the inputs;
-            infinite for an input that does not count. None is open, with one for each input, and
-            so is each None of a tuple.
+        variance: k0, in the unit of the output squared. None is open.
+        lengthscale: L, in the units of the inputs: one number, or one per input that the kernel
+            uses; infinite for an input without effect. None is open, with a length scale for each
+            input. Each None in a tuple is open.
 
     Examples:
         >>> import bnn
@@ -293,7 +310,7 @@ class Stationary(Kernel):
         r = cdist(A / scale, B / scale)
         q = np.square(np.minimum(r, FARTHEST, out=r), out=r)
         correlation = np.asarray(self._correlation(q, derivative=False)[0])
-        # In the memory of r, since new memory takes longer than the product.
+        # Reuse the memory of r: allocating new memory takes longer than the product.
         out = r if correlation.shape == r.shape else None
         return np.asarray(np.multiply(self.variance, correlation, out=out))
 
@@ -313,14 +330,14 @@ class Stationary(Kernel):
         """Return the kernel and its gradient with respect to the first point.
 
         Args:
-            a: points x, (..., n_in), in the units of the inputs.
-            b: points x', (..., n_in), which broadcast with those of a.
+            a: Points x, (..., n_in), in the units of the inputs.
+            b: Points x', (..., n_in), broadcastable against a.
 
         Returns:
             k(x, x'), (...), and ∂k/∂x, (..., n_in).
 
         Raises:
-            ValueError: the class has no derivative of its correlation.
+            ValueError: If the class has no derivative of its correlation.
         """
         scale = np.asarray(self.lengthscale, dtype=float)
         away = a - b
@@ -338,8 +355,8 @@ class Stationary(Kernel):
 
         Args:
             X: (n, n_in).
-            name: Of the field.
-            entry: Number of the entry if the field is a tuple.
+            name: Name of the field that holds the parameter.
+            entry: Index of the entry if the field is a tuple, else None.
 
         Returns:
             ∂k/∂θ, (n, n).
@@ -362,7 +379,7 @@ class Stationary(Kernel):
         return np.asarray(self.variance * slope * by_scale)
 
     def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
-        """Return φ and, if asked for, dφ/dq, of squared distances q, each (...)."""
+        """Return φ, and dφ/dq if `derivative` is True, else None, at squared distances q (...)."""
         raise NotImplementedError(
             f"{type(self).__name__} needs a method _correlation(q, derivative)"
         )

@@ -1,7 +1,8 @@
-"""Kernels k(x, x') of Gaussian process priors, see `bnn.gp.kernel` for their base.
+"""Kernels k(x, x') of Gaussian process priors; `bnn.gp.kernel` has their base classes.
 
-The RBF and Matérn kernels of scikit-learn round differently, which would change the networks of a
-given seed. The rational quadratic and periodic kernels of scikit-learn have a single length scale.
+They replace kernels of scikit-learn for two reasons. The RBF and Matérn kernels of scikit-learn
+round differently, which would change the networks of a given seed. Its rational quadratic and
+periodic kernels have a single length scale.
 """
 
 import sys
@@ -63,7 +64,8 @@ class Matern12(Stationary):
     def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
         r = np.sqrt(q)
         value = np.exp(-r)
-        # dφ/dq = -exp(-r) / 2r is infinite at r = 0, where x - x', by which it is multiplied, is 0.
+        # dφ/dq = -exp(-r) / 2r is infinite at r = 0. Any finite value does there, because it is
+        # multiplied by x - x' = 0.
         return value, -0.5 * value / np.where(r > 0.0, r, 1.0) if derivative else None
 
 
@@ -114,7 +116,7 @@ class RationalQuadratic(Stationary):
     """Mixture of squared exponentials, φ = (1 + r² / 2α)^-α.
 
     Attributes:
-        alpha: α, the spread of the length scales.
+        alpha: α. The smaller it is, the wider is the spread of the length scales. None is open.
 
     Examples:
         >>> import bnn
@@ -145,8 +147,10 @@ class RationalQuadratic(Stationary):
 class Periodic(Stationary):
     """Periodic in each input, k0 exp(-2 Σ_i sin²(π (x_i - x'_i) / period) / L_i²).
 
+    The length scales L_i have no unit.
+
     Attributes:
-        period: Period, the same in every input.
+        period: Period, the same for all inputs, in their units. None is open.
 
     Examples:
         >>> import bnn
@@ -178,8 +182,8 @@ class Periodic(Stationary):
         """Return the kernel and its gradient with respect to the first point.
 
         Args:
-            a: points x, (..., n_in), in the units of the inputs.
-            b: points x', (..., n_in), which broadcast with those of a.
+            a: Points x, (..., n_in), in the units of the inputs.
+            b: Points x', (..., n_in), broadcastable against a.
 
         Returns:
             k(x, x'), (...), and ∂k/∂x, (..., n_in).
@@ -196,8 +200,8 @@ class Periodic(Stationary):
 
         Args:
             X: (n, n_in).
-            name: Of the field.
-            entry: Number of the entry if the field is a tuple.
+            name: Name of the field that holds the parameter.
+            entry: Index of the entry if the field is a tuple, else None.
 
         Returns:
             ∂k/∂θ, (n, n).
@@ -221,11 +225,12 @@ class Linear(Kernel):
     """Linear functions with Gaussian coefficients, Σ_i k0_i (x_i - o_i) (x'_i - o_i) + offset.
 
     Attributes:
-        variance: k0 of the slopes, one number or one for each (used) input; 0 leaves it out.
-        offset: Variance of the value at the origin.
-        origin: o, one number or one for each (used) input.
-        reach: Largest size of x_i - o_i, one number or one for each (used) input: beyond that
-            distance from the origin the functions are constant.
+        variance: k0, the variance of the slopes: one number, or one per input that the kernel uses.
+            0 removes the slope, None is open.
+        offset: Variance of the value at the origin. None is open.
+        origin: o, one number, or one per input that the kernel uses.
+        reach: Distance |x_i - o_i| beyond which the functions are constant: one number, or one per
+            input that the kernel uses.
 
     Examples:
         >>> import bnn
@@ -269,7 +274,7 @@ class Linear(Kernel):
         return (self.away(A) * variance) @ self.away(B).T + self.offset
 
     def away(self, X: Array) -> Array:
-        """Return x - o, no larger than the reach.
+        """Return x - o, clipped to the interval from -reach to reach.
 
         Args:
             X: Points, (..., n_in).
@@ -300,8 +305,8 @@ class Linear(Kernel):
         """Return the kernel and its gradient with respect to the first point.
 
         Args:
-            a: points x, (..., n_in), in the units of the inputs.
-            b: points x', (..., n_in), which broadcast with those of a.
+            a: Points x, (..., n_in), in the units of the inputs.
+            b: Points x', (..., n_in), broadcastable against a.
 
         Returns:
             k(x, x'), (...), and ∂k/∂x, (..., n_in).
@@ -317,8 +322,8 @@ class Linear(Kernel):
 
         Args:
             X: (n, n_in).
-            name: Of the field.
-            entry: Number of the entry if the field is a tuple.
+            name: Name of the field that holds the parameter.
+            entry: Index of the entry if the field is a tuple, else None.
 
         Returns:
             ∂k/∂θ, (n, n).
@@ -331,12 +336,12 @@ class Linear(Kernel):
 
 @dataclass(repr=False)
 class Multiple(Kernel):
-    """Multiples of one output of a model, with a Gaussian factor, k0 m_j(x) m_j(x').
+    """One output of a model, times a Gaussian factor of mean zero: k0 m_j(x) m_j(x').
 
     Attributes:
-        model: X (n, n_in) → (n, n_out).
-        output: j.
-        variance: k0 of the factor.
+        model: Function of X (n, n_in) that returns (n, n_out).
+        output: j, the index of the output.
+        variance: k0, the variance of the factor.
     """
 
     _scaled: ClassVar[tuple[str, ...]] = ("variance",)
@@ -350,7 +355,7 @@ class Multiple(Kernel):
         )
 
     def diag(self, X: Array) -> Array:
-        """Return k(x, x) at each point of X (n, n_in), (n,)."""
+        """Return k(x, x), (n,), at the points X (n, n_in)."""
         return np.asarray(self.variance * self.model(X)[:, self.output] ** 2)
 
 
@@ -371,11 +376,11 @@ for _kind in STORED:
 
 
 def kernel_gradient(kernel: sk.Kernel, a: Array, b: Array) -> Gradient:
-    """Return a kernel and its gradient by its first point.
+    """Return the values of a kernel and their gradient with respect to the first point.
 
     Args:
-        kernel: A kernel of bnn, a constant or white one of scikit-learn, or sums and products of
-            these.
+        kernel: A kernel of bnn, a ConstantKernel or WhiteKernel of scikit-learn, or a sum or
+            product of these.
         a: Points, (..., n_in).
         b: Points, (..., n_in), broadcastable against a.
 
@@ -383,7 +388,7 @@ def kernel_gradient(kernel: sk.Kernel, a: Array, b: Array) -> Gradient:
         k(a, b), (...), and ∂k/∂a, (..., n_in).
 
     Raises:
-        ValueError: If the gradient of the kernel is not known.
+        ValueError: If a kernel has no gradient.
     """
     own = getattr(kernel, "gradient", None)
     if own is not None:

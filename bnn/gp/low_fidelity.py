@@ -1,15 +1,15 @@
-"""A fitted Gaussian process as low-fidelity model of another one, with its own uncertainty.
+"""A fitted Gaussian process as the low-fidelity model of another one, including its uncertainty.
 
 With the posterior mean m_j and covariance S_j of output j given many cheap runs, and a factor ρ_j,
 the expensive function is
 
     f_j(x) = ρ_j g_j(x) + d_j(x),   g_j ~ GP(m_j, S_j),
 
-with a Gaussian process d_j of kernel k_j, the discrepancy. So the prior of f_j has the mean
+where the discrepancy d_j is a Gaussian process with kernel k_j. So the prior of f_j has the mean
 ρ_j m_j(x) and the covariance ρ_j² S_j(x, x') + k_j(x, x').
 
 Source: Kennedy & O'Hagan (2000), Biometrika 87; Le Gratiet & Garnier (2014), International Journal
-for Uncertainty Quantification 4, for the recursion.
+for Uncertainty Quantification 4, for the recursive formulation.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from bnn.gp.kernel import Gradient, Kernel
 from bnn.gp.means import ModelMean
 from bnn.storage import register, storable
 
-KEPT = 6  # matrices that a model keeps
-PAIRS = 64  # points whose gradients are computed at a time
+KEPT = 6  # arrays that a ProcessModel caches
+PAIRS = 64  # pairs of points whose gradients are computed at a time
 
 
 class ProcessModel(ModelMean):
-    """A fitted GPRegressor as a model; it keeps its latest values, which many kernels need.
+    """A fitted GPRegressor as a model, with a cache of its latest values for the kernels.
 
     Args:
-        fitted: The GPRegressor; if it is fitted again, the model stays what it is.
+        fitted: The GPRegressor. Fitting it again later does not change the model.
     """
 
     def __init__(self, fitted: Any) -> None:
@@ -65,7 +65,7 @@ class ProcessModel(ModelMean):
         return np.asarray(self._kept((A.tobytes(), B.tobytes()), found)[output])
 
     def variances(self, X: Array, output: int) -> Array:
-        """Return the posterior variance of one output at points X, (n,)."""
+        """Return the posterior variance of one output at X (n, n_in), (n,)."""
 
         def found() -> Array:
             batches = self.posterior.batches(len(X))
@@ -80,13 +80,13 @@ class ProcessModel(ModelMean):
         return self._kept(key, lambda: moment_gradients(self.posterior, X)[0])
 
     def between_slopes(self, A: Array, B: Array, output: int) -> Array:
-        """Return the gradient by A of the covariance of one output, (n, m, n_in)."""
+        """Return the gradient of `between` with respect to A, (n, m, n_in)."""
         key = A.tobytes(), B.tobytes(), b"slopes"
         found = self._kept(key, lambda: between_gradients(self.posterior, A, B))
         return np.asarray(found[output])
 
     def _kept(self, key: tuple[bytes, ...], found: Callable[[], Array]) -> Array:
-        """Return values that are kept, or find them."""
+        """Return the cached values of a key; if there are none, compute and cache them."""
         if key not in self._latest:
             latest = list(self._latest.items())[1 - KEPT :]
             self._latest = {**dict(latest), key: found()}
@@ -99,7 +99,7 @@ register(ProcessModel, lambda model: {"fitted": model.fitted}, ProcessModel, sha
 @storable
 @dataclass(frozen=True, repr=False)
 class MultipleMean(Short):
-    """Multiples of the outputs of a fitted process, ρ_j m_j(x).
+    """Mean of a fitted process whose outputs are multiplied by factors, ρ_j m_j(x).
 
     Attributes:
         model: The process.
@@ -120,11 +120,11 @@ class MultipleMean(Short):
 
 @dataclass(repr=False)
 class MultipleProcess(Kernel):
-    """Covariance of a multiple of one output of a fitted process, ρ² S_j(x, x').
+    """Covariance of one output of a fitted process, times a factor: ρ² S_j(x, x').
 
     Attributes:
         model: The process.
-        output: j.
+        output: j, the index of the output.
         factor: ρ.
     """
 
@@ -136,14 +136,17 @@ class MultipleProcess(Kernel):
         return np.asarray(self.factor**2 * self.model.between(A, B, self.output))
 
     def diag(self, X: Array) -> Array:
-        """Return k(x, x) at each point of X (n, n_in), (n,)."""
+        """Return k(x, x), (n,), at the points X (n, n_in)."""
         return np.asarray(self.factor**2 * self.model.variances(X, self.output))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
-        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in) that broadcast."""
+        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in) that broadcast.
+
+        The points are pairs of equal shape, or a grid, a[..., None, :] and b.
+        """
         A, B = (each.reshape(-1, each.shape[-1]) for each in (a, b))
         if a.shape == b.shape:
-            # Of pairs, those on the diagonal of smaller parts
+            # The pairs are the diagonals of small grids.
             parts = [self._grid(A[part], B[part]) for part in gen_batches(len(A), PAIRS)]
             values = np.concatenate([np.diagonal(k) for k, _ in parts])
             slopes = np.concatenate([np.einsum("nni->ni", by_a) for _, by_a in parts])
@@ -155,7 +158,7 @@ class MultipleProcess(Kernel):
         return values[tuple(numbers)], slopes[tuple(numbers)]
 
     def _grid(self, A: Array, B: Array) -> Gradient:
-        """Return k(A, B), (n, m), and its gradient by A, (n, m, n_in)."""
+        """Return k(A, B), (n, m), and its gradient with respect to A, (n, m, n_in)."""
         square = self.factor**2
         slopes = self.model.between_slopes(A, B, self.output)
         return square * self.model.between(A, B, self.output), square * slopes

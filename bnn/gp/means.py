@@ -20,7 +20,7 @@ from bnn._validation import (
 )
 from bnn.storage import storable
 
-KEPT = 16  # number of sets of points whose values a ModelMean keeps
+KEPT = 16  # sets of points whose values a ModelMean caches
 
 
 @storable
@@ -64,10 +64,10 @@ class LinearMean(Short):
         return np.asarray((X @ A.T if A.ndim == 2 else X[:, :1] * np.atleast_1d(A)) + a)
 
     def linear(self, n_in: int) -> tuple[Array, Array]:
-        """Return the mean as a matrix and a vector, which a gradient and C need.
+        """Return the mean as a matrix and a vector, for gradients and the C export.
 
         Args:
-            n_in: number of inputs.
+            n_in: Number of inputs.
 
         Returns:
             A, (n_out, n_in), and a, (n_out,), of the mean A x + a.
@@ -102,7 +102,7 @@ class RandomMean(Short):
 
 
 class ModelMean(Short):
-    """A low-fidelity model as the mean; it keeps its latest values, which kernels need again."""
+    """A low-fidelity model as the mean, with a cache of its latest values for the kernels."""
 
     def __init__(self, function: Callable[[Array], ArrayLike]) -> None:
         check_function("mean", function)
@@ -110,7 +110,7 @@ class ModelMean(Short):
         self._found = dict[bytes, Array]()
 
     def __call__(self, X: Array) -> Array:
-        """Return m(X), (n, n_out), which must be finite."""
+        """Return m(X), (n, n_out); raise ValueError if a value is not finite."""
         key = X.tobytes()
         if key not in self._found:
             points = np.frombuffer(key).reshape(X.shape)  # read-only
@@ -124,7 +124,7 @@ class ModelMean(Short):
                     "valid input instead, or learn logarithms"
                 )
             values = as_columns("mean(X)", found, len(X))
-            values.flags.writeable = False  # they are handed out again
+            values.flags.writeable = False  # later calls return the same array
             latest = list(self._found.items())[1 - KEPT :]
             self._found = {**dict(latest), key: values}
         return self._found[key]

@@ -1,4 +1,4 @@
-"""Mixtures of Gaussian process priors, such as one with several settings of its kernel."""
+"""Mixtures of Gaussian process priors, for example with several settings of a kernel."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from bnn.noise.covariances import is_diagonal
 from bnn.priors.function_prior import FunctionPrior
 from bnn.storage.values import same
 
-TINY = 1e-300  # in place of a weight of zero, which has no logarithm
-COMBINATIONS = 32  # of components, where correlated noise couples the outputs
+TINY = 1e-300  # replaces a weight of zero, which has no logarithm
+COMBINATIONS = 32  # draws of combinations of components, if correlated noise couples the outputs
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,7 +32,8 @@ class MixturePrior(FunctionPrior):
     The components of the outputs are drawn independently of each other.
 
     Attributes:
-        components: S priors that differ only in their kernels, and in means that are functions.
+        components: S priors that differ only in their kernels, and in means if these are nonlinear
+            functions.
         weights: Probabilities of the components, (S,), or (S, n_out) for each output separately.
 
     Examples:
@@ -85,7 +86,7 @@ class MixturePrior(FunctionPrior):
         return np.broadcast_to(weights, (len(weights), self.n_outputs))
 
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
-        """Draw realisations; each output of a realisation has a component that is drawn for it."""
+        """Draw realisations, with a separate draw of the component for each output."""
         seeds = seed_sequence(random_state)
         numbers = allocate_components(self.shares, n_samples, spawn(seeds, 0))
         return assembled(
@@ -94,7 +95,7 @@ class MixturePrior(FunctionPrior):
 
 
 def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:
-    """Return the prior whose output j is that of component numbers[j]."""
+    """Return the prior whose output j comes from component numbers[j]."""
     chosen = [mixture.components[s] for s in numbers]
     kernels = [each.kernels[j] for j, each in enumerate(chosen)]
     one = all(each.mean is chosen[0].mean for each in chosen) or not _is_curved(chosen[0].mean)
@@ -110,7 +111,7 @@ def _is_curved(mean: object) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class _MeanByOutput(Short):
-    """The mean whose output j is that of priors[j]."""
+    """The mean whose output j comes from priors[j]."""
 
     priors: Sequence[GaussianProcessPrior]
 
@@ -125,7 +126,7 @@ class _MeanByOutput(Short):
 
 
 def allocate_components(shares: Array, n: int, random_state: RandomState) -> Ints:
-    """Allocate a component to each of n draws of each output, (n, n_out), by shares (S, n_out)."""
+    """Return a component for each of n draws of each output, (n, n_out), by shares (S, n_out)."""
     rng = generator(random_state)
     columns = []
     for share in shares.T:
@@ -137,7 +138,7 @@ def allocate_components(shares: Array, n: int, random_state: RandomState) -> Int
 
 
 def assembled(numbers: Ints, draw: Callable[[int], Array]) -> Array:
-    """Return draws (K, n, n_out); output j of draw k is that of component numbers[k, j]."""
+    """Return draws (K, n, n_out); output j of draw k comes from component numbers[k, j]."""
     values: Array = np.zeros(1)
     for s in counted(np.unique(numbers).tolist(), "realisations", "component"):
         values = np.where(numbers[:, None] == s, draw(s), values)
@@ -147,15 +148,18 @@ def assembled(numbers: Ints, draw: Callable[[int], Array]) -> Array:
 class MixturePosterior(Short):
     """A mixture given data: posteriors of components, weighted by prior weights times evidence.
 
-    The outputs of a mixture are independent under diagonal noise. Correlated noise couples their
-    components. Combinations of components are then drawn by the weights of each output alone, and
-    weighted by importance sampling: w ∝ p(y | combination) / Π_j p(y_j | component of output j).
+    The outputs of a mixture are independent under diagonal noise. Correlated noise couples the
+    components of different outputs. Combinations of components are then drawn with the weights that
+    each output gives them, and reweighted by importance sampling:
+    w ∝ p(y | combination) / Π_j p(y_j | component of output j).
 
     Attributes:
         posteriors: Posteriors that are mixed: of the S components or of combinations of them.
         weights: Their weights for each output, (len(posteriors), n_out).
-        shares: Posterior weights of the components under each output alone, (S, n_out).
-        log_evidences: Log evidence of each output, (n_out,); of all together if correlated.
+        shares: Posterior weights of the components given each output alone, (S, n_out).
+        log_evidences: Log evidence of each output, (n_out,); a single number for all outputs if the
+            noise is correlated.
+        independent: Whether the outputs are independent, under diagonal noise.
     """
 
     def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
@@ -182,18 +186,18 @@ class MixturePosterior(Short):
             self.weights = np.tile(softmax(beyond)[:, None], prior.n_outputs)
 
     def allocate(self, n: int, random_state: RandomState) -> Ints:
-        """Return the components of n draws of the outputs, (n, n_out), by posterior weights."""
+        """Draw components for n draws of the outputs, (n, n_out), with posterior weights."""
         if self.independent:
             return allocate_components(self.weights, n, random_state)
         drawn = allocate_components(self.weights[:, :1], n, random_state)[:, 0]
         return np.asarray(self._combinations[drawn])
 
     def batches(self, n: int) -> list[slice]:
-        """Split n points into as many at a time as bounded memory allows."""
+        """Split n points into batches, see `ProcessPosterior.batches`."""
         return self.posteriors[0].batches(n)
 
     def _counted(self, title: str) -> Iterator[ProcessPosterior]:
-        """Yield the posteriors, with a bar on a terminal."""
+        """Yield the posteriors, with a progress bar on a terminal."""
         return counted(self.posteriors, title, "component")
 
     def mean(self, X: Array) -> Array:
@@ -216,7 +220,7 @@ class MixturePosterior(Short):
         return total * np.eye(mean.shape[1]) if self.independent else total
 
     def between(self, A: Array, B: Array) -> Array:
-        """Return the covariance of each output between A (n, n_in) and B (m, n_in)."""
+        """Return the covariance of each output, (n_out, n, m), between A (n, n_in), B (m, n_in)."""
         pairs = [(given.mean(A), given.mean(B)) for given in self.posteriors]
         means = [np.einsum("sj,snj->nj", self.weights, each) for each in zip(*pairs, strict=True)]
         total: Array = np.zeros(1)
@@ -232,7 +236,7 @@ class MixturePosterior(Short):
         return block_diag(*self.joint_columns(X)[2](np.arange(len(X))))  # type: ignore[no-any-return]
 
     def joint_columns(self, X: Array) -> JointColumns:
-        """Prepare columns of the joint covariance at X, of which some are computed at a time."""
+        """Prepare the joint covariance at X, some of whose columns are computed at a time."""
         parts = [given.joint_columns(X) for given in self._counted("covariances")]
         means, spreads, columns = zip(*parts, strict=True)
         roots = np.sqrt(self.weights)[:, None]  # (S, 1, n_out)
@@ -246,11 +250,11 @@ class MixturePosterior(Short):
             at_points *= np.eye(len(roots.T))
 
         def at(rows: Ints) -> Array:
-            """Return the columns of X[rows], in a block for each output where these are apart."""
+            """Return the columns of X[rows], in a block per output if outputs are independent."""
             total: Array = np.zeros(1)
             for root, shift, columns_of in zip(roots, away, columns, strict=True):
                 blocks = columns_of(rows)
-                shape = len(blocks), -1  # by blocks as the columns are
+                shape = len(blocks), -1  # by blocks, like the columns
                 # √w_j S √w_k + √w_j (m_s - m)_j √w_k (m_s - m)_k
                 blocks *= np.repeat(root, len(X)).reshape(shape)[:, :, None]
                 blocks *= np.repeat(root, len(rows)).reshape(shape)[:, None]
@@ -263,13 +267,24 @@ class MixturePosterior(Short):
         return mean, at_points, at
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
-        """Draw functions at X, (n_samples, n, n_out); a component is drawn for each output."""
+        """Draw functions at X, (n_samples, n, n_out), with a draw of the component for each output.
+
+        If the outputs are coupled, one combination of components is drawn for all of them.
+
+        Args:
+            X: (n, n_in).
+            n_samples: Number of functions.
+            rng: Generator of the draws.
+
+        Returns:
+            The functions.
+        """
         shares = self.weights if self.independent else self.weights[:, :1]
         numbers = allocate_components(shares, n_samples, rng)
         return assembled(numbers, lambda s: self.posteriors[s].sample(X, n_samples, rng))
 
     def log_density(self, X: Array, y: Array, noise: Array) -> Array:
-        """Return log p(y_i | x_i, data), as that of a ProcessPosterior."""
+        """Return log p(y_i | x_i, data), see `ProcessPosterior.log_density`."""
         # log Σ_s w_s p_s(y_i | x_i)
         weights = np.log(np.maximum(self.weights, TINY))
         terms = [given.log_density(X, y, noise) for given in self._counted("densities")]
@@ -282,7 +297,10 @@ Posterior: TypeAlias = ProcessPosterior | MixturePosterior
 
 
 def conditioned(prior: Prior, noise: Array, X: Array, y: Array) -> Posterior:
-    """Return a prior given data y (N, n_out) at X (N, n_in), whose noise is known."""
+    """Return the posterior of a prior given data y (N, n_out) at X (N, n_in).
+
+    The noise is Σ_noise, (n_out, n_out), or a covariance for each datum, (N, n_out, n_out).
+    """
     if isinstance(prior, MixturePrior):
         return MixturePosterior(prior, noise, X, y)
     return ProcessPosterior(prior, noise, X, y)

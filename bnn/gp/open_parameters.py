@@ -1,8 +1,9 @@
-"""Open parameters of kernels: those that are None, which fits find by the evidence.
+"""Open parameters of kernels: parameters that are None, which a fit estimates from the evidence.
 
-Open are the variance and the length scales of a stationary kernel, the period of `Periodic`, the
-variances of `Linear`, and fields of custom kernels, also in sums, products and other compositions.
-Kernels of scikit-learn keep their values.
+These parameters may be open: the variance and the length scales of a stationary kernel, `alpha` of
+`RationalQuadratic`, the period of `Periodic`, the variances of `Linear`, and fields of custom
+kernels that have a positive default. Their kernels may be parts of sums, products and other
+compositions. Parameters of scikit-learn kernels keep their values.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,21 +17,21 @@ from sklearn.gaussian_process import kernels as sk
 from bnn._validation import Array
 from bnn.gp.kernel import STEP, Kernel, differences
 
-# Quantities that have an entry for each input, and the value for an input that does not vary.
+# Quantities that have an entry for each input, and their value for an input that does not vary.
 OF_INPUTS = {"length": np.inf, "ratio": np.inf, "slope": 0.0}
 
 
 class NothingLeft(ValueError):
-    """Says which open parameter of a kernel belongs only to inputs that do not vary."""
+    """An open parameter of a kernel belongs only to inputs that do not vary."""
 
 
 class OpenParameter(NamedTuple):
     """An open parameter of a kernel."""
 
-    kernel: Kernel  # the part that it belongs to
-    name: str  # of its field
-    entry: int | None  # number of its entry if the field is a tuple
-    quantity: str  # see `Kernel.quantities`
+    kernel: Kernel  # the part of a kernel that has the parameter
+    name: str  # name of its field
+    entry: int | None  # index of its entry if the field is a tuple, else None
+    quantity: str  # its kind, see `Kernel.quantities`
 
 
 def open_parameters(kernel: sk.Kernel) -> list[OpenParameter]:
@@ -55,18 +56,18 @@ def open_parameters(kernel: sk.Kernel) -> list[OpenParameter]:
 
 
 def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
-    """Give an open parameter that belongs to the inputs an entry for each of them.
+    """Expand open parameters to one entry per input, open only for inputs that vary.
 
     Args:
         kernel: Any kernel.
-        varies: Whether each of its inputs varies, (n,); one that does not is left out.
+        varies: Whether each of its inputs varies, (n,).
 
     Returns:
-        The kernel, with open parameters only for inputs that vary. A term of a sum that has slopes
-        only in others is left out.
+        The kernel, with open parameters only for inputs that vary. A term of a sum is left out if
+        it is linear in constant inputs only.
 
     Raises:
-        ValueError: If a parameter has too few entries, or no term is left.
+        ValueError: If a parameter has the wrong number of entries, or no term is left.
     """
 
     def entries(part: Kernel) -> dict[str, Any]:
@@ -93,11 +94,11 @@ def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
 
 
 def with_values(kernel: sk.Kernel, values: Sequence[float] | Array) -> sk.Kernel:
-    """Return a kernel with values of its open parameters.
+    """Return a kernel whose open parameters have values.
 
     Args:
         kernel: Any kernel.
-        values: As many as it has open parameters.
+        values: A value for each open parameter, in the order of `open_parameters`.
 
     Returns:
         The kernel, without open parameters.
@@ -118,15 +119,15 @@ def with_values(kernel: sk.Kernel, values: Sequence[float] | Array) -> sk.Kernel
 
 
 def slopes(kernel: sk.Kernel, known: sk.Kernel, X: Array) -> Iterator[Array]:
-    """Give the derivatives of k(X, X) by the logarithms of the open parameters.
+    """Yield the derivatives of k(X, X) with respect to the logarithms of the open parameters.
 
     Args:
         kernel: A kernel with open parameters.
-        known: The same kernel with their values.
+        known: The same kernel with values of these parameters, from `with_values`.
         X: (N, n_in).
 
     Yields:
-        ∂k/∂ log θ, (N, N).
+        ∂k/∂ log θ, (N, N), in the order of `open_parameters`.
     """
     if known is kernel:  # no parameter is open
         return
@@ -150,12 +151,12 @@ def slopes(kernel: sk.Kernel, known: sk.Kernel, X: Array) -> Iterator[Array]:
             yield (value if entry is None else value[entry]) * slope
         return
     values = np.array(_values(kernel, known))
-    for i in range(len(values)):  # a kernel of a kernel
+    for i in range(len(values)):  # a kernel that contains another one, such as Warped
         yield differences(partial(_moved, kernel, values, X, i)) / STEP
 
 
 def _moved(kernel: sk.Kernel, values: Array, X: Array, i: int, steps: float) -> Array:
-    """Return k(X, X) with value number i some steps away."""
+    """Return k(X, X) with value i increased by a number of steps, each STEP relative to it."""
     moved = values.copy()
     moved[i] *= 1.0 + steps * STEP
     return np.asarray(with_values(kernel, moved)(X))
@@ -175,19 +176,20 @@ def _values(kernel: sk.Kernel, known: sk.Kernel) -> list[float]:
 
 
 def _fields(kernel: sk.Kernel) -> dict[str, Any]:
-    """Return the parameters from which a kernel is made again, by name."""
+    """Return the constructor parameters of a kernel by name, none if it has no constructor."""
     return {} if isinstance(kernel, Kernel) and not _made(kernel) else kernel.get_params(deep=False)
 
 
 def _made(kernel: Kernel) -> bool:
-    """Return whether the parameters of a kernel are those of its class."""
+    """Return whether the class of a kernel has a constructor, whose parameters can be read."""
     return type(kernel).__init__ is not object.__init__
 
 
 def _changed(kernel: sk.Kernel, change: Callable[[Kernel], dict[str, Any]]) -> sk.Kernel:
-    """Return a kernel with other fields, in the order of `open_parameters`.
+    """Return a kernel with new fields, which `change` returns for each of its parts.
 
-    If nothing is left of a term of a sum, the other one is returned.
+    The parts are visited in the order of `open_parameters`. If nothing is left of one term of a
+    sum, the other term is returned.
     """
     if isinstance(kernel, sk.Sum):
         try:

@@ -13,11 +13,11 @@ from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import StudentNoise, covariance_at
 from bnn.noise.student import bound, given_factors, likely_freedom, precision_factors
 
-Found = tuple[StudentNoise, Array, Array]
-ITERATIONS = 200  # updates of the precision factors at most
+Found = tuple[StudentNoise, Array, Array]  # as `factors_of` returns it
+ITERATIONS = 200  # most updates of the precision factors
 TOLERANCE = 1e-4  # change of a precision factor at which the updates end
-ALONE = 10  # updates under each component of a mixture alone
-LEAST_GAIN = 0.1  # of the bound: both starts end alike but for rounding, or far apart
+ALONE = 10  # updates under each single component of a mixture
+LEAST_GAIN = 0.1  # of the bound by another start; smaller differences are rounding errors
 
 
 def factors_of(
@@ -33,24 +33,26 @@ def factors_of(
     """Find the variational precision factors of the data.
 
     The posterior of f, of the component s of a mixture and of the factors λ is approximated by
-    q(f, s) Π_i q(λ_i). Each update takes the best q(λ) for q(f, s), and then the best q(f, s) for
-    q(λ): the mixture given the data, whose weights are prior weights times the evidence of each
-    component under the noise Σ_i / E λ_i. No update lowers the bound of log p(y).
+    q(f, s) Π_i q(λ_i). Each update computes the best q(λ) for q(f, s), and then the best q(f, s)
+    for q(λ). That is the mixture given the data, with prior weights times the evidence of each
+    component under noise of the covariances (1 - 2/ν) Σ_i / E λ_i. No update lowers the bound of
+    log p(y).
 
-    Without outliers a mixture may prefer components that bend to them, and then finds none. So
-    there are two starts: the noise that is given, and that under the component which is likeliest
-    with factors of its own. It wins if the bound is larger.
+    If the updates start from noise without outliers, a mixture may prefer components that follow
+    the outliers, so that none is detected. So the updates start twice: from the given covariances,
+    and from the result for the single component that is most probable with its own factors. The
+    second result is returned if its bound is larger.
 
     Args:
         prior: Prior.
-        noise: Noise, whose degrees of freedom ν may be unknown.
+        noise: Noise. If its degrees of freedom ν are None, they are estimated.
         X: (N, n_in).
         y: (N, n_out).
         known: Covariances of the noise at the data from which the updates start.
-        iterations: Largest number of updates from each start.
-        title: Of a bar on a terminal; None shows nothing.
-        kept: E λ_i of data whose factors stay, as those of an earlier fit, NaN for others, (N,).
-            There is no second start then.
+        iterations: Most updates from each start.
+        title: Title of a progress bar on a terminal; None shows no bar.
+        kept: E λ_i, (N,), of rows whose factors are not updated, such as those of an earlier fit;
+            NaN for other rows. If a factor is kept, the updates start only once.
 
     Returns:
         The noise with ν, the covariances (1 - 2/ν) Σ_i / E λ_i of the noise at the data,
@@ -105,7 +107,7 @@ def _updated(
         known = given_factors(found, own, factors)
         bar.update()
         if np.abs(factors - last).max() < TOLERANCE:
-            bar.update(left - 1)  # those that are not needed
+            bar.update(left - 1)  # updates that are not needed
             break
     return found, known, factors
 

@@ -1,4 +1,4 @@
-"""Gaussian process priors: a mean, one kernel for each output, bounds, safe sampling."""
+"""Gaussian process priors: a mean, one kernel for each output, bounds, and sampling."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from bnn.gp.open_parameters import of_inputs, open_parameters
 from bnn.priors.function_prior import FunctionPrior
 from bnn.scaling import BoundsScaler
 
-MOST_ROWS = 10_000  # rows of a covariance whose root is computed, which takes minutes
-NEGLIGIBLE = 1e-8  # negative variances by rounding errors, relative to the largest
-CHECKED = 5  # points at which a kernel is checked
+MOST_ROWS = 10_000  # most rows of a covariance whose root is computed; so many take minutes
+NEGLIGIBLE = 1e-8  # errors of a covariance up to this count as rounding, relative to the largest
+CHECKED = 5  # most points at which a kernel is checked
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,10 +43,10 @@ class GaussianProcessPrior(FunctionPrior):
     Attributes:
         mean: A number, a function X → (n,) or (n, n_out), a LinearMean or a RandomMean.
         kernel: Kernel of bnn or scikit-learn for all outputs, or a sequence, one for each output.
-            Its parameters that are None are open: `GPRegressor` and `evidence.fit_prior` find them.
+            Parameters that are None are open: `GPRegressor` and `evidence.fit_prior` estimate them.
         n_outputs: Number of outputs.
-        features: Numbers of the inputs that the kernel uses, or a list for each output; None uses
-            all.
+        features: Indices of the inputs that the kernel uses, or such a list for each output; None
+            uses all.
         bounds: (low, high), each None, a number or (n_out,); realisations are clipped to them.
 
     Examples:
@@ -115,7 +115,7 @@ class GaussianProcessPrior(FunctionPrior):
 
     @property
     def is_open(self) -> bool:
-        """Whether kernels have parameters that are None, which a fit has to find."""
+        """Whether a kernel has parameters that are None, which a fit has to estimate."""
         return any(open_parameters(kernel) for kernel in self.kernels)
 
     def check_set(self) -> None:
@@ -126,7 +126,7 @@ class GaussianProcessPrior(FunctionPrior):
 
     @property
     def alike(self) -> list[int]:
-        """For each output, the first one with the same kernel of the same features."""
+        """For each output, the index of the first output with the same kernel and features."""
         features: Any = self.features if self._per_output else [self.features] * self.n_outputs
         pairs = [(np.ravel(f).tolist(), k) for f, k in zip(features, self.kernels, strict=True)]
         return [pairs.index(pair) for pair in pairs]
@@ -136,14 +136,14 @@ class GaussianProcessPrior(FunctionPrior):
         return is_row(self.features) and len(self.features) > 0 and is_row(self.features[0])
 
     def features_of(self, output: int, n_features: int) -> list[int]:
-        """Return the inputs that the kernel of one output sees.
+        """Return the inputs that the kernel of one output uses.
 
         Args:
-            output: Number of the output.
+            output: Index of the output.
             n_features: Number of inputs.
 
         Returns:
-            Numbers of the inputs.
+            Indices of the inputs.
 
         Raises:
             ValueError: If `features` names an input that does not exist.
@@ -157,13 +157,17 @@ class GaussianProcessPrior(FunctionPrior):
         return chosen
 
     def of_inputs(self, X: Array) -> GaussianProcessPrior:
-        """Leave open only the parameters of inputs that vary.
+        """Return the prior with open parameters only for inputs that vary.
 
         Args:
             X: Inputs of the data, (N, n_in).
 
         Returns:
             The prior, in which an input that is constant in X has no open parameter.
+
+        Raises:
+            ValueError: If a kernel parameter has the wrong number of entries, or open slopes belong
+                only to constant inputs.
         """
         features = [self.features_of(j, X.shape[1]) for j in range(self.n_outputs)]
         pairs = zip(self.kernels, features, strict=True)
@@ -175,13 +179,14 @@ class GaussianProcessPrior(FunctionPrior):
         Args:
             A: (n, n_in).
             B: (m, n_in).
-            output: Number of the output.
+            output: Index of the output.
 
         Returns:
             k(A, B), (n, m).
 
         Raises:
-            ValueError: If points are not finite, or there is no such input or output.
+            ValueError: If points are not finite, if A and B differ in their number of inputs, or if
+                the output or an input of `features` does not exist.
         """
         if not (isinstance(output, int | np.integer) and 0 <= output < self.n_outputs):
             raise ValueError(f"output = {output!r:.60}: must be among 0 to {self.n_outputs - 1}")
@@ -193,13 +198,13 @@ class GaussianProcessPrior(FunctionPrior):
         return np.asarray(self.kernels[output](A[:, chosen], B[:, chosen]))
 
     def check_kernels(self, X: Array) -> None:
-        """Reject kernels whose parts contradict each other.
+        """Check that k(X, X) is symmetric and that `diag(X)` is its diagonal, for each output.
 
         Args:
-            X: Points, (n, n_in); only the first are checked.
+            X: Points, (n, n_in), of which the first five are used.
 
         Raises:
-            ValueError: k(X, X) is not symmetric, or `diag(X)` is not its diagonal.
+            ValueError: If one of these conditions is violated.
         """
         for j, kernel in enumerate(self.kernels):
             points = X[:CHECKED, self.features_of(j, X.shape[1])]
@@ -270,7 +275,7 @@ class GaussianProcessPrior(FunctionPrior):
         return np.broadcast_to(values, shape)
 
     def linear_mean(self, n_in: int) -> tuple[Array, Array]:
-        """Return the slopes A and the value a at zero of a mean that is a number or linear.
+        """Return A and a of a mean A x + a, which is a number or linear.
 
         Args:
             n_in: Number of inputs.
@@ -300,13 +305,13 @@ class GaussianProcessPrior(FunctionPrior):
             ∂m/∂x, (n, n_out, n_in), or (n_out, n_in) if it is the same everywhere.
 
         Raises:
-            ValueError: If the mean is another function.
+            ValueError: If the mean is a function of another kind.
         """
         own = getattr(self.mean, "gradient", None)
         return self.linear_mean(X.shape[1])[0] if own is None else np.asarray(own(X))
 
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
-        """Draw realisations, of which number k does not depend on n_samples."""
+        """Draw realisations; realisation k does not depend on n_samples."""
         seeds = seed_sequence(random_state)
         values = self.means(X, n_samples, seeds) + self.fluctuations(X, n_samples, seeds)
         return np.clip(values, *self.limits)
@@ -323,7 +328,7 @@ class GaussianProcessPrior(FunctionPrior):
             g - m, (n_samples, n, n_out).
 
         Raises:
-            ValueError: If there are too many points to factorise their covariance.
+            ValueError: If there are more than 10,000 points, or a kernel is invalid.
         """
         if len(X) > MOST_ROWS:
             rows = f"the covariance between them must have at most {MOST_ROWS} rows"
@@ -354,20 +359,26 @@ class GaussianProcessPrior(FunctionPrior):
 
 
 def default_prior(inputs: BoundsScaler, outputs: BoundsScaler) -> GaussianProcessPrior:
-    """Return the prior that is GaussianProcessPrior() where both bounds are [-1, 1]."""
+    """Return the prior that is GaussianProcessPrior() once both bounds are scaled to [-1, 1]."""
     kernels = [RBF(half**2, inputs.half_range) for half in outputs.half_range]
     mean = LinearMean(np.zeros((len(kernels), len(inputs.low))), outputs.centre)
     return GaussianProcessPrior(mean, kernels, len(kernels))
 
 
 def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
-    """Return R with R Rᵀ = K, (n, n), for a semi-definite K, a difference of numbers of a scale.
+    """Return R with R Rᵀ = K, (n, n), for a positive semi-definite K.
 
-    Pivoted Cholesky: R = P L, with columns of zeros beyond the rank. It takes a tenth of the time
-    of an eigendecomposition, and has no signs or multiple eigenvalues that depend on the library.
+    Pivoted Cholesky gives R = P L, with columns of zeros beyond the rank. It takes a tenth of the
+    time of an eigendecomposition. Unlike signs of eigenvectors, or eigenvectors of multiple
+    eigenvalues, its result does not depend on the library.
+
+    Args:
+        covariance: K, (n, n).
+        scale: Size of the numbers whose difference is K, and whose rounding errors K has; 0 if K is
+            not a difference.
 
     Raises:
-        ValueError: If K is not finite or has an eigenvalue below zero.
+        ValueError: If K is not finite, or has a negative eigenvalue beyond rounding errors.
 
     Source: Lucas (2004), LAPACK Working Note 161.
     """
@@ -375,7 +386,7 @@ def covariance_root(covariance: Array, scale: float = 0.0) -> Array:
     if not np.isfinite(covariance).all():
         raise ValueError("the covariance has values that are not finite")
     largest = max(np.abs(covariance).max(), scale)
-    # Pᵀ K P = L Lᵀ + a rest, whose diagonal is below the rounding errors of K.
+    # Pᵀ K P = L Lᵀ + a remainder, whose diagonal is below the rounding errors of K.
     factor, pivots, rank, _ = dpstrf(covariance, tol=n * np.finfo(float).eps * largest, lower=1)
     order = pivots - 1
     L = np.tril(factor)

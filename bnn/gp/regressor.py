@@ -51,55 +51,63 @@ from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.storage import storable
 from bnn.storage.values import NotStored
 
-RESTARTS = 8  # of the search for a prior beside a mean, or for open parameters
-FAR_APART = 6.0  # of two values of one function, in deviations of the nugget
-GRADIENT_ENTRIES = 2**22  # numbers of the derivatives of a kernel that are computed at a time
+RESTARTS = 8  # random starts of the search if a mean, or a prior with open parameters, is given
+FAR_APART = 6.0  # standard deviations of the nugget; it explains no larger difference of values
+GRADIENT_ENTRIES = 2**22  # entries of the derivatives of a kernel that are computed at a time
 
 
 @storable
 class GPRegressor(PredictiveRegressor):
     """Exact posterior of a Gaussian process prior given data with Gaussian noise.
 
-    Use it for up to a few thousand data. An ensemble with the same prior approximates it.
+    Use it for up to a few thousand rows. An ensemble with the same prior approximates this
+    posterior.
 
-    With N data and diagonal noise the cost is O(N³) for each output, and outputs with equal kernels
-    and noise share one factorisation. Outputs with one kernel cost O(N³) each under constant
-    correlated noise. All other correlated noise costs O((n_out N)³). Bounds of the prior are not
-    part of the posterior. The posterior of a MixturePrior is the mixture of the posteriors of its
-    components.
+    The cost for N rows depends on the noise:
+
+    - Diagonal noise: O(N³) per output. Outputs with equal kernels and noise share a factorisation.
+    - Constant correlated noise, if all outputs have the same kernel and none is missing: O(N³) per
+      output.
+    - Any other correlated noise: O((n_out N)³).
+
+    The posterior ignores the bounds of the prior. The posterior of a MixturePrior is the mixture of
+    the posteriors of its components.
 
     Args:
-        prior: GaussianProcessPrior with a mean that is not random, or a MixturePrior of such, whose
-            weights the evidence updates. Parameters of kernels that are None are open: the prior is
-            then an average over them, and the noise is found with them. None estimates the prior by
-            `evidence.fit_kernel_average`, an average over families of kernels.
-        mean: A low-fidelity model, if prior is None: the prior is then that of
-            `evidence.fit_prior(X, y, noise, mean=mean)`. Either a function of X (n, n_in),
-            read-only, that returns (n, n_out), or (n,) for one output; or another GPRegressor,
-            fitted to many cheap runs, whose own uncertainty becomes part of the prior. All
-            outputs of a row are needed then, and must vary beside the model.
+        prior: GaussianProcessPrior whose mean is not random, or a MixturePrior of such priors,
+            whose weights are updated by the evidence. Kernel parameters that are None are open:
+            `fit` averages over them, and estimates the noise with them unless it is given. If prior
+            is None, it is estimated by `evidence.fit_kernel_average`, an average over families of
+            kernels.
+        mean: Low-fidelity model; only if prior is None. The prior is then estimated as by
+            `evidence.fit_prior(X, y, noise, mean=mean)`. Pass a function of X (n, n_in), read-only,
+            that returns (n, n_out), or (n,) for one output. Or pass another GPRegressor, fitted to
+            many cheap runs, whose own uncertainty becomes part of the prior. Each row of y must be
+            complete, and y - mean(X) must vary.
         noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; a
             HeteroscedasticNoise; or a StudentNoise. "constant" estimates standard deviations from
             the evidence of the data, "heteroscedastic" a HeteroscedasticNoise, "student_t" a
-            StudentNoise. None is "constant" if a prior is given; otherwise the evidence chooses.
-            The evidence uses at most 1,500 of the data for a prior, and at most 300 for noise
-            beside a given prior. Under a StudentNoise the posterior is variational, q(f, λ) = q(f)
-            Π_i q(λ_i), with a precision factor λ_i for each datum, and 13 to 21 % too narrow, see
-            StudentNoise. Noise that double precision cannot resolve, also zero, gets a nugget, see
-            `nugget_`.
+            StudentNoise. None is "constant" if a prior is given; otherwise the evidence chooses the
+            kind of noise. At most 1,500 rows are used to estimate a prior, and at most 300 to
+            estimate noise for a given prior. Under a StudentNoise the posterior is variational,
+            q(f, λ) = q(f) Π_i q(λ_i), with a precision factor λ_i for each row. Its standard
+            deviations are 13 to 21 % too small, see StudentNoise. Noise that is too small for
+            double precision, also zero, gets a nugget, see `nugget_`.
 
     Attributes:
-        prior_: The prior.
-        open_prior_: The prior with the open parameters that were found; None without such.
+        prior_: The given or estimated prior.
+        open_prior_: The given prior, with None for the parameters that `fit` has estimated; None if
+            it had no open parameters.
         noise_: Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
-        factors_: E λ_i of the data, (N,): small for outliers under a StudentNoise, otherwise ones.
+        factors_: E λ_i of each row, (N,): small for outliers under a StudentNoise; ones under
+            Gaussian noise.
         data_noise_: The noise_std and sample_weight of `fit`; None if neither was given.
         nugget_: Standard deviation of the nugget of each output, (n_out,): zero if the covariance
-            of the data can be factorised with the given noise. Its variance is 4 N ε of the prior's
-            largest variance at the data, with the rounding error ε = 2.2e-16, and a NuggetWarning
-            names it.
+            of the data can be factorised with the given noise. Its variance is 4 N ε times the
+            largest prior variance at the data, with the rounding error ε = 2.2e-16. `fit` reports
+            a nugget by a NuggetWarning.
         X_: Training inputs, (N, n_in).
-        y_: Training outputs, (N, n_out).
+        y_: Training outputs, (N, n_out), NaN for missing outputs.
 
     Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30; for a StudentNoise
     Tipping & Lawrence (2005), Neurocomputing 69.
@@ -146,20 +154,20 @@ class GPRegressor(PredictiveRegressor):
         self.noise = noise
 
     def __sklearn_clone__(self) -> Self:
-        """Return an unfitted copy; a fitted model of the mean is a setting, which is kept."""
+        """Return an unfitted copy; it keeps a fitted `mean`, which is a setting."""
         copy: Self = super().__sklearn_clone__()
         copy.mean = self.mean
         return copy
 
     @property
     def _fewest(self) -> int:
-        """Least number of data: two where they have to tell the prior or the noise."""
+        """Least number of rows: two if the prior or the noise is estimated, else one."""
         found = self.prior is None or self.noise is None or isinstance(self.noise, str)
         return 2 if found or _is_open(self.prior) else 1
 
     @property
     def _fixes_constants(self) -> bool:
-        """With a prior or a mean that is given, an output that does not vary is like any other."""
+        """Whether constant outputs are predicted as constants: if no prior and no mean is given."""
         return self.prior is None and self.mean is None
 
     def _check_missing(self, keep_prior: bool) -> None:
@@ -230,7 +238,7 @@ class GPRegressor(PredictiveRegressor):
             warnings.warn(message, NuggetWarning, stacklevel=3)
 
     def _factors_kept(self, X: Array, y: Array) -> Array:
-        """Return E λ_i, (N,), of rows that the last fit had, NaN of others."""
+        """Return E λ_i, (N,), of the last fit for its rows; NaN for new rows."""
         last = zip(np.hstack([self.X_, self.y_]), self.factors_, strict=True)
         known = {row.tobytes(): factor for row, factor in last}
         return np.array([known.get(row.tobytes(), np.nan) for row in np.hstack([X, y])])
@@ -244,14 +252,17 @@ class GPRegressor(PredictiveRegressor):
         X: Array,
         y: Array,
     ) -> None:
-        """Condition the prior on data under noise, whose covariances at the data are known."""
+        """Condition the prior on the data, whose noise has the covariances `known` and E λ_i.
+
+        `known` is (n_out, n_out), or (N, n_out, n_out) with a matrix for each row.
+        """
         _check_matrices(prior, len(X))
         self.nugget_ = np.zeros(y.shape[1])
         self._beyond = 0.0
         if isinstance(noise, StudentNoise):
             # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
             known = given_factors(noise, known, factors)
-            # The bound is log p(y) >= log p(y | noise known) + beyond.
+            # Lower bound: log p(y) >= log p(y | noise of covariances known) + beyond.
             self._beyond = bound(noise.degrees, factors, y.shape[1])
         else:
             components = prior.components if isinstance(prior, MixturePrior) else [prior]
@@ -267,7 +278,11 @@ class GPRegressor(PredictiveRegressor):
         self.posterior_ = conditioned(prior, known, X, y)
 
     def check_restored(self) -> None:
-        """Condition the restored prior on the restored data, which have to fit each other."""
+        """Check the restored attributes, then condition the prior on the data.
+
+        Raises:
+            ValueError: If an attribute is invalid, or attributes do not match each other.
+        """
         if not isinstance(self.prior_, Prior):
             raise ValueError(f"prior_ is a {type(self.prior_).__name__}")
         check_kind("open_prior_", self.open_prior_, GaussianProcessPrior, type(None))
@@ -299,7 +314,8 @@ class GPRegressor(PredictiveRegressor):
             X: (n, n_in).
 
         Returns:
-            Mean, (n, n_out), and covariance, (n_out n, n_out n); entry j n + i: output j, point i.
+            Mean, (n, n_out), and covariance, (n_out n, n_out n), whose row j n + i belongs to
+            output j at point i.
         """
         points = self.checked_inputs(X)
         return self.posterior_.mean(points), self.posterior_.joint_covariance(points)
@@ -319,7 +335,7 @@ class GPRegressor(PredictiveRegressor):
         return self._with_constants(np.concatenate(parts))
 
     def _with_constants(self, mean: Array) -> Array:
-        """Return the mean (n, n_out), without rounding errors of outputs that do not vary."""
+        """Return the mean (n, n_out), with exact constants for outputs that did not vary in fit."""
         known = self.constant_outputs_
         return mean if known is None else np.where(np.isnan(known), mean, known)
 
@@ -332,11 +348,12 @@ class GPRegressor(PredictiveRegressor):
         return self._with_constants(mean), spreads if joint else np.einsum("njj->nj", spreads)
 
     def _batches(self, X: Array, title: str) -> Iterator[slice]:
-        """Yield batches of the points X, with a bar on a terminal."""
+        """Yield batches of the points X, with a progress bar on a terminal."""
         return counted(self.posterior_.batches(len(X)), title, "part")
 
     def _moment_gradients(self, X: Array) -> tuple[Array, Array]:
-        # The gradients of a batch have n_in times as many numbers as its covariance has.
+        # The gradient of the covariance with the data has n_in times as many entries as the
+        # covariance.
         size = max(GRADIENT_ENTRIES // (X.shape[1] * len(self.X_)), 1)
         batches = counted(list(gen_batches(len(X), size)), "gradients", "part")
         parts = [moment_gradients(self.posterior_, X[part]) for part in batches]
@@ -350,15 +367,15 @@ class GPRegressor(PredictiveRegressor):
         """Draw functions from the posterior.
 
         Args:
-            X: (n, n_in); the covariance between all points is factorised.
+            X: (n, n_in). The joint covariance of all points is factorised.
             n_samples: Number of functions, K.
             random_state: Seed.
 
         Returns:
-            Functions at X, (K, n, n_out), epistemic only.
+            Functions at X, (K, n, n_out), without noise.
 
         Raises:
-            ValueError: If there are too many points.
+            ValueError: If the joint covariance would have more than 10,000 rows.
         """
         check_count("n_samples", n_samples, 1)
         return self.posterior_.sample(self.checked_inputs(X), n_samples, generator(random_state))
@@ -368,14 +385,14 @@ class GPRegressor(PredictiveRegressor):
 
         Args:
             X: (n, n_in).
-            y: True values, (n,) or (n, n_out), NaN for those that are missing.
+            y: True values, (n,) or (n, n_out), NaN for missing values.
 
         Returns:
             Σ_i log p(y_i | x_i, D), joint over the outputs. With a MixturePrior or a StudentNoise
             p is the density of the mixture, not a normal density with its moments.
 
         Raises:
-            ValueError: If y is infinite, or does not fit X or the training data.
+            ValueError: If y is infinite or has only NaN, or if shapes do not match.
         """
         points = self.checked_inputs(X)
         values = as_columns("y", y, len(points))
@@ -419,7 +436,10 @@ def _is_open(prior: object) -> TypeGuard[GaussianProcessPrior]:
 
 
 def _contradiction(X: Array, y: Array, nugget: float) -> str:
-    """Name two rows of equal inputs X (N, n_in) whose values y (N,) no such nugget explains."""
+    """Return a text about two rows of equal inputs whose values y (N,) the nugget cannot explain.
+
+    The text is empty if there are no such rows.
+    """
     order = np.lexsort(X.T)
     equal = np.all(np.diff(X[order], axis=0) == 0.0, axis=1)
     apart = np.abs(np.diff(y[order])) > FAR_APART * nugget
@@ -434,7 +454,10 @@ def _contradiction(X: Array, y: Array, nugget: float) -> str:
 def _tails(
     prior: Prior, noise: StudentNoise, X: Array, y: Array, start: Array, known: Array | None
 ) -> tuple[StudentNoise, Array]:
-    """Return the noise with ν, and E λ_i, (N,), of which some are known and the others NaN."""
+    """Return the noise with a number for ν, and E λ_i, (N,).
+
+    `known` has the E λ_i that are kept, and NaN for those to be estimated; None estimates all.
+    """
     if known is not None and not np.isnan(known).any():
         return noise, known
     title = "precision factors"
@@ -452,9 +475,9 @@ def _check_rows(name: str, X: Array) -> None:
 
 
 def _check_matrices(prior: Prior, n_data: int) -> None:
-    """Raise ValueError if a mixture has more components than memory is given to, for its data."""
+    """Raise ValueError if the covariance matrices of a mixture would take too much memory."""
     size = len(prior.components) if isinstance(prior, MixturePrior) else 1
-    # Twice the memory of a mixture that is found, so that there is room for further data.
+    # Twice the memory that a search allows, so that its mixture can be fitted to more data.
     most = most_components(size, n_data, prior.n_outputs, room=2.0)
     if size > most:
         what = f"a mixture of {size} components for {n_data} data of {prior.n_outputs} output(s)"

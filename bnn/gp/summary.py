@@ -1,4 +1,4 @@
-"""What a fit has found, as a small table: length scales, weights of components and noise."""
+"""Rows of a table that summarises a fit: length scales, weights of components and noise."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from bnn.noise import Covariance, HeteroscedasticNoise, StudentNoise, covariance
 from bnn.noise.known import no_noise
 from bnn.scaling import BoundsScaler
 
-TINY = 1e-300  # in place of a weight of zero
+TINY = 1e-300  # replaces a weight of zero in a division
 
 
 def prior_rows(
@@ -25,13 +25,14 @@ def prior_rows(
 
     Args:
         prior: A functional prior of any kind; those without kernels have no rows.
-        shares: Weights of the components of a mixture, (S, n_out); None for one without data.
+        shares: Posterior weights of the components of a mixture, (S, n_out); None takes those of
+            the prior.
         inputs: Names of the inputs.
-        ranges: Their ranges, (n_in,).
+        ranges: Ranges of the inputs, (n_in,).
 
     Returns:
-        Titles and the entries for each output. Length scales of a mixture are geometric means by
-        the weights of its components.
+        Rows of a title and an entry for each output. Length scales of a mixture are geometric
+        means, weighted by the weights of its components.
     """
     if not isinstance(prior, GaussianProcessPrior | MixturePrior):
         return []
@@ -66,16 +67,18 @@ def prior_rows(
 def open_rows(
     given: GaussianProcessPrior | None, prior: Any, shares: Array | None, inputs: Sequence[str]
 ) -> list[tuple[str, list[str]]]:
-    """Return rows of the values of open parameters; length scales in units of inputs have others.
+    """Return rows of the values found for open parameters.
+
+    Length scales that have a unit are left out, because `prior_rows` returns them.
 
     Args:
         given: The prior with its open parameters; None has no rows.
-        prior: The prior that was found, for `given`.
-        shares: Posterior weights of its components, (S, n_out).
+        prior: The prior that was estimated from `given`.
+        shares: Posterior weights of its components, (S, n_out); None if it has one component.
         inputs: Names of the inputs.
 
     Returns:
-        Titles and the entries for each output, geometric means by the weights.
+        Rows of a title and an entry for each output, a geometric mean with these weights.
     """
     if given is None:
         return []
@@ -100,7 +103,7 @@ def open_rows(
 
 
 def _scales(kernel: sk.Kernel) -> Iterator[tuple[str, Array]]:
-    """Give the names and length scales of the parts of a kernel that have such."""
+    """Yield the names and length scales of the parts of a kernel that have length scales."""
     if isinstance(kernel, Warped):
         # Its length scales are relative to the widths of the inputs.
         for name, relative in _scales(kernel.kernel):
@@ -118,7 +121,7 @@ def _has_ratios(part: sk.Kernel) -> bool:
 
 
 def _numbered_parts(kernel: sk.Kernel) -> Iterator[tuple[str, sk.Kernel]]:
-    """Give the parts of a kernel by their names, numbered from the second of a name on."""
+    """Yield the names and parts of a kernel; repeated names are numbered from 2 on."""
     seen: dict[str, int] = {}
     for part in _parts(kernel):
         kind = type(part).__name__
@@ -127,7 +130,7 @@ def _numbered_parts(kernel: sk.Kernel) -> Iterator[tuple[str, sk.Kernel]]:
 
 
 def _parts(kernel: sk.Kernel) -> Iterator[sk.Kernel]:
-    """Give the kernels that sums, products and powers are made of."""
+    """Yield the kernels of which sums, products, powers and other compositions consist."""
     inner = [getattr(kernel, name) for name in ("k1", "k2", "kernel") if hasattr(kernel, name)]
     if not inner:
         yield kernel
@@ -142,11 +145,11 @@ def noise_rows(
 
     Args:
         noise: The attribute `noise_` of an estimator.
-        X: Points, (n, n_in), over which noise by input is shown from its least to its largest.
-        ranges: Of the outputs, (n_out,).
+        X: Points, (n, n_in). Input-dependent noise is shown by its least and largest value there.
+        ranges: Ranges of the outputs, (n_out,).
 
     Returns:
-        Titles, of which the first names the form of the noise, and the entries for each output.
+        Rows of a title and an entry for each output. The first title names the form of the noise.
     """
     variances = np.einsum("...jj->...j", covariance_at(noise, X)) * np.ones((len(X), 1))
     std = np.sqrt(variances)

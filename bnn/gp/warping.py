@@ -1,4 +1,4 @@
-"""Kernels of inputs that are warped, one by one, and then mixed."""
+"""Kernels of inputs that are warped one by one and then mixed linearly."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,17 +11,17 @@ from bnn._validation import Array, as_finite, check_kind, seen_points
 from bnn.gp.kernel import Gradient, Kernel
 from bnn.gp.kernels import kernel_gradient
 
-STRAIGHT = 1e-4  # warps below this are replaced by it: w is u then, to 1.3e-5
-STEEPEST = 20.0  # largest warp
+STRAIGHT = 1e-4  # replaces smaller warps; w then differs from u by at most 1.3e-5
+STEEPEST = 20.0  # largest absolute warp
 
 
 def straightened(warps: ArrayLike) -> Array:
-    """Replace warps next to zero by STRAIGHT, because `warped` divides by them."""
+    """Replace warps close to zero by STRAIGHT, because `warped` divides by them."""
     return np.where(np.abs(warps) < STRAIGHT, STRAIGHT, warps)
 
 
 def warped(u: Array, warps: Array) -> tuple[Array, Array]:
-    """Return w(u) of inputs (n, n_in) in [0, 1], and its derivatives by the warps λ (n_in,)."""
+    """Return w(u) and ∂w/∂λ, (n, n_in) each, for u (n, n_in) in [0, 1] and warps λ (n_in,)."""
     own = straightened(warps)
     # w = log(1 + (e^λ - 1) u) / λ
     slope = np.expm1(own)
@@ -35,17 +35,17 @@ def warped(u: Array, warps: Array) -> tuple[Array, Array]:
 class Warped(Kernel):
     """A kernel of warped and mixed inputs, k(z(x), z(x')).
 
-    With u = (x - low) / width each input is warped by w_i = log(1 + (e^λ_i - 1) u_i) / λ_i, which
-    maps [0, 1] onto itself and goes on as a straight line outside. Positive λ_i stretch the lower
-    end, as a logarithm does, negative ones the upper end, and zero leaves the input as it is. Then
-    z = w (I + C), with a matrix C that turns the axes.
+    With u = (x - low) / width each input is warped by w_i = log(1 + (e^λ_i - 1) u_i) / λ_i. This
+    maps [0, 1] onto itself, and continues as a straight line outside. A positive λ_i stretches the
+    lower end, as a logarithm does, a negative λ_i the upper end, and λ_i = 0 changes nothing. Then
+    z = w (I + C), where the matrix C mixes the inputs.
 
     Attributes:
-        kernel: k.
-        low: Lower ends of the inputs, (n_in,).
-        width: Their widths, (n_in,).
-        warps: λ, (n_in,).
-        mixing: C by rows, (n_in, n_in); None leaves the axes.
+        kernel: k, a kernel of z.
+        low: Lower ends of the ranges of the inputs, (n_in,).
+        width: Widths of these ranges, (n_in,), > 0.
+        warps: λ, (n_in,), from -20 to 20.
+        mixing: C by rows, (n_in, n_in); None for zeros.
 
     Source: warps of one parameter after Snoek, Swersky, Zemel & Adams (2014), Proceedings of
     Machine Learning Research 32; mixing after Vivarelli & Williams (1999), Advances in Neural
@@ -95,7 +95,7 @@ class Warped(Kernel):
     __rmul__ = __mul__
 
     def coordinates(self, X: Array) -> Array:
-        """Return z(x).
+        """Return z(x), the warped and mixed inputs.
 
         Args:
             X: (n, n_in).
@@ -124,20 +124,21 @@ class Warped(Kernel):
         width = np.asarray(self.width)
         u = (X - np.asarray(self.low)) / width
         inside = np.clip(u, 0.0, 1.0)
-        # w' = (e^λ - 1) / λ / (1 + (e^λ - 1) u); outside w goes on with its slope at the end.
+        # w' = (e^λ - 1) / λ / (1 + (e^λ - 1) u). Outside [0, 1] w continues with its slope at the
+        # end.
         growth = np.expm1(own)
         slopes = growth / own / (1.0 + growth * inside)
         return warped(inside, own)[0] + (u - inside) * slopes, slopes / width
 
     def turned(self, w: Array, transposed: bool = False) -> Array:
-        """Return warped inputs on turned axes, or turn gradients back to the warped inputs.
+        """Mix warped inputs, or convert gradients with respect to z to those with respect to w.
 
         Args:
-            w: (..., n_in).
-            transposed: Whether to return w (I + C)ᵀ.
+            w: Warped inputs or gradients, (..., n_in).
+            transposed: Whether to return w (I + C)ᵀ, for gradients.
 
         Returns:
-            w (I + C), (..., n_in).
+            w (I + C), or w (I + C)ᵀ, (..., n_in).
         """
         if self.mixing is None:
             return w
@@ -162,8 +163,8 @@ class Warped(Kernel):
         """Return the kernel and its gradient with respect to the first point.
 
         Args:
-            a: points x, (..., n_in), in the units of the inputs.
-            b: points x', (..., n_in), which broadcast with those of a.
+            a: Points x, (..., n_in), in the units of the inputs.
+            b: Points x', (..., n_in), broadcastable against a.
 
         Returns:
             k(x, x'), (...), and ∂k/∂x, (..., n_in).
@@ -175,5 +176,5 @@ class Warped(Kernel):
         return values, self.turned(by_z, transposed=True) * slopes
 
     def is_stationary(self) -> bool:
-        """Return that k depends on more than x - x'."""
+        """Return False: k depends on more than x - x'."""
         return False
