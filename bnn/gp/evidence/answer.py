@@ -1,4 +1,4 @@
-"""The answer of a search in the units of the user: prior, noise and precision factors."""
+"""The result of a search, in the units of the user: prior, noise and precision factors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from bnn.noise.student import given_factors
 
 
 def priors_of(data: SearchData, draws: Sequence[Sequence[Draw]]) -> list[GaussianProcessPrior]:
-    """Return the prior of each component from the draws of the components of each output."""
+    """Return one prior per component, from the draws that each output has for its components."""
     n_out = data.y.shape[1]
     n_in = data.X.shape[1]
     columns = []
@@ -39,7 +39,7 @@ def priors_of(data: SearchData, draws: Sequence[Sequence[Draw]]) -> list[Gaussia
             pairs = zip(kernels, of_means, strict=True)
             kernels = [_of_all_inputs(k, data.varying, n_in, mean) for k, mean in pairs]
         columns.append(kernels)
-    # The kernels of families are those of the inputs that vary, in the order of the search.
+    # The kernels of families use only the inputs that vary, in the order of the search.
     whole = data.mean_given or np.array_equal(data.varying, range(n_in))
     features = None if whole else data.varying.tolist()
     components = zip(*columns, strict=True)
@@ -54,7 +54,7 @@ def priors_of(data: SearchData, draws: Sequence[Sequence[Draw]]) -> list[Gaussia
 
 
 def _given(density: FamilyDensity) -> GivenCovariance:
-    """Return the covariance of a mean, which every density beside one has."""
+    """Return the given covariance of a density, which exists if a mean is given."""
     assert density.given is not None
     return density.given
 
@@ -62,7 +62,7 @@ def _given(density: FamilyDensity) -> GivenCovariance:
 def _of_all_inputs(
     kernel: sk.Kernel, varying: Ints, n_inputs: int, known_mean: sk.Kernel | None
 ) -> sk.Kernel:
-    """Return a stationary kernel of chosen inputs as one of all inputs, with that of the mean."""
+    """Extend a stationary kernel of some inputs to all inputs, and add the kernel of the mean."""
     lengthscale = np.full(n_inputs, np.inf)
     lengthscale[varying] = kernel.lengthscale
     whole = type(kernel)(kernel.variance, tuple(lengthscale.tolist()))
@@ -75,7 +75,7 @@ def noise_of(
     """Return the noise of all outputs, without correlations."""
     # log σ = level + ½ log var y
     levels = np.array([noise.level for noise in noises]) + 0.5 * np.log(data.spreads)
-    levels = levels + 0.5 * np.log(data.unit)  # of a datum of weight one
+    levels = levels + 0.5 * np.log(data.unit)  # for a datum of weight one
     joint: Noise = np.exp(levels)
     if kind == "heteroscedastic" or any(noise.slopes.any() for noise in noises):
         slopes = np.zeros((data.X.shape[1], len(noises)))
@@ -92,10 +92,10 @@ def noise_correlation(
     y: Array,
     known: DataNoise | None,
 ) -> Array:
-    """Return the correlation of the noise of the outputs, given its standard deviations.
+    """Return the correlation of the noise of the outputs, (n_out, n_out), given its deviations.
 
-    It is that of the expected scatter of (y - f) / σ in the rows that have every output, and of
-    as many observations without any as there are outputs that vary.
+    It is computed from the expected scatter of (y - f) / σ in the rows without missing outputs. As
+    many uncorrelated observations are added as there are outputs that vary.
     """
     covariances = covariances_of_data(noise, X, known)
     given = MixturePosterior(prior, resolved(covariances, prior.components, X, y), X, y)
@@ -116,7 +116,7 @@ def factors_of_all(
     factors: Array,
     data: SearchData,
 ) -> Array:
-    """Return E λ_i of all data, (N,), from those of the data that were searched."""
+    """Return E λ_i of all data, (N,), keeping the `factors` (n,) of rows that were searched."""
     X, y = data.X, data.y
     kept = checked_tails(noise, X.shape[1], y.shape[1])
     assert isinstance(kept, StudentNoise)
@@ -133,15 +133,18 @@ def given_all(
     posteriors: Sequence[Sequence[Array]],
     data: SearchData,
 ) -> MixturePrior:
-    """Return a prior that was found by some of the data, with weights by the evidence of all.
+    """Update the weights of a prior, found from some of the data, by the evidence of all data.
 
     Args:
         prior: The prior.
         noise: The noise.
-        factors: E λ_i of all data under a StudentNoise, (N,).
+        factors: E λ_i of all data under a StudentNoise, (N,); None under Gaussian noise.
         posteriors: For each output the posterior weights of the components given some of the data,
             (S,), and the log evidence of these data under each component, (S,).
         data: All data.
+
+    Returns:
+        The prior with new weights.
     """
     X, y = data.X, data.y
     kept = kept_noise(noise, X.shape[1], y.shape[1])

@@ -5,9 +5,10 @@ is a sum of stationary parts and a linear trend,
 
     k(x, x') = Σ_p k0_p φ_p(|(z - z') / L_p|) + 12 v (z - ½)·(z' - ½) + o²,
 
-of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero. Some
-ranges beyond the data the trend is constant, see `bnn.Linear`. A covariance that is given takes the
-place of trend and constant o: that of a mean, or a kernel whose open parameters are part of η.
+of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero. Two
+ranges beyond the data the trend becomes constant, see `bnn.Linear`. A given covariance replaces the
+trend and the constant o. It is the covariance of a mean, or of a kernel whose open parameters are
+part of η.
 """
 
 from dataclasses import dataclass
@@ -26,14 +27,14 @@ from bnn.gp.kernel import Stationary
 from bnn.gp.kernels import Linear
 from bnn.gp.warping import Warped, warped
 
-# Log-normal hyperpriors: medians and standard deviations of logarithms, of the variance and the
-# length scales of the first part and of a second, rougher one.
+# Log-normal hyperpriors: medians, and standard deviations of logarithms. The two medians are those
+# of the first stationary part and of a second, rougher one.
 VARIANCES = (1.0, 0.1)
 LENGTHSCALES = (1.0, 0.5)
 VARIANCE_DEVIATION = 2.0
 LENGTHSCALE_DEVIATION = 1.5
-SPARSE_DEVIATION = 2.5  # of length scales where there are few data for each input
-TREND = 10.0  # median of v, one for slopes of one standard deviation of y by one of an input
+SPARSE_DEVIATION = 2.5  # of length scales if there are few data per input
+TREND = 10.0  # median of v; v is the variance of slopes if y and inputs have unit deviation
 TREND_DEVIATION = 2.0
 NOISE = np.exp(-4.0)  # median of the variance of the noise, relative to that of the output
 NOISE_DEVIATION = 2.0
@@ -41,7 +42,7 @@ NOISE_DEVIATION = 2.0
 WARP_DEVIATION = 1.0
 MIXING_DEVIATION = 0.3
 SLOPE_DEVIATION = 0.25  # of log σ, per standard deviation of an input
-OFFSET = 3.0  # o
+OFFSET = 3.0  # o, the standard deviation of the constant
 UNIFORM = 12.0  # 1 / variance of a uniform input in [0, 1]
 # Bounds of the search.
 LIMITS = {
@@ -60,18 +61,19 @@ class Family:
     """A form of the kernel.
 
     Attributes:
-        kinds: Stationary parts.
-        trend: Whether there is a linear trend, v > 0. It goes on where the stationary parts return
-            to the mean: right for few data, and overconfident beyond many.
+        kinds: Classes of the stationary parts.
+        trend: Whether there is a linear trend, v > 0. Beyond the data it continues, while the
+            stationary parts return to the mean. This suits few data; with many data it is
+            overconfident.
         warped: Whether each input has a warp λ_i.
         mixed: Whether inputs are mixed by a matrix C.
-        sparse: Whether the hyperprior of the length scales is that of few data for each of n
-            inputs: with medians √n times as large, since distances grow with √n, and a larger
-            deviation, since some of many inputs do not matter.
-        most: Largest share of the family in an average over families. Data leave open what is in
-            a gap between them: a family that the evidence prefers may be wrong there, and with
-            less than the whole weight it leaves the others their say.
-        flat: Whether there is no hyperprior, so that the density is the evidence alone.
+        sparse: Whether the hyperprior of length scales is for few data per input. For n inputs the
+            medians are √n times as large, because distances grow with √n. The deviation is larger,
+            because some of many inputs have no effect.
+        most: Largest share of the family in an average over families. The data do not determine the
+            function inside a gap. The family with the highest evidence may be wrong there, so its
+            share is limited and the other families keep some weight.
+        flat: Whether there is no hyperprior, so that the density is only the evidence.
 
     Source: Hvarfner, Hellsten & Nardi (2024), ICML 41, for medians that grow with √n.
     """
@@ -88,19 +90,22 @@ class Family:
 class FamilyDensity:
     """log p(y | X, η) + log p(η) up to a constant that is the same for all families.
 
-    η has for each part log k0 and log L_1 .. L_n, then log v, the warps λ and the entries of C off
-    its diagonal, and the logarithms of the open parameters of the given covariance. Where the noise
-    is unknown, log σ² and the slopes β follow: the variance of the noise of datum i is
-    r_i σ² exp(2 β·b_i), and what is known of it comes on top.
+    η contains, in this order:
+
+    - for each part log k0 and log L_1 .. L_n,
+    - log v, the warps λ, and the entries of C off its diagonal,
+    - the open parameters of the given covariance: the logarithms of kernel parameters, or ρ,
+    - if the noise is unknown, log σ² and the slopes β. The variance of the noise of datum i is
+      r_i σ² exp(2 β·b_i), plus its known part.
 
     Args:
         family: Form of the kernel.
         u: Inputs scaled to [0, 1], (N, n).
-        y: Output less its mean, in units of its standard deviation, (N,).
+        y: Output minus its mean, in units of its standard deviation, (N,).
         basis: b, (N, p), with p = 0 for constant noise; None if the noise is known.
-        relative: r, (N,); the variances themselves if the noise is known.
-        given: Covariance that is given, for a family without a trend; None adds o².
-        known: Variances that are known beside unknown noise, (N,); None for zeros.
+        relative: r, (N,); if the noise is known, its variances.
+        given: Given covariance, for a family without a trend; None adds o².
+        known: Known part of the variances if the noise is unknown, (N,); None for zeros.
     """
 
     def __init__(
@@ -168,7 +173,7 @@ class FamilyDensity:
         )
 
     def under(self, variances: Array) -> Self:
-        """Return the density under known variances of the noise, (N,); η ends before the noise."""
+        """Return the density under known variances of the noise, (N,); its η has no noise."""
         return self.with_noise(None, variances)
 
     def with_noise(self, basis: Array | None, relative: Array) -> Self:
@@ -177,7 +182,7 @@ class FamilyDensity:
         return type(self)(self.family, self.u, self.y, basis, relative, self.given, known)
 
     def start_from(self, other: "FamilyDensity", eta: Array) -> Array:
-        """Return the η of this family, shared parameters copied from `other`."""
+        """Return a start for this family: its medians, but the values in η of shared parameters."""
         start = self.centre.copy()
         for (k0, L), (k0_other, L_other) in zip(self.parts, other.parts, strict=False):
             start[k0] = eta[k0_other]
@@ -197,7 +202,7 @@ class FamilyDensity:
         return found if self.known is None else found + self.known
 
     def unit_variances(self, eta: Array) -> Array:
-        """Return the variances of unknown noise at the data for r = 1, σ² exp(2 β·b_i), (N,)."""
+        """Return the variances of unknown noise at the data, (N,), for r = 1: σ² exp(2 β·b_i)."""
         assert self.basis is not None
         return np.asarray(np.exp(eta[self.noise] + 2.0 * self.basis @ eta[self.slopes]))
 
@@ -212,7 +217,8 @@ class FamilyDensity:
     def kernel(self, eta: Array, low: Array, width: Array, spread: float) -> sk.Kernel:
         """Return the kernel for inputs low + width u and an output of variance `spread`.
 
-        The kernel of a family without parts is the given one, which otherwise is no part of it.
+        A family without stationary parts returns the given kernel. The kernel of any other family
+        does not include the given covariance.
         """
         if self.given is not None and not self.parts:
             return self.given.kernel(eta[self.open])
@@ -227,7 +233,7 @@ class FamilyDensity:
         if self.given is not None:
             return total
         slopes = UNIFORM * self._trend(eta) * spread / scale**2
-        # Half of the range of z over the data, which are within [0, 1], and ranges beyond it
+        # Half of the range of z over data within [0, 1], and BEYOND ranges more
         turn = np.eye(len(width)) + self.mixing_matrix(eta)
         ends = np.stack([np.minimum(turn, 0.0).sum(axis=0), np.maximum(turn, 0.0).sum(axis=0)])
         reach = (1.0 + 2.0 * BEYOND) * np.abs(ends - 0.5).max(axis=0) * scale
@@ -242,7 +248,7 @@ class FamilyDensity:
         return Warped(total, tuple(low), tuple(width), tuple(warps), rows)
 
     def __call__(self, eta: Array) -> tuple[float, Array]:
-        """Return the value and its gradient by η."""
+        """Return the value and its gradient with respect to η."""
         w, by_warps = self._warped(eta)
         turn = np.eye(w.shape[1]) + self.mixing_matrix(eta)
         z = w @ turn
@@ -253,7 +259,7 @@ class FamilyDensity:
         # ∂ log p(y) / ∂η = ½ tr(M ∂Σ/∂η), with M = α αᵀ - Σ⁻¹
         inverse = dpotri(root, lower=True, overwrite_c=True)[0]
         M = np.outer(solved, solved) - inverse
-        # M holds below its diagonal; its pairs p < q are those of pdist.
+        # M is valid only on and below its diagonal. Its pairs p < q are in the order of pdist.
         pairs = squareform(np.tril(M, -1) + np.tril(M, -1).T, checks=False)
         diagonal = np.diag(M).copy()
         slopes = np.zeros_like(eta)
@@ -262,7 +268,7 @@ class FamilyDensity:
             # ∂Σ/∂ log k0 = K, and ∂Σ_pq/∂r² = k0 φ'(r²)
             slopes[k0] = pairs @ values + 0.5 * np.exp(eta[k0]) * diagonal.sum()
             weighted = squareform(pairs * derivatives)
-            # Σ_q G_pq (z_p - z_q), whose products with z are sums over the squares of differences
+            # Σ_q G_pq (z_p - z_q); its products with z give the sums over squared differences.
             away = weighted.sum(axis=1)[:, None] * z - weighted @ z
             squared = np.exp(-2.0 * eta[L])
             slopes[L] = -2.0 * np.sum(z * away, axis=0) * squared
@@ -291,11 +297,11 @@ class FamilyDensity:
         return value, slopes - self.precision * (eta - self.centre)
 
     def value(self, eta: Array) -> float:
-        """Return the value alone, for half the cost."""
+        """Return only the value, at half the cost."""
         return self.log_evidence(eta) + float(self.log_prior(eta))
 
     def log_evidence(self, eta: Array) -> float:
-        """Return log p(y | X, η) up to a constant."""
+        """Return log p(y | X, η) up to a constant, -inf if the covariance has no factor."""
         root = self._root(eta)
         return -np.inf if root is None else self._evidence(root, eta)[0]
 
@@ -304,13 +310,13 @@ class FamilyDensity:
         return np.asarray(-0.5 * (eta - self.centre) ** 2 @ self.precision)
 
     def solved(self, eta: Array) -> tuple[Array, Array]:
-        """Return L, below its diagonal, and α for η that can be factorised."""
+        """Return L, on and below its diagonal, and α, for an η whose covariance has a factor."""
         root = self._root(eta)
         assert root is not None
         return root, self._evidence(root, eta)[1]
 
     def moments(self, eta: Array, places: Array) -> Array:
-        """Return the means of f and of f² given the data at places u (n, n), (2 n,)."""
+        """Return the means of f and of f² given the data, (2 m,), at scaled places (m, n)."""
         mean: Array | float = 0.0
         if self.given is not None:
             cross, variances = self.given.at(places, eta[self.open])
@@ -344,7 +350,7 @@ class FamilyDensity:
         return self._factorised(eta, w + w @ self.mixing_matrix(eta))[0]
 
     def _factorised(self, eta: Array, z: Array) -> tuple[Array | None, list[tuple[Array, Array]]]:
-        """Return L of Σ = L Lᵀ, if it exists, and k0 φ and k0 ∂φ/∂r² of each part by pairs."""
+        """Return L of Σ = L Lᵀ, or None, and k0 φ and k0 ∂φ/∂r² of each part for all pairs."""
         profiles = []
         total = np.zeros(len(z) * (len(z) - 1) // 2)
         variance = 0.0

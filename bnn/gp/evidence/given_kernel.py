@@ -1,4 +1,4 @@
-"""A kernel that is given, some of whose parameters are open: their hyperpriors and their search."""
+"""Hyperpriors of the open parameters of a given kernel, and the search for these parameters."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from bnn.gp.evidence.trend import GivenCovariance, Hyperprior
 from bnn.gp.open_parameters import OpenParameter, open_parameters
 from bnn.gp.process import GaussianProcessPrior
 
-# Median and deviation of log(period / range), and the largest such ratio. The smallest period has
-# two data.
+# Median of period / range, standard deviation of its logarithm, and the largest such ratio. The
+# shortest period contains two data on average.
 PERIOD = 0.3
 PERIOD_DEVIATION = 1.2
 LONGEST = 4.0
 NUMBER_DEVIATION = 2.0  # of the logarithm of any other parameter, whose median is its default
-REACH = 3.0  # its bounds, in deviations
+REACH = 3.0  # distance of its bounds from the median, in deviations
 SEARCHED = 300  # most data of a search from many starts
-PEAKS = 4  # of a scan, from which searches start
-ENDS = 2  # of the searches of some data, from which searches of all data start
-FIRST_STEPS = STEPS // 2  # of the search from each start
-LAST_STEPS = 5 * STEPS
-TOLERANCE = 1e-13  # of the last search, since products of kernels have long flat ridges
+PEAKS = 4  # peaks of a scan from which searches start
+ENDS = 2  # results of searches with some data from which searches with all data start
+FIRST_STEPS = STEPS // 2  # most steps of the search from each start
+LAST_STEPS = 5 * STEPS  # most steps of the last search
+TOLERANCE = 1e-13  # of the last search, because products of kernels have long flat ridges
 
 
 def given_covariance(
@@ -52,11 +52,11 @@ def given_covariance(
 
     Args:
         prior: The prior, with open parameters only for inputs that vary.
-        output: Number of the output.
+        output: Index of the output.
         X: Inputs, (N, n_in).
-        column: The output less its mean, (N,).
-        scaling: Numbers of the inputs that vary, their least values and ranges.
-        sparse: Whether there are few data for each input, see `Family`.
+        column: The output minus its mean, (N,).
+        scaling: Indices of the inputs that vary, their least values and ranges.
+        sparse: Whether there are few data per input, see `Family`.
     """
     features = prior.features_of(output, X.shape[1])
     kernel = prior.kernels[output]
@@ -68,12 +68,12 @@ def given_covariance(
 
 
 class _Scales:
-    """The scales of the data of an output, in which hyperpriors of open parameters are given."""
+    """The scales of the data of an output, which determine hyperpriors of open parameters."""
 
     def __init__(self, column: Array, X: Array, sparse: bool) -> None:
         self._ranges = np.ptp(X, axis=0)
         self._n_data = len(X)
-        # Where the mean is far from the data, a variance may be that of their distance from it.
+        # If the mean is far from the data, a variance may have to explain this distance.
         self._spread = float(column.var())
         self._square = float(np.mean(column**2))
         self._growth = np.sqrt(np.count_nonzero(self._ranges)) if sparse else 1.0
@@ -94,7 +94,7 @@ class _Scales:
         if quantity == "ratio":
             return _log_normal(1.0, LENGTHSCALE_DEVIATION, lengths)
         if quantity == "period":
-            # Inputs of infinite length scale do not count.
+            # Inputs of infinite length scale have no effect.
             scales = np.array([1.0 if L is None else L for L in np.ravel(kernel.lengthscale)])
             longest = np.max(self._ranges * np.isfinite(scales.astype(float)))
             ends = longest * np.array([2.0 / self._n_data, LONGEST])
@@ -118,15 +118,16 @@ def _log_normal(
 
 
 def searched(density: FamilyDensity, restarts: int, seed: int | None) -> Array:
-    """Return the most probable η of a kernel that is given, by searches from many starts.
+    """Return the most probable η of a given kernel, by searches from many starts.
 
-    Of more than SEARCHED data, as many are searched first, and the best ends are starts for all.
+    If there are more than SEARCHED data, the first searches use SEARCHED of them. Their best
+    results are starts of the search with all data.
 
     Args:
         density: log p(y, η).
-        restarts: Number of random starts in the hyperprior, see `further_starts`, and as many in
-            the box of the bounds, for modes that the hyperprior makes rare.
-        seed: Of these draws, and of the data that are searched first.
+        restarts: Number of random starts from the hyperprior, see `further_starts`. As many starts
+            are drawn uniformly within the bounds, for modes that are rare under the hyperprior.
+        seed: Seed of these draws, and of the data that are searched first.
     """
     few = density.thinned(some_rows(len(density.y), SEARCHED, seed))
     starts = further_starts(few, restarts, 0, seed)
@@ -143,14 +144,14 @@ def searched(density: FamilyDensity, restarts: int, seed: int | None) -> Array:
 
 
 def _scanned(density: FamilyDensity, eta: Array) -> list[Array]:
-    """Return η with other periods, at which the density has the largest peaks."""
+    """Scan each period in η, and return η with the periods of the highest peaks of the density."""
     found = []
     assert density.given is not None
     for i, hyperprior in enumerate(density.given.open, density.open.start):
         if not hyperprior.periodic:
             continue
         low, high = hyperprior.limits
-        # A peak is as wide as one more half wave within the data.
+        # Frequencies are scanned in steps of half a wave within the data, the width of a peak.
         shortest, longest = np.exp(-high), np.exp(-low)
         step = 0.5 * LONGEST * shortest
         count = 2 + int((longest - shortest) / step)

@@ -1,6 +1,6 @@
-"""The search for outputs that lack some rows, or do not vary.
+"""The search for prior and noise if outputs are missing in some rows, or do not vary.
 
-Outputs that lack the same rows are searched together, on the rows that they have. An output that
+Outputs that are missing in the same rows are searched together, on the other rows. An output that
 does not vary needs no search.
 """
 
@@ -27,7 +27,7 @@ from bnn.noise.given import rounding_of, without_zeros
 from bnn.noise.known import SMALLEST, DataNoise, covariances_of_data, kept_noise
 
 Found: TypeAlias = tuple[Prior, Noise | StudentNoise, Array | None]
-Part: TypeAlias = tuple[Ints, MixturePrior, Any]  # numbers of outputs, their prior, their noise
+Part: TypeAlias = tuple[Ints, MixturePrior, Any]  # indices of outputs, their prior, their noise
 
 
 def found_for(
@@ -42,27 +42,29 @@ def found_for(
     most: int | None = None,
     constants: float | None = None,
 ) -> Found:
-    """Search for prior and noise of outputs of which some rows may be missing.
+    """Search for prior and noise; outputs may be missing in some rows, or not vary.
 
     Args:
         X: (N, n_in).
-        y: (N, n_out), with NaN where a row lacks an output.
+        y: (N, n_out), NaN for missing outputs.
         noise: As for `fit_kernel_average`.
         known: What is known of the noise of each datum.
         form: The mean, as for `SearchData`.
-        prior: A prior whose open parameters are found, in place of `form`. Its outputs must vary.
+        prior: A prior whose open parameters are estimated, in place of `form`. All outputs must
+            vary then.
         restarts: Number of random starts of a search.
-        most: Most rows of each output, chosen at random; None takes all.
+        most: Most rows of each group of outputs, chosen at random; None takes all.
         constants: Prior standard deviation of an output that does not vary, relative to its value;
-            None takes that of rounding.
+            None takes the rounding error.
 
     Returns:
-        Prior, noise and E λ_i, as `found_model` returns them. An output that does not vary has the
-        prior of an unknown constant and, unless the noise is given, noise of rounding.
+        Prior, noise and E λ_i, as `found_model` returns them. The prior of an output that does not
+        vary is an unknown constant. Unless the noise is given, that of this output is rounding.
 
     Raises:
-        ValueError: As `fit_kernel_average`, but not for outputs that do not vary; and if these, or
-            missing values, meet heavy tails that cannot be found beside them.
+        ValueError: As `fit_kernel_average`, except that outputs need not vary. Also if a
+            StudentNoise is given and an output does not vary or has missing values, or if
+            "student_t" noise is to be estimated from missing values.
     """
     varying = varies(filled(y))
     if (varying.all() or prior is not None) and not np.isnan(y).any():
@@ -79,7 +81,7 @@ def found_for(
         of_search = DataNoise(np.sqrt(variances * np.ones((len(X), 1))))
         kind = None
     size = most_components(COMPONENTS, *y.shape)
-    # Each group is searched beside a mean of zero.
+    # The mean is subtracted, and each group is searched with a mean of zero.
     away = y if prior is None else beside_mean(prior, X, y)
     parts: list[Part] = []
     freedom = factors = None
@@ -118,7 +120,7 @@ def _searched(
     prior: GaussianProcessPrior | None,
     most: int | None,
 ) -> SearchData:
-    """Return the data of a search, at most so many of them."""
+    """Return the data of a search: at most `most` rows, chosen at random."""
     if most is None:
         return SearchData(X, y, form, noise_known=known, prior=prior)
     rows = some_rows(len(X), most, 0)
@@ -127,7 +129,7 @@ def _searched(
 
 
 def _of_outputs(prior: GaussianProcessPrior, outputs: Ints, n_in: int) -> GaussianProcessPrior:
-    """Return the prior of some outputs less their means."""
+    """Return the prior of some outputs, with a mean of zero."""
     kernels = [prior.kernels[j] for j in outputs]
     features = [prior.features_of(j, n_in) for j in outputs]
     return GaussianProcessPrior(0.0, kernels, len(outputs), features)
@@ -136,7 +138,7 @@ def _of_outputs(prior: GaussianProcessPrior, outputs: Ints, n_in: int) -> Gaussi
 def _given(
     noise: Noise | str | None, X: Array, y: Array, known: DataNoise | None
 ) -> Covariance | None:
-    """Return the noise that is given, zeros beside known noise; None if it is estimated."""
+    """Return the given noise, None if it is estimated, or zeros if only `known` is the noise."""
     if isinstance(noise, str):
         return None
     if noise is not None:
@@ -147,7 +149,7 @@ def _given(
 
 
 def _groups(y: Array, outputs: Ints) -> list[tuple[Ints, Ints]]:
-    """Return the numbers of outputs that have the same rows, with the numbers of these rows."""
+    """Return groups of outputs that have the same rows: indices of outputs, and of these rows."""
     present = ~np.isnan(y)
     groups: dict[bytes, list[int]] = {}
     for j in outputs.tolist():
@@ -162,14 +164,14 @@ def _joint_prior(
     constants: float | None,
     given: GaussianProcessPrior | None,
 ) -> MixturePrior:
-    """Return the prior of all outputs: those of the groups, and constants.
+    """Return the joint prior of the groups and of outputs that do not vary.
 
     If a prior is given, only its kernels are replaced.
     """
     n_in = X.shape[1]
     n_out = y.shape[1]
     S = len(parts[0][1].components) if parts else 1
-    # An output without a search: a constant near its value, the kernel of infinite length scales.
+    # An output that is not searched is a constant near its value: infinite length scales.
     values = filled(y)[0].copy()
     relative = 1.0 if constants is None else constants / np.finfo(float).eps
     spreads = np.maximum(relative * rounding_of(y), SMALLEST)
@@ -193,7 +195,7 @@ def _joint_prior(
 
 
 def _joint_noise(parts: list[Part], X: Array, y: Array) -> Array | HeteroscedasticNoise:
-    """Return the noise of all outputs, without correlations; of constants that of rounding."""
+    """Return the joint noise of the groups, uncorrelated; rounding for outputs that do not vary."""
     deviations = np.maximum(rounding_of(y), SMALLEST)
     coefficients = np.zeros((1 + X.shape[1], y.shape[1]))
     limits = np.full((2, *coefficients[1:].shape), np.nan)
@@ -207,7 +209,7 @@ def _joint_noise(parts: list[Part], X: Array, y: Array) -> Array | Heteroscedast
     if not coefficients.any():
         return deviations
     coefficients[0] += np.log(deviations)
-    # The noise of other outputs is constant: it has the bounds of the first that has some.
+    # Outputs with constant noise take the limits of the first output that has limits.
     first = limits[:, :, ~np.isnan(limits[0, 0])][:, :, :1]
     limits = np.where(np.isnan(limits), first, limits)
     low, high = limits[:, :, 0] if np.all(limits == first) else limits

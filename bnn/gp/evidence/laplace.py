@@ -5,7 +5,7 @@ most probable values η*. Its precision is H = -∂² log p(y, η) / ∂η² at 
 
     log p(y) ≈ log p(y | η*) + log p(η*) - ½ log |H| + ½ log |P|,
 
-with log p(η) = -½ (η - c)ᵀ P (η - c), the hyperprior of precision P without its constant.
+where log p(η) = -½ (η - c)ᵀ P (η - c) is the hyperprior of precision P, without its constant.
 """
 
 from collections.abc import Sequence
@@ -24,17 +24,17 @@ from bnn.gp.mixture import TINY
 
 STEPS = 60  # most steps of a search
 TOLERANCE = float(1e7 * np.finfo(float).eps)  # relative change at which a search ends
-STARTS = 8  # points drawn from the hyperprior for a random start, which is the best of them
-NEAR = 0.5  # share of the width of the hyperprior in which nearer starts are drawn
+STARTS = 8  # draws from the hyperprior for a random start, which is the best of them
+NEAR = 0.5  # scales the hyperprior's deviations for starts nearer to its median
 THINNED = 300  # most data from which H is computed
-WORK = 2e7  # draws from a posterior times N²
+WORK = 2e7  # number of draws from a posterior, times N²
 DRAWS = (32, 256)  # fewest and most draws from a posterior, for any N
 # Weights of draws are raised to the largest of POWERS powers, from 1 to LEAST_POWER, with which the
 # effective number of draws, 1 / Σ w², is at least EFFECTIVE.
 EFFECTIVE = 8.0
 LEAST_POWER = 1e-3
 POWERS = 30
-RELIABLE = 8.0  # effective number of draws whose evidence is taken instead of Laplace's
+RELIABLE = 8.0  # least effective number of draws whose evidence replaces Laplace's
 Draw: TypeAlias = tuple[FamilyDensity, Array]  # the density of a family, and its η
 
 
@@ -66,7 +66,17 @@ def most_probable(
     steps: int = STEPS,
     tolerance: float = TOLERANCE,
 ) -> Array:
-    """Return the η of largest density among those where searches from several starts end."""
+    """Return the η of largest density that searches from several starts find.
+
+    Args:
+        density: log p(y, η) with its gradient.
+        starts: Starts of the searches, (m,) each.
+        steps: Most steps of a search.
+        tolerance: Relative change of the density at which a search ends.
+
+    Returns:
+        η, (m,).
+    """
     if not density.centre.size:
         return density.centre
 
@@ -92,9 +102,16 @@ def most_probable(
 def further_starts(
     density: FamilyDensity, restarts: int, near: int, seed: int | None
 ) -> list[Array]:
-    """Return the hyperprior's median, and draws from the hyperprior, from which searches start.
+    """Return starts of searches: the median of the hyperprior, random starts, and nearer ones.
 
-    These are the best of STARTS draws for each restart, and `near` of the draws, nearer by.
+    Args:
+        density: log p(y, η).
+        restarts: Number of random starts, each the best of STARTS draws from the hyperprior.
+        near: Number of further starts, which are draws at NEAR times their distance to the median.
+        seed: Seed of the draws.
+
+    Returns:
+        1 + restarts + near starts, (m,) each.
     """
     drawn = generator(seed).standard_normal((restarts * STARTS, len(density.centre)))
     away = drawn * density.deviations
@@ -106,12 +123,12 @@ def further_starts(
 
 def approximated(density: FamilyDensity, eta: Array, seed: int | None) -> FamilyFit:
     """Return Laplace's approximation around the most probable η."""
-    if density.family.flat or not eta.size:  # it is compared with no other family
+    if density.family.flat or not eta.size:  # such a family is not compared with others
         return FamilyFit(density, eta, np.zeros((len(eta), len(eta))), density.value(eta))
     N = len(density.y)
     rows = some_rows(N, THINNED, seed)
     P = np.diag(density.precision)
-    # H = P + N/n (H_n - P) with H_n of n of the data; their share is at least zero
+    # H = P + N/n (H_n - P), with H_n from n of the data, whose part has no negative eigenvalues
     of_data = curvature(density.thinned(rows), eta) - P
     values, vectors = np.linalg.eigh(0.5 * (of_data + of_data.T) * (N / len(rows)))
     H = (vectors * np.maximum(values, 0.0)) @ vectors.T + P
@@ -121,7 +138,7 @@ def approximated(density: FamilyDensity, eta: Array, seed: int | None) -> Family
 
 
 def some_rows(n: int, most: int, seed: int | None) -> Ints:
-    """Return the numbers of all n rows, or of as many as `most` of them, chosen at random."""
+    """Return the indices of all n rows, or of `most` rows chosen at random if there are more."""
     if n <= most:
         return np.arange(n)
     return np.sort(generator(seed).choice(n, most, replace=False))
@@ -130,8 +147,9 @@ def some_rows(n: int, most: int, seed: int | None) -> Ints:
 def posterior_draws(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[Draw], Array]:
     """Draw hyper-parameters from the posteriors of several families, weighted by their evidence.
 
-    The evidence of a family is that of its draws, if RELIABLE of them count, and otherwise that of
-    Laplace's approximation, which understates families of many hyper-parameters.
+    The evidence of a family is estimated from its draws if their effective number is at least
+    RELIABLE. Otherwise Laplace's approximation is used, which gives too small an evidence to
+    families with many hyper-parameters.
 
     Returns:
         The draws of all families, and the logarithms of their weights, which sum to one.
@@ -151,14 +169,14 @@ def posterior_draws(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[D
 
 
 def limited(fits: Sequence[FamilyFit], log_weights: Sequence[Array]) -> list[Array]:
-    """Lower the weights of each family to its largest share, see `Family.most`.
+    """Lower the weights of each family whose share exceeds its limit, see `Family.most`.
 
     Args:
         fits: The families, at least one of which has no limit.
         log_weights: For each family the logarithms of the weights of its draws, (S,).
 
     Returns:
-        The logarithms, whose weights sum to the largest share at most.
+        The logarithms of the new weights, (S,) for each family, not normalised.
     """
     most = np.array([fit.density.family.most for fit in fits])
     totals = np.array([logsumexp(each) for each in log_weights])
@@ -171,18 +189,18 @@ def limited(fits: Sequence[FamilyFit], log_weights: Sequence[Array]) -> list[Arr
 
 
 def _number_of_draws(n_data: int) -> int:
-    """Return the number of draws from a posterior, fewer where each takes longer."""
-    # A power of two, as the sequences of Sobol have.
+    """Return the number of draws from a posterior, which is smaller if each draw takes longer."""
+    # A power of two, which Sobol sequences need.
     return int(2 ** int(np.log2(np.clip(WORK / n_data**2, *DRAWS))))
 
 
 def effective(logs: Array) -> float:
-    """Return the effective number of draws, 1 / Σ w², of logarithms of weights that sum to one."""
+    """Return the effective number of draws, 1 / Σ w², from log weights; the weights sum to one."""
     return float(np.exp(-logsumexp(2.0 * logs)))
 
 
 def tempered(logs: Array) -> Array:
-    """Raise weights to a power τ <= 1, so that at least EFFECTIVE draws count.
+    """Raise weights to a power τ <= 1, so that the effective number of draws is EFFECTIVE or more.
 
     Draws of many hyper-parameters come from a poor approximation of their posterior. Without the
     power one draw would then outweigh all others.
@@ -206,13 +224,13 @@ def tempered(logs: Array) -> Array:
 def components(
     fits: Sequence[FamilyFit], most: int, seed: int | None, around: float = AROUND
 ) -> tuple[list[Draw], Array, Array]:
-    """Return few draws that stand for the posteriors of several families in a MixturePrior.
+    """Return a few draws that represent the posteriors of several families in a MixturePrior.
 
-    Given the data, their mixture has the means and variances of f that all draws together have, in
-    a box whose width is `around` times that of the data.
+    Given the data, their mixture has about the same means and variances of f as all draws together,
+    in a box that is `around` times as wide as the data.
 
     Returns:
-        The draws, as many as `most`, their posterior weights, (most,), and log p(y | η) of each.
+        `most` draws, their posterior weights, (most,), and log p(y | η) of each, (most,).
     """
     draws, logs = posterior_draws(fits, seed)
 
@@ -227,21 +245,21 @@ def components(
 
 
 def prior_weights(posterior: Array, evidences: Array) -> Array:
-    """Return the weights of components in the prior, (S,), from those given data."""
+    """Return the prior weights of components, (S,), from posterior weights and log evidences."""
     # Conditioning a mixture on y multiplies its weights by p(y | η_s), so π_s ∝ w_s / p(y | η_s).
     return np.asarray(softmax(np.log(np.maximum(posterior, TINY)) - evidences))
 
 
 def updated(weights: Array, gains: Array) -> Array:
-    """Return the posterior weights of components given further data, tempered like those of draws.
+    """Return the posterior weights of components given further data, tempered like draws.
 
     Args:
         weights: Posterior weights given the data so far, (S,).
         gains: Log density of the further data under each component, (S,).
 
     Returns:
-        w_s g_s^τ / Σ_r w_r g_r^τ, (S,), with the largest power τ <= 1 with which as many count as
-        before, or EFFECTIVE.
+        w_s g_s^τ / Σ_r w_r g_r^τ, (S,), where log g are the gains. τ <= 1 is the largest power with
+        which the effective number of components is as large as before, or EFFECTIVE.
     """
     least = min(EFFECTIVE, 1.0 / np.sum(weights**2))
     logs = np.log(np.maximum(weights, TINY))

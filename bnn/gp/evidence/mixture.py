@@ -1,4 +1,4 @@
-"""The one search for prior and noise by the evidence, averaged over families of processes.
+"""The search for prior and noise by the evidence, averaged over families of Gaussian processes.
 
 There are four stages. First, families of kernels are fitted to each output under constant noise.
 Second, this noise is compared with input-dependent noise and with heavy tails. Third, the families
@@ -32,7 +32,7 @@ from bnn.noise.known import TAILS_ALONE, no_noise
 COMPONENTS = 16  # most components of the prior
 GAUSSIAN = "gaussian"  # noise that is constant or input-dependent, averaged over both
 KINDS = (GAUSSIAN, "constant", "heteroscedastic", "student_t")
-FORM = Family((RBF,))  # of a process beside a mean that is given
+FORM = Family((RBF,))  # the family if a mean is given
 
 
 def fit_kernel_average(
@@ -46,58 +46,59 @@ def fit_kernel_average(
 
     For each output these families are tried, one after the other:
 
-    - up to 300 data, an RBF of the inputs as they are, and a Matérn kernel of ν = 3/2;
+    - up to 300 data, an RBF and a Matérn kernel of ν = 3/2, both of unwarped inputs;
     - a Matérn kernel of ν = 5/2 of warped inputs, see `Warped`;
-    - the sum of this kernel and a rougher one of ν = 3/2;
-    - from 10 n_in² data on, this sum for inputs that are warped and mixed;
-    - above 300 data, an RBF of the inputs as they are.
+    - the sum of this kernel and a rougher Matérn kernel of ν = 3/2;
+    - from 10 n_in² data on, if n_in > 1, this sum for inputs that are warped and mixed;
+    - above 300 data, an RBF of unwarped inputs, whose weight is at most one half.
 
     From 10 n_in data up to 300 each family also has a linear trend, whose slopes have an unknown
-    variance. With fewer data slopes often cost more than they explain: an RBF with a trend is tried
-    beside families without one. The hyperprior of length scales is wider then, and its medians
-    grow with √n_in.
+    variance. With fewer data slopes often cost more evidence than they gain. Then the families have
+    no trend, and an RBF with a trend is tried in addition. The hyperprior of length scales is wider
+    then, and its medians grow with √n_in.
 
     Families are averaged if their evidence, by Laplace's approximation, is at least e⁻⁷ times the
-    largest. The evidence of their draws then weights them. Hyper-parameters are drawn from the
-    posteriors of these families, with weights that are tempered until eight draws count, and a few
-    draws become the components of the mixture. Given the data, it has the means and variances of f
-    that all draws together have. As for `fit_prior`, the weights of the mixture are posterior
-    weights divided by the evidence of each component.
+    largest. Hyper-parameters are drawn from the posteriors of these families. The draws have
+    importance weights, tempered so that at least eight draws count. The evidence of a family is
+    estimated from its draws if these weights are reliable. A few draws become the components of the
+    mixture. Given the data, it has about the same means and variances of f as all draws together.
+    As for `fit_prior`, the weights of the mixture are posterior weights divided by the evidence of
+    each component.
 
     Of more than 1,500 data, 1,500 are chosen at random for the searches and draws, and up to ten
     more for each input or output that varies only in the rows left out. The evidence of all data
     then updates the posterior weights of the components, tempered so that as many of them count as
     before, up to eight.
 
-    The noise of an output is averaged over constant noise and noise whose logarithm is linear in
-    the inputs, by their evidence. The noise of a single output has heavy tails if these are
-    likelier. Constant noise is ten times as probable a priori as input-dependent noise, and
-    Gaussian noise ten times as probable as heavy tails. The precision factors of the data, see
-    `StudentNoise`, are then found under all components together, with their posterior weights: a
-    `GPRegressor` with default settings takes these factors. If you pass this prior and noise
-    to it, it estimates the factors again, with weights from the evidence, and fewer components may
-    count.
+    The noise of an output is an average, weighted by the evidence, over constant noise and noise
+    whose logarithm is linear in the inputs. The noise of a single output has heavy tails if these
+    are more probable. Constant noise is ten times as probable a priori as input-dependent noise,
+    and Gaussian noise ten times as probable as heavy tails. The precision factors of the data, see
+    `StudentNoise`, are then estimated under all components together, with their posterior weights.
+    A `GPRegressor` with default settings takes these factors. If you pass this prior and noise to
+    a GPRegressor, it estimates the factors again, with weights from the evidence, and fewer
+    components may count.
 
-    Noise that is given, or of a given kind, replaces these choices.
+    If you pass noise, or a kind of noise, it replaces these choices.
 
     Args:
         X: (N, n_in); inputs that vary by no more than rounding are left out of the kernel.
         y: (N,) or (N, n_out).
-        noise: None chooses as described above. "gaussian" does so without heavy tails; "constant",
-            "heteroscedastic" and "student_t" are the kind of the noise. Known noise is given as
-            standard deviations, Σ_noise, a HeteroscedasticNoise or a StudentNoise; its correlations
-            between outputs are ignored in the search.
+        noise: None chooses the noise as described above. "gaussian" does so without heavy tails.
+            "constant", "heteroscedastic" and "student_t" fix the kind of noise. Known noise is
+            given as standard deviations, Σ_noise, a HeteroscedasticNoise or a StudentNoise; its
+            correlations between outputs are ignored in the search.
         random_state: Seed of draws and starts, and of the data that are chosen.
 
     Returns:
-        The prior, with 16 components, or as many as have covariance matrices of 1 GB together,
-        which are fewer from 2,800 data of one output on, and the noise: the given noise, or
-        standard deviations (n_out,), a HeteroscedasticNoise or a StudentNoise. With
+        The prior and the noise. The prior has 16 components, or fewer if their covariance matrices
+        would take more than 1 GB, which for one output is so from 2,800 data on. The noise is the
+        given noise, or standard deviations (n_out,), a HeteroscedasticNoise or a StudentNoise. With
         "heteroscedastic" it includes the correlations between outputs.
 
     Raises:
-        ValueError: If X and y do not fit each other, no input or an output does not vary, or the
-            noise does not fit them.
+        ValueError: If no input varies or an output does not vary, or if the shapes of X, y and the
+            noise do not match.
 
     Source: Rasmussen & Williams (2006), equations 5.9 and 5.10; Laplace's approximation after
     MacKay (1992), Neural Computation 4; families as in Duvenaud (2014), Automatic model
@@ -126,10 +127,12 @@ def found_model(
     estimate: str = "average",
     most: int = COMPONENTS,
 ) -> tuple[MixturePrior | GaussianProcessPrior, Noise | StudentNoise, Array | None]:
-    """Search for prior and noise: the families of `fit_kernel_average`, or FORM beside a mean.
+    """Search for prior and noise: the families of `fit_kernel_average`, or FORM for a given mean.
+
+    If the data have a prior with open parameters, its kernels are the only family.
 
     Args:
-        data: The data, and the mean that is given.
+        data: The data, and the mean or prior if it is given.
         noise: As for `fit_kernel_average`.
         restarts: Number of random starts of a search.
         estimate: "average", or "map" for the hyper-parameters of largest evidence.
@@ -156,7 +159,7 @@ def found_model(
         if estimate == "map":
             draws = search.likeliest()
         else:
-            # A low-fidelity model, or a custom kernel, may have no values beyond the data.
+            # A low-fidelity model or a custom kernel may be undefined beyond the data.
             inside = data.prior is not None or isinstance(data.mean, ModelMean)
             around = 1.0 if inside else AROUND
             draws, posteriors = search.components(most_components(most, N, n_out), around)
@@ -180,14 +183,14 @@ def found_model(
         if factors is not None:
             factors = factors_of_all(prior, full, factors, data)
         prior = given_all(prior, full, factors, posteriors, data)
-    # Factors under known noise belong to one fit: `factors_of` finds those under all components.
+    # Factors under given noise come from one fit, so `factors_of` finds those of all components.
     return prior, found, factors if given is None else None
 
 
 def _kind_or_noise(
     noise: Noise | StudentNoise | str | None, data: SearchData
 ) -> tuple[str | None, Noise | StudentNoise | None]:
-    """Return the kind of the noise, None for any that the data may have, and the known noise."""
+    """Return the kind of noise, None for any or for known Gaussian noise, and the known noise."""
     n_in = data.X.shape[1]
     n_out = data.y.shape[1]
     if noise is None and data.variances_known is not None:

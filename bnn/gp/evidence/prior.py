@@ -1,4 +1,4 @@
-"""A Gaussian process beside a mean that is given, and its noise, by the evidence p(y | X)."""
+"""Estimates of a Gaussian process around a given mean, and of noise, from the evidence p(y | X)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise
 from bnn.regressor import PredictiveRegressor
 
-RESTARTS = 8
+RESTARTS = 8  # random starts of a search
 
 
 def fit_prior(
@@ -47,34 +47,34 @@ def fit_prior(
     its factor ρ_j ~ N(1, 1) is integrated out too.
 
     If m is a fitted GPRegressor, of mean m_j and covariance S_j, the term is ρ_j g_j(x) with g_j ~
-    GP(m_j, S_j). Given the data of both tables, f is then the autoregressive process of recursive
-    co-kriging. ρ_j is a hyperparameter, which is averaged over like the others. Correlations
-    between outputs in S are ignored.
+    GP(m_j, S_j). Given both datasets, f is then the autoregressive process of recursive co-kriging.
+    ρ_j is a hyperparameter, which is averaged over like the others. Correlations between outputs in
+    S are ignored.
 
-    This is the search of `fit_kernel_average` with one kernel, whose hyperprior it shares, and
-    with this mean. Few data leave the variance k0_j and the length scales L_ji uncertain, and
-    their values of largest evidence are overconfident. So the default is an average over them, a
-    mixture of 16 components. To compare priors by `log_evidence`, use those of "map": the weights
-    of a mixture come from the same data, so its evidence means nothing.
+    The search and its hyperprior are those of `fit_kernel_average`, with one kernel and with this
+    mean. Few data leave the variance k0_j and the length scales L_ji uncertain, and their values of
+    largest evidence are overconfident. So the default is an average over them, a mixture of up to
+    16 components. To compare priors by `log_evidence`, use estimate="map": the weights of a mixture
+    come from the same data, so its evidence means nothing.
 
     Args:
         X: (N, n_in). An input that does not vary is left out: its length scale is infinite.
         y: (N,) or (N, n_out).
         noise: Known noise: standard deviations, Σ_noise or a HeteroscedasticNoise, whose
-            correlations between outputs are ignored; or a StudentNoise, whose precision factors,
-            see `GPRegressor`, are estimated in turn with the prior. For noise-free data zero: noise
-            that is too small for double precision is replaced by the nugget of `GPRegressor`.
+            correlations between outputs are ignored; or a StudentNoise, whose precision factors
+            (see `GPRegressor`) are estimated in turn with the prior. For noise-free data pass zero:
+            noise that is too small for double precision is replaced by the nugget of `GPRegressor`.
         estimate: "average" over hyper-parameters, or those of largest evidence ("map").
         mean: Low-fidelity model m, a function of X (n, n_in), read-only, that returns (n, n_out),
-            or (n,) for one output. Its points are the data and others within their ranges. Or a
-            fitted GPRegressor, whose uncertainty becomes part of the prior.
-        mean_features: Numbers of the inputs of the linear mean; None takes all, () none.
-        intercept: Whether the mean has a constant too.
+            or (n,) for one output. It is evaluated at the data and elsewhere within their ranges.
+            Or a fitted GPRegressor, whose uncertainty becomes part of the prior.
+        mean_features: Indices of the inputs of the linear mean; None takes all, () none.
+        intercept: Whether the mean also has a constant.
         coefficient_variance: Prior variance of θ and of the constant, around zero at x = 0. None
             takes a variance that is large for the data, around their mean, so that the result does
             not depend on units and origins.
-        prior: Prior with open parameters, which are estimated: those of its kernels that are None.
-            It replaces the linear trend and the RBF, and the arguments that describe them.
+        prior: Prior whose open parameters, the kernel parameters that are None, are estimated. It
+            replaces the linear trend and the RBF, and the arguments that describe them.
         restarts: Number of searches from random starts, each the best of 8 draws from the
             hyperprior, in addition to one from its median.
         random_state: Seed of these starts, and of the draws.
@@ -84,8 +84,9 @@ def fit_prior(
         each output.
 
     Raises:
-        ValueError: If no input varies or an output does not, if X, y and the mean or the prior do
-            not fit each other, if a mean feature is not an input, or a prior has no open parameter.
+        ValueError: If no input varies or an output does not vary, if the shapes of X, y and of the
+            mean or the prior do not match, if a mean feature is not an input, or if a prior has no
+            open parameter.
 
     Source: Rasmussen & Williams (2006), equations 2.30, 2.40 to 2.42 and 5.9; model and discrepancy
     as in Kennedy & O'Hagan (2000), Biometrika 87, recursively as in Le Gratiet & Garnier (2014),
@@ -127,7 +128,7 @@ def fit_noise(
     random_state: int | None = 0,
     **form: Any,
 ) -> Array:
-    """Estimate constant noise for `fit_prior` and the estimators from data without repeated runs.
+    """Estimate constant noise for `fit_prior` and the estimators; repeated runs are not needed.
 
     The variance of the noise is its posterior mean, averaged over the hyper-parameters.
 
@@ -162,12 +163,12 @@ def fit_noise(
 def fit_heteroscedastic_noise(
     X: ArrayLike, y: ArrayLike, *, restarts: int = 2, random_state: int | None = 0, **form: Any
 ) -> HeteroscedasticNoise:
-    """Estimate noise that depends on the input from data without repeated runs.
+    """Estimate input-dependent noise; repeated runs are not needed.
 
     The slopes of log σ, per standard deviation of an input over the data, are hyper-parameters
-    with normal priors. Few data say little about them, and a single value is overconfident, so the
-    noise is averaged over draws of them and over constant noise, weighted by the evidence. Constant
-    noise is ten times as probable a priori.
+    with normal priors. Few data leave them uncertain, and a single value would be overconfident. So
+    the noise is averaged over draws of the slopes and over constant noise, weighted by the
+    evidence. Constant noise is ten times as probable a priori.
 
     Args:
         X: (N, n_in).
@@ -207,7 +208,7 @@ def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:
     """Return the length scales L of a prior from fit_prior.
 
     Args:
-        prior: A prior of largest density ("map"), with kernels that are RBF, or its sum with a
+        prior: A prior of estimate="map", whose kernels are an RBF, or the sum of an RBF and a
             Linear.
 
     Returns:

@@ -19,44 +19,47 @@ from bnn.noise import Covariance, StudentNoise
 from bnn.noise.heteroscedastic import StandardBasis
 from bnn.noise.known import DataNoise, covariances_of_data
 
-# Up to so many data families of plain inputs are tried first, and each search has several starts.
-# Families have a trend then, which is overconfident in the gaps of more data.
+# Up to this many data, families without warps are tried first, each search has several starts, and
+# families have a trend. With more data a trend is overconfident in gaps.
 FEW = 300
-# With fewer data for each input the slopes of a trend often cost more than they explain, so that
-# one family alone has it.
+# With fewer data per input, the slopes of a trend often cost more evidence than they gain, so that
+# only one family has a trend.
 PER_INPUT = 10
-SEARCHED = 1500  # most data in a search; of more, as many are chosen at random
-RARE = 10  # further data in a search, of an input or output that is constant in those chosen
-DIGITS = 9  # of what inputs are sorted by, beyond which units and sums round
+SEARCHED = 1500  # most data in a search; if there are more, so many are chosen at random
+RARE = 10  # data added to a search for each input or output that is constant in the chosen ones
+DIGITS = 9  # of the keys by which inputs are sorted; the other digits are rounding errors
 
 
 class SearchData:
-    """The data of a search, scaled, and what scales them.
+    """The scaled data of a search, and their scales.
 
     Args:
         X: (N, n_in), which `as_data` has checked.
         y: (N, n_out).
         form: Arguments of `detrended`, which describe the mean; None takes the mean of the data.
-        seed: Of the choice of rows.
+        seed: Seed of the choice of rows.
         noise_known: What is known of the noise of each datum.
-        prior: Prior whose open parameters are found, in place of `form`.
+        prior: Prior whose open parameters are estimated, in place of `form`.
 
     Attributes:
         X, y: All data, in their units.
-        prior: The prior that is given, with open parameters only for inputs that vary.
+        seed: Seed of all random choices of the search.
+        prior: The given prior, with open parameters only for inputs that vary, or None.
         mean_given: Whether `form` or the prior describes the mean.
-        sparse: Whether there are few data for each input.
-        rows: Numbers of the n data of the search.
+        sparse: Whether there are few data per input.
+        rows: Indices of the n data of the search.
         mean: Mean of the prior.
         known_means: For each output the kernel of the uncertain part of the mean, or None.
-        spreads: Variances of the outputs less their means, (n_out,).
+        spreads: Variances of the outputs minus their means, (n_out,).
         columns: Scaled outputs, (n, n_out).
-        varying: Numbers of the inputs that vary, in the order of the search.
+        varying: Indices of the inputs that vary, in the order of the search.
         low, width: Least value and range of each of these inputs.
         u: Scaled inputs, (n, n_varying).
-        given: For each output the covariance of its known mean, or of its kernel, or None.
+        given: For each output the covariance of its given mean or kernel, or None.
         basis: b_i of input-dependent noise, of all inputs.
-        relative: Variances of unknown noise, relative to those of weight `unit`, (n,).
+        noise_known: What is known of the noise of each datum, or None.
+        unit: Geometric mean of the weights of the data; 1 without weights.
+        relative: Variances of unknown noise, relative to that of a datum of weight `unit`, (n,).
         variances_known: Known part of the scaled variances of the noise, (n, n_out), or None.
     """
 
@@ -95,7 +98,7 @@ class SearchData:
             self.spreads = values.var(axis=0)
         else:
             columns, self.known_means, self.mean = detrended(points, values, **form)
-            # Two coefficients of a fitted process, its factor and a constant, take their share.
+            # Two coefficients are fitted with a process, its factor and a constant.
             fitted = 2 if isinstance(self.mean, ProcessModel) and len(columns) > 2 else 0
             self.spreads = columns.var(axis=0, ddof=fitted)
         self.columns = columns / np.sqrt(self.spreads)
@@ -130,7 +133,7 @@ class SearchData:
         self.relative = np.ones(len(points))
         self.variances_known: Array | None = None
         if noise_known is not None and noise_known.weights is not None:
-            # Relative to the geometric mean, so that a scale of all weights changes nothing.
+            # Relative to the geometric mean, so that a common factor of all weights has no effect.
             weights = noise_known.weights[self.rows]
             self.unit = float(np.exp(np.log(weights).mean()))
             self.relative = self.unit / weights
@@ -138,7 +141,7 @@ class SearchData:
             self.variances_known = np.square(noise_known.std[self.rows]) / self.spreads
 
     def noise_variances(self, noise: Covariance | StudentNoise) -> Array:
-        """Return the variances of given noise at the data of the search, scaled, (n, n_out)."""
+        """Return the scaled variances of given noise at the data of the search, (n, n_out)."""
         known = None if self.noise_known is None else self.noise_known.rows(self.rows)
         covariances = covariances_of_data(noise, self.X[self.rows], known)
         variances = np.einsum("...jj->...j", covariances)
@@ -146,7 +149,7 @@ class SearchData:
 
 
 def beside_mean(prior: GaussianProcessPrior, X: Array, y: Array) -> Array:
-    """Return y (N, n_out), NaN where it is missing, less the mean of a prior.
+    """Return y (N, n_out), NaN if missing, minus the mean of a prior.
 
     Raises:
         ValueError: If the prior has another number of outputs, or an output does not vary.
@@ -162,18 +165,18 @@ def beside_mean(prior: GaussianProcessPrior, X: Array, y: Array) -> Array:
 
 
 def few_for_inputs(n_data: int, n_inputs: int) -> bool:
-    """Return whether there are fewer than PER_INPUT data for each input, and FEW at most."""
+    """Return whether there are fewer than PER_INPUT data per input, and at most FEW data."""
     return n_data <= FEW and n_data < PER_INPUT * n_inputs
 
 
 def searched_rows(X: Array, y: Array, seed: int | None) -> Ints:
-    """Return the numbers of the data of the searches, in which all that varies does so."""
+    """Return the indices of the data of a search; all columns that vary also vary among them."""
     rows = some_rows(len(X), SEARCHED, seed)
     columns = np.hstack([X, y])
     rare = varies(columns) & ~varies(columns[rows])
     added = [rows]
     for column in columns[:, rare].T:
-        # The rows that differ most from the value that the chosen ones have in common.
+        # The rows that differ most from the common value of the chosen rows.
         away = np.abs(column - column[rows[0]])
         farthest = np.argsort(-away, kind="stable")[:RARE]
         added.append(farthest[away[farthest] > 0.0])
@@ -181,7 +184,7 @@ def searched_rows(X: Array, y: Array, seed: int | None) -> Ints:
 
 
 def varying_inputs(X: Array) -> Ints:
-    """Return the numbers of the inputs of X (N, n_in) that vary; ValueError if there is none."""
+    """Return the indices of the inputs of X (N, n_in) that vary; ValueError if there is none."""
     varying = np.flatnonzero(varies(X))
     if not varying.size:
         raise ValueError("X: no input varies, so that no prior can be estimated: give one")
@@ -189,14 +192,15 @@ def varying_inputs(X: Array) -> Ints:
 
 
 def sorted_inputs(X: Array, y: Array, chosen: Ints) -> Ints:
-    """Return numbers of inputs in an order that does not depend on the one in which they stand.
+    """Return indices of inputs in an order that does not depend on the order of the columns of X.
 
-    Random numbers go to inputs by this order, so that inputs may change places.
+    Random numbers are assigned to inputs in this order, so that the result does not depend on the
+    order of the columns.
 
     Args:
         X: (N, n_in).
-        y: Outputs less their means, (N, n_out).
-        chosen: Numbers of the inputs, which vary.
+        y: Outputs minus their means, (N, n_out).
+        chosen: Indices of the inputs, which vary.
     """
     u = (X[:, chosen] - X[:, chosen].min(axis=0)) / np.ptp(X[:, chosen], axis=0)
     scaled = y / np.sqrt(np.mean(y**2, axis=0))

@@ -1,4 +1,4 @@
-"""The search of families of kernels and of the noise of each output, for scaled data."""
+"""The search for kernel families and for the noise of each output, with scaled data."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from bnn.gp.kernels import RBF, Matern32, Matern52
 from bnn.noise import Noise, StudentNoise
 from bnn.noise.known import kept_noise
 
-# Largest share of the RBF of more data. It is more accurate on smooth functions, and far too
+# Largest share of the RBF above FEW data. It is more accurate for smooth functions, but far too
 # confident in a gap that hides a kink.
 SMOOTH = 0.5
-MIXED_FROM = 10  # a matrix that mixes inputs is tried with so many data for each of its entries
-# Further starts for the first family where there are few data for each input, since searches end in
-# many places then.
+MIXED_FROM = 10  # least number of data per entry of a matrix that mixes inputs
+# Further starts for the first family if there are few data per input, because searches then end at
+# many different optima.
 SPARSE_STARTS = 4
-REFIT_STEPS = 20  # of the second search of a family, under the noise that was found
-LIKELY = 7.0  # families are averaged whose log evidence is by less than this below the largest
-NEGLIGIBLE = 0.05  # noise by input is left out if it is less probable than this
+REFIT_STEPS = 20  # most steps of the second search of a family, under the noise that was found
+LIKELY = 7.0  # families are averaged if their log evidence is less than this below the largest
+NEGLIGIBLE = 0.05  # input-dependent noise of a smaller probability is left out
 STAGES = 3  # of the progress of an output, after its families: noise, families again, components
 
 
@@ -45,15 +45,15 @@ class Search:
     Args:
         data: The data.
         families: The families that are tried.
-        kind: "gaussian", "constant", "heteroscedastic" or "student_t", or None for any; None for
-            known Gaussian noise too.
+        kind: "gaussian", "constant", "heteroscedastic" or "student_t"; None for any kind, or if
+            Gaussian noise is known.
         given: The noise if it is known.
         restarts: Number of random starts of a search.
-        step: Called after each family and stage, with the number of outputs that have passed it.
+        step: Function that is called after each family and stage, with the number of steps done.
 
     Attributes:
-        fits: For each output the likely families.
-        noises: The noise of each output; none under known Gaussian noise.
+        fits: For each output the fits of its likely families.
+        noises: The noise of each output; empty under known Gaussian noise.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Search:
         self._restarts = restarts
         self._step = step
         self._basis = data.basis.values[:, data.varying]
-        self._known: Array | None = None  # relative to the variances of the outputs
+        self._known: Array | None = None  # known variances, relative to those of the outputs
         if given is not None:
             kept = kept_noise(given, data.X.shape[1], len(data.spreads))
             self._known = data.noise_variances(kept)
@@ -88,7 +88,7 @@ class Search:
             pairs = [_gaussian_noise(each, self._basis, self._kind, seed) for each in self.fits]
             bests = [best for best, _ in pairs]
             noises = [noise for _, noise in pairs]
-        elif self._kind is None:  # no noise is searched, and families are fitted once
+        elif self._kind is None:  # the noise is known, so families are fitted only once
             self._step((STAGES - 1) * len(outputs))
             return
         else:
@@ -121,7 +121,7 @@ class Search:
                 fits.append(approximated(density, searched(density, self._restarts, seed), seed))
                 self._step(1)
                 continue
-            # A search starts where the search for the last family ended.
+            # A search starts at the result of the previous family.
             starts = [density.start_from(last.density, last.eta) for last in fits[-1:]]
             if not starts or len(u) <= FEW:
                 near = SPARSE_STARTS if family.sparse and not starts else 0
@@ -149,14 +149,15 @@ class Search:
         return [[(fit.density, fit.eta)] for fit in bests]
 
     def components(self, most: int, around: float) -> tuple[list[list[Draw]], list[list[Array]]]:
-        """Return components of each output, and heavy tails under all components together.
+        """Return the components of each output; estimate heavy tails again under all of them.
 
         Args:
             most: Number of components.
-            around: Width of the box in which they stand for all draws, relative to the data.
+            around: Width of the box in which they represent all draws, relative to the data.
 
         Returns:
-            The draws of each output, their posterior weights, (S,), and log p(y | η), (S,).
+            For each output the draws; and for each output a list of their posterior weights, (S,),
+            and log p(y | η), (S,).
         """
         draws = []
         posteriors = []
@@ -196,7 +197,7 @@ def families_for(n_data: int, n_inputs: int) -> list[Family]:
 def _likely(fits: list[FamilyFit]) -> list[FamilyFit]:
     """Return the families whose evidence is large enough to be averaged.
 
-    A family whose share is limited does not rule out another one.
+    A family whose share is limited does not exclude others, even if its evidence is the largest.
     """
     largest = max(fit.log_evidence for fit in fits if fit.density.family.most == 1.0)
     return [fit for fit in fits if fit.log_evidence > largest - LIKELY]
@@ -207,8 +208,8 @@ def _gaussian_noise(
 ) -> tuple[FamilyFit, OutputNoise]:
     """Return the more probable fit and the noise, averaged over constant and input-dependent noise.
 
-    Constant noise is averaged over all families; input-dependent noise is that of the best family
-    only. The kind "constant" leaves the second one out, and "heteroscedastic" always keeps it.
+    Constant noise is averaged over all families, input-dependent noise only over draws of the best
+    family. The kind "constant" leaves input-dependent noise out, "heteroscedastic" always keeps it.
     """
     best = max(families, key=lambda fit: fit.log_evidence)
     variances, _ = _average_noise(families, seed)
@@ -235,7 +236,7 @@ def _gaussian_noise(
 
 
 def _average_noise(fits: list[FamilyFit], seed: int | None) -> tuple[Array, Array]:
-    """Return E σ_i² of unknown noise at the data for r = 1, (N,), and E β, (p,), over all draws."""
+    """Return the means over all draws of σ_i² of unknown noise for r = 1, (N,), and of β, (p,)."""
     draws, logs = posterior_draws(fits, seed)
     weights = np.exp(logs)
     # E σ_i² = Σ_s w_s σ_i²(η_s), and likewise E β

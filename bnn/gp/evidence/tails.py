@@ -1,8 +1,8 @@
-"""Noise with heavy tails, beside families of Gaussian processes.
+"""Estimation of heavy-tailed noise together with families of Gaussian processes.
 
-Given its precision factor λ_i, the noise of datum i is Gaussian with the variance
-(1 - 2/ν) σ_ij² / λ_i of output j, where λ_i ~ Gamma(ν/2, ν/2). The posterior of f and λ is
-approximated by q(f) Π_i q(λ_i), so that f has the posterior under the noise of the expected factors
+Given its precision factor λ_i, the noise of output j of datum i is Gaussian with the variance
+(1 - 2/ν) σ_ij² / λ_i, where λ_i ~ Gamma(ν/2, ν/2). The posterior of f and λ is approximated by
+q(f) Π_i q(λ_i). Then q(f) is the posterior of f under Gaussian noise with the expected factors
 E λ_i.
 """
 
@@ -16,28 +16,28 @@ from bnn.gp.evidence.families import LIMITS
 from bnn.gp.evidence.laplace import Draw, FamilyFit, most_probable
 from bnn.noise.student import bound, likely_freedom, precision_factors
 
-ODDS = 10.0  # prior odds of constant noise to noise by input, and of Gaussian noise to heavy tails
-# Heavy tails: noise and hyper-parameters are estimated in turn, in so many rounds, with so many
-# steps of the noise and of a search in each.
+ODDS = 10.0  # prior odds of constant against input-dependent, and Gaussian against heavy-tailed
+# Heavy-tailed noise and hyper-parameters are estimated in turn, in TAIL_ROUNDS rounds. Each round
+# has TAIL_STEPS updates of the noise; each but the first starts with a search of TAIL_SEARCH steps.
 TAIL_ROUNDS = 4
 TAIL_STEPS = 8
 TAIL_SEARCH = 12
-AVERAGED_STEPS = 30  # most steps of the factors under all components
-AVERAGED_TOLERANCE = 1e-3  # change of the logarithm of a variance at which they end
+AVERAGED_STEPS = 30  # most updates of the factors under all components
+AVERAGED_TOLERANCE = 1e-3  # change of the logarithm of a variance at which these updates end
 
 
 @dataclass
 class OutputNoise:
     """Noise of one output, in units of the standard deviation of that output.
 
-    Its standard deviation is σ_i = exp(level + β·b_i) at datum i, where b_i are the inputs less
+    Its standard deviation at datum i is σ_i = exp(level + β·b_i), where b_i are the inputs minus
     their means, in units of their standard deviations.
 
     Attributes:
         level: Mean of log σ_i over the data.
         slopes: β, (p,); zeros for constant noise.
-        variances: Variances at the data, (N,): σ_i², or (1 - 2/ν) σ_i² / E λ_i for Student's t,
-            which is Gaussian noise once the precision factors λ_i are known.
+        variances: Variances at the data, (N,), including known parts: σ_i² for Gaussian noise,
+            (1 - 2/ν) σ_i² / E λ_i for Student's t.
         freedom: ν of Student's t; None for Gaussian noise.
         factors: E λ_i, (N,); None for Gaussian noise.
     """
@@ -56,22 +56,25 @@ def student_noise(
     own: Array | None = None,
     freedom: float | None = None,
 ) -> tuple[list[FamilyFit], list[OutputNoise]]:
-    """Return the fits and noises of all outputs with heavy tails if these are likelier, or always.
+    """Return fits and noises of all outputs with heavy tails, if these are more probable.
 
-    A function that bends to outliers finds none. A second search starts at the medians of the
-    hyperprior, which are smooth. The larger bound wins.
+    A function that follows outliers does not reveal them. So a second search starts at the medians
+    of the hyperprior, which describe smooth functions. The search with the larger bound is used.
 
     Args:
-        fits: A family for each output.
+        fits: The fit of one family for each output.
         noises: Gaussian noise of each output.
-        always: Whether the noise has heavy tails in any case.
+        always: Whether to return heavy tails even if Gaussian noise is more probable.
         own: σ² of the data if it is known, (N, n_out).
         freedom: ν if it is known.
+
+    Returns:
+        The fits and the noise of each output; the given ones if Gaussian noise is more probable.
     """
     starts = [list(fits), [replace(fit, eta=fit.density.centre) for fit in fits]]
     found = [_with_tails(start, own, freedom) for start in starts]
     heavy, degrees, log_bound = max(found, key=lambda each: each[2])
-    # The curvatures of both are alike, so that densities are compared instead of evidences.
+    # Densities are compared instead of evidences, because their curvatures are similar.
     gaussian = sum(fit.density.value(fit.eta) for fit in fits)
     if not always and not log_bound > gaussian + np.log(ODDS):
         return list(fits), list(noises)
@@ -91,10 +94,9 @@ def student_noise(
 def _with_tails(
     fits: list[FamilyFit], own: Array | None, known_freedom: float | None
 ) -> tuple[list[FamilyFit], float, float]:
-    """Return a family for each output under Student's t, ν, and the lower bound of log density.
+    """Return a fit for each output under Student's t, ν, and a lower bound of the log density.
 
-    Given precision factors λ_i the noise is Gaussian, with variances (1 - 2/ν) σ_ij² / λ_i.
-    Their expectations, ν and the hyper-parameters are estimated in turn.
+    The expected precision factors, ν and the hyper-parameters are estimated in turn.
     """
     n_out = len(fits)
     densities = [fit.density for fit in fits]
@@ -133,11 +135,11 @@ def averaged_tails(
     Args:
         draws: The components of each output.
         weights: Their posterior weights, (S,) for each output.
-        noises: The noise of each output, from whose factors the steps start.
+        noises: The noise of each output, from whose factors the updates start.
 
     Returns:
-        The components of each output given the noise that is found, log p(y | η) of each, (S,),
-        and the noises.
+        For each output the components under the estimated noise, log p(y | η) of these, (S,), and
+        the noise.
     """
     freedom = noises[0].freedom
     factors = noises[0].factors
@@ -159,7 +161,7 @@ def averaged_tails(
             columns.append(np.sum(terms, axis=0))
         return np.column_stack(columns)
 
-    least = np.full(len(noises), LIMITS["noise"][0])  # of the searches
+    least = np.full(len(noises), LIMITS["noise"][0])  # as in the searches
     growth, freedom, factors = averaged_factors(expected, own, (freedom, factors), least)
     variances = (1.0 - 2.0 / freedom) * growth * own / factors[:, None]
     components = given(variances)
@@ -174,23 +176,23 @@ def averaged_tails(
 def averaged_factors(
     expected: Callable[[Array], Array], own: Array, start: tuple[float, Array], least: Array
 ) -> tuple[Array, float, Array]:
-    """Find the precision factors under all components, whose posterior weights stay.
+    """Find the precision factors under all components, with fixed posterior weights.
 
-    Factors of one fit would prefer the components that resemble it. Good data far from that fit
-    would count as outliers. All components near these data would then lose their weights. q(λ_i)
-    takes the mean of (y_i - f_i)² over all components instead. ν and the level of the noise are
-    estimated with them. No step lowers the bound of log p(y) for these weights.
+    Factors from a single fit would favour the components that resemble it: good data far from that
+    fit would count as outliers, and components near these data would lose their weights. So q(λ_i)
+    uses the mean of (y_i - f_i)² over all components. ν and the level of the noise are estimated
+    with the factors. No update lowers the bound of log p(y) for these weights.
 
     Args:
-        expected: Given the variances of the noise at the data, (N, n_out), E (y - f)² of the data
-            under all components, (N, n_out).
-        own: σ_ij² of the noise, from whose level the steps start, (N, n_out).
-        start: ν and E λ_i, (N,), from which the steps start.
-        least: Smallest variance of each output, (n_out,), for data without noise; the smallest
-            of `own`, if that is smaller.
+        expected: Function of the variances of the noise at the data, (N, n_out), which returns
+            E (y - f)² of the data under all components, (N, n_out).
+        own: σ_ij² of the noise, (N, n_out), from whose level the updates start.
+        start: ν and E λ_i, (N,), from which the updates start.
+        least: Lower limit of the variance of the noise of each output, (n_out,). If the smallest
+            of `own` is less, that is the limit.
 
     Returns:
-        The factor of the variances σ² of each output, (n_out,), ν and E λ_i, (N,).
+        The factor by which the variances σ² of each output change, (n_out,), ν, and E λ_i, (N,).
     """
     freedom, factors = start
     n_out = own.shape[1]
@@ -203,7 +205,7 @@ def averaged_factors(
         total = squares.sum(axis=1)  # s_i = Σ_j E (y_ij - f_ij)² / σ_ij²
         freedom = likely_freedom(total, n_out)
         factors = precision_factors(freedom, total, n_out)
-        # The bound is largest for the scale c (1 - 2/ν) σ², with c (1 - 2/ν) = mean of λ_i s_ij.
+        # The bound is largest for the variance c σ², with c (1 - 2/ν) = mean of λ_i s_ij.
         step = np.mean(factors[:, None] * squares, axis=0) / (1.0 - 2.0 / freedom)
         growth = np.maximum(step * growth, lowest)
         last = variances

@@ -1,4 +1,4 @@
-"""The mean of data: a linear trend, a low-fidelity model, and what is left of them."""
+"""The mean of data, a linear trend or a low-fidelity model, and the data minus this mean."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -22,8 +22,8 @@ from bnn.gp.open_parameters import slopes, with_values
 
 FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
 FACTORS = (-9.0, 11.0)  # bounds of ρ in a search
-WIDE = 10.0  # prior deviation of a coefficient of the mean, for x and y of unit deviation
-BEYOND = 2.0  # ranges beyond the data, within which a trend goes on
+WIDE = 10.0  # prior standard deviation of a coefficient, for x and y of unit standard deviation
+BEYOND = 2.0  # distance beyond the data, in their ranges, at which a trend becomes constant
 
 
 class Hyperprior(NamedTuple):
@@ -32,7 +32,7 @@ class Hyperprior(NamedTuple):
     median: float
     deviation: float
     limits: tuple[float, float]
-    periodic: bool = False  # whether the density has a peak for each of many η
+    periodic: bool = False  # whether η is a period, over which the density has many peaks
 
 
 def detrended(
@@ -43,7 +43,15 @@ def detrended(
     intercept: bool = True,
     coefficient_variance: float | None = None,
 ) -> tuple[Array, list[sk.Kernel | None], Any]:
-    """Return y minus the known mean, kernels of the uncertain part of the mean, known mean."""
+    """Subtract the known part of the mean from data; the arguments are those of `fit_prior`.
+
+    Returns:
+        y minus the known mean, (N, n_out); for each output the kernel of the uncertain part of the
+        mean, or None; and the known mean.
+
+    Raises:
+        ValueError: If y does not vary beside the mean, or an argument is invalid.
+    """
     model = None if mean is None else model_of(mean)
     if model is not None:
         if model(X).shape != y.shape:
@@ -83,11 +91,11 @@ def model_of(mean: Any) -> ModelMean:
 
 
 def likely_factors(m: Array, away: Array) -> Array:
-    """Return ρ_j by least squares with a constant and the prior N(1, FACTOR²), (n_out,).
+    """Return ρ_j, (n_out,), by least squares with a constant and the prior N(1, FACTOR²).
 
     Args:
         m: Values of a low-fidelity model at the data, (N, n_out).
-        away: Data less these values, (N, n_out).
+        away: Data minus these values, (N, n_out).
     """
     centred = m - m.mean(axis=0)
     # ρ - 1 = Σ_i m_i r_i / (Σ_i m_i² + var r / FACTOR²), for residuals of the variance of r = y - m
@@ -98,7 +106,16 @@ def likely_factors(m: Array, away: Array) -> Array:
 def linear_trend(
     X: Array, spread: float, chosen: list[int], intercept: bool, variance: float | None
 ) -> Linear | None:
-    """Return the kernel of a linear mean, for outputs of variance `spread`; None without a mean."""
+    """Return the kernel of a linear mean of one output; None if it has no terms.
+
+    Args:
+        X: Inputs, (N, n_in).
+        spread: Variance of the output.
+        chosen: Indices of the inputs of the mean.
+        intercept: Whether the mean has a constant.
+        variance: Prior variance of the coefficients around zero at x = 0; None takes a large one,
+            around the mean of the data.
+    """
     if not chosen and not intercept:
         return None
     offset = WIDE**2 * spread if variance is None else variance
@@ -115,16 +132,16 @@ def linear_trend(
 
 
 class GivenCovariance:
-    """Covariance of what is given, a mean of uncertain coefficients or a kernel, for scaled data.
+    """Covariance of a given kernel, or of a mean with uncertain coefficients, for scaled data.
 
     Args:
-        kernel: A kernel of some inputs in the units of y; None is no covariance.
+        kernel: Kernel in the units of X and y; None stands for zero covariance.
         X: Inputs, (N, n_in).
-        varying: Numbers of the inputs that are scaled.
-        low: Their least values, (n,).
-        width: Their ranges, (n,).
+        varying: Indices of the inputs that are scaled, (n,).
+        low: Least values of these inputs, (n,).
+        width: Ranges of these inputs, (n,).
         spread: Variance of y, by which the covariance is divided.
-        features: Numbers of the inputs of the kernel; None takes all.
+        features: Indices of the inputs of the kernel; None takes all.
         open_: Hyperpriors of the logarithms of its open parameters.
     """
 
@@ -157,22 +174,22 @@ class GivenCovariance:
         return GivenCovariance(self._kernel, X, *scaling, self._features, self.open)
 
     def kernel(self, logs: Array) -> Any:
-        """Return the kernel in the units of X and y, with logarithms of its open parameters."""
+        """Return the kernel in the units of X and y, for logarithms of its open parameters."""
         if not self.open:
             return self._kernel
         key = logs.tobytes()
-        if self._latest[0] != key:  # a search asks for values and slopes in turn
+        if self._latest[0] != key:  # kept, because a search needs values and slopes in turn
             self._latest = key, with_values(self._kernel, np.exp(logs))
         return self._latest[1]
 
     def covariance(self, logs: Array) -> Array:
-        """Return the covariance of the data, (N, N)."""
+        """Return the covariance of the scaled data, (N, N)."""
         if not self.open:
             return self._covariance
         return np.asarray(self.kernel(logs)(self._seen(self._X)) / self._spread)
 
     def slopes(self, logs: Array) -> Iterator[Array]:
-        """Give the derivatives of the covariance by the logarithms, (N, N) each."""
+        """Yield the derivatives of the covariance with respect to the logarithms, (N, N) each."""
         for slope in slopes(self._kernel, self.kernel(logs), self._seen(self._X)):
             yield slope / self._spread
 
@@ -190,11 +207,11 @@ class GivenCovariance:
         return 1.0
 
     def mean(self, logs: Array) -> Array:  # noqa: ARG002
-        """Return the mean of the data, less what is subtracted from them, (N,)."""
+        """Return the mean of the scaled data, (N,), minus the part already subtracted from them."""
         return np.zeros(len(self._X))
 
     def mean_slopes(self, logs: Array) -> Array:
-        """Return the derivatives of the mean by the open parameters, (p, N)."""
+        """Return the derivatives of the mean with respect to the open parameters, (p, N)."""
         return np.zeros((len(logs), len(self._X)))
 
     def mean_at(self, places: Array, logs: Array) -> Array:  # noqa: ARG002
@@ -213,13 +230,13 @@ class GivenCovariance:
 
 
 class GivenProcess(GivenCovariance):
-    """Mean and covariance of a fitted process times an open factor ρ, beside a linear trend.
+    """Mean and covariance of a fitted process times an open factor ρ, plus a linear trend.
 
     Args:
         model: The process.
-        output: Number of its output.
-        known: Factor of the multiple that is subtracted from the data.
-        given: Arguments of `GivenCovariance`, whose kernel is that of the trend.
+        output: Index of its output.
+        known: Factor whose multiple of the mean has been subtracted from the data.
+        given: Arguments of `GivenCovariance`, with the kernel of the trend.
     """
 
     def __init__(self, model: ProcessModel, output: int, known: float, *given: Any) -> None:
@@ -247,19 +264,19 @@ class GivenProcess(GivenCovariance):
         return process if self._kernel is None else self._kernel + process
 
     def covariance(self, logs: Array) -> Array:
-        """Return the covariance of the data, (N, N)."""
+        """Return the covariance of the scaled data, (N, N)."""
         return np.asarray(self._covariance + self.factor(logs) ** 2 * self._own)
 
     def slopes(self, logs: Array) -> Iterator[Array]:
-        """Give the derivative of the covariance by ρ, (N, N)."""
+        """Yield the derivative of the covariance with respect to ρ, (N, N)."""
         yield 2.0 * self.factor(logs) * self._own
 
     def mean(self, logs: Array) -> Array:
-        """Return the mean of the data, less the multiple that is subtracted, (N,)."""
+        """Return the mean of the scaled data, (N,), minus the multiple already subtracted."""
         return np.asarray((self.factor(logs) - self._known) * self._mean)
 
     def mean_slopes(self, logs: Array) -> Array:  # noqa: ARG002
-        """Return the derivative of the mean by ρ, (1, N)."""
+        """Return the derivative of the mean with respect to ρ, (1, N)."""
         return np.asarray(self._mean[None])
 
     def mean_at(self, places: Array, logs: Array) -> Array:

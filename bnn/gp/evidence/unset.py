@@ -1,4 +1,4 @@
-"""Noise and prior by the evidence of the training data, for estimators that are given none."""
+"""Noise and prior from the evidence of the training data, for estimators without given ones."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from bnn.noise.known import TAILS_ALONE, DataNoise, covariances_of_data, no_nois
 
 GAUSSIAN = ("constant", "heteroscedastic")
 KINDS = (*GAUSSIAN, "student_t")
-WIDE = 0.5  # of an output that does not vary, relative to its value
-RESTARTS = {"constant": 8, "heteroscedastic": 2}  # of the searches for noise beside a prior
+WIDE = 0.5  # prior standard deviation of an output that does not vary, relative to its value
+RESTARTS = {"constant": 8, "heteroscedastic": 2}  # random starts of searches for the noise
 
 
 def noise_beside_prior(
     noise: Noise | StudentNoise | str | None, X: Array, y: Array, known: DataNoise | None
 ) -> Any:
-    """Return noise that is given, or that of its kind, for a prior that is given."""
+    """Return the given noise, or estimate noise of the given kind, for a given prior."""
     heavy = isinstance(noise, StudentNoise) or (isinstance(noise, str) and noise == "student_t")
     if heavy and known is not None:
         raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
@@ -35,10 +35,11 @@ def noise_beside_prior(
 def likely_noise(
     noise: Noise | str | None, X: Array, y: Array, known: DataNoise | None = None
 ) -> Noise:
-    """Return the noise that is given, or estimate Gaussian noise by the evidence of data.
+    """Return the given noise, or estimate Gaussian noise from the evidence of data.
 
-    None and "constant" are standard deviations, "heteroscedastic" is a HeteroscedasticNoise. Beside
-    known standard deviations None is zeros. Of more than FEW data, as many are chosen at random.
+    None and "constant" give standard deviations, (n_out,), and "heteroscedastic" gives a
+    HeteroscedasticNoise. If the standard deviations of the data are known, None gives zeros,
+    (n_out, n_out). The estimate uses at most FEW rows, chosen at random.
     """
     if noise is None and known is not None and known.std is not None:
         return np.zeros((y.shape[1], y.shape[1]))
@@ -54,9 +55,9 @@ def likely_noise(
 def likely_prior(
     prior: Any, noise: Noise | StudentNoise, X: Array, y: Array, known: DataNoise | None = None
 ) -> Any:
-    """Return the prior that is given; for None an average under this noise.
+    """Return the given prior, or estimate an average over families under this noise for None.
 
-    An output that does not vary has a prior as wide as its bounds, as networks need.
+    The prior of an output that does not vary is as wide as its bounds, because networks need that.
     """
     return found_for(X, y, noise, known, constants=WIDE)[0] if prior is None else prior
 
@@ -64,16 +65,16 @@ def likely_prior(
 def noise_of_training(
     noise: Noise | str | None, X: Array, y: Array, known: DataNoise | None
 ) -> tuple[Covariance, Array]:
-    """Return the noise of members, and its covariances at the data, of which some is known.
+    """Return the noise of ensemble members, and its covariances at the data.
 
     Args:
-        noise: Noise that is given, its kind, or None.
+        noise: Given noise, its kind, or None.
         X: (N, n_in).
         y: (N, n_out).
-        known: What is known of the noise of each datum.
+        known: What is known of the noise of each datum, which the covariances include.
 
     Returns:
-        Σ_noise or a HeteroscedasticNoise, and (n_out, n_out) or (N, n_out, n_out).
+        Σ_noise or a HeteroscedasticNoise, and covariances, (n_out, n_out) or (N, n_out, n_out).
     """
     found = likely_noise(noise, X, y, known)
     sizes = X.shape[1], y.shape[1]
