@@ -65,7 +65,7 @@ __all__ = [
     "PCARegressor",
     "PrincipalComponents",
     "load",
-    # what estimators are built from
+    # settings of estimators
     "Architecture",
     "TrainingSettings",
     "Convergence",
@@ -114,7 +114,7 @@ __all__ = [
     "FactorisedGaussian",
     "FactorisedGeneralisedNormal",
     "IsotropicGaussian",
-    # what is done with a fitted estimator
+    # tools for fitted estimators
     "select_runs",
     "Campaign",
     "sensitivity",
@@ -137,12 +137,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import the pictures when they are asked for: pyplot takes a second."""
+    """Import `bnn.plots` on first use, because importing pyplot takes a second."""
     if name == "plots":
         return importlib.import_module("bnn.evaluation.plots")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """List what is public, and neither subpackages nor what is imported here."""
+    """List only the public names, not everything that this module imports."""
     return sorted(__all__)

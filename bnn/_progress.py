@@ -1,4 +1,4 @@
-"""Progress of long calls: a bar on a terminal, lines elsewhere."""
+"""Progress of long calls: a bar on a terminal, lines of text elsewhere."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -7,19 +7,19 @@ from typing import NoReturn, TypeVar
 from tqdm import tqdm
 
 SHOWN_AFTER = 2.0  # seconds: shorter calls show no bar on a terminal
-LOG_SECONDS = 5.0  # between two lines of progress in a notebook, a log or a pipe
-LOGGED_AFTER = 30.0  # seconds: shorter calls print no lines there, unless they are asked for
+LOG_SECONDS = 5.0  # seconds between two lines of progress in a notebook, a log or a pipe
+LOGGED_AFTER = 30.0  # seconds: shorter calls print no lines there, unless progress is True
 LOG_LINE = "{desc}: {percentage:.0f}%, {n_fmt} of {total_fmt} {unit}s, {remaining} left"
 Part = TypeVar("Part")
 
 
 class _Lines:
-    """Writes each state of a progress bar to standard error as a line of its own."""
+    """Write each state of a progress bar to standard error as a separate line."""
 
     last = ""
 
     def write(self, text: str) -> None:
-        """Write a state of the bar, unless it is empty or the last one again."""
+        """Write a state of the bar, unless it is empty or equal to the last one."""
         line = text.strip()
         if line not in ("", self.last):
             print(line, file=sys.stderr)
@@ -27,21 +27,21 @@ class _Lines:
 
 
 class _Patient(str):
-    """The title of a bar that nobody asked for, whose lines begin after LOGGED_AFTER."""
+    """Title of a bar that the caller did not request: its lines begin after LOGGED_AFTER."""
 
 
 def titled(title: str, progress: bool | None) -> str | None:
-    """Return the title of a bar, or None for silence; None as progress shows long calls alone."""
+    """Return the title of a bar, or None for no bar; progress=None shows only long calls."""
     if progress is None:
         return _Patient(title)
     return title if progress else None
 
 
 def progress_bar(total: int, title: str | None, unit: str) -> "tqdm[NoReturn]":
-    """Bar on a terminal, elsewhere a line every few seconds and the last; no title is silence."""
+    """Return a bar for a terminal, else one that prints lines; without a title it shows nothing."""
     silent = title is None
     if silent or sys.stderr.isatty():
-        # leave=None: a bar below another one is wiped out when it ends.
+        # leave=None: a bar nested below another one is erased when it ends.
         options = {"disable": silent, "delay": SHOWN_AFTER, "leave": None}
         return tqdm(total=total, desc=title, unit=unit, **options)
     wait = LOGGED_AFTER if isinstance(title, _Patient) else 0.0
@@ -50,7 +50,7 @@ def progress_bar(total: int, title: str | None, unit: str) -> "tqdm[NoReturn]":
 
 
 def counted(parts: Sequence[Part], title: str, unit: str) -> Iterator[Part]:
-    """Yield the parts one by one; a bar on a terminal shows how many of them are done."""
+    """Yield the parts one by one, and show how many are done if this takes long."""
     with progress_bar(len(parts), titled(title, None), unit) as bar:
         for part in parts:
             yield part

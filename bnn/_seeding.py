@@ -1,4 +1,4 @@
-"""Seeds: every random draw is addressed by (random_state, purpose, member)."""
+"""Seeds: (random_state, purpose, member) determine each stream of random numbers."""
 
 from enum import IntEnum
 
@@ -9,7 +9,7 @@ RandomState = None | int | np.random.SeedSequence | np.random.Generator | np.ran
 
 
 class Purpose(IntEnum):
-    """Purpose of random numbers, which is the first part of their address below a random_state."""
+    """Purpose of random numbers: the first entry of their spawn key below a random_state."""
 
     START = 0
     PERTURBATION = 1
@@ -25,7 +25,7 @@ class Purpose(IntEnum):
 
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
-    """Turn a random state into a seed sequence; a generator draws one integer as seed."""
+    """Return the seed sequence of a random state; a generator draws one integer as its seed."""
     if isinstance(random_state, np.random.SeedSequence):
         return random_state
     if isinstance(random_state, np.random.Generator):
@@ -42,14 +42,14 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
-    """Return a generator; a Generator is returned itself, so that drawing advances it."""
+    """Return a generator. A Generator is returned as it is, so that drawing advances it."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(seed_sequence(random_state))
 
 
 def spawn(sequence: np.random.SeedSequence, *address: int) -> np.random.SeedSequence:
-    """Return the child at an address (purpose, member, ...) of a sequence, without advancing it."""
+    """Return the child of a sequence with the key (purpose, member, ...), without advancing it."""
     return np.random.SeedSequence(
         sequence.entropy, spawn_key=(*sequence.spawn_key, *address), pool_size=sequence.pool_size
     )
@@ -58,11 +58,11 @@ def spawn(sequence: np.random.SeedSequence, *address: int) -> np.random.SeedSequ
 def member_generators(
     sequence: np.random.SeedSequence, n_members: int
 ) -> list[np.random.Generator]:
-    """Return a generator for each member; that of member k does not depend on n_members."""
+    """Return a generator per member; the generator of member k does not depend on n_members."""
     return [np.random.default_rng(spawn(sequence, member)) for member in range(n_members)]
 
 
 def member_seeds(sequence: np.random.SeedSequence, n_members: int) -> NDArray[np.uint32]:
-    """Return for each member the seed of its shuffles in training, (n_members,) uint32."""
+    """Return the seed of the shuffles of each member during training, (n_members,) uint32."""
     seeds = [spawn(sequence, member).generate_state(1)[0] for member in range(n_members)]
     return np.array(seeds, dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""Base of the groups of settings that estimators have, which scikit-learn reaches by name."""
+"""Base of groups of settings, which scikit-learn treats as nested parameters of estimators."""
 
 import copy
 from typing import Any, Self
@@ -11,25 +11,25 @@ from bnn._text import Short
 class Settings(Short, BaseEstimator):  # type: ignore[misc, unused-ignore]
     """Base of dataclasses of settings, which are nested parameters of the estimators.
 
-    An entry of a group is reached by the name of the group, as in
-    `set_params(training__epochs=100)`, also by `GridSearchCV`. Values are checked when a group is
-    made and when `set_params` changes it.
+    Address an entry by the name of its group, as in `estimator.set_params(training__epochs=100)`;
+    `GridSearchCV` accepts such names too. Values are checked when a group is created and when
+    `set_params` changes it.
     """
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless each field is admissible."""
+        """Raise ValueError if a field is invalid."""
 
     def set_params(self, **params: Any) -> Self:
-        """Change settings. If a value is not admissible, none is changed.
+        """Change settings. If any value is invalid, no setting changes.
 
         Args:
-            params: Values by name; `group__name` is an entry of a group within this one.
+            params: Values by name; `group__name` is an entry of a nested group.
 
         Returns:
             self.
 
         Raises:
-            ValueError: If there is no such setting, or a value is not admissible.
+            ValueError: If there is no such setting, or a value is invalid.
         """
         before = copy.deepcopy(vars(self))
         try:
@@ -42,5 +42,5 @@ class Settings(Short, BaseEstimator):  # type: ignore[misc, unused-ignore]
         return self
 
     def __sklearn_clone__(self) -> Self:
-        """Return a copy for an estimator of its own."""
+        """Return a deep copy, so that a cloned estimator shares no settings."""
         return copy.deepcopy(self)

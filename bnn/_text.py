@@ -1,4 +1,4 @@
-"""Short texts of objects: at most five lines, arrays by their shape and range."""
+"""Short `repr` of objects: at most five lines, with shape and range in place of arrays."""
 
 import dataclasses
 import textwrap
@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import torch
 
-WIDTH = 100  # of a line
-LINES = 5
-ENTRIES = 8  # of a sequence that is written out
-NESTED = 100  # characters of an object within another
-DIGITS = 8  # of a number that is written as it is
+WIDTH = 100  # characters in a line
+LINES = 5  # at most
+ENTRIES = 8  # of the longest sequence that is written out
+NESTED = 100  # characters of a nested object, at most
+DIGITS = 8  # characters of the longest float that is written without rounding
 INDENT = "    "
 
 
 def short(value: object) -> str:
-    """Write a value on one line of about 100 characters at most."""
+    """Describe a value on one line of about 100 characters at most."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu().numpy()
     if isinstance(value, np.ndarray):
@@ -38,7 +38,7 @@ def short(value: object) -> str:
 
 
 def _array(values: Any) -> str:
-    """Write the shape and the range of an array."""
+    """Describe an array by its shape and range."""
     if values.ndim == 0:
         return repr(values.item())
     kind = values.dtype.kind
@@ -51,7 +51,7 @@ def _array(values: Any) -> str:
 
 
 def _sequence(values: Sequence[Any]) -> str:
-    """Write the entries of a sequence, or how many there are of what."""
+    """List the entries of a short sequence; describe a long one by its number and type."""
     inner = ", ".join(map(short, values[:ENTRIES]))
     if len(values) > ENTRIES or len(inner) > NESTED:
         kind = "number" if isinstance(values[0], Real) else type(values[0]).__name__
@@ -61,7 +61,7 @@ def _sequence(values: Sequence[Any]) -> str:
 
 
 def described(name: str, parts: Mapping[str, object]) -> str:
-    """Write an object as Name(part=value, ...), on at most five lines."""
+    """Describe an object as Name(part=value, ...), on at most five lines."""
     inner = ", ".join(f"{key}={short(value)}" for key, value in parts.items())
     lines = textwrap.wrap(
         f"{name}({inner})",
@@ -87,10 +87,10 @@ def table(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> 
 
 
 class Short:
-    """Base of classes whose `repr` has at most five lines, whatever their arrays hold."""
+    """Base of classes whose `repr` has at most five lines, however large their arrays are."""
 
     def __repr__(self) -> str:
-        """Return the class and its fields, or its public attributes."""
+        """Return the class with the fields of a dataclass, or else its public attributes."""
         parts = {name: value for name, value in vars(self).items() if name[0] != "_"}
         if dataclasses.is_dataclass(self):
             parts = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.repr}

@@ -1,4 +1,4 @@
-"""Checks of hyper-parameters and arrays, each with an exact message."""
+"""Checks of hyper-parameters and arrays, whose errors name the invalid value."""
 
 import copy
 import re
@@ -18,12 +18,12 @@ Floats: TypeAlias = NDArray[np.floating[Any]]  # of either precision
 Ints: TypeAlias = NDArray[np.integer[Any]]
 
 MOST = 10**7  # largest count of points, epochs or samples
-MOST_NETWORKS = 10**5  # of which each trains for a tenth of a second at least
-MOST_RESTARTS = 10**4  # of a search, which take as long
-LARGEST = 1e100  # largest number in an array, so that sums of squares and their ratios are finite
-ROUNDING = 1e-13  # range of a column that does not vary, relative to its largest value
-FEWEST_STEPS = 100.0  # between rounded numbers, in the range of a column
-SMALLEST = 1e-75  # least range of data, so that fourth powers of their deviations are not zero
+MOST_NETWORKS = 10**5  # of an ensemble: each trains for at least a tenth of a second
+MOST_RESTARTS = 10**4  # of a search: each takes about as long as a network
+LARGEST = 1e100  # largest size of a number, so that sums of squares and their ratios are finite
+ROUNDING = 1e-13  # a column counts as constant up to this range, relative to its largest size
+FEWEST_STEPS = 100.0  # rounding steps of its type that the range of a column must span
+SMALLEST = 1e-75  # least range of a column, so that fourth powers of its deviations are not zero
 
 
 def check_option(name: str, value: object, options: Collection[object]) -> None:
@@ -39,7 +39,7 @@ def check_integer(name: str, value: object, smallest: int) -> None:
 
 
 def check_count(name: str, value: object, smallest: int, most: int = MOST) -> None:
-    """Raise ValueError unless value is an integer >= smallest that a computer can count to."""
+    """Raise ValueError unless value is an integer from smallest to most."""
     check_integer(name, value, smallest)
     if value > most:  # type: ignore[operator]
         raise ValueError(f"{name} = {value!r:.60}: must be at most {most}")
@@ -60,13 +60,13 @@ def check_kind(name: str, value: object, *kinds: type) -> None:
 
 
 def _check_machine_integer(name: str, value: object) -> None:
-    """Raise ValueError if value is an integer that NumPy has no type for."""
+    """Raise ValueError if value is an integer of more than 64 bits."""
     if isinstance(value, int) and abs(value) > np.iinfo(np.int64).max:
         raise ValueError(f"{name} = {value!r:.60}: must be a float if it is this large")
 
 
 def _check_numbers(values: Mapping[str, Any], fits: Callable[[Any], bool], needed: str) -> None:
-    """Raise ValueError unless values are real numbers that fit, no bools and not too large."""
+    """Raise ValueError unless each value is a real number that fits, of size LARGEST at most."""
     for name, value in values.items():
         real = isinstance(value, Real) and not isinstance(value, bool)
         if not (real and abs(value) <= LARGEST and fits(value)):
@@ -90,13 +90,13 @@ def check_fraction(**values: float) -> None:
 
 
 def check_function(name: str, value: object) -> None:
-    """Raise ValueError unless value is a function; a kernel can be called too, but with points."""
+    """Raise ValueError unless value is callable, and neither a kernel nor a class."""
     if not callable(value) or isinstance(value, Kernel | type):
         raise ValueError(f"{name} = {value!r:.60}: must be callable, but not a kernel or a class")
 
 
 def check_readable(**arrays: object) -> None:
-    """Raise ValueError if a named array has masked entries, or is a tensor that has gradients."""
+    """Raise ValueError if a named array has masked entries, or is a tensor with gradients."""
     for name, values in arrays.items():
         if _has_masked(values):
             raise ValueError(f"{name} has masked entries: leave them out")
@@ -105,14 +105,14 @@ def check_readable(**arrays: object) -> None:
 
 
 def _types(values: Any) -> list[tuple[Any, Any]]:
-    """Return the type of an array, beside None, or those of a data frame beside its columns."""
+    """Return (column, type) for each column of a data frame, or [(None, type)] of an array."""
     if hasattr(values, "columns") and hasattr(values, "dtypes"):
         return list(zip(values.columns, values.dtypes, strict=True))
     return [(None, getattr(values, "dtype", None))]
 
 
 def check_resolved(**arrays: object) -> None:
-    """Raise ValueError if the type of a named array, such as float32, rounds its columns away."""
+    """Raise ValueError if the type of an array, such as float32, is too coarse for a column."""
     for name, values in arrays.items():
         given: Any = values
         if isinstance(values, torch.Tensor) and values.dtype in (torch.half, torch.float):
@@ -132,9 +132,9 @@ def check_resolved(**arrays: object) -> None:
 
 
 def check_real(**arrays: object) -> None:
-    """Raise ValueError unless named arrays are readable, and hold real numbers alone."""
-    # NumPy would turn such entries into floats: True into 1, a duration into a number of its unit,
-    # and a complex number into its real part.
+    """Raise ValueError unless named arrays are readable and contain only real numbers."""
+    # NumPy would convert other entries to floats without an error: True to 1, a duration to a count
+    # of its unit, and a complex number to its real part.
     check_readable(**arrays)
     for name, values in arrays.items():
         for kind, needed in NOT_REAL.items():
@@ -143,10 +143,10 @@ def check_real(**arrays: object) -> None:
                 raise ValueError(f"{name} = {shown:.60}: {needed}")
 
 
-# Kind of a NumPy type → what is said of numbers of this kind.
+# Kind of a NumPy type → error message for entries of this kind.
 NOT_REAL = {
     "b": "must be numbers, not True or False: give 1.0 or 0.0 if these are meant",
-    "c": "must be real numbers. Complex data not supported",  # as scikit-learn says it
+    "c": "must be real numbers. Complex data not supported",  # the words of scikit-learn
     "m": "must be numbers, not durations: divide them by a unit",
     "M": "must be numbers, not dates: give the time since a date in a unit",
 }
@@ -163,23 +163,23 @@ KINDS_OF_OBJECTS = {
 
 
 def _has_masked(values: object) -> bool:
-    """Return whether an array, or one of a sequence of arrays, has masked entries."""
+    """Return whether an array, or any array in a sequence, has masked entries."""
     if isinstance(values, list | tuple):
         return any(map(_has_masked, values))
     return isinstance(values, np.ma.MaskedArray) and bool(np.any(values.mask))
 
 
 def _kinds(values: object) -> set[str]:
-    """Return the kinds of NumPy types that numbers have; "O" for objects of which none is known."""
+    """Return the kinds of NumPy types in values, such as {"b"}; int and float count as none."""
     if isinstance(values, list | tuple):
         return set().union(*map(_kinds, values))
     if isinstance(values, int | float | str) and not isinstance(values, bool):
-        return set()  # most entries of lists
+        return set()  # most entries of lists: this saves time
     if isinstance(values, torch.Tensor):
         return {"b"} if values.dtype == torch.bool else {"c"} if values.is_complex() else set()
     try:
         array = np.asarray(values)
-    except (TypeError, ValueError, OverflowError, RuntimeError):  # who reads them says why
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # reported when they are converted
         return set()
     if array.dtype.kind != "O":
         return {array.dtype.kind}
@@ -189,8 +189,8 @@ def _kinds(values: object) -> set[str]:
 
 
 def as_array(name: str, values: ArrayLike) -> Array:
-    """Return values as float64; ValueError unless they are real numbers of which none is masked."""
-    # A copy: here arrays of callers come in, who may write other numbers into them afterwards.
+    """Return a float64 copy of values; ValueError unless they are real numbers, none masked."""
+    # A copy, because callers may later write other numbers into their arrays.
     check_real(**{name: values})
     _check_machine_integer(name, values)
     try:
@@ -224,7 +224,7 @@ def own_copy(value: Any) -> Any:
 
 
 def is_row(value: object) -> TypeGuard[Sequence[Any]]:
-    """Return whether value has entries in an order, and is no string."""
+    """Return whether value is a sequence, but not a string, or an array with dimensions."""
     return (isinstance(value, Sequence) and not isinstance(value, str | bytes)) or (
         isinstance(value, np.ndarray) and value.ndim > 0
     )
@@ -249,8 +249,8 @@ def as_columns(name: str, values: ArrayLike, n: int) -> Array:
 def as_finite(
     name: str, values: ArrayLike, largest: float = LARGEST, table: object = None
 ) -> Array:
-    """Return values as float64; ValueError names the first that is not finite, or too large."""
-    # The table is where values come from, if they have lost the names of their columns already.
+    """Return values as float64; a ValueError names the first that is not finite, or too large."""
+    # table is the data frame that values come from; it has the names of their columns.
     array = as_array(name, values)
     complaint = not_finite(name, array, values if table is None else table, largest)
     if complaint:
@@ -259,7 +259,7 @@ def as_finite(
 
 
 def not_finite(name: str, array: Array, table: object, largest: float = LARGEST) -> str | None:
-    """Say which entry is the first that is not finite, or too large; None if there is none."""
+    """Return a message about the first entry that is not finite or too large; None if none is."""
     wrong = np.argwhere(~(np.abs(array) <= largest))
     if not len(wrong):
         return None
@@ -273,7 +273,7 @@ def not_finite(name: str, array: Array, table: object, largest: float = LARGEST)
 
 
 def not_a_number(name: str, values: ArrayLike) -> str | None:
-    """Say which entry is the first text or date among numbers; None if there is none."""
+    """Return a message about the first entry that is not a number; None if all are numbers."""
     try:
         array = np.asarray(values, dtype=object)
     except ValueError:  # rows of different lengths
@@ -289,7 +289,7 @@ def not_a_number(name: str, values: ArrayLike) -> str | None:
 
 
 def _place(name: str, index: tuple[int, ...], table: object) -> str:
-    """Name an entry of an array, by row and column where it comes from a data frame."""
+    """Name an entry of an array, with row and column if it comes from a data frame."""
     entry = f"{name}[{', '.join(map(str, index))}]" if index else name
     columns: Any = getattr(table, "columns", None)
     if columns is None or len(index) != 2:
@@ -298,7 +298,7 @@ def _place(name: str, index: tuple[int, ...], table: object) -> str:
 
 
 def as_points(name: str, X: ArrayLike) -> Array:
-    """Return points as float64, if they are (n, n_in) and finite."""
+    """Return points as float64; ValueError unless they are (n, n_in) and finite."""
     array = as_finite(name, X)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"{name} has shape {array.shape}: must be (n, n_in)")
@@ -306,15 +306,15 @@ def as_points(name: str, X: ArrayLike) -> Array:
 
 
 def seen_points(name: str, X: ArrayLike) -> Array:
-    """Return points that have been checked as `as_points` does, without a copy where possible.
+    """Return points, checked as by `as_points`, but without a copy if possible.
 
-    Kernels and means use this function: a search calls them thousands of times, and they do not
-    keep the points.
+    Kernels and means use this function, because a search calls them thousands of times and they do
+    not keep the points.
     """
     if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
         return as_points(name, X)
     ready = X.dtype == np.float64 and X.ndim == 2 and X.size > 0
-    if ready and np.abs(X).max() <= LARGEST:  # not so with NaN
+    if ready and np.abs(X).max() <= LARGEST:  # False for NaN
         return np.asarray(X)
     return as_points(name, X)
 
@@ -329,7 +329,7 @@ def as_data(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
 
 
 def check_ranges(**arrays: Array) -> None:
-    """Raise ValueError if a column of a named array varies, but too little for its squares."""
+    """Raise ValueError if a column of a named array varies, but by less than SMALLEST."""
     for name, values in arrays.items():
         ranges = np.ptp(values, axis=0)
         for j in np.flatnonzero((ranges > 0.0) & (ranges < SMALLEST))[:1]:
@@ -346,7 +346,7 @@ _INSTEAD = "remove it from y, or give prior, noise and scaling.outputs"
 
 
 def filled(y: Array) -> Array:
-    """Return outputs y (N, n_out), with the first value of an output where one is missing (NaN)."""
+    """Return y (N, n_out) with missing values (NaN) replaced by the first value of their output."""
     missing = np.isnan(y)
     if not missing.any():
         return y
@@ -362,7 +362,7 @@ def check_outputs_vary(y: Floats, what: str = "", instead: str = _INSTEAD) -> No
 
 
 def check_device(device: str) -> None:
-    """Raise ValueError unless device is "cpu", or "cuda" or "cuda:1" where these are available."""
+    """Raise ValueError unless device is "cpu", or a CUDA device that is available, as "cuda:1"."""
     if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d{1,3})?", device):
         raise ValueError(f"device = {device!r:.60}: must be 'cpu' or 'cuda'")
     if device == "cpu":

@@ -1,4 +1,4 @@
-"""Regression of many outputs, such as the points of a curve, by their principal components."""
+"""Regression of many outputs, such as the points of a curve, through their principal components."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,19 +24,21 @@ from bnn.noise.known import DataNoise
 from bnn.regressor import PredictiveRegressor
 from bnn.storage import storable
 
-FOLDS = 50  # most parts into which the rows are split for cross-validation
-SHAPELESS = 1e-9  # share of the rest's covariance that is a multiple of I, so that it has a shape
+FOLDS = 50  # of the cross-validation, at most
+# Share of the residual covariance that is a multiple of I: without it, the part orthogonal to the
+# components may be zero and could not be scaled.
+SHAPELESS = 1e-9
 
 
 @storable
 @dataclass(frozen=True, eq=False, repr=False)
 class PrincipalComponents(Short):
-    """Principal components of many outputs: y = mean + Vᵀ z + rest, with few scores z.
+    """Principal components of many outputs: y = mean + Vᵀ z + residual, with few scores z.
 
     Attributes:
-        mean: (n_out,).
+        mean: Mean of the outputs, (n_out,).
         vectors: V, (n_scores, n_out), with orthonormal rows.
-        residual: Covariance of the rest for new outputs, (n_out, n_out).
+        residual: Covariance of the residual of new outputs, (n_out, n_out).
 
     Source: Bishop (2006), section 12.1; for outputs of simulations Higdon et al. (2008), Journal
     of the American Statistical Association 103.
@@ -70,19 +72,19 @@ class PrincipalComponents(Short):
 
     @classmethod
     def fit(cls, y: ArrayLike, explained: float = 0.9999) -> Self:
-        """Find the fewest components that explain a share of the variance.
+        """Find the smallest number of components that explain a share of the variance.
 
         Args:
-            y: Outputs, (N, n_out), in one unit, because all count equally.
+            y: Outputs, (N, n_out), all in one unit, because they have equal weight.
             explained: Share of the variance, in (0, 1).
 
         Returns:
-            The components, largest variance first. The covariance of the rest comes from
-            cross-validation: one row at a time (of more than 50 rows, a fiftieth) is left out, and
-            as many components are found from the other rows.
+            The components, largest variance first. The covariance of the residual comes from
+            cross-validation in up to 50 folds: the rows of a fold are compared with the same number
+            of components, found from the other rows.
 
         Raises:
-            ValueError: If y has another shape or does not vary.
+            ValueError: If y has another shape or does not vary, or a value is invalid.
         """
         check_fraction(explained=explained)
         check_positive(explained=explained)
@@ -94,7 +96,7 @@ class PrincipalComponents(Short):
         return cls(found.mean_, found.components_, _held_out_covariance(y, found.components_))
 
     def transform(self, y: ArrayLike) -> Array:
-        """Return the scores.
+        """Return the scores of outputs.
 
         Args:
             y: Outputs, (..., n_out).
@@ -103,7 +105,7 @@ class PrincipalComponents(Short):
             z = V (y - mean), (..., n_scores).
 
         Raises:
-            ValueError: If y has another number of outputs.
+            ValueError: If the number of outputs is wrong.
         """
         values = as_finite("y", y)
         if values.shape[-1:] != self.mean.shape:
@@ -120,7 +122,7 @@ class PrincipalComponents(Short):
             mean + Vᵀ z, (..., n_out).
 
         Raises:
-            ValueError: If there is another number of scores.
+            ValueError: If the number of scores is wrong.
         """
         values = as_finite("scores", scores)
         if values.shape[-1:] != self.vectors.shape[:1]:
@@ -129,13 +131,13 @@ class PrincipalComponents(Short):
 
 
 def _held_out_covariance(y: Array, vectors: Array) -> Array:
-    """Return the covariance of the rest across the vectors V, (n_out, n_out)."""
+    """Return the covariance of the residual, orthogonal to the vectors V, (n_out, n_out)."""
     n_scores, n_out = vectors.shape
     if n_scores == n_out:
         return np.zeros((n_out, n_out))
     rest = _held_out_rest(y, n_scores)
-    # The rest of a row is across the vectors of the others. What lies across V has its shape, and
-    # the size is that of all of it; where nothing is left across V, it has no direction.
+    # A held-out residual is orthogonal to the components of its fold, not to V. So its part that is
+    # orthogonal to V gives only the shape of the covariance, and the whole residual its trace.
     across = np.eye(n_out) - vectors.T @ vectors
     size = np.square(rest).sum()
     shape = across @ (rest.T @ rest + SHAPELESS * size / n_out * np.eye(n_out)) @ across
@@ -150,7 +152,7 @@ def _held_out_rest(y: Array, n_scores: int) -> Array:
     for i in range(min(FOLDS, len(y))):
         others = y[fold != i]
         mean = others.mean(axis=0)
-        # N rows vary in N - 1 directions.
+        # N rows vary in at most N - 1 directions.
         most = min(n_scores, len(others) - 1)
         V = np.linalg.svd(others - mean, full_matrices=False)[2][:most]
         away = y[fold == i] - mean
@@ -161,19 +163,19 @@ def _held_out_rest(y: Array, n_scores: int) -> Array:
 
 @storable
 class PCARegressor(PredictiveRegressor):
-    """Regression of high-dimensional outputs (curves, fields) by their principal components.
+    """Regression of high-dimensional outputs (curves, fields) through their principal components.
 
-    Mean and covariance of the outputs follow from the predicted scores. The total uncertainty
-    includes the covariance of the rest.
+    Mean and covariance of the outputs follow from the predicted scores. With `include_noise=True`
+    the uncertainty also includes the covariance of the residual.
 
     Args:
-        estimator: GPRegressor or ensemble. Its prior and noise describe the scores, see
-            `PrincipalComponents.transform`.
-        components: PrincipalComponents; None finds them from the outputs in fit.
+        estimator: GPRegressor or ensemble. Its prior and noise describe the scores, not the
+            outputs; see `PrincipalComponents.transform`.
+        components: PrincipalComponents; None computes them from the outputs in `fit`.
 
     Attributes:
         estimator_: The fitted estimator of the scores.
-        components_: The components.
+        components_: The components that are used.
 
     Examples:
         >>> import bnn
@@ -216,7 +218,7 @@ class PCARegressor(PredictiveRegressor):
         self.estimator_.fit(X, scores, keep_prior=keep_prior, sample_weight=weights)
 
     def check_restored(self) -> None:
-        """Raise ValueError unless the restored estimator predicts scores of the components."""
+        """Raise ValueError unless the restored estimator predicts as many scores as components."""
         check_kind("estimator_", self.estimator_, PredictiveRegressor)
         check_kind("components_", self.components_, PrincipalComponents)
         self.n_features_in_ = self.estimator_.n_features_in_
@@ -233,14 +235,14 @@ class PCARegressor(PredictiveRegressor):
         return [what, f"{type(self.estimator_).__name__} of {head}", *lines]
 
     def sample(self, X: ArrayLike, **options: Any) -> Array:
-        """Return samples of f: functions drawn by the estimator, or the functions of its members.
+        """Return samples of f: drawn by a GPRegressor, or the members of an ensemble.
 
         Args:
-            X: (n, n_in).
+            X: Inputs, (n, n_in).
             options: Options of the estimator's `sample`, such as n_samples and random_state.
 
         Returns:
-            Functions at X, (K, n, n_out), epistemic only.
+            Functions at X, (K, n, n_out), without noise.
         """
         points = self.checked_inputs(X)
         return self.components_.inverse_transform(self.estimator_.sample(points, **options))
@@ -251,11 +253,11 @@ class PCARegressor(PredictiveRegressor):
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
         mean, scores = self.estimator_._moments(X, joint=True)
         V = self.components_.vectors
-        # E f = mean + Vᵀ E z and Cov f = Vᵀ S V, with S of z
+        # E f = mean + Vᵀ E z and Cov f = Vᵀ S V, with S = Cov z
         spread = V.T @ scores @ V if joint else np.einsum("ki,nkl,li->ni", V, scores, V)
         return self.components_.inverse_transform(mean), spread
 
     def _noise_at(self, X: Array) -> Array:
         V = self.components_.vectors
-        # Σ_noise = Vᵀ Σ_z V + Cov(rest), with Σ_z of z
+        # Σ_noise = Vᵀ Σ_z V + Cov(residual), with the noise Σ_z of the scores
         return np.asarray(V.T @ self.estimator_._noise_at(X) @ V + self.components_.residual)

@@ -1,4 +1,4 @@
-"""Base of all estimators: predictions, tags, saving."""
+"""Base of all estimators: fitting, predictions, summary, scikit-learn's tags."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from bnn.storage import StoredModel
 
 
 class ConstantInputWarning(UserWarning):
-    """An input does not vary in the data, or has another value than its only one in `fit`."""
+    """An input is constant in the data of `fit`, or later has a value other than this constant."""
 
 
-SAME = 1e-9  # relative difference of two values of an input that are taken as equal
+SAME = 1e-9  # relative difference up to which two values count as equal
 
 
 def warn_of_constant(X: Array) -> None:
-    """Warn a caller of `fit` if an input of several data X (N, n_in) does not vary."""
+    """Warn the caller of `fit` if an input is constant in X (N, n_in), unless N = 1."""
     constant = np.flatnonzero(~varies(X))
     if constant.size and len(X) > 1:
         message = f"input {constant[0]} is constant in the data, so its effect cannot be learnt"
@@ -52,28 +52,28 @@ def warn_of_constant(X: Array) -> None:
 
 
 class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
-    """Base of the estimators: subclasses return moments of f(x) and the covariance of the noise."""
+    """Base of estimators: subclasses return the moments of f(x) and the covariance of the noise."""
 
     y_ndim_: int | None = None  # number of dimensions of y in fit
-    constant_inputs_: Array | None = (
-        None  # values of inputs that did not vary in fit, NaN of others
-    )
-    constant_outputs_: Array | None = None  # the same for outputs, which are predicted as constants
-    output_names_: tuple[str, ...] | None = None  # those of the columns of y, where it has names
+    # (n_in,): the value of each input that did not vary in fit; NaN for the other inputs
+    constant_inputs_: Array | None = None
+    # (n_out,): the value of each output that is predicted as a constant; NaN for the other outputs
+    constant_outputs_: Array | None = None
+    output_names_: tuple[str, ...] | None = None  # names of the columns of y, if it has names
 
     @property
     def _fewest(self) -> int:
-        """Least number of data."""
+        """Smallest number of rows that can be fitted."""
         return 2
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn that several outputs are supported."""
+        """Return scikit-learn's tags, with support for several outputs."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the class and the parameters that are not their defaults."""
+        """Return the class and the parameters that differ from their defaults."""
         defaults = inspect.signature(type(self)).parameters
         given = self.get_params(deep=False)
         changed = {n: v for n, v in given.items() if not _alike(v, defaults[n].default)}
@@ -92,33 +92,35 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
         Args:
             X: Inputs, (N, n_in).
-            y: Outputs, (N,) or (N, n_out). NaN is an output of several that a row lacks; a
-                PCARegressor and heavy-tailed noise need all of each row. An output that does not
-                vary is predicted as its constant, unless a GPRegressor is given its prior.
-            keep_prior: Whether to keep the prior and the noise of the last fit, for example if rows
-                are added to the data. Nothing is estimated then, and an ensemble starts from its
-                pre-trained networks. Under a StudentNoise the earlier rows keep their precision
+            y: Outputs, (N,) or (N, n_out). NaN marks a missing output, if there are several
+                outputs. `PCARegressor` and heavy-tailed noise need complete rows. An output that
+                does not vary is predicted as a constant, except by a GPRegressor with a given prior
+                or mean.
+            keep_prior: Whether to keep the prior and the noise of the last fit, for example to add
+                rows to the data. Then neither is estimated again, and an ensemble starts from its
+                pre-trained networks. With a StudentNoise, earlier rows keep their precision
                 factors.
-            noise_std: Known standard deviations of the noise of each datum, (N,) or (N, n_out), in
-                the units of y, such as standard errors of averaged runs; NaN is allowed where y
-                is NaN. If `noise` is None, this
-                is all the noise; otherwise `noise` comes on top of it.
-            sample_weight: Weights, (N,): the variances of `noise` are divided by them, so that M
+            noise_std: Known standard deviation of the noise of each datum, (N,) or (N, n_out), in
+                the units of y, such as the standard error of averaged runs. NaN is allowed where y
+                is NaN. If `noise` is None, this is the whole noise; otherwise `noise` is added to
+                it. `PCARegressor` does not accept it.
+            sample_weight: Weights, (N,). The variances of `noise` are divided by them, so that M
                 equal rows count like one row of weight M. Rows of weight zero are left out.
 
         Returns:
             self.
 
         Raises:
-            NotFittedError: If a prior is to be kept, and there was no fit.
-            ValueError: If data or parameters are not admissible, or do not fit each other.
-            DivergenceError: If fewer than two networks of an ensemble stayed finite.
+            NotFittedError: If keep_prior is True, but the model is not fitted.
+            ValueError: If data or parameters are invalid, or if their shapes do not match.
+            DivergenceError: If the weights of fewer than two networks of an ensemble stayed finite.
 
         Warns:
-            BoundsWarning, NoiseWarning: If data do not fit the bounds or the noise.
+            BoundsWarning: If data lie far outside the bounds that scale them.
+            NoiseWarning: If the noise exceeds the scatter of the data.
             ConstantInputWarning: If an input does not vary.
-            NuggetWarning: If an exact posterior has less noise than double precision resolves.
-            PriorRangeWarning: If most data lie where networks were not pre-trained.
+            NuggetWarning: If the noise of a GPRegressor is too small for double precision.
+            PriorRangeWarning: If most data lie outside the range where networks were pre-trained.
         """
         check_flags(keep_prior=keep_prior)
         self._check_parameters()
@@ -162,14 +164,14 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return self
 
     def summary(self) -> str:
-        """Describe what the fit has found.
+        """Summarise the fitted model in a table.
 
         Returns:
-            A small table with a column for each output, under its name if y is a table. Its rows
-            are the length scales of the prior, relative to the range of each input, and the form
-            and the standard deviation of the noise. For a mixture there are also
-            the effective number of components, 1 / Σ w², and the largest weight. The first line
-            says what was fitted and how long it took; a loaded model has no such time.
+            A table with one column per output. The rows give the length scales of the prior,
+            relative to the range of each input, and the form and standard deviation of the noise.
+            For a mixture they also give the effective number of components, 1 / Σ w², and the
+            largest weight. The first line describes the model and, unless it was loaded from a
+            file, how long the fit took.
 
         Raises:
             NotFittedError: If the model is not fitted.
@@ -194,7 +196,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return "\n".join([f"{type(self).__name__} of {lines[0]}{time_taken}", *lines[1:]])
 
     def _outputs(self, n: int) -> tuple[str, ...]:
-        """Return the names of n outputs, y0, y1, ... where y had none."""
+        """Return the names of n outputs; y0, y1, ... if y had no names."""
         names = self.output_names_
         return tuple(names) if names and len(names) == n else self._numbered("y", n)
 
@@ -203,7 +205,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return tuple(f"{letter}{i}" for i in range(n))
 
     def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
-        """Return what was fitted, and the lines of the table, for names of the inputs."""
+        """Return a description of the model, then the lines of the table, given the input names."""
         raise NotImplementedError
 
     def _check_missing(self, keep_prior: bool) -> None:  # noqa: ARG002
@@ -212,11 +214,11 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
     @property
     def _fixes_constants(self) -> bool:
-        """Whether an output that does not vary is predicted as its constant."""
+        """Whether an output that does not vary is predicted as a constant."""
         return False
 
     def _constants(self, y: Array, keep_prior: bool) -> Array:
-        """Return the values of outputs that are predicted as constants, NaN of others, (n_out,)."""
+        """Return the value of each output that is predicted as a constant, else NaN, (n_out,)."""
         none = np.full(y.shape[1], np.nan)
         if not keep_prior:
             if not self._fixes_constants or len(y) < 2:
@@ -232,10 +234,10 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return known
 
     def _check_parameters(self) -> None:
-        """Raise ValueError if a parameter is not admissible for any data."""
+        """Raise ValueError if a parameter is invalid, whatever the data are."""
 
     def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
-        """Fit the model to checked data X (N, n_in) and y (N, n_out), of some known noise."""
+        """Fit the model to checked data X (N, n_in) and y (N, n_out), with known noise if any."""
         raise NotImplementedError
 
     def predict(
@@ -248,17 +250,19 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         """Return the predictive mean, and its uncertainty on request.
 
         Args:
-            X: (n, n_in).
+            X: Inputs, (n, n_in).
             return_std: Also return the standard deviation of each output.
             return_cov: Also return the covariance between the outputs.
-            include_noise: Whether the uncertainty includes Σ_noise; else it is epistemic.
+            include_noise: Whether the uncertainty includes the noise; else it is epistemic only.
 
         Returns:
             Mean, of the shape of y; with return_std the standard deviation, of the same shape;
             with return_cov the covariance at each point, (n, n_out, n_out).
 
         Raises:
-            ValueError: If return_std and return_cov are True, or X does not fit the training data.
+            NotFittedError: If the estimator is not fitted.
+            ValueError: If return_std and return_cov are both True, X does not match the training
+                data, or the noise is to be included but is only known at the training data.
 
         Source: Eq. 5 of the paper, for an ensemble.
         """
@@ -278,19 +282,22 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return self._shaped(mean), self._shaped(np.sqrt(np.maximum(spread, 0.0)))
 
     def predict_gradient(self, X: ArrayLike, include_noise: bool = False) -> tuple[Array, Array]:
-        """Return the gradients of the predictive mean and standard deviation by the inputs.
+        """Return the gradients of the predictive mean and standard deviation in the inputs.
 
         Args:
-            X: (n, n_in).
-            include_noise: Whether the standard deviation includes Σ_noise; else it is epistemic.
+            X: Inputs, (n, n_in).
+            include_noise: Whether the standard deviation includes the noise; otherwise it is
+                epistemic only.
 
         Returns:
-            ∂mean/∂x and ∂std/∂x, (n, n_out, n_in) each, or (n, n_in) if y is (N,); zero where the
-            standard deviation is zero.
+            ∂mean/∂x and ∂std/∂x, (n, n_out, n_in) each, or (n, n_in) if y is (N,). ∂std/∂x is zero
+            where the standard deviation is zero.
 
         Raises:
-            ValueError: If X does not fit the training data, or a kernel or mean has no gradient,
-                such as a custom function or a kernel of scikit-learn other than a constant.
+            NotFittedError: If the estimator is not fitted.
+            ValueError: If X does not match the training data, the estimator is a PCARegressor, or a
+                kernel or mean has no gradient, such as a custom function or a kernel of
+                scikit-learn other than a constant.
 
         Examples:
             >>> import bnn
@@ -317,12 +324,12 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         """Return the coefficient of determination R² of the mean, as scikit-learn defines it.
 
         Args:
-            X: (n, n_in).
-            y: (n,) or (n, n_out), NaN for values that are missing, which do not count.
-            sample_weight: (n,); None weighs all rows alike.
+            X: Inputs, (n, n_in).
+            y: Outputs, (n,) or (n, n_out). NaN marks missing values, which are left out.
+            sample_weight: Weights, (n,); None weights all rows equally.
 
         Returns:
-            R², at most 1, the mean over the outputs. If y has NaN, outputs with fewer than two
+            R², at most 1, averaged over the outputs. If y has NaN, outputs with fewer than two
             values are left out of the mean.
 
         Raises:
@@ -352,10 +359,10 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return float(np.mean(scores))
 
     def checked_inputs(self, X: ArrayLike, name: str = "X") -> Array:
-        """Check inputs of a fitted estimator, as `predict` does.
+        """Check the inputs of a prediction, as `predict` does.
 
         Args:
-            X: (n, n_in); a data frame has the columns of the training data.
+            X: Inputs, (n, n_in); a data frame must have the columns of the training data.
             name: Name of X in messages.
 
         Returns:
@@ -363,10 +370,10 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
         Raises:
             NotFittedError: If the estimator is not fitted.
-            ValueError: If X does not fit the training data.
+            ValueError: If X does not match the training data.
 
         Warns:
-            ConstantInputWarning: If an input that did not vary in `fit` has another value.
+            ConstantInputWarning: If an input that did not vary in `fit` has another value now.
         """
         check_is_fitted(self)
         points = self._validated({name: X}, reset=False)[0]
@@ -378,7 +385,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         known = self.constant_inputs_
         if known is None:
             return
-        away = np.abs(X - known) > SAME * np.abs(known)  # not so with NaN
+        away = np.abs(X - known) > SAME * np.abs(known)  # False for NaN
         for i in np.flatnonzero(away.any(axis=0))[:1]:
             label = self.feature_names_[i] if self.feature_names_ else str(i)
             message = f"input {label} of {name} differs from {known[i]:.6g}, its only value in fit"
@@ -386,7 +393,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             warnings.warn(f"{message}: {remedy}", ConstantInputWarning, stacklevel=4)
 
     def _check_constants(self, n_outputs: int | None = None) -> None:
-        """Raise ValueError unless the restored values belong to the inputs and outputs."""
+        """Raise ValueError unless restored constants match the numbers of inputs and outputs."""
         sizes = {"constant_inputs_": self.n_features_in_, "constant_outputs_": n_outputs}
         for name, size in sizes.items():
             known = getattr(self, name)
@@ -395,7 +402,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
                 raise ValueError(f"{name} has shape {known.shape}: must be ({size},)")
 
     def _validated(self, data: Mapping[str, ArrayLike], **options: Any) -> list[Array]:
-        """Return data by name, X or X and y, as arrays checked by scikit-learn."""
+        """Return the named data, X or X and y, as float arrays checked by scikit-learn."""
         check_real(**data)
         names = ", ".join(data)
         try:
@@ -403,7 +410,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         except (OverflowError, RuntimeError, TypeError, ValueError) as error:
             found: list[str | None] = []
             if "feature names" not in str(error):
-                # scikit-learn says that there is NaN or text in an array, but not where.
+                # scikit-learn reports that an array contains NaN or text, but not where.
                 found = [_complaint(name, values) for name, values in data.items()]
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(next(filter(None, found), f"{names}: {error}")) from None
@@ -412,21 +419,21 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return [as_finite(name, part, table=values) for (name, values), part in given]
 
     def _mean(self, X: Array) -> Array:
-        """Return the means at X (n, n_in), (n, n_out)."""
+        """Return the mean of f at X (n, n_in), (n, n_out)."""
         return self._moments(X, joint=False)[0]
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
-        """Return means and variances of the outputs (covariances if joint) of f at points X."""
+        """Return mean and variance of f at X, (n, n_out); joint: covariances (n, n_out, n_out)."""
         raise NotImplementedError
 
     def _moment_gradients(self, X: Array) -> tuple[Array, Array]:  # noqa: ARG002
-        """Return the gradients of means and variances of f at points X, (n, n_out, n_in) each."""
+        """Return the gradients of mean and variance of f at points X, (n, n_out, n_in) each."""
         raise ValueError(
             f"a {type(self).__name__} has no gradients: use predict_gradient of its estimator_"
         )
 
     def _noise_at(self, X: Array) -> Array:
-        """Return Σ_noise, (n_out, n_out), or Σ(x) at points X, (n, n_out, n_out)."""
+        """Return the noise covariance, (n_out, n_out), or at each point of X, (n, n_out, n_out)."""
         raise NotImplementedError
 
     def _shaped(self, values: Array) -> Array:
@@ -434,13 +441,13 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
 
 def _missing(y: ArrayLike) -> NDArray[np.bool_] | None:
-    """Return where outputs y (N, n_out) are NaN; None if there are none, or y has one column."""
+    """Return a mask of NaN in y (N, n_out); None if there is no NaN, or y has one column."""
     check_real(y=y)
     try:
         values = np.asarray(y)
-    except (TypeError, ValueError, OverflowError, RuntimeError):  # who reads them says why
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # reported when they are converted
         return None
-    # None and pandas' NA make objects, which are refused as ever.
+    # None and pandas' NA make an array of objects, which is rejected later.
     if (
         values.dtype.kind != "f"
         or values.ndim != 2
@@ -454,7 +461,7 @@ def _missing(y: ArrayLike) -> NDArray[np.bool_] | None:
 
 
 def _where_present(noise_std: ArrayLike | None, missing: NDArray[np.bool_]) -> ArrayLike | None:
-    """Return known deviations, with one that has no effect for NaN of an output that is missing."""
+    """Return noise_std with a finite value, which has no effect, for NaN where y is missing."""
     if noise_std is None or np.shape(noise_std) != missing.shape:
         return noise_std
     std = as_array("noise_std", noise_std)
@@ -463,7 +470,7 @@ def _where_present(noise_std: ArrayLike | None, missing: NDArray[np.bool_]) -> A
 
 
 def _check_present(present: NDArray[np.bool_]) -> None:
-    """Raise ValueError if a row has no output, or an output fewer than two values."""
+    """Raise ValueError if a row has no output, or an output has fewer than two values."""
     for i in np.flatnonzero(~present.any(axis=1))[:1]:
         raise ValueError(f"y: row {i} has no output: leave it out")
     counts = present.sum(axis=0)
@@ -479,12 +486,12 @@ def _names_of(y: Any) -> tuple[str, ...] | None:
 
 
 def _alike(value: object, default: object) -> bool:
-    """Return whether a parameter is its default, which is None, a number or a word."""
+    """Return whether a parameter equals its default, which is None, a number or a string."""
     return value is default or (type(value) is type(default) and value == default)
 
 
 def _complaint(name: str, values: ArrayLike) -> str | None:
-    """Say which entry is no number, or not finite; None if that is not what is wrong."""
+    """Return a message about the first entry that is not a finite number; None if all are."""
     if hasattr(values, "columns") and not len(values.columns):
         return f"{name} has no columns"
     try:

@@ -1,4 +1,4 @@
-"""Scaling to [-1, 1] by bounds."""
+"""Linear scaling of inputs and outputs, from their bounds to [-1, 1]."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from bnn._validation import (
 )
 from bnn.storage import register, storable
 
-# None (no scaling), "data" (the range of the data), (low, high) or such a pair for each column.
+# None (no scaling), "data" (range of the data), (low, high), one such pair per column, or Bounds.
 Bounds: TypeAlias = ArrayLike | optimize.Bounds | None
 register(optimize.Bounds, lambda bounds: {"lb": bounds.lb, "ub": bounds.ub}, optimize.Bounds)
 
-# Data are far outside the bounds beyond this distance from the middle, in half ranges. Standardised
-# data without bounds, which reach about 4, are not.
+# Data beyond this distance from the middle of the bounds, in half ranges, give a warning. It is not
+# given for standardised data without bounds, which reach about 4.
 _FAR = 5.0
 
 
@@ -75,11 +75,11 @@ class BoundsScaler(Short):
 
     @classmethod
     def fit(cls, values: Floats) -> Self:
-        """Take the range of the data as bounds.
+        """Use the range of the data as bounds.
 
         Args:
-            values: (N, n). A column that is constant up to rounding, c, gets c ± |c| / 2, or ± 1 if
-                c = 0.
+            values: Data, (N, n). A column with a constant value c, up to rounding, gets the bounds
+                c ± |c| / 2, or ± 1 if c = 0.
 
         Returns:
             The scaler.
@@ -100,7 +100,7 @@ class BoundsScaler(Short):
 
     @property
     def half_range(self) -> Floats:
-        """Half the distance of the bounds, (n,)."""
+        """Half the distance between the bounds, (n,)."""
         return 0.5 * (self.high - self.low)
 
     def transform(self, values: Floats) -> Floats:
@@ -132,7 +132,7 @@ class BoundsScaler(Short):
         return self._checked(values) * self.half_range + self.centre
 
     def transform_covariance(self, covariance: Floats) -> Floats:
-        """Scale a covariance.
+        """Convert a covariance to the scaled units.
 
         Args:
             covariance: (..., n, n), in the units of the values.
@@ -150,7 +150,7 @@ class BoundsScaler(Short):
         return array / np.outer(self.half_range, self.half_range)
 
     def _checked(self, values: Floats) -> Array:
-        """Return values (..., n) of the n columns as float64; ValueError unless they are finite."""
+        """Return values as float64; ValueError unless they are (..., n) finite numbers."""
         array = as_finite("values", values)
         n = len(self.low)
         if array.shape[-1:] != (n,):
@@ -164,8 +164,8 @@ class Scaling(Settings):
     """Bounds by which inputs and outputs are scaled to [-1, 1] for the networks.
 
     Args:
-        inputs: (low, high) for all columns of X, a pair for each column, or SciPy's Bounds; "data"
-            takes the range of the data; None leaves X as it is.
+        inputs: (low, high) for all columns of X, one such pair per column, or SciPy's Bounds.
+            "data" takes the range of the data; None leaves X unscaled.
         outputs: The same for y.
 
     Examples:
@@ -191,7 +191,7 @@ class Scaling(Settings):
 
 
 def scaler_of(name: str, bounds: Bounds, values: Floats | None, n: int) -> BoundsScaler:
-    """Build the scaler of n columns for bounds; "data" are those of values (N, n)."""
+    """Return the scaler of n columns; "data" takes the range of values (N, n) as bounds."""
     if bounds is None:
         return BoundsScaler(-np.ones(n), np.ones(n))
     if isinstance(bounds, str):
