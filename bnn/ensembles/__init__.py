@@ -1,1 +1,1 @@
-"""Ensembles of networks: pre-trained to a prior, anchored in weights or functions, vanilla."""
+"""Ensembles of networks: vanilla, or pre-trained to a prior and anchored to it."""

@@ -31,7 +31,7 @@ from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
 
 REGULARISERS = (*WEIGHT_PRIORS, "none")
-# Proper Gaussians: with them Gauss-Newton can find the optimum.
+# Priors for which Gauss-Newton is available: Gaussians with an inverse covariance.
 PROPER = [name for name, kind in WEIGHT_PRIORS.items() if issubclass(kind, ProperGaussian)]
 OPTIMISERS = ("adam", "gauss_newton")
 
@@ -39,16 +39,18 @@ OPTIMISERS = ("adam", "gauss_newton")
 @storable
 @dataclass(eq=False, repr=False)
 class Anchoring(Settings):
-    """How a prior over the weights holds networks near their pre-trained weights.
+    """How a prior over the weights keeps networks near their pre-trained weights.
 
-    The defaults are the published settings; the others serve comparisons.
+    The defaults are the published settings. Use the others for comparisons.
 
     Args:
         regulariser: Weight prior p0: "low_rank", "probabilistic_pca", "factorised",
-            "generalised_normal" or "isotropic", learnt from the pre-trained networks; a density of
-            bnn.ensembles.weight_priors, used as it is; or "none" to leave the term out.
-        anchors: ω0: "pretrained", "sampled" (drawn from the weight prior), or weights (K, d).
-        start: "anchors", "random" (as in a vanilla ensemble), or weights (K, d).
+            "generalised_normal" or "isotropic", learnt from the pre-trained networks; a given
+            density, such as a LowRankGaussian; or "none" to omit the regularisation term.
+        anchors: ω0: "pretrained" (the pre-trained weights), "sampled" (drawn from the weight
+            prior), or weights (K, d).
+        start: Initial weights of the training: "anchors", "random" (as in a vanilla ensemble), or
+            weights (K, d).
         optimiser: "adam", or "gauss_newton", which converges to the optimum and needs the
             regulariser "probabilistic_pca", "factorised" or "isotropic".
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
@@ -107,38 +109,40 @@ def train_anchored(
     device: str = "cpu",
     random_state: RandomState = None,
 ) -> Members:
-    """Train pre-trained networks to data, each held near its anchor by a prior over the weights.
+    """Train pre-trained networks on data, each kept near its anchor by a prior over the weights.
 
-    Member k minimises, with its own version of the data,
+    Member k minimises, with its own resampled data,
 
         Σ_i (y_i - f(x_i))ᵀ Σ_noise⁻¹ (y_i - f(x_i)) - 2 log p0(ω - ω0^[k]).
 
     Args:
-        pretrained: Networks from `pretrain`; a weight prior is learnt from all of them.
+        pretrained: Networks from `pretrain`; the weight prior is learnt from all of them.
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
-        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
-            of the data, "heteroscedastic" a HeteroscedasticNoise.
-        noise_std: Known standard deviations of the noise of each datum, (N,) or (N, n_out): the
-            whole noise if `noise` is None, otherwise in addition to it.
-        sample_weight: Weights of the data, (N,), by which the variances of `noise` are divided.
-        n_members: Number of members, K: the first of the pre-trained networks; None takes all.
-        training: Epochs of Adam, 600 by default, and its other settings.
-        anchoring: Weight prior, anchors, start, optimiser and resampling.
+        noise: Standard deviation(s) in the units of y, Σ_noise (n_out, n_out), or a
+            HeteroscedasticNoise. None or "constant" estimates constant standard deviations from the
+            evidence of the data; "heteroscedastic" estimates a HeteroscedasticNoise.
+        noise_std: Known standard deviation of the noise of each datum, (N,) or (N, n_out). It is
+            the whole noise if `noise` is None; otherwise `noise` is added to it.
+        sample_weight: Weights of the data, (N,). The variances of `noise` are divided by them.
+        n_members: Number of members, K: the first K pre-trained networks; None takes all.
+        training: Number of epochs, 600 by default, and settings of Adam.
+        anchoring: Weight prior, anchors, initial weights, optimiser and resampling.
         device: "cpu" or "cuda".
-        random_state: Seed of the resampled data, shuffles, random starts and sampled anchors.
+        random_state: Seed of the resampled data, shuffles, initial weights and sampled anchors.
 
     Returns:
         The members.
 
     Raises:
-        ValueError: If an argument is not admissible, or the data do not fit the networks.
-        DivergenceError: If fewer than two members stayed finite.
+        ValueError: If an argument is invalid, or the data do not match the networks.
+        DivergenceError: If the weights of fewer than two members stayed finite.
 
     Warns:
         ConvergenceWarning: If Gauss-Newton did not bring all members to their optimum.
-        BoundsWarning, NoiseWarning, PriorRangeWarning: If data do not fit bounds, noise or prior.
+        BoundsWarning: If data lie far outside the bounds that scale them.
+        NoiseWarning: If the noise exceeds the scatter of the data.
+        PriorRangeWarning: If most data lie outside the range of the pre-training.
 
     Source: Algorithm 2 of the paper.
 
@@ -187,7 +191,7 @@ def _train_anchored(
     device: str,
     random_state: RandomState,
 ) -> Members:
-    """Train as `train_anchored`: the loss lacks NaN in y, and outputs that are fixed, (n_out,)."""
+    """Train as `train_anchored`, with NaN in y and fixed outputs (n_out,) left out of the loss."""
     check_data(pretrained, X, y)
     check_kind("training", training, TrainingSettings)
     check_kind("anchoring", anchoring, Anchoring)
@@ -228,7 +232,7 @@ def _anchors(
     n: int,
     seeds: np.random.SeedSequence,
 ) -> Floats:
-    """Return ω0, (K, d)."""
+    """Return the anchors ω0, (K, d)."""
     if not isinstance(anchors, str):
         check_weights("anchors", anchors, pretrained.architecture)
         return anchors
@@ -244,7 +248,7 @@ def _start(
     n: int,
     seeds: np.random.SeedSequence,
 ) -> Floats:
-    """Return the weights at which training starts, (K, d)."""
+    """Return the initial weights of the training, (K, d)."""
     if not isinstance(start, str):
         check_weights("start", start, pretrained.architecture)
         return start
@@ -262,25 +266,26 @@ def check_enough(anchoring: Anchoring, n_networks: int) -> None:
 @storable
 @dataclass(eq=False, repr=False, kw_only=True)
 class AnchoredEnsemble(PretrainedEnsemble):
-    """Ensemble pre-trained to a functional prior, whose members are anchored by their weights.
+    """Ensemble pre-trained on a functional prior, whose members are anchored in weight space.
 
-    Each member is held near its pre-trained weights by a prior over the weights, which is learnt
-    from all pre-trained networks; see `bnn.pretrain` and `bnn.train_anchored`. With the defaults
-    (the published settings) the standard deviations are larger than the exact posterior's. Use
+    A prior over the weights keeps each member near its pre-trained weights. It is learnt from all
+    pre-trained networks; see `bnn.pretrain` and `bnn.train_anchored`. With the defaults (the
+    published settings) the standard deviations are larger than those of the exact posterior. Use
     `bnn.FunctionAnchoredEnsemble` to approximate the posterior.
 
     Args:
-        prior: p(g), see bnn.priors. None takes the average over hyper-parameters that
-            `evidence.fit_prior` returns for the data. A bnn.Pretrained is used as it is, and the
-            parameters of pre-training then have no effect.
-        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
-            of the data, "heteroscedastic" a HeteroscedasticNoise.
-        n_members: Number of members, K: the first of the pre-trained networks.
+        prior: p(g), such as a GaussianProcessPrior. None takes the average over hyper-parameters
+            that `evidence.fit_prior` returns for the data. A bnn.Pretrained replaces the
+            pre-training, whose parameters then have no effect.
+        noise: Standard deviation(s) in the units of y, Σ_noise (n_out, n_out), or a
+            HeteroscedasticNoise. None or "constant" estimates constant standard deviations from the
+            evidence of the data; "heteroscedastic" estimates a HeteroscedasticNoise.
+        n_members: Number of members, K: the first K pre-trained networks.
         network: Hidden layers, activation and initial weights; None is Architecture().
-        pretraining: Pre-training to the prior; None is Pretraining().
-        training: Training to data; None is TrainingSettings(epochs=600).
-        anchoring: Weight prior, anchors, start, optimiser and resampling; None is Anchoring().
+        pretraining: Pre-training on the prior; None is Pretraining().
+        training: Training on the data; None is TrainingSettings(epochs=600).
+        anchoring: Weight prior, anchors, initial weights, optimiser and resampling; None is
+            Anchoring().
         scaling: Bounds of inputs and outputs; None is Scaling(), the ranges of the data.
         device: "cpu" or "cuda".
         random_state: Seed.

@@ -1,4 +1,4 @@
-"""Covariance of a functional prior at points, and realisations continued to these points."""
+"""Covariance of a functional prior at given points, and its realisations continued to them."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ def sample_covariance(values: Array) -> Array:
     """Estimate a covariance, (1, n_out n, n_out n), from realisations (R, n, n_out)."""
     if len(values) < 2:
         raise ValueError("prior: at least 2 realisations are needed to estimate a covariance")
-    # One unit variance for each output, since the variances may differ by orders of magnitude.
+    # Scale each output to unit variance, since the variances may differ by orders of magnitude.
     scales = np.sqrt(values.var(axis=0).mean(axis=0))
     scales[scales == 0.0] = 1.0
     vectors = output_vectors(values / scales)
@@ -35,8 +35,8 @@ def sample_covariance(values: Array) -> Array:
 
 
 def _held_out_variance(vectors: Array) -> float:
-    """Choose τ² by cross-validation: Σ + τ² I of four fifths of the rows predicts the rest."""
-    # τ² is about a rounding error if the realisations span fewer directions than their number.
+    """Choose τ² by cross-validation: Σ + τ² I from four fifths of the rows predicts the others."""
+    # If the realisations span fewer directions than their number, τ² is about a rounding error.
     fold = np.arange(len(vectors)) % min(5, len(vectors))
     total = np.zeros(len(_VARIANCES))
     for i in range(fold.max() + 1):
@@ -58,11 +58,11 @@ def _held_out_variance(vectors: Array) -> float:
 def prior_covariance(
     prior: FunctionalPrior, X: Array, n_realisations: int, random_state: RandomState = None
 ) -> Array:
-    """Return the blocks of C at X (n, n_in), (n_out, n, n) or (1, n_out n, n_out n)."""
+    """Return the blocks of the covariance C at X, (n_out, n, n) or (1, n_out n, n_out n)."""
     seeds = seed_sequence(random_state)
-    # Without a closed form, C is estimated from realisations; bounds are left out.
+    # If there is no closed form, C is estimated from realisations. Bounds are ignored.
     if isinstance(prior, TablePrior):
-        # A row that is drawn twice would count as two independent realisations.
+        # A row of the table that is drawn twice would count as two independent realisations.
         n_realisations = min(n_realisations, len(prior.values))
     if not isinstance(prior, GaussianProcessPrior):
         return sample_covariance(draw_realisations(prior, X, n_realisations, seeds))
@@ -78,7 +78,7 @@ def prior_covariance(
 def continued(
     prior: GaussianProcessPrior, X: Array, known: Array, n_samples: int, random_state: RandomState
 ) -> Array:
-    """Continue realisations that the prior drew at known points to X, without its bounds."""
+    """Continue realisations that the prior drew at known points to X; ignore its bounds."""
     seeds = seed_sequence(random_state)
     own = prior.covariances(X, X)
     cross = prior.covariances(X, known)
@@ -94,7 +94,7 @@ def continued(
 
 @dataclass(frozen=True)
 class DrawnPrior:
-    """A functional prior with the points and the seed of its realisations in pre-training."""
+    """A functional prior, with points and seed of the realisations that it drew in pre-training."""
 
     prior: FunctionalPrior
     X: Array  # points at which the realisations were drawn, (m, n_in)
@@ -103,7 +103,7 @@ class DrawnPrior:
 
     @property
     def bounds(self) -> Array:
-        """Bounds of a Gaussian process, (2, 1 or n_out), infinite ones for any other prior."""
+        """Bounds of a Gaussian process, (2, 1 or n_out); infinite for other priors."""
         if not isinstance(self.prior, GaussianProcessPrior):
             return np.array([[-np.inf], [np.inf]])
         return self.prior.limits
@@ -111,21 +111,22 @@ class DrawnPrior:
     def at(self, X: Array, members: Ints, centred: bool) -> Array:
         """Continue the realisations of some members to X (n, n_in), (len(members), n, n_out)."""
         if not isinstance(self.prior, GaussianProcessPrior):
-            # The same realisation if the prior's random parameters do not depend on the points,
-            # else an independent one, which costs iterations but stays correct.
+            # The seed gives the same realisations, if the random parameters of the prior do not
+            # depend on the points. Otherwise they are independent ones: training needs more
+            # iterations, but its result is still correct.
             return draw_realisations(self.prior, X, self.n_samples, self.seeds)[members]
         values = continued(self.prior, X, self.X, self.n_samples, self.seeds)[members]
         if centred and not isinstance(self.prior.mean, RandomMean):
-            # The average of the realisations becomes the mean.
+            # Shift the realisations so that they average to the mean of the prior.
             values = values + (self.prior.mean_values(X) - values.mean(axis=0))
         return values
 
     def scaled_covariance(
         self, X: Array, scaler: BoundsScaler, n_realisations: int, random_state: RandomState
     ) -> Array:
-        """Return the covariance C at X by blocks, of outputs scaled to [-1, 1].
+        """Return the blocks of the covariance C at X, of outputs scaled to [-1, 1].
 
-        For a prior without a kernel, C is estimated from realisations.
+        For a prior without a kernel, C is estimated from n_realisations realisations.
         """
         C = prior_covariance(self.prior, X, n_realisations, random_state)
         # C_jk / (h_j h_k) with the half ranges h of the outputs

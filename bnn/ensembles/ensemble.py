@@ -43,8 +43,8 @@ from bnn.storage.values import NotStored, kept, same
 class EnsembleRegressor(PredictiveRegressor):
     """Base of the ensembles, which have the parameters n_members, device and random_state.
 
-    A group of settings that is None stands for the default of the estimator. The entries of a
-    default are nested parameters too.
+    A parameter for a group of settings may be None, which stands for the default of the estimator.
+    The entries of this default are nested parameters too.
     """
 
     members_: Members | None = field(default=None, init=False)
@@ -60,11 +60,11 @@ class EnsembleRegressor(PredictiveRegressor):
     group_defaults: ClassVar[dict[str, Settings]] = {}
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether there are members."""
+        """Return whether the ensemble is fitted, that is, has members."""
         return self.members_ is not None
 
     def group(self, name: str) -> Any:
-        """Return a group of settings, its default if the parameter is None."""
+        """Return a group of settings, or its default if the parameter is None."""
         given = getattr(self, name)
         return self.group_defaults[name] if given is None else given
 
@@ -72,7 +72,7 @@ class EnsembleRegressor(PredictiveRegressor):
         """Return the parameters by name.
 
         Args:
-            deep: Whether to return the entries of groups too, as `training__epochs`.
+            deep: Whether to include the entries of groups, such as `training__epochs`.
 
         Returns:
             The parameters.
@@ -89,13 +89,13 @@ class EnsembleRegressor(PredictiveRegressor):
         """Change parameters.
 
         Args:
-            params: Values by name; `training__epochs` is the entry epochs of the group training.
+            params: Values by name; `training__epochs` is the entry epochs of the group `training`.
 
         Returns:
             self.
 
         Raises:
-            ValueError: If there is no such parameter, or an entry of a group is not admissible.
+            ValueError: If there is no such parameter, or an entry of a group is invalid.
         """
         for name, default in self.group_defaults.items():
             nested = any(key.startswith(f"{name}__") for key in params)
@@ -123,22 +123,22 @@ class EnsembleRegressor(PredictiveRegressor):
         return True
 
     def _check_missing(self, keep_prior: bool) -> None:
-        """Networks leave what is missing out of their loss."""
+        """Accept missing outputs, because the loss leaves them out."""
 
     def _fixed(self, y: Array, keep_prior: bool) -> NDArray[np.bool_]:
-        """Return which outputs networks need not learn, as they are predicted as constants."""
+        """Return which outputs are predicted as constants, so that networks need not learn them."""
         return ~np.isnan(self._constants(y, keep_prior))
 
     @abstractmethod
     def _trained(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> Members:
-        """Return networks trained to data X (N, n_in) and y (N, n_out), of some known noise."""
+        """Return members trained on X (N, n_in) and y (N, n_out), with known noise if any."""
 
     def sample(self, X: ArrayLike) -> Array:
-        """Return f^[k](X) of every member at X (n, n_in), (K, n, n_out), epistemic only."""
+        """Return f^[k](X) of every member at X (n, n_in), (K, n, n_out), without noise."""
         return self.fitted_members().sample(self.checked_inputs(X))
 
     def fitted_members(self) -> Members:
-        """Return the members; NotFittedError if there are none."""
+        """Return the members; NotFittedError if the ensemble is not fitted."""
         check_is_fitted(self)
         assert self.members_ is not None
         return self.members_
@@ -147,7 +147,7 @@ class EnsembleRegressor(PredictiveRegressor):
         samples = self.fitted_members().sample(X)
         mean = samples.mean(axis=0)
         known = self.constant_outputs_
-        # Members agree on an output that does not vary: what is left is its rounding error.
+        # Members agree on a constant output, whose only uncertainty is its rounding error.
         none = known is None or np.isnan(known)
         rounding = np.where(none, 0.0, np.square(rounding_of(mean)))
         if not joint:
@@ -170,7 +170,7 @@ class EnsembleRegressor(PredictiveRegressor):
         inputs: Sequence[str],  # noqa: ARG002
         ranges: Array,  # noqa: ARG002
     ) -> list[tuple[str, list[str]]]:
-        """Return the rows of the summary about the prior."""
+        """Return the rows about the prior in the table of `summary`."""
         return []
 
     def _moment_gradients(self, X: Array) -> tuple[Array, Array]:
@@ -188,15 +188,15 @@ class EnsembleRegressor(PredictiveRegressor):
 
     @property
     def noise_(self) -> Covariance:
-        """Noise that members were trained with: Σ_noise (n_out, n_out), or a noise by input."""
+        """Noise of the training: Σ_noise, (n_out, n_out), or a HeteroscedasticNoise."""
         return self.fitted_members().noise_covariance
 
     def penalty(self) -> Array:
-        """Return the regularisation term of each member, (K,); zero without a regulariser."""
+        """Return the regularisation term of each member, (K,); zeros without a regulariser."""
         return self.fitted_members().penalties
 
     def check_restored(self) -> None:
-        """Raise ValueError if restored attributes have wrong types or do not fit each other."""
+        """Raise ValueError if restored attributes have wrong types or do not match each other."""
         if self.members_ is None:
             return
         if not isinstance(self.members_, Members):
@@ -213,16 +213,17 @@ class EnsembleRegressor(PredictiveRegressor):
             raise ValueError(f"feature_names = {names!r} do not name {self.n_features_in_} inputs")
 
 
-REALISATIONS = 30  # of a prior, whose range scales an output that does not vary
-# Changing one of these hyper-parameters makes the pre-training run again.
+# Number of realisations of the prior, whose range scales an output that does not vary in the data.
+REALISATIONS = 30
+# If one of these hyper-parameters changes, the pre-training runs again.
 SHAPING = ("prior", "network", "pretraining", "scaling", "random_state")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PretrainedEnsemble(EnsembleRegressor):
-    """Base of ensembles whose networks are fitted to realisations of a prior first.
+    """Base of ensembles whose networks are first fitted to realisations of a prior.
 
-    Subclasses have the parameters of SHAPING, and n_members, noise, anchoring and device.
+    Subclasses have the parameters in SHAPING, and n_members, noise, anchoring and device.
     """
 
     prior: FunctionalPrior | Pretrained | None = field(default=None, kw_only=False)
@@ -251,32 +252,33 @@ class PretrainedEnsemble(EnsembleRegressor):
 
     @property
     def prior_(self) -> FunctionalPrior | NotStored:
-        """The functional prior that the networks were pre-trained to."""
+        """The functional prior of the pre-training."""
         if self.pretrained_ is None:
             raise NotFittedError("call pretrain or fit first")
         return self.pretrained_.prior
 
     def pretrain(self, X: ArrayLike | None = None, *, n_features: int | None = None) -> Self:
-        """Pre-train the networks to realisations of the prior; discards trained members.
+        """Pre-train the networks on realisations of the prior, and discard trained members.
 
         Later calls of `fit` start from these networks, whatever the data, until a parameter of
-        the pre-training changes. Bounds that are "data" are the ranges of X and of the
-        realisations. A prior that is None is a GaussianProcessPrior() in units of the bounds.
+        the pre-training changes. Bounds "data" stand for the ranges of X and of the realisations.
+        A prior of None stands for GaussianProcessPrior(), scaled to the bounds.
 
-        Without this call `fit` pre-trains the networks with the ranges of its data. If the prior is
-        None, it is estimated from their evidence. `fit` pre-trains again if ranges or prior change.
+        Without this call, `fit` pre-trains the networks. Then bounds "data" stand for the ranges of
+        its data, and a prior of None is estimated from the evidence of its data. A later `fit`
+        pre-trains again if ranges or prior change.
 
         Args:
-            X: Points where the prior is fitted, (M, n_in), see `bnn.pretrain`. A clone of the
-                estimator does not keep them.
+            X: Points at which networks are fitted to the prior, (M, n_in), see `bnn.pretrain`. A
+                clone of the estimator does not keep them.
             n_features: Number of inputs, if X is None.
 
         Returns:
             self, with the attribute `pretrained_`.
 
         Raises:
-            ValueError: If a hyper-parameter is not admissible or the prior misbehaves.
-            DivergenceError: If fewer than two members stayed finite.
+            ValueError: If a hyper-parameter is invalid, or the prior returns invalid values.
+            DivergenceError: If the weights of fewer than two networks stayed finite.
         """
         self._check_parameters()
         self.members_ = None
@@ -295,7 +297,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         n_features: int | None,
         n_outputs: int | None = None,
     ) -> None:
-        """Run Algorithm 3, unless the prior is networks that are pre-trained already."""
+        """Run Algorithm 3, unless the prior is given as pre-trained networks."""
         if isinstance(prior, Pretrained):
             self.pretrained_ = prior
             return
@@ -314,11 +316,11 @@ class PretrainedEnsemble(EnsembleRegressor):
 
     @property
     def _nugget(self) -> float | None:
-        """Nugget of the anchoring that follows the pre-training; None if it is not known yet."""
+        """Nugget of the anchoring in function space; None if it is not known before the data."""
         return None
 
     def _shaping(self) -> dict[str, Any]:
-        """Return copies of the hyper-parameters that the pre-trained networks depend on."""
+        """Return copies of the hyper-parameters on which the pre-trained networks depend."""
         pretraining = clone(self.group("pretraining"))
         pretraining.set_params(training__members_at_once=None, training__progress=None)
         return {
@@ -330,7 +332,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         }
 
     def _ranges(self, X: Array, y: Array) -> dict[str, Array]:
-        """Return the ranges of the data, (n, 2), that replace bounds that are "data"."""
+        """Return the ranges of the data, (n, 2), by which bounds "data" are replaced."""
         scaling = self.group("scaling")
         ranges = {}
         if same(scaling.inputs, "data"):
@@ -339,7 +341,7 @@ class PretrainedEnsemble(EnsembleRegressor):
             values = filled(y)
             fixed = ~varies(values)
             if fixed.any() and self.prior is not None and not isinstance(self.prior, Pretrained):
-                # Constants have no scale, but realisations of the prior have.
+                # A constant output has no scale, so take the scale of realisations of the prior.
                 drawn = draw_realisations(self.prior, X, REALISATIONS, 0)
                 drawn = drawn.reshape(-1, drawn.shape[2])
                 values = np.vstack([values, np.where(fixed, drawn, values[0])])
@@ -349,7 +351,7 @@ class PretrainedEnsemble(EnsembleRegressor):
     def _prepared(
         self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None
     ) -> tuple[Pretrained, Noise | Covariance]:
-        """Return the pre-trained networks and the noise, found for the data or kept."""
+        """Return the pre-trained networks and the noise: estimated for the data, or kept."""
         if keep_prior:
             return self._kept_networks(), self.noise_
         noise = likely_noise(self.noise, X, y, known)
@@ -358,7 +360,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         return self._pretrained_for(X, y, noise, known), noise
 
     def _kept_networks(self) -> Pretrained:
-        """Return the networks of the last fit, with the prior given anew where a file lacked it."""
+        """Return the networks of the last fit, with the current prior if the file lacked theirs."""
         found = self.pretrained_
         assert found is not None
         lacking = isinstance(found.prior, NotStored) and found.prior.kind
@@ -369,9 +371,10 @@ class PretrainedEnsemble(EnsembleRegressor):
     def _pretrained_for(
         self, X: Array, y: Array, noise: Noise, known: DataNoise | None, prior: Any = None
     ) -> Pretrained:
-        """Return the pre-trained networks, after pre-training where they are missing or stale.
+        """Return the pre-trained networks, after pre-training if they are missing or outdated.
 
-        A prior that the same data chose may be given in place of one that is None.
+        The argument `prior` replaces a hyper-parameter `prior` of None. It must be estimated from
+        the same data.
         """
         made_with = self.pretrained_with_
         found = self.pretrained_
@@ -396,7 +399,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         if known["ranges"] and not same(known["ranges"], self._ranges(X, y)):
             return True
         if known["data"] is not None and not same(known["data"], data):
-            return True  # the prior was found by the evidence of other data
+            return True  # the prior was estimated from other data
         follows = self.prior is None and not found.inputs_given
         if follows and found.shape != (X.shape[1], y.shape[1]):
             return True
@@ -407,10 +410,10 @@ class PretrainedEnsemble(EnsembleRegressor):
         return prior_rows(self.prior_, None, inputs, ranges)
 
     def sample_prior(self, X: ArrayLike) -> Array:
-        """Return f of every pre-trained network at X (n, n_in), (K, n, n_out) float64."""
+        """Return the values of every pre-trained network at X (n, n_in), (K, n, n_out) float64."""
         if self.pretrained_ is None:
             raise NotFittedError("call pretrain or fit first")
-        # A fitted estimator also checks the columns of a data frame.
+        # Only a fitted estimator can check the columns of a data frame.
         fitted = self.members_ is not None
         return self.pretrained_.sample(self.checked_inputs(X) if fitted else as_points("X", X))
 
@@ -423,7 +426,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         return stored
 
     def check_restored(self) -> None:
-        """Raise ValueError if restored attributes have wrong types or do not fit each other."""
+        """Raise ValueError if restored attributes have wrong types or do not match each other."""
         super().check_restored()
         if not isinstance(self.pretrained_, Pretrained):
             raise ValueError(f"pretrained_ is a {type(self.pretrained_).__name__}")
@@ -433,6 +436,6 @@ class PretrainedEnsemble(EnsembleRegressor):
 
 
 def _range(values: Array) -> Array:
-    """Return the range of each column of values (N, n), (n, 2)."""
+    """Return the low and high bound of each column of values (N, n), (n, 2)."""
     scaler = BoundsScaler.fit(values)
     return np.stack([scaler.low, scaler.high], axis=1)

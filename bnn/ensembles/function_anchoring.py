@@ -1,4 +1,4 @@
-"""Anchoring in function space: each network follows a draw from the posterior."""
+"""Anchoring in function space: each network is fitted to a draw from the posterior."""
 
 from __future__ import annotations
 
@@ -43,31 +43,33 @@ from bnn.training.gauss_newton.function_space import Metric, fit_functions
 from bnn.training.gauss_newton.levenberg_marquardt import StoppingRule, late_members
 from bnn.training.settings import TrainingSettings
 
-# The default nugget is a fraction of the standard deviation of the noise, within these bounds. The
-# noise that is found by input is near zero at data that have copies, closer than networks follow.
+# The default nugget is this fraction of the standard deviation of the noise, within these bounds.
+# The lower bound is for data with duplicates: there the estimate of heteroscedastic noise is almost
+# zero, and networks cannot follow the data that closely.
 _OF_NOISE = 0.5
 _LEAST_NUGGET = 1e-4
 _MOST_NUGGET = 0.01
-_SAME = 1e-6  # distance of points, with inputs scaled to [-1, 1], that count as one
+_SAME = 1e-6  # distance up to which points count as equal, with inputs scaled to [-1, 1]
 
 
 @storable
 @dataclass(repr=False)
 class FunctionAnchoring(Settings):
-    """How networks are held near realisations of a functional prior, see `train_function_anchored`.
+    """How networks are kept near realisations of a functional prior, see `train_function_anchored`.
 
     Args:
         n_points: Number of measurement points in addition to the training inputs: a Latin hypercube
-            within the input bounds. If `pretrain` was given points, they are drawn from the given
-            points that are not training inputs; all of these are taken if there are fewer.
+            in the input bounds. If `pretrain` was given points, they are drawn from those that are
+            not training inputs; all of these are used if there are fewer.
         nugget: Standard deviation δ by which a network may miss its target at each point, with
-            outputs scaled to [-1, 1]; below a third of the prior's. None takes half of the noise
-            of each output, at least 1e-4 and at most 0.01.
+            outputs scaled to [-1, 1]. It must be below a third of the prior standard deviation.
+            None takes half of the standard deviation of the noise, per output, between 1e-4 and
+            0.01.
         tol: Training of a member ends at this mean squared distance from its posterior realisation,
             in units of posterior standard deviations along each direction.
-        max_iter: Largest number of Gauss-Newton iterations for each member.
-        n_realisations: Number of realisations that estimate the covariance of a prior without a
-            kernel.
+        max_iter: Largest number of Gauss-Newton iterations per member.
+        n_realisations: Number of realisations from which the covariance of a prior without a kernel
+            is estimated.
         progress: Whether to show a progress bar; None shows one on a terminal after two
             seconds, and lines elsewhere after thirty.
 
@@ -85,7 +87,7 @@ class FunctionAnchoring(Settings):
     progress: bool | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError if a field is out of range."""
+        """Raise ValueError if a field is invalid."""
         for name, least in (("n_points", 1), ("max_iter", 1), ("n_realisations", 2)):
             check_count(name, getattr(self, name), least)
         nugget = _MOST_NUGGET if self.nugget is None else self.nugget
@@ -110,29 +112,30 @@ def train_function_anchored(
     device: str = "cpu",
     random_state: RandomState = None,
 ) -> Members:
-    """Train pre-trained networks to data, each held near its own prior realisation g.
+    """Train pre-trained networks on data, each kept near its own prior realisation g.
 
     Member k minimises, with its own perturbed data ỹ and at measurement points X* that include the
     training inputs,
 
         Σ_i (ỹ_i - f(x_i))ᵀ Σ_noise⁻¹ (ỹ_i - f(x_i)) + (f - g)(X*)ᵀ C⁺ (f - g)(X*)
 
-    with the prior's covariance C. This is, up to a constant, the distance of f to the realisation
-    conditioned on the data, f* (Matheron's rule), measured with the posterior covariance. For a
-    Gaussian process and networks wide enough, the members are draws from the exact posterior. With
-    a MixturePrior each member follows one component, allocated by the posterior weights.
+    with the prior covariance C. Up to a constant, this is the squared distance of f from f*, the
+    realisation conditioned on the perturbed data (Matheron's rule), in the metric of the posterior
+    covariance. For a Gaussian process prior and sufficiently wide networks, the members are draws
+    from the exact posterior. With a MixturePrior each member follows one component; components are
+    allocated by their posterior weights.
 
     Args:
-        pretrained: Networks from `pretrain`; smooth ("silu") and wide ones follow f* best.
+        pretrained: Networks from `pretrain`; smooth ("silu") and wide networks follow f* best.
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
-        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
-            of the data, "heteroscedastic" a HeteroscedasticNoise.
-        noise_std: Known standard deviations of the noise of each datum, (N,) or (N, n_out): the
-            whole noise if `noise` is None, otherwise in addition to it.
-        sample_weight: Weights of the data, (N,), by which the variances of `noise` are divided.
-        n_members: Number of members, K: the first of the pre-trained networks; None takes all.
+        noise: Standard deviation(s) in the units of y, Σ_noise (n_out, n_out), or a
+            HeteroscedasticNoise. None or "constant" estimates constant standard deviations from the
+            evidence of the data; "heteroscedastic" estimates a HeteroscedasticNoise.
+        noise_std: Known standard deviation of the noise of each datum, (N,) or (N, n_out). It is
+            the whole noise if `noise` is None; otherwise `noise` is added to it.
+        sample_weight: Weights of the data, (N,). The variances of `noise` are divided by them.
+        n_members: Number of members, K: the first K pre-trained networks; None takes all.
         anchoring: Measurement points, nugget, and when the training of a member ends.
         device: "cpu" or "cuda".
         random_state: Seed of the perturbed data, measurement points and realisations.
@@ -142,11 +145,14 @@ def train_function_anchored(
         targets are f*, and their penalties are (f - g)(X*)ᵀ (C + δ² I)⁻¹ (f - g)(X*).
 
     Raises:
-        ValueError: If arguments or data are not admissible, or a file could not store the prior.
+        ValueError: If an argument is invalid, the data do not match the networks, or the prior was
+            lost because a file cannot contain it.
 
     Warns:
-        ConvergenceWarning: If some members do not reach the tolerance within the iterations.
-        BoundsWarning, NoiseWarning, PriorRangeWarning: If data do not fit bounds, noise or prior.
+        ConvergenceWarning: If some members do not reach `tol` within `max_iter` iterations.
+        BoundsWarning: If data lie far outside the bounds that scale them.
+        NoiseWarning: If the noise exceeds the scatter of the data.
+        PriorRangeWarning: If most data lie outside the range of the pre-training.
 
     Examples:
         >>> import bnn
@@ -192,7 +198,7 @@ def _train_function_anchored(
     device: str,
     random_state: RandomState,
 ) -> Members:
-    """Train as `train_function_anchored`, without NaN in y and outputs that are fixed, (n_out,)."""
+    """Train as `train_function_anchored`, ignoring NaN in y and the fixed outputs, (n_out,)."""
     check_data(pretrained, X, y)
     check_kind("anchoring", anchoring, FunctionAnchoring)
     check_device(device)
@@ -200,7 +206,7 @@ def _train_function_anchored(
     kept, covariances = noise_of_training(noise, X, y, known)
     if fixed.any():
         y = np.where(fixed, np.nan, y)
-        # Such noise leaves the nugget at its largest value.
+        # With noise as wide as this, the nugget of fixed outputs has its largest value.
         wide = np.diag(np.square(pretrained.output_scaler.half_range))
         covariances = apart(covariances, np.isnan(y) & fixed, wide)
     seeds = seed_sequence(random_state)
@@ -225,8 +231,8 @@ def _anchor_to_process(
     *,
     centred: bool = True,
 ) -> Members:
-    """Anchor members to realisations of one prior, with the arguments of the public function."""
-    # Centred realisations and perturbed data average to the mean of a Gaussian process and the data
+    """Anchor members to realisations of one prior; arguments as of `train_function_anchored`."""
+    # If centred, realisations average to the mean of a Gaussian process, and perturbed data to y.
     prior = drawn_prior(pretrained)
     network = pretrained.architecture
     scaler = pretrained.output_scaler
@@ -234,7 +240,7 @@ def _anchor_to_process(
     inputs = pretrained.input_scaler.transform(points)
     anchors = pretrained.weights[:n_members]
     numbers = pretrained.numbers[:n_members]
-    # Realisations g and their covariance C, of outputs scaled to [-1, 1]
+    # realisations g and their covariance C, with outputs scaled to [-1, 1]
     g = scaler.transform(prior.at(points, numbers, centred))
     seed = spawn(seeds, Purpose.COVARIANCE)
     C = prior.scaled_covariance(points, scaler, anchoring.n_realisations, seed)
@@ -276,14 +282,14 @@ def _posterior_realisations(
     centred: bool,
     seeds: np.random.SeedSequence,
 ) -> tuple[Array, Array]:
-    """Return f*, (K, n, n_out), of prior realisations g with covariance C, and the blocks of S."""
+    """Return posterior realisations f*, (K, n, n_out), and the blocks of their covariance S."""
     generators = member_generators(spawn(seeds, Purpose.RESAMPLING), len(g))
-    # ỹ = y + e with e ~ N(0, Σ_noise), on request with the data as their average
+    # ỹ = y + e with e ~ N(0, Σ_noise); if centred, the ỹ of all members average to y.
     _, perturbed = resample(X, y, "likelihood", covariance, generators)
     if centred:
         perturbed += y - perturbed.mean(axis=0)
     present = ~np.isnan(y)
-    perturbed = np.where(present, perturbed, scaler.centre)  # whose gains are zero otherwise
+    perturbed = np.where(present, perturbed, scaler.centre)  # missing values have zero gain
     posterior = _conditioned(C, scaler, covariance, present)
     # Matheron's rule: f* = g + G (ỹ - g(X))
     return posterior.apply(g, scaler.transform(perturbed)), posterior.covariance
@@ -305,7 +311,7 @@ def _conditioned(
 
 
 def _nuggets(noise: Array, given: float | None, C: Array) -> Array:
-    """Return δ of each output, (n_out,), for scaled noise (..., n_out, n_out) and the prior's C."""
+    """Return δ of each output, (n_out,), after a check; the noise is scaled (..., n_out, n_out)."""
     # δ_j = σ_j / 2 between 1e-4 and 0.01, with the smallest σ_j of all data
     least = np.einsum("...jj->...j", noise).reshape(-1, noise.shape[-1]).min(axis=0)
     found = np.clip(_OF_NOISE * np.sqrt(least), _LEAST_NUGGET, _MOST_NUGGET)
@@ -325,18 +331,18 @@ def _anchor_to_components(
     device: str,
     seeds: np.random.SeedSequence,
 ) -> Members:
-    """Anchor each member to a component of a mixture, allocated by their posterior weights."""
+    """Anchor each member to a component of a mixture, allocated by posterior weights."""
     mixture = pretrained.prior
     K = len(pretrained.weights)
     assert isinstance(mixture, MixturePrior)
     given = MixturePosterior(mixture, covariance, X, y)
     numbers = given.allocate(K, spawn(seeds, Purpose.COMPONENTS))
-    # A single member has no average to be shifted, and one progress bar stands for all members.
+    # Members are trained one by one, with a common progress bar. A single member is not centred.
     alone = replace(anchoring, progress=False)
     parts = []
     title = titled("training", anchoring.progress)
     with warnings.catch_warnings(), progress_bar(K, title, "member") as bar:
-        warnings.simplefilter("ignore", ConvergenceWarning)  # one warning below counts them all
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the warning below covers all members
         for k in range(K):
             one = replace(pretrained.select([k]), prior=combination(mixture, numbers[k]))
             seed = spawn(seeds, Purpose.COMPONENTS, k)
@@ -355,7 +361,7 @@ def _anchor_to_components(
 def _measurement_points(
     pretrained: Pretrained, X: Array, n_points: int, seeds: np.random.SeedSequence
 ) -> Array:
-    """Return the measurement points beside the training inputs X, (n, n_in)."""
+    """Return the measurement points in addition to the training inputs X, (n, n_in)."""
     rng = generator(spawn(seeds, Purpose.MEASUREMENT))
     given = pretrained.inputs
     if pretrained.inputs_given:
@@ -366,10 +372,10 @@ def _measurement_points(
 
 
 def _others(scaler: BoundsScaler, X: Array, given: Array) -> Ints:
-    """Return the numbers of given points that are no training inputs X, each point once."""
+    """Return indices of given points that are not training inputs X; of equal points the first."""
     points = scaler.transform(given)
     to_data = cKDTree(scaler.transform(X)).query(points, p=np.inf)[0]
-    # The first of equal points; in their order, so that seeds keep their meaning.
+    # np.unique sorts by value: restore the order, so that a seed always selects the same points.
     first = np.sort(np.unique(np.round(points / _SAME), axis=0, return_index=True)[1])
     return np.asarray(first[to_data[first] > _SAME])
 
@@ -377,24 +383,26 @@ def _others(scaler: BoundsScaler, X: Array, given: Array) -> Ints:
 @storable
 @dataclass(eq=False, repr=False, kw_only=True)
 class FunctionAnchoredEnsemble(PretrainedEnsemble):
-    """Ensemble pre-trained to a functional prior, whose members are anchored in function space.
+    """Ensemble pre-trained on a functional prior, whose members are anchored in function space.
 
-    Each member is held near its own prior realisation and follows that realisation conditioned on
-    perturbed data. For a Gaussian process and networks wide enough the members are draws from the
-    exact posterior; see `bnn.pretrain` and `bnn.train_function_anchored`.
+    Each member is kept near its own prior realisation, so that it follows this realisation
+    conditioned on perturbed data. For a Gaussian process prior and sufficiently wide networks, the
+    members are draws from the exact posterior; see `bnn.pretrain` and
+    `bnn.train_function_anchored`.
 
     Args:
-        prior: p(g), see bnn.priors. None takes the average over hyper-parameters that
-            `evidence.fit_prior` returns for the data; if the noise is None too,
-            `evidence.fit_kernel_average` estimates both, without heavy tails. A bnn.Pretrained is
-            used as it is, and the parameters of pre-training then have no effect.
-        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise. "constant", or None if a prior is given, estimates standard
-            deviations from the evidence of the data, "heteroscedastic" a HeteroscedasticNoise.
-        n_members: Number of members, K: the first of the pre-trained networks.
-        network: Hidden layers, activation and initial weights; smooth networks follow the prior's
-            realisations best. None is Architecture((50, 50, 50), "silu").
-        pretraining: Pre-training to the prior; None is Pretraining(n_networks=30) with
+        prior: p(g), such as a GaussianProcessPrior. None takes the average over hyper-parameters
+            that `evidence.fit_prior` returns for the data. If the noise is also None,
+            `evidence.fit_kernel_average` estimates prior and noise together, without heavy tails. A
+            bnn.Pretrained replaces the pre-training, whose parameters then have no effect.
+        noise: Standard deviation(s) in the units of y, Σ_noise (n_out, n_out), or a
+            HeteroscedasticNoise. "constant", or None together with a prior, estimates constant
+            standard deviations from the evidence of the data; "heteroscedastic" estimates a
+            HeteroscedasticNoise.
+        n_members: Number of members, K: the first K pre-trained networks.
+        network: Hidden layers, activation and initial weights; smooth networks follow realisations
+            of the prior best. None is Architecture((50, 50, 50), "silu").
+        pretraining: Pre-training on the prior; None is Pretraining(n_networks=30) with
             TrainingSettings(epochs=500).
         anchoring: Measurement points, nugget, and when the training of a member ends; None is
             FunctionAnchoring().
@@ -450,7 +458,7 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
     def _prepared(
         self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None
     ) -> tuple[Pretrained, Noise | Covariance]:
-        """Return the pre-trained networks and the noise; where nothing is set, of one average."""
+        """Return pre-trained networks and noise; find prior and noise together if both are None."""
         if keep_prior or self.prior is not None or self.noise is not None:
             return super()._prepared(X, y, keep_prior, known)
         alone = known is not None and known.std is not None

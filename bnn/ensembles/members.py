@@ -1,4 +1,4 @@
-"""Trained networks with their data, and the training of members to data."""
+"""Trained networks together with their data, and the training of members on data."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ from bnn.training.settings import TrainingSettings
 # Networks and points are evaluated in blocks of fixed size, which bounds the memory.
 MEMBER_BLOCK = 64
 POINT_BLOCK = 2048
-GRADIENT_BLOCK = 256  # points of which all members' gradients are computed at a time
+GRADIENT_BLOCK = 256  # points in a block of gradients, which need more memory
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Networks:
-    """K trained networks, with the data that each of them was trained to.
+    """K trained networks, with the data that each network was trained on.
 
     Attributes:
         architecture: Architecture of all networks.
-        start: Where training started, (K, d).
-        weights: ω^[k], (K, d) float32.
-        inputs: Points of the data, (n, n_in), or (K, n, n_in) if they differ.
-        targets: Values there, (K, n, n_out), NaN for those that are left out of the loss.
-        input_scaler: Maps inputs to what the networks see.
-        output_scaler: Maps outputs to what the networks return.
-        losses: Loss after each epoch of all n trained networks, also diverged ones, (epochs, n);
-            NaN after the last epoch of a network.
-        epochs: Number of epochs of each of these, (n,).
-        numbers: Indices of the K networks among the n; the others diverged.
+        start: Initial weights of the training, (K, d).
+        weights: Trained weights ω^[k], (K, d) float32.
+        inputs: Inputs of the data, (n, n_in), or (K, n, n_in) if they differ between networks.
+        targets: Outputs of the data, (K, n, n_out); NaN for outputs that the loss leaves out.
+        input_scaler: Scales the inputs of the networks.
+        output_scaler: Scales the outputs; networks return scaled values.
+        losses: Loss after each epoch, (epochs, n), of all n networks that were trained, including
+            diverged networks; NaN after the last epoch of a network.
+        epochs: Number of epochs of each of the n networks, (n,).
+        numbers: Indices of the K networks among these n; the others diverged.
     """
 
     architecture: MLP
@@ -100,14 +100,14 @@ class Networks:
             raise ValueError(f"the scalers must be those of {n_in} inputs and {n_out} outputs")
 
     def __repr__(self) -> str:
-        """Summarise the networks without their weights."""
+        """Return the number and widths of the networks."""
         K = len(self.weights)
         widths = self.architecture.widths
         return f"{type(self).__name__}({K} networks of widths {widths})"
 
     @property
     def diverged(self) -> tuple[int, ...]:
-        """Indices of the networks that diverged, among those that were trained."""
+        """Indices of the networks that diverged, among all that were trained."""
         return tuple(np.setdiff1d(np.arange(len(self.epochs)), self.numbers).tolist())
 
     def sample(self, X: Array) -> Array:
@@ -124,7 +124,7 @@ class Networks:
         return self.output_scaler.inverse_transform(values)
 
     def _blocks(self, n: int, size: int, title: str) -> Iterator[tuple[slice, slice]]:
-        """Yield blocks of members and of n points, with a bar on a terminal."""
+        """Yield blocks of members and of n points, with a progress bar if this takes long."""
         members = gen_batches(len(self.weights), MEMBER_BLOCK)
         blocks = list(itertools.product(members, gen_batches(n, size)))
         return counted(blocks, title, "part")
@@ -146,16 +146,16 @@ class Networks:
 @storable
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Members(Networks):
-    """Networks trained to data: the members of an ensemble.
+    """Networks trained on data: the members of an ensemble.
 
     Attributes:
         noise_covariance: Σ_noise, (n_out, n_out), or a HeteroscedasticNoise.
         anchors: ω0^[k], (K, d); None for members without anchors.
         penalties: Regularisation term of each member after training, (K,).
-        bounds: (low, high) that predictions are clipped to, (2, 1) or (2, n_out); None clips
-            nothing.
-        data_covariances: Covariance of the noise of each datum, (N, n_out, n_out) or
-            (K, N, n_out, n_out), if `fit` was given noise_std or sample_weight; else None.
+        bounds: (low, high) to which predictions are clipped, (2, 1) or (2, n_out); None for no
+            clipping.
+        data_covariances: Noise covariance of each datum, (N, n_out, n_out) or
+            (K, N, n_out, n_out), if noise_std or sample_weight was given; otherwise None.
 
     Examples:
         >>> import bnn
@@ -202,19 +202,19 @@ class Members(Networks):
         """Evaluate every member.
 
         Args:
-            X: (n, n_in).
+            X: Inputs, (n, n_in).
 
         Returns:
-            f^[k](X), (K, n, n_out), within the bounds of the prior.
+            f^[k](X), (K, n, n_out), clipped to the bounds.
         """
         values = super().sample(X)
         return values if self.bounds is None else np.clip(values, *self.bounds)
 
     def gradients(self, X: Array) -> Array:
-        """Return the gradients of every member; zero where it is at a bound of the prior.
+        """Return the gradients of every member; they are zero where it is clipped to a bound.
 
         Args:
-            X: (n, n_in).
+            X: Inputs, (n, n_in).
 
         Returns:
             ∂f^[k]/∂x, (K, n, n_out, n_in).
@@ -227,13 +227,14 @@ class Members(Networks):
         return np.where(inside[..., None], by_input, 0.0)
 
     def clipped(self, constants: Array) -> Self:
-        """Return the members with outputs at constants.
+        """Return the members with some outputs replaced by constants.
 
         Args:
-            constants: The value of each output, NaN for one that networks have learnt, (n_out,).
+            constants: Constant value of each output, (n_out,); NaN for outputs that stay as they
+                are.
 
         Returns:
-            The members.
+            The changed members.
         """
         none = np.outer([-np.inf, np.inf], np.ones(len(constants)))
         bounds = none if self.bounds is None else self.bounds
@@ -241,7 +242,7 @@ class Members(Networks):
 
 
 def joined(parts: Sequence[Members]) -> Members:
-    """Join members that were trained one by one, each at its own points (n, n_in)."""
+    """Join members that were trained one by one, each at separate points (n, n_in)."""
     longest = max(len(part.losses) for part in parts)
     own = {}
     for name in ("weights", "targets", "epochs", "start", "anchors", "penalties"):
@@ -266,7 +267,7 @@ def check_weights(name: str, weights: Floats, architecture: MLP) -> None:
 
 
 def finite_members(n_members: int, diverged: tuple[int, ...], title: str) -> Ints:
-    """Return the numbers of the members that did not diverge, (K,), and warn about the others."""
+    """Return the indices of the members that did not diverge, (K,), and warn about the others."""
     if diverged:
         named = ", ".join(map(str, diverged))
         if n_members - len(diverged) < 2:
@@ -279,15 +280,16 @@ def finite_members(n_members: int, diverged: tuple[int, ...], title: str) -> Int
     return np.delete(np.arange(n_members), diverged)
 
 
-# Gauss-Newton ends where a step lowers the objective by less than this fraction. Steps are short in
-# narrow valleys: with 1e-6 some members ended at a gradient half as large as that of the data term.
+# Gauss-Newton ends when a step lowers the objective by less than this fraction. It is small because
+# steps are short in narrow valleys: with 1e-6 the gradient of some members was still half as large
+# as the gradient of the data term.
 OPTIMUM = StoppingRule(iterations=10_000, decrease=1e-9)
 
 
 def random_starts(
     architecture: MLP, n_members: int, seeds: np.random.SeedSequence, init: str = "glorot"
 ) -> Floats:
-    """Return independent random starts, (K, d) float32; start k does not depend on n_members."""
+    """Draw initial weights, (K, d) float32; those of member k do not depend on n_members."""
     generators = member_generators(spawn(seeds, Purpose.START), n_members)
     return np.concatenate([architecture.initial_weights(1, rng, init) for rng in generators])
 
@@ -295,7 +297,7 @@ def random_starts(
 def perturbed_starts(
     architecture: MLP, n: int, init: str, scale: float, seeds: np.random.SeedSequence
 ) -> Floats:
-    """Return the common start ω_init, perturbed for each of n networks, (n, d) float32."""
+    """Draw initial weights ω_init, common to n networks, and perturb each, (n, d) float32."""
     start = architecture.initial_weights(1, spawn(seeds, Purpose.START), init)
     generators = member_generators(spawn(seeds, Purpose.PERTURBATION), n)
     noise = np.stack([rng.standard_normal(start.shape[1]) for rng in generators])
@@ -304,9 +306,9 @@ def perturbed_starts(
 
 @dataclass(frozen=True)
 class Task:
-    """What members are trained to: data X (N, n_in) and y (N, n_out), and their resampling.
+    """The data that members are trained on, X (N, n_in) and y (N, n_out), and their resampling.
 
-    Entries of y that are NaN are left out of the loss.
+    The loss leaves out entries of y that are NaN.
     """
 
     architecture: MLP
@@ -317,12 +319,13 @@ class Task:
     noise_covariance: Covariance
     resampling: str
     seeds: np.random.SeedSequence
-    covariances: Array | None = None  # of the noise of each datum, (N, n_out, n_out), if it differs
+    # Noise covariance of each datum, (N, n_out, n_out); None if noise_covariance is all of it.
+    covariances: Array | None = None
 
     def resampled(self, n_members: int) -> tuple[Floats, Floats, Array]:
-        """Return the data of each member, and the covariance of their noise.
+        """Return inputs, targets and noise covariance of the resampled data of each member.
 
-        These are inputs, ((K,) N, n_in), targets, (K, N, n_out), and covariances, (n_out, n_out) or
+        Their shapes are ((K,) N, n_in), (K, N, n_out), and (n_out, n_out) or
         ((K,) N, n_out, n_out).
         """
         generators = member_generators(spawn(self.seeds, Purpose.RESAMPLING), n_members)
@@ -330,7 +333,7 @@ class Task:
             covariance = covariance_at(self.noise_covariance, self.X)
             inputs, y = resample(self.X, self.y, self.resampling, covariance, generators)
             return inputs, y, covariance_at(self.noise_covariance, inputs)
-        # A row that is drawn takes its covariance along.
+        # The bootstrap must draw each row together with its covariance.
         N, n_in = self.X.shape
         rows = np.hstack([self.X, self.covariances.reshape(N, -1)])
         drawn, y = resample(rows, self.y, self.resampling, self.covariances, generators)
@@ -348,7 +351,7 @@ def train_to_data(
     anchors: Floats | None = None,
     optimiser: str = "adam",
 ) -> Members:
-    """Train members from weights `start` (K, d) by Adam or, if they have anchors, Gauss-Newton."""
+    """Train members from weights `start` (K, d), by "adam" or, with anchors, "gauss_newton"."""
     check_option("resampling", task.resampling, RESAMPLINGS)
     check_device(device)
     K = len(start)
@@ -393,14 +396,14 @@ def train_to_data(
 
 
 def _of_members(given: Array | None, covariances: Array, numbers: Ints) -> Array | None:
-    """Return the covariances of the data of some members; None unless they differ by datum."""
+    """Return the noise covariance of each datum for some members; None if none was given."""
     if given is None:
         return None
     return covariances if covariances.ndim == 3 else covariances[numbers]
 
 
 def _penalties(weight_prior: WeightPrior | None, weights: Floats, anchors: Floats | None) -> Array:
-    """Return the penalties of weights (K, d), (K,), which are zero without a prior or anchors."""
+    """Return the penalties (K,) of weights (K, d); they are zero without a prior or anchors."""
     if weight_prior is None or anchors is None:
         return np.zeros(len(weights))
     return weight_prior.penalty(weights, anchors)
@@ -413,13 +416,13 @@ def _scaled(scaler: BoundsScaler, targets: Array) -> Array:
 
 
 def _inverse(noise: Array, missing: NDArray[np.bool_]) -> Array:
-    """Return Σ_noise⁻¹ of noise from `apart`, with zeros for missing outputs."""
+    """Return Σ_noise⁻¹ of noise that `apart` returned, with zeros for missing outputs."""
     precision = np.linalg.inv(noise)
     return np.where(of_pairs(missing), 0.0, precision) if missing.any() else precision
 
 
 def _precision(noise: Array, missing: NDArray[np.bool_]) -> Array:
-    """Return Σ_noise⁻¹ as `_inverse` does, for the training loop, which is in single precision."""
+    """Return Σ_noise⁻¹ as `_inverse` does; ValueError if it is too large for single precision."""
     precision = _inverse(noise, missing)
     if np.abs(precision).max() > np.finfo(np.float32).max:
         least = np.sqrt(np.einsum("...jj->...j", noise).min())
@@ -429,7 +432,7 @@ def _precision(noise: Array, missing: NDArray[np.bool_]) -> Array:
 
 
 def data_gradient(members: Members, weights: Floats) -> Array:
-    """Return the gradient of the data term of Algorithms 1 and 2 for each member and its data.
+    """Return the gradient of the data term of Algorithms 1 and 2 for each member.
 
     Args:
         members: From `train_vanilla` or `train_anchored`.
@@ -439,7 +442,7 @@ def data_gradient(members: Members, weights: Floats) -> Array:
         ∂/∂ω Σ_i (y_i - f(x_i))ᵀ Σ_noise⁻¹ (y_i - f(x_i)), (K, d) float64.
 
     Raises:
-        ValueError: If members or weights are not admissible.
+        ValueError: If members or weights are invalid.
     """
     check_kind("members", members, Members)
     check_weights("weights", weights, members.architecture)

@@ -46,7 +46,7 @@ from bnn.training.settings import TrainingSettings
 
 
 class PriorRangeWarning(UserWarning):
-    """Most of the data lie where the prior was not fitted."""
+    """Most of the data lie outside the range in which networks were fitted to the prior."""
 
 
 @storable
@@ -55,12 +55,13 @@ class Pretraining(Settings):
     """How networks are fitted to realisations of a functional prior.
 
     Args:
-        n_networks: Number of networks; the first n_members of them are trained to data.
+        n_networks: Number of networks; the first n_members of them are later trained on data.
         n_points: Number of points M at which the prior is fitted, if no points are given.
-        range_factor: These points lie in the input bounds, widened by this factor; the paper has 2.
+        range_factor: These points are drawn in the input bounds, widened by this factor. The paper
+            uses 2.
         perturbation: Standard deviation by which the common initial weights are perturbed for each
             network.
-        training: Epochs of Adam, its other settings, and early stopping.
+        training: Number of epochs, settings of Adam, and early stopping.
 
     Examples:
         >>> import bnn
@@ -92,11 +93,11 @@ SCALING = Scaling()
 class Pretrained(Networks):
     """Networks fitted to realisations g^[k] of a functional prior, see `pretrain`.
 
-    The targets are the realisations, and the inputs are the points where they were drawn.
+    The targets are values of the realisations at the inputs.
 
     Attributes:
-        prior: The functional prior; NotStored after loading, if no file can hold it.
-        prior_seed: Seed of the realisations.
+        prior: The functional prior; a NotStored after loading if a file cannot contain it.
+        prior_seed: Seed of the realisations, to continue them at other points.
         inputs_given: Whether the user gave the inputs. The prior may then be defined only there.
 
     Examples:
@@ -126,7 +127,7 @@ class Pretrained(Networks):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of inputs and of outputs."""
+        """Numbers of inputs and outputs."""
         return self.architecture.n_inputs, self.architecture.n_outputs
 
     def select(self, members: ArrayLike) -> Self:
@@ -139,7 +140,7 @@ class Pretrained(Networks):
             A Pretrained with only these networks.
 
         Raises:
-            ValueError: If there is no network with an index.
+            ValueError: If there is no network with such an index.
         """
         check_integers("members", members, 0)
         places = np.asarray(members)
@@ -152,7 +153,7 @@ class Pretrained(Networks):
         return replace(self, **{n: getattr(self, n)[places] for n in by_member})
 
     def weight_prior(self, regulariser: str | WeightPrior) -> WeightPrior | None:
-        """Learn a prior p0(ω) of the weights from all of the networks.
+        """Learn a prior p0(ω) of the weights from all networks.
 
         Args:
             regulariser: A name or a density, as for `train_anchored`.
@@ -171,7 +172,7 @@ class Pretrained(Networks):
         return WEIGHT_PRIORS[regulariser].fit(self.weights, self.architecture)
 
     def stored_fields(self) -> dict[str, Any]:
-        """Return the fields by name, as a file holds them."""
+        """Return the fields by name, as they are written to a file."""
         return dataclass_fields(self) | {"prior": kept(self.prior)}
 
 
@@ -191,17 +192,18 @@ def pretrain(
     """Fit each network to its own realisation of a functional prior.
 
     Args:
-        prior: p(g), see bnn.priors. None takes GaussianProcessPrior() for n_outputs, in units of
-            the bounds, or in the units of y if the output bounds are "data".
-        X: Points where the prior is fitted, (M, n_in), or (K, M, n_in) if each network has its own.
-            None takes the points of a TablePrior, and for any other prior a Latin hypercube in the
-            input bounds.
+        prior: p(g), such as a GaussianProcessPrior. None takes GaussianProcessPrior(), scaled to
+            the bounds of inputs and outputs. If the output bounds are "data", its outputs have unit
+            scale.
+        X: Points at which networks are fitted to the prior, (M, n_in), or (K, M, n_in) for separate
+            points per network. None takes the points of a TablePrior; for other priors a Latin
+            hypercube in the input bounds.
         n_features: Number of inputs; needed if X is None.
-        n_outputs: Number of outputs; None takes the prior's number.
+        n_outputs: Number of outputs; None takes the number of the prior.
         network: Hidden layers, activation and initial weights.
-        settings: Number of networks and of points, and how they are trained.
+        settings: Numbers of networks and points, and how networks are trained.
         scaling: Bounds of inputs and outputs; "data" takes the ranges of X and of the realisations.
-        nugget: Nugget of the FunctionAnchoring that follows, to check that the prior allows it.
+        nugget: Nugget of a later FunctionAnchoring, which is checked against the prior here.
         device: "cpu" or "cuda".
         random_state: Seed.
 
@@ -209,8 +211,8 @@ def pretrain(
         The pre-trained networks.
 
     Raises:
-        ValueError: If an argument or a value of the prior is not admissible.
-        DivergenceError: If fewer than two networks stayed finite.
+        ValueError: If an argument is invalid, or the prior returns invalid values.
+        DivergenceError: If the weights of fewer than two networks stayed finite.
 
     Source: Algorithm 3 of the paper.
 
@@ -275,7 +277,7 @@ def _fit(
     seeds: np.random.SeedSequence,
     device: str,
 ) -> TrainingResult:
-    """Train networks from `start` (K, d) to scaled values of the realisations, (K, M, n_out)."""
+    """Train networks with initial weights (K, d) on scaled realisations (K, M, n_out)."""
     return train(
         mlp,
         start,
@@ -291,7 +293,7 @@ def _fit(
 def _check_arguments(
     prior: object, n_features: int | None, n_outputs: int | None, nugget: float | None, device: str
 ) -> None:
-    """Raise ValueError where an argument of `pretrain` is not admissible."""
+    """Raise ValueError if an argument of `pretrain` is invalid."""
     check_device(device)
     check_functional_prior(prior)
     for name, number in (("n_features", n_features), ("n_outputs", n_outputs)):
@@ -306,10 +308,10 @@ def _check_arguments(
 def _given_or_default(
     prior: FunctionalPrior | None, inputs: BoundsScaler, scaling: Scaling, n_outputs: int
 ) -> FunctionalPrior:
-    """Return the prior or, where none is given, GaussianProcessPrior() in units of the bounds."""
+    """Return the prior; for None a GaussianProcessPrior() that is scaled to the bounds."""
     if prior is not None:
         return prior
-    # Output bounds "data" follow from realisations of the prior, which then has unit scale.
+    # With output bounds "data" the prior has unit scale: its realisations determine the bounds.
     known = None if isinstance(scaling.outputs, str) else scaling.outputs
     return default_prior(inputs, scaler_of("scaling.outputs", known, None, n_outputs))
 
@@ -321,12 +323,12 @@ def _points(
     scaling: Scaling,
     seeds: np.random.SeedSequence,
 ) -> Array:
-    """Return the points where the prior is fitted, (M, n_in) or (K, M, n_in).
+    """Return the points at which networks are fitted to the prior, (M, n_in) or (K, M, n_in).
 
-    Without given points they are those of a Latin hypercube in the input bounds.
+    If no points are given, a Latin hypercube in the input bounds is drawn.
 
     Raises:
-        ValueError: If the points have another shape, or neither they nor n_features are given.
+        ValueError: If the points have a wrong shape, or neither points nor n_features are given.
     """
     if given is None:
         if n_features is None:
@@ -349,7 +351,7 @@ def _points(
 def checked_data(
     pretrained: Pretrained, X: ArrayLike, y: ArrayLike, n_members: int | None
 ) -> tuple[Array, Array]:
-    """Return finite data for pre-trained networks, X (N, n_in) and y (N, n_out)."""
+    """Check data for pre-trained networks, and return X (N, n_in) and y (N, n_out)."""
     if not isinstance(pretrained, Pretrained):
         raise ValueError(f"pretrained = {pretrained!r:.60}: must be from bnn.pretrain")
     if n_members is not None:
@@ -360,9 +362,10 @@ def checked_data(
 
 
 def check_data(pretrained: Pretrained, X: Array, y: Array) -> None:
-    """Check data for pre-trained networks, X (N, n_in) and y (N, n_out), against their shape.
+    """Check that data X (N, n_in) and y (N, n_out) match the inputs and outputs of the networks.
 
-    Values of y may be missing. Warns if data do not fit the bounds or the points of the prior.
+    Values of y may be missing. Warn if data lie far outside the bounds, or most of them outside the
+    range of the points at which the networks were fitted to the prior.
     """
     _check_shape(pretrained.shape, (X.shape[1], y.shape[1]))
     warn_far("scaling.inputs", pretrained.input_scaler, X)
@@ -370,7 +373,7 @@ def check_data(pretrained: Pretrained, X: Array, y: Array) -> None:
     points = pretrained.inputs.reshape(-1, X.shape[1])
     scaler = pretrained.input_scaler
     if not pretrained.inputs_given:
-        # The points were drawn within the bounds, and few points do not reach these.
+        # The points were drawn within the bounds, which a small number of points does not reach.
         points = np.vstack([points, scaler.low, scaler.high])
     low = points.min(axis=0)
     high = points.max(axis=0)
@@ -383,10 +386,10 @@ def check_data(pretrained: Pretrained, X: Array, y: Array) -> None:
 
 
 def drawn_prior(pretrained: Pretrained) -> DrawnPrior:
-    """Return the prior of a pre-training, whose realisations can be continued to further points.
+    """Return the prior of a pre-training, with which its realisations are continued to new points.
 
     Raises:
-        ValueError: If a file did not hold the prior, or each network has its own points.
+        ValueError: If the prior was not stored in a file, or each network has separate points.
     """
     if pretrained.inputs.ndim == 3:
         raise ValueError(
@@ -402,7 +405,7 @@ def drawn_prior(pretrained: Pretrained) -> DrawnPrior:
 
 
 def check_functional_prior(prior: object) -> None:
-    """Raise ValueError unless a prior has a method `sample`, is None, or is a NotStored."""
+    """Raise ValueError unless a prior has a method `sample`, or is None or a NotStored."""
     if isinstance(prior, type):
         raise ValueError(f"prior = {prior.__name__}: must be an object, not its class")
     if isinstance(prior, GaussianProcessPrior):

@@ -50,21 +50,21 @@ def train_vanilla(
     device: str = "cpu",
     random_state: RandomState = None,
 ) -> Members:
-    """Train networks from random initial weights, each to its own version of the data.
+    """Train networks from random initial weights, each on separately resampled data.
 
     Args:
         X: Inputs, (N, n_in).
         y: Outputs, (N,) or (N, n_out).
-        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
-            of the data, "heteroscedastic" a HeteroscedasticNoise.
-        noise_std: Known standard deviations of the noise of each datum, (N,) or (N, n_out): the
-            whole noise if `noise` is None, otherwise in addition to it.
-        sample_weight: Weights of the data, (N,), by which the variances of `noise` are divided.
+        noise: Standard deviation(s) in the units of y, Σ_noise (n_out, n_out), or a
+            HeteroscedasticNoise. None or "constant" estimates constant standard deviations from the
+            evidence of the data; "heteroscedastic" estimates a HeteroscedasticNoise.
+        noise_std: Known standard deviation of the noise of each datum, (N,) or (N, n_out). It is
+            the whole noise if `noise` is None; otherwise `noise` is added to it.
+        sample_weight: Weights of the data, (N,). The variances of `noise` are divided by them.
         n_members: Number of members, K.
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
         network: Hidden layers, activation and initial weights.
-        training: Epochs of Adam, 400 by default, and its other settings.
+        training: Number of epochs, 400 by default, and settings of Adam.
         scaling: Bounds of inputs and outputs.
         device: "cpu" or "cuda".
         random_state: Seed.
@@ -73,11 +73,12 @@ def train_vanilla(
         The members.
 
     Raises:
-        ValueError: If an argument is not admissible.
-        DivergenceError: If fewer than two members stayed finite.
+        ValueError: If an argument is invalid.
+        DivergenceError: If the weights of fewer than two members stayed finite.
 
     Warns:
-        BoundsWarning, NoiseWarning: If data do not fit the bounds or the noise.
+        BoundsWarning: If data lie far outside the bounds that scale them.
+        NoiseWarning: If the noise exceeds the scatter of the data.
 
     Source: Algorithm 1 of the paper.
 
@@ -126,7 +127,7 @@ def _train_vanilla(
     device: str,
     random_state: RandomState,
 ) -> Members:
-    """Train as `train_vanilla`: the loss lacks NaN in y, and outputs that are fixed, (n_out,)."""
+    """Train as `train_vanilla`, with NaN in y and fixed outputs (n_out,) left out of the loss."""
     check_count("n_members", n_members, 2, MOST_NETWORKS)
     check_option("resampling", resampling, RESAMPLINGS)
     check_kind("network", network, Architecture)
@@ -150,16 +151,16 @@ def _train_vanilla(
 @storable
 @dataclass(eq=False, repr=False, kw_only=True)
 class VanillaEnsemble(EnsembleRegressor):
-    """Deep ensemble with resampled data and independent random initial weights.
+    """Deep ensemble: networks with independent initial weights and resampled data.
 
     Args:
         n_members: Number of members, K.
-        noise: Standard deviation(s), or Σ_noise (n_out, n_out), in the units of y; or a
-            HeteroscedasticNoise. None or "constant" estimates standard deviations from the evidence
-            of the data, "heteroscedastic" a HeteroscedasticNoise.
+        noise: Standard deviation(s) in the units of y, Σ_noise (n_out, n_out), or a
+            HeteroscedasticNoise. None or "constant" estimates constant standard deviations from the
+            evidence of the data; "heteroscedastic" estimates a HeteroscedasticNoise.
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
         network: Hidden layers, activation and initial weights; None is Architecture().
-        training: Training to data; None is TrainingSettings(epochs=400).
+        training: Training on the data; None is TrainingSettings(epochs=400).
         scaling: Bounds of inputs and outputs; None is Scaling(), the ranges of the data.
         device: "cpu" or "cuda".
         random_state: Seed.

@@ -1,6 +1,6 @@
 """Priors p0(ω) over the weights, learnt from pre-trained networks.
 
-WEIGHT_PRIORS maps the values of an ensemble's `regulariser` to the classes.
+WEIGHT_PRIORS maps the names for `Anchoring.regulariser` to classes.
 """
 
 from bnn.ensembles.weight_priors.density import WeightPrior

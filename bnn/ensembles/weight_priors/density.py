@@ -1,4 +1,4 @@
-"""What all densities p0(ω) over the weights have in common."""
+"""Base class of the densities p0(ω) over the weights."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from bnn._validation import Array, as_finite, check_count, check_kind
 from bnn.networks.mlp import MLP
 from bnn.training.penalties import Regulariser
 
-# Below this variance a weight counts as constant, and its density would be degenerate.
+# Least variance of a weight: smaller ones are replaced, because the density would be degenerate.
 SMALLEST_VARIANCE = 1e-12
 
 
 class WeightPrior(Short, ABC):
     """A density over the weights ω of one network.
 
-    The mean is the mean of the pre-trained weights (equation 8 of the paper); it is zero for the
+    The mean is the average of the pre-trained weights (equation 8 of the paper), but zero for the
     isotropic density. Penalties are -2 log p0 up to a constant, as in the loss of Algorithm 2.
     """
 
@@ -36,7 +36,7 @@ class WeightPrior(Short, ABC):
     @classmethod
     @abstractmethod
     def _fit(cls, weights: Array, architecture: MLP) -> Self:
-        """Learn the density from weights that have been checked."""
+        """Learn the density from checked weights."""
 
     @abstractmethod
     def regulariser(self) -> Regulariser:
@@ -52,11 +52,11 @@ class WeightPrior(Short, ABC):
         """Draw differences from the mean, (n, d)."""
 
     def penalty(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
-        """Return the penalty, (K,), of weights ω (K, d) with anchors ω0, (K, d) or (d,)."""
+        """Return the penalty of weights ω (K, d) with anchors ω0, (K, d) or (d,), as (K,)."""
         return self._penalty(self._differences(weights, anchors))
 
     def _differences(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
-        """Return ω - ω0, (K, d), of weights (K, d) and anchors (K, d) or (d,) that are finite."""
+        """Return ω - ω0, (K, d), of weights ω (K, d) and anchors ω0, (K, d) or (d,), checked."""
         first = as_finite("weights", weights)
         second = as_finite("anchors", anchors)
         d = self.mean.size
@@ -68,10 +68,10 @@ class WeightPrior(Short, ABC):
 
     @abstractmethod
     def _penalty(self, differences: Array) -> Array:
-        """Return the penalty of ω - ω0 (K, d), (K,)."""
+        """Return the penalty of differences ω - ω0 (K, d), as (K,)."""
 
     def log_prob(self, weights: ArrayLike) -> Array:
-        """Return log p0(ω), (K,), of ω (K, d); parts of ω outside the support are ignored."""
+        """Return log p0(ω) of ω (K, d), as (K,), for the projection of ω on the support of p0."""
         return -0.5 * (self.penalty(weights, self.mean) + self._log_normaliser())
 
     @abstractmethod
@@ -80,7 +80,7 @@ class WeightPrior(Short, ABC):
 
 
 def checked_ensemble(weights: ArrayLike, architecture: MLP) -> Array:
-    """Return the weights of pre-trained networks, (K, d) float64 with K >= 2 and finite values."""
+    """Return weights as float64; ValueError unless they are (K, d), with K >= 2, and finite."""
     check_kind("architecture", architecture, MLP)
     weights = as_finite("weights", weights)
     if weights.ndim != 2 or weights.shape[1] != architecture.n_weights:
@@ -94,7 +94,7 @@ def checked_ensemble(weights: ArrayLike, architecture: MLP) -> Array:
 def as_vector(
     name: str, values: ArrayLike, size: int | None = None, positive: bool = False
 ) -> Array:
-    """Return values as (size,) float64; ValueError unless they are finite, and > 0 if asked."""
+    """Return values as (size,) float64; ValueError unless finite, and > 0 if positive is True."""
     vector = as_finite(name, values)
     if vector.ndim != 1 or vector.size != (size or vector.size) or not vector.size:
         needed = "(d,)" if size is None else f"({size},) as the mean"
@@ -105,5 +105,5 @@ def as_vector(
 
 
 def unbiased_variance(centred: Array) -> float:
-    """Return the mean over columns of the unbiased variance of centred values (K, n)."""
+    """Return the mean unbiased variance of the columns of centred values (K, n)."""
     return max(float((centred**2).sum() / ((len(centred) - 1) * centred.shape[1])), 0.0)

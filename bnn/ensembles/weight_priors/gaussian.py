@@ -1,4 +1,4 @@
-"""Gaussian densities of the weights whose covariance has an inverse."""
+"""Gaussian densities of the weights with an invertible covariance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bnn.training.penalties import GaussianRegulariser
 
 
 class ProperGaussian(WeightPrior):
-    """N(μ0, Σ) with Σ = diag(D) + R Rᵀ, and penalty (ω - ω0)ᵀ Σ⁻¹ (ω - ω0)."""
+    """N(μ0, Σ) with Σ = diag(D) + R Rᵀ; the penalty is (ω - ω0)ᵀ Σ⁻¹ (ω - ω0)."""
 
     def __init__(self, mean: ArrayLike, covariance: DiagonalPlusLowRank[Array]) -> None:
         self.mean = as_vector("mean", mean)
@@ -49,11 +49,11 @@ class ProperGaussian(WeightPrior):
 
 
 class FactorisedGaussian(ProperGaussian):
-    """∏_j N(μ0_j, σ0_j²), with one variance for each kernel and each bias.
+    """∏_j N(μ0_j, σ0_j²); `fit` learns one variance per kernel and bias of a layer.
 
     Args:
-        mean: μ0, (d,).
-        variance: σ0_j², (d,).
+        mean: Means μ0, (d,).
+        variance: Variances σ0_j², (d,).
 
     Source: section 2.2.1 of the paper; its Table 1 has the variances.
 
@@ -81,11 +81,11 @@ class FactorisedGaussian(ProperGaussian):
 
 
 class IsotropicGaussian(ProperGaussian):
-    """N(0, σ0² I), the traditional prior, with the variance over all demeaned weights.
+    """N(0, σ0² I), the traditional prior; `fit` takes the variance of all centred weights.
 
     Args:
         variance: σ0².
-        n_weights: d.
+        n_weights: Number of weights, d.
 
     Source: equation 7 of the paper, with λ = 1 / σ0².
 

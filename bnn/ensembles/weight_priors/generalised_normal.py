@@ -1,4 +1,4 @@
-"""Generalised normal density of the weights, with tails between Laplace's and the Gaussian's."""
+"""Generalised normal density of the weights, whose tails are fitted."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from bnn.training.penalties import PowerRegulariser
 
 
 class FactorisedGeneralisedNormal(WeightPrior):
-    """∏_j p(ω_j) ∝ exp(-(|ω_j - μ0_j| / α0_j)^β0_j), with one α0, β0 for each kernel and bias.
+    """∏_j p(ω_j) with p(ω_j) ∝ exp(-(|ω_j - μ0_j| / α0_j)^β0_j).
 
-    α0 and β0 are fitted by maximum likelihood. The penalty is 2 Σ_j (|ω_j - ω0_j| / α0_j)^β0_j.
+    `fit` finds one α0 and one β0 per kernel and bias of a layer, by maximum likelihood. The penalty
+    is 2 Σ_j (|ω_j - ω0_j| / α0_j)^β0_j.
 
     Args:
-        mean: μ0, (d,).
+        mean: Means μ0, (d,).
         alpha: Scales α0_j, (d,).
         beta: Shapes β0_j, (d,).
 
@@ -75,9 +76,9 @@ class FactorisedGeneralisedNormal(WeightPrior):
 
 
 def fit_generalised_normal(centred: Array) -> tuple[float, float]:
-    """Return α and β in [0.2, 10] of p ∝ exp(-(|w| / α)^β), the most likely for values (K, n)."""
+    """Return the α, and β in [0.2, 10], of p ∝ exp(-(|w| / α)^β) that fit values (K, n) best."""
     variance = unbiased_variance(centred)
-    if variance < SMALLEST_VARIANCE:  # a narrow Gaussian
+    if variance < SMALLEST_VARIANCE:  # constant weights: return a narrow Gaussian
         return float(np.sqrt(2.0 * SMALLEST_VARIANCE)), 2.0
     size = np.abs(centred.ravel()) / np.sqrt(variance)
 

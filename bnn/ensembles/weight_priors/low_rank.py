@@ -1,4 +1,4 @@
-"""The published density of the weights: a Gaussian with the networks' sample covariance."""
+"""Weight prior of the paper: a Gaussian with the sample covariance of the networks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def principal_directions(weights: Array) -> tuple[Array, Array]:
     """Return S (r,) and V (d, r) of the decomposition W0 = U S Vᵀ of the centred weights (K, d)."""
     # W0 = U S Vᵀ
     _, s, vt = np.linalg.svd(weights - weights.mean(axis=0), full_matrices=False)
-    # Centring makes singular value number K zero, up to rounding errors: r <= K-1. Values below
+    # Centring makes the K-th singular value zero, up to rounding errors, so r <= K-1. Values below
     # 1e-6 of the largest are rounding errors of float32 weights.
     rank = int(np.count_nonzero(s[: len(weights) - 1] > 1e-6 * s[0]))
     if rank == 0:
@@ -37,15 +37,15 @@ def as_directions(directions: ArrayLike, d: int, r: int) -> Array:
 class LowRankGaussian(WeightPrior):
     """N(μ0, Σ0) with the sample covariance Σ0 = V S² Vᵀ / (K-1) of the networks.
 
-    The density is degenerate: its support is spanned by the r <= K-1 directions V. The penalty
-    (K-1) |S⁻¹ Vᵀ (ω - ω0)|² is zero along all other directions. Draws are
+    The density is degenerate: the r <= K-1 directions V span its support. The penalty
+    (K-1) |S⁻¹ Vᵀ (ω - ω0)|² is zero along all other directions. Samples are
     ω = V S z / sqrt(K-1) + μ0 with z ~ N(0, I).
 
     Args:
-        mean: μ0, (d,).
-        singular_values: S of the centred matrix W0, (r,).
-        directions: V, (d, r).
-        n_networks: K.
+        mean: Mean μ0 of the weights, (d,).
+        singular_values: Singular values S of the centred weights W0, (r,).
+        directions: Right singular vectors V, (d, r).
+        n_networks: Number of networks, K.
 
     Source: section 2.2.3, equations 9 to 11 and appendix B of the paper.
 
@@ -68,7 +68,7 @@ class LowRankGaussian(WeightPrior):
         self.singular_values = as_vector("singular_values", singular_values, positive=True)
         self.directions = as_directions(directions, self.mean.size, self.singular_values.size)
         self.rank = self.singular_values.size
-        # Standard deviations along the directions, (r,).
+        # standard deviations along the directions, (r,)
         self.deviations: Array = self.singular_values / np.sqrt(n_networks - 1)
         # diag Σ0 = Σ_i (V_i S_i)² / (K-1)
         self.variance = np.sum((self.directions * self.deviations) ** 2, axis=1)
@@ -84,11 +84,11 @@ class LowRankGaussian(WeightPrior):
         return root @ root.T
 
     def complement_distance(self, weights: ArrayLike, anchors: ArrayLike) -> Array:
-        """Return how far networks moved along the directions without penalty.
+        """Return how far networks moved along the directions that have no penalty.
 
         Args:
             weights: ω, (K, d).
-            anchors: ω0, (K, d).
+            anchors: ω0, (K, d) or (d,).
 
         Returns:
             |(I - V Vᵀ)(ω - ω0)| of each network, (K,).

@@ -1,4 +1,4 @@
-"""Proper Gaussian over the weights: sample covariance plus a variance in every direction."""
+"""Gaussian over the weights: the sample covariance plus a variance in every direction."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ from bnn.training.gauss_newton.weight_space import DiagonalPlusLowRank
 class ProbabilisticPCA(ProperGaussian):
     """N(μ0, Σ0 + τ² I) with the sample covariance Σ0 = V S² Vᵀ / (K-1) of at least 3 networks.
 
-    τ² maximises a likelihood by cross-validation: each fifth of the networks is scored under the
-    density that the other networks give.
-    Unlike the low-rank density it is proper: all d directions have a finite variance, at a cost of
-    O(K d) for a penalty, a gradient or a sample.
+    Unlike the low-rank density it is proper: the variance is positive in all d directions. A
+    penalty, a gradient or a sample costs O(K d). `fit` chooses τ² by cross-validation in five
+    folds: it maximises the likelihood of held-out networks under the density of the others.
 
     Args:
-        mean: μ0, (d,).
+        mean: Mean μ0 of the weights, (d,).
         deviations: Standard deviations S / sqrt(K-1) along the directions, (r,).
-        directions: V, orthonormal, (d, r).
+        directions: Orthonormal directions V, (d, r).
         noise_variance: τ².
 
-    Source: Tipping & Bishop (1999), with τ² from held-out networks: their estimate is the mean of
-    the discarded eigenvalues, which is zero for K < d networks.
+    Source: Tipping & Bishop (1999). Their τ² is the mean of the discarded eigenvalues, which is
+    zero for K < d networks; hence the cross-validation.
 
     Examples:
         >>> import bnn

@@ -11,15 +11,15 @@ from bnn.networks.mlp import MLP
 
 
 def layer_statistics(weights: ArrayLike, architecture: MLP) -> dict[str, dict[str, float]]:
-    """Describe the demeaned weights of each kernel and bias.
+    """Describe the distribution of the centred weights of each kernel and bias.
 
     Args:
-        weights: ω0 of each network, (K, d).
-        architecture: Layout of the weights.
+        weights: Weights ω0 of K pre-trained networks, (K, d).
+        architecture: The networks, which define the layers.
 
     Returns:
-        Group (W0, b0, ..., and all) → variance, excess_kurtosis, and alpha, beta of the generalised
-        normal fit.
+        For each group, W0, b0, ... and "all", a dictionary of variance, excess_kurtosis, and alpha
+        and beta of the fitted generalised normal density.
 
     Source: Table 1 and the histograms of the weights in the paper.
     """
