@@ -1,4 +1,4 @@
-"""Activation functions with their derivatives, both written into given buffers."""
+"""Activation functions and their derivatives, which write their results into given buffers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -9,18 +9,19 @@ from bnn.networks.activations import ACTIVATIONS
 from bnn.networks.mlp import INITIALISATIONS, MLP
 from bnn.storage import storable
 
-MOST_LAYERS = 1000  # networks of more do not train
+MOST_LAYERS = 1000  # networks with more layers cannot be trained
 
 
 @storable
 @dataclass(repr=False)
 class Architecture(Settings):
-    """Architecture of the networks; their numbers of inputs and outputs come from the data.
+    """Architecture of the networks; the data determine their numbers of inputs and outputs.
 
     Args:
         hidden: Widths of the hidden layers.
-        activation: Of the hidden layers, a key of bnn.networks.activations.ACTIVATIONS.
-        init: Initial weights, "glorot" or "he".
+        activation: Activation of the hidden layers: "leaky_relu", "relu", "tanh", "silu" or
+            "identity".
+        init: Distribution of the initial weights, "glorot" or "he".
 
     Examples:
         >>> import bnn
@@ -50,7 +51,7 @@ class Architecture(Settings):
             A multilayer perceptron of these widths.
 
         Raises:
-            ValueError: If a number is not admissible, or there are too many weights.
+            ValueError: If a number is invalid, or there are too many weights.
         """
         check_count("n_inputs", n_inputs, 1)
         check_count("n_outputs", n_outputs, 1)

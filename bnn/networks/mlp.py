@@ -1,4 +1,4 @@
-"""K fully connected networks of one architecture, as one weight matrix (K, d)."""
+"""K fully connected networks of one architecture, stored as one weight matrix (K, d)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Weights = TypeVar("Weights", Floats, Tensor)
 
 @dataclass(frozen=True)
 class Layer:
-    """Position of layer `index` in a weight vector: kernel (n_in, n_out) by rows, then bias."""
+    """Position of a layer in a weight vector: kernel (n_in, n_out), row by row, then bias."""
 
     index: int
     n_in: int
@@ -41,7 +41,7 @@ class Layer:
 
     @property
     def stop(self) -> int:
-        """One past the layer's last weight."""
+        """Index after the last weight of the layer."""
         return self.start + (self.n_in + 1) * self.n_out
 
 
@@ -51,8 +51,9 @@ class MLP(Short):
     """A fully connected network f^ω: widths, activation and weight layout.
 
     Attributes:
-        widths: (n_in, hidden..., n_out).
-        activation: Of the hidden layers, a key of ACTIVATIONS; the output is linear.
+        widths: Numbers of inputs, of neurons in each hidden layer, and of outputs.
+        activation: Activation of the hidden layers: "leaky_relu", "relu", "tanh", "silu" or
+            "identity". The output is linear.
 
     Examples:
         >>> import bnn
@@ -113,13 +114,13 @@ class MLP(Short):
         return groups
 
     def unpack(self, weights: Weights) -> list[tuple[Weights, Weights]]:
-        """View the kernels and biases of K networks.
+        """Split weights into the kernels and biases of the layers, as views.
 
         Args:
-            weights: (K, d), array or tensor.
+            weights: Weights of K networks, (K, d), array or tensor.
 
         Returns:
-            One (kernel (K, n_in, n_out), bias (K, n_out)) a layer, views of weights.
+            Kernel, (K, n_in, n_out), and bias, (K, n_out), of each layer.
         """
         self._check(weights)
         return [
@@ -130,18 +131,19 @@ class MLP(Short):
     def initial_weights(
         self, n: int, random_state: RandomState = None, init: str = "glorot"
     ) -> Floats:
-        """Draw initial weights; biases are zero.
+        """Draw initial weights, with biases of zero.
 
         Args:
             n: Number of networks.
             random_state: Seed.
-            init: "glorot" (uniform ±sqrt(6 / (n_in + n_out))) or "he" (normal, gain / sqrt(n_in)).
+            init: "glorot": uniform between ±sqrt(6 / (n_in + n_out)); or "he": normal with standard
+                deviation gain / sqrt(n_in), where the gain depends on the activation.
 
         Returns:
             Weights, (n, d) float32.
 
         Raises:
-            ValueError: If init is unknown.
+            ValueError: If init is unknown or n is invalid.
         """
         check_option("init", init, INITIALISATIONS)
         check_count("n", n, 1)
@@ -162,35 +164,35 @@ class MLP(Short):
         """Evaluate K networks.
 
         Args:
-            weights: (K, d), array or tensor.
-            X: (n, n_in), the same for all, or (K, n, n_in).
+            weights: Weights, (K, d), array or tensor.
+            X: Inputs, (n, n_in) for all networks, or (K, n, n_in).
 
         Returns:
-            f^ω(X), (K, n, n_out), of the kind (array or tensor) and precision of weights.
+            f^ω(X), (K, n, n_out): an array or a tensor, in the precision of weights.
 
         Raises:
-            ValueError: If a shape does not fit.
+            ValueError: If a shape is wrong.
         """
         if not isinstance(weights, Tensor):
             return self.forward(torch.as_tensor(np.ascontiguousarray(weights)), X).numpy()
-        # The values of the last layer are the outputs; no others are kept.
+        # The values of the last layer are the outputs; those of other layers are not kept.
         for _, values in self.layer_values(weights, X):  # noqa: B007
             pass
         return values
 
     def layer_values(self, weights: Tensor, X: Floats | Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        """Evaluate K networks layer by layer: the one forward pass outside the training loop.
+        """Evaluate K networks layer by layer; all code outside the training loop uses this method.
 
         Args:
-            weights: (K, d).
-            X: (n, n_in), the same for all, or (K, n, n_in).
+            weights: Weights, (K, d).
+            X: Inputs, (n, n_in) for all networks, or (K, n, n_in).
 
         Yields:
-            Inputs a of a layer, (K, n, width below), and a W + b, (K, n, width); the last of these
-            are the outputs.
+            For each layer its inputs a, (K, n, n_in of the layer), and z = a W + b, (K, n, n_out of
+            the layer). The z of the last layer are the outputs.
 
         Raises:
-            ValueError: If a shape does not fit.
+            ValueError: If a shape is wrong.
         """
         layers = self.unpack(weights)
         activation = ACTIVATIONS[self.activation]

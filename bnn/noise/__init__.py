@@ -1,4 +1,4 @@
-"""Noise of data: constant, input-dependent or with heavy tails; and resampled data."""
+"""Noise of data: constant, heteroscedastic or with heavy tails; resampling of data."""
 
 from bnn.noise.covariances import (
     RESAMPLINGS,

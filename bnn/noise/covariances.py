@@ -1,4 +1,4 @@
-"""Covariances of the noise: given, of repeated runs, of several points, and data drawn again."""
+"""Covariances of the noise: given, or estimated from repeated runs; resampling of data."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from bnn._validation import (
 )
 
 RESAMPLINGS = ("bootstrap", "likelihood", "none")
-NOMINAL = 0.95  # of the joint region of the outputs, by which an estimate is judged
-LEAST_COVERAGE = 0.85  # a lower one gives a NoiseWarning
+NOMINAL = 0.95  # nominal coverage of the joint region of the outputs, which tests an estimate
+LEAST_COVERAGE = 0.85  # a lower actual coverage gives a NoiseWarning
 
 
 class NoiseWarning(UserWarning):
@@ -33,23 +33,23 @@ class NoiseWarning(UserWarning):
 def noise_covariance(
     noise: ArrayLike | Callable[[Array], Array], n_outputs: int, n_points: int | None = None
 ) -> Array:
-    """Return the covariance of noise that is given in one of its forms.
+    """Convert noise, given as standard deviations or as a covariance, to a checked covariance.
 
     Args:
-        noise: Standard deviations, one or (n_out,), or Σ_noise, (n_out, n_out); with n_points also
-            one for each point, (n_points, n_out, n_out). [0.5] is a standard deviation and [[0.5]]
-            a variance.
+        noise: Standard deviations, one number or (n_out,), or Σ_noise, (n_out, n_out). With
+            n_points also a covariance per point, (n_points, n_out, n_out). [0.5] is a standard
+            deviation and [[0.5]] a variance.
         n_outputs: Number of outputs.
-        n_points: Number of points.
+        n_points: Number of points; None allows no covariance per point.
 
     Returns:
         Σ_noise, (n_out, n_out) or (n_points, n_out, n_out).
 
     Raises:
-        ValueError: If it is not a covariance of this many outputs.
+        ValueError: If the noise is not a positive definite covariance of n_outputs outputs.
 
     Warns:
-        NoiseWarning: If the variance of one output is given as nested lists.
+        NoiseWarning: If the variance of one output is given as nested lists, such as [[0.5]].
 
     Examples:
         >>> from bnn.noise import noise_covariance
@@ -92,7 +92,7 @@ def noise_covariance(
 
 
 def deviations(y: Array, groups: ArrayLike) -> tuple[Array, Ints, Ints]:
-    """Return y (N, n_out) less the means of its groups (N,), their numbers, and their sizes."""
+    """Return y (N, n_out) minus group means, the group index of each row, and the group sizes."""
     check_readable(groups=groups)
     try:
         labels = np.asarray(groups)
@@ -113,7 +113,7 @@ def deviations(y: Array, groups: ArrayLike) -> tuple[Array, Ints, Ints]:
 
 
 def warn_of_few(held: float, freedom: int, stacklevel: int) -> None:
-    """Warn if the joint region of an estimate holds far less of new noise than it should."""
+    """Warn if the joint region of an estimate contains far less of new noise than it should."""
     if held < LEAST_COVERAGE:
         message = (
             f"groups: {freedom} degrees of freedom are too few to estimate the noise: the joint "
@@ -127,17 +127,17 @@ def replicate_covariance(y: Floats, groups: ArrayLike) -> Array:
 
     Args:
         y: Outputs, (N,) or (N, n_out).
-        groups: Labels that are equal for runs of equal inputs, (N,).
+        groups: Labels of the runs, (N,); runs with equal inputs have equal labels.
 
     Returns:
         Σ_noise, (n_out, n_out).
 
     Raises:
-        ValueError: If the groups do not fit y, or leave too few degrees of freedom.
+        ValueError: If the groups do not match y, or leave too few degrees of freedom.
 
     Warns:
-        NoiseWarning: If there are so few that the estimated joint 95 % region of the outputs
-            contains less than 85 % of new noise.
+        NoiseWarning: If there are so few degrees of freedom that the estimated joint 95 % region of
+            the outputs contains less than 85 % of new noise.
 
     Source: Hotelling (1931), Annals of Mathematical Statistics 2, for the coverage of the region.
 
@@ -162,17 +162,17 @@ def replicate_covariance(y: Floats, groups: ArrayLike) -> Array:
 
 
 def is_diagonal(covariance: Array) -> bool:
-    """Return whether covariances (..., n_out, n_out) have no correlations."""
+    """Return whether all covariances (..., n_out, n_out) are diagonal."""
     return np.array_equal(covariance, covariance * np.eye(covariance.shape[-1]))
 
 
 def apart(noise: Array, missing: NDArray[np.bool_], own: Array | None = None) -> Array:
-    """Return covariances of the noise in which missing outputs have none with other outputs.
+    """Return noise covariances in which missing outputs are uncorrelated with all other outputs.
 
     Args:
-        noise: (n_out, n_out), or at each point, ((K,) N, n_out, n_out).
-        missing: Which outputs are missing, ((K,) N, n_out).
-        own: Their covariance, (n_out, n_out), diagonal; None is I.
+        noise: Covariance, (n_out, n_out), or at each point, ((K,) N, n_out, n_out).
+        missing: Mask of missing outputs, ((K,) N, n_out).
+        own: Covariance that missing outputs get, (n_out, n_out) and diagonal; None is I.
 
     Returns:
         The noise as it is if nothing is missing, else ((K,) N, n_out, n_out).
@@ -184,15 +184,16 @@ def apart(noise: Array, missing: NDArray[np.bool_], own: Array | None = None) ->
 
 
 def of_pairs(missing: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return whether one of two outputs is missing, (..., n_out, n_out)."""
+    """Return for each pair of outputs whether one of them is missing, (..., n_out, n_out)."""
     return np.asarray(missing[..., :, None] | missing[..., None, :])
 
 
 def noise_blocks(covariance: Array, n: int, n_blocks: int) -> Array:
-    """Return the covariance of the noise at n points by blocks, from one Σ_noise or one per point.
+    """Return the covariance of the noise at n points as diagonal blocks.
 
-    There are n_out blocks (n, n) for diagonal noise, or one block (n_out n, n_out n), in which
-    entry j n + i is point i of output j.
+    The argument is one covariance (n_out, n_out), or one per point. The result has n_out blocks
+    (n, n) for diagonal noise, or one block (n_out n, n_out n), in which entry j n + i is point i of
+    output j.
     """
     n_out = covariance.shape[-1]
     own = np.arange(n)
@@ -209,17 +210,17 @@ def noise_blocks(covariance: Array, n: int, n_blocks: int) -> Array:
 def resample(
     X: Floats, y: Floats, resampling: str, covariance: Floats, generators: list[np.random.Generator]
 ) -> tuple[Floats, Floats]:
-    """Give each member its own version of the data; "resample" of Algorithm 1.
+    """Draw separate data for each member of an ensemble ("resample" in Algorithm 1).
 
     Args:
         X: Inputs, (N, n_in).
         y: Outputs, (N, n_out).
         resampling: "bootstrap" (rows with replacement), "likelihood" (y + noise) or "none".
         covariance: Σ_noise, (n_out, n_out), or Σ(x), (N, n_out, n_out).
-        generators: One for each of K members.
+        generators: Random generators of the K members.
 
     Returns:
-        Inputs, (N, n_in) or (K, N, n_in) where they differ, and outputs, (K, N, n_out).
+        Inputs, (N, n_in), or (K, N, n_in) for the bootstrap, and outputs, (K, N, n_out).
 
     Examples:
         >>> import bnn

@@ -1,4 +1,4 @@
-"""The noise as users give it: what is kept of it, its values at points, and a check of data."""
+"""Noise models that users give: checks, covariances at points, and comparison with data."""
 
 import warnings
 from dataclasses import replace
@@ -12,15 +12,16 @@ from bnn.noise.covariances import NoiseWarning, noise_covariance
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.noise.student import StudentNoise
 
-Covariance: TypeAlias = Array | HeteroscedasticNoise  # what is kept of Noise
+# The form of a Noise after a check
+Covariance: TypeAlias = Array | HeteroscedasticNoise
 
-# Probability that data of noise alone scatter as little as those that are warned of; data of a
-# function and noise do so more rarely still.
+# A warning is given if pure noise would scatter as little as the data with less than this
+# probability. Noise on a function that varies scatters as little even more rarely.
 _CHANCE = 1e-3
 
 
 def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:
-    """Check a noise model, and return it in the form that estimators keep.
+    """Check a noise model, and return it in the form that estimators store.
 
     Args:
         noise: Standard deviations, Σ_noise or a HeteroscedasticNoise.
@@ -31,7 +32,7 @@ def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:
         Σ_noise, (n_out, n_out), or the HeteroscedasticNoise.
 
     Raises:
-        ValueError: If the noise does not fit these numbers, or has heavy tails.
+        ValueError: If the noise does not match these numbers, or has heavy tails.
 
     Examples:
         >>> import bnn
@@ -55,7 +56,7 @@ def checked_noise(noise: Noise, n_inputs: int, n_outputs: int) -> Covariance:
 def checked_tails(
     noise: Noise | StudentNoise, n_inputs: int, n_outputs: int
 ) -> Covariance | StudentNoise:
-    """Check a noise model as `checked_noise` does; a StudentNoise is allowed too.
+    """Check a noise model like `checked_noise`, but also allow a StudentNoise.
 
     Args:
         noise: As for `checked_noise`, or a StudentNoise.
@@ -63,10 +64,11 @@ def checked_tails(
         n_outputs: Number of outputs.
 
     Returns:
-        Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise.
+        Σ_noise, (n_out, n_out), the HeteroscedasticNoise or the StudentNoise; a StudentNoise with
+        infinite ν is replaced by its Gaussian noise.
 
     Raises:
-        ValueError: If the noise does not fit these numbers.
+        ValueError: If the noise does not match these numbers.
 
     Examples:
         >>> import bnn
@@ -79,7 +81,7 @@ def checked_tails(
 
 
 def covariance_at(noise: Covariance | StudentNoise, X: Array) -> Array:
-    """Evaluate the covariance of a noise.
+    """Evaluate the covariance of a noise model at points.
 
     Args:
         noise: What `checked_tails` returned.
@@ -103,7 +105,7 @@ def covariance_at(noise: Covariance | StudentNoise, X: Array) -> Array:
 
 
 def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
-    """Check the noise of data, and warn if the data vary less than noise of this size would.
+    """Check the noise of data, and warn if the data vary less than such noise would.
 
     Args:
         noise: As for `checked_noise`.
@@ -114,10 +116,10 @@ def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
         What `checked_noise` returns.
 
     Raises:
-        ValueError: If the noise does not fit the data.
+        ValueError: If the noise does not match the numbers of inputs and outputs.
 
     Warns:
-        NoiseWarning: If an output scatters less than noise of this size does.
+        NoiseWarning: If an output scatters less than pure noise of this size would.
 
     Examples:
         >>> import bnn
@@ -133,15 +135,15 @@ def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
 
 
 def warn_of_excess(covariances: Array, y: Array, stacklevel: int) -> None:
-    """Warn if an output of y (N, n_out) scatters less than noise of these covariances does."""
+    """Warn if an output of y (N, n_out) scatters less than noise with these covariances would."""
     present = ~np.isnan(y)
     counts = present.sum(axis=0)
     variances = np.einsum("...jj->...j", covariances) * present
-    # Satterthwaite's degrees of freedom, where the variances differ.
+    # Satterthwaite's degrees of freedom, because the variances may differ.
     total = variances.sum(axis=0)
     squares = np.square(variances).sum(axis=0)
     least = chi2.ppf(_CHANCE, total**2 / squares - 1.0) * squares / total
-    # An output that does not vary says nothing of its noise.
+    # A constant output gives no information about its noise.
     seen = varies(filled(y))
     for j in np.flatnonzero(seen & (counts * np.nanvar(y, axis=0) < least))[:1]:
         given = f"{np.sqrt(total[j] / counts[j]):.3g}"
@@ -151,14 +153,15 @@ def warn_of_excess(covariances: Array, y: Array, stacklevel: int) -> None:
 
 
 def without_zeros(noise: Noise, y: Array) -> Noise:
-    """Return the noise, with the rounding errors of the outputs y in place of deviations of zero.
+    """Replace standard deviations of zero by the rounding errors of the outputs.
 
     Args:
         noise: Standard deviations, Σ_noise or a HeteroscedasticNoise.
-        y: (N, n_out).
+        y: Outputs, (N, n_out).
 
     Returns:
-        The noise; where a standard deviation is zero, ε times the largest size of its output.
+        The noise. A standard deviation of zero becomes ε times the largest absolute value of its
+        output, where ε is the machine epsilon.
     """
     if isinstance(noise, HeteroscedasticNoise):
         return noise
@@ -169,7 +172,7 @@ def without_zeros(noise: Noise, y: Array) -> Noise:
 
 
 def rounding_of(y: Array) -> Array:
-    """Return the rounding errors of outputs y (N, n_out), (n_out,), ε times the largest size."""
+    """Return the rounding errors of outputs y (N, n_out): ε times the largest size, (n_out,)."""
     largest = np.nanmax(np.abs(y), axis=0)
     return np.asarray(np.finfo(float).eps * np.where(largest > 0.0, largest, 1.0))
 
@@ -179,10 +182,10 @@ def noise_gradient(noise: Covariance | StudentNoise, X: Array) -> Array:
 
     Args:
         noise: The attribute `noise_` of an estimator.
-        X: (n, n_in).
+        X: Points, (n, n_in).
 
     Returns:
-        ∂σ_j²/∂x, (n, n_out, n_in), or (1, 1, 1) of zeros if the noise is constant.
+        ∂σ_j²/∂x, (n, n_out, n_in), or zeros of shape (1, 1, 1) if the noise is constant.
 
     Examples:
         >>> import bnn

@@ -30,12 +30,12 @@ from bnn._validation import (
 from bnn.noise.covariances import NOMINAL, deviations, noise_covariance, warn_of_few
 from bnn.storage import storable
 
-# An estimate from few replicates is judged: BOOTSTRAP sets of replicates are drawn from it, and the
-# noise is estimated from each set. Replicates are few below ENOUGH degrees of freedom for each
+# An estimate from few replicates is tested: BOOTSTRAP sets of replicates are drawn from it, and the
+# noise is estimated again from each set. Few means less than ENOUGH degrees of freedom per
 # coefficient of an output.
 BOOTSTRAP = 20
 ENOUGH = 10
-LARGEST_LOG = 0.5 * float(np.log(LARGEST))  # of a standard deviation
+LARGEST_LOG = 0.5 * float(np.log(LARGEST))  # largest log standard deviation
 
 
 @storable
@@ -43,17 +43,18 @@ LARGEST_LOG = 0.5 * float(np.log(LARGEST))  # of a standard deviation
 class HeteroscedasticNoise(Short):
     """Gaussian noise whose covariance depends on the input, Σ(x) = D(x) R D(x).
 
-    The logarithms of the standard deviations, the diagonal of D(x), are linear in the inputs and in
-    the squares of some inputs. If the noise was estimated from data, their ranges are its bounds:
-    outside, it takes the value at the nearest point inside. Variances are at most 1e100.
+    The logarithms of the standard deviations, which are the diagonal of D(x), are linear in the
+    inputs and in the squares of some inputs. Outside its bounds the noise has the covariance of the
+    nearest point inside. Noise that is estimated from data has the ranges of the inputs as bounds.
+    Variances are at most 1e100.
 
     Attributes:
-        coefficients: Coefficients of 1, of each input and of each square, (1 + n_in + n_squares,
-            n_out).
-        correlation: R, (n_out, n_out); None leaves the outputs independent.
-        squares: Numbers of the inputs whose squares are included.
-        bounds: (low, high) of the inputs, (n_in,) each, or (n_in, n_out) where outputs have their
-            own; None: the logarithms are linear everywhere.
+        coefficients: Coefficients of 1, of each input and of each square,
+            (1 + n_in + n_squares, n_out).
+        correlation: Correlations R of the outputs, (n_out, n_out); None for independent outputs.
+        squares: Indices of the inputs whose squares are included.
+        bounds: (low, high) of the inputs, (n_in,) each, or (n_in, n_out) each if they differ
+            between outputs. None for no bounds.
 
     Source: Aitkin (1987), Applied Statistics 36, for one output.
 
@@ -104,7 +105,7 @@ class HeteroscedasticNoise(Short):
 
     @property
     def limits(self) -> Array:
-        """The bounds, (2, n_in) or (2, n_in, n_out), infinite where there are none."""
+        """The bounds, (2, n_in) or (2, n_in, n_out); infinite if there are none."""
         if self.bounds is None:
             return np.outer([-np.inf, np.inf], np.ones(self.n_inputs))
         return np.array(self.bounds)
@@ -113,13 +114,13 @@ class HeteroscedasticNoise(Short):
         """Return the covariance Σ(x) at each point.
 
         Args:
-            X: (n, n_in).
+            X: Points, (n, n_in).
 
         Returns:
-            (n, n_out, n_out).
+            Covariances, (n, n_out, n_out).
 
         Raises:
-            ValueError: If X has another number of inputs.
+            ValueError: If X has a wrong number of inputs.
         """
         # Σ(x) = D(x) R D(x)
         scale = np.exp(np.minimum(self._logs(X), LARGEST_LOG))
@@ -129,13 +130,13 @@ class HeteroscedasticNoise(Short):
         """Return the gradients of log σ(x) with respect to the inputs.
 
         Args:
-            X: (n, n_in).
+            X: Points, (n, n_in).
 
         Returns:
-            (n, n_out, n_in), zero for an input beyond its bounds.
+            Gradients, (n, n_out, n_in); zero for an input outside its bounds.
 
         Raises:
-            ValueError: If X has another number of inputs.
+            ValueError: If X has a wrong number of inputs.
         """
         grows = self._logs(X) <= LARGEST_LOG
         X = seen_points("X", X)
@@ -149,7 +150,7 @@ class HeteroscedasticNoise(Short):
         return np.asarray(slopes * inside * grows[:, :, None])
 
     def _logs(self, X: ArrayLike) -> Array:
-        """Return log σ(x) at the points X (n, n_in), (n, n_out)."""
+        """Return log σ(x) at the points X (n, n_in), as (n, n_out)."""
         X = seen_points("X", X)
         if X.shape[1] != self.n_inputs:
             raise ValueError(f"X has {X.shape[1]} inputs: the noise has {self.n_inputs}")
@@ -176,18 +177,19 @@ class HeteroscedasticNoise(Short):
         """Estimate the noise from repeated runs, by the likelihood of deviations within groups.
 
         Args:
-            X: Inputs, (N, n_in), equal in a group.
+            X: Inputs, (N, n_in), equal within a group.
             y: Outputs, (N,) or (N, n_out).
             groups: Labels of the groups, (N,).
-            squares: Numbers of the inputs whose squares are included.
-            slope_deviation: Prior standard deviation of the slopes, per standard deviation of an
-                input, or its square, over the groups; it matters if there are few groups.
+            squares: Indices of the inputs whose squares are included.
+            slope_deviation: Prior standard deviation of the slopes of log σ, with inputs and
+                squares in units of their standard deviation over the groups. It matters if there
+                are few groups.
 
         Returns:
-            The noise, with the correlations between outputs, and the ranges of X as its bounds.
+            The noise, with correlations between the outputs and with the ranges of X as bounds.
 
         Raises:
-            ValueError: If inputs differ in a group, or the groups do not determine a covariance.
+            ValueError: If inputs differ within a group, or there are too few rows for a covariance.
 
         Warns:
             NoiseWarning: If there are so few groups that the estimated joint 95 % region of the
@@ -202,7 +204,7 @@ class HeteroscedasticNoise(Short):
         first = np.unique(group, return_index=True)[1]
         if not np.array_equal(X[first][group], X):
             raise ValueError("X: inputs must be equal in a group")
-        noise_covariance(within.T @ within, y.shape[1])  # which says if there is none
+        noise_covariance(within.T @ within, y.shape[1])  # raises an error if it is singular
         points = X[first]
         noise = _noise_of_deviations(points, within, group, counts - 1, squares, slope_deviation)
         freedom = len(y) - len(counts)
@@ -220,10 +222,10 @@ def _basis(X: Array, squares: Sequence[int]) -> Array:
 
 
 class StandardBasis:
-    """Inputs and squares at points, less their means and in units of their standard deviations.
+    """Inputs and squares at points, standardised to mean 0 and standard deviation 1.
 
     Attributes:
-        values: (n, n_in + n_squares).
+        values: Standardised inputs and squares, (n, n_in + n_squares).
     """
 
     def __init__(self, X: Array, squares: Sequence[int]) -> None:
@@ -233,23 +235,23 @@ class StandardBasis:
         basis = _basis(X, squares)
         self._centre = basis.mean(axis=0)
         self._width = basis.std(axis=0)
-        # An input that does not vary: the prior leaves its slope at zero.
+        # The slope of a constant input is zero, because only its prior matters.
         self._width[~varies(basis)] = 1.0
         self.values = (basis - self._centre) / self._width
 
     def noise(
         self, levels: Array, slopes: Array, correlation: Array | None = None
     ) -> HeteroscedasticNoise:
-        """Return the noise with means (n_out,) and slopes (p, n_out) of the logarithms."""
+        """Return the noise whose log σ has means (n_out,) and slopes (p, n_out) in this basis."""
         own = slopes / self._width[:, None]
         coefficients = np.vstack([levels - self._centre @ own, own])
         return HeteroscedasticNoise(coefficients, correlation, self._squares, self._bounds)
 
 
 def _held(noise: HeteroscedasticNoise, X: Array, freedom: Ints, slope_deviation: float) -> float:
-    """Return the share of new noise at X (G, n_in) that the joint region of an estimate holds.
+    """Return the share of new noise at X (G, n_in) inside the joint region of an estimate.
 
-    It is that of the noise itself, estimated from draws with degrees of freedom (G,).
+    Estimates are made from data drawn from the noise, with degrees of freedom (G,) of the groups.
     """
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(len(X)), freedom)
@@ -275,9 +277,9 @@ def _noise_of_deviations(
     squares: Sequence[int],
     slope_deviation: float,
 ) -> HeteroscedasticNoise:
-    """Return the noise of largest posterior density, given deviations in groups at the points X.
+    """Return the noise of largest posterior density, given deviations within groups at points X.
 
-    Deviations (N, n_out) are numbered by group, (N,); groups have degrees of freedom (G,).
+    Rows of the deviations (N, n_out) belong to groups (N,) with degrees of freedom (G,).
     """
     total = freedom.sum()
     n_out = within.shape[1]
@@ -291,8 +293,8 @@ def _noise_of_deviations(
         return logs, scatter * np.exp(-logs[:, :, None] - logs[:, None, :])
 
     def negative(slopes: Array) -> tuple[float, Array]:
-        # For given slopes, with D = diag exp(logs), the likelihood is largest at the mean of the
-        # scatter matrices without them, C = Σ_g D_g⁻¹ S_g D_g⁻¹ / ν, and there, up to a constant,
+        # With D = diag exp(logs) for given slopes, the likelihood is largest if the covariance of
+        # the scaled deviations is C = Σ_g D_g⁻¹ S_g D_g⁻¹ / ν. Then, up to a constant,
         # -log p = Σ_g ν_g log |D_g| + ½ ν log |C| + ½ |slopes|² / slope_deviation².
         logs, alike = whitened(slopes)
         C = alike.sum(axis=0) / total

@@ -1,4 +1,4 @@
-"""Noise of each datum that a caller of `fit` knows: standard deviations, or weights."""
+"""Known noise of each datum, given to `fit` as standard deviations or weights."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from bnn.noise.student import StudentNoise
 from bnn.storage import storable
 
 TAILS_ALONE = "heavy tails are not found beside noise_std or sample_weight"
-SMALLEST = 1e-50  # standard deviation, whose square is not zero
+SMALLEST = 1e-50  # least standard deviation, whose square is not zero
 
 
 @storable
 @dataclass(frozen=True, repr=False)
 class DataNoise(Short):
-    """What is known of the noise of each of N data.
+    """Known noise of each of N data.
 
-    Under the noise Σ of a model, the noise of datum i has the covariance
-    Σ(x_i) / w_i + diag(s_i²). Without a noise of the model, Σ is zero.
+    If a model has the noise Σ, the noise of datum i has the covariance
+    Σ(x_i) / w_i + diag(s_i²). If the known noise is the whole noise, Σ is zero.
 
     Attributes:
-        std: Standard deviations s, (N, n_out); None for zeros.
-        weights: w, (N,); None for ones.
+        std: Known standard deviations s, (N, n_out); None for zeros.
+        weights: Weights w, (N,); None for ones.
 
     Examples:
         >>> import numpy as np
@@ -47,18 +47,19 @@ class DataNoise(Short):
     def checked(
         cls, noise_std: ArrayLike | None, sample_weight: ArrayLike | None, shape: Sequence[int]
     ) -> Self | None:
-        """Return what is known of the noise of data y of shape (N, n_out); None for nothing.
+        """Check the arguments of `fit`, and return the known noise; None if there is none.
 
         Args:
             noise_std: Standard deviations, (N,) for all outputs, or (N, n_out).
-            sample_weight: (N,).
-            shape: N and n_out.
+            sample_weight: Weights, (N,).
+            shape: Shape of y, (N, n_out).
 
         Returns:
-            The noise, or None.
+            The known noise, or None.
 
         Raises:
-            ValueError: If a shape does not fit, or an entry is negative or too small.
+            ValueError: If a shape is wrong, an entry is negative or too small, or all weights are
+                zero.
         """
         std = None
         if noise_std is not None:
@@ -84,10 +85,10 @@ class DataNoise(Short):
         """Return the noise of some of the data.
 
         Args:
-            rows: Their numbers, (n,).
+            rows: Indices of these data, (n,).
 
         Returns:
-            The noise.
+            Their known noise.
         """
         parts = (None if each is None else each[rows] for each in (self.std, self.weights))
         return type(self)(*parts)
@@ -96,11 +97,11 @@ class DataNoise(Short):
         """Return the covariance of the noise of each datum.
 
         Args:
-            noise: The noise of the model, Σ.
-            X: The inputs of the data, (N, n_in).
+            noise: Noise Σ of the model.
+            X: Inputs of the data, (N, n_in).
 
         Returns:
-            (N, n_out, n_out).
+            Covariances, (N, n_out, n_out).
         """
         # Σ(x_i) / w_i + diag(s_i²)
         total = covariance_at(noise, X) * np.ones((len(X), 1, 1))
@@ -114,12 +115,12 @@ class DataNoise(Short):
 def covariances_of_data(
     noise: Covariance | StudentNoise, X: Array, known: DataNoise | None
 ) -> Array:
-    """Return the covariance of the noise of data, of which something may be known.
+    """Return the covariance of the noise of data, including known noise if any.
 
     Args:
-        noise: The noise of the model.
-        X: The inputs of the data, (N, n_in).
-        known: What is known of each datum.
+        noise: Noise of the model.
+        X: Inputs of the data, (N, n_in).
+        known: Known noise of each datum, or None.
 
     Returns:
         Σ_noise, (n_out, n_out), or one for each datum, (N, n_out, n_out).
@@ -138,7 +139,7 @@ def counted_rows(
 
 
 def no_noise(noise: object) -> bool:
-    """Return whether a model has no noise beside the known standard deviations: zeros."""
+    """Return whether the noise is a matrix of zeros, because the known noise is the whole noise."""
     return (
         isinstance(noise, np.ndarray)
         and noise.ndim == 2
@@ -150,10 +151,10 @@ def no_noise(noise: object) -> bool:
 def kept_noise(
     noise: Noise | StudentNoise, n_inputs: int, n_outputs: int
 ) -> Covariance | StudentNoise:
-    """Return what an estimator keeps of a noise, zeros beside known standard deviations too.
+    """Check a noise model like `checked_tails`, but also allow a matrix of zeros.
 
     Args:
-        noise: As for `checked_tails`, or zeros.
+        noise: As for `checked_tails`, or zeros if the known noise is the whole noise.
         n_inputs: Number of inputs.
         n_outputs: Number of outputs.
 
@@ -169,11 +170,11 @@ def noise_of_new(noise: Covariance | StudentNoise, X: Array) -> Array:
     """Return the covariance of the noise of new data, (n_out, n_out) or (n, n_out, n_out).
 
     Args:
-        noise: What an estimator keeps.
+        noise: The attribute `noise_` of an estimator.
         X: Points, (n, n_in).
 
     Raises:
-        ValueError: If the noise of each datum was known, and there is no other.
+        ValueError: If the noise is zero, because the known noise of the data was the whole noise.
     """
     if no_noise(noise):
         known = "all the noise of the fit was noise_std, which new data do not have"

@@ -1,4 +1,4 @@
-"""Noise with heavy tails: Student's t, which is Gaussian noise whose scale differs by row."""
+"""Noise with heavy tails: Student's t, or Gaussian noise with a random scale per row."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.storage import storable
 
 QUADRATURE_NODES = 64  # of the integral over λ
-TAIL_PROBABILITY = 1e-16  # of λ outside the range of integration, at each end
-_LOGS = float(np.log(0.01)), float(np.log(1e3))  # log (ν - 2), where ν is searched
+TAIL_PROBABILITY = 1e-16  # probability of λ beyond each end of the range of integration
+_LOGS = float(np.log(0.01)), float(np.log(1e3))  # range of log (ν - 2) in the search for ν
 
 
 @storable
@@ -23,18 +23,21 @@ _LOGS = float(np.log(0.01)), float(np.log(1e3))  # log (ν - 2), where ν is sea
 class StudentNoise(Short):
     """Noise with heavy tails: multivariate Student's t with covariance Σ_noise or Σ(x).
 
-    Given its precision factor λ, noise is Gaussian with the covariance (1 - 2/ν) Σ(x) / λ, where
-    λ ~ Gamma(ν/2, ν/2) is one number for all outputs of a row: an outlier is a row.
-    `GPRegressor`, `evidence.fit_prior` and `metrics.elppd` accept it; ensembles do not, because
-    they are trained by least squares. The posterior of `GPRegressor` is variational, q(f) Π_i
-    q(λ_i), and too narrow. For a known prior and 30 data its standard deviations of f are 13 % (ν =
-    5) to 21 % (ν = 2.5) too small. Its 95 % intervals contain 82 to 89 % of f. With
-    noise="student_t" factors, ν and size of the noise are estimated for all components of the
-    average together; the weights of the components do not change.
+    Given a precision factor λ ~ Gamma(ν/2, ν/2), the noise of a row is Gaussian with the covariance
+    (1 - 2/ν) Σ(x) / λ. All outputs of a row share one λ, so that whole rows are outliers.
+
+    `GPRegressor`, `evidence.fit_prior` and `metrics.elppd` accept this noise; ensembles do not,
+    because they are trained by least squares. The posterior of `GPRegressor` is variational,
+    q(f) Π_i q(λ_i), and too narrow. For a known prior and 30 data its standard deviations of f are
+    too small by 13 % (ν = 5) to 21 % (ν = 2.5), and its 95 % intervals contain 82 to 89 % of f.
+
+    With noise="student_t" the factors, ν and the size of the noise are estimated for all components
+    of the average together; the weights of the components do not change.
 
     Attributes:
-        noise: Standard deviations, Σ_noise or a HeteroscedasticNoise: the covariance of the noise.
-        freedom: ν > 2; infinity is Gaussian noise. None: `GPRegressor` estimates it.
+        noise: Covariance of the noise: standard deviations, Σ_noise or a HeteroscedasticNoise.
+        freedom: Degrees of freedom ν > 2; infinity is Gaussian noise. None: `GPRegressor` estimates
+            them.
 
     Source: Lange, Little & Taylor (1989), Journal of the American Statistical Association 84.
 
@@ -66,7 +69,7 @@ class StudentNoise(Short):
 
     @property
     def degrees(self) -> float:
-        """Return ν, once it is known."""
+        """Return ν; ValueError if it has not been estimated."""
         if self.freedom is None:
             raise ValueError("freedom = None: must be a number here, as in noise_")
         return self.freedom
@@ -81,15 +84,15 @@ def given_factors(noise: StudentNoise, covariances: Array, factors: Array) -> Ar
     """Return the covariances (1 - 2/ν) Σ_i / E λ_i of rows, (n, n_out, n_out).
 
     Args:
-        noise: Noise with ν.
-        covariances: Σ, (n_out, n_out), or Σ_i, (n, n_out, n_out).
-        factors: E λ_i, (n,).
+        noise: Noise with a known ν.
+        covariances: Covariance Σ, (n_out, n_out), or Σ_i of each row, (n, n_out, n_out).
+        factors: Mean precision factors E λ_i, (n,).
     """
     return scaled(noise, covariances) / factors[:, None, None]
 
 
 def likely_freedom(squares: Array, n_out: int) -> float:
-    """Return the ν of largest likelihood for rows of squares s = E (y-f)ᵀ Σ⁻¹ (y-f), (n,)."""
+    """Return the maximum-likelihood ν for rows with squares s = E (y-f)ᵀ Σ⁻¹ (y-f), (n,)."""
 
     def lost(log: float) -> float:
         # -log p(s) = log Γ(ν/2) - log Γ(a) + d/2 log(ν-2) + a log(1 + s / (ν-2)), a = (ν + d) / 2
@@ -103,13 +106,13 @@ def likely_freedom(squares: Array, n_out: int) -> float:
 
 
 def precision_factors(freedom: float, squares: Array, n_out: int) -> Array:
-    """Return E λ of rows, (n,), of squares s = E (y-f)ᵀ Σ⁻¹ (y-f), (n,)."""
+    """Return E λ, (n,), for rows with squares s = E (y-f)ᵀ Σ⁻¹ (y-f), (n,)."""
     # E λ = (ν + d) / (ν + s / (1 - 2/ν))
     return np.asarray((1.0 + n_out / freedom) / (1.0 + squares / (freedom - 2.0)))
 
 
 def bound(freedom: float, factors: Array, n_out: int) -> float:
-    """Return what the lower bound of log p(y) adds to the evidence of Gaussian noise Σ / E λ."""
+    """Return what to add to the log evidence of noise Σ / E λ for a lower bound of log p(y)."""
     # d/2 (E log λ - log E λ) - KL(q(λ) | p(λ)), where q(λ) = Gamma(a, a / E λ).
     half = 0.5 * freedom
     a = 0.5 * (freedom + n_out)
@@ -120,9 +123,9 @@ def bound(freedom: float, factors: Array, n_out: int) -> float:
 def nodes(freedom: float, squares: Array, n_out: int) -> tuple[Array, Array]:
     """Return nodes λ and log weights of an integral over λ, (QUADRATURE_NODES, n) each.
 
-    A row is given by its squared distance to f, in the metric of the scale matrix, (n,).
+    `squares` are the squared distances of rows from f, in the metric of the scale matrix, (n,).
     """
-    # The trapezoidal rule in log λ, on a range that holds the prior of λ and its posterior given f
+    # Trapezoidal rule in log λ, on a range that contains the prior of λ and its posterior given f
     # and the row.
     low = np.log(chi2.ppf(TAIL_PROBABILITY, freedom) / (freedom + squares))
     high = np.log(chi2.isf(TAIL_PROBABILITY, freedom + n_out) / freedom)

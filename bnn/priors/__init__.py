@@ -1,1 +1,1 @@
-"""Priors over functions: what they have in common, and those that are only sampled."""
+"""Priors over functions: the base class, and priors that are defined by sampling."""

@@ -1,4 +1,4 @@
-"""What a functional prior is: a distribution of functions that can be sampled."""
+"""Base of functional priors, which are distributions of functions that can be sampled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bnn.storage import storable
 
 @runtime_checkable
 class FunctionalPrior(Protocol):
-    """Anything that draws realisations g^[k] of a function."""
+    """Any object that draws realisations g^[k] of a function."""
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
         """Draw n_samples realisations at X (n, n_in), (n_samples, n, n_out)."""
@@ -21,14 +21,17 @@ class FunctionalPrior(Protocol):
 
 
 class FunctionPrior(Short, ABC):
-    """Base of all functional priors, custom ones too: a distribution of functions.
+    """Base class of functional priors, including custom ones: a distribution of functions.
 
     A subclass implements `_draw(X, n_samples, random_state)`, which `sample` calls after it has
     checked X and n_samples. It returns realisations g^[k](X), (n_samples, n, n_out), at points X
-    (n, n_in), both in the units of the data. Use `np.random.default_rng(random_state)`: ensembles
-    pass a SeedSequence. Ensembles evaluate the same realisations again at other points, with the
-    same n_samples and random state. So draw the parameters of a function before you use X.
-    Otherwise the values there belong to other functions, and training needs more iterations.
+    (n, n_in), both in the units of the data. Use `np.random.default_rng(random_state)`, because
+    ensembles pass a SeedSequence.
+
+    Ensembles evaluate the same realisations again at other points, with the same n_samples and
+    random state. So draw the random parameters of a function first, in a way that does not depend
+    on X. Otherwise the values at other points belong to other functions, and training needs more
+    iterations.
 
     Ensembles, `pretrain` and `check_prior` accept such a prior. A `GPRegressor` does not, because
     it needs the mean and covariance of a Gaussian process.
@@ -47,7 +50,7 @@ class FunctionPrior(Short, ABC):
     """
 
     def __init_subclass__(cls) -> None:
-        """Let files hold the priors of a class, where they can hold its fields."""
+        """Allow priors of a subclass to be stored in files, if its fields can be stored."""
         super().__init_subclass__()
         storable(cls)
 
@@ -55,7 +58,7 @@ class FunctionPrior(Short, ABC):
         """Draw realisations.
 
         Args:
-            X: (n, n_in).
+            X: Points, (n, n_in).
             n_samples: Number of realisations.
             random_state: Seed.
 
@@ -67,4 +70,4 @@ class FunctionPrior(Short, ABC):
 
     @abstractmethod
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
-        """Draw realisations at points that have been checked, (n_samples, n, n_out)."""
+        """Draw realisations at checked points X (n, n_in), (n_samples, n, n_out)."""

@@ -1,4 +1,4 @@
-"""Functional priors p(g): what is known about the function before any data."""
+"""Functional priors p(g) from samplers, low-fidelity models or tables of realisations."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ __all__ = ["SamplerPrior", "TablePrior"]  # what bnn exports
 def truncated_normal_hypercube(
     n: int, n_features: int, random_state: RandomState = None, bound: float = 2.0
 ) -> Array:
-    """Draw a Latin hypercube through a truncated standard normal.
+    """Draw a Latin hypercube of a truncated standard normal distribution.
 
     Args:
         n: Number of points, M.
         n_features: Number of inputs.
         random_state: Seed.
-        bound: Truncation in standard deviations.
+        bound: Bound of the truncation, in standard deviations.
 
     Returns:
         Points, (n, n_features) in [-bound, bound].
@@ -56,12 +56,12 @@ def truncated_normal_hypercube(
 def draw_realisations(
     prior: FunctionalPrior, X: Array, n_samples: int, random_state: RandomState = None
 ) -> Array:
-    """Draw checked realisations (n_samples, n, n_out) at X (n, n_in), or (n_samples, n, n_in)."""
+    """Draw and check values of g, (n_samples, n, n_out); X is (n, n_in) or (n_samples, n, n_in)."""
     if X.ndim == 3:
         seeds = seed_sequence(random_state)
         draws = [draw_realisations(prior, x, 1, spawn(seeds, k)) for k, x in enumerate(X)]
         return np.concatenate(draws)
-    if not isinstance(prior, FunctionPrior):  # foreign priors receive an integer seed
+    if not isinstance(prior, FunctionPrior):  # priors of other classes get an integer seed
         random_state = int(seed_sequence(random_state).generate_state(1)[0])
     values = np.asarray(prior.sample(X, n_samples, random_state), dtype=float)
     if values.ndim == 2:
@@ -81,9 +81,11 @@ class SamplerPrior(FunctionPrior):
     """A prior from any sampler or low-fidelity model with random parameters.
 
     Attributes:
-        function: Returns one realisation, (n,) or (n, n_out). Called as function(X, rng) without
-            parameters, and as function(X, **values) with parameters; X is (n, n_in), read-only.
-        parameters: Name → scipy.stats distribution, function rng → value, or constant value.
+        function: Function that returns one realisation, (n,) or (n, n_out). It is called as
+            function(X, **values) if there are parameters, else as function(X, rng), where rng is a
+            NumPy Generator. X is (n, n_in) and read-only.
+        parameters: For each parameter its name and a scipy.stats distribution, a function of rng,
+            or a constant.
 
     Examples:
         >>> import bnn
@@ -110,7 +112,7 @@ class SamplerPrior(FunctionPrior):
 
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
         X = X.view()
-        X.flags.writeable = False  # a model that writes into it would change all that follow
+        X.flags.writeable = False  # a model that changes X would affect all later realisations
         generators = member_generators(seed_sequence(random_state), n_samples)
         shown = counted(generators, "realisations", "realisation")
         return np.stack([self._realisation(X, rng) for rng in shown])
@@ -133,16 +135,17 @@ class TablePrior(FunctionPrior):
     """A prior from a table of realisations, such as earlier simulations or measurements.
 
     Args:
-        points: (n, n_in); pre-training takes these as its inputs.
+        points: Points of the table, (n, n_in); pre-training uses them as its inputs.
         values: Realisations at the points, (n_realisations, n, n_out) or (n_realisations, n), at
             least two of them.
         interpolation: "linear", "nearest", or None, which allows the tabulated points only. Use
-            "linear" for a FunctionAnchoredEnsemble whose data lie between the points: networks
-            cannot follow the steps of "nearest" as well, and intervals become too narrow.
+            "linear" for a FunctionAnchoredEnsemble if its data lie between the points: networks
+            cannot follow the steps of "nearest" well, and intervals become too narrow. Outside the
+            range of the points, "linear" takes the value at the nearest point.
 
     Raises:
-        ValueError: If shapes do not fit, there is only one realisation, a value is not finite or
-            interpolation is unknown.
+        ValueError: If shapes do not match, there is only one realisation, a value is not finite, or
+            the interpolation is unknown.
 
     Examples:
         >>> import bnn
@@ -174,11 +177,11 @@ class TablePrior(FunctionPrior):
             check_option("interpolation", interpolation, ("linear", "nearest"))
 
     def stored_fields(self) -> dict[str, Any]:
-        """Return what a file holds: the arguments of the constructor."""
+        """Return the content of a file: the arguments of the constructor."""
         return {"points": self.points, "values": self.values, "interpolation": self.interpolation}
 
     def _draw(self, X: Array, n_samples: int, random_state: RandomState) -> Array:
-        """Draw rows of the table, without repetition as long as there are enough."""
+        """Draw rows of the table, without repetition if there are enough."""
         rng = generator(random_state)
         repeats = -(-n_samples // len(self.values))
         order = np.concatenate([rng.permutation(len(self.values)) for _ in range(repeats)])

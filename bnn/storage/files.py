@@ -1,4 +1,4 @@
-"""Reading and writing the files of models."""
+"""Reading and writing of model files."""
 
 import io
 import json
@@ -22,12 +22,12 @@ FORMAT = "bnn"
 VERSION = 8
 BEGINNING = rb"PK\x03\x04.{26}header\.npy"  # of an archive whose first array is the header
 MAX_RATIO = 10  # largest ratio of the unpacked arrays to the size of their file
-MIN_UNPACKED = 1_000_000  # bytes that any file may unpack to
+MIN_UNPACKED = 1_000_000  # unpacked bytes that are accepted for any size of the file
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
 class StoredModel:
-    """Base of estimators that can be saved, whose classes are `storable`."""
+    """Base of estimators that can be saved; their classes must be `storable`."""
 
     fitted_attributes: ClassVar[tuple[str, ...]] = ()
 
@@ -43,15 +43,17 @@ class StoredModel:
             self.feature_names_in_ = np.array(names, dtype=object)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one .npz file, without pickle; a crash leaves the old file.
+        """Write the fitted model to one .npz file, without pickle.
+
+        If writing fails, an existing file stays as it is.
 
         Args:
-            path: Path of the file. Hyper-parameters that no file can hold, such as functions, are
-                stored as NotStored.
+            path: Path of the file. Hyper-parameters that cannot be stored, such as functions, are
+                replaced by a NotStored.
 
         Raises:
             NotFittedError: If the model has not been fitted.
-            FileNotFoundError: If there is no such folder.
+            FileNotFoundError: If the folder does not exist.
             FileExistsError: If the path holds a file that is not a model.
         """
         if not self._holds_anything():
@@ -64,24 +66,25 @@ class StoredModel:
         path = as_path(path)
         if not path.parent.is_dir():
             raise FileNotFoundError(f"{path.parent}: no such folder")
-        # In memory first: an archive that a full disk cuts off would complain when it is collected.
+        # Write to memory first: an archive that a full disk cut short would raise another error when
+        # it is garbage collected.
         archive = io.BytesIO()
         np.savez(archive, header=np.array(json.dumps(header)), **arrays)
         write_atomic(path, archive.getvalue(), BEGINNING)
 
     def stored_fields(self) -> dict[str, Any]:
-        """Return hyper-parameters and fitted attributes, None where nothing is fitted yet."""
+        """Return hyper-parameters and fitted attributes; attributes are None before a fit."""
         fitted = {name: getattr(self, name, None) for name in self.fitted_attributes}
         parameters: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
         return {"parameters": {n: kept(v) for n, v in parameters.items()}, "fitted": fitted}
 
     def _holds_anything(self) -> bool:
-        """Return whether anything is fitted; a parameter that is an estimator need not be."""
+        """Return whether any attribute is fitted; parameters that are estimators do not count."""
         return any(getattr(self, name, None) is not None for name in self.fitted_attributes)
 
     @classmethod
     def from_stored(cls, parameters: dict[str, Any], fitted: dict[str, Any]) -> Self:
-        """Make the model from what stored_fields returned; ValueError if the parts do not fit."""
+        """Restore a model from the result of stored_fields; ValueError if parts do not match."""
         model = cls(**parameters)
         if fitted.keys() != set(cls.fitted_attributes):
             needed = ", ".join(cls.fitted_attributes)
@@ -93,7 +96,7 @@ class StoredModel:
         return model
 
     def check_restored(self) -> None:
-        """Raise ValueError unless the fitted attributes fit each other."""
+        """Raise ValueError unless the fitted attributes match each other."""
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -103,12 +106,13 @@ def load(path: str | os.PathLike[str]) -> Any:
         path: Path of a file that `save` wrote.
 
     Returns:
-        The model, of the class saved; hyper-parameters that no file can hold are `NotStored`.
+        The model, of the same class as the saved one. Hyper-parameters that could not be stored are
+        `NotStored`.
 
     Raises:
-        FileNotFoundError: If there is no file.
-        ValueError: If the file is damaged, is not a model, or has another version.
-        MemoryError: If the model needs more memory than there is.
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the file is damaged, is not a model, or has another format version.
+        MemoryError: If there is not enough memory for the model.
 
     Examples:
         >>> import bnn
@@ -133,7 +137,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     used = set()
 
     def array(key: str) -> NDArray[Any]:
-        """Return an array of the file by its name, and note that it is used."""
+        """Return an array of the file by its name, and record that it is used."""
         used.add(key)
         if key not in arrays:
             raise ValueError(f"there is no {key}")
@@ -154,11 +158,11 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 class _Foreign(ValueError):
-    """A file is no model that this version reads."""
+    """A file is not a model, or has a version that cannot be read."""
 
 
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of a file; the header is read and checked first."""
+    """Return header and arrays of a file; the header is read and checked first."""
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
     if not path.is_file():  # a device may have no end, and opening a pipe waits for its writer
@@ -173,15 +177,15 @@ def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
             arrays = {name: file[name] for name in file.files if name != "header"}
     except _Foreign as error:
         raise ValueError(f"{path}: {error}") from None
-    except Exception as error:  # no common base of what zipfile, zlib, NumPy and json raise
+    except Exception as error:  # zipfile, zlib, NumPy and json have no common error class
         raise ValueError(_damaged(path, error)) from None
     return header, arrays
 
 
 def _require_small(archive: ZipFile, size: int) -> None:
-    """Refuse an archive that unpacks to far more than its size; `save` does not even pack."""
+    """Reject an archive that unpacks to much more than its size; `save` does not compress."""
     most = max(MIN_UNPACKED, MAX_RATIO * size)
-    unpacked = sum(part.file_size for part in archive.infolist())  # a part is cut off there
+    unpacked = sum(part.file_size for part in archive.infolist())  # zipfile reads no more of a part
     if unpacked > most:
         what = f"arrays of {unpacked} bytes in a file of {size}, at most {most} are read"
         raise _Foreign(f"not a saved model: {what}")
@@ -201,14 +205,14 @@ def _require_version(header: Any) -> None:
 
 
 def _writer(header: dict[str, Any]) -> str:
-    """Return which bnn wrote a file, as far as its header says."""
+    """Return the version of bnn that wrote a file, if its header contains it."""
     packages = header.get("packages")
     version = packages.get("bnn") if isinstance(packages, dict) else None
     return "another bnn" if version is None else f"bnn {_shortened(version)}"
 
 
 def _shortened(value: object) -> str:
-    """Write a value on one line of at most 200 characters."""
+    """Return a value as one line of at most 200 characters."""
     text = " ".join(str(value).split())
     return text if len(text) <= 200 else f"{text[:197]}..."
 

@@ -1,4 +1,4 @@
-"""Let one process at a time change a file."""
+"""Locks, so that only one process at a time changes a file."""
 
 import contextlib
 import errno
@@ -7,15 +7,15 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)  # of file systems without locks
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)  # errors of file systems without locks
 
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Wait until no other process holds the lock of a file, and hold it until the block ends.
+    """Wait for the lock of a file, and hold the lock until the block ends.
 
-    The lock belongs to the open file `.NAME.lock` next to `path`, so that the lock ends with its
-    process in any case. The lock file stays. Windows has no such lock.
+    The lock is on the open file `.NAME.lock` next to `path`, so it always ends with its process.
+    The lock file is not deleted. On Windows and on file systems without locks there is no lock.
 
     Raises:
         OSError: If the lock file cannot be opened.
@@ -26,7 +26,7 @@ def locked(path: Path) -> Iterator[None]:
         yield
         return
     lock = path.with_name(f".{path.name}.lock")
-    # Opened to read and write, a pipe in this place does not wait for its other end.
+    # Open for reading and writing: then a pipe in this place does not wait for its other end.
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         try:

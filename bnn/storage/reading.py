@@ -1,4 +1,4 @@
-"""Read JSON files of unknown origin: regular files of limited size, finite numbers."""
+"""Reading of JSON files from unknown sources, with limits on file type, size and numbers."""
 
 import json
 import math
@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import Any, NoReturn
 
-MOST_DIGITS = 18  # of an integer, so that it has a NumPy type
+MOST_DIGITS = 18  # of an integer, so that it fits into 64 bits
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file; ValueError unless it is a text or a path."""
+    """Return the path of a file; ValueError unless it is a string or a path."""
     if not isinstance(path, str | os.PathLike):
         raise ValueError(f"path = {path!r:.60}: must be a text or a Path")
     return Path(path)
@@ -21,14 +21,14 @@ def read_json(path: str | os.PathLike[str], most: int) -> Any:
 
     Args:
         path: Path of the file.
-        most: Largest size of the file in bytes.
+        most: Largest accepted size of the file, in bytes.
 
     Returns:
         The content, as `parse_json` returns it.
 
     Raises:
         FileNotFoundError: If there is no file.
-        ValueError: If the file is no regular file, is larger, or is no such JSON.
+        ValueError: If the file is not a regular file, is larger, or `parse_json` rejects it.
     """
     return parse_json(read_text(path, most), str(path))
 
@@ -53,15 +53,15 @@ def parse_json(text: str, name: str) -> Any:
     """Return the content of a JSON text.
 
     Args:
-        text: The text.
-        name: Of its file, for messages.
+        text: The JSON text.
+        name: Name of its file, for error messages.
 
     Returns:
-        Lists, dictionaries, texts, None, True, False, finite floats and integers of at most 18
+        Lists, dictionaries, strings, None, True, False, finite floats, and integers of at most 18
         digits.
 
     Raises:
-        ValueError: If the text is no JSON, has other numbers, or is nested a thousand deep.
+        ValueError: If the text is not JSON, contains other numbers, or is nested too deeply.
     """
     try:
         return json.loads(
@@ -74,7 +74,7 @@ def parse_json(text: str, name: str) -> Any:
 
 
 def is_number(value: object, low: float = -math.inf, high: float = math.inf) -> bool:
-    """Return whether a value of a JSON file is a number (no truth value) from low to high."""
+    """Return whether a value of a JSON file is a number, not a bool, from low to high."""
     real = isinstance(value, int | float) and not isinstance(value, bool)
     return real and low <= value <= high  # type: ignore[operator]
 

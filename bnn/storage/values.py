@@ -1,4 +1,4 @@
-"""Values as JSON types and arrays, and back; only registered kinds of objects are admitted."""
+"""Conversion of values to JSON types and arrays, and back, for registered types of objects."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-NUMBERS = "fiub"  # kinds of arrays that are stored: floats, integers and booleans
+NUMBERS = "fiub"  # kinds of NumPy types that are stored: floats, integers and booleans
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 T = TypeVar("T", bound=type)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A type of objects that files may hold."""
+    """A type of objects that can be stored in files."""
 
     type: type
-    fields: Callable[[Any], dict[str, Any]]  # object → what a file holds of it, by name
-    make: Callable[..., Any]  # these fields as keywords → object; refuses wrong ones
-    shared: bool = False  # whether a file holds an object once, however often it is referred to
+    fields: Callable[[Any], dict[str, Any]]  # object → the fields to store, by name
+    make: Callable[..., Any]  # these fields as keywords → object; raises an error if they are wrong
+    shared: bool = False  # whether an object that is used several times is stored only once
 
 
 KINDS: dict[str, Kind] = {}
@@ -32,12 +32,12 @@ def register(
     make: Callable[..., Any],
     shared: bool = False,
 ) -> None:
-    """Let files hold objects of a type, under its name; make() raises ValueError or TypeError."""
+    """Allow objects of a type in files; make() raises ValueError or TypeError for wrong fields."""
     KINDS[_name(kind)] = Kind(kind, fields, make, shared)
 
 
 def _name(kind: type) -> str:
-    """Return the name of a type in files, which for a class from elsewhere has its module."""
+    """Return the name of a type in files; names of classes of other packages include the module."""
     package = kind.__module__.partition(".")[0]
     if package in {"bnn", "builtins", "numpy"}:
         return kind.__name__
@@ -54,8 +54,8 @@ def dataclass_fields(value: Any) -> dict[str, Any]:
 
 
 def storable(kind: T) -> T:
-    """Let files hold objects of a class, by its fields or its stored_fields and from_stored."""
-    # stored_fields returns the arguments of from_stored; a dataclass needs neither.
+    """Allow objects of a class in files, by its fields, or by stored_fields and from_stored."""
+    # stored_fields() returns the keyword arguments of from_stored(). A dataclass needs neither.
     to_fields = getattr(kind, "stored_fields", dataclass_fields)
     register(kind, to_fields, getattr(kind, "from_stored", kind))
     return kind
@@ -64,19 +64,19 @@ def storable(kind: T) -> T:
 @storable
 @dataclass(frozen=True)
 class NotStored:
-    """Stands in a loaded model for a value that no file can hold, such as a function.
+    """Placeholder in a loaded model for a value that cannot be stored, such as a function.
 
     Attributes:
-        kind: Name of the value's type.
+        kind: Name of the type of the value.
     """
 
     kind: str
 
 
 def plain(value: Any, arrays: Arrays, path: str = "", shared: list[Any] | None = None) -> Any:
-    """Turn a value into JSON types, lists for tuples; move each array in it to `arrays` once."""
-    # An object of a kind that is shared is written once; elsewhere its number stands for it, in the
-    # order in which such objects are complete.
+    """Convert a value to JSON types, tuples to lists; put each array in it into `arrays` once."""
+    # An object of a shared kind is written once. Later its number is written instead; objects are
+    # numbered in the order in which they are completed.
     shared = [] if shared is None else shared
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -108,7 +108,7 @@ def plain(value: Any, arrays: Arrays, path: str = "", shared: list[Any] | None =
 def restored(
     tree: Any, array: Callable[[str], NDArray[Any]], shared: list[Any] | None = None
 ) -> Any:
-    """Make the value again that `plain` turned into JSON types; array() finds arrays by path."""
+    """Restore a value from the JSON types of `plain`; array() returns an array by its path."""
     shared = [] if shared is None else shared
     if isinstance(tree, list):
         return tuple(restored(part, array, shared) for part in tree)
@@ -123,7 +123,7 @@ def restored(
         return shared[content]
     if name not in KINDS:
         if "." in name and not name.startswith("sklearn."):
-            return NotStored(name)  # a user's class that has not been imported here
+            return NotStored(name)  # a class of the user that has not been imported
         raise ValueError(f"unknown kind {name!r}")
     kind = KINDS[name]
     made = kind.make(**{key: restored(part, array, shared) for key, part in content.items()})
@@ -133,7 +133,7 @@ def restored(
 
 
 def kept(value: Any) -> Any:
-    """Return a value that files can hold, or its NotStored."""
+    """Return a value if it can be stored, or else a NotStored."""
     try:
         plain(value, {})
     except (TypeError, NotFittedError):
@@ -142,7 +142,7 @@ def kept(value: Any) -> Any:
 
 
 def same(first: Any, second: Any) -> bool:
-    """Tell whether two values are equal; one that files cannot hold is equal to itself alone."""
+    """Return whether two values are equal; a value that cannot be stored equals only itself."""
     if first is second:
         return True
     found: tuple[Arrays, Arrays] = ({}, {})
@@ -158,7 +158,7 @@ def same(first: Any, second: Any) -> bool:
 
 
 def _seed(entropy: Any, spawn_key: Any, pool_size: int) -> np.random.SeedSequence:
-    if pool_size > 64:  # a file must not choose how much memory is taken
+    if pool_size > 64:  # a file must not determine how much memory is used
         raise ValueError(f"pool_size = {pool_size}")
     return np.random.SeedSequence(entropy, spawn_key=spawn_key, pool_size=pool_size)
 

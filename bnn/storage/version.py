@@ -1,3 +1,3 @@
-"""The version of the package, which files of models name too."""
+"""Version of the package, which is also written to the files of models."""
 
 __version__ = "1.0.0"

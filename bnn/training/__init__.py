@@ -1,1 +1,1 @@
-"""The batched training loop: all members of an ensemble at once, with Adam."""
+"""Training of all members of an ensemble at once, with Adam or Gauss-Newton."""

@@ -1,8 +1,8 @@
-"""Batched forward and backward passes, written out, in preallocated buffers.
+"""Batched forward and backward passes without autograd, in preallocated buffers.
 
-Weights are kept layer by layer: block l is (k, (n_in + 1) n_out), the matrices [W; b] of k
-networks. The bias is the last row, which multiplies a constant 1 appended to the activations: a
-layer costs one batched product forward and two backward.
+Weights are stored layer by layer: block l is (k, (n_in + 1) n_out), the matrices [W; b] of k
+networks. The bias is the last row, which multiplies a constant 1 that is appended to the
+activations. So a layer needs one batched product forward and two backward.
 """
 
 from typing import Any, Self
@@ -18,13 +18,13 @@ CACHE_LINE = 16  # in float32 numbers
 
 
 class LayerBlocks:
-    """One flat buffer of the weight vectors of k networks, layer by layer."""
+    """One flat buffer for the weights of k networks, layer by layer."""
 
     def __init__(self, architecture: MLP, k: int, device: torch.device) -> None:
         self.slices = [slice(layer.start, layer.stop) for layer in architecture.layers]
-        # Blocks start at cache lines and are padded to whole ones. The last bit of a matrix product
-        # depends on the alignment, and vector instructions round differently from the loop over the
-        # remaining numbers.
+        # Blocks start at cache lines and are padded to whole lines, so that results do not depend
+        # on the number of networks. The last bit of a matrix product depends on its alignment, and
+        # vector instructions round differently from the loop over the remaining numbers.
         starts = [0]
         for columns in self.slices:
             size = k * (columns.stop - columns.start)
@@ -59,8 +59,8 @@ def with_ones(X: Tensor) -> Tensor:
 class Pass:
     """Forward and backward pass of k networks on batches of one size; gradients are overwritten.
 
-    Arrays are (k, features, batch): the batch, a multiple of the vector length, is the fast axis.
-    All views are made once, since making them costs as much time as small products.
+    Arrays are (k, features, batch), with the batch, often a multiple of the vector length, as the
+    contiguous axis. All views are created once, because this takes as long as a small product.
     """
 
     def __init__(
@@ -88,15 +88,15 @@ class Pass:
 
     @property
     def delta(self) -> Tensor:
-        """Where ∂loss/∂f goes before backward(), (k, n_out, batch)."""
+        """Buffer for ∂loss/∂f, (k, n_out, batch), to be filled before backward() is called."""
         return self._deltas[-1]
 
     def inputs(self, X: Tensor) -> Any:
-        """View inputs X with ones appended, (k, batch, n_in + 1), as the products take them."""
+        """Prepare inputs with ones appended, (k, batch, n_in + 1), for forward() and backward()."""
         return self._operand(X.transpose(1, 2))
 
     def forward(self, inputs: Any) -> Tensor:
-        """Evaluate the networks at what inputs() returned: (k, n_out, batch), a buffer."""
+        """Evaluate the networks at prepared inputs; return a buffer (k, n_out, batch)."""
         for index, outlet in enumerate(self._outlets):
             # z = [W; b]ᵀ [a; 1], then a = φ(z)
             self._multiply(self._forward[index], inputs, self._products[index])
@@ -106,7 +106,7 @@ class Pass:
         return self._z[-1]
 
     def backward(self, inputs: Any) -> None:
-        """Write ∂loss/∂ω to the gradients, given the inputs and ∂loss/∂f in self.delta."""
+        """Write ∂loss/∂ω to the gradients, given prepared inputs and ∂loss/∂f in self.delta."""
         multiply = self._multiply
         errors = self._errors
         for index in range(len(self._z) - 1, 0, -1):

@@ -1,4 +1,4 @@
-"""The one training loop: Adam on K networks at once, each with its own data and shuffles."""
+"""The training loop: Adam on K networks at once, each with separate data and shuffles."""
 
 import threading
 from dataclasses import dataclass, replace
@@ -19,14 +19,15 @@ from bnn.training.settings import Convergence, TrainingSettings
 
 
 class DivergenceWarning(UserWarning):
-    """Some members reached weights or losses that are not finite; they are named and left out."""
+    """Some members have weights or losses that are not finite; they are left out."""
 
 
 class DivergenceError(RuntimeError):
-    """Fewer than two members stayed finite."""
+    """The weights and losses of fewer than two members are finite."""
 
 
-# Weights in a group of members; with gradients and moments four times as many numbers are in use.
+# Number of weights in a group of members. With gradients and moments, four times as many numbers
+# are in use, which should fit the cache.
 _GROUP_WEIGHTS = 400_000
 # Weights (k, d), losses (epochs, k) and epochs (k,) of the members of a group.
 Part: TypeAlias = tuple[Floats, Floats, Ints]
@@ -37,16 +38,16 @@ class TrainingResult:
     """Weights and losses of K trained networks."""
 
     weights: Floats  # (K, d) float32
-    losses: Floats  # data term, mean over the points, (epochs, K); NaN after a member ended
-    epochs: Ints  # that each member ran, (K,)
-    diverged: tuple[int, ...]  # numbers of the members whose weights or losses are not finite
+    losses: Floats  # data term averaged over points, (epochs, K); NaN after the end of a member
+    epochs: Ints  # number of epochs of each member, (K,)
+    diverged: tuple[int, ...]  # indices of members whose weights or losses are not finite
 
 
 def member_groups(n_members: int, size: int, workers: int = 1) -> list[Ints]:
-    """Split members 0..K-1 into groups of about `size`; their number is a multiple of `workers`."""
-    # The results do not depend on the groups, to the last bit. A group starts at a multiple of 16
-    # members, so that the matrices of a member have the same alignment in any group. A group has at
-    # least two members, since a product of single matrices rounds differently.
+    """Split members 0..K-1 into groups of about `size`, if possible a multiple of `workers`."""
+    # Results must not depend on the groups, not even in the last bit. So a group starts at a
+    # multiple of 16 members, which gives the matrices of a member the same alignment in any group.
+    # A group has at least two members, since a product of single matrices rounds differently.
     n = -(-max(round(n_members / size), 1) // workers) * workers
     n = min(n, -(-n_members // CACHE_LINE))
     starts = np.unique([CACHE_LINE * round(n_members * i / n / CACHE_LINE) for i in range(n)])
@@ -57,7 +58,7 @@ def member_groups(n_members: int, size: int, workers: int = 1) -> list[Ints]:
 
 
 class ConvergenceMonitor:
-    """Ends each member by its own losses and the variance of its own targets, (k,)."""
+    """Ends each member according to its losses and the variance of its targets, (k,)."""
 
     def __init__(
         self, criterion: Convergence | None, variances: Floats, group: MemberGroup
@@ -72,7 +73,7 @@ class ConvergenceMonitor:
         self._weights = group.weights.export()
 
     def all_done(self, epoch: int) -> bool:
-        """Look at the losses after an epoch; keep the weights of members that have ended."""
+        """Test the losses after an epoch, and keep the weights of members that have ended."""
         rule = self._criterion
         if rule is None or (epoch + 1) % rule.window:
             return False
@@ -87,7 +88,7 @@ class ConvergenceMonitor:
         return bool(self._done.all())
 
     def results(self, epochs: int) -> Part:
-        """Return weights (k, d), losses (epochs, k) and the epochs of each member (k,)."""
+        """Return weights (k, d), losses (epochs, k) and numbers of epochs (k,) of the members."""
         weights = self._group.weights.export()
         weights = torch.where(self._done[:, None], self._weights, weights)
         ran = torch.where(self._done, self._epochs, epochs).cpu().numpy()
@@ -110,26 +111,26 @@ def train(
 ) -> TrainingResult:
     """Minimise Σ_i (y_i - f(x_i))ᵀ P (y_i - f(x_i)) + penalty(ω - ω0) for each member.
 
-    Minibatches scale the data term by N/b, so that the weight of the prior does not depend on b,
-    unless the settings ask for plain sums. The sum is divided by N; Adam's steps do not depend on
-    such a factor, but for epsilon.
+    With minibatches of b points the data term is multiplied by N/b, so that the weight of the prior
+    does not depend on b, except with `batch_sums` in the settings. The objective is divided by N.
+    Adam's steps do not depend on such a factor, apart from the influence of epsilon.
 
     Args:
         architecture: The networks.
-        weights: Start, (K, d).
-        X: Inputs, (N, n_in), the same for all, or (K, N, n_in).
+        weights: Initial weights, (K, d).
+        X: Inputs, (N, n_in) for all members, or (K, N, n_in).
         y: Targets, (K, N, n_out).
-        settings: Of the training loop.
-        seeds: One for the shuffles of each member, (K,) uint32.
+        settings: Settings of Adam and of the loop.
+        seeds: Seed of the shuffles of each member, (K,) uint32.
         objective: P = Σ_noise⁻¹, penalty and anchors; None is least squares.
         device: "cpu" or "cuda".
-        progress: Title of a progress bar; None for silence.
+        progress: Title of a progress bar; None for no bar.
 
     Returns:
-        The result, in which members that diverged are named.
+        The weights and losses, and the indices of members that diverged.
 
     Raises:
-        ValueError: If a shape does not fit the others.
+        ValueError: If an argument is invalid, or shapes do not match.
 
     Source: Algorithms 1 to 3 of the paper; Kingma & Ba (2015) for Adam.
     """
@@ -145,7 +146,7 @@ def train(
     place = torch.device(device)
     objective = objective or Objective()
     workers = torch.get_num_threads() if place.type == "cpu" else 1
-    # As many members together as fit the cache, on a GPU all.
+    # On a CPU train as many members together as fit the cache, on a GPU all.
     fitting = max(CACHE_LINE, _GROUP_WEIGHTS // architecture.n_weights)
     size = settings.members_at_once or (fitting if place.type == "cpu" else len(weights))
     groups = member_groups(len(weights), size, workers)
@@ -153,7 +154,7 @@ def train(
     with progress_bar(settings.epochs * len(plans), progress, "epoch") as bar:
 
         def run(plan: tuple[Ints, TrainingSettings], stop: threading.Event) -> Part:
-            """Train a group of members with settings of its own."""
+            """Train a group of members with the settings of its plan."""
             members, own_settings = plan
             group = MemberGroup(
                 architecture,
@@ -174,19 +175,19 @@ def train(
 
 
 def _plans(groups: list[Ints], settings: TrainingSettings) -> list[tuple[Ints, TrainingSettings]]:
-    """Return the members of each run and their settings."""
+    """Return the members and the settings of each run."""
     if settings.bias_correction != "first":
         return [(group, settings) for group in groups]
     corrected = replace(settings, bias_correction=True)
     plain = replace(settings, bias_correction=False)
-    # The first member runs once more with the correction, as a pair, since a product of single
-    # matrices rounds differently.
+    # The first member also runs with the correction. That run has the member twice, since a product
+    # of single matrices rounds differently.
     first_twice = np.zeros(2, dtype=int)
     return [(first_twice, corrected), *((group, plain) for group in groups)]
 
 
 def _with_corrected_first(parts: list[Part]) -> list[Part]:
-    """Return the parts with member 0 from the run that has the correction of the bias."""
+    """Return the results with member 0 taken from the run with bias correction."""
     corrected, first_group, *others = parts
     weights, losses, epochs = corrected
     member_0 = (weights[:1], losses[:, :1], epochs[:1])
@@ -235,7 +236,7 @@ def _train_group(
 
 
 def _joined(parts: list[Part], budget: int, n_members: int) -> TrainingResult:
-    """Join the results of groups whose runs ended after different numbers of epochs."""
+    """Join the results of groups that ended after different numbers of epochs."""
     all_weights, all_losses, all_epochs = zip(*parts, strict=True)
     weights = np.concatenate(all_weights)[:n_members]
     epochs = np.concatenate(all_epochs)[:n_members]

@@ -1,4 +1,4 @@
-"""The optimisation of a group of members: their data, passes, optimiser and losses."""
+"""Adam for a group of members: their data, forward and backward passes, losses."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,22 +15,23 @@ from bnn.training.execution import capture
 from bnn.training.penalties import Regulariser
 from bnn.training.settings import TrainingSettings
 
-# β^t vanishes at this t, so that Adam's bias corrections are 1 from the first step.
+# With this count t of steps, β^t is zero, so that Adam's bias corrections are 1 from the first step
+# on.
 _STEP_WITHOUT_CORRECTION = 1e9
-_MASK = 0xFFFFFFFF  # of 32 bits
+_MASK = 0xFFFFFFFF  # selects the lowest 32 bits
 
 
 @dataclass(frozen=True)
 class Objective:
-    """The constants of the loss (y - f)ᵀ P (y - f) + penalty(ω - ω0)."""
+    """What the loss (y - f)ᵀ P (y - f) + penalty(ω - ω0) depends on besides the data."""
 
     # P = Σ_noise⁻¹, (n_out, n_out), or per point, ((K,) N, n_out, n_out); None is the identity
     precision: Floats | None = None
     regulariser: Regulariser | None = None
-    anchors: Floats | None = None  # ω0, (K, d), with a regulariser
+    anchors: Floats | None = None  # ω0, (K, d); needed with a regulariser
 
     def of(self, members: Ints) -> "Objective":
-        """Return the objective of some members."""
+        """Return the objective of the given members."""
         anchors = None if self.anchors is None else self.anchors[members]
         precision = self.precision
         if precision is not None and precision.ndim == 4:
@@ -45,7 +46,7 @@ def _float32(values: Floats, device: torch.device) -> Tensor:
 class MemberData:
     """Data X (N, n_in) or (k, N, n_in) and y (k, N, n_out), in the order of the current epoch.
 
-    Where each point has its own precision, the entries of this matrix follow its targets in y.
+    If each point has a separate precision matrix, its entries are appended to the targets in y.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class MemberData:
         self._shuffler = Shuffler(seeds, n, device) if shuffled else None
 
     def shuffle(self, epoch: int) -> None:
-        """Bring the points into the order of an epoch."""
+        """Bring the points into their order in an epoch."""
         if self._shuffler is None:
             return
         order = self._shuffler.permutations(epoch)
@@ -84,7 +85,7 @@ class MemberData:
 
 
 class Adam:
-    """Fused Adam on one flat buffer of weights, changed in place, and one of gradients."""
+    """Fused Adam on flat buffers of weights and gradients; it changes the weights in place."""
 
     def __init__(self, weights: Tensor, gradients: Tensor, settings: TrainingSettings) -> None:
         self._weights = weights
@@ -103,10 +104,10 @@ class Adam:
         }
 
     def step(self) -> None:
-        """Update the weights by the gradients."""
+        """Update the weights with the current gradients."""
         first, second = self._moments
         self._count.add_(1.0)
-        # The function of torch.optim that ends here takes longer than some of the products.
+        # torch.optim calls this operator too, but its overhead exceeds the time of some products.
         torch.ops.aten._fused_adam_(
             [self._weights],
             [self._gradients],
@@ -118,14 +119,14 @@ class Adam:
         )
 
     def reset(self) -> None:
-        """Forget the moments."""
+        """Reset the moments and the count of steps."""
         self._count.fill_(self._first)
         for moment in self._moments:
             moment.zero_()
 
 
 class MemberGroup:
-    """k members under training on X (N, n_in) or (k, N, n_in) and y (k, N, n_out)."""
+    """k members in training on X (N, n_in) or (k, N, n_in) and y (k, N, n_out)."""
 
     def __init__(
         self,
@@ -177,13 +178,13 @@ class MemberGroup:
         return views
 
     def run_epoch(self, epoch: int) -> None:
-        """Train through the data once and record the losses."""
+        """Train on all data once, and record the losses."""
         self.data.shuffle(epoch)
         self._steps()
         torch.div(self.loss, self.n, out=self.record[epoch])
 
     def steps(self) -> None:
-        """Take the optimisation steps of one epoch, by the same calls on the same buffers."""
+        """Take the steps of one epoch, always with the same calls on the same buffers."""
         self.loss.zero_()
         for run, inputs, y, own in self._batches:
             self._data_gradient(run.forward(inputs), y, own, run.delta)
@@ -203,7 +204,7 @@ class MemberGroup:
             delta.copy_(residual)
         # loss ← loss + Σ_i r_iᵀ P r_i
         self.loss.add_(residual.mul_(delta).sum(dim=(1, 2)))
-        # ∂loss / ∂f = 2 P r, over b: the factor N / b, over the common divisor N
+        # ∂loss/∂f = 2 P r / b: a minibatch has the factor N / b, and all terms are divided by N
         delta.mul_(2.0 if self._sums else 2.0 / y.shape[2])
 
     def _penalty_gradient(self) -> None:
@@ -228,7 +229,7 @@ def _mix(x: Tensor) -> Tensor:
 class Shuffler:
     """Permutations of n < 2^30 points for k members with seeds (k,) uint32.
 
-    They depend on the seed of a member and the epoch only, on any device.
+    They depend only on the seed of a member and on the epoch, and are equal on all devices.
     """
 
     def __init__(self, seeds: NDArray[np.uint32], n: int, device: torch.device) -> None:
@@ -240,7 +241,7 @@ class Shuffler:
         """Return the order of the points in an epoch, (k, n) int64, each row a permutation."""
         member = _mix((self._seeds + (epoch * 0x9E3779B9)) & _MASK)
         member = _mix(member ^ self._seeds)
-        # The index in the low bits makes the keys distinct, so that sorting values is enough.
+        # The index in the low bits makes keys distinct, and sorted keys contain the permutation.
         keys = _mix(member ^ _mix(self._index + 0x632BE5AB))
         keys = keys.bitwise_left_shift_(self._bits).bitwise_or_(self._index)
         if keys.is_cuda:

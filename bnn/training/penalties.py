@@ -1,7 +1,7 @@
-"""The regularisation term of Algorithm 2 and its gradient, layer by layer.
+"""Gradients of the regularisation term of Algorithm 2, layer by layer.
 
-A block is the (k, s) matrix of one layer's weights of k networks. All terms are -2 log p0 up to a
-constant, so that they stand beside the data term (y - f)ᵀ Σ_noise⁻¹ (y - f) as printed.
+A block is a (k, s) matrix: the weights of one layer of k networks. All penalties are -2 log p0 up
+to a constant, to match the data term (y - f)ᵀ Σ_noise⁻¹ (y - f).
 """
 
 from collections.abc import Callable, Sequence
@@ -22,12 +22,12 @@ class Regulariser(Protocol):
     """A penalty on the distance of the weights from their anchors."""
 
     def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
-        """Copy the constants of each layer, columns `slices`, to a device; return its gradient."""
+        """Return a function that adds the gradient; layer l has the columns slices[l]."""
         ...
 
 
 class GaussianRegulariser:
-    """Σ_j p_j (ω_j - ω0_j)² - |Fᵀ (ω - ω0)|² with p (d,) and F (d, r), of a proper Gaussian."""
+    """Penalty of a proper Gaussian, Σ_j p_j (ω_j - ω0_j)² - |Fᵀ (ω - ω0)|², p (d,), F (d, r)."""
 
     def __init__(self, precision: Floats, factor: Floats) -> None:
         self.precision = np.asarray(precision, dtype=float)
@@ -51,10 +51,10 @@ class GaussianRegulariser:
 
 
 class PowerRegulariser:
-    """2 Σ_j (|ω_j - ω0_j| / α_j)^β_j with α and β (d,), of a generalised normal density."""
+    """Penalty of a generalised normal density, 2 Σ_j (|ω_j - ω0_j| / α_j)^β_j, α and β (d,)."""
 
-    # Every member starts at δ = ω - ω0 = 0, where |δ|^(β-1) has a pole if β < 1. For such β the
-    # gradient is zero where |δ| is smaller than this fraction of α.
+    # By default members start at δ = ω - ω0 = 0, where |δ|^(β-1) has a pole if β < 1. For such β
+    # the gradient is set to zero if |δ| is smaller than this fraction of α.
     SMALLEST = 1e-3
 
     def __init__(self, alpha: Floats, beta: Floats) -> None:
@@ -82,15 +82,15 @@ class PowerRegulariser:
 
 
 class LowRankRegulariser:
-    """|Fᵀ (ω - ω0)|² with F (d, r) and F Fᵀ = Σ0⁺ = (K-1) V S⁻² Vᵀ."""
+    """Penalty |Fᵀ (ω - ω0)|² with F (d, r); for LowRankGaussian F Fᵀ = Σ0⁺ = (K-1) V S⁻² Vᵀ."""
 
     def __init__(self, factor: Floats) -> None:
         self.factor = np.asarray(factor, dtype=float)
 
     def on(self, slices: Sequence[slice], device: torch.device) -> AddGradient:
         """See Regulariser."""
-        # The order of summation varies with the number of members. In float64 its rounding errors
-        # do not reach the float32 gradient.
+        # The order of summation depends on the number of members. In float64 its rounding errors
+        # are too small to change the float32 gradient.
         whole = torch.as_tensor(self.factor, dtype=torch.float64, device=device)
         factors = [whole[s].contiguous() for s in slices]
 

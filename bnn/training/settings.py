@@ -17,11 +17,12 @@ from bnn.storage import storable
 @storable
 @dataclass(repr=False)
 class Convergence(Settings):
-    """When a member counts as trained; tested every `window` epochs.
+    """When the training of a member ends early; tested every `window` epochs.
 
     Attributes:
-        residual_variance: Done when the loss is below this fraction of the variance of its targets.
-        improvement: Done when the mean loss of a window fell by less than this fraction.
+        residual_variance: End when the mean loss of a window is at most this fraction of the
+            variance of the targets.
+        improvement: End when the mean loss fell by at most this fraction since the last window.
         window: Number of epochs between tests.
 
     Examples:
@@ -42,21 +43,23 @@ class Convergence(Settings):
 @storable
 @dataclass(repr=False)
 class TrainingSettings(Settings):
-    """Settings of Adam and of the loop around it.
+    """Settings of Adam and of the training loop.
 
     Attributes:
-        epochs: Number of epochs, at most.
-        batch_size: Points per step; None takes all.
-        learning_rate: Adam's step.
-        beta1: Decay of the first moment.
-        beta2: Decay of the second moment.
+        epochs: Largest number of epochs.
+        batch_size: Number of points per step; None takes all.
+        learning_rate: Learning rate of Adam.
+        beta1: Decay rate of the first moment.
+        beta2: Decay rate of the second moment.
         epsilon: Added to the root of the second moment.
-        bias_correction: Whether Adam corrects the bias of its moments; "first" for the first member
-            only, as in the paper's runs, where one optimiser served all members in turn.
+        bias_correction: Whether Adam corrects the bias of its moments. "first" corrects it only for
+            the first member, as in the runs of the paper, which trained all members in turn with
+            one optimiser.
         batch_sums: Whether the loss of a step is the sum over its b points plus the whole penalty,
-            as in the paper's runs, instead of N/b times that sum plus the penalty.
-        convergence: Ends members early; None runs the whole budget.
-        members_at_once: Members trained together; None takes as many as fit the cache.
+            as in the runs of the paper, instead of N/b times this sum plus the penalty.
+        convergence: When to end the training of members early; None trains for all epochs.
+        members_at_once: Number of members trained together; None takes as many as fit the cache of
+            a CPU, or all on a GPU.
         progress: Whether to show a progress bar; None shows one on a terminal after two
             seconds, and lines elsewhere after thirty.
 

@@ -1,9 +1,9 @@
 """Batched products of small float32 matrices in vector registers, compiled by numba.
 
-Why this exists. Nearly all of the training time goes into products of about 50 x 50 by 50 x 32, one
-for each member and layer. Libraries choose their kernels by the processor, so that results differ
-from one processor to the next in their last digits. They also pack matrices that fit the
-first-level cache as they are. GFLOP/s of one core, for 50 members (`python -m bench.bnn`):
+Why this exists. Training spends nearly all of its time in matrix products of about 50 x 50 by
+50 x 32, one per member and layer. Libraries choose their kernels for each processor, so the last
+digits of results differ between processors. They also pack matrices, which is a waste of time if
+these fit into the first-level cache. GFLOP/s of one core, for 50 members (`python -m bench.bnn`):
 
 | product                     | Zen 3, AVX2 | PyTorch | Xeon, AVX-512 | PyTorch |
 |-----------------------------|-------------|---------|---------------|---------|
@@ -13,19 +13,19 @@ first-level cache as they are. GFLOP/s of one core, for 50 members (`python -m b
 
 The same loops in Python, compiled by numba, reach 16 GFLOP/s on Zen 3.
 
-How it works. A tile of the result stays in registers while the rows of B pass by. It has up to 10
-rows of 32 columns on AVX-512 and 5 rows of 16 columns on AVX2. Each entry is Σ_p a_p b_p, added in
-the order of p by multiplications and additions that are rounded once. It is therefore the same to
-the last bit for any size of the tiles. numba compiles the tiles from LLVM instructions that are
-written out here. A matrix B that is stored by columns is transposed first. A matrix is an address
-and its strides in bytes.
+How it works. A tile of the result stays in registers while the rows of B are read one by one. It
+has up to 10 rows of 32 columns on AVX-512, and 5 rows of 16 columns on AVX2. Each entry is
+Σ_p a_p b_p, summed in the order of p by fused multiply-adds, which round once. Therefore an entry
+is the same to the last bit for any size of the tiles. numba compiles the tiles from LLVM
+instructions that this module generates. A matrix B that is stored by columns is transposed first. A
+matrix is passed as its address and its strides in bytes.
 
-How to switch it off. `bnn.training.matmul` chooses these products where the processor multiplies
-and adds in one instruction (FMA), and those of PyTorch elsewhere or with the environment variable
-BNN_PRODUCTS=torch.
+How to switch it off. `bnn.training.matmul` uses these products if the processor has fused
+multiply-add instructions (FMA). Otherwise, or if the environment variable BNN_PRODUCTS is "torch",
+it uses the products of PyTorch.
 """
 
-# numba types what generates instructions, not Python:
+# numba, not mypy, types the functions that generate instructions:
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 import functools
@@ -41,9 +41,9 @@ from numba.extending import intrinsic
 from bnn._validation import Floats
 from bnn.training.matmul import has_feature
 
-# Numbers in a vector register. A tile has two of them in each row, and as many rows as leave some
-# registers free: 20 of 32 on AVX-512 and 10 of 16 on AVX2 hold sums. The heights divide the layers
-# of the paper, and end with what is left of others.
+# LANES is the number of floats in a vector register. A row of a tile has two registers. The number
+# of rows leaves some registers free: 20 of 32 on AVX-512 and 10 of 16 on AVX2 hold sums. The
+# largest heights divide the layer widths of the paper; the smaller ones are for remaining rows.
 LANES = 16 if has_feature("avx512f") else 8
 _HEIGHTS = (10, 5, 2, 1) if LANES == 16 else (5, 3, 2, 1)
 _WIDTH = 2 * LANES  # columns of a tile
@@ -58,7 +58,7 @@ _ALIGNMENT = ir.Constant(_INT, 4)
 
 
 def _can_keep() -> bool:
-    """Whether numba finds a folder to keep compiled functions in."""
+    """Return whether numba finds a folder in which to cache compiled functions."""
     try:
         numba.njit(cache=True)(_can_keep)
     except RuntimeError:
@@ -70,13 +70,13 @@ _compiled = functools.partial(numba.njit, nogil=True, cache=_can_keep())
 
 
 class _Emitter:
-    """Writes vector instructions at the position of a builder."""
+    """Generates vector instructions at the position of an LLVM builder."""
 
     def __init__(self, builder: Any) -> None:
         self.builder = builder
 
     def address(self, start: ir.Value, count: int, stride: ir.Value | int) -> ir.Value:
-        """Return start + count stride."""
+        """Return start + count * stride."""
         if isinstance(stride, int):
             return self.builder.add(start, ir.Constant(start.type, count * stride))
         return self.builder.add(start, self.builder.mul(stride, ir.Constant(start.type, count)))
@@ -93,20 +93,20 @@ class _Emitter:
         return self.builder.load(self.builder.inttoptr(address, _FLOAT.as_pointer()))
 
     def first(self, count: ir.Value) -> ir.Value:
-        """Return the mask of the first lanes: none for count <= 0, all for count >= LANES."""
+        """Return a mask of the first `count` lanes: none if count <= 0, all if count >= LANES."""
         lanes = ir.Constant(_INDICES, list(range(LANES)))
         count = self.broadcast(self.builder.trunc(count, _INT))
         return self.builder.icmp_signed("<", lanes, count)
 
     def load(self, address: ir.Value, mask: ir.Value | None) -> ir.Value:
-        """Load the lanes of the mask; the others are zero, and their memory is not touched."""
+        """Load the lanes in the mask; the others are zero, and their memory is not read."""
         pointer = self.builder.inttoptr(address, _VECTOR.as_pointer())
         if mask is None:  # all lanes, which is faster on AVX2
             return self.builder.load(pointer, align=4)
         return self._call("llvm.masked.load", "p0", pointer, _ALIGNMENT, mask, _ZERO)
 
     def store(self, value: ir.Value, address: ir.Value, mask: ir.Value | None) -> None:
-        """Store the lanes of the mask, all without one."""
+        """Store the lanes in the mask, or all lanes if there is no mask."""
         pointer = self.builder.inttoptr(address, _VECTOR.as_pointer())
         if mask is None:
             self.builder.store(value, pointer, align=4)
@@ -125,7 +125,7 @@ class _Emitter:
         return self.builder.call(function, arguments)
 
     def exchange(self, rows: list[ir.Value], size: int) -> None:
-        """Exchange the off-diagonal size x size blocks: a stage of a transposition."""
+        """Exchange the off-diagonal size x size blocks, one stage of a transposition."""
         lanes = range(LANES)
         upper = [lane if not lane & size else LANES + lane - size for lane in lanes]
         lower = [LANES + lane if lane & size else lane + size for lane in lanes]
@@ -136,9 +136,9 @@ class _Emitter:
 
 
 def _tile(height: int, count: int, masked: bool) -> Any:
-    """Return a product of `height` rows of A with `count` vectors of columns of B.
+    """Return a function that multiplies `height` rows of A by `count` vectors of columns of B.
 
-    A masked one takes the first n_columns of them.
+    If masked, it uses only the first n_columns of these columns.
     """
 
     @intrinsic
@@ -174,7 +174,7 @@ def _tile(height: int, count: int, masked: bool) -> Any:
 
 
 def _strip(count: int, masked: bool) -> Any:
-    """Return a product of all rows of A with `count` vectors of columns of B."""
+    """Return a function that multiplies all rows of A by `count` vectors of columns of B."""
     first, second, third, _ = _HEIGHTS
     tile_1, tile_2, tile_3, tile_4 = (_tile(height, count, masked) for height in _HEIGHTS)
 
@@ -209,7 +209,7 @@ _narrow_rest = _strip(1, masked=True)
 def _transpose_block(_, b, b_column, n_columns, n_inner, t, t_row):
     """Write LANES x LANES numbers of B, contiguous along its columns, to the rows of T."""
 
-    # Instead of missing columns the first is repeated, missing rows are zero: T has room for both.
+    # Missing columns are replaced by the first one, missing rows by zeros. T has space for them.
     def generate(context, builder, _, arguments):
         b, b_column, n_columns, n_inner, t, t_row = arguments
         emit = _Emitter(builder)
@@ -257,7 +257,7 @@ _MATRICES = types.Array(types.float32, 3, "A")
 
 @_compiled(types.void(_MATRICES, _MATRICES, _MATRICES))
 def multiply(A: Floats, B: Floats, out: Floats) -> None:
-    """Write A[k] B[k] to out[k], float32 (k, rows, columns), with the interpreter's lock free."""
+    """Write A[k] B[k] to out[k], float32 (k, rows, columns), without the interpreter's lock."""
     n_rows = A.shape[1]
     n_inner = A.shape[2]
     n_columns = B.shape[2]

@@ -1,1 +1,1 @@
-"""Damped Gauss-Newton for many networks at once, in weight space and in function space."""
+"""Damped Gauss-Newton for many networks at once, with penalties on weights or functions."""

@@ -1,4 +1,4 @@
-"""Networks fitted to given functions, in the metric of a posterior covariance."""
+"""Fit of networks to given functions, in the metric of a posterior covariance."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -13,14 +13,15 @@ from bnn.training.gauss_newton.jacobian import Linearisation
 from bnn.training.gauss_newton.levenberg_marquardt import StoppingRule, fit_members
 from bnn.training.loop import TrainingResult
 
-_PRODUCTS = 200  # of conjugate gradients for one system, at most
-_AHEAD = 0.1  # fraction of the step, at which its bend is measured
-# The fit begins with this nugget, and a smaller one is approached by factors of ten: the objective
-# of a small nugget has valleys that are too narrow to follow from afar.
+_PRODUCTS = 200  # largest number of conjugate gradient iterations per system
+_AHEAD = 0.1  # fraction of the step at which the curvature along it is measured
+# The fit starts with this nugget, and reduces it by factors of ten to a smaller one: with a small
+# nugget the objective has valleys that are too narrow to follow from distant initial weights.
 _FIRST_NUGGET = 0.01
-# Steps of larger problems are bandwidth-bound, so they use single precision where M allows it.
+# Steps of larger problems are limited by memory bandwidth, so they use single precision if the
+# rounding of M allows it.
 _LARGE = 4000  # residuals per member
-_JITTER = 1e-5  # relative, on the preconditioner's diagonal: rounding must not make it indefinite
+_JITTER = 1e-5  # relative increase of the preconditioner's diagonal, against rounding errors
 
 
 class Metric:
@@ -44,7 +45,7 @@ class Metric:
                 "double precision, give a larger nugget or noise"
             )
         self._own = own
-        # A step has to be more accurate the smaller δ² is; the factor was found by trial.
+        # The smaller δ² is, the more accurate a step has to be. The factor was found by trial.
         self.accuracy = min(max(100.0 * float(nuggets.min()) ** 2, 1e-6), 0.01)
         self.mean_diagonal = float(self.blocks.diagonal(dim1=1, dim2=2).mean())
         rounding = torch.finfo(torch.float32).eps * float(self.blocks.abs().sum(dim=2).max())
@@ -53,7 +54,7 @@ class Metric:
 
     @cached_property
     def directions(self) -> float:
-        """The effective number of directions, tr S M⁻¹, at least 1."""
+        """Effective number of directions, tr S M⁻¹, at least 1."""
         # tr S M⁻¹ = tr (M - D) M⁻¹ = n_out n - tr D M⁻¹
         precisions = torch.cholesky_inverse(self._roots).diagonal(dim1=1, dim2=2)
         return max(precisions.numel() - float((self._own * precisions).sum()), 1.0)
@@ -66,12 +67,12 @@ class Metric:
         return whitened.square().sum(dim=(0, 1))
 
     def multiply(self, vectors: Tensor) -> Tensor:
-        """Return M v, (k, n_out n), of vectors v (k, n_out n) in the precision of steps."""
+        """Return M v, (k, n_out n), of vectors v (k, n_out n), in the precision of steps."""
         blocks = vectors.view(len(vectors), len(self.blocks), -1).permute(1, 2, 0)
         return (self.step_blocks @ blocks).permute(2, 0, 1).reshape(vectors.shape)
 
     def add_outputs_to(self, matrices: Tensor, factors: Tensor) -> None:
-        """Add factor · M of each output to its matrix of (k, n_out, n, n), in place."""
+        """Add factors (k,) times the block of M of each output to matrices (k, n_out, n, n)."""
         per_block = matrices.shape[1] // len(self.blocks)
         for j in range(matrices.shape[1]):
             block, start = divmod(j, per_block)
@@ -82,11 +83,11 @@ class Metric:
 class FunctionFit:
     """Objective eᵀ M⁻¹ e per direction, with e = f^ω(X) - t and targets t (k, n, n_out).
 
-    The damped Gauss-Newton step is v = -Jᵀ (J Jᵀ + λ M)⁻¹ e, whose system is as large as there are
-    residuals. λ is relative to the mean diagonals of both terms. Conjugate gradients solve the
-    system. Their preconditioner is the diagonal block of each output, which for one output is the
-    system itself. A second system gives the bend of the step by the curvature of f^ω along it
-    (geodesic acceleration).
+    The damped Gauss-Newton step is v = -Jᵀ (J Jᵀ + λ M)⁻¹ e. The system has one equation per
+    residual. λ is the damping times the ratio of the mean diagonals of J Jᵀ and M. Conjugate
+    gradients solve the system. Their preconditioner is the diagonal block of each output, which is
+    the whole system if there is one output. A second system gives the bend a of the step, which
+    corrects it for the curvature of f^ω (geodesic acceleration).
     """
 
     lengths: Sequence[float] = (1.0, 0.5, 0.25)
@@ -103,7 +104,7 @@ class FunctionFit:
         return self._metric.squares(self._residuals(values, members)) / self._metric.directions
 
     def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
-        """Return damped Gauss-Newton steps, NaN where rounding forbids one, and their bends."""
+        """Return damped Gauss-Newton steps, NaN if rounding errors prevent one, and their bends."""
         precision = self._metric.step_blocks.dtype
         state = Linearisation(self._architecture, weights.to(precision), self._X.to(precision))
         kernels = state.tangent_kernels()
@@ -122,7 +123,7 @@ class FunctionFit:
             return state.push_forward(state.pull_back(v)) + damped
 
         def precondition(v: Tensor) -> Tensor:
-            # v → L⁻ᵀ L⁻¹ v, several times as fast as torch.cholesky_solve for one right side.
+            # v → L⁻ᵀ L⁻¹ v; several times faster than torch.cholesky_solve for one right side
             half = torch.linalg.solve_triangular(roots, v.view(*roots.shape[:3], 1), upper=False)
             whole: Tensor = torch.linalg.solve_triangular(roots.mT, half, upper=True)
             return whole.view(v.shape)
@@ -134,8 +135,8 @@ class FunctionFit:
 
         residuals = self._residuals(self._architecture.forward(weights, self._X), members)
         steps = solve(residuals, self._metric.accuracy)
-        # b = (f(ω + h v) - f(ω) - h J v) / h², half of the second derivative of f along v, and the
-        # bend a = -Jᵀ (J Jᵀ + λ M)⁻¹ b; Transtrum & Sethna (2012).
+        # b = (f(ω + h v) - f(ω) - h J v) / h² is half of the second derivative of f along v. It
+        # gives the bend a = -Jᵀ (J Jᵀ + λ M)⁻¹ b; Transtrum & Sethna (2012).
         values = self._architecture.forward(weights + _AHEAD * steps, self._X)
         ahead = self._residuals(values, members)
         bent = (ahead - residuals - _AHEAD * state.push_forward(steps)) / _AHEAD**2
@@ -151,7 +152,7 @@ def conjugate_gradients(
     product: Callable[[Tensor], Tensor],
     precondition: Callable[[Tensor], Tensor],
     right: Tensor,
-    accuracy: float,  # relative to the right sides, in the preconditioner's norm
+    accuracy: float,  # of the residual relative to the right side, in the preconditioner's norm
 ) -> Tensor:
     """Solve k positive definite systems with right sides (k, m); Hestenes & Stiefel (1952)."""
     solution = torch.zeros_like(right)
@@ -189,7 +190,7 @@ def fit_functions(
     device: str = "cpu",
     progress: str | None = None,
 ) -> TrainingResult:
-    """Minimise eᵀ M⁻¹ e per direction, e = f^ω(X) - t, from weights (K, d)."""
+    """Minimise eᵀ M⁻¹ e per direction, with e = f^ω(X) - t, from initial weights (K, d)."""
     place = torch.device(device)
     nugget = _FIRST_NUGGET
     metrics = []

@@ -12,11 +12,11 @@ from torch import Tensor
 from bnn.networks.activations import ACTIVATIONS
 from bnn.networks.mlp import MLP
 
-_ROWS = 400  # of a kernel matrix at once: they stay in the cache while the layers are summed
+_ROWS = 400  # of a block of a kernel matrix: it stays in the cache during the sum over layers
 
 
 class Linearisation:
-    """Values of k networks with weights (k, d) at fixed points X, and products with Jacobians J."""
+    """Values of k networks with weights (k, d) at points X, and products with their Jacobian J."""
 
     def __init__(self, architecture: MLP, weights: Tensor, X: Tensor) -> None:
         activation = ACTIVATIONS[architecture.activation]
@@ -31,7 +31,7 @@ class Linearisation:
 
     @cached_property
     def _sensitivities(self) -> list[Tensor]:
-        """∂f_j(x_i) / ∂z of the hidden layers, (k, n_out, n, width)."""
+        """∂f_j(x_i) / ∂z for each hidden layer, (k, n_out, n, width)."""
         found: list[Tensor] = []
         for (kernel, _), slope in zip(self._layers[:0:-1], self._slopes[::-1], strict=True):
             above = found[-1] @ kernel[:, None].mT if found else kernel.mT[:, :, None]
@@ -39,9 +39,9 @@ class Linearisation:
         return found[::-1]
 
     def tangent_kernels(self) -> Tensor:
-        """Return the lower triangles of J Jᵀ of each output, (k, n_out, n, n), without forming J.
+        """Return the lower triangle of J Jᵀ for each output, (k, n_out, n, n), without forming J.
 
-        Entries above the diagonal are not valid: only those near it are computed.
+        Entries above the diagonal are invalid, because most of them are not computed.
         """
         k, n, n_out = self.values.shape
         total: Tensor = self.values.new_zeros(k, n_out, n, n)
@@ -76,14 +76,14 @@ class Linearisation:
         return self._sensitivities[0] @ kernel[:, None].mT
 
     def _gram(self, layer: int, start: int, end: int) -> Tensor:
-        """Return rows of a·a' + 1 of a layer's inputs, up to column end, (k, end - start, end)."""
+        """Return rows of a·a' + 1 for the inputs a of a layer, up to column end."""
         inputs: Tensor = self._inputs[layer]
-        return inputs[:, start:end] @ inputs[:, :end].mT + 1.0  # 1 is the bias'
+        return inputs[:, start:end] @ inputs[:, :end].mT + 1.0  # 1: the bias
 
     def pull_back(self, direction: Tensor) -> Tensor:
         """Return Jᵀ v, (k, d), of directions v (k, n_out n)."""
         k, n, n_out = self.values.shape
-        # δ starts as v and becomes φ'(z) W δ of the layer below; the gradients are aᵀ δ and Σ δ.
+        # δ is v at first, then φ'(z) W δ for the layer below. The gradients are aᵀ δ and Σ δ.
         delta = direction.view(k, n_out, n).mT
         parts = []
         for inputs, (kernel, _), slope in list(self._parts())[::-1]:
@@ -103,6 +103,6 @@ class Linearisation:
         return moved.mT.reshape(len(direction), -1)
 
     def _parts(self) -> Iterator[tuple[Tensor, tuple[Tensor, Tensor], Tensor]]:
-        """Inputs, weights and slopes at the outputs of each layer; the last layer is linear."""
+        """Return the inputs, weights and slopes φ'(z) of each layer; the last layer has slope 1."""
         last = self.values.new_ones(())
         return zip(self._inputs, self._layers, [*self._slopes, last], strict=True)

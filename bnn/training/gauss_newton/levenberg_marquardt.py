@@ -18,20 +18,20 @@ from bnn.training.loop import TrainingResult
 
 _DAMPING = 1e-2
 _LEAST_DAMPING = 1e-8
-_LARGEST_BEND = 0.75  # bound on 2 |a| s / |v|; Transtrum & Sethna (2012)
-_SHORTEST_STEP = 1e-8  # relative to the largest weight; the networks returned are float32
+_LARGEST_BEND = 0.75  # largest 2 |a| s / |v| for which a is used; Transtrum & Sethna (2012)
+_SHORTEST_STEP = 1e-8  # relative to the largest weight; below the resolution of float32 results
 _WINDOW = 30  # iterations over which the rate of decrease of a member is measured
-_GROUP_ENTRIES = 4_000_000  # of the matrices of a group of members
+_GROUP_ENTRIES = 4_000_000  # largest number of matrix entries for a group of members
 
 
 class Problem(Protocol):
-    """The objectives of some members; weights are (k, d) float64."""
+    """Objectives of a group of members; weights are (k, d) float64."""
 
-    # Parts s of a step that are tried in turn, the whole step first: a member moves by v s + a s².
+    # Fractions s of a step, tried in turn, with the whole step first: a member moves by s v + s² a.
     lengths: Sequence[float]
 
     def loss(self, weights: Tensor, members: Tensor) -> Tensor:
-        """Return the objective, (k,), of these members at these weights."""
+        """Return the objective, (k,), of the members with these indices, at weights (k, d)."""
         ...
 
     def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
@@ -41,15 +41,15 @@ class Problem(Protocol):
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """When a member counts as fitted."""
+    """When the fit of a member ends."""
 
-    iterations: int  # at most
-    loss: float = -np.inf  # done when the objective is at most this
-    decrease: float = 0.0  # done when a step lowered it by at most this fraction
+    iterations: int  # largest number of iterations
+    loss: float = -np.inf  # end when the objective is at most this
+    decrease: float = 0.0  # end when a whole step lowers the objective by at most this fraction
 
 
 def late_members(late: int, n_members: int, iterations: int) -> str:
-    """Say how many members ended before they converged, and what helps."""
+    """Return the message that some members did not converge, and what helps."""
     members = f"{late} of {n_members} members"
     return (
         f"{members} did not converge within {iterations} Gauss-Newton iterations, and may be "
@@ -62,7 +62,7 @@ def minimise(
     problem: Problem, weights: Tensor, rule: StoppingRule, stop: threading.Event
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Fit k members at once from weights (k, d) float64; Levenberg (1944), Marquardt (1963)."""
-    # Returns the weights, the objective's record (iterations + 1, k), and which members finished.
+    # Returns weights, objectives from the start on (iterations + 1, k), and who converged (k,).
     weights = weights.clone()
     members = torch.arange(len(weights), device=weights.device)
     record = weights.new_full((rule.iterations + 1, len(weights)), torch.nan)
@@ -80,7 +80,7 @@ def minimise(
         after = torch.full_like(before, torch.inf)
         better = torch.zeros_like(members, dtype=torch.bool)
         whole = better
-        # A shorter step costs much less than another direction.
+        # Trying a shorter step costs much less than computing another direction.
         for length in problem.lengths:
             if better.all():
                 break
@@ -94,18 +94,18 @@ def minimise(
         # max |v| <= 1e-8 max |ω|
         short = step.abs().amax(dim=1) <= _SHORTEST_STEP * moved.abs().amax(dim=1)
         weights[members] = torch.where(better[:, None], moved, weights[members])
-        # After a failed step the damping rises by a factor that no later decrease undoes exactly.
+        # A whole step lowers the damping, a shortened step doubles it, a failed step quadruples it.
         factor = torch.where(whole, (after / before).clamp(0.1, 0.5), torch.where(better, 2.0, 4.0))
         damping[members] = (damping[members] * factor).clamp_min(_LEAST_DAMPING)
         after = torch.where(better, after, before)
         record[iteration, members] = after
-        # Where even a step of the smallest length lowers nothing, the weights are at a minimum or
-        # at a corner of the objective.
+        # If even a very short step does not lower the objective, the weights are at a minimum or
+        # at a kink of the objective.
         flat = torch.where(whole, before - after <= rule.decrease * before, short)
         ended = flat | (after <= rule.loss)
         if rule.loss > -np.inf and iteration >= _WINDOW:
-            # Fits slow down: a member that would not reach rule.loss in the iterations left at the
-            # mean factor per iteration of the last window is given up.
+            # Fits slow down with time. So give up a member that would not reach rule.loss in the
+            # remaining iterations at the mean rate of the last window.
             pace = (after / record[iteration - _WINDOW, members]) ** (1.0 / _WINDOW)
             ended |= after * pace ** (rule.iterations - iteration) > rule.loss
         members = members[~ended]
@@ -119,20 +119,20 @@ def minimise(
 def fit_members(
     make_problems: Callable[[Ints], Sequence[Problem]],
     weights: Floats,
-    n_entries: int,  # of the largest matrix of one member
+    n_entries: int,  # number of entries of the largest matrix of one member
     rule: StoppingRule,
     device: str = "cpu",
     progress: str | None = None,
 ) -> TrainingResult:
-    """Fit K members from weights (K, d), group by group, side by side on the cores."""
-    # Each problem of a group starts at the weights that solve the problem before it.
+    """Fit K members from weights (K, d), in groups that run in parallel on the cores."""
+    # Each problem of a group starts at the solution of the previous problem.
     place = torch.device(device)
     size = max(_GROUP_ENTRIES // n_entries, 1)
     groups = np.array_split(np.arange(len(weights)), -(-len(weights) // size))
     with progress_bar(len(weights), progress, "member") as bar:
 
         def run(members: Ints, stop: threading.Event) -> tuple[Tensor, Tensor, Tensor]:
-            """Solve one problem after the other for a group of members."""
+            """Solve the problems of a group of members one after the other."""
             with torch.no_grad():
                 start = torch.as_tensor(weights[members], dtype=torch.float64, device=place)
                 for problem in make_problems(members):
@@ -150,6 +150,6 @@ def fit_members(
     if not finished.all():
         message = late_members(np.count_nonzero(~finished), len(weights), rule.iterations)
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
-    # The losses are the objective at the start and after each iteration, the epochs are iterations.
+    # Losses are the objective at the start and after each iteration; epochs are iterations.
     fitted = torch.cat(networks).cpu().numpy().astype(np.float32)
     return TrainingResult(fitted, losses[: iterations.max() + 1], iterations, ())

@@ -1,4 +1,4 @@
-"""Anchored networks at the optimum of Algorithm 2, for proper Gaussian priors of the weights."""
+"""Optimum of the objective of Algorithm 2, for proper Gaussian priors over the weights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ Values = TypeVar("Values", Array, Tensor)
 
 @dataclass(frozen=True, repr=False)
 class DiagonalPlusLowRank(Short, Generic[Values]):
-    """The covariance P = diag(D) + R Rᵀ and its inverse diag(D)⁻¹ - F Fᵀ, in O(d r)."""
+    """The covariance P = diag(D) + R Rᵀ and its inverse diag(D)⁻¹ - F Fᵀ, in O(d r) operations."""
 
     diagonal: Values  # D, (d,), positive
     root: Values  # R, (d, r)
     factor: Values  # F, (d, r)
-    log_determinant: float  # of P
+    log_determinant: float  # log |P|
 
     @classmethod
     def diagonal_only(cls, variance: ArrayLike) -> "DiagonalPlusLowRank[Array]":
-        """Return diag(D) of variances D (d,)."""
+        """Return the covariance diag(D) with variances D (d,)."""
         diagonal = np.asarray(variance, dtype=float)
         no_columns = np.zeros((diagonal.size, 0))
         # log |diag(D)| = Σ_j log D_j
@@ -41,7 +41,7 @@ class DiagonalPlusLowRank(Short, Generic[Values]):
     def isotropic_plus(
         cls, variance: float, directions: Array, deviations: Array
     ) -> "DiagonalPlusLowRank[Array]":
-        """Return τ² I + V S² Vᵀ, for a variance τ², orthonormal directions V and deviations S."""
+        """Return τ² I + V S² Vᵀ for a variance τ², orthonormal directions V (d, r) and S (r,)."""
         d, r = directions.shape
         # P = τ² (I - V Vᵀ) + V (S² + τ² I) Vᵀ, since the columns of V are orthonormal.
         total = deviations**2 + variance
@@ -65,7 +65,7 @@ class DiagonalPlusLowRank(Short, Generic[Values]):
         return rows * self.diagonal + (rows @ self.root) @ self.root.T
 
     def quadratic(self, differences: Values) -> Values:
-        """Return uᵀ P⁻¹ u, (K,), of differences u (K, d)."""
+        """Return uᵀ P⁻¹ u, (K,), for differences u (K, d)."""
         # uᵀ P⁻¹ u = uᵀ D⁻¹ u - |Fᵀ u|²
         whole: Values = (differences**2 / self.diagonal).sum(-1)
         along: Values = ((differences @ self.factor) ** 2).sum(-1)
@@ -75,14 +75,17 @@ class DiagonalPlusLowRank(Short, Generic[Values]):
 class WeightFit:
     """Objective Σ_i (y_i - f(x_i))ᵀ Σ⁻¹ (y_i - f(x_i)) + (ω - ω0)ᵀ P⁻¹ (ω - ω0).
 
-    Here u = ω - ω0 and r = f - y. With damping λ P⁻¹ the Gauss-Newton step is
-    -u' - P Jᵀ (J P Jᵀ + (1 + λ) Σ)⁻¹ (r - J u') with u' = u / (1 + λ). It is one system in the
-    data. Data are X (N, n_in) or (k, N, n_in) and y (k, N, n_out), the anchors ω0 are (k, d); Σ is
-    (n_out, n_out), or one for each point of each member, (k, N, n_out, n_out). Entries of y that
-    are NaN are left out; Σ then has no covariances with them.
+    With r = f - y and damping λ P⁻¹, the Gauss-Newton step is
+
+        -u - P Jᵀ (J P Jᵀ + (1 + λ) Σ)⁻¹ (r - J u)  with u = (ω - ω0) / (1 + λ).
+
+    Its system has one equation per value in y. Data are X (N, n_in) or (k, N, n_in) and y
+    (k, N, n_out), and the anchors ω0 are (k, d). Σ is (n_out, n_out), or (k, N, n_out, n_out) if it
+    differs between points. Entries of y that are NaN are left out; Σ must have no covariances with
+    them.
     """
 
-    lengths: Sequence[float] = (1.0,)  # fits with shorter steps ended in higher minima
+    lengths: Sequence[float] = (1.0,)  # only whole steps: shorter ones led to higher minima
 
     def __init__(
         self,
@@ -129,7 +132,7 @@ class WeightFit:
         return data + self._prior.quadratic(weights - self._anchors[members])
 
     def step(self, weights: Tensor, members: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
-        """Return damped Gauss-Newton steps, (k, d), which are straight."""
+        """Return damped Gauss-Newton steps, (k, d), and zeros as their bends."""
         state = Linearisation(self._architecture, weights, self._inputs(members))
         # J̃ = J D^½ and J̃ R̃
         jacobian = state.jacobian().mul_(self._deviations)
@@ -142,18 +145,18 @@ class WeightFit:
         # A = (1 + λ) Σ + J̃ J̃ᵀ + (J̃ R̃) (J̃ R̃)ᵀ = (1 + λ) Σ + J P Jᵀ
         system = torch.baddbmm(factors[:, :, None] * noise, jacobian, jacobian.mT)
         system.baddbmm_(along, along.mT)
-        # u' = (ω - ω0) / (1 + λ)
+        # u = (ω - ω0) / (1 + λ)
         back = (weights - self._anchors[members]) / factors
         residual = (state.values - self._y[members]).mT.flatten(1)
-        # b = r - J u'
+        # b = r - J u
         right = residual - state.push_forward(back)
         right = right if present is None else right * present
-        # A = L Lᵀ; a step of NaN is refused, and the damping rises.
+        # A = L Lᵀ; if this fails the step is NaN, so that it is rejected and the damping rises.
         root, failed = torch.linalg.cholesky_ex(system)
         root[failed > 0] = torch.nan
         # A⁻¹ b = L⁻ᵀ L⁻¹ b
         solution = torch.cholesky_solve(right[:, :, None], root)[:, :, 0]
-        # v = -u' - P Jᵀ A⁻¹ b
+        # v = -u - P Jᵀ A⁻¹ b
         step = -back - self._prior.multiply(state.pull_back(solution))
         return step, torch.zeros_like(step)
 
@@ -173,7 +176,7 @@ def fit_weights(
     device: str = "cpu",
     progress: str | None = None,
 ) -> TrainingResult:
-    """Bring each network from its start (K, d) to the optimum of Algorithm 2's objective."""
+    """Minimise the objective of Algorithm 2 for each network, from initial weights (K, d)."""
     place = torch.device(device)
 
     def tensor(values: Floats) -> Tensor:
