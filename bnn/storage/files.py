@@ -66,8 +66,8 @@ class StoredModel:
         path = as_path(path)
         if not path.parent.is_dir():
             raise FileNotFoundError(f"{path.parent}: no such folder")
-        # Write to memory first: an archive that a full disk cut short would raise another error when
-        # it is garbage collected.
+        # Write to memory first: an archive that a full disk cuts short would raise another error
+        # when it is garbage collected.
         archive = io.BytesIO()
         np.savez(archive, header=np.array(json.dumps(header)), **arrays)
         write_atomic(path, archive.getvalue(), BEGINNING)
