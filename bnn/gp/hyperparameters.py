@@ -18,8 +18,8 @@ STEP = 1e-3  # of the finite differences of gradients
 # other and take up to eight times as long.
 ONE_THREAD = 1500
 # The average over hyper-parameters uses importance sampling. A share OF_HYPERPRIOR of the points is
-# drawn from the hyperprior. The others are drawn from Student's t, of FREEDOM degrees of freedom,
-# around the maximum of the density, WIDTH times as wide as its curvature says.
+# drawn from the hyperprior. The others are drawn from Student's t with FREEDOM degrees of freedom
+# around the maximum of the density. It is WIDTH times as wide as the curvature there implies.
 FREEDOM = 8.0
 WIDTH = 1.15
 OF_HYPERPRIOR = 0.25

@@ -150,9 +150,9 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
 
     __array_ufunc__ = None  # makes NumPy numbers leave their product with a kernel to the kernel
     _scaled: ClassVar[tuple[str, ...]] = ()  # fields that a product with a number multiplies
-    # The kind of each field: a "variance", the variance of a "slope", a "length", a "ratio" of
-    # lengths or a "period". Slopes, lengths and ratios have an entry for each input. Fields that
-    # are not listed, and have a positive default, are a "number".
+    # The kind of each field: a "variance", the variance of a "slope", a "length", a "ratio" (a
+    # length without unit) or a "period". Slopes, lengths and ratios have an entry for each input.
+    # Fields that are not listed here, and have a positive default, are a "number".
     quantities: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -253,8 +253,8 @@ class Stationary(Kernel):
 
     A subclass implements `_correlation(q, derivative)`, where q = r² >= 0, (...), are squared
     distances without a unit. It returns φ and dφ/dq, (...) each, if `derivative` is True, else φ
-    and None. It may overwrite q. φ must be positive semi-definite for the number of inputs, which
-    not every function is that falls from one to zero. Declare further parameters as fields of the
+    and None. It may overwrite q. φ must be positive semi-definite for the number of inputs; not
+    every function that falls from one to zero is. Declare further parameters as fields of the
     dataclass, see `Kernel`.
 
     If dφ/dq is always None, only `predict_gradient` rejects the kernel. For `export.to_c` add

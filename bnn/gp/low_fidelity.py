@@ -140,10 +140,7 @@ class MultipleProcess(Kernel):
         return np.asarray(self.factor**2 * self.model.variances(X, self.output))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
-        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in) that broadcast.
-
-        The points are pairs of equal shape, or a grid, a[..., None, :] and b.
-        """
+        """Return k(a, b), (...), and ∂k/∂a, (..., n_in), at points (..., n_in) that broadcast."""
         A, B = (each.reshape(-1, each.shape[-1]) for each in (a, b))
         if a.shape == b.shape:
             # The pairs are the diagonals of small grids.

@@ -32,7 +32,7 @@ from bnn.priors.function_prior import FunctionPrior
 from bnn.scaling import BoundsScaler
 
 MOST_ROWS = 10_000  # most rows of a covariance whose root is computed; so many take minutes
-NEGLIGIBLE = 1e-8  # errors of a covariance up to this count as rounding, relative to the largest
+NEGLIGIBLE = 1e-8  # largest error of a covariance that counts as rounding, relative to its size
 CHECKED = 5  # most points at which a kernel is checked
 
 

@@ -52,7 +52,7 @@ from bnn.storage import storable
 from bnn.storage.values import NotStored
 
 RESTARTS = 8  # random starts of the search if a mean, or a prior with open parameters, is given
-FAR_APART = 6.0  # standard deviations of the nugget; it explains no larger difference of values
+FAR_APART = 6.0  # largest difference that a nugget explains, in its standard deviations
 GRADIENT_ENTRIES = 2**22  # entries of the derivatives of a kernel that are computed at a time
 
 
@@ -252,9 +252,10 @@ class GPRegressor(PredictiveRegressor):
         X: Array,
         y: Array,
     ) -> None:
-        """Condition the prior on the data, whose noise has the covariances `known` and E λ_i.
+        """Condition the prior on the data.
 
-        `known` is (n_out, n_out), or (N, n_out, n_out) with a matrix for each row.
+        `known` is the covariance of the noise, (n_out, n_out) or (N, n_out, n_out). Under a
+        StudentNoise it is scaled by `factors`, the E λ_i.
         """
         _check_matrices(prior, len(X))
         self.nugget_ = np.zeros(y.shape[1])

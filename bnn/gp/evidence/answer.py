@@ -92,7 +92,7 @@ def noise_correlation(
     y: Array,
     known: DataNoise | None,
 ) -> Array:
-    """Return the correlation of the noise of the outputs, (n_out, n_out), given its deviations.
+    """Return the correlation matrix of the noise, (n_out, n_out), given its standard deviations.
 
     It is computed from the expected scatter of (y - f) / σ in the rows without missing outputs. As
     many uncorrelated observations are added as there are outputs that vary.

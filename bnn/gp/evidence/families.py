@@ -71,8 +71,8 @@ class Family:
             medians are √n times as large, because distances grow with √n. The deviation is larger,
             because some of many inputs have no effect.
         most: Largest share of the family in an average over families. The data do not determine the
-            function inside a gap. The family with the highest evidence may be wrong there, so its
-            share is limited and the other families keep some weight.
+            function inside a gap. The family with the highest evidence may be wrong there. A limit
+            leaves some weight to the other families.
         flat: Whether there is no hyperprior, so that the density is only the evidence.
 
     Source: Hvarfner, Hellsten & Nardi (2024), ICML 41, for medians that grow with √n.
@@ -173,7 +173,7 @@ class FamilyDensity:
         )
 
     def under(self, variances: Array) -> Self:
-        """Return the density under known variances of the noise, (N,); its η has no noise."""
+        """Return the density under known variances of the noise, (N,), with no noise in its η."""
         return self.with_noise(None, variances)
 
     def with_noise(self, basis: Array | None, relative: Array) -> Self:
@@ -182,7 +182,7 @@ class FamilyDensity:
         return type(self)(self.family, self.u, self.y, basis, relative, self.given, known)
 
     def start_from(self, other: "FamilyDensity", eta: Array) -> Array:
-        """Return a start for this family: its medians, but the values in η of shared parameters."""
+        """Return a start for this family: values in η of parameters in common, else its medians."""
         start = self.centre.copy()
         for (k0, L), (k0_other, L_other) in zip(self.parts, other.parts, strict=False):
             start[k0] = eta[k0_other]

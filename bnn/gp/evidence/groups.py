@@ -59,7 +59,7 @@ def found_for(
 
     Returns:
         Prior, noise and E λ_i, as `found_model` returns them. The prior of an output that does not
-        vary is an unknown constant. Unless the noise is given, that of this output is rounding.
+        vary is an unknown constant. Its noise is the rounding error, unless the noise is given.
 
     Raises:
         ValueError: As `fit_kernel_average`, except that outputs need not vary. Also if a
@@ -138,7 +138,7 @@ def _of_outputs(prior: GaussianProcessPrior, outputs: Ints, n_in: int) -> Gaussi
 def _given(
     noise: Noise | str | None, X: Array, y: Array, known: DataNoise | None
 ) -> Covariance | None:
-    """Return the given noise, None if it is estimated, or zeros if only `known` is the noise."""
+    """Return the given noise; zeros if `known` is all the noise; None if noise is estimated."""
     if isinstance(noise, str):
         return None
     if noise is not None:

@@ -59,16 +59,16 @@ def fit_kernel_average(
 
     Families are averaged if their evidence, by Laplace's approximation, is at least e⁻⁷ times the
     largest. Hyper-parameters are drawn from the posteriors of these families. The draws have
-    importance weights, tempered so that at least eight draws count. The evidence of a family is
-    estimated from its draws if these weights are reliable. A few draws become the components of the
-    mixture. Given the data, it has about the same means and variances of f as all draws together.
-    As for `fit_prior`, the weights of the mixture are posterior weights divided by the evidence of
-    each component.
+    importance weights, tempered so that their effective number, 1 / Σ w², is at least eight. The
+    evidence of a family is estimated from its draws if these weights are reliable. A few draws
+    become the components of the mixture. Given the data, it has about the same means and variances
+    of f as all draws together. As for `fit_prior`, the weights of the mixture are posterior weights
+    divided by the evidence of each component.
 
     Of more than 1,500 data, 1,500 are chosen at random for the searches and draws, and up to ten
     more for each input or output that varies only in the rows left out. The evidence of all data
-    then updates the posterior weights of the components, tempered so that as many of them count as
-    before, up to eight.
+    then updates the posterior weights of the components. They are tempered so that the effective
+    number of components stays as large as before, or at least eight.
 
     The noise of an output is an average, weighted by the evidence, over constant noise and noise
     whose logarithm is linear in the inputs. The noise of a single output has heavy tails if these
@@ -76,8 +76,8 @@ def fit_kernel_average(
     and Gaussian noise ten times as probable as heavy tails. The precision factors of the data, see
     `StudentNoise`, are then estimated under all components together, with their posterior weights.
     A `GPRegressor` with default settings takes these factors. If you pass this prior and noise to
-    a GPRegressor, it estimates the factors again, with weights from the evidence, and fewer
-    components may count.
+    a GPRegressor, it estimates the factors again, with weights from the evidence. Fewer components
+    may then have a noticeable weight.
 
     If you pass noise, or a kind of noise, it replaces these choices.
 
@@ -92,8 +92,8 @@ def fit_kernel_average(
 
     Returns:
         The prior and the noise. The prior has 16 components, or fewer if their covariance matrices
-        would take more than 1 GB, which for one output is so from 2,800 data on. The noise is the
-        given noise, or standard deviations (n_out,), a HeteroscedasticNoise or a StudentNoise. With
+        would take more than 1 GB, for one output from 2,800 data on. The noise is the given noise,
+        or standard deviations (n_out,), a HeteroscedasticNoise or a StudentNoise. With
         "heteroscedastic" it includes the correlations between outputs.
 
     Raises:

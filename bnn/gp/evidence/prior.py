@@ -55,7 +55,7 @@ def fit_prior(
     mean. Few data leave the variance k0_j and the length scales L_ji uncertain, and their values of
     largest evidence are overconfident. So the default is an average over them, a mixture of up to
     16 components. To compare priors by `log_evidence`, use estimate="map": the weights of a mixture
-    come from the same data, so its evidence means nothing.
+    come from the same data, so its evidence cannot be compared.
 
     Args:
         X: (N, n_in). An input that does not vary is left out: its length scale is infinite.

@@ -49,7 +49,7 @@ class Search:
             Gaussian noise is known.
         given: The noise if it is known.
         restarts: Number of random starts of a search.
-        step: Function that is called after each family and stage, with the number of steps done.
+        step: Function that is called after each family and stage, with the number of new steps.
 
     Attributes:
         fits: For each output the fits of its likely families.

@@ -16,7 +16,7 @@ from bnn.gp.evidence.families import LIMITS
 from bnn.gp.evidence.laplace import Draw, FamilyFit, most_probable
 from bnn.noise.student import bound, likely_freedom, precision_factors
 
-ODDS = 10.0  # prior odds of constant against input-dependent, and Gaussian against heavy-tailed
+ODDS = 10.0  # prior odds of constant to input-dependent noise, and of Gaussian noise to heavy tails
 # Heavy-tailed noise and hyper-parameters are estimated in turn, in TAIL_ROUNDS rounds. Each round
 # has TAIL_STEPS updates of the noise; each but the first starts with a search of TAIL_SEARCH steps.
 TAIL_ROUNDS = 4

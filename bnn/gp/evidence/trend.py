@@ -50,7 +50,7 @@ def detrended(
         mean, or None; and the known mean.
 
     Raises:
-        ValueError: If y does not vary beside the mean, or an argument is invalid.
+        ValueError: If y minus the mean does not vary, or an argument is invalid.
     """
     model = None if mean is None else model_of(mean)
     if model is not None:

@@ -1,4 +1,4 @@
-"""Noise and prior from the evidence of the training data, for estimators without given ones."""
+"""Estimates of noise and prior from the evidence, for estimators to which they are not given."""
 
 from typing import Any
 
