@@ -18,8 +18,8 @@ Floats: TypeAlias = NDArray[np.floating[Any]]  # of either precision
 Ints: TypeAlias = NDArray[np.integer[Any]]
 
 MOST = 10**7  # largest count of points, epochs or samples
-MOST_NETWORKS = 10**5  # of an ensemble: each trains for at least a tenth of a second
-MOST_RESTARTS = 10**4  # of a search: each takes about as long as a network
+MOST_NETWORKS = 10**5  # largest number of networks: each trains for at least a tenth of a second
+MOST_RESTARTS = 10**4  # largest number of restarts of a search, which take about as long
 LARGEST = 1e100  # largest size of a number, so that sums of squares and their ratios are finite
 ROUNDING = 1e-13  # a column counts as constant up to this range, relative to its largest size
 FEWEST_STEPS = 100.0  # rounding steps of its type that the range of a column must span
@@ -66,7 +66,7 @@ def _check_machine_integer(name: str, value: object) -> None:
 
 
 def _check_numbers(values: Mapping[str, Any], fits: Callable[[Any], bool], needed: str) -> None:
-    """Raise ValueError unless each value is a real number that fits, of size LARGEST at most."""
+    """Raise ValueError unless each value is real, at most LARGEST in size, and fits(value)."""
     for name, value in values.items():
         real = isinstance(value, Real) and not isinstance(value, bool)
         if not (real and abs(value) <= LARGEST and fits(value)):
@@ -250,7 +250,7 @@ def as_finite(
     name: str, values: ArrayLike, largest: float = LARGEST, table: object = None
 ) -> Array:
     """Return values as float64; a ValueError names the first that is not finite, or too large."""
-    # table is the data frame that values come from; it has the names of their columns.
+    # table: the data frame from which values were taken, for the names of their columns
     array = as_array(name, values)
     complaint = not_finite(name, array, values if table is None else table, largest)
     if complaint:
@@ -362,7 +362,7 @@ def check_outputs_vary(y: Floats, what: str = "", instead: str = _INSTEAD) -> No
 
 
 def check_device(device: str) -> None:
-    """Raise ValueError unless device is "cpu", or a CUDA device that is available, as "cuda:1"."""
+    """Raise ValueError unless device is "cpu" or an available CUDA device, such as "cuda:1"."""
     if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d{1,3})?", device):
         raise ValueError(f"device = {device!r:.60}: must be 'cpu' or 'cuda'")
     if device == "cpu":

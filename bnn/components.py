@@ -37,7 +37,7 @@ class PrincipalComponents(Short):
 
     Attributes:
         mean: Mean of the outputs, (n_out,).
-        vectors: V, (n_scores, n_out), with orthonormal rows.
+        vectors: Components V, (n_scores, n_out), with orthonormal rows.
         residual: Covariance of the residual of new outputs, (n_out, n_out).
 
     Source: Bishop (2006), section 12.1; for outputs of simulations Higdon et al. (2008), Journal
@@ -79,9 +79,9 @@ class PrincipalComponents(Short):
             explained: Share of the variance, in (0, 1).
 
         Returns:
-            The components, largest variance first. The covariance of the residual comes from
-            cross-validation in up to 50 folds: the rows of a fold are compared with the same number
-            of components, found from the other rows.
+            The components, largest variance first. The covariance of the residual is estimated by
+            cross-validation in up to 50 folds: the rows of a fold are approximated by as many
+            components of the other rows.
 
         Raises:
             ValueError: If y has another shape or does not vary, or a value is invalid.
@@ -116,7 +116,7 @@ class PrincipalComponents(Short):
         """Return the outputs of scores.
 
         Args:
-            scores: z, (..., n_scores).
+            scores: Scores z, (..., n_scores).
 
         Returns:
             mean + Vᵀ z, (..., n_out).
@@ -235,7 +235,7 @@ class PCARegressor(PredictiveRegressor):
         return [what, f"{type(self.estimator_).__name__} of {head}", *lines]
 
     def sample(self, X: ArrayLike, **options: Any) -> Array:
-        """Return samples of f: drawn by a GPRegressor, or the members of an ensemble.
+        """Return samples of f: draws of a GPRegressor, or the members of an ensemble.
 
         Args:
             X: Inputs, (n, n_in).

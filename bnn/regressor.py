@@ -88,7 +88,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         noise_std: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Fit the model to data; an ensemble with a prior pre-trains its networks first, if needed.
+        """Fit the model to data; an ensemble with a prior first pre-trains its networks if needed.
 
         Args:
             X: Inputs, (N, n_in).
@@ -256,8 +256,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             include_noise: Whether the uncertainty includes the noise; else it is epistemic only.
 
         Returns:
-            Mean, of the shape of y; with return_std the standard deviation, of the same shape;
-            with return_cov the covariance at each point, (n, n_out, n_out).
+            Mean, (n,) or (n, n_out) as y in `fit`; with return_std also the standard deviation, of
+            the same shape; with return_cov also the covariance at each point, (n, n_out, n_out).
 
         Raises:
             NotFittedError: If the estimator is not fitted.
@@ -282,7 +282,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         return self._shaped(mean), self._shaped(np.sqrt(np.maximum(spread, 0.0)))
 
     def predict_gradient(self, X: ArrayLike, include_noise: bool = False) -> tuple[Array, Array]:
-        """Return the gradients of the predictive mean and standard deviation in the inputs.
+        """Return gradients of the predictive mean and standard deviation with respect to X.
 
         Args:
             X: Inputs, (n, n_in).
@@ -295,9 +295,10 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
         Raises:
             NotFittedError: If the estimator is not fitted.
-            ValueError: If X does not match the training data, the estimator is a PCARegressor, or a
-                kernel or mean has no gradient, such as a custom function or a kernel of
-                scikit-learn other than a constant.
+            ValueError: If X does not match the training data, the estimator is a PCARegressor, the
+                noise is to be included but is only known at the training data, or a kernel or mean
+                has no gradient, such as a custom function or a kernel of scikit-learn other than a
+                constant.
 
         Examples:
             >>> import bnn
@@ -461,7 +462,7 @@ def _missing(y: ArrayLike) -> NDArray[np.bool_] | None:
 
 
 def _where_present(noise_std: ArrayLike | None, missing: NDArray[np.bool_]) -> ArrayLike | None:
-    """Return noise_std with a finite value, which has no effect, for NaN where y is missing."""
+    """Return noise_std with NaN replaced by a value without effect where y is missing."""
     if noise_std is None or np.shape(noise_std) != missing.shape:
         return noise_std
     std = as_array("noise_std", noise_std)

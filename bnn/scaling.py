@@ -29,8 +29,8 @@ from bnn.storage import register, storable
 Bounds: TypeAlias = ArrayLike | optimize.Bounds | None
 register(optimize.Bounds, lambda bounds: {"lb": bounds.lb, "ub": bounds.ub}, optimize.Bounds)
 
-# Data beyond this distance from the middle of the bounds, in half ranges, give a warning. It is not
-# given for standardised data without bounds, which reach about 4.
+# Data beyond this distance from the middle of the bounds, in half ranges, give a warning.
+# Standardised data without bounds reach about 4, so they give none.
 _FAR = 5.0
 
 
@@ -107,7 +107,7 @@ class BoundsScaler(Short):
         """Scale values to [-1, 1].
 
         Args:
-            values: (..., n), in their units.
+            values: Values, (..., n), in their original units.
 
         Returns:
             Scaled values, (..., n).
@@ -124,7 +124,7 @@ class BoundsScaler(Short):
             values: Scaled values, (..., n).
 
         Returns:
-            Values in their units, (..., n).
+            Values in their original units, (..., n).
 
         Raises:
             ValueError: If values are not (..., n) finite numbers.
@@ -135,7 +135,7 @@ class BoundsScaler(Short):
         """Convert a covariance to the scaled units.
 
         Args:
-            covariance: (..., n, n), in the units of the values.
+            covariance: Covariance, (..., n, n), in the original units.
 
         Returns:
             Covariance of the scaled values, (..., n, n).

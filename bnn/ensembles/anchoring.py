@@ -31,7 +31,7 @@ from bnn.storage import storable
 from bnn.training.settings import TrainingSettings
 
 REGULARISERS = (*WEIGHT_PRIORS, "none")
-# Priors for which Gauss-Newton is available: Gaussians with an inverse covariance.
+# Priors for which Gauss-Newton is available: Gaussians with an invertible covariance.
 PROPER = [name for name, kind in WEIGHT_PRIORS.items() if issubclass(kind, ProperGaussian)]
 OPTIMISERS = ("adam", "gauss_newton")
 

@@ -49,7 +49,7 @@ def _held_out_variance(vectors: Array) -> float:
         variances = s**2 / max(len(rest) - 1, 1) + _VARIANCES[:, None]
         n_across = vectors.shape[1] - len(s)
         # -2 log density: Σ_i a_i² / v_i + Σ_i log v_i with v_i = s_i² / (n - 1) + τ² along the rows
-        # of V, and v = τ² in the directions across
+        # of V, and v = τ² in all orthogonal directions
         total += (np.square(along).sum(axis=0) / variances).sum(axis=1) + across / _VARIANCES
         total += len(along) * (np.log(variances).sum(axis=1) + n_across * np.log(_VARIANCES))
     return float(_VARIANCES[total.argmin()])

@@ -360,7 +360,7 @@ class PretrainedEnsemble(EnsembleRegressor):
         return self._pretrained_for(X, y, noise, known), noise
 
     def _kept_networks(self) -> Pretrained:
-        """Return the networks of the last fit, with the current prior if the file lacked theirs."""
+        """Return the networks of the last fit; replace a prior that a file could not store."""
         found = self.pretrained_
         assert found is not None
         lacking = isinstance(found.prior, NotStored) and found.prior.kind

@@ -58,9 +58,9 @@ class FunctionAnchoring(Settings):
     """How networks are kept near realisations of a functional prior, see `train_function_anchored`.
 
     Args:
-        n_points: Number of measurement points in addition to the training inputs: a Latin hypercube
-            in the input bounds. If `pretrain` was given points, they are drawn from those that are
-            not training inputs; all of these are used if there are fewer.
+        n_points: Number of measurement points in addition to the training inputs. They are a Latin
+            hypercube in the input bounds. If `pretrain` was given points, they are drawn from these
+            points without the training inputs; if there are fewer, all are used.
         nugget: Standard deviation δ by which a network may miss its target at each point, with
             outputs scaled to [-1, 1]. It must be below a third of the prior standard deviation.
             None takes half of the standard deviation of the noise, per output, between 1e-4 and
@@ -311,7 +311,7 @@ def _conditioned(
 
 
 def _nuggets(noise: Array, given: float | None, C: Array) -> Array:
-    """Return δ of each output, (n_out,), after a check; the noise is scaled (..., n_out, n_out)."""
+    """Return δ of each output, (n_out,), for scaled noise (..., n_out, n_out); check it with C."""
     # δ_j = σ_j / 2 between 1e-4 and 0.01, with the smallest σ_j of all data
     least = np.einsum("...jj->...j", noise).reshape(-1, noise.shape[-1]).min(axis=0)
     found = np.clip(_OF_NOISE * np.sqrt(least), _LEAST_NUGGET, _MOST_NUGGET)

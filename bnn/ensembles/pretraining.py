@@ -1,4 +1,4 @@
-"""Pre-training to a functional prior, Algorithm 3 of the paper."""
+"""Pre-training on a functional prior, Algorithm 3 of the paper."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Pretraining(Settings):
 
     Args:
         n_networks: Number of networks; the first n_members of them are later trained on data.
-        n_points: Number of points M at which the prior is fitted, if no points are given.
+        n_points: Number M of points at which networks are fitted to the prior, if none are given.
         range_factor: These points are drawn in the input bounds, widened by this factor. The paper
             uses 2.
         perturbation: Standard deviation by which the common initial weights are perturbed for each
@@ -131,10 +131,10 @@ class Pretrained(Networks):
         return self.architecture.n_inputs, self.architecture.n_outputs
 
     def select(self, members: ArrayLike) -> Self:
-        """Take some of the networks.
+        """Select some of the networks.
 
         Args:
-            members: Indices of the networks to take, (n,).
+            members: Indices of these networks, (n,).
 
         Returns:
             A Pretrained with only these networks.
@@ -153,7 +153,7 @@ class Pretrained(Networks):
         return replace(self, **{n: getattr(self, n)[places] for n in by_member})
 
     def weight_prior(self, regulariser: str | WeightPrior) -> WeightPrior | None:
-        """Learn a prior p0(ω) of the weights from all networks.
+        """Learn a prior p0(ω) over the weights from all networks.
 
         Args:
             regulariser: A name or a density, as for `train_anchored`.

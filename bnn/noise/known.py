@@ -17,7 +17,7 @@ from bnn.noise.student import StudentNoise
 from bnn.storage import storable
 
 TAILS_ALONE = "heavy tails are not found beside noise_std or sample_weight"
-SMALLEST = 1e-50  # least standard deviation, whose square is not zero
+SMALLEST = 1e-50  # least standard deviation or weight: squares must not be zero
 
 
 @storable

@@ -84,8 +84,8 @@ class SamplerPrior(FunctionPrior):
         function: Function that returns one realisation, (n,) or (n, n_out). It is called as
             function(X, **values) if there are parameters, else as function(X, rng), where rng is a
             NumPy Generator. X is (n, n_in) and read-only.
-        parameters: For each parameter its name and a scipy.stats distribution, a function of rng,
-            or a constant.
+        parameters: Mapping from the name of each parameter to a scipy.stats distribution, a
+            function of rng, or a constant.
 
     Examples:
         >>> import bnn
@@ -138,7 +138,7 @@ class TablePrior(FunctionPrior):
         points: Points of the table, (n, n_in); pre-training uses them as its inputs.
         values: Realisations at the points, (n_realisations, n, n_out) or (n_realisations, n), at
             least two of them.
-        interpolation: "linear", "nearest", or None, which allows the tabulated points only. Use
+        interpolation: "linear", "nearest", or None, which allows only the tabulated points. Use
             "linear" for a FunctionAnchoredEnsemble if its data lie between the points: networks
             cannot follow the steps of "nearest" well, and intervals become too narrow. Outside the
             range of the points, "linear" takes the value at the nearest point.

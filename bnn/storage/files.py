@@ -54,7 +54,7 @@ class StoredModel:
         Raises:
             NotFittedError: If the model has not been fitted.
             FileNotFoundError: If the folder does not exist.
-            FileExistsError: If the path holds a file that is not a model.
+            FileExistsError: If there already is a file that is not a model.
         """
         if not self._holds_anything():
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet")

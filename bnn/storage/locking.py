@@ -18,7 +18,7 @@ def locked(path: Path) -> Iterator[None]:
     The lock file is not deleted. On Windows and on file systems without locks there is no lock.
 
     Raises:
-        OSError: If the lock file cannot be opened.
+        OSError: If the lock file cannot be opened or locked.
     """
     try:
         fcntl = importlib.import_module("fcntl")

@@ -44,7 +44,7 @@ class TrainingResult:
 
 
 def member_groups(n_members: int, size: int, workers: int = 1) -> list[Ints]:
-    """Split members 0..K-1 into groups of about `size`, if possible a multiple of `workers`."""
+    """Split members 0..K-1 into about K / size groups, if possible a multiple of `workers`."""
     # Results must not depend on the groups, not even in the last bit. So a group starts at a
     # multiple of 16 members, which gives the matrices of a member the same alignment in any group.
     # A group has at least two members, since a product of single matrices rounds differently.

@@ -15,15 +15,14 @@ from bnn.training.execution import capture
 from bnn.training.penalties import Regulariser
 from bnn.training.settings import TrainingSettings
 
-# With this count t of steps, β^t is zero, so that Adam's bias corrections are 1 from the first step
-# on.
+# At this count t of steps β^t is zero, so that Adam's bias corrections are 1 from the beginning.
 _STEP_WITHOUT_CORRECTION = 1e9
 _MASK = 0xFFFFFFFF  # selects the lowest 32 bits
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What the loss (y - f)ᵀ P (y - f) + penalty(ω - ω0) depends on besides the data."""
+    """Precision P, penalty and anchors ω0 of the loss (y - f)ᵀ P (y - f) + penalty(ω - ω0)."""
 
     # P = Σ_noise⁻¹, (n_out, n_out), or per point, ((K,) N, n_out, n_out); None is the identity
     precision: Floats | None = None

@@ -49,7 +49,7 @@ class ProperGaussian(WeightPrior):
 
 
 class FactorisedGaussian(ProperGaussian):
-    """∏_j N(μ0_j, σ0_j²); `fit` learns one variance per kernel and bias of a layer.
+    """∏_j N(μ0_j, σ0_j²); `fit` learns one variance per kernel and per bias.
 
     Args:
         mean: Means μ0, (d,).

@@ -24,8 +24,8 @@ from bnn.training.penalties import PowerRegulariser
 class FactorisedGeneralisedNormal(WeightPrior):
     """∏_j p(ω_j) with p(ω_j) ∝ exp(-(|ω_j - μ0_j| / α0_j)^β0_j).
 
-    `fit` finds one α0 and one β0 per kernel and bias of a layer, by maximum likelihood. The penalty
-    is 2 Σ_j (|ω_j - ω0_j| / α0_j)^β0_j.
+    `fit` finds one α0 and one β0 per kernel and per bias, by maximum likelihood. The penalty is
+    2 Σ_j (|ω_j - ω0_j| / α0_j)^β0_j.
 
     Args:
         mean: Means μ0, (d,).
@@ -76,7 +76,7 @@ class FactorisedGeneralisedNormal(WeightPrior):
 
 
 def fit_generalised_normal(centred: Array) -> tuple[float, float]:
-    """Return the α, and β in [0.2, 10], of p ∝ exp(-(|w| / α)^β) that fit values (K, n) best."""
+    """Return the maximum-likelihood α and β, in [0.2, 10], of p ∝ exp(-(|w| / α)^β), w (K, n)."""
     variance = unbiased_variance(centred)
     if variance < SMALLEST_VARIANCE:  # constant weights: return a narrow Gaussian
         return float(np.sqrt(2.0 * SMALLEST_VARIANCE)), 2.0

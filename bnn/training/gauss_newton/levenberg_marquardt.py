@@ -62,7 +62,7 @@ def minimise(
     problem: Problem, weights: Tensor, rule: StoppingRule, stop: threading.Event
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Fit k members at once from weights (k, d) float64; Levenberg (1944), Marquardt (1963)."""
-    # Returns weights, objectives from the start on (iterations + 1, k), and who converged (k,).
+    # Returns weights, objectives from the start on (iterations + 1, k), and a mask of success (k,).
     weights = weights.clone()
     members = torch.arange(len(weights), device=weights.device)
     record = weights.new_full((rule.iterations + 1, len(weights)), torch.nan)
