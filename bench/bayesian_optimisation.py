@@ -1,8 +1,8 @@
-"""Regret of Bayesian optimisation with GPRegressor and SingleTaskGP, in BoTorch's own loop.
+"""Regret of Bayesian optimisation with GPRegressor and SingleTaskGP, with BoTorch's functions.
 
-Starts at 2 (n_in + 1) points of a Sobol sequence, then takes 20 steps, each to the largest
-qLogExpectedImprovement. Both models see the same starts and values of the function, and know that
-these have no noise.
+Each run starts with 2 (n_in + 1) points of a Sobol sequence. Each of 20 steps then evaluates the
+function at the maximum of qLogExpectedImprovement. Both models get the same initial points and
+values, and are told that the values have no noise.
 
     python -m bench.bayesian_optimisation [--seeds 10] [--steps 20]
 """
@@ -25,17 +25,17 @@ from torch import Tensor
 import bnn
 
 PROBLEMS = {"Branin": Branin, "Hartmann-6": Hartmann}
-NO_NOISE = 1e-6  # over the variance of the values: GPyTorch raises smaller ones to it
+NO_NOISE = 1e-6  # noise variance over the variance of values; GPyTorch's lower limit
 
 
 def of_bnn(X: Tensor, y: Tensor) -> object:
-    """Return the model of a GPRegressor that knows of no noise."""
+    """Return the BoTorch model of a GPRegressor without noise."""
     model = bnn.GPRegressor(noise=0.0).fit(X.numpy(), y.numpy())
     return bnn.interop.botorch_model(model)
 
 
 def of_botorch(X: Tensor, y: Tensor) -> object:
-    """Return a SingleTaskGP with a variance of the noise near its smallest."""
+    """Return a SingleTaskGP with the smallest noise variance that GPyTorch allows."""
     model = SingleTaskGP(X, y, train_Yvar=torch.full_like(y, NO_NOISE) * y.var())
     fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
     return model
@@ -45,7 +45,7 @@ MODELS = {"GPRegressor": of_bnn, "SingleTaskGP": of_botorch}
 
 
 def regret(problem: str, model: str, seed: int, steps: int) -> float:
-    """Return how far the best value found is below the largest one."""
+    """Return the difference between the maximum of the function and the best value found."""
     torch.manual_seed(seed)
     function = PROBLEMS[problem](negate=True)
     n_in = function.dim
@@ -64,7 +64,7 @@ def regret(problem: str, model: str, seed: int, steps: int) -> float:
 
 
 def main() -> None:
-    """Print the regret of each seed, and medians and means of all."""
+    """Print the regret of each seed, and its median and mean over the seeds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--steps", type=int, default=20)

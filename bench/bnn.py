@@ -1,6 +1,7 @@
-"""Speed of bnn: python -m bench.bnn prints the table, --full runs every epoch of it.
+"""Speed of bnn: python -m bench.bnn prints a table of training times.
 
-With --gpu it prints the seconds of the same problems on a GPU instead.
+By default it runs a fiftieth of the epochs and extrapolates; --full runs all epochs. With --gpu it
+prints the times of the same problems on a GPU instead.
 """
 
 import argparse
@@ -40,7 +41,7 @@ class Workload:
     epochs: int
 
     def data(self, n_members: int) -> tuple:
-        """Start, inputs, targets and seeds for n_members."""
+        """Return initial weights, inputs, targets and seeds of n_members networks."""
         X = truncated_normal_hypercube(self.n_points, self.architecture.widths[0], 0)
         y = self.prior.sample(X, n_members, 0)
         start = self.architecture.initial_weights(n_members, 0)
@@ -51,7 +52,7 @@ FLEXIBLE = STUDY_PRIORS["C"]
 STUDY = Workload(
     ARCHITECTURE, FLEXIBLE.process, n_members=100, n_points=400, epochs=FLEXIBLE.epochs
 )
-MEAN = bnn.LinearMean([0.656, -0.191, 0.933, -0.876, 1.195])  # least squares on the published cells
+MEAN = bnn.LinearMean([0.656, -0.191, 0.933, -0.876, 1.195])  # least squares on published RVEs
 MATERIALS = Workload(
     bnn.MLP((len(INPUT_NAMES), 20, 20, 20, 20, len(OUTPUT_NAMES))),
     bnn.GaussianProcessPrior(MEAN, KERNEL, len(OUTPUT_NAMES), FEATURES),
@@ -62,7 +63,7 @@ MATERIALS = Workload(
 
 
 def batched_seconds(work: Workload, n_members: int, epochs: int, device: str = "cpu") -> float:
-    """Seconds of `epochs` epochs of n_members networks with the training loop."""
+    """Return the seconds that our training loop takes for `epochs` epochs of n_members networks."""
     start, X, y, seeds = work.data(n_members)
     settings = bnn.TrainingSettings(epochs=epochs)
     begin = time.perf_counter()
@@ -71,9 +72,9 @@ def batched_seconds(work: Workload, n_members: int, epochs: int, device: str = "
 
 
 def loop_seconds(work: Workload, epochs: int) -> float:
-    """Seconds of `epochs` epochs of one network in a usual PyTorch loop, one thread.
+    """Return the seconds that an ordinary PyTorch loop takes for `epochs` epochs of one network.
 
-    Products of this size gain nothing from a second thread.
+    It uses one thread, because a second thread does not speed up matrix products of this size.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -98,9 +99,11 @@ def loop_seconds(work: Workload, epochs: int) -> float:
 
 
 def compare(work: Workload, share: float, repeats: int = 3) -> dict[str, float]:
-    """Best seconds of a workload and of a loop over its members, of which a share of epochs is run.
+    """Return the best seconds of a workload, and of a loop over its members.
 
-    On a busy machine, processor seconds divided by threads is what an idle one would take.
+    Only a share of the epochs is run, and the times are extrapolated to all epochs. On a busy
+    machine, divide the processor seconds by the number of threads to estimate the time on an idle
+    one.
     """
     epochs = max(int(share * work.epochs), 2)
     few = max(epochs // 50, 2)
@@ -118,7 +121,7 @@ def compare(work: Workload, share: float, repeats: int = 3) -> dict[str, float]:
 
 
 def gpu_seconds(work: Workload, share: float) -> dict[str, float]:
-    """Best seconds of a workload on a GPU, for its K members and for ten times as many."""
+    """Return the best seconds of a workload on a GPU, for its K members and for 10 K members."""
     epochs = max(int(share * work.epochs), 2)
     seconds = {}
     for n_members in (work.n_members, 10 * work.n_members):
@@ -129,7 +132,10 @@ def gpu_seconds(work: Workload, share: float) -> dict[str, float]:
 
 
 def functional(n_data: int = 50, n_members: int = 30, device: str = "cpu") -> dict[str, float]:
-    """Seconds of functional anchoring of the materials' networks to data drawn from the prior."""
+    """Return the seconds of functional anchoring for the materials problem, with simulated data.
+
+    The data are drawn from the prior.
+    """
     X = 2.0 * np.random.default_rng(0).uniform(size=(n_data, len(INPUT_NAMES))) - 1.0
     y = MATERIALS.prior.sample(X, 1, 1)[0]
     ensemble = bnn.FunctionAnchoredEnsemble(
@@ -154,7 +160,7 @@ def functional(n_data: int = 50, n_members: int = 30, device: str = "cpu") -> di
 
 
 def product_rates() -> dict[str, dict[str, float]]:
-    """GFLOP/s of one core in the three products of a hidden layer, PyTorch's and ours."""
+    """Return GFLOP/s of one core in the three products of a hidden layer, for PyTorch and bnn."""
     # 50 members, 50 x 50 weights and a bias, batches of 32.
     W = torch.rand(50, 51, 50)
     H = torch.rand(50, 51, 32)
@@ -165,7 +171,7 @@ def product_rates() -> dict[str, dict[str, float]]:
     tasks = {"forward": (W.mT, H, Z), "weight gradient": (H, D.mT, G), "layer below": below}
 
     def rate(products, matrices: tuple[torch.Tensor, ...]) -> float:
-        """Return the GFLOP/s of one product of batches of matrices, the best of five."""
+        """Return the GFLOP/s of one batched matrix product, the best of five runs."""
         operands = [products.operand(matrix) for matrix in matrices]
         timer = Timer("multiply(*o)", globals={"multiply": products.multiply, "o": operands})
         flops = 2 * matrices[0].numel() * matrices[1].shape[2]
@@ -179,7 +185,7 @@ def product_rates() -> dict[str, dict[str, float]]:
 
 
 def shown(figures: dict[str, float], decimals: int = 1) -> str:
-    """Return names and numbers, in one line."""
+    """Return names and numbers as one line of text."""
     return "  ".join(f"{name} {value:.{decimals}f}" for name, value in figures.items())
 
 

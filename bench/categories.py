@@ -1,13 +1,14 @@
 """Categories as one-hot columns, or as a kernel: python -m bench.categories [--seeds 5].
 
-The kernel has compound symmetry: in each input two categories correlate by exp(-1 / l). Columns of
-zeros and ones with one length scale L give a squared exponential kernel the factor exp(-1 / L²),
-which is the same. One length scale a column gives categories i and j exp(-1 / 2L_i² - 1 / 2L_j²).
-Errors are relative to the scatter of the function, whose values have no noise.
+The kernel has compound symmetry: two different categories of an input have the correlation
+exp(-1 / l). One-hot columns with a common length scale L are equivalent, because they multiply a
+squared exponential kernel by exp(-1 / L²). With one length scale per column the factor of
+categories i and j is exp(-1 / 2L_i² - 1 / 2L_j²). The data have no noise. Errors are relative to
+the standard deviation of the function.
 
 Source: the beam of Saves, Diouane, Bartoli, Lefebvre & Morlier (2023), Neurocomputing 550, and the
-cosine of Roustant et al. (2020), SIAM/ASA Journal on Uncertainty Quantification 8, both as in the
-problems and tests of SMT; the Goldstein function of Pelamatti et al. (2019), Journal of Global
+cosine of Roustant et al. (2020), SIAM/ASA Journal on Uncertainty Quantification 8, both as
+implemented in SMT; the Goldstein function of Pelamatti et al. (2019), Journal of Global
 Optimization 73.
 """
 
@@ -34,7 +35,7 @@ def beam(x: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 
 def cosine(x: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Return one of thirteen cosines, in two groups of different phases."""
+    """Return one of thirteen cosines, which form two groups with different phases."""
     u = z[:, 0] + 1
     shift = np.where(u > 9, np.pi * (0.4 + u / 15.0), 0.0) - u / 20.0
     return np.cos(3.5 * np.pi * x[:, 0] + shift)
@@ -53,7 +54,7 @@ def goldstein(x: np.ndarray, z: np.ndarray) -> np.ndarray:
     return linear + powers + pairs + triples
 
 
-# Function, number of numerical inputs, numbers of categories, sizes
+# Function, number of numerical inputs, number of categories per input, sizes of training sets
 PROBLEMS = {
     "beam": (beam, 2, [12], (30, 60, 120)),
     "cosine": (cosine, 1, [13], (30, 60, 120)),
@@ -63,7 +64,7 @@ PROBLEMS = {
 
 @dataclass(repr=False)
 class CompoundSymmetry(bnn.Kernel):
-    """The product of exp(-1 / l_i) over the last inputs in which two points differ."""
+    """The product of exp(-1 / l_i) over the categorical (last) inputs in which points differ."""
 
     lengths: float | tuple = 1.0
 
@@ -78,25 +79,25 @@ class CompoundSymmetry(bnn.Kernel):
 
 
 def shown(X: np.ndarray, sizes: list[int]) -> np.ndarray:
-    """Return numerical inputs, and a column of zeros and ones for each category."""
+    """Return the numerical inputs, and one column of zeros and ones per category."""
     n = X.shape[1] - len(sizes)
     encoder = OneHotEncoder(categories=[range(size) for size in sizes], sparse_output=False)
     return np.hstack([X[:, :n], encoder.fit_transform(X[:, n:])])
 
 
 def one_hot(X, y, X_new, sizes, prior=None):
-    """Return mean and standard deviation of the default estimator with one-hot columns."""
+    """Return mean and standard deviation of `GPRegressor` with one-hot columns."""
     model = bnn.GPRegressor(prior, noise=0.0).fit(shown(X, sizes), y)
     return model.predict(shown(X_new, sizes), return_std=True)
 
 
 def one_hot_rbf(X, y, X_new, sizes):
-    """Return the same of a squared exponential kernel, with a length scale for each column."""
+    """Return mean and standard deviation with an RBF kernel and one length scale per column."""
     return one_hot(X, y, X_new, sizes, bnn.GaussianProcessPrior(y.mean(), bnn.RBF(None, None)))
 
 
 def compound_symmetry(X, y, X_new, sizes):
-    """Return the same of a squared exponential kernel times that of the categories."""
+    """Return mean and standard deviation with an RBF kernel times the kernel of the categories."""
     lengthscales = (None,) * (X.shape[1] - len(sizes)) + (np.inf,) * len(sizes)
     kernel = bnn.RBF(None, lengthscales) * CompoundSymmetry((None,) * len(sizes))
     prior = bnn.GaussianProcessPrior(y.mean(), kernel)
@@ -107,7 +108,7 @@ METHODS = (one_hot, one_hot_rbf, compound_symmetry)
 
 
 def table(function, n_numbers: int, sizes: list[int], n: int, seed: int):
-    """Return inputs of n runs, in which categories are equally frequent, and their values."""
+    """Return the inputs of n runs, with equally frequent categories, and the function values."""
     rng = np.random.default_rng(seed)
     x = qmc.LatinHypercube(n_numbers, seed=rng).random(n)
     z = np.column_stack([rng.permutation(np.arange(n) % size) for size in sizes])
@@ -115,7 +116,7 @@ def table(function, n_numbers: int, sizes: list[int], n: int, seed: int):
 
 
 def main() -> None:
-    """Print error and coverage of each method at each size, and differences between methods."""
+    """Print error and coverage of each method and size, and error ratios to one-hot columns."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()

@@ -1,10 +1,10 @@
 """Alternatives to the defaults of `bnn`: python -m bench.defaults logarithm --data FOLDER.
 
-- logarithm: `bnn.GPRegressor()` of log y instead of y;
+- logarithm: `bnn.GPRegressor()` fitted to log y instead of y;
 - points: `bnn.FunctionAnchoredEnsemble` with its default measurement points, and with the test
   inputs as measurement points, instead of the exact posterior with the same prior.
 
-The output is the score of the alternative less the score of the default, as the mean over splits
+The output is the score of the alternative minus the score of the default, as the mean over splits
 with two standard errors. bench/scoreboard/public.py describes the folder, and docs/benchmarks.md
 gives the results.
 """
@@ -30,10 +30,10 @@ Changes = dict[str, dict[str, float]]  # alternative → score → difference fr
 
 
 def positive_rows(folder: Path, problem: Problem) -> np.ndarray:
-    """Rows of a set whose y has a logarithm, (n, n_in + 1).
+    """Return the rows of a set, (n, n_in + 1), and check that all y are positive.
 
     Raises:
-        ValueError: A y is not positive, or the set has no folder with splits.
+        ValueError: If a y is not positive, or the set has no folder with splits.
     """
     splits = folder / f"{problem.name}.json"
     if not splits.is_file():
@@ -46,7 +46,10 @@ def positive_rows(folder: Path, problem: Problem) -> np.ndarray:
 
 
 def logarithm(folder: Path, problem: Problem, number: int) -> Changes:
-    """What the logarithm of y changes on a split; both log-likelihoods are densities of y."""
+    """Return how the logarithm of y changes the scores on a split.
+
+    Both log-likelihoods are densities of y, so that they can be compared.
+    """
     rows = positive_rows(folder, problem)
     tests = public.read_splits(folder / f"{problem.name}.json", len(rows))
     tested = np.isin(np.arange(len(rows)), tests[number])
@@ -55,7 +58,7 @@ def logarithm(folder: Path, problem: Problem, number: int) -> Changes:
     default = bnn.GPRegressor().fit(X, y)
     model = bnn.GPRegressor().fit(X, np.log(y))
     mean, std = model.predict(X_test, return_std=True, include_noise=True)
-    # p(y) = p(log y) / y, and E y = exp(m + s² / 2) of a log-normal y.
+    # p(y) = p(log y) / y, and E y = exp(m + s² / 2) for a log-normal y.
     density = model.elppd(X_test, np.log(y_test)) - np.log(y_test).sum()
     rmse = bnn.metrics.rmse(y_test, np.exp(mean + 0.5 * std**2))
     change = {
@@ -66,10 +69,11 @@ def logarithm(folder: Path, problem: Problem, number: int) -> Changes:
 
 
 def points(problem: Problem, number: int) -> Changes:
-    """Scores of anchored networks minus the exact posterior's scores, for two sets of points.
+    """Return scores of anchored networks minus those of the exact posterior.
 
-    With the test inputs as measurement points the networks are pre-trained at training and test
-    inputs, and their outputs are scaled by realisations of the prior, as in `pretrain`.
+    The measurement points are the default ones or the test inputs. With the test inputs, networks
+    are pre-trained at training and test inputs, and `pretrain` scales their outputs by realisations
+    of the prior.
     """
     split = problem.split(number)
     X, y, X_test = (split.given[name] for name in ("X", "y", "X_test"))
@@ -94,7 +98,7 @@ def points(problem: Problem, number: int) -> Changes:
 
 
 def main() -> None:
-    """Print what a study found."""
+    """Run a study and print its results."""
     parser = argparse.ArgumentParser("python -m bench.defaults", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("study", choices=NAMES)
@@ -130,7 +134,7 @@ def main() -> None:
 
 
 def _in_words(changes: Sequence[dict[str, float]]) -> str:
-    """Mean and two standard errors of each number."""
+    """Return mean and two standard errors of each score as text."""
     cells = []
     for name in changes[0]:
         gap = between([change[name] for change in changes])

@@ -1,11 +1,13 @@
 """Our RVEs compared with a published direct simulation: python -m bench.direct_simulation FOLDER.
 
-Z. Liu, M. A. Bessa & W. K. Liu (2016), Computer Methods in Applied Mechanics and Engineering 306,
-319-341, as the CRATE project (github.com/bessagroup/CRATE) publishes their curves: FOLDER holds
-them as uniaxial_tension.csv and pure_shear.csv. Fifty of our microstructures under both loads are
-drawn to docs/direct_simulation.png, and the differences of the means are printed; then those of
-other RVEs, and what other elements make of the same RVEs: both tell what the differences may come
-from. An interrupted run continues with the RVEs that are missing.
+The published curves are those of Z. Liu, M. A. Bessa & W. K. Liu (2016), Computer Methods in
+Applied Mechanics and Engineering 306, 319-341. FOLDER contains them as uniaxial_tension.csv and
+pure_shear.csv, from the CRATE project (github.com/bessagroup/CRATE).
+
+The study simulates fifty microstructures under both loads, plots them in
+docs/direct_simulation.png, and prints the differences of the means. To find possible reasons for
+the differences, it also simulates larger RVEs and RVEs with a smaller least distance of fibres, and
+solves the same RVEs with other elements. An interrupted run continues with the missing RVEs.
 """
 
 import argparse
@@ -27,39 +29,40 @@ from figures.markdown import table_lines
 
 OUT = Path("data/direct_simulation")
 PICTURE = Path("docs/direct_simulation.png")
-# Stresses of the study are in units of a hundredth of the matrix' modulus: here GPa.
+# The published stresses are in units of a hundredth of the modulus of the matrix, which is GPa for
+# our matrix of 100 GPa.
 GPA = 1e3
 TABLE = HardeningTable([0.0, 0.04, 2.0], [500.0, 700.0, 700.0 + 2000.0 * 1.96])
 SETTINGS = Settings(nu_f=0.19, hardening=TABLE)
 INPUTS = Inputs(vf=0.3, E_f_GPa=500.0, b_m_MPa=0.0, c_m=1.0)
 MICROSTRUCTURES = 50
 STRAINS = np.array([0.01, 0.02, 0.03, 0.04, 0.05])
-# File, loading, column of strain and stress in a history, factor from strain xy to shear angle.
+# File, loading, column of strain and stress in a history, factor to engineering strain.
 LOADINGS = {
     "tension": ("uniaxial_tension.csv", Loading((0.05, None, None)), 0, 1.0),
     "shear": ("pure_shear.csv", Loading((None, None, 0.025)), 3, 2.0),
 }
-FEW = 10  # increments of other elements, which take long
-# Other cells: name, number of microstructures, settings.
+FEW = 10  # increments with other elements, which are slow
+# Other RVEs: name, number of microstructures, settings.
 OTHERS = [
     ("300 discs", 2, {"n_fibres": 300}),
     ("least distance 1.02", 8, {"min_spacing": 1.02}),
 ]
-# The discretisation that CRATE gives has 50 discs on 600 x 600 pixels, 52 across a disc, as have
-# 8 discs on 240 x 240.
+# The discretisation of CRATE has 50 discs on 600 x 600 pixels, with 52 pixels across a disc. The
+# same resolution is obtained with 8 discs on 240 x 240 pixels.
 DISCS = 8
 PIXELS = 240
 SEEDS = range(2)
 
 
 def published(folder: Path, loading: str) -> tuple[np.ndarray, np.ndarray]:
-    """Strain [-] and stress [MPa] of a published curve."""
+    """Return strain [-] and stress [MPa] of a published curve."""
     strain, stress = np.loadtxt(folder / LOADINGS[loading][0], delimiter=",", skiprows=1).T
     return strain, GPA * stress
 
 
 def simulate(name: str, loading: str, count: int, settings: Settings) -> Curves:
-    """Averaged curves of some microstructures, the same under each loading."""
+    """Simulate `count` microstructures, which are the same for each loading."""
     folder = OUT / name.replace(" ", "_") / loading
     rows = np.tile([*vars(INPUTS).values()], (count, 1))
     design = Design("inputs", 0, rows, np.zeros(count, int))
@@ -68,33 +71,33 @@ def simulate(name: str, loading: str, count: int, settings: Settings) -> Curves:
 
 
 def curves(found: Curves, loading: str) -> tuple[np.ndarray, np.ndarray]:
-    """Strain (n,) and stresses (microstructures, n) in the direction of a loading."""
+    """Return strain (n,) and stresses (microstructures, n) in the direction of a loading."""
     _, _, column, factor = LOADINGS[loading]
     strain = factor * found.histories[0]["strain"][:, column]
     return strain, np.array([history["stress"][:, column] for history in found.histories])
 
 
 def differences(found: Curves, loading: str, folder: Path) -> np.ndarray:
-    """Stress of each microstructure over the published one, less 1, at the chosen strains [%]."""
+    """Return the relative difference of each stress from the published one at STRAINS [%]."""
     strain, stresses = curves(found, loading)
     ours = np.array([np.interp(STRAINS, strain, stress) for stress in stresses])
     return 100 * (ours / np.interp(STRAINS, *published(folder, loading)) - 1)
 
 
 def row(name: str, loading: str, found: np.ndarray) -> list[str]:
-    """A row of the table: mean differences, and their range over microstructures."""
+    """Return a row of the table: mean differences, standard error at the last strain, and range."""
     error = found[:, -1].std(ddof=1) / len(found) ** 0.5 if len(found) > 1 else np.nan
     span = f"{found.min():+.1f} to {found.max():+.1f}"
     return [name, loading, *signed(found.mean(axis=0)), f"{error:.2f}", span]
 
 
 def signed(percent: np.ndarray) -> list[str]:
-    """Numbers with their signs."""
+    """Format numbers with signs."""
     return [f"{value:+.2f}" for value in percent]
 
 
 def other_elements() -> Iterator[list[str]]:
-    """By how much other elements are stiffer than ours on the same RVEs [%]."""
+    """Yield rows with the differences in stress between other elements and ours, same RVEs [%]."""
     cells = [random_microstructure(INPUTS.vf, seed, DISCS) for seed in SEEDS]
     ours = {
         name: [stresses(solve_rve(INPUTS, c, SETTINGS, path(name)), name) for c in cells]
@@ -113,24 +116,24 @@ def other_elements() -> Iterator[list[str]]:
 
 
 def path(loading: str) -> Loading:
-    """A loading in few increments."""
+    """Return a loading with few increments."""
     return replace(LOADINGS[loading][1], increments=FEW)
 
 
 def stresses(solved: RVESolution | EquilibriumPath, loading: str) -> np.ndarray:
-    """Mean stress of an RVE at the chosen strains [MPa]."""
+    """Return the mean stress of an RVE at STRAINS [MPa]."""
     _, _, column, factor = LOADINGS[loading]
     strain = factor * solved.history["strain"][:, column]
     return np.interp(STRAINS, strain, solved.history["stress"][:, column])
 
 
 def stiffer(theirs: list[np.ndarray], ours: list[np.ndarray]) -> list[str]:
-    """Stresses over ours, less 1 [%], as means over the RVEs."""
+    """Return the relative differences of stresses from ours [%], averaged over RVEs, as text."""
     return signed(100 * (np.array(theirs) / np.array(ours) - 1).mean(axis=0))
 
 
 def draw(folder: Path, found: dict[str, Curves]) -> Figure:
-    """Both published curves as points over the band and the mean of ours; differences below."""
+    """Plot both published curves as points over our band and mean, and the differences below."""
     figure = Figure(figsize=(9.0, 5.6), layout="constrained")
     axes = figure.subplots(2, 2, sharex="col", height_ratios=[2.0, 1.0])
     axes[1, 0].sharey(axes[1, 1])
@@ -165,7 +168,7 @@ def draw(folder: Path, found: dict[str, Curves]) -> Figure:
 
 
 def main(folder: Path | None) -> None:
-    """Draw the picture and print the table."""
+    """Draw the figure and print the tables."""
     if folder is None:
         print("without the folder of the published curves there is nothing to compare with")
         return

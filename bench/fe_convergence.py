@@ -1,7 +1,7 @@
-"""How effective properties depend on the mesh: python -m bench.fe_convergence prints it.
+"""How effective properties depend on the mesh: python -m bench.fe_convergence prints a table.
 
-The elements average the dilatation (P2/P0) or not (P2). RVEs have 30 and six fibres. All are
-compared with the finest P2/P0 mesh.
+The elements are quadratic triangles with averaged dilatation (P2/P0) or without (P2). RVEs have 30
+or six fibres. All results are compared with those of the finest P2/P0 mesh.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from figures.markdown import table_lines
 
 VOLUME_FRACTIONS = (0.07, 0.23, 0.39)
 ELEMENTS = {30: ("P2/P0", "P2"), 6: ("P2/P0",)}  # by number of fibres
-FINENESS = (0.5, 1.0, 1.5, 2.2)  # element sizes of the default mesh over those of this one
+FINENESS = (0.5, 1.0, 1.5, 2.2)  # element size of the default mesh over that of this mesh
 FINEST = 4.0
 SEED = 3
 HEADER = ["vf", "fibres", "element", "dofs", "seconds"]
@@ -32,7 +32,7 @@ HEADER += ["b [%]", "c [%]", "E [%]", "stress [%]", "p_sigma"]
 def solve(
     vf: float, fineness: float, element: str = "P2/P0", n_fibres: int = 30, **options: Any
 ) -> tuple[RVESolution, float]:
-    """One solved volume element, and the processor seconds that it took."""
+    """Solve an RVE, and return it with the processor seconds that it took."""
     microstructure = random_microstructure(vf, SEED, n_fibres)
     resolution = fineness * 2 * microstructure.radii[0] / default_size(n_fibres)
     chosen = Settings(n_fibres=n_fibres, resolution=resolution)
@@ -43,7 +43,7 @@ def solve(
 
 
 def compared_values(rve: RVESolution) -> Floats:
-    """b, c, E, and the mean stress at a plastic strain of 0.02."""
+    """Return b, c, E and the mean von Mises stress at a plastic strain of 0.02."""
     e = rve.effective
     assert e is not None
     p = equivalent_strain(rve.history["plastic_strain"])
@@ -52,14 +52,14 @@ def compared_values(rve: RVESolution) -> Floats:
 
 
 def differences(rve: RVESolution, exact: RVESolution) -> list[str]:
-    """Differences of b, c, E and the mean stress at 0.02 plastic strain [%], and of p_sigma."""
+    """Return differences of b, c, E, stress at 0.02 plastic strain [%], and p_sigma, as text."""
     b, c, E, stress = 100 * (compared_values(rve) / compared_values(exact) - 1)
     p_sigma = rve.p_sigma - exact.p_sigma
     return [f"{b:+.2f}", f"{c:+.2f}", f"{E:+.3f}", f"{stress:+.2f}", f"{p_sigma:+.4f}"]
 
 
 def rows() -> Iterator[list[str]]:
-    """The rows of the table."""
+    """Yield the rows of the table."""
     for vf, (n_fibres, elements) in product(VOLUME_FRACTIONS, ELEMENTS.items()):
         exact, _ = solve(vf, FINEST, n_fibres=n_fibres)
         for element, fineness in product(elements, FINENESS):
@@ -70,6 +70,6 @@ def rows() -> Iterator[list[str]]:
 
 if __name__ == "__main__":
     argparse.ArgumentParser(description=__doc__).parse_args()
-    solve(0.1, 0.5)  # compiles
+    solve(0.1, 0.5)  # compiles, or loads compiled code, before times are measured
     for line in table_lines(HEADER, rows()):
         print(line, flush=True)

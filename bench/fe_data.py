@@ -1,7 +1,7 @@
-"""Speed of fe_data: python -m bench.fe_data prints the table.
+"""Speed of fe_data: python -m bench.fe_data prints a table.
 
-All is measured in one run: the seconds of an RVE and where they go, one worker against two, and
-the memory of a worker. `bench.fe_reference` compares them with a form in UFL.
+It measures the time of an RVE and of its stages, the speed-up by a second worker, and the memory of
+a worker. `bench.fe_reference` compares the solver with a formulation in UFL.
 """
 
 import argparse
@@ -25,11 +25,11 @@ from fe_data import Inputs, Loading, Settings, generate, named_design, solve_rve
 from fe_data.sparse.solver import chosen_solver
 
 REPEATS = 3
-CELLS = 150  # for each worker of the generator; with 40 its start-up takes a tenth of the time
+CELLS = 150  # RVEs per worker; with 40 RVEs the start-up of workers would take 10 % of the time
 
 
 def time_cells() -> dict[str, float]:
-    """Median wall seconds of an RVE over volume fractions and repeats, and of its stages."""
+    """Return median wall seconds of an RVE and of its stages, over volume fractions and repeats."""
     stages = [
         solve_rve(Inputs(vf, 400.0, 400.0, 0.4), seed, Settings()).seconds
         for vf in VOLUME_FRACTIONS
@@ -42,7 +42,7 @@ def time_cells() -> dict[str, float]:
 
 
 def processor_seconds(settings: Settings, loading: Loading | None = None) -> float:
-    """Median time of one RVE over repeats."""
+    """Return the median processor time of one RVE over repeats."""
     times = []
     for _ in range(REPEATS):
         start = time.process_time()
@@ -52,7 +52,7 @@ def processor_seconds(settings: Settings, loading: Loading | None = None) -> flo
 
 
 def time_paths() -> dict[str, float]:
-    """Processor seconds of a random path of 10 parts of 10 increments, and of the paper's ramp."""
+    """Return processor seconds of the paper's ramp, and of a path of 10 parts of 10 increments."""
     ends = np.random.default_rng(SEED).uniform(-0.02, 0.02, (10, 3)).tolist()
     ramp = processor_seconds(Settings())
     path = processor_seconds(Settings(increments=10), Loading(ends))
@@ -60,10 +60,10 @@ def time_paths() -> dict[str, float]:
 
 
 def time_workers() -> dict[str, float]:
-    """Seconds of `generate` with one and two workers, start-up included."""
+    """Return the seconds of `generate` with one and two workers, start-up included."""
     seconds = {}
     with tempfile.TemporaryDirectory() as folder:
-        for jobs in (2, 1):  # with one job the second worker ends, and its memory is known
+        for jobs in (2, 1):  # with one job the second worker ends, so its peak memory is counted
             design = named_design("train_uniform", count=jobs * CELLS)
             out = Path(folder, str(jobs))
             work = partial(generate, design, Settings(), out, jobs=jobs, silent=True)
@@ -79,7 +79,7 @@ def time_workers() -> dict[str, float]:
 
 def main() -> None:
     """Print the table."""
-    solve(0.1, 0.5)  # compiles
+    solve(0.1, 0.5)  # compiles, or loads compiled code, before times are measured
     for measure in (time_cells, time_paths, time_workers):
         for name, value in measure().items():
             print(f"{name:50s} {value:10.4f}", flush=True)

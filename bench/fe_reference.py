@@ -1,8 +1,9 @@
 """The compiled solver and UFL: python -m bench.fe_reference prints processor seconds and ratios.
 
-An RVE at the default mesh by the compiled solver; the same in UFL; and in UFL with the standard P2
-elements on the coarsest mesh of a series on which b is as accurate (the compiled solver finds it).
-`bench.fe_reference 6` takes 6 fibres instead of 30, and 3 minutes of processor time.
+The same RVE is solved on the default mesh by the compiled solver and in UFL, and in UFL with
+standard P2 elements. The mesh of the P2 elements is the coarsest one of a series on which b is as
+accurate; the compiled solver determines it. `bench.fe_reference 6` uses 6 fibres instead of 30 and
+takes 3 minutes of processor time.
 """
 
 import argparse
@@ -11,14 +12,14 @@ from typing import NamedTuple
 from bench.fe_convergence import FINEST, solve
 
 VF = 0.23
-FINER = 1.15  # from one mesh of standard elements to the next
+FINER = 1.15  # ratio of element sizes between two meshes of the series
 
 
 class Measured(NamedTuple):
-    """An RVE compared with the finest mesh."""
+    """Error and cost of an RVE solution."""
 
-    error: float  # of b, relative
-    seconds: float  # of the processor
+    error: float  # relative error of b, compared with the finest mesh
+    seconds: float  # processor time
 
 
 def report(n_fibres: int, fineness: float, element: str, solver: str, exact: float) -> Measured:
@@ -33,10 +34,10 @@ def report(n_fibres: int, fineness: float, element: str, solver: str, exact: flo
 
 def main(n_fibres: int) -> None:
     """Print the table."""
-    finest, _ = solve(VF, FINEST, n_fibres=n_fibres)  # and compiles
+    finest, _ = solve(VF, FINEST, n_fibres=n_fibres)  # also compiles
     assert finest.effective is not None
     exact = finest.effective.b_eff_MPa
-    solve(VF, 0.5, n_fibres=n_fibres, solver="dolfinx")  # compiles
+    solve(VF, 0.5, n_fibres=n_fibres, solver="dolfinx")  # compiles the forms
     ours = report(n_fibres, 1.0, "P2/P0", "compiled", exact)
     same = report(n_fibres, 1.0, "P2/P0", "dolfinx", exact)
     fineness = 2.0

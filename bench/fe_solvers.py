@@ -1,7 +1,7 @@
-"""Sparse solvers on the tangent of a volume element: python -m bench.fe_solvers prints the table.
+"""Sparse solvers on the tangent matrix of an RVE: python -m bench.fe_solvers prints a table.
 
-Milliseconds of a factorisation and of one solve, one thread, at the default mesh; medians of
-several.
+The table has the milliseconds of a factorisation and of one solve, with one thread, on the default
+mesh. Times are medians over nine repetitions.
 """
 
 import argparse
@@ -22,7 +22,7 @@ REPEATS = 9
 
 
 def plastic_tangent() -> BorderedSystem:
-    """The tangent of a volume element at 1 % strain."""
+    """Return the tangent system of an RVE at 1 % strain."""
     settings = Settings(strain=0.01, increments=10, tolerance=1e-4)
     rve = solve_rve(Inputs(0.23, 400.0, 400.0, 0.4), 3, settings, fit=False)
     rve.problem.assemble_tangent(rve.path.state)
@@ -36,13 +36,13 @@ class SuperLU:
         self.matrix = matrix.tocsc()
 
     def factorise(self) -> None:
-        """Factorise, symbolic phase included: it cannot be kept."""
+        """Factorise; the symbolic phase cannot be stored, so it is included."""
         options = {"permc_spec": "MMD_AT_PLUS_A", "options": {"SymmetricMode": True}}
         self.solve = splu(self.matrix, diag_pivot_thresh=0.0, **options).solve
 
 
 def milliseconds(action: Callable) -> float:
-    """Median wall time of an action."""
+    """Return the median wall time of an action [ms]."""
     return 1e3 * statistics.median(timeit.repeat(action, number=1, repeat=REPEATS))
 
 
@@ -66,7 +66,7 @@ def main() -> None:
     for name, solver in solvers.items():
         if hasattr(solver, "values"):
             solver.values[:] = values
-        factor = milliseconds(solver.factorise)  # the symbolic phase is in the first
+        factor = milliseconds(solver.factorise)  # the first one includes symbolic work
         one = milliseconds(lambda s=solver: s.solve(rhs))
         residual = np.linalg.norm(full @ solver.solve(rhs) - rhs) / np.linalg.norm(rhs)
         print(f"{name:18s} {factor:11.1f} {one:11.2f} {residual:11.1e}", flush=True)

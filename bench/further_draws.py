@@ -1,11 +1,12 @@
 """Tables 3 and 4 and Fig. 14 out of distribution over more draws: python -m bench.further_draws.
 
-To the 24 draws that come with the package it adds those of the given folders, each of which has
-draws/test_uniform and draws/train_beta as `python -m fe_data generate DESIGN --out draws/DESIGN`
-writes them. The trainings of a draw take about a minute of one core.
+A draw is one independently simulated set of training and test RVEs. The study adds the draws in the
+given folders to the 24 draws that come with the package. Each folder must contain
+draws/test_uniform and draws/train_beta, as `python -m fe_data generate DESIGN --out draws/DESIGN`
+writes them. Training for one draw takes about a minute on one core.
 
-The findings quote 60 draws: SEED36 has 24 (`--count 1200 --seed 36` for both designs), and SEED60
-has 12 (`--count 600 --seed 60`).
+The findings quote 60 draws: folder SEED36 has 24 draws (`--count 1200 --seed 36` for both designs),
+and folder SEED60 has 12 draws (`--count 600 --seed 60`).
 """
 
 import argparse
@@ -15,11 +16,11 @@ from figures.pipeline.paths import SHIPPED_TABLES, TEST, drawn, require_tables, 
 from figures.pipeline.profiles import Profile, load_profile
 from figures.pipeline.settings import TRAINING_CASE
 
-SEED = 0  # of notebook 04b_repeated_datasets, whose 24 draws are the first here
+SEED = 0  # as in notebook 04b_repeated_datasets, whose 24 draws are the first 24 here
 
 
 def out_of_distribution(folder: Path) -> Profile:
-    """The full profile with one training set, and with as many draws as a folder has RVEs for."""
+    """Return the full profile with one training case, and the number of draws in a folder."""
     from figures.composite.problem import load_paper_table
 
     profile = load_profile("full")
@@ -36,8 +37,8 @@ def out_of_distribution(folder: Path) -> Profile:
 
 
 def main(folders: list[Path]) -> None:
-    """Print what anchoring gains, and the claims of the paper, over all draws."""
-    # Not above: --help is not to wait for PyTorch.
+    """Print the gain by anchoring, and the verdicts on claims of the paper, over all draws."""
+    # Imported here, so that --help does not wait for PyTorch.
     from scipy.stats import wilcoxon
 
     from figures.composite.draws import load_draws
@@ -76,5 +77,5 @@ if __name__ == "__main__":
     parser.add_argument("folders", nargs="*", type=Path, help="with further draws")
     try:
         main(parser.parse_args().folders)
-    except FileNotFoundError as error:  # of a folder without one of the tables
+    except FileNotFoundError as error:  # a folder lacks one of the tables
         parser.error(str(error))

@@ -1,9 +1,10 @@
-"""Tables too large for GPRegressor: python -m bench.large_tables compares what to take instead.
+"""Tables too large for GPRegressor: python -m bench.large_tables compares three alternatives.
 
-20,000 rows of the Friedman function of five of ten inputs, with noise of standard deviation 1,
-and 5,000 test rows. Intervals are of 90 %. Gradient boosting of scikit-learn is fitted to four
-fifths of the rows; the absolute errors of the others widen its predictions (split conformal
-intervals).
+The data are 20,000 training and 5,000 test rows of the Friedman function, which depends on five of
+ten inputs, with noise of standard deviation 1. Intervals have the level 90 %. The alternatives are
+gradient boosting of scikit-learn with split conformal intervals, a variational Gaussian process of
+GPyTorch, and `GPRegressor` with the first 500 rows. Gradient boosting is fitted to four fifths of
+the rows; the absolute errors on the other rows give its intervals.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import bnn
 
 CONFIDENCE = 0.9
-Z = 1.6449  # of a normal distribution
+Z = 1.6449  # half width of the 90 % interval of a standard normal distribution
 
 
 def boosting(X, y, X_new):
@@ -30,14 +31,14 @@ def boosting(X, y, X_new):
 
 
 def some_rows(X, y, X_new):
-    """Return predictions and half widths of a GPRegressor of the first 500 rows."""
+    """Return predictions and half widths of a GPRegressor fitted to the first 500 rows."""
     model = bnn.GPRegressor(noise="constant").fit(X[:500], y[:500])
     mean, std = model.predict(X_new, return_std=True, include_noise=True)
     return mean, Z * std
 
 
 def inducing_points(X, y, X_new):
-    """Return predictions and half widths of a variational process of GPyTorch, 200 points."""
+    """Return predictions and half widths of a variational GPyTorch process with 200 points."""
     import gpytorch
     import torch
 

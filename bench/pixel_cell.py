@@ -1,7 +1,8 @@
-"""An RVE on a grid of square pixels, as in voxel codes: standard elements compared with ours.
+"""An RVE on a grid of square pixels, as in voxel codes, for the comparison of elements.
 
-Each pixel is one bilinear square of the material at its centre. History,
-return mapping and load steps are those of the other solvers; bench.direct_simulation uses it.
+Each pixel is one bilinear square element, with the material at its centre. History variables,
+return mapping and load steps are the same as in the solvers of fe_data. bench.direct_simulation
+uses this module.
 """
 
 import numpy as np
@@ -19,9 +20,10 @@ _IN_PLANE = [0, 1, 3]
 
 
 def strain_operators(element: str, h: float) -> Floats:
-    """Strains xx, yy, zz, 2 xy at the q points of a pixel of side h, (q, 4, 8), of its dofs.
+    """Return the operators from the dofs of a pixel of side h to strains xx, yy, zz, 2 xy.
 
-    The corners are (0, 0), (1, 0), (1, 1), (0, 1); all points have the same weight.
+    They are (q, 4, 8), for q integration points of equal weight and the corners (0, 0), (1, 0),
+    (1, 1), (0, 1).
     """
     g = 0.5 + np.array([-0.5, 0.5]) / np.sqrt(3)
     x, y = (each.ravel() for each in np.meshgrid(g, g))
@@ -34,7 +36,7 @@ def strain_operators(element: str, h: float) -> Floats:
     B[:, 3, 1::2] = dx
     if element == "squares, mean dilatation":
         dilatation = B[:, :3].sum(axis=1)
-        # B ← B + I (mean - own dilatation) / 3, zz included
+        # B ← B + I (mean dilatation - dilatation) / 3, zz included
         B += IDENTITY[:, None] * ((dilatation.mean(axis=0) - dilatation) / 3)[:, None]
     return B
 
@@ -53,7 +55,7 @@ class PixelCell:
         self.dofs = (2 * nodes[:, :, None] + [0, 1]).reshape(-1, 8).astype(np.int32)
         self.B = strain_operators(element, h)
         self.weight = h * h / len(self.B)
-        self.matrix = self  # of which the load steps take the shape of the weights
+        self.matrix = self  # the load stepping reads the shape of `matrix.weights`
         self.weights = np.full((n * n, len(self.B)), self.weight)
         E = 1e3 * np.where(self.in_matrix, settings.E_m_GPa, inputs.E_f_GPa)[:, None]
         nu = np.where(self.in_matrix, settings.nu_m, settings.nu_f)[:, None]
@@ -73,7 +75,7 @@ class PixelCell:
         self.counts: dict[str, int] = {}
 
     def internal_force(self, x: Floats, state: State) -> tuple[Floats, Floats]:
-        """Force of each unknown, and integrals as `volume_averages` takes them."""
+        """Return the force on each unknown, and the integrals for `volume_averages`."""
         macro_strain = np.zeros(4)
         macro_strain[_IN_PLANE] = x[self.n :]
         strain = np.einsum("qik,mk->mqi", self.B, x[self.dofs]) + macro_strain
@@ -114,7 +116,7 @@ class PixelCell:
         system.macro[:] = D.sum(axis=(0, 1))[np.ix_(_IN_PLANE, _IN_PLANE)]
 
     def volume_averages(self, x: Floats, integrals: Floats) -> dict[str, Floats]:
-        """Averages at one increment; tensors have xx, yy, zz, xy."""
+        """Return the volume averages of one increment; tensors have xx, yy, zz, xy."""
         exx, eyy, gxy = x[self.n :]
         return {
             "strain": np.array([exx, eyy, 0.0, gxy / 2]),

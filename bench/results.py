@@ -1,7 +1,7 @@
-"""Files of results: one line of JSON for each case of a study, written as soon as the case is done.
+"""Files of results: one line of JSON per case of a study, written as soon as the case is done.
 
-A run that was interrupted finds the finished cases in the file. Of two lines with the same key the
-later one counts.
+An interrupted run continues with the cases that are not in the file. If two lines have the same
+key, the later line counts.
 """
 
 import contextlib
@@ -18,43 +18,47 @@ from fe_data.files.writing import write_atomic
 
 BEGINNING = '{"problem": "'  # of each line
 MOST_BYTES = 10**8  # of a file
-MOST_LETTERS = 1000  # of a text in it
-MOST_NUMBERS = 1000  # of a list in it
+MOST_LETTERS = 1000  # of a text in a line
+MOST_NUMBERS = 1000  # of a list in a line
 
 Result = dict[str, Any]
 Check = Callable[[object], bool]
 
 
 def is_text(value: object) -> bool:
-    """Whether a value is a text that is not too long."""
+    """Return whether a value is a text of at most MOST_LETTERS characters."""
     return isinstance(value, str) and len(value) <= MOST_LETTERS
 
 
 def is_count(value: object) -> bool:
-    """Whether a value is an integer from 0 on."""
+    """Return whether a value is an integer >= 0."""
     return isinstance(value, int) and is_number(value, 0)
 
 
 def is_numbers(value: object) -> bool:
-    """Whether a value is a list of finite numbers that is not too long."""
+    """Return whether a value is a list of at most MOST_NUMBERS finite numbers."""
     return isinstance(value, list) and len(value) <= MOST_NUMBERS and all(map(is_number, value))
 
 
 @dataclass(frozen=True)
 class Format:
-    """What a line has: all of `key` and `needed`, some of `more`, and scores of other names."""
+    """Format of a line: names and checks of its values.
 
-    key: Mapping[str, Check]  # by which a line is found again
+    A line must have all names of `key` and `needed`, and may have names of `more`. All other names
+    are scores.
+    """
+
+    key: Mapping[str, Check]  # names that identify a line
     needed: Mapping[str, Check] = field(default_factory=dict)
     more: Mapping[str, Check] = field(default_factory=dict)
     is_score: Check = is_number
 
     def key_of(self, row: Result) -> tuple:
-        """The values of the key."""
+        """Return the values of the key."""
         return tuple(row[name] for name in self.key)
 
     def wrong(self, row: Result) -> str | None:
-        """Say what is wrong with a row; None if it is right."""
+        """Return an error text for a row, or None if it is valid."""
         needed = {**self.key, **self.needed}
         if missing := needed.keys() - row.keys():
             return f"it lacks {', '.join(sorted(missing))}"
@@ -66,14 +70,15 @@ class Format:
 
 
 class Results:
-    """The results of a file.
+    """The results in a file.
 
     Args:
-        path: Of the file, which need not exist.
-        formats: Of its lines. A line has the first format of which it has the whole key.
+        path: Path of the file, which need not exist.
+        formats: Possible formats of its lines. A line has the first format whose key it contains
+            completely.
 
     Raises:
-        ValueError: The file has other lines.
+        ValueError: If a line has none of these formats.
     """
 
     def __init__(self, path: Path, *formats: Format) -> None:
@@ -84,12 +89,16 @@ class Results:
 
     @property
     def rows(self) -> list[Result]:
-        """The results that count."""
+        """The results, without lines that were replaced by later ones."""
         return list(self.by_key.values())
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
-        """Hold the folder of the file alone, and remove lines that do not count from the file."""
+        """Lock the folder of the file, and remove replaced lines from the file.
+
+        Raises:
+            OSError: If another process holds the lock.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         folder = os.open(self.path.parent, os.O_RDONLY)
         try:
@@ -100,13 +109,13 @@ class Results:
                 raise OSError(f"another run writes beside {self.path}: {remedy}") from None
             self._read()
             lines = "".join(json.dumps(row) + "\n" for row in self.rows)
-            write_atomic(self.path, lines.encode(), None)  # _read has seen that it holds results
+            write_atomic(self.path, lines.encode(), None)  # _read has checked the content
             yield
         finally:
             os.close(folder)
 
     def add(self, row: Result) -> None:
-        """Write a row, instead of one with the same key."""
+        """Append a row to the file; it replaces a row with the same key."""
         short = {name: _short(value) for name, value in row.items()}
         key = self._format(short).key_of(short)
         if self.by_key.get(key) == short:
@@ -116,7 +125,7 @@ class Results:
             file.write(json.dumps(short) + "\n")
 
     def _read(self) -> None:
-        """Read the file, without a last line that is cut off, as it is after a kill."""
+        """Read the file, but ignore an incomplete last line, which a killed process may leave."""
         text = read_text(self.path, MOST_BYTES) if self.path.exists() else ""
         lines = text.splitlines(keepends=True)
         found: dict[tuple, Result] = {}
@@ -143,7 +152,7 @@ class Results:
 
 
 def _short(value: Any) -> Any:
-    """A number, or each of a list, to five digits."""
+    """Round a number, or each number of a list, to five digits."""
     if isinstance(value, list):
         return [_short(each) for each in value]
     return float(f"{value:.5g}") if isinstance(value, float) else value

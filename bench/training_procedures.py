@@ -1,7 +1,9 @@
-"""What each difference of the paper's own run does to Table 3: python -m bench.training_procedures.
+"""How the published training code changes Table 3: python -m bench.training_procedures [FOLDER].
 
-Takes a folder of tables (the shipped ones by default; the published as `import-published` writes
-them). Differences are added one after the other, six seeds each, about five minutes on two cores.
+The published code differs from the procedure that the paper describes. The study starts with the
+described procedure and adds the differences one after the other, with six seeds each. FOLDER has
+the tables: the shipped ones by default, or the published ones as `import-published` writes them.
+The study takes about five minutes on two cores.
 """
 
 import argparse
@@ -12,14 +14,14 @@ from figures.pipeline.paths import SHIPPED_TABLES, TEST
 from figures.pipeline.profiles import load_profile
 from figures.pipeline.settings import TRAINING_CASE
 
-# Fields of a Procedure in the order in which they are changed.
+# Fields of `Procedure`, in the order in which they are changed.
 FIELDS = ("bias_correction", "batch_sums", "own_points", "degrees_lost", "from_trained")
 SEEDS = 6
 
 
 def main(folder: Path) -> None:
     """Print Table 3 for the tables of a folder, with one more difference each time."""
-    # Not above: --help is not to wait for PyTorch.
+    # Imported here, so that --help does not wait for PyTorch.
     from figures.composite.problem import fit_theta, load_cases, load_samples
     from figures.materials_surrogate.surrogate import SCORES, score_rows, train
     from figures.pipeline.processes import repeated

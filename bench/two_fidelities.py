@@ -1,11 +1,13 @@
-"""Few expensive runs beside many cheap ones: python -m bench.two_fidelities [--seeds 5] [--smt].
+"""Few expensive and many cheap runs: python -m bench.two_fidelities [--seeds 5] [--smt].
 
-The Gaussian process of the cheap runs is the mean of the prior of the expensive ones. Errors are
-relative to the scatter of the expensive function; intervals of 95 % are for that function.
+A Gaussian process fitted to the cheap runs is the prior mean for the expensive runs. Errors are
+relative to the standard deviation of the expensive function, and coverage is that of 95 % intervals
+for this function.
 
-With --rves FOLDER the cheap runs are 100 RVEs of a coarse mesh, and the expensive ones 12 RVEs of
-the default mesh; both are simulated in FOLDER. Errors and intervals are then those of the shipped
-RVEs of the default mesh, means over the outputs. The cost of an RVE is its processor time.
+With --rves FOLDER the cheap runs are 100 RVEs with a coarse mesh, and the expensive runs are 12
+RVEs with the default mesh. Both are simulated in FOLDER. Error and coverage are then averaged over
+the outputs, and are computed for the shipped RVEs, which have the default mesh. The cost of an RVE
+is its processor time.
 
 Source: functions of Forrester, Sobester & Keane (2007), Proceedings of the Royal Society A 463,
 and Xiong, Qian & Wu (2013), Technometrics 55.
@@ -59,7 +61,7 @@ BOREHOLE = np.array(
 
 
 def borehole(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the flow through a borehole, and a cheap approximation, of eight inputs in [0, 1]."""
+    """Return the flow through a borehole for eight inputs in [0, 1], and a cheap approximation."""
     rw, r, Tu, Hu, Tl, Hl, L, Kw = (BOREHOLE[:, 0] + X * np.ptp(BOREHOLE, axis=1)).T
     logs = np.log(r / rw)
     leak = 2.0 * L * Tu / (logs * rw**2 * Kw)
@@ -67,7 +69,7 @@ def borehole(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return 2.0 * np.pi * flow / (1.0 + leak + Tu / Tl), 5.0 * flow / (1.5 + leak + Tu / Tl)
 
 
-# Function, number of inputs, expensive and cheap runs
+# Function, number of inputs, numbers of expensive and of cheap runs
 PROBLEMS = {
     "Forrester": (forrester, 1, 5, 15),
     "Currin": (currin, 2, 12, 60),
@@ -75,29 +77,29 @@ PROBLEMS = {
 }
 
 
-# Shipped RVEs of the default mesh, and elements per fibre diameter of the coarse one.
+# Shipped tables of RVEs with the default mesh, and elements per fibre diameter of the coarse mesh
 TEST = ("test_uniform", "train_uniform")
 COARSE = 2.5
 
 
 def with_cheap(fine, cheap, X_new):
-    """Return mean and standard deviation given both tables."""
+    """Return mean and standard deviation from both tables."""
     below = bnn.GPRegressor(noise=0.0).fit(*cheap)
     return bnn.GPRegressor(mean=below, noise=0.0).fit(*fine).predict(X_new, return_std=True)
 
 
 def expensive_alone(fine, _, X_new):
-    """Return mean and standard deviation given the expensive runs."""
+    """Return mean and standard deviation from the expensive runs only."""
     return bnn.GPRegressor(noise=0.0).fit(*fine).predict(X_new, return_std=True)
 
 
 def cheap_alone(_, cheap, X_new):
-    """Return mean and standard deviation given the cheap runs."""
+    """Return mean and standard deviation from the cheap runs only."""
     return bnn.GPRegressor(noise=0.0).fit(*cheap).predict(X_new, return_std=True)
 
 
 def smt_mfk(fine, cheap, X_new):
-    """Return mean and standard deviation of SMT's MFK, which takes both tables."""
+    """Return mean and standard deviation of SMT's MFK, fitted to both tables."""
     from smt.applications import MFK
 
     X, y = fine
@@ -114,7 +116,7 @@ def rves(folder: Path, n_coarse: int = 100, n_fine: int = 12, timed: int = 10) -
     """Print the cost of RVEs of both meshes, and error and coverage of each method.
 
     Args:
-        folder: Where the RVEs are simulated; samples that are there already are kept.
+        folder: Folder for the simulations; existing samples are reused.
         n_coarse: Number of RVEs of the coarse mesh.
         n_fine: Number of RVEs of the default mesh.
         timed: Number of RVEs of each mesh whose processor time is measured.
@@ -140,7 +142,7 @@ def rves(folder: Path, n_coarse: int = 100, n_fine: int = 12, timed: int = 10) -
     y_new = np.vstack([table.outputs for table in truth])
     below = bnn.GPRegressor().fit(*cheap)
     models = {
-        # The scatter between microstructures is that of the cheap RVEs.
+        # The noise, which is the scatter between microstructures, is taken from the cheap RVEs.
         "both": bnn.GPRegressor(mean=below, noise=below.noise_).fit(*fine),
         "fine alone": bnn.GPRegressor().fit(*fine),
         "coarse alone": below,

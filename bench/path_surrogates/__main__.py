@@ -1,9 +1,9 @@
 """Surrogates of strain paths compared: python -m bench.path_surrogates.
 
-Each estimator learns from parts of the training paths, and is judged by the means over twenty
-microstructures of RVEs that followed other paths. Results that exist are not computed again, so
-that the same command continues an interrupted run. Then the tables and the figure of docs/paths.md
-are written.
+Each estimator is fitted to parts of the training paths, and tested on RVEs with other paths, whose
+stress is averaged over twenty microstructures. Existing results are not computed again, so that the
+same command continues an interrupted run. Then the tables and the figure of docs/paths.md are
+written.
 """
 
 import argparse
@@ -20,7 +20,7 @@ PAGE = ROOT / "docs" / "paths.md"
 
 
 def main() -> None:
-    """Run what is missing, then write the tables and the figure."""
+    """Run the missing cases, then write the tables and the figure."""
     parser = argparse.ArgumentParser("python -m bench.path_surrogates", description=__doc__)
     parser.add_argument("--estimators", nargs="+", default=[""], help="beginnings of their names")
     parser.add_argument("--sizes", nargs="+", type=int, help="numbers of training paths")

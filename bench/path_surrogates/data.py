@@ -1,4 +1,4 @@
-"""The sets of paths that the estimators learn from and are judged on."""
+"""The sets of strain paths for training and testing the estimators."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from fe_data.schema import INPUT_BOUNDS
 
 REFERENCES = ("reference_random", "reference_random_large", "reference_cycles", "reference_tension")
 BOUNDS = np.transpose(list(INPUT_BOUNDS.values()))
-SOFTENING = 0.1  # of the matrix in the mean fields that the estimators are given
+SOFTENING = 0.1  # of the matrix in the mean-field model of the estimators
 
 
 class Sets(NamedTuple):
@@ -28,10 +28,10 @@ def load() -> Sets:
 
 
 def concentration(X: np.ndarray) -> np.ndarray:
-    """Strains (n, 2, 3, 3) of matrix and fibres over the strain of the RVE, by mean fields."""
+    """Return mean-field strains (n, 2, 3, 3) of matrix and fibres, relative to the RVE's strain."""
     return strain_concentration(X, softening=SOFTENING)
 
 
 def default_bank() -> MaterialPointBasis:
-    """The basis of `StrainPathEnsemble` with default settings."""
+    """Return the basis of material points with default settings."""
     return MaterialPointBasis(concentration, BOUNDS)

@@ -1,10 +1,11 @@
-"""Share of laws that gain energy in cycles, by amplitude: python -m bench.path_surrogates.energy.
+"""Share of models that gain energy in cycles: python -m bench.path_surrogates.energy.
 
-A real material never does. Sixty RVEs with inputs drawn between the bounds follow proportional
-cycles in random directions: from rest to one end, to the opposite end, and back. From the first
-time at the end to the second the cycle is closed, and the work that the mean and each member do in
-it must not be negative. The second table has cycles about a strain of 0.02, to which the RVE was
-loaded before. Below each table stands the largest gain, over the work before the closed cycle.
+A real material never gains energy. Sixty RVEs with inputs drawn between the bounds follow
+proportional cycles in random directions: from rest to one end, to the opposite end, and back. The
+cycle is closed between the first and the second time at the first end. In a closed cycle the work
+of the mean and of each member must not be negative. The first table has cycles about rest. The
+second table has cycles about a strain of 0.02, to which the RVE is loaded first. The text below
+each table gives the largest gain, relative to the work before the closed cycle.
 """
 
 import argparse
@@ -21,11 +22,11 @@ from figures.markdown import markdown
 
 AMPLITUDES = (0.001, 0.0015, 0.002, 0.003, 0.004, 0.006, 0.01, 0.02)  # |E| at the end of a cycle
 CELLS = 60
-PRELOAD = 0.02  # |E| of the strain about which the second table has its cycles
+PRELOAD = 0.02  # |E| at the middle of the cycles in the second table
 SIZES = (5, 20, 100)
-_ROUNDING = 1e-9  # of the largest stress times the largest strain
-_LEGS = (20, 40, 40)  # increments to the end, to its opposite, and back
-_BEFORE = 20  # increments to the strain about which cycles go
+_ROUNDING = 1e-9  # tolerance of the energy, relative to largest stress times largest strain
+_LEGS = (20, 40, 40)  # increments to the first end, to the opposite end, and back
+_BEFORE = 20  # increments of the preload
 
 
 def main() -> None:
@@ -47,7 +48,7 @@ def main() -> None:
 def table(
     models: dict[int, StrainPathEnsemble], amplitudes: Sequence[float], preload: float
 ) -> tuple[str, float]:
-    """Shares of means and of members for each number of paths, by amplitude; the largest gain."""
+    """Return the table of shares by number of paths and amplitude, and the largest gain."""
     body: list[list[str]] = []
     largest = 0.0
     for n, model in models.items():
@@ -68,17 +69,17 @@ def cycled(
     cells: int = CELLS,
     seed: int = 5,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Energy that the mean (1, RVEs) and the members (K, RVEs) gain in closed cycles.
+    """Compute the energy that the mean and the members gain in closed cycles.
 
     Args:
-        model: Fitted.
+        model: A fitted ensemble.
         amplitude: Norm of the strain xx, yy, xy between the middle and an end of a cycle.
-        preload: Norm of the strain about which the cycles go; zero is rest.
+        preload: Norm of the strain at the middle of the cycles; zero is rest.
         cells: Number of RVEs.
-        seed: Of inputs and directions.
+        seed: Seed of inputs and directions.
 
     Returns:
-        Results of `gains` for both.
+        `gains` of the mean, (1, cells), and of the members, (K, cells).
     """
     rng = np.random.default_rng(seed)
     X = rng.uniform(*model.bank.bounds, (cells, 4))
@@ -89,7 +90,10 @@ def cycled(
 
 
 def cycles(ends: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, int]:
-    """Cycles of strain about middles (n, 3) with ends (n, 3), and the step of their first end."""
+    """Return strain cycles about `middles` (n, 3) with amplitudes `ends` (n, 3), (n, T, 3).
+
+    Also return the index of the step at the first end.
+    """
     before = _BEFORE if middles.any() else 0
     at = np.cumsum([0, *_LEGS])
     times = np.interp(np.arange(1, at[-1] + 1), at, [0.0, 1.0, -1.0, 1.0])
@@ -99,22 +103,23 @@ def cycles(ends: np.ndarray, middles: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def gains(stress: np.ndarray, strain: np.ndarray, first: int) -> np.ndarray:
-    """Energy (K, n) that closed cycles of stress (K, n, T, 3) give, from a first step on.
+    """Return the energy gained in closed cycles that begin after step `first`, (K, n).
 
-    It is over the work before that step, and zero where a cycle takes energy.
+    The stress is (K, n, T, 3). The gain is relative to the work up to that step, and zero if a
+    cycle dissipates energy.
     """
     increments = np.diff(strain, axis=1, prepend=0.0) * [1.0, 1.0, 2.0]
     before = np.concatenate([np.zeros_like(stress[:, :, :1]), stress[:, :, :-1]], axis=2)
     work = (0.5 * (before + stress) * increments).sum(axis=3)
     closed = work[:, :, first + 1 :].sum(axis=2)
-    # An elastic cycle takes none, up to rounding.
+    # An elastic cycle has no work, up to rounding.
     scale = np.abs(stress).max(axis=(2, 3)) * np.abs(strain).max()
     gained = np.where(closed < -_ROUNDING * scale, -closed, 0.0)
     return np.asarray(gained / work[:, :, : first + 1].sum(axis=2))
 
 
 def _directions(cells: int, rng: np.random.Generator) -> np.ndarray:
-    """Unit strains xx, yy, xy (n, 3), whose dilatation is a fifth of what chance would give."""
+    """Draw unit strains xx, yy, xy (n, 3), with dilatations reduced to about a fifth."""
     found = rng.standard_normal((cells, 3))
     found[:, :2] -= 0.8 * found[:, :2].mean(axis=1, keepdims=True)
     return found / np.linalg.norm(found, axis=1, keepdims=True)

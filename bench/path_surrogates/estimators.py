@@ -1,4 +1,4 @@
-"""The estimators that are compared, each with one setting for all sizes."""
+"""The estimators that are compared, each with the same settings for all training sizes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,15 +15,15 @@ from fe_data import Paths
 
 
 class Predicted(NamedTuple):
-    """Predictions of an estimator for the RVEs of a set; standard deviations if it has them."""
+    """Predictions of an estimator for the RVEs of a set, with standard deviations if available."""
 
     mean: np.ndarray  # (n, T, 3) [MPa]
-    std: np.ndarray | None = None  # of the mean over microstructures
-    total: np.ndarray | None = None  # of single cells
+    std: np.ndarray | None = None  # for the mean over microstructures
+    total: np.ndarray | None = None  # for single RVEs
 
 
 class Training(NamedTuple):
-    """What an estimator may learn from, and the seed of what it draws."""
+    """Training data of an estimator, and its seed."""
 
     random_paths: Paths
     repeated_random: Paths
@@ -39,10 +39,10 @@ class Estimator:
     """An estimator.
 
     Attributes:
-        name: Its key in the file of results.
-        label: What the tables call it.
-        fit: Learns, and returns what predicts.
-        sizes: Numbers of training paths; none if it learns nothing.
+        name: Key in the file of results.
+        label: Name in the tables.
+        fit: Function that fits the estimator and returns its prediction function.
+        sizes: Numbers of training paths; empty if the estimator is not trained.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Estimator:
 
 
 def fitted(random_paths: Paths, repeated: Paths, seed: int) -> StrainPathEnsemble:
-    """`StrainPathEnsemble` with default settings, fitted to random paths."""
+    """Fit `StrainPathEnsemble` with default settings to random paths."""
     bank = default_bank()
     model = StrainPathEnsemble(
         bank,
@@ -63,7 +63,7 @@ def fitted(random_paths: Paths, repeated: Paths, seed: int) -> StrainPathEnsembl
 
 
 def fit_ours(training: Training) -> Predict:
-    """`StrainPathEnsemble` with default settings."""
+    """Fit `StrainPathEnsemble` with default settings."""
     model = fitted(*training)
 
     def predict(X: np.ndarray, strain: np.ndarray) -> Predicted:
@@ -75,34 +75,37 @@ def fit_ours(training: Training) -> Predict:
 
 
 def mean_fields(X: np.ndarray, strain: np.ndarray) -> np.ndarray:
-    """Stress (n, T, 3) [MPa] of the mean-field model, about which ours learns."""
+    """Return the stress of the mean-field model, (n, T, 3) [MPa], which is our prior mean."""
     return mean_field_stress(concentration(X), X, strain, PHASES)
 
 
 def fit_mean_fields(_: Training) -> Predict:
-    """The mean-field model alone."""
+    """Return predictions of the mean-field model, which is not trained."""
     return lambda X, strain: Predicted(mean_fields(X, strain))
 
 
 def fit_recurrent(training: Training) -> Predict:
-    """An ensemble of recurrent networks."""
+    """Fit an ensemble of recurrent networks."""
     return _with_one_band(_learnt(RecurrentEnsemble(training.seed), training.random_paths))
 
 
 def fit_longer(training: Training) -> Predict:
-    """The same with twice as many updates."""
+    """Fit an ensemble of recurrent networks with twice as many updates."""
     usual = RecurrentEnsemble(training.seed)
     longer = replace(usual, updates=2.0 * usual.updates)
     return _with_one_band(_learnt(longer, training.random_paths))
 
 
 def fit_material_points(training: Training) -> Predict:
-    """An ensemble of physically recurrent networks."""
+    """Fit an ensemble of physically recurrent networks."""
     return _with_one_band(_learnt(PointEnsemble(training.seed), training.random_paths))
 
 
 def fit_recurrent_about_mean_fields(training: Training) -> Predict:
-    """Recurrent networks that know the mean fields too, of the best size and training length."""
+    """Fit recurrent networks for the difference from the mean-field model.
+
+    Their size and training length are the best of four by validation.
+    """
     usual = RecurrentEnsemble(training.seed, mean_fields)
     sizes = [
         replace(usual, hidden=hidden, updates=updates)
@@ -113,7 +116,7 @@ def fit_recurrent_about_mean_fields(training: Training) -> Predict:
 
 
 def fit_chosen_material_points(training: Training) -> Predict:
-    """Physically recurrent networks of the best size and training length."""
+    """Fit physically recurrent networks, whose size and training length are the best of four."""
     usual = PointEnsemble(training.seed)
     sizes = [
         replace(usual, points=points, updates=updates)
@@ -124,7 +127,7 @@ def fit_chosen_material_points(training: Training) -> Predict:
 
 
 def chosen(models: Sequence[Model], random_paths: Paths) -> Model:
-    """The model with the smallest mean square error on the training paths that it held back."""
+    """Return the model with the smallest mean square error on its validation paths."""
     variances = random_paths.mean_stress.var(axis=(0, 1))
     learnt = [_learnt(model, random_paths) for model in models]
     return min(learnt, key=lambda model: float(np.mean(model.residual_variance_ / variances)))
@@ -135,7 +138,7 @@ def _learnt(model: Model, random_paths: Paths) -> Model:
 
 
 def _with_one_band(model: Model) -> Predict:
-    """The residual of the band has the scatter of single RVEs in it: it is that of both."""
+    """Use the same band for means and for single RVEs: its residual includes the RVEs' scatter."""
 
     def predict(X: np.ndarray, strain: np.ndarray) -> Predicted:
         mean, std = model.predict(X, strain)

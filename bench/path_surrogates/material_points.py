@@ -1,7 +1,7 @@
 """An ensemble of physically recurrent networks without a prior (Maia et al., CMAME 407, 2023).
 
-Points of matrix and fibres have the laws of their phases. A network predicts their strains and
-weights.
+Each network represents an RVE by points in the matrix and in the fibres, which have the laws of
+their phases, and predicts the strains and weights of these points.
 """
 
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ class PointEnsemble:
     random_state: int
     members: int = 3
     points: int = 12  # in the matrix
-    updates: float = 60.0  # over the root of the number of paths
+    updates: float = 60.0  # divided by the square root of the number of paths
     batch: int = 10
     rate: float = 2e-2
-    spread: float = 0.1  # of the initial weights, over those of the network
+    spread: float = 0.1  # factor on the initial weights of `PhysicallyRecurrentNetwork`
     every: int = 20  # updates between two validations
 
     def fit(self, X: np.ndarray, strain: np.ndarray, stress: np.ndarray) -> "PointEnsemble":
-        """Learn from inputs (n, 4), paths (n, T, 3) and stresses (n, T, 3) [MPa]."""
+        """Fit to inputs (n, 4), paths (n, T, 3) and stresses (n, T, 3) [MPa]."""
         rng = np.random.default_rng(self.random_state)
         self._network = PhysicallyRecurrentNetwork(BOUNDS, n_matrix=self.points)
         scale = stress.std(axis=(0, 1))
@@ -41,7 +41,7 @@ class PointEnsemble:
 
         def errors(now: np.ndarray) -> Tensor:
             X, strain, stress = (each[now.reshape(-1)] for each in given)
-            # Each member has its own cells, which are one batch for the laws of the points.
+            # Each member has its own RVEs; the laws of all points are evaluated as one batch.
             own = X.reshape(*now.shape, -1)
             found = [self._network.localisation(weights[[k]], own[k]) for k in range(len(now))]
             A = torch.cat([member.A for member in found], dim=1)
@@ -59,6 +59,6 @@ class PointEnsemble:
         return self
 
     def predict(self, X: np.ndarray, strain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation (n, T, 3) [MPa]."""
+        """Return mean and standard deviation, (n, T, 3) [MPa]."""
         found = self._network.stress(self.weights_, X, strain)
         return found.mean(axis=0), np.sqrt(found.var(axis=0, ddof=1) + self.residual_variance_)

@@ -1,4 +1,4 @@
-"""The picture of errors and coverage over the number of training paths."""
+"""The figure of errors and coverage over the number of training paths."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,7 +16,7 @@ MARKERS = {"ours": "o", "gru": "s", "gru_long": "D", "prn": "^"}
 
 @plt.style.context(STYLE)
 def picture(summary: Summary) -> Figure:
-    """Errors above, coverage of means below, a column for each set."""
+    """Plot errors above and coverage of means below, with one column per set."""
     cases = summary.cases()
     figure, grid = plt.subplots(
         2, len(REFERENCES), figsize=(WIDTH, 5.2), sharex=True, sharey="row", height_ratios=(1.3, 1)
@@ -44,7 +44,7 @@ def picture(summary: Summary) -> Figure:
 
 
 def _lines(axes: Axes, summary: Summary, problem: str, score: str) -> None:
-    """A score of each estimator over the number of paths, with two standard errors."""
+    """Plot a score of each estimator over the number of paths, with two standard errors."""
     for name, colour in COLOURS.items():
         found = {n: summary.mean(problem, name, n, score) for n in summary.sizes(name)}
         points = np.array([(n, *mean) for n, mean in found.items() if mean])

@@ -1,9 +1,9 @@
 """An ensemble of recurrent networks: gated recurrent units, as they are usually applied to paths.
 
-K networks of gated recurrent units (Cho et al., EMNLP 2014) are trained side by side. Their
-inputs at each step are strain, its increment and those of the RVE, scaled by the training data.
-With a mean-field model, its stress is a further input, and the networks learn the difference
-between the stress of the RVE and that stress.
+K networks of gated recurrent units (Cho et al., EMNLP 2014) are trained side by side. Their inputs
+at each step are the strain, its increment and the inputs of the RVE, all scaled. With a mean-field
+model, its stress is a further input, and the networks are trained on the difference between the
+stress of the RVE and the mean-field stress.
 """
 
 import math
@@ -39,7 +39,7 @@ class Units(nn.Module):
         self.hidden = hidden
 
     def forward(self, x: Tensor) -> Tensor:
-        """Outputs (K, B, T, n_out) from x (K, B, T, n_in)."""
+        """Return the outputs, (K, B, T, n_out), for x (K, B, T, n_in)."""
         K, B, T, _ = x.shape
         for W, U, b in zip(self.of_input, self.of_state, self.biases, strict=True):
             given = torch.baddbmm(b[:, 0], x.reshape(K, B * T, -1), W).reshape(K, B, T, -1)
@@ -68,12 +68,12 @@ class Units(nn.Module):
 class RecurrentEnsemble:
     """Gated recurrent units with a Gaussian band.
 
-    The variance of the band is that over the members and a residual one, the mean square error of
-    members on the paths that they did not learn from.
+    The variance of the band is the variance of the members plus a residual variance, which is the
+    mean square error of the members on their validation paths.
 
     Attributes:
-        mean_field: Stress (n, T, 3) [MPa] of inputs (n, 4) and paths (n, T, 3) that is known
-            beforehand.
+        mean_field: Function that returns the mean-field stress (n, T, 3) [MPa] for inputs (n, 4)
+            and paths (n, T, 3), or None.
     """
 
     random_state: int
@@ -81,13 +81,13 @@ class RecurrentEnsemble:
     members: int = MEMBERS
     hidden: int = 64
     layers: int = 2
-    updates: float = 100.0  # over the root of the number of paths
+    updates: float = 100.0  # divided by the square root of the number of paths
     batch: int = 16
     rate: float = 4e-3
     every: int = 25  # updates between two validations
 
     def fit(self, X: np.ndarray, strain: np.ndarray, stress: np.ndarray) -> "RecurrentEnsemble":
-        """Learn from inputs (n, 4), paths (n, T, 3) and stresses (n, T, 3) [MPa]."""
+        """Fit to inputs (n, 4), paths (n, T, 3) and stresses (n, T, 3) [MPa]."""
         rng = np.random.default_rng(self.random_state)
         self._strain_scale = strain.std(axis=(0, 1))
         self._increment_scale = _increments(strain).std(axis=(0, 1))
@@ -114,7 +114,7 @@ class RecurrentEnsemble:
         return self
 
     def predict(self, X: np.ndarray, strain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation (n, T, 3) [MPa]."""
+        """Return mean and standard deviation, (n, T, 3) [MPa]."""
         known = self._known(X, strain)
         x = self._given(X, strain, known)
         with torch.no_grad():
@@ -123,13 +123,13 @@ class RecurrentEnsemble:
         return found.mean(axis=0), np.sqrt(found.var(axis=0, ddof=1) + self.residual_variance_)
 
     def _known(self, X: np.ndarray, strain: np.ndarray) -> np.ndarray:
-        """Stress (n, T, 3) of the mean-field model [MPa], or zero."""
+        """Return the stress of the mean-field model, (n, T, 3) [MPa], or zeros without one."""
         if self.mean_field is None:
             return np.zeros_like(strain)
         return self.mean_field(X, strain)
 
     def _given(self, X: np.ndarray, strain: np.ndarray, known: np.ndarray) -> Tensor:
-        """Scaled strain, increment, inputs and known stress at each step, (n, T, 10 or 13)."""
+        """Return scaled strain, increment, inputs and mean-field stress, (n, T, 10 or 13)."""
         low, high = BOUNDS
         x = np.repeat((2.0 * (X - low) / (high - low) - 1.0)[:, None], strain.shape[1], axis=1)
         scaled = [strain / self._strain_scale, _increments(strain) / self._increment_scale, x]
@@ -139,5 +139,5 @@ class RecurrentEnsemble:
 
 
 def _increments(strain: np.ndarray) -> np.ndarray:
-    """Increments (n, T, 3) from rest on."""
+    """Return the strain increments, (n, T, 3), the first one from rest."""
     return np.diff(strain, axis=1, prepend=0.0)

@@ -13,20 +13,24 @@ Row = dict[str, Any]
 
 
 def scores(reference: Paths, found: Predicted, variances: np.ndarray) -> Row:
-    """Scores over all RVEs, steps and components of a set.
+    """Compute scores over all RVEs, steps and components of a set.
 
     Args:
-        reference: The set, with several microstructures.
-        found: What is predicted.
-        variances: (3,) of the components of the stress of the training paths [MPa²].
+        reference: The set, with R microstructures per path.
+        found: The predictions.
+        variances: Variances of the stress components of the training paths, (3,) [MPa²].
 
     Returns:
-        `nmse`, the mean over components of the mean square error of the mean over
-        microstructures over the variance of the component, and `nmse_of_rves`, the same for each
-        RVE; with a band the mean of the log
-        predictive density of a number in MPa, `elppd`, the coverage of the means by 95 % bands,
-        and that of `cells`. The variance of a mean over microstructures, s² / R, is added to the
-        band of a mean.
+        - `nmse`: mean square error of the mean over microstructures, divided by the variance of the
+          component, and averaged over components.
+        - `nmse_of_rves`: the same for each RVE.
+        - `elppd`: mean log predictive density of one stress value in MPa, if there are standard
+          deviations.
+        - `coverage`: coverage of the means by 95 % bands.
+        - `cells`: coverage of single RVEs by 95 % bands, if there are total standard deviations.
+
+        For `elppd` and `coverage`, the variance of a mean over microstructures, s² / R, is added to
+        the predicted variance.
     """
     mean = reference.mean_stress
     of_rves = np.mean(np.square(found.mean - mean) / variances, axis=(1, 2))
@@ -42,12 +46,12 @@ def scores(reference: Paths, found: Predicted, variances: np.ndarray) -> Row:
 
 
 def sampling_variance(reference: Paths) -> np.ndarray:
-    """Variance of the mean over microstructures (n, T, 3), s² / R [MPa²]."""
+    """Return the variance of the mean over R microstructures, s² / R, (n, T, 3) [MPa²]."""
     return reference.stress.var(axis=1, ddof=1) / reference.stress.shape[1]
 
 
 def floor(reference: Paths, variances: np.ndarray) -> float:
-    """Normalised square error of the reference means themselves."""
+    """Return the normalised mean square error of the reference means, from their finite R."""
     return float(np.mean(sampling_variance(reference).mean(axis=(0, 1)) / variances))
 
 

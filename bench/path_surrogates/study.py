@@ -1,4 +1,4 @@
-"""Estimators × training sizes × draws, and what came of each on every set."""
+"""Runs every estimator with every training size and draw, and scores it on every set."""
 
 import time
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from fe_data import Paths
 from figures.pipeline.provenance import processor
 
 DRAWS = {5: 5, 20: 3, 50: 3, 100: 3, 500: 1}  # number of draws of each training size
-REFERENCE = "reference"  # the estimator of rows with the error of a set itself, and of no stress
+REFERENCE = "reference"  # name in rows with the errors of the reference means and of zero stress
 
 
 FORMAT = Format(
@@ -24,14 +24,14 @@ FORMAT = Format(
 
 
 def load(path: Path) -> Results:
-    """The results of a file of this study."""
+    """Return the results in a file of this study."""
     return Results(path, FORMAT)
 
 
 def study(
     sets: Sets, estimators: Sequence[Estimator], sizes: Sequence[int], results: Results
 ) -> None:
-    """Run what is not done yet."""
+    """Run the cases that have no results yet."""
     variances = sets.random_paths.stress.var(axis=(0, 1, 2))
     for problem, reference in sets.references.items():
         if (problem, REFERENCE, 0, 0) not in results.by_key:
@@ -46,14 +46,14 @@ def study(
 
 
 def runs(estimator: Estimator, sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Training sizes and draws of an estimator; one run with nothing if it does not learn."""
+    """Return training sizes and draws of an estimator; (0, 0) if it is not trained."""
     if not estimator.sizes:
         return [(0, 0)]
     return [(n, draw) for n in sizes if n in estimator.sizes for draw in range(DRAWS[n])]
 
 
 def drawn(random_paths: Paths, n: int, draw: int) -> Paths:
-    """A part of the random paths, disjoint from other draws of this size."""
+    """Return n of the random paths, which are not in other draws of this size."""
     rows = slice(draw * n, (draw + 1) * n)
     return Paths(random_paths.inputs[rows], random_paths.strain[rows], random_paths.stress[rows])
 
@@ -62,7 +62,7 @@ def _run(
     sets: Sets, estimator: Estimator, n: int, draw: int, variances: np.ndarray, results: Results
 ) -> None:
     begin = time.process_time()
-    # Mean fields, whose n is 0, learn nothing.
+    # The mean-field model is not trained and has n = 0.
     paths = drawn(sets.random_paths, n, draw) if n else sets.random_paths
     training = Training(paths, sets.repeated_random, draw)
     predict = estimator.fit(training)

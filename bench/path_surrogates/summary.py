@@ -1,4 +1,4 @@
-"""Means over draws, from the rows of the file of results."""
+"""Mean scores over draws, computed from the rows of the file of results."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class Mean(NamedTuple):
     """A mean over draws and over the RVEs of a set."""
 
     mean: float
-    error: float  # two standard errors; not a number for one draw
+    error: float  # two standard errors; NaN for one draw
 
 
 class Summary:
@@ -33,16 +33,16 @@ class Summary:
         self.rows = rows
 
     def cases(self) -> list[tuple[str, int]]:
-        """Estimators that ran, and their numbers of training paths."""
+        """Return the estimators that have results, with their numbers of training paths."""
         ran = {(row["estimator"], row["n"]) for row in self.rows}
         return [(name, n) for name in LABELS for n in (0, *DRAWS) if (name, n) in ran]
 
     def sizes(self, estimator: str) -> list[int]:
-        """Numbers of training paths that an estimator ran with."""
+        """Return the numbers of training paths for which an estimator has results."""
         return [n for name, n in self.cases() if name == estimator]
 
     def values(self, problem: str, estimator: str, n: int, score: str) -> list[float]:
-        """A score of each draw that has it."""
+        """Return a score of each draw that has it."""
         key = (problem, estimator, n)
         return [
             row[score]
@@ -51,10 +51,10 @@ class Summary:
         ]
 
     def mean(self, problem: str, estimator: str, n: int, score: str) -> Mean | None:
-        """The mean over the draws, if there is one.
+        """Return the mean over the draws, or None without results.
 
-        Its error has the variance of a mean over draws, s² / D. That of `nmse` has the variance
-        of a mean over the RVEs of the set too, whose scores are means over the draws.
+        The error is computed from the variance of a mean over D draws, s² / D. For `nmse`, the
+        variance of a mean over the RVEs of the set is added.
         """
         found = self.values(problem, estimator, n, score)
         if not found:

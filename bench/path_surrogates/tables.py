@@ -16,7 +16,7 @@ from figures.style import save
 
 SHOWN = (0, 100, 500)  # numbers of training paths in the page
 ONLY_IN_FILE = (REFERENCE, "gru")  # the table of the page has "gru_long", trained twice as long
-FILE = "tables/paths.csv"  # beside the page
+FILE = "tables/paths.csv"  # relative to the folder of the page
 SCORES = ("nmse", "coverage", "elppd", "cells", "fit", "predict")
 
 
@@ -34,12 +34,12 @@ def publish(rows: Sequence[Result], page: Path) -> None:
 
 
 def blocks(summary: Summary) -> dict[str, str]:
-    """The tables by the names of their places."""
+    """Return the tables by the names of their places in the page."""
     return {"paths-errors": errors(summary)}
 
 
 def errors(summary: Summary) -> str:
-    """Mean square errors in thousandths: a row for each estimator and some numbers of paths."""
+    """Return the table of mean square errors in thousandths, by estimator and number of paths."""
     body = []
     for name, n in summary.cases():
         means = [summary.mean(problem, name, n, "nmse") for problem in REFERENCES]
@@ -52,7 +52,7 @@ def errors(summary: Summary) -> str:
 
 
 def all_scores(summary: Summary) -> str:
-    """A row for each estimator, number of training paths and set, as CSV."""
+    """Return all scores as CSV, with one row per estimator, number of paths and set."""
     rows = []
     for name, n in summary.cases():
         for problem in REFERENCES:
@@ -68,13 +68,13 @@ def all_scores(summary: Summary) -> str:
 
 
 def _numbers(found: Mean | None) -> list[str]:
-    """A mean and two standard errors, empty where there are none."""
+    """Format a mean and two standard errors; missing numbers become empty texts."""
     numbers = found or (np.nan, np.nan)
     return [f"{number:.5g}" if np.isfinite(number) else "" for number in numbers]
 
 
 def shown(found: Mean | None, factor: float = 1.0) -> str:
-    """A mean with two standard errors, to three digits."""
+    """Format a mean to three digits, with two standard errors."""
     if found is None:
         return "–"
     value = factor * found.mean

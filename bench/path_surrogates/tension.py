@@ -1,8 +1,8 @@
 """Stress in tension from random paths and from curves: python -m bench.path_surrogates.tension.
 
-`StrainPathEnsemble` learns from random paths, and has never seen a monotone test. A surrogate of
-curves, an exact posterior of their principal components, learns only from tension tests. Both are
-judged by the mean stress xx of `reference_tension`, at the 50 strains of the shipped curves.
+`StrainPathEnsemble` is fitted to random paths, without any tension test. A surrogate of curves, a
+Gaussian process for their principal components, is fitted only to tension tests. Both predict the
+mean stress xx of `reference_tension` at the 50 strains of the shipped curves.
 """
 
 import argparse
@@ -21,14 +21,14 @@ TABLE = ROOT / "fe_data" / "datasets" / "train_uniform.csv"
 
 
 def main() -> None:
-    """Print error and coverage of both for each number of simulated RVEs."""
+    """Print error and coverage of both surrogates for each number of training RVEs."""
     argparse.ArgumentParser(
         "python -m bench.path_surrogates.tension", description=__doc__
     ).parse_args()
     torch.set_num_threads(1)
     sets = data.load()
     reference = sets.references["reference_tension"]
-    # Every second of 100 increments is one of the 50 of the curves.
+    # Every second of the 100 increments coincides with one of the 50 increments of the curves.
     stress = reference.mean_stress[:, 1::2, 0]
     of_mean = reference.stress[:, :, 1::2, 0].var(axis=1, ddof=1) / reference.stress.shape[1]
     curves = load_curves(TABLE)
@@ -42,7 +42,7 @@ def main() -> None:
         paths.fit(random_paths.inputs[:n], random_paths.strain[:n], random_paths.stress[:n, 0])
         mean, std = paths.predict(reference.inputs, reference.strain, return_std=True)
         _report("random paths", n, mean[:, 1::2, 0], std[:, 1::2, 0], stress, of_mean)
-        # Curves are positive and scatter by fractions of themselves.
+        # Logarithms, because curves are positive and their scatter is proportional to the stress.
         model = bnn.PCARegressor(bnn.GPRegressor())
         model.fit(load_table(TABLE).inputs[:n], np.log(curves.stress[:n]))
         logs, spread = model.predict(reference.inputs, return_std=True)
@@ -58,7 +58,7 @@ def _report(
     stress: np.ndarray,
     of_mean: np.ndarray,
 ) -> None:
-    """Print the root mean square relative error, and the coverage by 95 % bands."""
+    """Print the root mean square relative error and the coverage of 95 % bands."""
     error = np.sqrt(np.mean(np.square(mean / stress - 1.0)))
     inside = np.abs(mean - stress) < 1.96 * np.sqrt(std**2 + of_mean)
     print(f"{n} {kind}: error {100 * error:.2f} %, coverage {inside.mean():.3f}")

@@ -1,7 +1,7 @@
-"""Training of K networks side by side on stresses along paths, by Adam on the squared error.
+"""Training of K networks side by side on stresses along paths, with Adam and squared errors.
 
-Each network has its own minibatches and its own fifth of the paths for validation. The learning
-rate falls along a cosine, and the weights with the smallest validation error are kept.
+Each network has its own minibatches, and validates on its own fifth of the paths. The learning rate
+decreases along a cosine. The weights with the smallest validation error are kept.
 """
 
 import math
@@ -19,12 +19,12 @@ VALIDATION = 0.2  # of the paths
 class Trained:
     """Results of training in addition to the weights."""
 
-    residuals: np.ndarray  # mean square error of each network and component (K, 3), validation
-    history: list[float]  # mean of the same at each validation
+    residuals: np.ndarray  # validation mean square error of each network and component, (K, 3)
+    history: list[float]  # mean validation error at each validation
 
 
 def parted(n: int, members: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Paths for training and for validation of each network, (K, ...) row numbers."""
+    """Draw the row numbers of training and validation paths of each network, (K, ...) each."""
     orders = np.array([rng.permutation(n) for _ in range(members)])
     held = max(round(VALIDATION * n), 1)
     return orders[:, held:], orders[:, :held]
@@ -45,15 +45,19 @@ def train(
     """Train networks, and leave them with their best weights.
 
     Args:
-        parameters: Of the networks, whose first dimension is K.
-        errors: Rows (K, B) of the paths → mean square error of each component, (K, 3).
-        rows: As `parted` returns them.
-        rng: For the minibatches.
-        updates: Number of updates, over the root of the number of paths.
-        batch: Paths of an update.
-        rate: First learning rate.
-        every: Updates between two validations.
-        clip: Whether the gradient of each network has at most the norm one.
+        parameters: Parameters of the networks, whose first dimension is K.
+        errors: Function that returns the mean square error of each component, (K, 3), for row
+            numbers of paths, (K, B).
+        rows: Training and validation rows from `parted`.
+        rng: Generator for the minibatches.
+        updates: Number of updates, divided by the square root of the number of paths.
+        batch: Number of paths per update and network.
+        rate: Initial learning rate.
+        every: Number of updates between two validations.
+        clip: Whether to limit the gradient norm of each network to one.
+
+    Returns:
+        Validation errors of the best weights, and their history.
     """
     learnt, held = rows
     adam = torch.optim.Adam(parameters, lr=rate)
@@ -88,7 +92,7 @@ def train(
 def minibatches(
     learnt: np.ndarray, size: int, updates: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
-    """Rows (K, size) for each update: each network has its own order, a new one when used up."""
+    """Yield rows (K, size) for each update, in a random order per network and epoch."""
     size = min(size, learnt.shape[1])
     rows = learnt[:, :0]
     for _ in range(updates):

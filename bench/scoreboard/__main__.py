@@ -1,10 +1,10 @@
 """Problems × estimators × splits: python -m bench.scoreboard, which make scoreboard calls.
 
-Each estimator is given the draws of the composite's tables, and the public sets of a folder if one
-is named, in a separate environment. Results that exist are not computed again, so that the same
+Each estimator runs in a separate environment, on the draws of the composite's tables and, with
+--data, on the public sets in a folder. Existing results are not computed again, so that the same
 command continues an interrupted run. An estimator with a new version in
 bench/scoreboard/registry.py runs again. Then the tables of the guides, the CSV files and the figure
-are written; with custom --results the differences are printed instead.
+are written; with a custom --results file the differences are printed instead.
 """
 
 import argparse
@@ -21,7 +21,7 @@ PAGES = [ROOT / "docs" / name for name in ("benchmarks.md", "which_estimator.md"
 
 
 def main() -> None:
-    """Run what is missing, then write the tables and the figure, or print the differences."""
+    """Run the missing cases, then write the tables and the figure, or print the differences."""
     parser = _parser()
     given = parser.parse_args()
     if given.splits < 1:

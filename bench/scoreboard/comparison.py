@@ -12,26 +12,26 @@ from bench.scoreboard.problems import CASES, COMPOSITE, FRESH, is_composite
 from bench.scoreboard.registry import CELLS, OURS, PEERS, Peer
 from figures.composite.draws import in_words
 
-# Score → its name, decimals, and whether more is better; None: neither more nor less is.
+# Score → name, decimals, and whether larger is better; None if neither is.
 SCORES = {
     "loglik": ("log-likelihood", 2, True),
     "crps": ("CRPS", 3, False),
     "rmse": ("RMSE", 3, False),
     "coverage": ("coverage (95 %)", 2, None),
 }
-# What the default has seen: sets by whose rows it was chosen, problems whose results were looked at
-# before it was fixed, as were those of the composite. And problems that copies of rows decide
-# (docs/benchmarks.md).
+# Problems used during development: sets with which the default settings were chosen, and problems
+# whose results were known before the defaults were fixed, as were those of the composite. And
+# problems whose results depend on duplicated rows (docs/benchmarks.md).
 CHOSEN_BY = ("concrete", "yacht")
 LOOKED_AT = ("energy/gap", "energy/standard", "airfoil/holdout")
 OF_COPIES = ("wine/standard",)
 JUDGED = [score for score, (_, _, more) in SCORES.items() if more is not None]
-LEVEL = 0.05  # of a family of comparisons: probability that chance gives any verdict in it
+LEVEL = 0.05  # family-wise error rate of a family of comparisons
 
 
 @dataclass(frozen=True)
 class Rival:
-    """Who is compared: an estimator that ran here, or a method of which scores are published."""
+    """An estimator that ran here, or a method with published scores."""
 
     name: str
     label: str
@@ -41,7 +41,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class Gap:
-    """A mean difference, with the standard error over splits; NaN where there is one split."""
+    """A mean difference, with its standard error over splits, which is NaN for one split."""
 
     mean: float
     error: float
@@ -49,7 +49,7 @@ class Gap:
 
     @property
     def word(self) -> str:
-        """Which of both has more, by two standard errors: "more", "tied", "less" or "undecided"."""
+        """Sign of the mean: "more", "less", "tied" within two errors, "undecided" for one split."""
         if not np.isfinite(self.error):
             return "undecided"
         if abs(self.mean) <= 2 * self.error:
@@ -58,14 +58,14 @@ class Gap:
 
     @property
     def probability(self) -> float:
-        """Of a difference this large by chance, by a two-sided t test; NaN of one split."""
+        """p-value of the difference in a two-sided t test; NaN for one split."""
         if self.error == 0.0:
             return float(self.mean == 0.0)
         return float(2.0 * student.sf(abs(self.mean / self.error), self.splits - 1))
 
 
 def survive(probabilities: Sequence[float]) -> list[bool]:
-    """Which of several differences chance does not explain, by the procedure of Holm (1979)."""
+    """Return which differences are significant, by the procedure of Holm (1979)."""
     found = [False] * len(probabilities)
     for tried, i in enumerate(np.argsort(probabilities)):
         if probabilities[i] > LEVEL / (len(found) - tried):
@@ -76,13 +76,13 @@ def survive(probabilities: Sequence[float]) -> list[bool]:
 
 @dataclass(frozen=True)
 class Board:
-    """All results. Of an estimator on a problem those of its version count, or else older ones."""
+    """All results. An estimator's older results count only for problems without current ones."""
 
     rows: Sequence[Mapping[str, Any]]
 
     @cached_property
     def found(self) -> dict[tuple[str, str], dict[int, Mapping[str, Any]]]:
-        """Rows by problem and estimator, and by split."""
+        """Rows by (problem, estimator), then by split."""
         versions = {peer.name: peer.version for peer in PEERS}
         found: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
         for current in (False, True):
@@ -95,29 +95,29 @@ class Board:
 
     @cached_property
     def published(self) -> dict[tuple[str, str], Mapping[str, Any]]:
-        """Published rows by problem and method."""
+        """Published rows by (problem, method)."""
         rows = (row for row in self.rows if "published" in row)
         return {(row["problem"], row["published"]): row for row in rows}
 
     @cached_property
     def cells(self) -> str:
-        """Name of the composite's draws: fresh ones as soon as ours has run on all of them."""
+        """Name of the composite's draws: the fresh ones if ours has run on all of them."""
         ran = all((f"{FRESH}/{case}", OURS[CELLS].name) in self.found for case in CASES)
         return FRESH if ran else COMPOSITE
 
     @property
     def problems(self) -> list[str]:
-        """Names: public sets by the kind of their splits, then the composite's of one name."""
+        """Names of problems: public sets by kind of split, then the composite's training sets."""
         names = {problem for problem, _ in [*self.found, *self.published]}
         shown = [name for name in names if not is_composite(name) or self._is_shown(name)]
         return sorted(shown, key=_place)
 
     def _is_shown(self, name: str) -> bool:
-        """Whether draws of the composite are those that are shown, or a folder's of one's own."""
+        """Return whether a composite problem has the shown draws, or is from a custom folder."""
         return name.partition("/")[0] not in {FRESH, COMPOSITE} - {self.cells}
 
     def rivals(self, problem: str) -> list[Rival]:
-        """Who ran on a problem or has published scores, in the order of the registry."""
+        """Return the rivals with results on a problem, in the order of the registry."""
         ran = [
             Rival(peer.name, peer.label, peer.knows, peer)
             for peer in PEERS
@@ -127,38 +127,38 @@ class Board:
         return ran + [Rival(method, f"{method} (published)") for method in methods]
 
     def values(self, problem: str, peer: Peer, score: str = "loglik") -> dict[int, float]:
-        """A score by split, of the splits that did not fail."""
+        """Return a score by split, without failed splits."""
         own = self.found.get((problem, peer.name), {})
         return {i: row[score] for i, row in sorted(own.items()) if score in row}
 
     def mean(self, problem: str, rival: Rival, score: str = "loglik") -> float:
-        """A score of a rival, the mean over its splits; NaN where there is none."""
+        """Return the mean of a rival's score over its splits, or NaN without results."""
         if rival.peer is None:
             return self.published.get((problem, rival.name), {}).get(score, [np.nan])[0]
         numbers = list(self.values(problem, rival.peer, score).values())
         return float(np.mean(numbers)) if numbers else np.nan
 
     def errors(self, problem: str, peer: Peer) -> list[str]:
-        """What went wrong, one entry a split."""
+        """Return the error texts of failed splits."""
         rows = self.found.get((problem, peer.name), {}).values()
         return [row["error"] for row in rows if "error" in row]
 
     def is_late(self, problem: str, peer: Peer) -> bool:
-        """Whether a fit took more than the time that is allowed, and there is no other result."""
+        """Return whether all results of an estimator on a problem are that it was too slow."""
         rows = self.found.get((problem, peer.name), {}).values()
         return bool(rows) and all("limit" in row for row in rows)
 
     def is_older(self, problem: str, peer: Peer) -> bool:
-        """Whether the results are of an older version of the estimator."""
+        """Return whether results are of an older version of the estimator."""
         rows = self.found.get((problem, peer.name), {}).values()
         return any(row["version"] != peer.version for row in rows)
 
     def gap(self, problem: str, rival: Rival, score: str = "loglik") -> Gap | None:
-        """Score of a rival less that of ours with the same knowledge; None where one has none.
+        """Return the score of a rival minus ours with the same data, or None without scores.
 
-        Differences are paired over the splits that both have. Of published scores only mean and
-        standard deviation over the splits are known, so that their error is that of two
-        independent means, which is too large: the splits are the same.
+        Differences are paired over the splits that both have. For published scores only mean and
+        standard deviation over splits are known. Their error is therefore that of two independent
+        means, which is too large, because the splits are the same.
         """
         ours = self.values(problem, OURS[rival.knows], score)
         if rival.peer is not None:
@@ -175,22 +175,22 @@ class Board:
         return Gap(float(mean - np.mean(numbers)), float(error), len(numbers))
 
     def verdict(self, problem: str, rival: Rival, score: str) -> str:
-        """What ours is in a score: "better", "tied", "worse", "undecided" or, with no result, "–".
+        """Return whether ours is "better", "tied", "worse" or "undecided", or "–" without results.
 
-        Results of an older version, of ours or of the rival, are none.
+        Results of an older version, of ours or of the rival, do not count.
         """
         gap = self.gap(problem, rival, score)
         ran = [peer for peer in (OURS[rival.knows], rival.peer) if peer]
         if gap is None or any(self.is_older(problem, peer) for peer in ran):
             return "–"
-        theirs = "more" if SCORES[score][2] else "less"  # where the rival's score is the better one
+        theirs = "more" if SCORES[score][2] else "less"  # word if the rival's score is better
         words = {"tied": "tied", "undecided": "undecided", theirs: "worse"}
         return words.get(gap.word, "better")
 
     def ranks(self, problems: Sequence[str]) -> dict[str, float]:
-        """Mean rank by log-likelihood over problems, of all with results on each of them, by name.
+        """Return mean ranks by log-likelihood over problems, for rivals with results on them all.
 
-        Ranks go by the difference from ours, which is paired.
+        Ranks are computed from the paired differences from ours.
         """
         each = []
         for problem in problems:
@@ -206,7 +206,7 @@ class Board:
 
 
 def title(problem: str) -> str:
-    """What a problem is called."""
+    """Return the name of a problem in tables and figures."""
     name, _, kind = problem.partition("/")
     if name == FRESH:
         name = "composite"
@@ -214,7 +214,7 @@ def title(problem: str) -> str:
 
 
 def mark(problem: str) -> str:
-    """Why results on a problem count less: "*", "†", "‡" as above, or ""."""
+    """Return the mark of a problem: "*" (CHOSEN_BY), "†" (LOOKED_AT), "‡" (OF_COPIES) or ""."""
     if problem.partition("/")[0] in CHOSEN_BY:
         return "*"
     if problem in LOOKED_AT or is_composite(problem):
@@ -223,7 +223,7 @@ def mark(problem: str) -> str:
 
 
 def _place(problem: str) -> tuple:
-    """Where a problem stands among others."""
+    """Return the sort key of a problem."""
     name, _, kind = problem.partition("/")
     if is_composite(problem):
         return True, name, CASES.index(kind)
@@ -231,7 +231,7 @@ def _place(problem: str) -> tuple:
 
 
 def between(differences: Sequence[float]) -> Gap | None:
-    """The mean of paired differences, None of none."""
+    """Return the mean of paired differences with its error, or None without differences."""
     n = len(differences)
     if not n:
         return None

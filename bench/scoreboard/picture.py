@@ -1,4 +1,4 @@
-"""The picture of how far every estimator is from ours."""
+"""The figure of the differences between every estimator and ours."""
 
 import textwrap
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ from bench.scoreboard.public import HOLDOUT
 from bench.scoreboard.registry import CELLS, OURS, PEERS
 from figures.style import STYLE, WIDTH
 
-LINEAR = 0.1  # differences up to which the axis is linear; logarithmic beyond
-FARTHEST = 30.0  # of the axis: what is farther has an arrow there
+LINEAR = 0.1  # the axis is linear up to this difference, and logarithmic beyond
+FARTHEST = 30.0  # end of the axis; an arrow marks larger differences
 TICKS = (-10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0)
 OURS_COLOUR = "C1"
 PUBLISHED_COLOUR = "C2"
 
 
 def rows_of_panels(board: Board) -> list[list[str]]:
-    """Problems with several splits: a row for each kind of public ones, and for a composite."""
+    """Group problems with several splits into rows: by kind of split, or by composite."""
     rows: dict[str, list[str]] = {}
     for problem in board.problems:
         name, _, kind = problem.partition("/")
@@ -33,7 +33,7 @@ def rows_of_panels(board: Board) -> list[list[str]]:
 
 @plt.style.context(STYLE)
 def picture(board: Board) -> Figure:
-    """Log-likelihood less that of ours, to the right where more, with two standard errors."""
+    """Plot log-likelihoods minus ours (larger to the right) with two standard errors."""
     rows = rows_of_panels(board)
     rivals = [_compared(board, problems) for problems in rows]
     heights = [0.8 + 0.26 * len(each) for each in rivals]
@@ -54,7 +54,7 @@ def picture(board: Board) -> Figure:
 
 
 def _compared(board: Board, problems: Sequence[str]) -> list[Rival]:
-    """Who is shown in a row of panels, published last: all but ours, the line at zero."""
+    """Return the rivals in a row of panels, published ones last; ours are the line at zero."""
     found = {rival: None for problem in problems for rival in board.rivals(problem)}
     compared = [rival for rival in found if rival.peer not in OURS.values()]
     return sorted(compared, key=lambda r: PEERS.index(r.peer) if r.peer else len(PEERS))
@@ -79,7 +79,7 @@ def _panel(axes: Axes, board: Board, problem: str, rivals: Sequence[Rival]) -> N
             axes.plot(side * FARTHEST, i, "<" if side < 0 else ">", color=colour, clip_on=False)
             continue
         margin = 2 * gap.error if np.isfinite(gap.error) else 0.0
-        filled = colour if np.isfinite(gap.error) else "none"  # open: one split, no error
+        filled = colour if np.isfinite(gap.error) else "none"  # open: one split
         axes.errorbar(gap.mean, i, xerr=margin, fmt="o", ms=4, capsize=2, color=colour, mfc=filled)
     axes.set_title(title(problem).replace("$", r"\$"))
     axes.set_xscale("symlog", linthresh=LINEAR)
@@ -92,7 +92,7 @@ def _panel(axes: Axes, board: Board, problem: str, rivals: Sequence[Rival]) -> N
 
 
 def _short(rival: Rival) -> str:
-    """The label, with what is given beside the training cells."""
+    """Return a short label, with the data that are given in addition to the training RVEs."""
     more = "" if rival.knows == CELLS else f" [{rival.knows.removeprefix('and ')}]"
     text = rival.label.partition(", the best of")[0] + more
-    return text.replace("$", r"\$")  # which begins a formula
+    return text.replace("$", r"\$")  # $ would begin a formula

@@ -1,4 +1,4 @@
-"""Problems with their splits, and what an estimator is given of each: the composite's tables."""
+"""Problems and their splits, and the data of the composite that estimators are given."""
 
 import zlib
 from collections.abc import Callable, Sequence
@@ -18,31 +18,32 @@ from figures.pipeline.paths import SHIPPED_TABLES, drawn, require_tables, table_
 from figures.pipeline.profiles import load_profile
 
 CASES = ("ind25", "ind50", "ind100", "outd")  # training sets of the composite
-COMPOSITE = "composite"  # its tables that come with fe_data
-FRESH = "fresh"  # a folder with draws that the default has not seen before it was fixed
-LOW = 200  # inputs of mean fields that are given as low fidelity, beside those of the cells
-REPEATED = "noise"  # the table of cells with equal inputs
+COMPOSITE = "composite"  # name of the tables that come with fe_data
+FRESH = "fresh"  # name of a folder with draws that were not used during development
+LOW = 200  # inputs of the mean-field models as low fidelity, in addition to the training RVEs
+REPEATED = "noise"  # table of replicates, which are RVEs with equal inputs
 
 
 @dataclass(frozen=True)
 class Split:
     """One pair of training and test rows.
 
-    `given` has arrays of a `Given` of the worker by name. `fields` returns mean fields, which take
-    seconds, as further ones. `y_test` (n, n_out) is in the units of y.
+    `given` has the arrays of the worker's `Given` by name. `fields` returns further arrays, those
+    of the mean-field models, which take seconds to compute. `y_test`, (n, n_out), is in the units
+    of y.
     """
 
     given: dict[str, np.ndarray]
     y_test: np.ndarray
     unit: float  # of RMSE and CRPS, in the units of y
-    log_units: float  # logarithm of the volume of the units that the likelihood is for
-    digest: str  # of the rows, so that no result of other data counts as theirs
+    log_units: float  # subtracted from the log density of a row of scaled y, to convert its units
+    digest: str  # checksum of the rows, so that results of other data are not used
     fields: Callable[[], dict[str, np.ndarray]] = dict
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A set with one kind of splits, "concrete/gap"; `make` has the split of a number."""
+    """A set with one kind of splits, such as "concrete/gap"; `make` returns a split by number."""
 
     name: str
     splits: int
@@ -50,7 +51,7 @@ class Problem:
 
     @cache  # noqa: B019, as long as the program runs
     def split(self, number: int) -> Split:
-        """A split, which is made once."""
+        """Return a split, which is computed only once."""
         return self.make(number)
 
 
@@ -59,7 +60,7 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called on the command line."""
+        """Name on the command line."""
 
 
 Item = TypeVar("Item", bound=Named)
@@ -70,11 +71,14 @@ def beginning(items: Sequence[Item], words: Sequence[str], kind: str) -> list[It
 
     Args:
         items: Problems or estimators.
-        words: Beginnings of names; "" is the beginning of all.
-        kind: What they are, in the message.
+        words: Beginnings of names; "" matches all.
+        kind: Kind of the items, for the error message.
+
+    Returns:
+        The matching items, in their order.
 
     Raises:
-        ValueError: No name begins with a word.
+        ValueError: If no name begins with one of the words.
     """
     for word in words:
         if not any(item.name.startswith(word) for item in items):
@@ -84,7 +88,7 @@ def beginning(items: Sequence[Item], words: Sequence[str], kind: str) -> list[It
 
 
 def digest(*arrays: np.ndarray) -> str:
-    """Checksum of the bits of arrays, in this order."""
+    """Return a checksum of the values of arrays, in this order."""
     code = 0
     for each in arrays:
         code = zlib.crc32(np.ascontiguousarray(each, dtype="<f8").tobytes(), code)
@@ -92,16 +96,19 @@ def digest(*arrays: np.ndarray) -> str:
 
 
 def is_composite(name: str) -> bool:
-    """Whether a problem is one of the composite's training sets."""
+    """Return whether a problem is one of the composite's training sets."""
     return name.partition("/")[2] in CASES
 
 
 def composite(folder: Path = SHIPPED_TABLES) -> list[Problem]:
-    """The training sets of the tables in a folder, with as many splits as it has draws.
+    """Return the composite's training sets for the tables in a folder, with one split per draw.
 
-    A folder other than that of the shipped tables gives its name to the problems. It has
-    draws/DESIGN.csv or, as `python -m fe_data generate DESIGN --out draws/DESIGN` writes it,
-    draws/DESIGN/dataset.csv.
+    The problems are named after the folder, or "composite" for the shipped tables. The folder has
+    draws/DESIGN.csv, or draws/DESIGN/dataset.csv as `python -m fe_data generate DESIGN --out
+    draws/DESIGN` writes it.
+
+    Raises:
+        ValueError: If a table has too few RVEs for one draw.
     """
     profile = load_profile("full")
     rows = []
@@ -119,7 +126,7 @@ def composite(folder: Path = SHIPPED_TABLES) -> list[Problem]:
 
 
 def _cells(every: list[Draw], case: str, number: int) -> Split:
-    """A training set of a draw with its test cells, scaled to [-1, 1], and what else is known."""
+    """Return a training set of a draw with test RVEs, scaled to [-1, 1], and the further data."""
     train = every[number].cases[case]
     test = every[number].test
     table = load_designs(SHIPPED_TABLES, [REPEATED])[REPEATED]
@@ -138,7 +145,7 @@ def _cells(every: list[Draw], case: str, number: int) -> Split:
 
 
 def _fields(X: np.ndarray, X_test: np.ndarray) -> dict[str, np.ndarray]:
-    """Mean fields with each of nine pairs of their parameters, (9, n, n_out)."""
+    """Evaluate the mean-field model with nine pairs of its parameters, (9, n, n_out)."""
     hypercube = qmc.LatinHypercube(X.shape[1], seed=0)
     X_low = np.vstack([X, 2 * hypercube.random(LOW) - 1])
     low = np.array([mean(X_low) for mean in FIELDS])

@@ -1,13 +1,14 @@
 """Public sets with published splits and scores, read from a folder.
 
 - NAME/data.csv: a header, the inputs, and y as the last column.
-- NAME/standard.json and NAME/gap.json: the rows of the test set of each split, counted from 0. All
-  other rows are training data.
+- NAME/standard.json and NAME/gap.json: the test rows of each split, counted from 0. All other rows
+  are training data.
 - published.csv: published scores, with the columns splits,dataset,method,score,mean,std,source.
-- NAME.csv: a set with one split, made by scikit-learn's
+- NAME.csv: a set with a single split, made by scikit-learn's
   `train_test_split(test_size=0.2, random_state=0)`. Its scores are in units of the standard
   deviation of y in the training rows.
-- NAME_published.csv: its published scores, with the columns dataset,model,rmse,nll_default.
+- NAME_published.csv: published scores of this set, with the columns
+  dataset,model,rmse,nll_default.
 """
 
 import io
@@ -27,17 +28,17 @@ from bnn.storage.reading import read_json, read_text
 from fe_data.files import csv_rows
 
 PUBLISHED = "published"
-SETS = {"concrete", "energy", "wine", "yacht", "airfoil"}  # those of docs/benchmarks.md
-HOLDOUT = "holdout"  # the kind of the single split
+SETS = {"concrete", "energy", "wine", "yacht", "airfoil"}  # sets in docs/benchmarks.md
+HOLDOUT = "holdout"  # name of the kind of split of a set with a single split
 NAMES = {"LL": "loglik", "RMSE": "rmse"}  # published score → ours
 MOST_BYTES = 10**8  # of a file
 LARGEST = 1e100  # of the numbers in data.csv, so that sums of their squares are finite
-FEWEST = 2  # training rows, of which a standard deviation can be taken
-ROUNDING = 1e-13  # deviation of a column that does not vary, relative to its largest value
+FEWEST = 2  # training rows, the least for a standard deviation
+ROUNDING = 1e-13  # standard deviation of a constant column, relative to its largest value
 
 
 def problems(folder: Path) -> list[Problem]:
-    """All sets of a folder with all their kinds of splits, by name.
+    """Return all sets in a folder with all their kinds of splits, sorted by name.
 
     Args:
         folder: The folder.
@@ -46,8 +47,9 @@ def problems(folder: Path) -> list[Problem]:
         The problems.
 
     Raises:
-        FileNotFoundError: There is no such folder, or a set has splits and no data.csv.
-        ValueError: There is no set, or a file is not of this form: the message names file and row.
+        FileNotFoundError: If the folder does not exist, or a set has splits but no data.csv.
+        ValueError: If there is no set, or a file has another format. The message has the file and
+            the row.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: there is no such folder of public sets")
@@ -71,7 +73,7 @@ def problems(folder: Path) -> list[Problem]:
 
 
 def read_rows(path: Path) -> np.ndarray:
-    """Rows of a CSV file with a header, inputs and y, (n, n_in + 1)."""
+    """Read the inputs and y of a CSV file with a header, (n, n_in + 1)."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not there: the splits beside it are of its rows")
     text = read_text(path, MOST_BYTES)
@@ -96,7 +98,7 @@ def read_rows(path: Path) -> np.ndarray:
 
 
 def read_splits(path: Path, n_rows: int) -> list[list[int]]:
-    """Test rows of each split from a JSON file, checked against the number of rows."""
+    """Read the test rows of each split from a JSON file, and check them."""
     found = read_json(path, MOST_BYTES)
     if not isinstance(found, list) or not found:
         raise ValueError(f"{path}: must be a list with the test rows of each split")
@@ -117,14 +119,15 @@ def read_splits(path: Path, n_rows: int) -> list[list[int]]:
 def _of_test_rows(
     rows: np.ndarray, tests: list[list[int]], number: int, standardised: bool = False
 ) -> Split:
-    """A split, inputs and y standardised by the training rows."""
+    """Return a split, with inputs and y standardised by the training rows."""
     tested = np.zeros(len(rows), dtype=bool)
     tested[tests[number]] = True
     train = rows[~tested]
     test = rows[tested]
     centre = train.mean(axis=0)
     scale = train.std(axis=0)
-    # A column that the split leaves constant, whose mean is rounded.
+    # A column that is constant in the training rows has a tiny deviation, because its mean is
+    # rounded.
     scale[scale <= ROUNDING * np.abs(train).max(axis=0)] = 1.0
     X = (train[:, :-1] - centre[:-1]) / scale[:-1]
     bounds = np.array([X.min(axis=0), X.max(axis=0)])
@@ -141,10 +144,10 @@ def _of_test_rows(
 
 
 def published(folder: Path, problems: Sequence[Problem]) -> list[dict[str, Any]]:
-    """Published scores on problems of a folder, mean and standard deviation, a row a method.
+    """Return published scores on problems, as mean and standard deviation, one row per method.
 
-    Of a set with one split the standard deviation is missing: repeated trainings do not tell how
-    another split would turn out.
+    For a set with a single split the standard deviation is missing, because repeated training does
+    not show the variation between splits.
     """
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     path = folder / f"{PUBLISHED}.csv"
@@ -177,13 +180,13 @@ def _row(problem: str, method: str, source: str) -> dict[str, Any]:
 
 
 def _mean(numbers: Sequence[float | None]) -> float | None:
-    """Mean of the numbers that are there."""
+    """Return the mean of the numbers that are not None, or None."""
     known = [number for number in numbers if number is not None]
     return float(np.mean(known)) if known else None
 
 
 def _records(path: Path, names: Sequence[str], numbers: Sequence[str]) -> list[dict[str, Any]]:
-    """Rows of a CSV file that has these columns, of which some are numbers, None where empty."""
+    """Read a CSV file with the columns `names`; `numbers` are parsed, and None if empty."""
     problems = csv_rows.Problems(path)
     records = []
     for line, row in csv_rows.read_rows(path, names, ()):

@@ -1,4 +1,4 @@
-"""The estimators that are compared, the data that each is given, and the lines a user writes."""
+"""The estimators that are compared, and the data that each is given."""
 
 import ast
 import zlib
@@ -7,12 +7,12 @@ from functools import cached_property
 from pathlib import Path
 
 LIBRARIES = Path(__file__).with_name("libraries")
-# What an estimator is given.
+# The data that an estimator is given.
 CELLS = "the training RVEs"
 NOISE = "and the paper's noise"
 REPLICATES = "and replicates"
 FIELDS = "and a mean-field model"
-# What it assumes of the noise: rows with the same words are of equal noise models.
+# The noise model of an estimator.
 ONE = "constant"
 BY_INPUT = "input-dependent"
 GIVEN = "given"
@@ -22,43 +22,42 @@ INTERVALS = "intervals only"
 
 @dataclass(frozen=True)
 class Peer:
-    """An estimator: a class of a file of `libraries`, which runs in the library's environment.
+    """An estimator: a class in a file of `libraries`, which runs in the library's environment.
 
-    Results of another `version` do not count as those of the estimator as it is now: until it has
-    run again they are shown as of an older one, and no verdict rests on them. Raise the version
-    with whatever changes results: the class or what it uses of its file, the pins of its library,
-    which `digest` tells, and for ours whatever it calls of `bnn` and `figures`, which nothing here
-    notices.
+    Results of another `version` are outdated: until the estimator has run again they are shown as
+    of an older version, and are not used for verdicts. Raise the version if results may change. The
+    `digest` changes with the class, with what it uses of its file, and with the pinned packages of
+    the library. Changes of `bnn` and `figures`, which our estimators call, are not detected.
     """
 
     library: str
     kind: str
     noise: str
     knows: str = CELLS
-    # At most, of a problem: fewer where fits take longest, which are those of networks in function
-    # space on the larger sets, and where nine settings are fitted, 128 s with 25 cells.
+    # Largest number of splits of a problem. It is smaller for the slowest estimators: networks
+    # anchored in function space, and estimators that fit nine settings (128 s with 25 RVEs).
     splits: int = 24
-    public: bool = False  # whether it runs on public sets too
+    public: bool = False  # whether it also runs on public sets
     version: int = 1
 
     @property
     def name(self) -> str:
-        """What it is called in the results."""
+        """Name in the results."""
         return f"{self.library}.{self.kind}"
 
     @property
     def source(self) -> Path:
-        """The file."""
+        """File with the class."""
         return LIBRARIES / f"{self.library}.py"
 
     @property
     def ours(self) -> bool:
-        """Whether it is of this repository, and needs no environment of its own."""
+        """Whether it belongs to this repository, and needs no separate environment."""
         return self.library == "ours"
 
     @cached_property
     def code(self) -> list[ast.stmt]:
-        """The class, after what it uses of its file, imports too."""
+        """Statements of the file that the class uses, imports included, and the class itself."""
         wanted = {self.kind}
         used = []
         for statement in reversed(ast.parse(self.source.read_text(encoding="utf-8")).body):
@@ -73,7 +72,7 @@ class Peer:
 
     @property
     def digest(self) -> str:
-        """Checksum of the class with what it uses of its file, and of the pins of its library."""
+        """Checksum of `code` and of the pinned packages of the library."""
         pins = self.source.with_suffix(".txt")
         text = self.source.read_text(encoding="utf-8")
         parts = [ast.get_source_segment(text, statement) for statement in self.code]
@@ -83,12 +82,12 @@ class Peer:
 
     @property
     def label(self) -> str:
-        """The docstring of the class, without its point."""
+        """The docstring of the class, without its full stop."""
         return ast.get_docstring(self.code[-1]).rstrip(".")
 
     @property
     def lines(self) -> int:
-        """Lines of code, one for each statement; docstrings, of one line each, do not count."""
+        """Number of lines of code when unparsed; docstrings of one line do not count."""
         lines = [line.strip() for each in self.code for line in ast.unparse(each).splitlines()]
         return len([line for line in lines if line and not line.startswith('"""')])
 
@@ -120,14 +119,14 @@ PEERS = (
     Peer("smt", "MultiFidelity", ONE, FIELDS, splits=4, version=2),
 )
 BY_NAME = {peer.name: peer for peer in PEERS}
-# What the others are compared with: one estimator for each kind of knowledge, chosen in writing
-# before anything is compared (docs/benchmarks.md), never the best of several.
+# Our estimators with which the others are compared: one for each kind of given data. They were
+# fixed in writing before the comparison (docs/benchmarks.md), and are not the best of several.
 OURS = {
     CELLS: BY_NAME["ours.Default"],
     NOISE: BY_NAME["ours.ExactPaper"],
     REPLICATES: BY_NAME["ours.ExactReplicates"],
     FIELDS: BY_NAME["ours.ExactFields"],
 }
-# Ours with what most of the others assume of the noise, and with noise by input, both with an RBF
-# and a linear trend alone.
+# Our estimators with the noise models of the others, constant and input-dependent, and only an RBF
+# kernel with a linear trend.
 EQUAL_NOISE = {ONE: BY_NAME["ours.ExactConstant"], BY_INPUT: BY_NAME["ours.ExactByInput"]}

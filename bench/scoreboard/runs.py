@@ -1,4 +1,4 @@
-"""Runs estimators in environments of their own, and keeps what came of each split."""
+"""Runs each estimator in a separate environment, and stores the result of each split."""
 
 import os
 import select
@@ -22,8 +22,8 @@ from fe_data.files.writing import write_atomic
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import processor
 
-STAGES = (1, 4, 8, 24)  # splits: all estimators have the first before one has the next
-PATIENCE = 10  # times the processor time that is allowed, before a worker counts as stuck
+STAGES = (1, 4, 8, 24)  # numbers of splits: all estimators finish a stage before the next begins
+PATIENCE = 10  # a worker is stuck after this multiple of the allowed processor time
 GIVEN = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
 HASHES = ROOT / "hashes.txt"
 MADE = "# made by the scoreboard, which removes the folder when these packages change\n"
@@ -34,10 +34,14 @@ class LateError(ValueError):
 
 
 def environment(library: str, folder: Path) -> Path:
-    """The interpreter of a library's environment, which is made from its pinned packages."""
+    """Return the interpreter of a library's environment; create it from pinned packages if needed.
+
+    Raises:
+        OSError: If the environment cannot be created, or the folder has other content.
+    """
     pins = (LIBRARIES / f"{library}.txt").read_text(encoding="utf-8")
     home = folder / library
-    mark = folder / f"{library}.made.txt"  # what the environment was made from
+    mark = folder / f"{library}.made.txt"  # packages from which the environment was created
     python = home / "bin" / "python"
     folder.mkdir(parents=True, exist_ok=True)
     made = mark.read_bytes() if mark.is_file() else b""
@@ -46,7 +50,7 @@ def environment(library: str, folder: Path) -> Path:
             raise OSError(
                 f"{home} was not made by the scoreboard: move it away, or give another --envs"
             )
-        write_atomic(mark, MADE.encode(), MADE.encode())  # stays, if this is killed
+        write_atomic(mark, MADE.encode(), MADE.encode())  # marks an unfinished folder
         if home.exists():
             shutil.rmtree(home)
         checked, unchecked = requirements(pins.split())
@@ -70,14 +74,14 @@ def environment(library: str, folder: Path) -> Path:
 
 
 def requirements(pins: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Pins with the hashes of their files, which pip checks, and pins that have none: PyTorch."""
+    """Return pins with hashes, which pip checks, and pins without hashes, which are PyTorch's."""
     lines = HASHES.read_text(encoding="utf-8").splitlines()
     hashes = {line.partition(" ")[0]: line for line in lines}
     return [hashes[pin] for pin in pins if pin in hashes], [p for p in pins if p not in hashes]
 
 
 class Worker:
-    """Fits one estimator to one training set after the other, in a process of its own."""
+    """Fits one estimator to a series of training sets, in a separate process."""
 
     def __init__(self, peer: Peer, folder: Path, limit: float) -> None:
         self.peer = peer
@@ -88,7 +92,7 @@ class Worker:
         self.exchange = TemporaryDirectory()  # of training sets and predictions
 
     def start(self) -> subprocess.Popen:
-        """A new process."""
+        """Start a new process."""
         peer = self.peer
         program = [self.python, Path(__file__).with_name("worker.py"), peer.source, peer.kind]
         given = os.environ | GIVEN | ({"PYTHONPATH": str(ROOT)} if peer.ours else {})
@@ -103,7 +107,13 @@ class Worker:
             )
 
     def ask(self, split: Split) -> dict[str, Any]:
-        """The scores on a split; an OSError or ValueError says what went wrong."""
+        """Return the scores on a split.
+
+        Raises:
+            LateError: If the fit takes more than the allowed processor time.
+            OSError: If the process fails.
+            ValueError: If the estimator raises an error, or its predictions are invalid.
+        """
         asked = Path(self.exchange.name) / "asked.npz"
         found = Path(self.exchange.name) / "found.npz"
         more = split.fields() if self.peer.knows == FIELDS else {}
@@ -134,7 +144,7 @@ class Worker:
 
 
 def _is_pair(value: object) -> bool:
-    """Whether a value is mean and standard deviation, which may be missing, of a score."""
+    """Return whether a value is a mean and a standard deviation; the latter may be None."""
     if not isinstance(value, list) or len(value) != 2:
         return False
     mean, std = value
@@ -154,12 +164,12 @@ PUBLISHED = Format(
 
 
 def load(path: Path) -> Results:
-    """The results of a file of the scoreboard."""
+    """Return the results in a file of the scoreboard."""
     return Results(path, RAN, PUBLISHED)
 
 
 def done(results: Results, problem: Problem, peer: Peer, number: int, limit: float) -> bool:
-    """Whether the estimator as it is has run on these rows, or would take too long again."""
+    """Return whether this version of an estimator has run on a split, or was too slow before."""
     for i in (number, *range(problem.splits)):
         row = results.by_key.get((problem.name, peer.name, i), {})
         same = row.get("version") == peer.version and row["data"] == problem.split(i).digest
@@ -176,10 +186,10 @@ def study(
     last: int,
     limit: float,
 ) -> None:
-    """Run what is not done yet, the first splits of all before the next of one.
+    """Run the splits that have no results yet, stage by stage for all estimators.
 
-    Where a fit takes more than `limit` seconds of processor time, that is its result, and the
-    estimator is spared the other splits of the problem.
+    A fit that takes more than `limit` seconds of processor time is recorded as too slow, and the
+    estimator's other splits of this problem are skipped.
     """
     folder.mkdir(parents=True, exist_ok=True)
     first = 0
@@ -200,7 +210,7 @@ def study(
 def _run_all(
     open_: Sequence[tuple[Problem, int]], peer: Peer, results: Results, folder: Path, limit: float
 ) -> None:
-    """Run an estimator on splits of problems; it is left out where it cannot be started."""
+    """Run an estimator on splits of problems; skip it if its environment cannot be created."""
     try:
         worker = Worker(peer, folder, limit)
     except OSError as error:  # the next run tries again
@@ -208,13 +218,13 @@ def _run_all(
         return
     with worker.exchange:
         for problem, i in open_:
-            if not done(results, problem, peer, i, limit):  # one before it was too slow
+            if not done(results, problem, peer, i, limit):  # an earlier split was too slow
                 run(worker, problem, i, results)
         worker.end()
 
 
 def run(worker: Worker, problem: Problem, number: int, results: Results) -> None:
-    """Fit and score an estimator on a split, and write what came of it."""
+    """Fit and score an estimator on a split, and store the result."""
     split = problem.split(number)
     row = {"problem": problem.name, "peer": worker.peer.name, "split": number}
     row |= {"version": worker.peer.version, "data": split.digest, "processor": processor()}
@@ -224,7 +234,7 @@ def run(worker: Worker, problem: Problem, number: int, results: Results) -> None
     except LateError as error:
         row |= {"error": str(error), "limit": worker.limit}
         words = str(error)
-    except (OSError, ValueError) as error:  # what fails is a result, too
+    except (OSError, ValueError) as error:  # a failure is also a result
         row |= {"error": str(error)}
         words = str(error)
     results.add(row)

@@ -1,4 +1,4 @@
-"""Scores of the prediction of single test rows."""
+"""Scores of predictions for single test rows."""
 
 import numpy as np
 
@@ -8,20 +8,21 @@ from figures.scores import CONFIDENCE
 
 
 def scores(split: Split, found: dict[str, np.ndarray]) -> dict[str, float]:
-    """Scores of means and standard deviations, noise included, (n, n_out), at the test rows.
+    """Score means and standard deviations, noise included, (n, n_out), at the test rows.
 
     Args:
         split: The split.
-        found: What a worker predicted.
+        found: Predictions of a worker.
 
     Returns:
-        `loglik`, the mean over the rows of the log predictive density: of several outputs that of
-        a normal density for each, without correlations, one form for all; of one output the
-        estimator's own where it has one, with `normal` beside it; RMSE, CRPS of that normal
-        density, coverage of its 95 % intervals; processor seconds.
+        - `loglik`: log predictive density, averaged over rows. For several outputs it is a product
+          of normal densities, which all estimators have. For one output it is the estimator's own
+          density, if it has one; `normal` is then the normal log density.
+        - `rmse`, and `crps` and `coverage` (of 95 % intervals) of the normal density.
+        - `fit` and `predict`: processor seconds.
 
     Raises:
-        ValueError: A prediction is not finite, or a standard deviation is not positive.
+        ValueError: If a prediction is not finite, or a standard deviation is not positive.
     """
     y = split.y_test
     mean = found["mean"]

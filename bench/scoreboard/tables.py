@@ -29,37 +29,37 @@ from figures.composite.draws import in_words
 from figures.markdown import comma_separated, markdown, with_blocks
 from figures.style import save
 
-CELLS_OF_A_TEST = 50  # whose log-likelihoods the ELPPD adds
+CELLS_OF_A_TEST = 50  # test RVEs, whose log-likelihoods are summed in the ELPPD
 TIMED = "ind100"  # training set whose times are shown
-# Columns of the table that one decides by; its rows stand in the order of the first.
+# Columns of the table for choosing an estimator; its rows are sorted by the first column.
 DECIDING = (("loglik", "ind50"), ("loglik", "outd"), ("coverage", "outd"))
-SHOWN = (  # libraries in that table; the CSV has all
+SHOWN = (  # libraries in this table; the CSV has all
     "scikit_learn.GaussianProcess",
     "botorch.SingleTask",
     "botorch.Saas",
     "hetgpy.HeteroscedasticProcess",
 )
-FEW = 4  # splits, without which one does not count as the strongest of the others
+FEW = 4  # least number of splits of the strongest of the others
 WORDS = ("better", "tied", "worse", "undecided")
 
 
 def plain(text: str) -> str:
-    """A name or an error of others, which Markdown and HTML show as it is, on one line."""
+    """Escape a text from elsewhere, so that Markdown and HTML show it unchanged on one line."""
     return re.sub(r"([\\`*_\[\]<>|&#$~])", r"\\\1", " ".join(text.split()))
 
 
 def heading(problem: str) -> str:
-    """What a problem is called in Markdown."""
+    """Return the name of a problem in Markdown."""
     return plain(title(problem))
 
 
 def named(rival: Rival) -> str:
-    """What a rival is called in Markdown; names of published methods come from elsewhere."""
+    """Return the name of a rival in Markdown; names of published methods are escaped."""
     return rival.label if rival.peer else plain(rival.label)
 
 
 def digits(number: float, decimals: int) -> str:
-    """A number with a minus sign of its own; a dash for none."""
+    """Format a number with a true minus sign, or a dash if it is not finite."""
     if not np.isfinite(number):
         return "–"
     text = f"{number:.{decimals}f}".replace("-", "−")
@@ -67,7 +67,7 @@ def digits(number: float, decimals: int) -> str:
 
 
 def shown(gap: Gap | None, decimals: int, factor: float = 1.0) -> str:
-    """A mean with two standard errors, where there are two values."""
+    """Format a mean, with two standard errors if there are at least two values."""
     if gap is None:
         return "–"
     error = 2 * abs(factor) * gap.error
@@ -76,7 +76,7 @@ def shown(gap: Gap | None, decimals: int, factor: float = 1.0) -> str:
 
 
 def label(board: Board, problems: Sequence[str], rival: Rival) -> str:
-    """What a rival is called on problems: with how it failed and what is older."""
+    """Return the name of a rival, with notes on older versions and the number of failures."""
     if rival.peer is None:
         return named(rival)
     text = rival.label
@@ -87,7 +87,7 @@ def label(board: Board, problems: Sequence[str], rival: Rival) -> str:
 
 
 def public_pairs(board: Board) -> list[str]:
-    """Problems that ranks are over: all sets with several splits but the composite."""
+    """Return the problems for ranks: all public sets with several splits."""
     return [
         name
         for name in board.problems
@@ -96,7 +96,7 @@ def public_pairs(board: Board) -> list[str]:
 
 
 def shared(board: Board) -> list[str]:
-    """Those of the same problems on which all libraries ran that are given public sets."""
+    """Return the problems of `public_pairs` for which all libraries have results."""
     needed = {peer.name for peer in PEERS if peer.public and not peer.ours}
     return [
         name
@@ -106,10 +106,11 @@ def shared(board: Board) -> list[str]:
 
 
 def standing(board: Board) -> str:
-    """How often ours has the larger log-likelihood, for each other library, and two mean ranks.
+    """Return the table of how often ours has the larger log-likelihood, by library, with two ranks.
 
-    The first is of those with results on all public problems, the second of all libraries over the
-    problems that all have. Published scores are only in the table by kind and in the CSV.
+    The first mean rank is over all public problems, for estimators with results on all of them. The
+    second is over the problems for which all libraries have results. Published scores are only in
+    the table by kind and in the CSV file.
     """
     if not board.problems:
         return "Nothing has been run."
@@ -136,15 +137,15 @@ def standing(board: Board) -> str:
 
 
 def _places(ranks: Sequence[Mapping[str, float]], name: str) -> list[str]:
-    """Mean ranks of an estimator; a dash where it has none."""
+    """Format the mean ranks of an estimator; a dash for a missing rank."""
     return [digits(each.get(name, np.nan), 1) for each in ranks]
 
 
 def kinds(board: Board) -> str:
-    """The same by kind of problem and of comparison, over log-likelihood, CRPS and RMSE.
+    """Return the table of verdicts by kind of problem and of rival, for all judged scores.
 
-    Holm's procedure takes all comparisons with libraries as one family, and all with published
-    scores as another.
+    The scores are log-likelihood, CRPS and RMSE. Holm's procedure treats all comparisons with
+    libraries as one family, and all comparisons with published scores as another.
     """
     found: dict[str, list[str]] = {}
     for ran_here in (True, False):
@@ -171,20 +172,20 @@ def kinds(board: Board) -> str:
 
 
 def _is_compared(rival: Rival) -> bool:
-    """Whether it is of others and is given what our default is given."""
+    """Return whether a rival is not ours, and is given the same data as our default."""
     return rival.knows == CELLS and not (rival.peer and rival.peer.ours)
 
 
 def _counts(
     board: Board, problems: Sequence[str], rival: Rival, scores: Sequence[str]
 ) -> list[str]:
-    """How often ours is better, tied, worse and undecided."""
+    """Return how often ours is better, tied, worse and undecided, as texts."""
     found = [board.verdict(problem, rival, score) for problem in problems for score in scores]
     return [str(found.count(word)) for word in WORDS]
 
 
 def _group(problem: str, rival: Rival) -> str:
-    """Of what kind a comparison is."""
+    """Return the kind of a comparison, which is a row of `kinds`."""
     others = "libraries" if rival.peer else "published scores"
     if is_composite(problem):
         return f"{others}, on the composite (†)"
@@ -193,7 +194,7 @@ def _group(problem: str, rival: Rival) -> str:
 
 
 def _median_seconds(board: Board, rival: Rival) -> str:
-    """Of all its fits."""
+    """Format the median processor time of all fits of a rival."""
     if rival.peer is None:
         return "–"
     times = [board.values(problem, rival.peer, "fit").values() for problem in board.problems]
@@ -202,7 +203,7 @@ def _median_seconds(board: Board, rival: Rival) -> str:
 
 
 def differences(board: Board) -> str:
-    """For every problem, ours in absolute numbers and all others as differences from it."""
+    """Return a table per problem, with the scores of ours and the differences of all others."""
     names = [name for name, _, _ in SCORES.values()]
     judged = " / ".join(SCORES[score][0] for score in JUDGED)
     header = ["estimator", *names, f"ours is, by {judged}", "fit [s]", "splits"]
@@ -228,7 +229,7 @@ def differences(board: Board) -> str:
 
 
 def _absolute(board: Board, problem: str, rival: Rival, score: str) -> Gap | None:
-    """The mean score over splits with its standard error."""
+    """Return the mean score over splits with its standard error."""
     if rival.peer is None:
         mean = board.mean(problem, rival, score)
         return Gap(mean, np.nan, 0) if np.isfinite(mean) else None
@@ -236,12 +237,12 @@ def _absolute(board: Board, problem: str, rival: Rival, score: str) -> Gap | Non
 
 
 def on_cells(board: Board, case: str) -> str:
-    """A training set of the composite as a problem, of the draws that are shown."""
+    """Return the problem of a training set of the composite, for the shown draws."""
     return f"{board.cells}/{case}"
 
 
 def score_table(board: Board) -> str:
-    """The composite: ours, with further data too, and the Gaussian processes people know best."""
+    """Return the table of the composite: our estimators and the best-known Gaussian processes."""
     sizes = {case: in_words(case) for case in CASES}
     columns = [f"{_score(score)}, {sizes[case]}" for score, case in DECIDING]
     header = ["given", "estimator", *columns, "fit [s]"]
@@ -262,12 +263,12 @@ def score_table(board: Board) -> str:
 
 
 def _score(score: str) -> str:
-    """What a score is called on the composite."""
+    """Return the name of a score in the table of the composite."""
     return "ELPPD" if score == "loglik" else SCORES[score][0]
 
 
 def _mean(board: Board, case: str, rival: Rival, score: str) -> str:
-    """A score on a training set of the composite, with two standard errors over its draws."""
+    """Format a score on a training set of the composite, with two standard errors over draws."""
     gap = _absolute(board, on_cells(board, case), rival, score)
     if score == "loglik":
         return shown(gap, 0, CELLS_OF_A_TEST)
@@ -276,7 +277,7 @@ def _mean(board: Board, case: str, rival: Rival, score: str) -> str:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Ours on a training set of the composite beside the strongest of the others by a score."""
+    """A comparison of ours with the strongest of the others, by a score on a training set."""
 
     knows: str
     case: str
@@ -286,7 +287,7 @@ class _Comparison:
 
 
 def _comparisons(board: Board) -> list[_Comparison]:
-    """For each kind of knowledge, training set and score, where both have run as they are."""
+    """Return the comparisons for each kind of data, training set and score with current results."""
     found = []
     for knows, case, score in product(OURS, CASES, JUDGED):
         problem = on_cells(board, case)
@@ -297,7 +298,7 @@ def _comparisons(board: Board) -> list[_Comparison]:
 
 
 def _strongest(board: Board, problem: str, knows: str, score: str) -> Rival | None:
-    """Who of the others has the best mean relative to ours, among those with draws enough."""
+    """Return which of the others has the best mean difference from ours, with enough splits."""
     gaps = {
         rival: board.gap(problem, rival, score)
         for rival in board.rivals(problem)
@@ -310,12 +311,12 @@ def _strongest(board: Board, problem: str, knows: str, score: str) -> Rival | No
     return max(able, key=able.__getitem__, default=None)
 
 
-# Mark of a place in a page → what is written there.
+# Name of a place in a page → function that returns its table
 BLOCKS = {"scoreboard": standing, "scoreboard-kinds": kinds, "peers": score_table}
 
 
 def all_scores(board: Board) -> str:
-    """A row for each problem and estimator: scores, differences from ours, verdicts, time."""
+    """Return scores, differences from ours, verdicts and times as CSV, by problem and estimator."""
     header = ["problem", "marked", "given", "estimator", "splits"]
     for score, (_, _, more) in SCORES.items():
         header += [score, f"{score}_2se", f"{score}_less_ours", f"{score}_less_ours_2se"]
@@ -348,7 +349,7 @@ def _older(board: Board, problem: str, peer: Peer) -> str:
 
 
 def _numbers(gap: Gap | None) -> list[str]:
-    """A mean and two standard errors, empty where there are none."""
+    """Format a mean and two standard errors; missing numbers become empty texts."""
     return ["", ""] if gap is None else [_number(gap.mean), _number(2 * gap.error)]
 
 
@@ -357,7 +358,7 @@ def _number(value: float) -> str:
 
 
 def strongest(board: Board) -> str:
-    """On the composite, ours less the strongest of the others by each score."""
+    """Return the differences from the strongest of the others on the composite, as CSV."""
     rows = []
     for each in _comparisons(board):
         gap = board.gap(each.problem, each.rival, each.score)
@@ -371,7 +372,11 @@ def strongest(board: Board) -> str:
 
 
 def noise_table(board: Board) -> str:
-    """Parts of a lead: lead = equal noise models + what ours finds by default."""
+    """Return the parts of our lead in log-likelihood, as CSV.
+
+    The lead is the sum of two parts: the lead with the same noise model as the rival, and the gain
+    from the noise and the kernel families that our default estimates.
+    """
     rows = []
     for problem in board.problems:
         for rival in board.rivals(problem):
@@ -395,7 +400,7 @@ def noise_table(board: Board) -> str:
     return comma_separated(["problem", "estimator", "its_noise", "splits", *columns], rows)
 
 
-# File beside the first page → what is written into it.
+# File next to the first page → function that returns its content
 FILES = {
     "tables/benchmarks.csv": all_scores,
     "tables/benchmarks_strongest.csv": strongest,
@@ -404,12 +409,12 @@ FILES = {
 
 
 def publish(rows: Sequence[dict[str, Any]], pages: Sequence[Path]) -> None:
-    """Write the tables into the pages; the CSV and the picture beside the first of them."""
+    """Write the tables into the pages, and the CSV files and the figure next to the first page."""
     board = Board(rows)
     for page in pages:
         text = page.read_text(encoding="utf-8")
         here = {name: of(board) for name, of in BLOCKS.items() if f"<!-- {name} -->\n" in text}
-        write_atomic(page, with_blocks(text, here).encode(), None)  # it has places for tables
+        write_atomic(page, with_blocks(text, here).encode(), None)  # only its tables change
     if pages and rows_of_panels(board):
         save(picture(board), pages[0].with_name("scoreboard.png"))
         for name, of in FILES.items():

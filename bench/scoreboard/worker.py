@@ -1,9 +1,9 @@
-"""Fits one estimator to one training set after the other: worker.py SOURCE CLASS SECONDS.
+"""Fits one estimator to a series of training sets: worker.py SOURCE CLASS SECONDS.
 
-It runs in the environment of a library, so it imports NumPy and that library alone. Each line of
-the standard input names a training set and the file for what was predicted; the answer is a line
-of its own, empty if all went well, else what went wrong. A training set that takes more than so
-many seconds of processor time ends the process, by the signal of the timer.
+It runs in the environment of a library, so it imports only NumPy and that library. Each line of the
+standard input has the file of a training set and the file for the predictions, separated by a tab.
+The answer is one line: empty on success, otherwise the error. If a training set takes more than
+SECONDS of processor time, the signal of the timer ends the process.
 """
 
 import argparse
@@ -19,27 +19,27 @@ import numpy as np
 
 @dataclass
 class Given:
-    """What the `fit` of an estimator is given; None is what is not known of a problem."""
+    """The data that the `fit` of an estimator gets; None if a problem does not have them."""
 
     X: np.ndarray  # (N, n_in)
     y: np.ndarray  # (N, n_out)
     X_test: np.ndarray  # (n, n_in)
     bounds: np.ndarray | None = None  # of the inputs, (2, n_in)
-    X_repeated: np.ndarray | None = None  # cells with equal inputs in each of the groups, (m, n_in)
+    X_repeated: np.ndarray | None = None  # replicates: equal inputs in each group, (m, n_in)
     y_repeated: np.ndarray | None = None  # (m, n_out)
     groups: np.ndarray | None = None  # (m,)
-    X_low: np.ndarray | None = None  # inputs of mean fields as low fidelity, (l, n_in)
-    fields_low: np.ndarray | None = None  # of each of F mean fields there, (F, l, n_out)
+    X_low: np.ndarray | None = None  # inputs of mean-field models as low fidelity, (l, n_in)
+    fields_low: np.ndarray | None = None  # F mean-field models at X_low, (F, l, n_out)
     fields: np.ndarray | None = None  # at X, (F, N, n_out)
     fields_test: np.ndarray | None = None  # at X_test, (F, n, n_out)
 
     def replaced(self, **arrays: np.ndarray) -> "Given":
-        """The same with other arrays."""
+        """Return a copy with some arrays replaced."""
         return replace(self, **arrays)
 
 
 def load(source: str, name: str) -> type:
-    """A class of a file, whatever the file is called."""
+    """Load a class from a Python file of any name."""
     spec = importlib.util.spec_from_file_location("peer", source)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -47,10 +47,10 @@ def load(source: str, name: str) -> type:
 
 
 def predict(kind: type, given: Given, y_test: np.ndarray) -> dict[str, np.ndarray]:
-    """Mean and standard deviation of single rows at the test inputs; processor seconds.
+    """Return mean and standard deviation of single rows at the test inputs, and processor seconds.
 
-    An estimator with a predictive density of its own has `elppd`, the sum of its logarithm over
-    the test rows.
+    If the estimator has a method `elppd`, its custom predictive density, the result includes the
+    log density summed over the test rows.
     """
     np.random.seed(0)  # noqa: NPY002, libraries that take no seed draw from it
     estimator = kind()
@@ -66,7 +66,7 @@ def predict(kind: type, given: Given, y_test: np.ndarray) -> dict[str, np.ndarra
 
 
 def kernels() -> str:
-    """Kernels of the linear algebra, "Zen"; empty where the environment does not tell."""
+    """Return the kernels of the linear algebra, such as "Zen"; empty without threadpoolctl."""
     try:
         from threadpoolctl import threadpool_info
     except ImportError:
@@ -75,12 +75,12 @@ def kernels() -> str:
 
 
 def main(source: str, name: str, seconds: float) -> None:
-    """Answer one training set after the other until the standard input ends."""
-    # Libraries print what they like: the answers have a channel that is not the standard output.
+    """Process training sets until the standard input ends."""
+    # Libraries may print to the standard output, so the answers use a separate channel.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     kind = None
-    sys.stdin.reconfigure(encoding="utf-8")  # the names of files, whatever the locale is
+    sys.stdin.reconfigure(encoding="utf-8")  # for file names in any locale
     for line in sys.stdin:
         problem = ""
         try:
@@ -90,7 +90,7 @@ def main(source: str, name: str, seconds: float) -> None:
             arrays = dict(np.load(file))
             y_test = arrays.pop("y_test")
             np.savez(out, **predict(kind, Given(**arrays), y_test))
-        except Exception as error:  # of any library, which the table is to show
+        except Exception as error:  # any error of a library is shown in the table
             problem = f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]
         signal.setitimer(signal.ITIMER_PROF, 0)
         print(problem, file=answers, flush=True)

@@ -1,4 +1,4 @@
-"""Gradient boosting of scikit-learn with the conformal intervals of MAPIE."""
+"""Gradient boosting of scikit-learn with conformal intervals of MAPIE."""
 
 import numpy as np
 from mapie.regression import CrossConformalRegressor

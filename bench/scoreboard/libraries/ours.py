@@ -1,4 +1,4 @@
-"""bnn, the package of this repository, with fe_data's mean fields where these are named."""
+"""bnn, the package of this repository, partly with the mean-field model of fe_data."""
 
 import numpy as np
 

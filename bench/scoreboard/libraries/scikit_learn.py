@@ -1,4 +1,4 @@
-"""scikit-learn."""
+"""Gaussian processes of scikit-learn."""
 
 import numpy as np
 from scipy.special import digamma
