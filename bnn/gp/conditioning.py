@@ -264,11 +264,14 @@ class Conditioning(Short):
 class ProcessPosterior(Short):
     """A Gaussian process prior given data, which factorises N x N matrices if possible.
 
-    Diagonal noise leaves the outputs independent: U = I. If all outputs have the same kernel K,
-    and none is missing, the columns of (y - m) U are independent under any constant noise
-    Σ_noise = U diag(σ²) Uᵀ, because Uᵀ turns I ⊗ K + Σ_noise ⊗ I into the blocks K + σ_c² I. In
-    all other cases the outputs are coupled, for example under correlated noise that depends on the
-    input.
+    There are three cases:
+
+    - Diagonal noise leaves the outputs independent: U = I.
+    - All outputs have the same kernel K, none is missing, and the noise is constant,
+      Σ_noise = U diag(σ²) Uᵀ. Then the columns of (y - m) U are independent, because Uᵀ turns
+      I ⊗ K + Σ_noise ⊗ I into the blocks K + σ_c² I.
+    - In all other cases the outputs are coupled, for example under correlated noise that depends
+      on the input.
 
     A missing output (NaN in y) is left out of K + Σ_noise: its row and column are replaced by those
     of the identity, and its covariances with predictions are zero.
