@@ -1,9 +1,9 @@
-"""How far a microstructure is from isotropic: Young's modulus by direction in the plane.
+"""Measure how far an RVE is from isotropic: Young's modulus by direction in the plane.
 
-Under uniaxial stress along n = (cos t, sin t) in plane strain the modulus is 1 / E = m : S : m with
-m = n n and the compliance S of the RVE. E(t) is constant for isotropic RVEs alone: each part of S
-that is not isotropic is the amplitude of cos or sin of 2t or 4t in 1 / E (G. Verchery, Proc.
-Euromech 115 (1979) 93, polar method). A stretched microstructure shows as 2t, a square one as 4t.
+Under uniaxial stress along n = (cos t, sin t) in plane strain, 1 / E = m : S : m, with m = n n and
+the compliance S of the RVE. E(t) is constant only for isotropic RVEs. Each anisotropic part of S is
+the amplitude of cos or sin of 2t or 4t in 1 / E (polar method; G. Verchery, Proc. Euromech 115
+(1979) 93). A stretched microstructure causes terms in 2t, a square array terms in 4t.
 """
 
 import math
@@ -27,8 +27,9 @@ class Anisotropy(Short):
     """Elastic anisotropy of an RVE in plane strain.
 
     Attributes:
-        stiffness_GPa: (3, 3) mean stress xx, yy, xy over mean strain xx, yy, engineering xy.
-        spread: Ratio of the largest and smallest Young's modulus in the plane, minus 1 [-];
+        stiffness_GPa: (3, 3) stiffness [GPa]: mean stress xx, yy, xy per mean strain xx, yy and
+            engineering shear xy.
+        spread: Ratio of the largest to the smallest Young's modulus in the plane, minus 1 [-];
             0 is isotropic.
         stiffest_deg: Direction of the largest modulus, from x, in [0, 180) degrees.
 
@@ -47,12 +48,13 @@ class Anisotropy(Short):
 
     @property
     def misfit(self) -> float:
-        """Distance of the stiffness from the nearest isotropic stiffness, over its norm [-].
+        """Distance of the stiffness from the nearest isotropic stiffness, relative to its norm [-].
 
-        The norm is the tensor norm, which does not depend on the axes. If it is 0, the RVE is
-        isotropic: C_xx = C_yy, C_xx - C_xy = 2 G, and shear and normal components are not coupled.
+        The norm is the tensor norm, which does not depend on the axes. If the misfit is 0, the RVE
+        is isotropic: C_xx = C_yy, C_xx - C_xy = 2 G, and shear and normal components are not
+        coupled.
         """
-        # Kelvin's notation, in which the Frobenius norm of the matrix is that of the tensor
+        # In Kelvin's notation the Frobenius norm of the matrix equals the norm of the tensor.
         scale = np.diag([1.0, 1.0, math.sqrt(2.0)])
         C = scale @ self.stiffness_GPa @ scale
         # C_iso = 2κ J + 2μ K with J = 1⊗1 / 2, K = I - J, 2κ = C : J and 2μ = C : K / 2
@@ -63,14 +65,14 @@ class Anisotropy(Short):
 
 
 def anisotropy(rve: RVESolution, *, silent: bool = False) -> Anisotropy:
-    """Elastic anisotropy of a solved RVE, from three elastic increments.
+    """Find the elastic anisotropy of a solved RVE, by three elastic increments.
 
     Args:
         rve: RVE, solved under any loading.
-        silent: Show no progress; else a terminal has a bar after two seconds.
+        silent: Show no progress; otherwise a terminal has a bar after two seconds.
 
     Returns:
-        Stiffness, and how much Young's modulus varies with the direction.
+        Stiffness, and the variation of Young's modulus with direction.
 
     Examples:
         >>> from fe_data import Inputs, Loading, Microstructure, Settings, anisotropy, solve_rve
@@ -83,7 +85,7 @@ def anisotropy(rve: RVESolution, *, silent: bool = False) -> Anisotropy:
     """
     require_kind("rve", rve, RVESolution)
     require_kind("silent", silent, bool)
-    # C e_j = σ for unit strains e_j: xx, yy and engineering xy, which is twice the tensor's
+    # C e_j = σ for unit strains e_j: xx, yy and engineering shear xy, twice the tensor component
     stresses = []
     with progress_bar(3, "anisotropy", "increment", silent=silent) as bar:
         for strain in (_STRAIN * np.diag([1.0, 1.0, 0.5])).tolist():
@@ -97,10 +99,10 @@ def anisotropy(rve: RVESolution, *, silent: bool = False) -> Anisotropy:
 
 
 def directional_moduli(stiffness: Floats, angles: Floats) -> Floats:
-    """Young's modulus in some directions of the plane.
+    """Young's modulus in given directions of the plane.
 
     Args:
-        stiffness: (3, 3) stress xx, yy, xy over strain xx, yy, engineering xy.
+        stiffness: (3, 3) stress xx, yy, xy per strain xx, yy and engineering shear xy.
         angles: (n,) directions, from x [deg].
 
     Returns:

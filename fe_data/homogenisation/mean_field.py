@@ -1,13 +1,15 @@
 """Effective properties without a mesh: secant homogenisation of aligned cylinders in plane strain.
 
-The matrix is replaced by a linear one with the secant shear modulus at the root mean square of its
-equivalent strain (modified secant method: P. Suquet, C. R. Acad. Sci. Paris 320 (1995) 563;
-P. Ponte Castañeda & P. Suquet, Adv. Appl. Mech. 34 (1998) 171). With one strain for all of the
-matrix it would yield at once. The strain is therefore lognormal about its mean square, and the
-secant modulus is that of the mean energy. The spread is a multiple of √v_f, like that of the
-fluctuations about few fibres. The linear composite is that of Hashin and Shtrikman with a reference
-medium between the matrix (lower bound for stiff fibres: Z. Hashin, J. Appl. Mech. 32 (1965) 546)
-and the composite itself (self-consistent: R. Hill, J. Mech. Phys. Solids 13 (1965) 189).
+The matrix is replaced by a linear material with the secant shear modulus at the root mean square of
+its equivalent strain (modified secant method: P. Suquet, C. R. Acad. Sci. Paris 320 (1995) 563;
+P. Ponte Castañeda & P. Suquet, Adv. Appl. Mech. 34 (1998) 171). With a uniform strain the whole
+matrix would yield at once. The strain is therefore assumed to be lognormal with this root mean
+square, and the secant modulus follows from the mean energy. The standard deviation of the logarithm
+is a multiple of √v_f, as for fluctuations around few fibres.
+
+The linear composite follows Hashin and Shtrikman with a reference medium between two limits: the
+matrix (lower bound for stiff fibres: Z. Hashin, J. Appl. Mech. 32 (1965) 546), and the composite
+itself (self-consistent: R. Hill, J. Mech. Phys. Solids 13 (1965) 189).
 """
 
 import warnings
@@ -25,28 +27,30 @@ from fe_data.mechanics.properties import elastic_constants, equivalent_strain, m
 from fe_data.schema import BOUNDS, INPUT_NAMES
 from fe_data.settings import Settings, checked_inputs, require_between, require_c, require_kind
 
-# How p_sigma follows from the root mean square of the fibres' stress: reference medium, threshold
-# over `p_sigma_threshold_MPa`, and spread of the stress' logarithm. They are fitted to the 20 means
-# of noise.csv. So is the default of `fluctuation`, to b_eff and c_eff.
+# p_sigma follows from the root mean square of the fibre stress by three numbers: reference medium,
+# factor on `p_sigma_threshold_MPa`, and standard deviation of the logarithm of the stress. They are
+# fitted to the 20 means of noise.csv. The default of `fluctuation` is fitted to b_eff and c_eff of
+# the same means.
 _FIBRE_REFERENCE = 0.4
 _FIBRE_THRESHOLD = 1.42
 _FIBRE_SPREAD = 0.144
-_ITERATIONS = 12  # of the medium, and of the fit
-_NO_HARDENING = 1e-6  # b over the initial yield stress
-_NEWTON_STEPS = 6  # of a plastic strain
-# Strains of the matrix, over which curves are interpolated: from _LEAST of the first increment's
-# mean strain to _LARGEST of the last one's.
+_ITERATIONS = 12  # of the reference medium, and of the fit
+_NO_HARDENING = 1e-6  # smallest b relative to the initial yield stress
+_NEWTON_STEPS = 6  # for a plastic strain
+# Grid of matrix strains for the interpolation of curves: from _LEAST times the mean strain of the
+# first increment to _LARGEST times the mean strain of the last increment.
 _LEAST = 0.2
 _LARGEST = 20.0
 _POINTS = 80
 _NODES, _WEIGHTS = roots_hermitenorm(9)
-# Where b_eff and c_eff are near those of RVEs (docs/validation.md), and the least b_m at all.
+# Ranges in which b_eff and c_eff are near those of RVEs (docs/validation.md), and the least b_m.
 _HOLDS = {"b_m": (250.0, 1000.0), "c_m": (0.2, 0.55)}
 _LEAST_HARDENING_MPa = 50.0
-_STEP = 1e-20j  # imaginary: derivatives have no rounding error (Squire & Trapp, SIAM Rev. 40, 1998)
-# Outputs that mean fields have a model for.
+# Imaginary step for derivatives without rounding error (Squire & Trapp, SIAM Rev. 40, 1998).
+_STEP = 1e-20j
+# Outputs that the mean-field model computes.
 MODELLED = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
-Numbers = NDArray[Any]  # real, or complex for a derivative
+Numbers = NDArray[Any]  # real, or complex for derivatives
 
 
 def mean_field(
@@ -60,8 +64,8 @@ def mean_field(
 ) -> Floats:
     """Effective properties by mean-field homogenisation, for many inputs at once.
 
-    Four of its numbers are fitted to simulated RVEs: the default of `fluctuation`, and three that
-    turn the root mean square of the fibre stress into `p_sigma`.
+    Four numbers of the model are fitted to simulated RVEs: the default of `fluctuation`, and three
+    numbers that convert the root mean square of the fibre stress into `p_sigma`.
 
     At a plastic strain of 0.02 the stress of the averaged curve is within 6 % of the stress of
     RVEs, for any b_m and c_m. b_eff and c_eff are a fit to this curve. They are within 20 % if b_m
@@ -72,11 +76,11 @@ def mean_field(
     Args:
         inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.
         settings: Material constants, load and increments; mesh and microstructure have no effect.
-        reference: Reference medium in [0, 1], 0 the matrix and 1 the composite itself; like the two
-            others broadcast against (...).
+        reference: Reference medium in [0, 1]: 0 is the matrix, 1 the composite itself. It is
+            broadcast against (...), as are `hardening` and `fluctuation`.
         hardening: Factor on b_m, in [0.001, 1000].
-        fluctuation: Standard deviation of the logarithm of the matrix strain over √v_f, in [0, 1];
-            0 is the modified secant method.
+        fluctuation: Standard deviation of the logarithm of the matrix strain, divided by √v_f, in
+            [0, 1]; 0 is the modified secant method.
         outputs: Names of the outputs to compute.
 
     Returns:
@@ -126,17 +130,18 @@ def strain_concentration(
     reference: ArrayLike = 0.0,
     softening: ArrayLike = 1.0,
 ) -> Floats:
-    """Mean strains of matrix and fibres per strain of the RVE, by mean-field homogenisation.
+    """Mean strains of matrix and fibres per mean strain of the RVE, by mean-field homogenisation.
 
     Args:
         inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.
-        settings: Material constants; None takes the defaults.
-        reference: Reference medium in [0, 1], see `mean_field`; broadcasts against (...).
-        softening: Secant over elastic shear modulus of the matrix, in [0.001, 1]; 1 is an
-            elastic RVE. In a plastic RVE the fibres strain less.
+        settings: Material constants; None uses the defaults.
+        reference: Reference medium in [0, 1], see `mean_field`; it is broadcast against (...).
+        softening: Ratio of the secant to the elastic shear modulus of the matrix, in [0.001, 1]; 1
+            is an elastic RVE. In a plastic RVE the fibres strain less.
 
     Returns:
-        (..., 2, 3, 3): of the matrix, then of the fibres, for strains xx, yy, engineering xy.
+        Strain concentration (..., 2, 3, 3) of the matrix, then of the fibres, for the strains xx,
+        yy and engineering shear xy.
 
     Raises:
         ValueError: If an input or another number is out of range, or shapes do not match.
@@ -162,7 +167,7 @@ def strain_concentration(
     _, _, dilatations, shears = cells.linear(soft * cells.G_m, cells.G_f)
     phases = []
     for dilatation, shear in zip(dilatations, shears, strict=True):
-        # ε_xx = θ D / 2 + γ S,   ε_yy = θ D / 2 - γ S   with the RVE's dilatation θ and shear γ
+        # ε_xx = θ D / 2 + γ S,   ε_yy = θ D / 2 - γ S   with dilatation θ and shear γ of the RVE
         A = np.zeros((*vf.shape, 3, 3))
         A[..., 0, 0] = A[..., 1, 1] = (dilatation + shear) / 2
         A[..., 0, 1] = A[..., 1, 0] = (dilatation - shear) / 2
@@ -172,7 +177,7 @@ def strain_concentration(
 
 
 def _check_modelled(outputs: Sequence[str]) -> None:
-    """Raise ValueError for an output that mean fields have no model of."""
+    """Raise a ValueError for an output that the mean-field model does not compute."""
     allowed = ", ".join(MODELLED)
     names = [] if isinstance(outputs, str) or not np.iterable(outputs) else list(outputs)
     if not names:
@@ -183,7 +188,7 @@ def _check_modelled(outputs: Sequence[str]) -> None:
 
 
 def _require_measured(cells: "RVEs") -> None:
-    """Refuse matrices that hardly harden; warn where b_eff and c_eff are far from RVEs'."""
+    """Reject matrices that hardly harden; warn if b_eff and c_eff may differ much from RVEs."""
     composite = cells.vf > 0
     b = cells.b[composite]
     c = cells.c[composite]
@@ -194,7 +199,7 @@ def _require_measured(cells: "RVEs") -> None:
         )
     for name, values in ("b_m", b), ("c_m", c):
         low, high = _HOLDS[name]
-        outside = values[(values < 0.999 * low) | (values > 1.001 * high)]  # not by rounding
+        outside = values[(values < 0.999 * low) | (values > 1.001 * high)]  # margin for rounding
         if outside.size:
             warnings.warn(
                 f"{name} = {outside[0]:g}: b_eff and c_eff of the mean-field model are within 20 % "
@@ -204,17 +209,17 @@ def _require_measured(cells: "RVEs") -> None:
 
 
 def _checked_inputs(inputs: ArrayLike) -> Floats:
-    """Inputs as an array of numbers in range."""
+    """Return the inputs as an array; a ValueError if one is out of range."""
     X = checked_inputs("inputs", inputs)
     c = X[..., INPUT_NAMES.index("c_m")]
-    if c.size:  # all are in range where the smallest and the largest are
+    if c.size:  # all are in range if the smallest and the largest are
         require_c(float(c.min()), "power")
         require_c(float(c.max()), "power")
     return X
 
 
 def _checked_parameter(name: str, values: ArrayLike) -> Floats:
-    """One of the parameters beside inputs and settings as an array of numbers in range."""
+    """Return a parameter of the model as an array; a ValueError if it is out of range."""
     found = numbers(name, values)
     low, high = BOUNDS[name]
     for value in found[~((low <= found) & (found <= high))].tolist():
@@ -232,7 +237,7 @@ def _cells_of(
     hardening: Floats,
     fluctuation: Floats,
 ) -> "RVEs":
-    """RVEs from inputs and parameters (..., 1)."""
+    """Make `RVEs` from inputs and parameters (..., 1)."""
     matrix = moduli(1e3 * settings.E_m_GPa, settings.nu_m)
     fibre = moduli(1e3, settings.nu_f)  # of E_f = 1 GPa
     return RVEs(
@@ -251,28 +256,28 @@ def _cells_of(
 
 @dataclass(frozen=True, repr=False)
 class RVEs(Short):
-    """Linear and secant homogenisation of RVEs; arrays are (..., 1), or (..., points) of a curve.
+    """Linear and secant homogenisation of many RVEs.
 
-    Stresses are in MPa.
+    Arrays of inputs are (..., 1), and arrays along a curve (..., points). Stresses are in MPa.
     """
 
     settings: Settings
     vf: Floats
-    K_m: float  # bulk and shear moduli
+    K_m: float  # bulk and shear moduli of matrix and fibres
     G_m: float
     K_f: Floats
     G_f: Floats
-    b: Floats  # of the matrix, times its factor
+    b: Floats  # hardening coefficient of the matrix, times the factor `hardening`
     c: Floats
     reference: Floats | float
-    spread: Floats  # of the logarithm of the matrix' strain
+    spread: Floats  # standard deviation of the logarithm of the matrix strain
 
     def mean(self, pair: tuple[Numbers, Numbers]) -> Numbers:
-        """Volume average of a quantity of matrix and fibres."""
+        """Volume average of a pair of values, for matrix and fibres."""
         return np.asarray((1 - self.vf) * pair[0] + self.vf * pair[1])
 
     def concentration(self, moduli: tuple[Numbers, Numbers], medium: Numbers) -> Any:
-        """Strains of matrix and fibres over that of the composite."""
+        """Strains of matrix and fibres per strain of the composite."""
         # A_r = (M_r + M*)⁻¹ / ⟨(M + M*)⁻¹⟩, with the modulus M* of the medium (Hashin–Shtrikman)
         in_matrix = 1 / (moduli[0] + medium)
         in_fibres = 1 / (moduli[1] + medium)
@@ -280,7 +285,13 @@ class RVEs(Short):
         return in_matrix / total, in_fibres / total
 
     def linear(self, G_m: Numbers, G_f: Numbers) -> tuple[Numbers, Numbers, Any, Any]:
-        """In-plane k and G of the linear composite; dilatations and shears of the phases."""
+        """In-plane moduli k and G of the linear composite; dilatations and shears of the phases.
+
+        Dilatations and shears are pairs for matrix and fibres, relative to the composite.
+
+        Returns:
+            k, G, dilatations and shears.
+        """
         k_m = self.K_m + G_m / 3
         k_f = self.K_f + G_f / 3
         k = k_m
@@ -297,14 +308,14 @@ class RVEs(Short):
         return k, G, dilatations, shears
 
     def shape(self, k: Numbers, G: Numbers) -> tuple[Numbers, Numbers]:
-        """Dilatation and shear of the composite under mean strain xx = 1, without stress yy."""
+        """Dilatation and shear of the composite under mean strain xx = 1 and zero stress yy."""
         # σ_yy = (k - G) ε_xx + (k + G) ε_yy = 0
         lateral = (G - k) / (k + G)
         return 1 + lateral, (1 - lateral) / 2
 
     def rms_strain(self, G_m: Floats, fibres: bool = False) -> Floats:
-        """Root mean square of a phase's equivalent strain under mean strain xx = 1."""
-        # With the energy of the composite, W = k θ² / 2 + 2 G γ², the mean square over phase r is
+        """Root mean square of the equivalent strain in a phase, under mean strain xx = 1."""
+        # With the energy of the composite W = k θ² / 2 + 2 G γ², the mean square over phase r is
         #     ⟨ε_eq²⟩_r = 2 / (3 v_r) ∂W/∂G_r
         dilatation, shear = self.shape(*self.linear(G_m, self.G_f)[:2])
         if fibres:
@@ -316,7 +327,7 @@ class RVEs(Short):
         slope_k = k.imag / _STEP.imag
         slope_G = G.imag / _STEP.imag
         slope = slope_k * dilatation**2 / 2 + 2 * slope_G * shear**2
-        with np.errstate(divide="ignore", invalid="ignore"):  # no fibres
+        with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 without fibres
             return np.sqrt(slope / (1.5 * share))
 
     def averages(self, G_m: Floats) -> tuple[Floats, Floats, Floats]:
@@ -332,7 +343,7 @@ class RVEs(Short):
         lame_f = self.K_f - 2 / 3 * self.G_f
         zz = self.mean((lame_m * volume, lame_f * dilatation * dilatations[1]))
         stress = [k * dilatation + 2 * G * shear, zero, zz, zero]
-        # ε_p = (1 - v_f) (1 - G_s / G_m) dev ε of the matrix
+        # ε_p = (1 - v_f) (1 - G_s / G_m) dev ε_m, with the strain ε_m of the matrix
         deviator = [volume / 6 + own, volume / 6 - own, -volume / 3, zero]
         plastic = [(1 - self.vf) * (1 - G_m / self.G_m) * each for each in deviator]
         return (
@@ -342,7 +353,7 @@ class RVEs(Short):
         )
 
     def elastic_constants(self) -> tuple[Floats, Floats]:
-        """E [MPa] and nu, (...)."""
+        """E [MPa] and ν of the elastic composite, (...)."""
         strain, stress, _ = self.averages(self.G_m + 0 * self.vf)
         E, nu = elastic_constants(strain.reshape(-1, 4), stress.reshape(-1, 4))
         shape = self.vf.shape[:-1]
@@ -350,19 +361,23 @@ class RVEs(Short):
 
     def mises(self, strain: Floats) -> Floats:
         """Von Mises stress of the matrix at equivalent strains, (...)."""
-        # 3G (ε - p) = a + b p^c, or with u = p^c:   b u + 3G u^(1/c) = 3G ε - a. Of two bounds
-        # of u the first is none, and maybe 0 / 0, where b = 0.
+        # 3G (ε - p) = a + b p^c, or with u = p^c:   b u + 3G u^(1/c) = 3G ε - a. Start from the
+        # smaller of two upper bounds of u. The first bound is infinite or 0 / 0 for b = 0.
         excess = np.maximum(3 * self.G_m * strain - self.settings.sigma_y0_MPa, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             u = np.fmin(excess / self.b, (excess / (3 * self.G_m)) ** self.c)
-        for _ in range(_NEWTON_STEPS):  # Newton's method from above on a convex function
+        for _ in range(_NEWTON_STEPS):  # Newton's method from above, for a convex function
             plastic = 3 * self.G_m * np.maximum(u, 1e-300) ** (1 / self.c)
             slope = self.b + plastic / (self.c * np.maximum(u, 1e-300))
             u = u - (self.b * u + plastic - excess) / np.maximum(slope, 1e-300)
         return np.minimum(3 * self.G_m * strain, self.settings.sigma_y0_MPa + self.b * u)
 
     def secant(self, strain: Floats) -> tuple[Floats, Floats]:
-        """Secant shear modulus at the matrix' root mean square strains, and the mean strain xx."""
+        """Secant shear modulus of the matrix at root mean square strains, and the mean strain xx.
+
+        Returns:
+            Secant modulus, and the mean strain xx of the RVE with this strain of the matrix.
+        """
         # 3 G_s ε² = ⟨q(f ε) f ε⟩ over a lognormal f of mean square 1, by Gauss–Hermite quadrature
         total = np.zeros_like(strain)
         for node, weight in zip(_NODES, _WEIGHTS / _WEIGHTS.sum(), strict=True):
@@ -374,7 +389,7 @@ class RVEs(Short):
     def increments(self) -> tuple[Floats, Floats]:
         """Secant modulus of the matrix and mean strain xx of each increment."""
         count = self.settings.increments
-        last = abs(self.settings.strain)  # tension and compression are alike
+        last = abs(self.settings.strain)  # tension and compression give the same result
         steps = last * np.arange(1, count + 1) / count
         grid = np.geomspace(_LEAST * last / count, _LARGEST * last, _POINTS)
         _, strain = self.secant(grid + 0 * self.vf)
@@ -384,7 +399,7 @@ class RVEs(Short):
         return self.secant(np.exp(found))
 
     def power_law(self, G_s: Floats, reached: Floats) -> tuple[Floats, Floats]:
-        """Least-squares b_eff and c_eff of the averaged curve, as `fit_power_law` finds them."""
+        """Fit b_eff and c_eff of the averaged curve by least squares, like `fit_power_law`."""
         _, stress, plastic = (reached[..., None] * each for each in self.averages(G_s))
         excess = von_mises(stress) - self.settings.sigma_y0_MPa
         p = equivalent_strain(plastic)
@@ -395,11 +410,11 @@ class RVEs(Short):
             b, c = self._fitted(excess, np.log(np.where(used, p, 1)), used)
         if not np.isfinite(b * c).all():
             raise FitError("plastic strains are too small: no hardening curve to fit")
-        # Without hardening c would be that of rounding errors.
+        # Without hardening c would be determined by rounding errors.
         return b, np.where(b > _NO_HARDENING * self.settings.sigma_y0_MPa, c, 0)
 
     def _fitted(self, excess: Floats, log_p: Floats, used: Booleans) -> tuple[Floats, Floats]:
-        """Least-squares b and c of stresses above the initial yield stress."""
+        """Fit b and c to the stresses above the initial yield stress, by least squares."""
         c = self.c + 0 * self.vf
         for _ in range(_ITERATIONS):
             power = np.where(used, np.exp(c * log_p), 0)
@@ -414,7 +429,7 @@ class RVEs(Short):
 
     def share_above_threshold(self, G_s: Floats, reached: Floats) -> Floats:
         """p_sigma at one increment, (...)."""
-        # The stress of fibres is lognormal: p_σ = Φ(ln(σ_rms / threshold) / spread)
+        # The fibre stress is assumed lognormal: p_σ = Φ(ln(σ_rms / threshold) / spread)
         medium = replace(self, reference=_FIBRE_REFERENCE)
         stress = 3 * self.G_f * reached * medium.rms_strain(G_s, fibres=True)
         threshold = _FIBRE_THRESHOLD * self.settings.p_sigma_threshold_MPa

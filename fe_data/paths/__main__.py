@@ -1,4 +1,4 @@
-"""Simulate the sets of paths that come with the package, and compare: python -m fe_data.paths."""
+"""Simulate the shipped sets of strain paths again, and compare: python -m fe_data.paths."""
 
 import argparse
 import sys
@@ -12,25 +12,25 @@ from fe_data.paths.collection import collect_paths
 from fe_data.paths.design import PATH_SETS, SHIPPED_SETTINGS, path_design
 from fe_data.paths.tables import Paths, load_paths
 
-TOLERANCE = 2e-3  # of the standard deviation of the stress
+TOLERANCE = 2e-3  # largest difference, relative to the standard deviation of the stress
 
 
 def simulate(name: str, out: Path, jobs: int, count: int | None = None) -> Paths:
-    """Simulate a set, or its first inputs, into the folder of its name; what is there is kept."""
+    """Simulate a set, or its first inputs, into a folder with its name; existing samples stay."""
     generate(path_design(name, count=count), SHIPPED_SETTINGS, out / name, jobs=jobs)
     return collect_paths(out / name)
 
 
 def largest_difference(ours: Paths, shipped: Paths) -> float:
-    """Largest difference of a stress from that of a larger set, over the spread of the stress.
+    """Largest difference between the stresses of two sets, relative to the scatter of the stress.
 
     Args:
-        ours: Paths whose inputs are the first of the other set.
-        shipped: The other set.
+        ours: Paths whose inputs are the first inputs of the shipped set.
+        shipped: The shipped set.
 
     Returns:
-        The difference over the largest standard deviation of a component: under tension the others
-        are what the solver leaves of zero.
+        The difference divided by the largest standard deviation of a component. Other components
+        may be zero up to the tolerance of the solver, as under tension.
 
     Raises:
         ValueError: If the inputs or the number of microstructures differ.
@@ -44,7 +44,7 @@ def largest_difference(ours: Paths, shipped: Paths) -> float:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line; returns the exit code."""
+    """Run the command line, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m fe_data.paths", description=__doc__)
     parser.add_argument("sets", nargs="*", metavar="SET", help=f"of {', '.join(PATH_SETS)}: all")
     parser.add_argument("--out", type=Path, default=Path("data", "paths"), help="folder")

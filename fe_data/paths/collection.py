@@ -1,4 +1,4 @@
-"""Set of paths from the records of a dataset folder."""
+"""Read a set of strain paths from the records of a dataset folder."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,23 +17,24 @@ from fe_data.progress import shown
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import require_path
 
-_IN_PLANE = [0, 1, 3]  # xx, yy and xy among the components xx, yy, zz, xy of a record
+_IN_PLANE = [0, 1, 3]  # indices of xx, yy, xy among the components xx, yy, zz, xy of a record
 
 
 def collect_paths(folder: Path) -> Paths:
     """Read the records of a dataset of paths that `generate` wrote.
 
     Args:
-        folder: Dataset folder. Samples of a group share their inputs and their path.
+        folder: Dataset folder. All samples of a group must have the same inputs and path.
 
     Returns:
-        One row for each group, in the order of its first sample, with the settings of the dataset.
-        The microstructures of a group are in the order of its samples.
+        The paths with one row per group, in the order of the first sample of each group, and with
+        the settings of the dataset. The microstructures of a group are in the order of its samples.
 
     Raises:
-        TableError: If a sample failed, its record is missing or damaged, or it has no path. If its
-            inputs, path or number of increments differ from earlier samples, or a group has fewer
-            samples than another. The message names sample or group.
+        TableError: If a sample failed, its record is missing or damaged, or it has no path. If
+            inputs or paths differ within a group, numbers of increments differ between samples, or
+            groups have different numbers of samples. If the dataset was simulated with a material.
+            The message has the sample or group.
 
     Examples:
         >>> import tempfile
@@ -53,7 +54,7 @@ def collect_paths(folder: Path) -> Paths:
         settings = settings_from(config["settings"])
     except ValueError as error:
         raise TableError(str(error)) from None
-    if "material" in config:  # settings would describe other phases
+    if "material" in config:  # the settings would describe other phases
         raise TableError(
             f"{folder}: its RVEs are of a material, which a set of paths does not keep"
         )
@@ -85,17 +86,17 @@ def collect_paths(folder: Path) -> Paths:
 
 @dataclass(frozen=True)
 class _Sample:
-    """What is taken from a record."""
+    """The parts of a record that are needed for `Paths`."""
 
     group: int
     inputs: list[float]
     loading: dict[str, Any]
     strain: Floats  # (increments, 3)
-    stress: Floats
+    stress: Floats  # (increments, 3) [MPa]
 
 
 def _read_sample(folder: Path, index: int, config_digest: str) -> _Sample:
-    """A sample of a dataset folder; a ValueError says why it cannot be taken."""
+    """Read a sample of a dataset folder; a ValueError says why it cannot be used."""
     header = read_header(folder, index, config_digest)
     if header["status"] == "failed":
         raise ValueError("its simulation failed, so that its group lacks a microstructure")
@@ -110,7 +111,7 @@ def _read_sample(folder: Path, index: int, config_digest: str) -> _Sample:
 
 
 def _require_alike(sample: _Sample, of_group: _Sample, first: _Sample) -> None:
-    """Refuse a sample that does not fit to the first one of its group, or of all."""
+    """Raise a ValueError if a sample does not match the first sample of its group, or of all."""
     if (sample.inputs, sample.loading) != (of_group.inputs, of_group.loading):
         raise ValueError(f"its inputs or path are not those of its group, {sample.group}")
     if sample.strain.shape != first.strain.shape:

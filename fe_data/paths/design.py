@@ -1,7 +1,7 @@
-"""Paths of strain through all three components, for surrogates of an RVE under any loading.
+"""Strain paths in all three in-plane components, for surrogates of an RVE under any loading.
 
-Random paths turn and unload. Cycles and the paper's tension test check a surrogate that was trained
-on random paths.
+Random paths change direction and unload. Cycles and the tension test of the paper check a surrogate
+that was trained on random paths.
 """
 
 from dataclasses import dataclass
@@ -14,25 +14,27 @@ from fe_data.loading import Loading
 from fe_data.schema import BOUNDS, INPUT_BOUNDS, INPUT_NAMES
 from fe_data.settings import Settings, require_between, require_integer, require_kind
 
-SHIPPED_SETTINGS = Settings(resolution=2.5, tolerance=1e-4)  # of the sets in the package
+SHIPPED_SETTINGS = Settings(resolution=2.5, tolerance=1e-4)  # of the shipped sets
 INCREMENTS = 100
 AMPLITUDE = 0.02  # standard deviation of both shears of a random path
-DILATATION = 0.2  # that of ε_xx + ε_yy over it: most of its stress would be an elastic pressure
-LENGTH = 0.15  # of the kernel of a random path, whose time goes from 0 to 1
-LARGER = 1.5  # factor on the strains of a random path that was not learnt
-_JITTER = 1e-8  # of the variance, on the diagonal: the kernel is singular in double precision
-_LEGS = (20, 40, 40)  # increments of a cycle: to the end, to its opposite, and back
-_MAX_INCREMENTS = 10_000  # of a random path: its kernel then takes 0.8 GB
-_TENSION = 0.05  # largest strain of the test of the paper
+# Standard deviation of ε_xx + ε_yy relative to AMPLITUDE. It is small, because most stress due to
+# dilatation is elastic pressure.
+DILATATION = 0.2
+LENGTH = 0.15  # length scale of a random path, whose time goes from 0 to 1
+LARGER = 1.5  # factor on the strains of large random paths, which are beyond the training paths
+_JITTER = 1e-8  # relative to the variance, because the kernel is singular in double precision
+_LEGS = (20, 40, 40)  # increments of a cycle: to one end, to the opposite end, and back
+_MAX_INCREMENTS = 10_000  # of a random path, whose kernel then takes 0.8 GB
+_TENSION = 0.05  # largest strain of the tension test of the paper
 
 
 @dataclass(frozen=True)
 class PathSet:
-    """A set of RVEs with paths, before its seed is chosen."""
+    """Kind and default size of a set of RVEs with strain paths."""
 
     kind: str  # "random", "large random", "cycle" or "tension"
-    count: int  # different inputs, each with a path of its own
-    replicates: int  # microstructures for each of them
+    count: int  # number of different inputs, each with a separate path
+    replicates: int  # number of microstructures per input
 
 
 PATH_SETS = {
@@ -53,20 +55,20 @@ def random_path(
     length: float = LENGTH,
     increments: int = INCREMENTS,
 ) -> Floats:
-    """Random path of both shears and, with a smaller amplitude, of the dilatation.
+    """Draw a random strain path from smooth Gaussian processes.
 
     (ε_xx - ε_yy) / 2, ε_xy and ε_xx + ε_yy are independent Gaussian processes of the time from 0 to
-    1 with an RBF kernel, given that all begin at zero.
+    1. They have an RBF kernel, conditioned on zero at time 0.
 
     Args:
         rng: Generator.
-        amplitude: Standard deviation of the first two [-].
-        dilatation: Standard deviation of the third, divided by `amplitude`.
+        amplitude: Standard deviation of (ε_xx - ε_yy) / 2 and ε_xy, without the conditioning [-].
+        dilatation: Standard deviation of ε_xx + ε_yy, divided by `amplitude`.
         length: Length scale of the kernel.
-        increments: Increments of the path.
+        increments: Number of increments of the path.
 
     Returns:
-        Strain tensor (increments, 3), xx, yy, xy, from the first increment on.
+        Strain tensor (increments, 3) with xx, yy, xy after each increment.
 
     Raises:
         TypeError: If `rng` is not a generator.
@@ -87,8 +89,8 @@ def random_path(
     # k(t, s) - k(t, 0) k(0, s) with k(t, s) = exp(-(t - s)² / 2L²)
     start = np.exp(-0.5 * (t / length) ** 2)
     kernel = np.exp(-0.5 * ((t[:, None] - t) / length) ** 2) - np.outer(start, start)
-    # A root by Cholesky has no signs to choose, as one by eigenvectors has. With the jitter the
-    # paths of different LAPACKs are equal to about 1e-9.
+    # The Cholesky root is unique, while eigenvectors have arbitrary signs. With the jitter, paths
+    # from different LAPACK libraries agree to about 1e-9.
     root = np.linalg.cholesky(kernel + _JITTER * np.eye(increments))
     half, shear, volume = amplitude * (root @ rng.standard_normal((increments, 3))).T
     volume = dilatation * volume
@@ -96,12 +98,12 @@ def random_path(
 
 
 def cycle(rng: np.random.Generator, *, amplitude: float = AMPLITUDE) -> Loading:
-    """A proportional cycle in a random direction: to one end, to the opposite end, and back.
+    """Draw a proportional cycle in a random direction: to one end, to the opposite end, and back.
 
     Args:
         rng: Generator.
-        amplitude: Root mean square of both shears at the end [-]; the dilatation is 0.2 times as
-            large, as in a random path.
+        amplitude: Root mean square of (ε_xx - ε_yy) / 2 and of ε_xy at the end [-]. The standard
+            deviation of ε_xx + ε_yy is 0.2 times as large, as in a random path.
 
     Returns:
         The path, in 100 increments.
@@ -129,17 +131,19 @@ def cycle(rng: np.random.Generator, *, amplitude: float = AMPLITUDE) -> Loading:
 def path_design(
     name: str, seed: int = 0, *, count: int | None = None, replicates: int | None = None
 ) -> Design:
-    """RVEs with inputs drawn as in the paper, each with its own path.
+    """Make a design of RVEs with strain paths.
+
+    Inputs are uniform over the bounds of the paper. Each input has a separate path.
 
     Args:
         name: Key of PATH_SETS.
         seed: Seed of inputs, paths and microstructures, in [0, 2**63).
-        count: Number of inputs; None takes the number of the set. A smaller number gives the first
-            RVEs of a larger one.
-        replicates: Number of microstructures per input; None takes the number of the set.
+        count: Number of inputs; None uses the number of the set. A smaller design has the first
+            inputs and paths of a larger one.
+        replicates: Number of microstructures per input; None uses the number of the set.
 
     Returns:
-        The design; all microstructures of an input follow its path and form a group.
+        The design. All microstructures of an input follow the same path and form a group.
 
     Raises:
         ValueError: If the name is unknown, or a number is out of range.
@@ -173,7 +177,7 @@ def path_design(
 
 
 def _path(kind: str, rng: np.random.Generator) -> Loading:
-    """A path of one kind."""
+    """Draw a path of one kind, see `PathSet.kind`."""
     if kind == "cycle":
         return cycle(rng)
     if kind == "tension":

@@ -1,8 +1,8 @@
 """An RVE as the material at a point of a larger structure (FE²).
 
-The structure prescribes a mean strain at the point and receives the mean stress and its derivative
-(Feyel & Chaboche, CMAME 183, 2000). To find its equilibrium it tries several strains, all from the
-last accepted state.
+The solver of the structure prescribes a mean strain at the point, and receives the mean stress and
+its derivative (Feyel & Chaboche, CMAME 183, 2000). To find equilibrium of the structure it tries
+several strains, which all start from the last accepted state.
 """
 
 from dataclasses import dataclass
@@ -30,11 +30,11 @@ from fe_data.schema import LARGEST_STRAIN
 from fe_data.settings import Inputs, Settings, VolumeFraction, in_percent, require_kind
 
 _NONE_FREE: Ints = np.empty(0, int)
-_PLANE = [0, 1, 3]  # xx, yy, xy among the components of an average
+_PLANE = [0, 1, 3]  # indices of xx, yy, xy among the components of an average
 
 
 class _Fast(Stepper):
-    """Steps of the fast solver."""
+    """A stepper of the fast solver that returns stress and tangent."""
 
     def respond(self, part: Part) -> tuple[Floats, Floats]:
         """Mean stress and tangent at the end of a part."""
@@ -46,7 +46,7 @@ class _Fast(Stepper):
 
 
 class _General(stepping.Stepper):
-    """Steps of the general solver."""
+    """A stepper of the general solver that returns stress and tangent."""
 
     def respond(self, part: Part) -> tuple[Floats, Floats]:
         """Mean stress and tangent at the end of a part."""
@@ -54,7 +54,7 @@ class _General(stepping.Stepper):
         with one_thread():
             self.advance(1.0)
             tangent = self.tangent()[np.ix_(_PLANE, _PLANE)]
-        # By the engineering shear strain, which is √2 times the component of Kelvin's notation.
+        # Convert from Kelvin's notation: engineering shear strain is √2 times the component there.
         kelvin = TO_KELVIN[_PLANE]
         return self.stress[_PLANE] / kelvin, tangent / np.outer(kelvin, kelvin)
 
@@ -64,19 +64,19 @@ class MaterialPoint(Short):
     """An RVE as a material law: mean stress and tangent for a mean strain.
 
     Args:
-        inputs: The four inputs; with a material only the volume fraction counts, as
+        inputs: The four inputs. With a material only the volume fraction is used; pass a
             `VolumeFraction`.
-        microstructure: Seed of random fibres, or given ones, as `solve_rve` takes them.
-        settings: Mesh, material constants and solver options; None takes the defaults.
-        material: Phases that the general solver takes. A step of a law that depends on time lasts
-            one second then.
+        microstructure: Seed of random fibres, or a given microstructure, as for `solve_rve`.
+        settings: Mesh, material constants and solver options; None uses the defaults.
+        material: Phases for the general solver; None uses the fast solver. For laws that depend on
+            time a step lasts one second.
 
     Raises:
         ValueError: If an argument is out of range, the volume fraction cannot be packed, or
-            settings of phases are not the defaults beside a material.
-        TypeError: If inputs, settings or material are of another kind.
+            settings of phases are combined with a material.
+        TypeError: If inputs, settings or material have the wrong type.
 
-    A `SimulationError` says that the RVE cannot be meshed.
+    If the RVE cannot be meshed, a `SimulationError` is raised.
 
     Examples:
         >>> from fe_data import Inputs, MaterialPoint, Settings
@@ -120,20 +120,20 @@ class MaterialPoint(Short):
     def respond(self, strain: ArrayLike) -> tuple[Floats, Floats]:
         """Return mean stress and tangent for a mean strain, from the last accepted state.
 
-        The result depends only on accepted strains; trials change nothing.
+        The result depends only on accepted strains, not on earlier trials.
 
         Args:
             strain: Mean strain tensor (3,) xx, yy, xy at the end of the step; xy is half the
                 engineering shear strain.
 
         Returns:
-            Mean stress (3,) xx, yy, xy [MPa], and its derivative (3, 3) with respect to xx, yy and
-            engineering shear xy.
+            Mean stress (3,) xx, yy, xy [MPa], and its derivative (3, 3) [MPa] with respect to xx,
+            yy and engineering shear xy.
 
         Raises:
-            ValueError: If the strain is not finite, or too large.
+            ValueError: If the strain is not finite, or a component exceeds 0.5.
 
-        A `ConvergenceError` says that no equilibrium was found, even in smaller steps.
+        If no equilibrium is found, even in smaller steps, a `ConvergenceError` is raised.
         """
         end = numbers("strain", strain)
         if end.shape != (3,) or not (np.abs(end) <= LARGEST_STRAIN).all():

@@ -1,4 +1,4 @@
-"""Sets of RVEs that followed strain paths, in files and in the package."""
+"""Sets of strain paths with the stresses of RVEs, in files and shipped with the package."""
 
 import io
 import json
@@ -21,27 +21,27 @@ from fe_data.settings import Settings, checked_inputs, require_kind, require_pat
 SHIPPED = Path(__file__).parents[1] / "datasets" / "paths"
 MAX_FILE = 500_000_000  # bytes
 _ARRAYS = ("inputs", "strain", "stress")
-BEGINNING = rb"PK\x03\x04.{26}inputs\.npy"  # of an archive whose first array are the inputs
-_SETTINGS = "settings"  # in a file: a text in JSON, which older files lack
+BEGINNING = rb"PK\x03\x04.{26}inputs\.npy"  # of an archive whose first array is `inputs`
+_SETTINGS = "settings"  # JSON text in a file; older files lack it
 _OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 
 
 @dataclass(frozen=True, repr=False)
 class Paths(Short):
-    """Stress along a path of strain for each input, in several microstructures.
+    """Stress along a strain path for each input, for several microstructures.
 
     Attributes:
         inputs: (n, 4), in the order and units of `schema.INPUTS`.
         strain: (n, increments, 3) mean strain tensor xx, yy, xy [-] after each increment, without
-            the state of rest; a free strain is averaged over the microstructures.
+            the initial state. A free strain is averaged over the microstructures.
         stress: (n, microstructures, increments, 3) mean stress xx, yy, xy [MPa] of each
             microstructure.
-        settings: Settings of the simulations; None if they are not known.
+        settings: Settings of the simulations; None if they are unknown.
 
     Raises:
-        ValueError: If an array has another shape or a number that is not finite, or an input is out
-            of range.
-        TypeError: If the settings are of another kind.
+        ValueError: If an array has the wrong shape or a number that is not finite, or an input is
+            out of range.
+        TypeError: If `settings` has the wrong type.
 
     Examples:
         >>> from fe_data import load_paths
@@ -91,7 +91,7 @@ class Paths(Short):
         """Elasticity, initial yield stress and hardening law, for `bnn.paths.PhaseProperties`.
 
         Raises:
-            ValueError: If the settings of the simulations are not known.
+            ValueError: If the settings of the simulations are unknown.
 
         Examples:
             >>> from fe_data import load_paths
@@ -107,15 +107,15 @@ _SHAPES = "inputs (n, 4), strain (n, increments, 3) and stress (n, microstructur
 
 
 def save_paths(paths: Paths, path: Path) -> None:
-    """Write paths and their settings to a packed file, strains and stresses to seven digits.
+    """Write paths and their settings to a compressed file; strains and stresses to seven digits.
 
     Args:
         paths: Paths from `load_paths` or `collect_paths`.
-        path: File that ends in .npz. An earlier set there is replaced.
+        path: Path of an .npz file. An earlier file of paths is replaced.
 
     Raises:
-        ValueError: If the file has another ending.
-        FileExistsError: If the path holds another kind of file.
+        ValueError: If the file has another suffix.
+        FileExistsError: If another kind of file has this path.
 
     Examples:
         >>> import tempfile
@@ -145,18 +145,18 @@ def save_paths(paths: Paths, path: Path) -> None:
 
 
 def load_paths(source: str | Path) -> Paths:
-    """Read a set of paths that comes with the package, or a file of `save_paths`.
+    """Read a set of paths that is shipped with the package, or a file of `save_paths`.
 
     Args:
-        source: Name of a set, as in `path_design`, or a file. Give a file that has the name of a
-            set as a `Path`.
+        source: Name of a shipped set, as in `path_design`, or path of a file. If a file has the
+            name of a set, pass a `Path`.
 
     Returns:
-        The paths, whose strains and stresses have seven digits, with the settings of the
-        simulations. Files that were saved without settings have none.
+        The paths, with strains and stresses to seven digits, and with the settings of the
+        simulations, if the file has them.
 
     Raises:
-        TableError: If there is no such file, or it does not hold a set of paths.
+        TableError: If there is no such file, or it is not a file of paths.
 
     Examples:
         >>> from fe_data import load_paths
@@ -185,7 +185,7 @@ def load_paths(source: str | Path) -> Paths:
 
 
 def settings_from(content: Any) -> Settings:
-    """Return settings that a file holds; a ValueError says what is wrong with them."""
+    """Make settings from the content of a file; a ValueError says what is wrong with them."""
     try:
         return Settings(**content)
     except (TypeError, ValueError) as error:

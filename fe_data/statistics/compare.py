@@ -1,4 +1,4 @@
-"""Compare a dataset with a reference table: bias, spread and scatter of every property."""
+"""Compare a dataset with a reference table: bias, spread and scatter of each output."""
 
 from dataclasses import dataclass
 
@@ -11,19 +11,19 @@ from fe_data.schema import INPUT_BOUNDS, output
 from fe_data.settings import require_kind
 from fe_data.statistics.replicates import Statistics, replicate_statistics
 
-SAME_INPUTS = 1e-9  # distance in the unit box of the inputs
+SAME_INPUTS = 1e-9  # largest distance of equal inputs, which are scaled to the unit box
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Short):
-    """A dataset against a reference, in m pairs of equal or nearest inputs.
+    """Comparison of a dataset with a reference, in m pairs of equal or nearest inputs.
 
     Attributes:
         ours: Statistics of the inputs of the dataset, in its order.
         reference: Statistics of the reference input of each pair.
-        difference: Differences of the means (m, n_out), relative to the reference; absolute for
-            outputs that are `absolute` in the schema.
-        distance: Largest distance of paired inputs, as a fraction of the input box; 0 when equal.
+        difference: Differences of the means (m, n_out), relative to the reference. They are
+            absolute for outputs that are `absolute` in the schema.
+        distance: Largest distance of paired inputs, which are scaled to the unit box; 0 if equal.
         unpaired: Number of reference inputs without a partner in the dataset.
 
     Examples:
@@ -47,12 +47,12 @@ class Comparison(Short):
 
     @property
     def bias(self) -> Floats:
-        """Mean differences, (n_out,)."""
+        """Means of the differences, (n_out,)."""
         return np.asarray(self.difference.mean(axis=0))
 
     @property
     def standard_error(self) -> Floats:
-        """Standard errors of the bias, from the replicates, (n_out,); NaN for a single RVE."""
+        """Standard errors (n_out,) of the bias from replicates; NaN if an input has one RVE."""
         errors = np.hypot(self.ours.standard_error, self.reference.standard_error)
         relative = _differences(
             self.reference.mean + errors, self.reference.mean, self.ours.output_names
@@ -66,12 +66,12 @@ class Comparison(Short):
 
     @property
     def scatter(self) -> Floats:
-        """Mean coefficients of variation of our replicates and the reference's, (2, n_out)."""
+        """Mean coefficients of variation over microstructures: dataset, reference; (2, n_out)."""
         return np.array([_scatter(each) for each in (self.ours, self.reference)])
 
 
 def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[int]]:
-    """Largest difference of two tables, and the index of every row that exceeds the tolerance."""
+    """Largest difference of two tables, and the indices of all rows beyond the tolerance."""
     require_samples(ours)
     ours, reference = _of_common_outputs(ours, reference)
     same_shape = ours.inputs.shape == reference.inputs.shape
@@ -84,20 +84,20 @@ def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[
 
 
 def compare(ours: Table, reference: Table) -> Comparison:
-    """Pair the points of two tables by their inputs and compare the outputs.
+    """Pair the rows of two tables by their inputs and compare the outputs.
 
-    Replicates are averaged first. Each of our inputs is paired with the equal reference input. If
-    there is none, it is paired with the nearest, with inputs scaled to the unit box.
+    Replicates are averaged first. Each input of `ours` is paired with the equal or nearest input of
+    `reference`. Distances are between inputs scaled to the unit box.
 
     Args:
         ours: A table.
-        reference: The table to compare it with.
+        reference: The reference table.
 
     Returns:
         Differences of each output, and the pairs.
 
     Raises:
-        ValueError: If a table has no sample with all outputs.
+        ValueError: If a table has no complete sample, or RVEs of different materials.
 
     Examples:
         >>> from fe_data import compare, load_table
@@ -132,21 +132,21 @@ def compare(ours: Table, reference: Table) -> Comparison:
 
 
 def _of_common_outputs(ours: Table, reference: Table) -> tuple[Table, Table]:
-    """Both tables with the outputs that both have."""
+    """Reduce both tables to their common outputs."""
     names = [name for name in ours.output_names if name in reference.output_names]
     return ours.with_outputs(names), reference.with_outputs(names)
 
 
 def _differences(ours: Floats, reference: Floats, names: tuple[str, ...]) -> Floats:
-    """Differences (n, n_out) as in `Comparison`; relative to ours where the reference is 0."""
+    """Differences (n, n_out) as in `Comparison`; relative to ours if the reference is 0."""
     scale = np.where(reference == 0, np.abs(ours), np.abs(reference))
-    scale[scale == 0] = 1.0  # without hardening b is 0 on both sides
+    scale[scale == 0] = 1.0  # both may be 0, such as b without hardening
     scale[:, [output(name).absolute for name in names]] = 1.0
     return np.asarray((ours - reference) / scale)
 
 
 def _scatter(table: Statistics) -> Floats:
-    """Mean coefficients of variation over the inputs with replicates and a mean other than 0."""
+    """Mean coefficients of variation (n_out,) over inputs with replicates and a nonzero mean."""
     known = (table.count > 1)[:, None] & (table.mean != 0)
     ratios = np.divide(table.std, np.abs(table.mean), where=known, out=np.zeros_like(table.mean))
     number = known.sum(axis=0)
@@ -154,7 +154,7 @@ def _scatter(table: Statistics) -> Floats:
 
 
 def format_comparison(comparison: Comparison) -> str:
-    """The comparison as a text table."""
+    """Format a comparison as a text table."""
     difference = comparison.difference
     which = f"{len(difference)} pairs of equal inputs"
     if comparison.distance:

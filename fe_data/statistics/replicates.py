@@ -1,4 +1,4 @@
-"""RVEs of equal inputs reduced to mean and scatter over microstructures."""
+"""Mean and scatter over microstructures of RVEs with equal inputs."""
 
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -14,31 +14,31 @@ from fe_data.files.writing import replacing
 from fe_data.schema import INPUT_NAMES, output, required_outputs
 from fe_data.settings import require_kind
 
-BEGINNING = ",".join(("group", *INPUT_NAMES, "count", "")).encode()  # of a file of statistics
+BEGINNING = ",".join(("group", *INPUT_NAMES, "count", "")).encode()  # of a statistics file
 
 
 @dataclass(frozen=True)
 class StatisticsColumns:
-    """Columns of a file of statistics with the given outputs.
+    """Columns of a statistics file with given outputs.
 
-    Means have the names of the outputs, so that a reader of tables of RVEs reads them too.
+    Means have the names of the outputs, so that `load_table` can read them.
     """
 
     outputs: tuple[str, ...]
 
     @property
     def std(self) -> list[str]:
-        """Standard deviations of single RVEs."""
+        """Columns of the standard deviations of single RVEs."""
         return [f"std_{name}" for name in self.outputs]
 
     @property
     def errors(self) -> list[str]:
-        """Standard errors of the means."""
+        """Columns of the standard errors of the means."""
         return [f"standard_error_{name}" for name in self.outputs]
 
     @property
     def correlations(self) -> list[str]:
-        """Correlations of every pair of outputs, whose names have no units there."""
+        """Columns of the correlations of each pair of outputs, with names without units."""
         symbols = [output(name).symbol for name in self.outputs]
         return [f"correlation_{a}_{b}" for a, b in combinations(symbols, 2)]
 
@@ -56,9 +56,10 @@ class Statistics(Short):
     Attributes:
         group: (m,) number of the input.
         X: (m, n_in) inputs, in the order and units of `schema.INPUTS`.
-        mean: (m, n_out) of the RVEs with outputs, in the order of `output_names`.
-        covariance: (m, n_out, n_out) of single RVEs, with divisor count - 1; NaN for one RVE.
-        count: (m,) number of RVEs with outputs.
+        mean: (m, n_out) mean outputs of the complete RVEs, in the order of `output_names`.
+        covariance: (m, n_out, n_out) covariance of the outputs of single RVEs, with divisor
+            count - 1; NaN if there is only one RVE.
+        count: (m,) number of complete RVEs.
         output_names: Names of the outputs.
 
     Examples:
@@ -96,10 +97,10 @@ def replicate_statistics(table: Table) -> Statistics:
         table: RVEs, any number of them with the same inputs.
 
     Returns:
-        One entry for each different input, in the order of its first RVE.
+        Statistics with one entry per different input, in the order of the first RVE of each input.
 
     Raises:
-        ValueError: If the table has no RVE with all outputs, or RVEs of different materials.
+        ValueError: If the table has no RVE with all outputs, or has RVEs of different materials.
 
     Examples:
         >>> from fe_data import load_table, replicate_statistics
@@ -128,11 +129,11 @@ def replicate_statistics(table: Table) -> Statistics:
 
 
 def save_statistics(statistics: Statistics, path: Path) -> None:
-    """Write a CSV file with one row per input, to ten digits. Every input needs two RVEs.
+    """Write a CSV file with one row per input, to ten digits. Each input needs at least two RVEs.
 
     Raises:
-        ValueError: If an input has one RVE.
-        FileExistsError: If the path holds another kind of file.
+        ValueError: If an input has only one RVE.
+        FileExistsError: If another kind of file has this path.
     """
     few = statistics.count < 2
     if np.any(few):
@@ -155,14 +156,14 @@ def load_statistics(path: Path) -> Statistics:
     """Read statistics of RVEs over microstructures, such as `datasets/reference.csv`.
 
     Args:
-        path: CSV file that `python -m fe_data statistics` wrote. Its standard errors are not read:
-            they follow from the standard deviations and counts.
+        path: CSV file that `python -m fe_data statistics` wrote. Its standard errors are not read,
+            because they follow from the standard deviations and counts.
 
     Returns:
         The statistics, in the order of the file.
 
     Raises:
-        TableError: The message names the bad entries.
+        TableError: If entries are invalid; the message has their places.
 
     Examples:
         >>> from fe_data import load_statistics
@@ -189,5 +190,5 @@ def load_statistics(path: Path) -> Statistics:
 
 
 def _pairs(outputs: tuple[str, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows and columns of the pairs of outputs in a covariance, each pair once."""
+    """Row and column indices of all pairs of different outputs in a covariance matrix."""
     return np.triu_indices(len(outputs), 1)
