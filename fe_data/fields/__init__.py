@@ -1,1 +1,1 @@
-"""Fields of a solved RVE as files for other programs."""
+"""Write the fields of a solved RVE to files for other programs."""

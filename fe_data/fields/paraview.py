@@ -1,4 +1,4 @@
-"""Fields over the load steps as XDMF, which ParaView opens."""
+"""Write fields over the load steps as XDMF, which ParaView opens."""
 
 import contextlib
 from collections.abc import Iterator
@@ -21,27 +21,30 @@ from fe_data.settings import require_kind, require_path
 
 ENDING = ".xdmf"
 BEGINNING = rb".*<Xdmf Version=.3\.0.>\s*<Domain>\s*<Grid Name=.RVE. GridType=.Collection."
-NEVER = b"(?!)"  # no file begins so
-_VTK_ORDER = [0, 1, 2, 5, 3, 4]  # nodes on sides: ours are opposite to the vertices 0, 1, 2
+NEVER = b"(?!)"  # matches no file
+_VTK_ORDER = [0, 1, 2, 5, 3, 4]  # our mid-side nodes 3, 4, 5 are opposite to vertices 0, 1, 2
 
 
 def save_fields(rve: RVESolution | CompositeSolution, path: Path) -> None:
     """Write displacement, strain, stress and plastic strain over the load steps.
 
-    The time of a step is its increment, the row of `rve.history`. The displacement is given at the
-    nodes, relative to the side of the RVE. Means over each triangle are tensors (3, 3),
-    `von_mises_MPa`, the equivalent `plastic_strain`, and `material`: -1 in the matrix, otherwise
-    the number of the fibre.
+    The time of a step is its increment, which is the row of `rve.history`. The file has
+
+    - `displacement` at the nodes, relative to the side of the RVE
+    - `strain` and `stress_MPa`: tensors (3, 3), means over each triangle
+    - `von_mises_MPa` and the equivalent `plastic_strain`, means over each triangle
+    - `material` of each triangle: -1 in the matrix, otherwise the number of the fibre, plus the
+      number of all fibres in its interphase
 
     Args:
-        rve: RVE of either solver, solved with `keep_steps=True`; without it only the end is
-            written.
-        path: File that ends in .xdmf. The numbers, in single precision, are in a .bin file next to
-            it. Fields that this function wrote earlier are replaced.
+        rve: Solved RVE of either solver. With `keep_steps=True` all increments are written,
+            otherwise only the end.
+        path: Path of an .xdmf file. A .bin file next to it has the numbers, in single precision.
+            Earlier files of this function are replaced.
 
     Raises:
-        ValueError: If the file has another ending.
-        FileExistsError: If one of these paths holds another file.
+        ValueError: If the file has another suffix.
+        FileExistsError: If another file has one of these paths.
 
     Examples:
         >>> import tempfile
@@ -64,14 +67,14 @@ def save_fields(rve: RVESolution | CompositeSolution, path: Path) -> None:
 
 
 def require_own_fields(path: Path) -> None:
-    """See that fields may be written, as `require_own` does; numbers are known by their XDMF."""
+    """Check that fields may be written, like `require_own`; a .bin file needs its XDMF file."""
     require_own(path, BEGINNING)
     require_own(path.with_suffix(".bin"), None if path.exists() else NEVER)
 
 
 @contextlib.contextmanager
 def replacing_fields(rve: RVESolution | CompositeSolution, path: Path) -> Iterator[None]:
-    """Write fields as `save_fields` does; they replace any files as the block ends."""
+    """Write fields like `save_fields`; they replace existing files at the end of the block."""
     if isinstance(rve, CompositeSolution):
         d: Domain = rve.cell.domain
         steps: Any = range(len(rve.steps))
@@ -98,7 +101,7 @@ def replacing_fields(rve: RVESolution | CompositeSolution, path: Path) -> Iterat
         root = ET.Element("Xdmf", Version="3.0")
         ET.SubElement(root, "Domain").append(series)
         ET.indent(root)
-        # The description takes its place first: numbers without one would never be replaced again.
+        # Replace the XDMF file first, because a .bin file without it could never be replaced.
         with replacing(path, None) as described:
             ET.ElementTree(root).write(described, encoding="utf-8", xml_declaration=True)
             yield
@@ -122,7 +125,7 @@ def _item(file: BinaryIO, values: Floats | Ints) -> ET.Element:
 
 
 def _attribute(name: str, item: ET.Element) -> ET.Element:
-    """A field on a grid: the displacement at nodes, all others in elements."""
+    """Make a field of a grid: the displacement at nodes, all other fields in elements."""
     center = "Node" if name == "displacement" else "Cell"
     kinds = {"1": "Scalar", "3": "Vector", "9": "Tensor"}
     kind = kinds[item.attrib["Dimensions"].split()[-1]]
@@ -132,14 +135,14 @@ def _attribute(name: str, item: ET.Element) -> ET.Element:
 
 
 def _values(rve: RVESolution | CompositeSolution, step: Any) -> dict[str, Floats]:
-    """All fields at a step by name: the displacement of nodes, and means over triangles."""
+    """All fields at a step by name: displacement of nodes, and means over triangles."""
     if isinstance(rve, CompositeSolution):
         return {"displacement": rve.displacement(step), **_means_of_phases(rve, step)}
     return {"displacement": _displacement(rve, step), **_element_values(rve, step)}
 
 
 def _means_of_phases(rve: CompositeSolution, step: int) -> dict[str, Floats]:
-    """The fields of `_element_values` of an RVE of any phases."""
+    """The same fields as `_element_values`, for the general solver."""
     m = len(rve.cell.domain.triangles)
     found = {"strain": np.zeros((m, 3, 3)), "stress_MPa": np.zeros((m, 3, 3))}
     found |= {"von_mises_MPa": np.zeros(m), "plastic_strain": np.zeros(m)}

@@ -1,1 +1,1 @@
-"""Reading files of unknown origin: which are read, and how much of them."""
+"""Read files of unknown origin safely, and write files without replacing other ones."""

@@ -1,4 +1,4 @@
-"""Rows of CSV files: floats keep every bit, and errors name every bad entry."""
+"""Read rows of CSV files; floats keep every bit, and errors list all invalid entries."""
 
 import contextlib
 import csv
@@ -20,13 +20,13 @@ from fe_data.progress import shown
 from fe_data.settings import require_integer, require_path
 
 Row = dict[str, str]
-MAX_PROBLEMS = 20  # listed in one message; the rest is counted
+MAX_PROBLEMS = 20  # listed in one message; further problems are only counted
 MAX_LINE = 1_000_000  # characters
 MAX_PACKED = 500_000_000  # bytes of a .gz file
 
 
 class TableError(ValueError):
-    """A table cannot be used; the message names file, line, column and value.
+    """A table cannot be used; the message has file, line, column and value.
 
     Examples:
         >>> from fe_data import load_table
@@ -39,15 +39,15 @@ class TableError(ValueError):
 
 @dataclass
 class Problems:
-    """Everything that is wrong with one file or data frame, for one message."""
+    """All problems of one file or data frame, for one message."""
 
     path: Path
     listed: list[str] = field(default_factory=list)  # the first MAX_PROBLEMS
-    count: int = 0  # of all
-    place: str = "line"  # what a number in a message counts: "line", or "row" of a data frame
+    count: int = 0  # of all problems
+    place: str = "line"  # meaning of numbers in a message: "line", or "row" of a data frame
 
     def add(self, line: int, text: str) -> None:
-        """Add what is wrong with a line."""
+        """Add a problem of a line."""
         self.count += 1
         if self.count <= MAX_PROBLEMS:
             self.listed.append(f"{self.place} {line}: {text}")
@@ -55,7 +55,7 @@ class Problems:
     def parse(
         self, line: int, row: Row, kind: Callable[[str, str], Any], name: str, default: Any = None
     ) -> Any:
-        """Value of an entry; the default where the entry is bad or the file has no such column."""
+        """Parse an entry; return the default if the entry is invalid or the column is missing."""
         try:
             return kind(name, row[name]) if name in row else default
         except ValueError as error:
@@ -81,17 +81,17 @@ def read_rows(
     """Read a CSV file row by row.
 
     Args:
-        path: The file, which may be packed as .gz, or a pipe.
+        path: The file, which may be compressed as .gz, or a pipe.
         required: Columns that the file must have.
-        optional: Columns that are read where the file has them.
-        others: Whether further columns are ignored; otherwise they are refused.
-        also: Text of the name of further columns that are read too.
+        optional: Columns that are read if the file has them.
+        others: Whether to ignore further columns; otherwise they raise a TableError.
+        also: If given, columns with this text in their names are read too.
 
     Yields:
-        Number of the line, and the entries of all columns that are read by name.
+        Number of the line, and the entries by name of column.
 
     Raises:
-        TableError: If the file cannot be read, has no rows, or its columns are not as required.
+        TableError: If the file is not valid CSV, has no rows, or its columns are not as required.
     """
     path = require_path("path", path)
     row = None
@@ -124,7 +124,7 @@ def read_rows(
 
 
 def _opened(path: Path) -> TextIO:
-    """The text of a table, which may be packed."""
+    """Open the text of a table, which may be compressed."""
     file: BinaryIO = _unpacked(path) if path.suffix == ".gz" else open_stream(path)
     return io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
 
@@ -164,7 +164,7 @@ def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str
 
 
 def read_numbers(path: Path, names: Sequence[str], *, others: bool = True) -> Floats:
-    """Finite numbers (n, len(names)) of columns; a TableError names every bad entry."""
+    """Read columns of finite numbers (n, len(names)); a TableError lists all invalid entries."""
     problems = Problems(path)
     rows = read_rows(path, names, (), others=others)
     numbers = [[problems.parse(*row, parse_float, name) for name in names] for row in rows]
@@ -173,7 +173,7 @@ def read_numbers(path: Path, names: Sequence[str], *, others: bool = True) -> Fl
 
 
 def parse_float(name: str, text: str) -> float:
-    """A finite number."""
+    """Parse a finite number."""
     value = _number(float, "a number", name, text)
     if not math.isfinite(value):
         raise ValueError(f"{name} = {text!r:.60} is not finite")
@@ -181,12 +181,12 @@ def parse_float(name: str, text: str) -> float:
 
 
 def parse_integer(name: str, text: str) -> int:
-    """An integer in [0, 2**63)."""
+    """Parse an integer in [0, 2**63)."""
     return require_integer(name, int(_number(int, "an integer", name, text)), 0, 2**63 - 1)
 
 
 def _number(kind: Callable[[str], float], words: str, name: str, text: str) -> float:
-    # Python reads "1_000" and digits of other scripts; a table that holds them is a mistake.
+    # Python also accepts "1_000" and digits of other scripts, which are mistakes in a table.
     with contextlib.suppress(ValueError):
         if "_" not in text and text.isascii():
             return kind(text)
@@ -194,7 +194,7 @@ def _number(kind: Callable[[str], float], words: str, name: str, text: str) -> f
 
 
 def format_value(value: object) -> str:
-    """Text of one number, None or text: a float is written so that reading gives the same bits."""
+    """Format a number, a text or None; reading a float restores the same bits."""
     if value is None:
         return ""
     return repr(float(value)) if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""Read files of unknown origin: no devices, and no more bytes than the reader needs."""
+"""Read files of unknown origin safely: no devices, and a limited number of bytes."""
 
 import contextlib
 import io
@@ -22,12 +22,12 @@ OTHER_KINDS = {
 
 
 class UnusualFile(ValueError):
-    """A file is not read, because it is of another kind or too large."""
+    """A file is not read, because it is not a regular file, has another format, or is too large."""
 
 
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Give an OSError the path, which one that comes from reading an open file does not have."""
+    """Add the path to an OSError in the block, because errors of open files do not have it."""
     try:
         yield
     except OSError as error:
@@ -37,8 +37,8 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def read_file(path: Path, most: int) -> bytes:
-    """Content of a regular file; UnusualFile if it is no such file or has over `most` bytes."""
-    # The kind is asked before: opening a pipe waits for its writer, and a device may have no end.
+    """Read a regular file; UnusualFile if it is another kind, or has more than `most` bytes."""
+    # Check the kind first: opening a pipe waits for its writer, and a device may have no end.
     status = path.stat()
     kind = OTHER_KINDS.get(stat.S_IFMT(status.st_mode))
     if kind is not None:
@@ -50,7 +50,7 @@ def read_file(path: Path, most: int) -> bytes:
 
 
 def open_stream(path: Path) -> BinaryIO:
-    """Open a regular file or a pipe, such as a shell's <(command). Without a writer it is empty."""
+    """Open a regular file or a pipe, such as <(command); a pipe without a writer is empty."""
     kind = OTHER_KINDS.get(stat.S_IFMT(path.stat().st_mode))
     if kind not in {None, "a pipe"}:
         raise UnusualFile(f"{path} is {kind}: a regular file is needed")
@@ -60,29 +60,29 @@ def open_stream(path: Path) -> BinaryIO:
 
 
 def most_unpacked(packed: int) -> int:
-    """Largest size that the content of a packed file of this size may have."""
-    # Tables of repeated inputs have up to 150 times the size, a file of zeros a thousand times.
+    """Largest allowed size of the content of a compressed file with `packed` bytes."""
+    # Tables of repeated inputs expand up to 150 times, a malicious file of zeros a thousand times.
     return max(1_000_000, 200 * packed)
 
 
 def read_arrays(data: bytes, most: int, *names: str) -> dict[str, NDArray[Any]]:
-    """Arrays of the given names, or all, from the content of an .npz file.
+    """Read arrays from the content of an .npz file.
 
     Args:
         data: The content.
-        most: Bytes that all arrays together may have.
-        names: Names of the arrays that are read; without any, all are.
+        most: Largest number of bytes of all arrays together.
+        names: Names of the arrays to read; without names all are read.
 
     Returns:
         The arrays by name.
 
     Raises:
-        UnusualFile: If the arrays are larger, one is missing or the content is of another kind.
+        UnusualFile: If the arrays are larger, one is missing, or the content is not an .npz file.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             size = sum(part.file_size for part in archive.infolist())
-        if size > most:  # a part whose stated size is too small is read to that size
+        if size > most:  # parts are never read beyond their stated sizes
             raise UnusualFile(f"the arrays have {size} bytes: at most {most} are read")
         if not data.startswith(b"PK"):
             raise UnusualFile("the content is not that of an .npz file")
@@ -90,5 +90,5 @@ def read_arrays(data: bytes, most: int, *names: str) -> dict[str, NDArray[Any]]:
             return {name: arrays[name] for name in names or arrays.files}
     except UnusualFile:
         raise
-    except Exception as error:  # no common base of what zipfile, zlib and NumPy raise
+    except Exception as error:  # errors of zipfile, zlib and NumPy have no other common base
         raise UnusualFile(" ".join(str(error).split())[:200]) from None

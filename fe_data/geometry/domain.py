@@ -1,6 +1,6 @@
 """A mesh in dolfinx: ordered for locality, with merged periodic nodes, and its function spaces.
 
-What differs between versions of dolfinx is here alone:
+Only this module depends on the version of dolfinx ("=" means as in the column to the left):
 
                  0.5, 0.6                  0.7 to 0.9           0.10                 0.11
 element          ufl.VectorElement         basix.ufl.element    =                    =
@@ -29,9 +29,9 @@ import scipy.sparse as sp
 from fe_data.arrays import Floats, Ints, Short
 from fe_data.geometry.mesh import Mesh
 
-# Importing dolfinx turns all warnings of the process into lines of a log (ffcx): taken back below.
-# It also reads the words of the command line, which it cannot where one is no text in the locale,
-# such as a path with an accent in a locale of ASCII.
+# Importing dolfinx redirects all warnings of the process to a log (ffcx); this is undone below. The
+# import also parses sys.argv, which fails if an argument cannot be encoded in the locale, such as a
+# path with an accent in an ASCII locale. So hide the arguments.
 _show_warning = warnings.showwarning
 _words = sys.argv
 sys.argv = [""]
@@ -50,7 +50,7 @@ finally:
 if warnings.showwarning is not _show_warning:
     logging.captureWarnings(False)
 
-# Type checkers do not see what these packages export, nor the names of other versions.
+# Type checkers do not see the exports of these packages, nor names of other versions.
 _basix: Any = basix
 _dolfinx: Any = dolfinx
 QUADRATURE_DEGREE = 2
@@ -68,15 +68,15 @@ class Domain(Short):
 
     points: Floats  # (n, 2) nodes
     triangles: Ints  # (m, 6) nodes of each element
-    material: Ints  # (m,) MATRIX or the index of the fibre
-    merged: Ints  # (n,) number of each node after periodic images are merged
-    n_nodes: int  # after the merge
-    element: str  # of the matrix, see `mechanics.elements.VOLUMETRIC_MODES`
+    material: Ints  # (m,) MATRIX, index of the fibre, or n_fibres + index in its interphase
+    merged: Ints  # (n,) index of each node after periodic images are merged
+    n_nodes: int  # number of nodes after the merge
+    element: str  # kind of element in the matrix, see `mechanics.elements.VOLUMETRIC_MODES`
     mesh: dolfinx.mesh.Mesh
 
 
 def create_domain(mesh: Mesh, element: str) -> Domain:
-    """Order a mesh for locality and merge periodic nodes; `element` is that of the matrix."""
+    """Order a mesh for locality and merge periodic nodes; `element` is the kind in the matrix."""
     domain = _create_mesh(mesh)
     material = mesh.material[np.asarray(domain.topology.original_cell_index)]
     geometry = domain.geometry
@@ -94,7 +94,7 @@ def create_domain(mesh: Mesh, element: str) -> Domain:
 
 
 def _create_mesh(mesh: Mesh) -> dolfinx.mesh.Mesh:
-    """The dolfinx mesh: quadratic geometry, one process."""
+    """Make the dolfinx mesh with quadratic geometry, in one process."""
     cells = mesh.triangles.astype(np.int64)
     points = mesh.points
     if _VERSION < (0, 7):
@@ -108,38 +108,39 @@ def _create_mesh(mesh: Mesh) -> dolfinx.mesh.Mesh:
 
 
 def _flat(dofmap: Any) -> Ints:
-    """Nodes or dofs of all triangles."""
+    """Flat array of the nodes or dofs of all triangles."""
     return np.asarray(dofmap.array if _VERSION < (0, 7) else dofmap).ravel()
 
 
 def dofs(space: Any) -> Ints:
-    """Dofs (m, k) of each triangle, where those of a vector or tensor count as one."""
+    """Dofs (m, k) of each triangle; all components of a vector or tensor count as one dof."""
     return _flat(space.dofmap.list).reshape(space.mesh.topology.index_map(2).size_local, -1)
 
 
 def assign(function: Any, values: Floats) -> None:
-    """Give a function its values at the nodes or points of all elements, (m, k, ...)."""
+    """Assign values (m, k, ...) at the nodes or points of all elements to a function."""
     place = dofs(function.function_space).ravel()
     function.x.array.reshape(-1, values.size // place.size)[place] = values.reshape(place.size, -1)
 
 
 @contextlib.contextmanager
 def _compilation() -> Iterator[None]:
-    """Let dolfinx compile elements, forms and expressions, which it keeps in the user's cache.
+    """Let dolfinx compile elements, forms and expressions into the cache of the user.
 
-    One process compiles at a time: another one that needs the same form would wait for ten seconds
-    and then fail. An interrupted compilation leaves nothing that a later run would wait for.
+    Only one process compiles at a time, because another process that needs the same form would wait
+    for ten seconds and then fail. After an interrupted compilation unfinished files are removed,
+    because a later run would wait for them.
     """
     options = _dolfinx.jit.get_parameters if _VERSION < (0, 6) else _dolfinx.jit.get_options
     cache = Path(options()["cache_dir"])
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / ".lock").open("ab") as lock, warnings.catch_warnings():
-        with contextlib.suppress(OSError):  # a file system without locks
+        with contextlib.suppress(OSError):  # the file system may have no locks
             fcntl.flock(lock, fcntl.LOCK_EX)
         before = set(cache.glob("*.c*"))
         logged = logging.root.manager.disable
-        logging.disable(max(logged, logging.INFO))  # the lines of the C compiler
-        # The form compiler of dolfinx 0.5 calls what NumPy 1.25 deprecated, and closes no files.
+        logging.disable(max(logged, logging.INFO))  # hides output of the C compiler
+        # The form compiler of dolfinx 0.5 uses deprecated NumPy functions, and leaves files open.
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", ResourceWarning)
         try:
@@ -152,7 +153,7 @@ def _compilation() -> Iterator[None]:
 
 
 def _remove_unfinished(files: set[Path]) -> None:
-    """Delete a source without its mark that it is compiled, and a mark without its source."""
+    """Delete sources without a mark that they are compiled, and marks without a source."""
     marks = {file for file in files if file.suffix == ".cached"}
     sources = {file for file in files if file.suffix == ".c"}
     finished = sources & {mark.with_suffix("") for mark in marks}
@@ -164,7 +165,7 @@ def _remove_unfinished(files: set[Path]) -> None:
 
 @_compilation()
 def space(mesh: dolfinx.mesh.Mesh, family: str, degree: int, shape: tuple[int, ...] = ()) -> Any:
-    """Function space of scalars, or of vectors where a shape is given."""
+    """Function space of scalars, or of vectors if a shape is given."""
     if _VERSION < (0, 7):
         kind = _dolfinx.fem.VectorFunctionSpace if shape else _dolfinx.fem.FunctionSpace
         return kind(mesh, (family, degree))
@@ -191,7 +192,7 @@ def measure(mesh: dolfinx.mesh.Mesh) -> Any:
 
 
 def at_points(expression: Any, mesh: dolfinx.mesh.Mesh, size: int) -> Callable[[], Floats]:
-    """Compile a vector in UFL: a function of its values (m q, size) at all integration points."""
+    """Compile a UFL vector; return a function that evaluates it at all points, (m q, size)."""
     with _compilation():
         compiled = _dolfinx.fem.Expression(expression, QUADRATURE[0])
     cells = np.arange(mesh.topology.index_map(2).size_local, dtype=np.int32)
@@ -206,7 +207,7 @@ def compiled_form(form: Any) -> Any:
 
 
 def assembler(form: Any) -> Callable[[], sp.csr_matrix]:
-    """Compile a form: a function that assembles its matrix, in SciPy."""
+    """Compile a form; return a function that assembles its matrix in SciPy."""
     compiled = compiled_form(form)
     matrix = _dolfinx.fem.petsc.create_matrix(compiled)
 

@@ -1,7 +1,7 @@
-"""Periodic, curved, quadratic triangle meshes of a microstructure (the only import of gmsh).
+"""Periodic meshes of a microstructure with curved quadratic triangles; only this module uses gmsh.
 
-gmsh fills the faces between the segments of `outline` with straight triangles; mid-side nodes are
-added afterwards. Lengths are in sides of the square.
+gmsh fills the faces between the segments of `outline` with straight triangles. Mid-side nodes are
+added afterwards. Lengths are relative to the side of the square.
 """
 
 import contextlib
@@ -20,8 +20,8 @@ try:
 except ImportError as error:
     raise ImportError(f"{error}: pip install gmsh adds it") from None
 
-_NARROW = 1e-6  # gap between fibres that all resolutions mesh
-_FINER = (1.25, 1.5, 2.0, 3.0, 4.0)  # resolutions that a message may name, over the given one
+_NARROW = 1e-6  # a narrower gap between fibres may not be meshed at any resolution
+_FINER = (1.25, 1.5, 2.0, 3.0, 4.0)  # factors on the resolution, tried for advice in a message
 _TRIANGLE = 2  # gmsh's number of this kind of element
 _FRONTAL_DELAUNAY = 6  # gmsh's number of this algorithm
 _IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
@@ -29,19 +29,19 @@ _IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic
 
 @dataclass(frozen=True, repr=False)
 class Mesh(Short):
-    """Six-node triangles on the cell; nodes 3, 4, 5 are opposite to vertices 0, 1, 2."""
+    """Mesh of six-node triangles; nodes 3, 4, 5 are opposite to vertices 0, 1, 2."""
 
     points: Floats  # (n, 2) nodes
     triangles: Ints  # (m, 6) nodes of each triangle
-    material: Ints  # (m,) MATRIX, the index of the fibre, or n_fibres more in its interphase
-    image_of: Ints  # (n,) node of which each node is a periodic image; itself where it is not
+    material: Ints  # (m,) MATRIX, index of the fibre, or n_fibres + index in its interphase
+    image_of: Ints  # (n,) node of which each node is a periodic image; itself if it is none
 
 
 def generate_mesh(outline: Outline) -> Mesh:
-    """Mesh the cell with curved outlines and matching opposite edges.
+    """Mesh the RVE with curved outlines and matching opposite edges.
 
     Args:
-        outline: Segments of the fibres' outlines and of the edges of the square.
+        outline: Segments of the fibre outlines and of the edges of the square.
 
     Returns:
         The mesh.
@@ -61,7 +61,7 @@ def generate_mesh(outline: Outline) -> Mesh:
 
 
 def _mesh(outline: Outline) -> Mesh:
-    """The mesh; an error without advice if there is none."""
+    """Mesh the RVE; a MeshError without advice if it cannot be meshed."""
     points, triangles, material = _fill(outline)
     points, triangles = _quadratic(points, triangles, outline)
     smallest = smallest_jacobian(points[triangles])
@@ -72,14 +72,14 @@ def _mesh(outline: Outline) -> Mesh:
 
 
 def with_holes(mesh: Mesh, voids: Ints) -> Mesh:
-    """Take the triangles of some fibres out of a mesh, which leaves holes with free outlines.
+    """Remove the triangles of voids from a mesh, which leaves holes with free outlines.
 
     Args:
         mesh: Mesh of a microstructure.
-        voids: (k,) numbers of the fibres that are voids.
+        voids: (k,) indices of the fibres that are voids.
 
     Returns:
-        The mesh without these triangles, and without the nodes that only they have.
+        The mesh without these triangles, and without the nodes inside the voids.
 
     >>> from fe_data.geometry.microstructure import Microstructure
     >>> mesh = generate_mesh(Outline(Microstructure([[0.5, 0.5]], 0.2), resolution=3.0))
@@ -90,13 +90,13 @@ def with_holes(mesh: Mesh, voids: Ints) -> Mesh:
     used = np.unique(mesh.triangles[kept])
     position = np.full(len(mesh.points), -1)
     position[used] = np.arange(len(used))
-    # Images of a node are on the outline of the same void, so that all of them stay or none does.
+    # Images of a node belong to the same void, so either all of them are kept or none.
     image_of = position[mesh.image_of[used]]
     return Mesh(mesh.points[used], position[mesh.triangles[kept]], mesh.material[kept], image_of)
 
 
 def _advice(outline: Outline) -> str:
-    """What a message says of the narrowest gap, and of a resolution that meshes it."""
+    """Return advice for a message: the narrowest gap, and a resolution that can mesh it."""
     micro = outline.micro
     if not len(micro.centres):
         return ""
@@ -113,7 +113,7 @@ def _advice(outline: Outline) -> str:
         )
     given = 2 * float(micro.radii.max()) / outline.size
     for finer in (given * factor for factor in _FINER if given * factor <= BOUNDS["resolution"][1]):
-        # To three digits, as the message has it.
+        # Round to three digits, as in the message.
         with contextlib.suppress(MeshError):
             _mesh(Outline(micro, float(f"{finer:.3g}")))
             return f"{gap}: the resolution is {given:.3g} there, and {finer:.3g} would do"
@@ -138,7 +138,7 @@ def _closed_loops(segments: dict[int, tuple[int, int]]) -> list[list[int]]:
 
 
 def _faces(outline: Outline) -> dict[int, list[list[int]]]:
-    """Closed loops around each material, of segment numbers that are negative when reversed."""
+    """Closed loops around each material, of segment numbers, negative for a reversed segment."""
     chains: dict[int, dict[int, tuple[int, int]]] = {MATRIX: {}}
     segments = np.concatenate([outline.arcs, outline.edges]).tolist()
     left = [*outline.left.tolist(), *outline.edge_material()]
@@ -154,7 +154,7 @@ def _faces(outline: Outline) -> dict[int, list[list[int]]]:
 def _fill(outline: Outline) -> tuple[Floats, Ints, Ints]:
     """Let gmsh fill the faces: points (n, 2), straight triangles (m, 3) and their material."""
     if not gmsh.isInitialized():
-        # Threads of workers, such as those of Dask, may not install signal handlers.
+        # Threads of workers, such as Dask threads, cannot install signal handlers.
         gmsh.initialize(readConfigFiles=False, interruptible=False)
     try:
         gmsh.option.setNumber("General.Verbosity", 1)
@@ -164,7 +164,7 @@ def _fill(outline: Outline) -> tuple[Floats, Ints, Ints]:
         gmsh.model.mesh.generate(2)
         return _collect(surfaces)
     except Exception as error:
-        if type(error) is not Exception:  # which gmsh raises: all else has another cause
+        if type(error) is not Exception:  # gmsh raises plain Exceptions; others are not from gmsh
             raise
         raise MeshError(f"gmsh could not mesh the RVE: {error}") from error
     finally:
@@ -172,7 +172,7 @@ def _fill(outline: Outline) -> tuple[Floats, Ints, Ints]:
 
 
 def _add_faces(outline: Outline) -> dict[int, int]:
-    """Add points, segments and faces to gmsh's model; the material of each surface."""
+    """Add points, segments and faces to the gmsh model; return the material of each surface."""
     geo = gmsh.model.geo
     for tag, point in enumerate(outline.points.tolist(), start=1):
         x, y = point
@@ -196,7 +196,7 @@ def _add_faces(outline: Outline) -> dict[int, int]:
                 outer.append((area, tag))
             else:
                 holes.append(tag)
-        # Fibres can cut off pieces of matrix at a corner: only the largest piece has holes.
+        # Fibres can cut off pieces of matrix at a corner. Only the largest piece has holes.
         for _, tag in sorted(outer, reverse=True):
             surfaces[geo.addPlaneSurface([tag, *holes])] = material
             holes = []
@@ -205,7 +205,7 @@ def _add_faces(outline: Outline) -> dict[int, int]:
 
 
 def _set_sizes(outline: Outline) -> None:
-    """Elements grow with the distance from the nearest fibre, up to a bound."""
+    """Let the element size grow with the distance from the nearest fibre, up to a bound."""
     gmsh.option.setNumber("Mesh.Algorithm", _FRONTAL_DELAUNAY)
     gmsh.option.setNumber("Mesh.MeshSizeExtendFromBoundary", 1)
     gmsh.option.setNumber("Mesh.MeshSizeFromPoints", 0)
@@ -223,7 +223,7 @@ def _set_sizes(outline: Outline) -> None:
 
 
 def _add_size_field(outline: Outline, radius: float, size: float) -> int:
-    """Add gmsh's field of the element size around all fibres of one radius; its number."""
+    """Add a gmsh field of the element size around all fibres of one radius; return its number."""
     micro = outline.micro
     shifts = _IMAGES * [1.0, micro.height]
     images = (micro.centres[outline.radii == radius, None] + shifts).reshape(-1, 2)
@@ -245,7 +245,7 @@ def _add_size_field(outline: Outline, radius: float, size: float) -> int:
 
 
 def _collect(surfaces: dict[int, int]) -> tuple[Floats, Ints, Ints]:
-    """Read points, triangles and materials back, without points that no triangle uses."""
+    """Read points, triangles and materials from gmsh, without points that no triangle uses."""
     tags, xyz, _ = gmsh.model.mesh.getNodes()
     parts = []
     material = []
@@ -270,8 +270,8 @@ def _collect(surfaces: dict[int, int]) -> tuple[Floats, Ints, Ints]:
 
 
 def _quadratic(points: Floats, triangles: Ints, outline: Outline) -> tuple[Floats, Ints]:
-    """Add mid-side nodes; on outlines the parabolas enclose the areas of the circular segments."""
-    # So the meshed volume fraction is exact at any resolution.
+    """Add mid-side nodes; parabolas on outlines enclose the same area as the circular arcs."""
+    # The volume fraction of the mesh is therefore exact at any resolution.
     a, b = triangles[:, [[1, 2], [2, 0], [0, 1]]].reshape(-1, 2).T
     keys, inverse = np.unique(pair_keys(a, b, len(points)), return_inverse=True)
     mid = (points[keys // len(points)] + points[keys % len(points)]) / 2
@@ -283,13 +283,13 @@ def _quadratic(points: Floats, triangles: Ints, outline: Outline) -> tuple[Float
 
 def _bulge(points: Floats, keys: Ints, mid: Floats, outline: Outline) -> None:
     """Move the middles of outline segments outwards, in place; `keys` (sides,) are sorted."""
-    a, b = outline.arcs.T  # the nodes of a mesh begin with the points of the geometry
+    a, b = outline.arcs.T  # the first nodes of the mesh are the points of the outline
     side = np.searchsorted(keys, pair_keys(a, b, len(points)))
     along = points[b] - points[a]
     chord = np.hypot(*along.T)
     r = outline.arc_radii
-    # With half the angle of the arc, sin α = chord / 2r, a circular segment has the area
-    # r² (α - sin α cos α), and a parabola of sagitta h has 2/3 h chord.
+    # With half the angle of the arc, sin α = chord / 2r, the area of a circular segment is
+    # r² (α - sin α cos α). The area under a parabola of sagitta h is 2/3 h chord.
     half = np.arcsin(chord / (2 * r))
     sagitta = 1.5 * r**2 * (half - np.sin(half) * np.cos(half)) / chord
     outward = np.column_stack([along[:, 1], -along[:, 0]]) / chord[:, None]
@@ -300,10 +300,10 @@ def smallest_jacobian(nodes: Floats) -> float:
     """Lower bound of the Jacobian over quadratic triangles.
 
     Args:
-        nodes: (m, 6, 2) positions of their nodes.
+        nodes: (m, 6, 2) positions of the nodes.
 
     Returns:
-        The bound, relative to the mean Jacobian; positive where no triangle is inverted.
+        The bound, relative to the mean Jacobian. If it is positive, no triangle is inverted.
 
     A triangle with straight sides has one Jacobian:
 
@@ -312,7 +312,7 @@ def smallest_jacobian(nodes: Floats) -> float:
     >>> smallest_jacobian(np.array([corners + middles]))
     1.0
     """
-    # The Jacobian is a quadratic polynomial: the smallest of its Bernstein coefficients bounds it.
+    # The Jacobian is a quadratic polynomial. Its smallest Bernstein coefficient is a lower bound.
     s, t = np.array([[0, 1, 0, 0.5, 0, 0.5], [0, 0, 1, 0.5, 0.5, 0]])  # vertices, middles of sides
     u = 1 - s - t
     zero = np.zeros(6)
@@ -320,7 +320,8 @@ def smallest_jacobian(nodes: Floats) -> float:
     dt = np.array([1 - 4 * u, zero, 4 * t - 1, 4 * s, 4 * (u - t), -4 * s])
     x, y = np.moveaxis(nodes, 2, 0)
     value = (x @ ds) * (y @ dt) - (y @ ds) * (x @ dt)
-    # Of a side with the values v_a and v_b at its ends and m in its middle: 2 m - (v_a + v_b) / 2
+    # The coefficient of a side with values v_a, v_b at its ends and m in the middle is
+    # 2 m - (v_a + v_b) / 2.
     v = value[:, :3]
     middle = value[:, 3:]
     coefficient = 2 * middle - (v.sum(axis=1, keepdims=True) - v) / 2
@@ -328,7 +329,7 @@ def smallest_jacobian(nodes: Floats) -> float:
 
 
 def _match_edges(points: Floats, height: float) -> tuple[Floats, Ints]:
-    """Pair nodes of opposite edges and make their coordinates equal to the last bit."""
+    """Pair nodes of opposite edges, and make their coordinates equal to the last bit."""
     points = points.copy()
     image_of = np.arange(len(points))
     for axis in (0, 1):

@@ -1,4 +1,4 @@
-"""Periodic microstructures of circular fibres in the unit square, given or random."""
+"""Periodic microstructures of circular fibres, given or random."""
 
 import dataclasses
 import math
@@ -19,20 +19,20 @@ from fe_data.schema import BOUNDS, COUNTS
 from fe_data.settings import in_percent, require_between, require_kind
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
-# Densest packing of the discs of exclusion (diameter = least centre distance) that the relaxation
-# reached from every random start tried, for up to that many fibres; the hexagonal limit is 0.907.
-# Bounds on vf by number of fibres: one or two fibres face only their own periodic images.
+# Pairs of the largest number of fibres, and the densest packing of discs of exclusion (diameter =
+# least distance of centres) that relaxation reached from every random start that was tried. The
+# hexagonal limit is 0.907. One or two fibres are limited only by their periodic images.
 _DENSEST_PACKING = ((2, 0.78), (3, 0.62), (15, 0.70), (math.inf, 0.80))
-# Discs of exclusion cover 0.547 ± 0.15/√n of the square when random sequential addition has
-# saturated it. One standard deviation above the mean every sixth sequence places all n fibres.
+# Random sequential addition jams when discs of exclusion cover 0.547 ± 0.15/√n of the square. At
+# one standard deviation above the mean every sixth sequence places all n fibres.
 _SATURATION = 0.547
 _SATURATION_SPREAD = 0.15
 _RSA_STARTS = 20
-_CENTRES = (-0.5, 1.5)  # given ones: an image of a fibre may lie outside the square, [0, 1]
-_SAME = 1e-3  # distance of the centres of one fibre that is listed twice, in radii
-FIBRES = "fibres"  # the phase of a fibre that has no other one
-VOID = "void"  # the phase of a hole in the mesh
-VF_TOLERANCE = 1e-3  # between an input vf and the volume fraction of given fibres
+_CENTRES = (-0.5, 1.5)  # range of given centres, which may be periodic images outside [0, 1]
+_SAME = 1e-3  # in radii; two centres closer than this are one fibre that is listed twice
+FIBRES = "fibres"  # default phase of a fibre
+VOID = "void"  # phase of a hole in the mesh
+VF_TOLERANCE = 1e-3  # largest difference between an input vf and the given fibres
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,22 +40,23 @@ class Microstructure(Short):
     """Circular fibres in the unit square or a rectangle, periodic in x and y.
 
     Attributes:
-        centres: (n, 2) relative to the side of the square, from -0.5 to 1.5, taken modulo 1. In a
-            rectangle all lengths are relative to the width, and y is taken modulo the height.
-        radii: (n,) relative to the side of the square, or one number for all fibres.
-        phases: Phase of each fibre, or one for all: "fibres", "void" (a hole in the mesh), or the
-            name of one of `Phases.others`. Only the general solver takes other phases than
-            "fibres".
-        height: Height of the rectangle, in widths. Only the general solver takes another one than
-            1, the square.
-        interphase: Thickness of a ring around each fibre, in the unit of the radii. It has the
-            phase "interphase", one of `Phases.others`; voids have no ring.
-        E_GPa: Young's modulus (n,) of each fibre [GPa], NaN for that of its phase; None takes all
-            from their phases. Only the general solver takes it.
+        centres: (n, 2) centres relative to the side of the square, from -0.5 to 1.5; they are
+            stored modulo 1. In a rectangle all lengths are relative to the width, and y is stored
+            modulo the height.
+        radii: (n,) radii relative to the side of the square, or one number for all fibres.
+        phases: Phase of each fibre, or one phase for all: "fibres", "void" (a hole in the mesh), or
+            a key of `Phases.others`. Phases other than "fibres" need the general solver.
+        height: Height of the rectangle relative to its width; 1 is the square. Other heights need
+            the general solver.
+        interphase: Thickness of a ring around each fibre, in the unit of the radii. The ring has
+            the phase "interphase", a key of `Phases.others`, and needs the general solver. Voids
+            have no ring.
+        E_GPa: (n,) Young's modulus of each fibre [GPa], NaN for the modulus of its phase. None uses
+            the moduli of the phases. It needs the general solver.
 
     Raises:
-        ValueError: If these are not finite numbers of these shapes, a centre or a radius is out of
-            range, or two fibres overlap.
+        ValueError: If shapes do not match, a number is not finite or out of range, or two fibres
+            overlap.
 
     Examples:
         >>> two_radii = Microstructure([[0.3, 0.3], [0.75, 0.7]], [0.2, 0.1])
@@ -106,7 +107,7 @@ class Microstructure(Short):
             self._take_moduli(numbers("E_GPa", self.E_GPa))
 
     def _take_moduli(self, moduli: Floats) -> None:
-        """Keep the modulus of each fibre, after its check."""
+        """Check and store the modulus of each fibre."""
         if moduli.shape != self.radii.shape:
             raise ValueError(f"E_GPa of shape {moduli.shape} must be {self.radii.shape}")
         for fibre in np.flatnonzero(~np.isnan(moduli)):
@@ -116,7 +117,7 @@ class Microstructure(Short):
         object.__setattr__(self, "E_GPa", moduli)
 
     def _require_apart(self, given: Floats) -> None:
-        """Refuse fibres that overlap; `given` are their centres before they were moved inside."""
+        """Raise a ValueError if fibres overlap; `given` are the centres as passed by the user."""
         radii = self.outer_radii
         distance = periodic_distances(self.centres, self.centres, self.height)
         np.fill_diagonal(distance, min(1.0, self.height))  # from its own periodic image
@@ -136,7 +137,7 @@ class Microstructure(Short):
             what = f"are one fibre listed twice, at ({x:g}, {y:g}) and ({u:g}, {v:g})"
             raise ValueError(f"{pair} {what}: give each fibre once, without its periodic images")
         apart = f"centres {distance[i, j]:.6g} apart, radii {radii[i]:.6g} and {radii[j]:.6g}"
-        # The image of fibre j that is nearest to fibre i, which is fibre j itself without a shift.
+        # Shift from fibre j to its image nearest to fibre i; zero if this is fibre j itself.
         period = [1.0, self.height]
         shift = np.round((given[i] - given[j]) / period) * period
         if not shift.any():
@@ -149,7 +150,7 @@ class Microstructure(Short):
 
     @property
     def volume_fraction(self) -> float:
-        """Area fraction of the fibres without the voids [-]."""
+        """Area fraction of the fibres, without voids [-]."""
         return float(math.pi * (self.radii[~self.is_void] ** 2).sum()) / self.height
 
     @property
@@ -164,24 +165,24 @@ class Microstructure(Short):
 
     @property
     def is_void(self) -> Booleans:
-        """Which fibres (n,) are voids."""
+        """Mask (n,) of the fibres that are voids."""
         return np.array([phase == VOID for phase in self.phases], dtype=bool)
 
     @property
     def nearest_distances(self) -> Floats:
-        """Distance (n,) of each centre from the nearest other one, in sums of their radii [-]."""
+        """Distance (n,) of each centre from the nearest centre, in sums of both radii [-]."""
         distance = periodic_distances(self.centres, self.centres, self.height)
         np.fill_diagonal(distance, min(1.0, self.height))  # from its own periodic image
         return np.asarray((distance / (self.radii[:, None] + self.radii)).min(axis=1))
 
     def coated(self, thickness: float) -> "Microstructure":
-        """The same fibres with an interphase.
+        """Return the microstructure with an interphase around the fibres.
 
         Args:
             thickness: Thickness of the ring, in mean radii of the fibres [-].
 
         Returns:
-            The microstructure; itself if the thickness is zero.
+            The microstructure; unchanged if the thickness is zero or there are no fibres.
 
         Raises:
             ValueError: If rings overlap.
@@ -196,7 +197,7 @@ class Microstructure(Short):
         return dataclasses.replace(self, interphase=thickness * float(radii.mean()))
 
     def require_one_phase(self) -> None:
-        """Refuse fibres or a cell that only the general solver takes."""
+        """Raise a ValueError if the microstructure needs the general solver."""
         others = [
             f"the phase {phase!r:.60} in place of fibre {fibre}"
             for fibre, phase in enumerate(self.phases)
@@ -216,7 +217,7 @@ class Microstructure(Short):
 
 
 def _require_in_sides(centres: Floats, height: float) -> None:
-    """Refuse centres so far outside the cell that they are probably in another unit."""
+    """Raise a ValueError for centres far outside the RVE, which are probably in another unit."""
     low, high = _CENTRES
     shares = centres / [1.0, height]
     outside = np.flatnonzero(((shares < low) | (shares > high)).any(axis=1))
@@ -231,7 +232,7 @@ def _require_in_sides(centres: Floats, height: float) -> None:
 
 
 def hexagonal_distance(vf: float) -> float:
-    """Distance of the nearest centres in a hexagonal array of equal fibres.
+    """Distance of nearest centres in a hexagonal array of equal fibres.
 
     Args:
         vf: Volume fraction of the fibres [-].
@@ -264,7 +265,7 @@ def largest_volume_fraction(n_fibres: int, min_spacing: float) -> float:
 
 
 def require_packable(vf: float, n_fibres: int, min_spacing: float) -> None:
-    """Raise a ValueError that names vf and its limit where vf exceeds `largest_volume_fraction`."""
+    """Raise a ValueError with the limit if vf exceeds `largest_volume_fraction`."""
     limit = largest_volume_fraction(n_fibres, min_spacing)
     if vf > limit:
         raise ValueError(
@@ -274,12 +275,12 @@ def require_packable(vf: float, n_fibres: int, min_spacing: float) -> None:
 
 
 def periodic_distances(a: Floats, b: Floats, height: float = 1.0) -> Floats:
-    """Distances between points in the metric of the torus.
+    """Distances between points and the nearest periodic images of other points.
 
     Args:
         a: (n, 2) points.
         b: (m, 2) points.
-        height: Period along y; that along x is 1.
+        height: Period along y; the period along x is 1.
 
     Returns:
         The distances (n, m).
@@ -303,19 +304,19 @@ def random_microstructure(
     void_fraction: float = 0.0,
     void_radius: float = 1.0,
 ) -> Microstructure:
-    """Place fibres, and voids on request, periodically at random.
+    """Place fibres, and optionally voids, periodically at random.
 
     Args:
-        vf: Volume fraction of the fibres [-]; the result has it exactly.
+        vf: Volume fraction of the fibres [-], which the result has exactly.
         seed: Seed of the random numbers.
         n_fibres: Number of fibres.
         min_spacing: Least distance of two fibre centres, in sums of their radii [-].
         radii: Distribution of the radii, a key of `settings.radii.RADII_LAWS`.
         radii_cov: Coefficient of variation of the radii [-].
-        void_fraction: Area fraction of round voids between the fibres [-]; the result has it
+        void_fraction: Area fraction of round voids between the fibres [-], which the result has
             exactly.
-        void_radius: Radius of the voids, in mean radii of the fibres [-]. It is changed to the
-            nearest one at which a whole number of voids has the fraction.
+        void_radius: Radius of the voids, in mean radii of the fibres [-]. The radius is adjusted so
+            that a whole number of voids has the area fraction.
 
     Returns:
         The microstructure.
@@ -323,7 +324,7 @@ def random_microstructure(
     Raises:
         ValueError: If a number is out of range.
 
-    A `MicrostructureError` says that no microstructure was found.
+    If no microstructure is found, a `MicrostructureError` is raised.
 
     >>> micro = random_microstructure(0.3, seed=1)
     >>> micro.centres.shape
@@ -334,11 +335,11 @@ def random_microstructure(
     >>> bool(several.radii.max() > 2 * several.radii.min())
     True
     """
-    # Random sequential addition. A sequence that jams is started again with fresh random numbers,
-    # so all seeds have the distribution of sequences that do not jam. Where nearly all of them jam,
-    # random centres are pushed apart until every pair keeps its distance, and then moved until they
-    # are in equilibrium. Dense ones are a crystal with defects then. The pattern is translated so
-    # that no fibre merely grazes an edge or a corner of the square, which would make slivers.
+    # Use random sequential addition. A sequence that jams is repeated with new random numbers, so
+    # results are distributed like sequences that do not jam. If nearly all sequences jam, push
+    # random centres apart until all pairs keep their distance, then move them until they are in
+    # equilibrium; dense microstructures are then crystals with defects. Finally translate the
+    # pattern, because a fibre that nearly touches an edge or a corner would cause sliver elements.
     low, high = BOUNDS["void_fraction"]
     hint = in_percent(number("void_fraction", void_fraction), high, "it is a fraction")
     require_between("void_fraction", void_fraction, low, high, unit=hint)
@@ -356,7 +357,7 @@ def random_microstructure(
         r, phases = _with_voids(r, void_fraction, void_radius, min_spacing)
         distance = min_spacing * (r[:, None] + r)
     _require_meshable(r)
-    # Of several sizes the small ones find room where equal fibres jam: all starts are tried.
+    # With several sizes all starts are tried, because small fibres find room when equal ones jam.
     limit = _SATURATION + _SATURATION_SPREAD / math.sqrt(n_fibres)
     saturated = isinstance(distance, float) and vf * min_spacing**2 > limit
     for _ in range(1 if saturated else _RSA_STARTS):
@@ -370,7 +371,7 @@ def random_microstructure(
 
 
 def _require_meshable(radii: Floats) -> None:
-    """Raise an error of the microstructure if a radius is too small for a mesh."""
+    """Raise a MicrostructureError if a radius is too small for a mesh."""
     if radii.min() < (smallest := BOUNDS["radii"][0]):
         raise MicrostructureError(
             f"the smallest of {len(radii)} fibres has the radius {radii.min():.2g}: at least "
@@ -381,7 +382,7 @@ def _require_meshable(radii: Floats) -> None:
 def _with_voids(
     radii: Floats, fraction: float, radius: float, min_spacing: float
 ) -> tuple[Floats, list[str]]:
-    """Radii of fibres and voids, the largest first, and their phases."""
+    """Radii of fibres and voids, largest first, and their phases."""
     n_fibres = len(radii)
     wanted = radius * float(radii.mean())
     n = max(1, round(fraction / (math.pi * wanted**2)))
@@ -412,7 +413,7 @@ def _radii_and_distances(
     law: RadiiName,
     cov: float,
 ) -> tuple[Floats, Distance]:
-    """Radii (n,), the largest first, and the least distances (n, n) or of any two equal fibres."""
+    """Radii (n,), largest first, and least distances (n, n), or one distance for equal fibres."""
     if law == "equal":
         radius = math.sqrt(vf / (n * math.pi))
         return np.full(n, radius), 2 * radius * min_spacing
@@ -423,28 +424,28 @@ def _radii_and_distances(
 
 
 def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
-    """Translate a pattern whose outlines graze an edge or a corner of the square.
+    """Translate fibres if an outline nearly touches an edge or a corner of the square.
 
     Args:
         m: Microstructure.
-        least: Clearance of the outlines from edges and corners that is enough, in largest radii.
+        least: Sufficient clearance of the outlines from edges and corners, in largest radii.
 
     Returns:
-        The microstructure itself where it has that clearance, else the translation with the largest
-        clearance that was found.
+        The microstructure itself if it has this clearance, otherwise the translation with the
+        largest clearance that was found.
 
     >>> grazing = Microstructure([[0.201, 0.5]], 0.2)
     >>> clear_of_edges(grazing).centres
     array([[0.5, 0.5]])
     """
-    # Outlines touch an edge at the offsets x_i ± r_i, in periods. Candidates for the new edges are
-    # the middles of the widest gaps between these offsets, in x and in y.
+    # An edge at an offset x_i ± r_i (in periods) touches an outline. Candidates for the new edges
+    # are the middles of the widest gaps between these offsets, in x and in y.
     if not len(m.centres):
         return m
     period = np.array([1.0, m.height])
     centres = m.centres
     radii = m.radii
-    if m.interphase:  # has outlines of its own
+    if m.interphase:  # its outer outlines count too
         centres = np.concatenate([centres, centres])
         radii = np.concatenate([radii, m.outer_radii])
     offsets = np.concatenate([centres - radii[:, None], centres + radii[:, None]]) / period
@@ -465,7 +466,7 @@ def clear_of_edges(m: Microstructure, least: float = 0.3) -> Microstructure:
             y, half_y = share * m.height, half_share * m.height
             found.append((min(half_x, half_y, from_corner(x, y)), x, y))
     best_clearance, x, y = max(found)
-    if best_clearance <= clearance * (1 + 1e-9):  # there already
+    if best_clearance <= clearance * (1 + 1e-9):  # no improvement
         return m
     return dataclasses.replace(m, centres=(m.centres - np.array([x, y])) % period)
 

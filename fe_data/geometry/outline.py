@@ -1,7 +1,7 @@
 """Fibre outlines and the edges of the square, cut into segments of one element side each.
 
-Opposite edges carry the same points by construction, and so do the pieces of a fibre that an edge
-cuts.
+By construction opposite edges have the same points. The parts of a fibre that an edge cuts have the
+same points on this edge.
 """
 
 import itertools
@@ -12,26 +12,26 @@ import numpy as np
 from fe_data.arrays import Floats, Ints
 from fe_data.geometry.microstructure import Microstructure, periodic_distances
 
-MATRIX = -1  # as a material; fibres have their index
-_DIGITS = 9  # coordinates that agree to this many digits are one point
+MATRIX = -1  # material number of the matrix; a fibre has its index
+_DIGITS = 9  # points whose coordinates agree to so many digits are merged
 _SMALLEST_OUTLINE = 8  # least number of segments around a fibre
 _DEFAULT_SIZE = 0.127  # element size at the fibres, in mean fibre distances 1 / sqrt(n)
 _COARSEST = 0.35  # largest element size, in mean fibre distances
 GROWTH = 0.6  # growth of the element size per unit distance from the nearest fibre
-_THINNEST = 1e-6  # gap that still has smaller elements, in radii
+_THINNEST = 1e-6  # in radii; thinner gaps are meshed as if they had this width
 _RING = 2.0  # largest element size at an interphase, in thicknesses
 _LIGAMENT = 1.1  # largest element size at a ligament, in widths of the ligament
-_NEIGHBOURS = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])  # nearest images, in periods
+_NEIGHBOURS = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])  # shifts to nearest images, in periods
 
 
 def default_size(n_fibres: int) -> float:
-    """Element size at the fibres when no resolution is given, in sides of the square.
+    """Default element size at the fibres, without a given resolution.
 
     Args:
         n_fibres: Number of fibres.
 
     Returns:
-        The size.
+        The size, relative to the side of the square.
 
     >>> round(default_size(30), 4)
     0.0232
@@ -44,16 +44,17 @@ class Outline:
 
     Args:
         micro: Microstructure.
-        resolution: Elements per diameter of the largest fibres; None takes `default_size` there.
+        resolution: Elements per diameter of the largest fibres; None uses `default_size` for them.
 
     Attributes:
         points: (n, 2) ends of the segments.
-        arcs: (k, 2) start and end of the segments around fibres, as indices of points.
+        arcs: (k, 2) start and end of each segment around fibres, as indices of points.
         arc_radii: (k,) radius of each arc.
-        left: (k,) material on the left of each arc: a fibre, or n_fibres more, its interphase.
-        right: (k,) material on its right, the matrix or an interphase.
+        left: (k,) material on the left of each arc: the index of a fibre, or n_fibres plus this
+            index for its interphase.
+        right: (k,) material on the right of each arc: the matrix or an interphase.
         radii: (n_fibres,) radii of the fibres with their interphase.
-        edges: (l, 2) the same of the segments along edges, with the square on their left.
+        edges: (l, 2) start and end of each segment along edges, with the square on its left.
         size: Element size at the largest fibres.
         sizes: (n_fibres,) element size at each fibre.
         coarsest: Largest element size.
@@ -68,16 +69,16 @@ class Outline:
         self.micro = micro
         n_fibres = len(micro.centres)
         diameter = 2 * float(micro.radii.max()) if n_fibres else 1.0
-        # As many elements per mean fibre distance √(height / n), whatever the shape of the cell.
+        # Relative to the mean fibre distance √(height / n), also in a rectangle.
         default = default_size(n_fibres) * math.sqrt(micro.height)
         self.size = diameter / resolution if resolution else default
         self.coarsest = self.size * max(1.0, _COARSEST / _DEFAULT_SIZE)
-        # In proportion to the radii, so that every fibre has as many elements.
+        # Proportional to the radii, so that all fibres have the same number of elements.
         self.sizes = self.size * (micro.radii / micro.radii.max(initial=0.0))
         self.radii = micro.outer_radii
-        # Of the images of a fibre from the fibre itself.
+        # Shifts from a fibre to its nearest images.
         self._neighbours = _NEIGHBOURS * [1.0, micro.height]
-        # Where fibres cross the edges normal to x, and to y.
+        # Coordinates at which fibres cross the edges normal to x, and to y.
         crossings: tuple[list[float], list[float]] = ([], [])
         fibres = np.arange(n_fibres)
         cut = [self._cut_fibre(fibre, self.radii[fibre], crossings) for fibre in range(n_fibres)]
@@ -99,7 +100,7 @@ class Outline:
     def _cut_fibre(
         self, fibre: int, r: float, crossings: tuple[list[float], list[float]]
     ) -> Floats:
-        """Segments (k, 2, 2) of an outline, of the local size, cut where it leaves the cell."""
+        """Segments (k, 2, 2) of an outline, of the local size, cut at the edges of the RVE."""
         micro = self.micro
         x, y = micro.centres[fibre]
         splits = _axis_crossings(x, y, r, micro.height)
@@ -110,7 +111,7 @@ class Outline:
         arcs = itertools.pairwise([*angles, angles[0] + 2 * math.pi])
         cuts = np.concatenate([self._segments(fibre, r, *arc) for arc in arcs])
         turns = np.column_stack([cuts, cuts.mean(axis=1)]).ravel().tolist()
-        # Sines of `math`, because those of NumPy depend on the processor.
+        # Use sines of `math`, because sines of NumPy depend on the processor.
         circle = np.array([(x + r * math.cos(t), y + r * math.sin(t)) for t in turns])
         ends, middles = np.split(circle.reshape(-1, 3, 2), [2], axis=1)
         period = np.array([1.0, micro.height])
@@ -121,7 +122,7 @@ class Outline:
         return periodic_distances(xy, self.micro.centres, self.micro.height)
 
     def size_at(self, xy: Floats) -> Floats:
-        """Element size (k,) at points (k, 2): it grows with the distance from the nearest fibre."""
+        """Element size (k,) at points (k, 2), which grows with the distance from fibres."""
         if not len(self.micro.centres):
             return np.full(len(xy), self.size)
         distance = self._distances(xy) - self.radii
@@ -129,12 +130,12 @@ class Outline:
         return np.asarray(np.minimum(sizes, self.coarsest))
 
     def _segments(self, fibre: int, r: float, start: float, end: float) -> Floats:
-        """Cut an arc into segments (k, 2), small where the gap to another fibre is thin."""
+        """Cut an arc into segments (k, 2) of angles, small at thin gaps to other fibres."""
         centres = self.micro.centres
         radii = self.radii
         size = self.sizes[fibre]
         if self.micro.interphase and not self.micro.is_void[fibre]:
-            # So that elements of the ring are not long, or only as long as a gap's.
+            # Limit the aspect ratio of elements in the ring, as in a thin gap.
             ring = self.micro.interphase
             size = min(size, max(_RING * ring, min(size / 8, math.sqrt(r * ring / 2))))
         angles = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
@@ -142,22 +143,22 @@ class Outline:
         x = centres[fibre] + r * np.column_stack([np.cos(angles), np.sin(angles)])
         near = self._distances(centres[[fibre]])[0] < r + radii + size
         distance = periodic_distances(x, centres[near], self.micro.height)
-        itself = np.count_nonzero(near[:fibre])  # its column
+        itself = np.count_nonzero(near[:fibre])  # column of this fibre
         images = centres[fibre] + self._neighbours
         distance[:, itself] = np.hypot(*(x[:, None] - images).T).min(axis=0)
         gap = np.maximum((distance - radii[near]).min(axis=1), _THINNEST * r)
-        # A thin gap has smaller elements, down to an eighth. Where fibres nearly touch they are
-        # smaller still: with h = √(r gap / 2) the sagitta of an arc, h²/8r, is gap/16. A sagitta
-        # above gap/4 would invert the element beside it.
+        # Elements at a thin gap are smaller, down to an eighth. If fibres nearly touch, they are
+        # even smaller: with h = √(r gap / 2) the sagitta of an arc, h²/8r, is gap/16. A sagitta
+        # above gap/4 would invert the adjacent element.
         smallest = np.minimum(size / 8, np.sqrt(r * gap / 2))
         sizes = np.minimum(size, np.maximum(gap * _LIGAMENT, smallest))
-        # A fibre has a least number of elements.
+        # At least _SMALLEST_OUTLINE elements around a fibre.
         sizes = np.minimum(sizes, 2 * math.pi * r / _SMALLEST_OUTLINE)
         cuts = _equidistribute(angles, sizes / r)
         return np.column_stack([cuts[:-1], cuts[1:]])
 
     def _with_contacts(self, fibre: int, angles: Floats) -> Floats:
-        """Angles (k,), and more of them where another fibre nearly touches this one."""
+        """Add angles near places where another fibre nearly touches this one; return (k,)."""
         r = self.radii[fibre]
         apart = np.delete(self.micro.centres - self.micro.centres[fibre], fibre, axis=0)
         period = np.array([1.0, self.micro.height])
@@ -167,7 +168,7 @@ class Outline:
         gaps = np.hypot(*apart.T) - r - others
         more = []
         for other in np.flatnonzero(r * gaps / 2 < (self.sizes[fibre] / 8) ** 2):
-            # The gap has doubled at √(r gap) from its narrowest point.
+            # At the distance √(r gap) from its narrowest point the gap is twice as wide.
             width = math.sqrt(max(gaps[other], _THINNEST * r) / r)
             middle = math.atan2(apart[other, 1], apart[other, 0])
             steps = width * np.array([0.0, *(0.25 * 1.25 ** np.arange(40))])
@@ -177,7 +178,7 @@ class Outline:
         return np.asarray(np.unique(np.concatenate([angles, *inside])))
 
     def _cut_edges(self, crossings: tuple[list[float], list[float]]) -> Floats:
-        """Segments (k, 2, 2) of the edges, counter-clockwise; those of opposite edges match."""
+        """Segments (k, 2, 2) of the edges, counter-clockwise; opposite edges match."""
         sides = []
         for axis in range(2):
             marks = [0.0, *sorted(crossings[axis]), self.micro.height if axis == 0 else 1.0]
@@ -211,7 +212,7 @@ class Outline:
 
 
 def _shared_points(ends: Floats, height: float) -> tuple[Floats, Ints]:
-    """The different points among `ends` (m, 2), in order of appearance, and the index of each."""
+    """Merge equal points of `ends` (m, 2): different points in order, and the index of each end."""
     for edge in ([0.0, 0.0], [1.0, height]):
         ends[:] = np.where(np.abs(ends - edge) < 1e-12, edge, ends)
     found: dict[int, int] = {}
@@ -222,7 +223,7 @@ def _shared_points(ends: Floats, height: float) -> tuple[Floats, Ints]:
 
 
 def _equidistribute(samples: Floats, sizes: Floats) -> Floats:
-    """Cut an interval into whole elements; `sizes` are the wanted sizes at its `samples`."""
+    """Cut an interval into elements; `sizes` are the target sizes at the `samples`."""
     # Number of elements from the start to t: ∫ ds / size(s), by the trapezoidal rule
     density = 1 / sizes
     steps = (density[1:] + density[:-1]) / 2 * np.diff(samples)

@@ -1,4 +1,4 @@
-"""Random points that keep their distance in the unit torus: added, pushed apart, in equilibrium."""
+"""Random points in the periodic unit square that keep a least distance from each other."""
 
 import math
 
@@ -12,19 +12,20 @@ _RSA_BATCHES = 16
 _RELAXATION_STARTS = 8
 _RELAXATION_STEPS = 4000
 _SWEEPS = 400
-# Where the discs of exclusion cover more than this share of the square, sweeps hardly mix them.
+# If the discs of exclusion (diameter = least distance) cover a larger fraction of the square, Monte
+# Carlo sweeps hardly mix the fibres, and chains of collisions are used.
 _DENSE = 0.655
-_EVENTS = 400  # collisions of each fibre there
-_CHAIN = 200  # most collisions of one chain
-# Candidates for each of several sizes of fibres, as many in all as for equal ones.
+_EVENTS = 400  # collisions per fibre in chains
+_CHAIN = 200  # largest number of collisions of one chain
+# Batches for fibres of different sizes, with as many candidates in total as for equal fibres.
 _SIZES_CANDIDATES = 512
 _SIZES_BATCHES = 128
-# Least distance of the centres of any two fibres, or of each two, (n, n).
+# Least distance of the centres of any two fibres, or an array (n, n) for each pair.
 Distance = float | Floats
 
 
 def _apart(a: Floats, b: Floats, distance: Distance) -> Booleans:
-    """Which pairs (len(a), len(b)) are at least `distance` apart; faster than their distances."""
+    """Mask (len(a), len(b)) of pairs at least `distance` apart, without computing distances."""
     d = a.T[:, :, None] - b.T[:, None, :]
     d -= np.round(d)
     d *= d
@@ -32,7 +33,7 @@ def _apart(a: Floats, b: Floats, distance: Distance) -> Booleans:
 
 
 def sequential_addition(rng: np.random.Generator, n: int, distance: Distance) -> Floats | None:
-    """Add random points, each at least `distance` from those before; None where no room is left."""
+    """Add random points one by one, at least `distance` apart; None if no room is left."""
     if not isinstance(distance, float):
         return _addition_of_sizes(rng, distance)
     placed = np.empty((0, 2))
@@ -51,13 +52,13 @@ def sequential_addition(rng: np.random.Generator, n: int, distance: Distance) ->
 
 
 def _addition_of_sizes(rng: np.random.Generator, distances: Floats) -> Floats | None:
-    """Add points whose least distances (n, n) differ, each uniform where there is room for it."""
+    """Add points with different least distances (n, n), each uniform over the free room for it."""
     n = len(distances)
     placed = np.empty((n, 2))
     for k in range(n):
         for _ in range(_SIZES_BATCHES):
-            # New candidates for each fibre: what is left of the candidates for a larger fibre is
-            # not uniform, because these had to lie farther from the other fibres.
+            # Draw new candidates for each fibre. The remaining candidates of a larger fibre are not
+            # uniform, because they had to be farther from the other fibres.
             candidates = rng.random((_SIZES_CANDIDATES, 2))
             fits = _apart(candidates, placed[:k], distances[k, :k]).all(axis=1)
             if fits.any():
@@ -69,7 +70,7 @@ def _addition_of_sizes(rng: np.random.Generator, distances: Floats) -> Floats | 
 
 
 def relaxed_microstructure(rng: np.random.Generator, n: int, distance: Distance) -> Floats:
-    """Push random points apart, pair by pair, until all keep their distance."""
+    """Push random points apart, pair by pair, until all pairs keep their distance."""
     target = distance * (1 + 1e-6)
     for _ in range(_RELAXATION_STARTS):
         x: Floats = rng.random((n, 2))
@@ -80,7 +81,7 @@ def relaxed_microstructure(rng: np.random.Generator, n: int, distance: Distance)
             np.fill_diagonal(r, np.inf)
             if (r >= distance).all():
                 return np.mod(x, 1.0)
-            # x_i ← x_i + Σ_j (distance - r_ij) / 2 · d_ij / r_ij, over pairs that are too close
+            # x_i ← x_i + Σ_j (distance - r_ij) / 2 · d_ij / r_ij over pairs that are too close
             overlap = np.maximum(target - r, 0.0)
             push = 0.5 * overlap / np.maximum(r, 1e-12)
             x = x + (push[..., None] * d).sum(axis=1)
@@ -91,12 +92,12 @@ def relaxed_microstructure(rng: np.random.Generator, n: int, distance: Distance)
 
 
 def equilibrated(rng: np.random.Generator, centres: Floats, distance: Distance) -> Floats:
-    """Monte Carlo sweeps of hard discs: all admissible microstructures become equally probable."""
-    # A sweep proposes a step for every fibre. Two fibres conflict when they are too close with one
-    # or both of them moved. Fibres without a conflict move. The steps back have the same conflicts
-    # and the same probability, which is detailed balance.
+    """Run Monte Carlo sweeps of hard discs, so that valid microstructures are equally probable."""
+    # A sweep proposes a step for every fibre. Two fibres conflict if they are too close after one
+    # or both of them have moved. Fibres without a conflict move. The reverse steps have the same
+    # conflicts and the same probability, so detailed balance holds.
     n = len(centres)
-    # Half the mean gap between fibres; distances of different fibres have that of a mean one.
+    # The step is half the mean gap between fibres, computed with the mean least distance.
     mean = float(np.mean(distance))
     reach = 0.5 * (math.sqrt(2 / (math.sqrt(3) * n)) - mean)
     of_both = np.tile(distance, (2, 2)) if isinstance(distance, np.ndarray) else distance
@@ -107,7 +108,8 @@ def equilibrated(rng: np.random.Generator, centres: Floats, distance: Distance) 
         np.fill_diagonal(conflicts, False)
         stays = conflicts.any(axis=1)
         centres = centres + np.where(stays[:, None], 0.0, steps)
-    # Sweeps hardly mix dense ones. Chains take the nearest image of a fibre, which is enough there.
+    # Sweeps hardly mix dense microstructures. Chains use only the nearest image of each fibre,
+    # which is sufficient for distances below 0.5.
     if n * math.pi * mean**2 / 4 > _DENSE and np.max(distance) < 0.5:
         centres = _collided(rng, np.mod(centres, 1.0), distance, 6.0 * reach)
     return np.mod(centres, 1.0)
@@ -116,10 +118,11 @@ def equilibrated(rng: np.random.Generator, centres: Floats, distance: Distance) 
 def _collided(
     rng: np.random.Generator, centres: Floats, distance: Distance, reach: float
 ) -> Floats:
-    """Chains of collisions (E. P. Bernard et al., Physical Review E 80 (2009) 056704)."""
-    # A fibre moves along an axis until it meets another one, which goes on, until the steps add up
-    # to the length of the chain. The chain back has as many collisions: detailed balance holds also
-    # where chains with very many of them, through fibres that nearly touch, are left out.
+    """Move fibres by chains of collisions (E. P. Bernard et al., Phys. Rev. E 80 (2009) 056704)."""
+    # A fibre moves along an axis until it meets another fibre, which then moves on, until the steps
+    # add up to the length of the chain. The reverse chain has the same number of collisions.
+    # Detailed balance therefore also holds if chains with too many collisions are rejected, such as
+    # through fibres that nearly touch.
     n = len(centres)
     squares = np.broadcast_to((distance * (1 + 1e-10)) ** 2, (n, n))
     centres = centres.copy()
@@ -134,7 +137,7 @@ def _collided(
             events += 1
             beside = across - across[moving]
             beside -= np.round(beside)
-            # It meets one that is d ahead after d - √(distance² - beside²).
+            # It meets a fibre that is d ahead after the step d - √(distance² - beside²).
             square = squares[moving] - beside**2
             free = (along - along[moving]) % 1.0 - np.sqrt(np.maximum(square, 0.0))
             free[square <= 0.0] = np.inf

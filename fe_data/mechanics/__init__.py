@@ -1,1 +1,1 @@
-"""The boundary value problem of one representative volume element, and its effective properties."""
+"""The boundary-value problem of one RVE, and its effective properties."""

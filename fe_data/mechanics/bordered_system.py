@@ -3,10 +3,11 @@
     [ K      B_f  ] [ du   ]   [ r_u ]
     [ B_fᵀ   C_ff ] [ dE_f ] = [ r_E ]
 
-K is the tangent of the displacements, B its border by the macro strain and C the tangent of the
-macro stress; f are the free components of the macro strain. Conjugate gradients solve the system.
-Their preconditioner is block elimination with an earlier factor of K, which is renewed when it
-needs too many iterations or, where the caller says so, when the tangent has changed too much:
+K is the derivative of the nodal forces by the displacements, B their derivative by the macro
+strain, and C the derivative of the macro stress by the macro strain; f are the free components of
+the macro strain. Conjugate gradients solve the system. Their preconditioner is block elimination
+with an earlier factor of K. The factor is renewed if conjugate gradients need too many iterations
+or, with a limit by the caller, if the tangent has changed too much:
 
     S = C_ff - B_fᵀ K⁻¹ B_f,    dE_f = S⁻¹ (r_E - B_fᵀ K⁻¹ r_u),    du = K⁻¹ r_u - K⁻¹ B_f dE_f.
 """
@@ -21,14 +22,15 @@ from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled, inlined
 from fe_data.sparse.solver import sparse_cholesky
 
-# A factorisation costs eight iterations. Measured: limits from 10 to 28 are within 5 % of the time.
-_MAX_ITERATIONS = 12  # in one solve
-_REFACTORISE_AFTER = 20  # iterations beyond those of a fresh factor
+# A factorisation costs as much as eight iterations. Limits from 10 to 28 change the total time by
+# less than 5 %.
+_MAX_ITERATIONS = 12  # of one solve
+_REFACTORISE_AFTER = 20  # more iterations than with a fresh factor, summed over solves
 
 
 @short
 class BorderedMatrix(NamedTuple):
-    """Tangent of n displacements, bordered by the macro strain xx, yy, engineering xy."""
+    """Tangent of n displacements, bordered by the macro strain xx, yy and engineering shear xy."""
 
     values: Floats  # (entries,) upper triangle of K = d force / d displacement
     border: Floats  # (n, 3) B = d force / d macro strain
@@ -36,7 +38,10 @@ class BorderedMatrix(NamedTuple):
 
 
 class BorderedSystem(Short):
-    """Tangent of n displacements and three macro strains: fill `tangent` in place, then `solve`."""
+    """The linear system of n displacements and three macro strains.
+
+    Fill `tangent` in place, then call `solve`.
+    """
 
     def __init__(self, indptr: Ints, indices: Ints, coordinates: Floats):
         self.indptr = indptr
@@ -50,14 +55,14 @@ class BorderedSystem(Short):
         self.drop_factor()
 
     def drop_factor(self) -> None:
-        """Let the next `solve` begin with a factor of its own, so that no earlier one decides it.
+        """Make the next `solve` begin with a new factor, so that it does not depend on the past.
 
-        An earlier factor changes a solution within its accuracy.
+        An earlier factor changes a solution within the accuracy of the solve.
         """
-        self._age = _REFACTORISE_AFTER + 1  # iterations beyond those of a fresh factor
+        self._age = _REFACTORISE_AFTER + 1  # more iterations than with a fresh factor, summed
 
     def factorise(self, border: Floats, macro: Floats) -> None:
-        """Renew the preconditioner at the current tangent, bordered by some macro strains.
+        """Renew the preconditioner at the current tangent, bordered by k macro strains.
 
         Args:
             border: (n, k) columns of B for k macro strains.
@@ -91,14 +96,15 @@ class BorderedSystem(Short):
         """Solve for a Newton step.
 
         Args:
-            rhs: (n + k,) residual of the displacements and of k free macro strains.
-            free: (k,) which macro strains are free.
+            rhs: (n + k,) residual of nodal forces and of the macro stresses of free components.
+            free: (k,) indices of the free macro strains.
             accuracy: Relative residual to reach.
-            largest_change: Mean relative change of the diagonal of K, from 0 to 1, beyond which an
-                earlier factor is not tried.
+            largest_change: If the diagonal of K has changed by more than this since the last factor
+                (mean relative change, 0 to 1), the earlier factor is not used.
 
         Returns:
-            The step (n + k,); NaN unless K is positive definite.
+            The step (n + k,) of displacements and free macro strains; NaN unless the matrix is
+            positive definite.
         """
         border = self.tangent.border[:, free]
         macro = self.tangent.macro[np.ix_(free, free)]
@@ -115,7 +121,7 @@ class BorderedSystem(Short):
         return solution
 
     def condensed(self) -> Floats:
-        """Stiffness (3, 3) of the macro strains, which the displacements follow, from `tangent`."""
+        """Stiffness (3, 3) of the macro strains, with the displacements eliminated."""
         self._factor_free = np.empty(0, int)
         self.factorise(self.tangent.border[:, :0], self.tangent.macro[:0, :0])
         # C - Bᵀ K⁻¹ B
@@ -135,7 +141,7 @@ class BorderedSystem(Short):
         return float(np.mean(np.abs(now - before) / np.maximum(now, before)))
 
     def _precondition(self, r: Floats) -> Floats:
-        """Block elimination with the last factor."""
+        """Apply block elimination with the last factor."""
         n = self.n
         z = np.empty_like(r)
         # y = K⁻¹ r_u
@@ -159,8 +165,8 @@ class BorderedSystem(Short):
             rtol: Relative residual to reach.
 
         Returns:
-            The solution (n + k,), and the number of iterations: `_MAX_ITERATIONS` + 1 without
-            convergence.
+            The solution (n + k,) and the number of iterations, which is `_MAX_ITERATIONS` + 1
+            without convergence. The solution is NaN if the matrix is not positive definite.
         """
         x = np.zeros_like(rhs)
         r = rhs.copy()
@@ -171,7 +177,7 @@ class BorderedSystem(Short):
         for iteration in range(1, _MAX_ITERATIONS + 1):
             ap = self.product(p, border, macro)
             curvature = p @ ap
-            if not 0.0 < curvature < np.inf:  # a limit load: no stable equilibrium
+            if not 0.0 < curvature < np.inf:  # limit load, no stable equilibrium
                 return np.full_like(rhs, np.nan), iteration
             # α = rᵀz / pᵀAp,   x ← x + α p,   r ← r - α A p
             alpha = rz / curvature
@@ -193,17 +199,17 @@ def assemble_tangent(
 ) -> None:
     """Add the tangent of elements to a bordered matrix.
 
-    With the strain operator G of an element (Gu is the strain of its displacements u), the tangent
-    D at a point and the integration weight w, the sums over points are
+    Let G be the strain operator of an element (Gu is the strain of its displacements u), D the
+    tangent at a point, and w the integration weight. The sums over points are
 
         K += Σ w Gᵀ D G,    B += Σ w Gᵀ D,    C += Σ w D.
 
     Args:
         elements: The m elements.
         tangent: (m, q, 6) entries 00, 01, 02, 11, 12, 22 of D.
-        slots: (m, 78) places in `matrix.values` of the upper triangle of each element's matrix,
-            row by row.
-        matrix: Where the sums are added.
+        slots: (m, 78) places in `matrix.values` of the upper triangle of each element matrix, row
+            by row.
+        matrix: Matrix to which the sums are added.
     """
     xx, xx_yy, xx_xy, yy, yy_xy, xy = np.tensordot(elements.weights, tangent, 2)
     matrix.macro[:] += [[xx, xx_yy, xx_xy], [xx_yy, yy, yy_xy], [xx_xy, yy_xy, xy]]
@@ -221,14 +227,14 @@ def _add_elements(
     values: Floats,
     border: Floats,
 ) -> None:
-    """Add the elements to two parts of a `BorderedMatrix`."""
+    """Add the elements to `values` and `border` of a `BorderedMatrix`."""
     db = np.empty((3, 3, 12))  # w D G at each of three points
-    k = np.empty(78)  # upper triangle of an element's matrix
+    k = np.empty(78)  # upper triangle of an element matrix
     for m in range(dofs.shape[0]):
         for q in range(3):
             _multiply(gradients[m, q], weights[m, q], tangent[m, q], db[q])
         _upper_triangle(gradients[m], db, k)
-        # Apart from the sums above, which take longer with writes to arrays of all dofs.
+        # Separate from the sums above, which would be slower with writes to the global arrays.
         for i in range(78):
             values[slots[m, i]] += k[i]
         for i in range(12):
@@ -238,7 +244,7 @@ def _add_elements(
 
 @inlined
 def _multiply(gradients: Floats, w: float, tangent: Floats, db: Floats) -> None:
-    """Write w D G of a point to db (3, 12); a node has the columns [gx 0], [0 gy], [gy gx] in G."""
+    """Write w D G of a point to db (3, 12); G has the rows [gx 0], [0 gy], [gy gx] per node."""
     d00 = w * tangent[0]
     d01 = w * tangent[1]
     d02 = w * tangent[2]
@@ -259,9 +265,9 @@ def _multiply(gradients: Floats, w: float, tangent: Floats, db: Floats) -> None:
 @inlined
 def _upper_triangle(gradients: Floats, db: Floats, k: Floats) -> None:
     """Write the upper triangle (78,) of Σ w Gᵀ D G over the points of an element."""
-    even = 0  # where the row of a node's first dof begins
+    even = 0  # beginning of the row of the first dof of a node
     for i in range(6):
-        odd = even + 12 - 2 * i  # where the row of its second dof begins
+        odd = even + 12 - 2 * i  # beginning of the row of its second dof
         for j in range(2 * i, 12):
             x = 0.0
             y = 0.0

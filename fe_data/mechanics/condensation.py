@@ -1,7 +1,7 @@
 """Static condensation of the elastic fibres to their outlines.
 
-Fibres never yield, so the displacements i inside a fibre are eliminated once. With the unknowns b
-that are kept, the displacements of the outline and the macro strain,
+Fibres never yield, so the displacements i inside a fibre are eliminated once. The remaining
+unknowns b are the displacements of the outline and the macro strain:
 
     K = K_bb - K_bi K_ii⁻¹ K_ib,        u_i = -K_ii⁻¹ K_ib u_b
 
@@ -27,8 +27,8 @@ class CondensedFibre(Short):
 
     outline: Ints  # (nb,) dofs
     interior: Ints  # (ni,) dofs that are eliminated
-    stiffness: Floats  # (nb + 3, nb + 3) K above
-    recovery: Floats  # (ni, nb + 3) K_ii⁻¹ K_ib above
+    stiffness: Floats  # (nb + 3, nb + 3) condensed stiffness K
+    recovery: Floats  # (ni, nb + 3) K_ii⁻¹ K_ib
 
 
 def condense(elements: Elements, on_outline: Booleans, material: Moduli) -> CondensedFibre:
@@ -36,22 +36,22 @@ def condense(elements: Elements, on_outline: Booleans, material: Moduli) -> Cond
 
     Args:
         elements: Elements of the fibre.
-        on_outline: (n_dofs,) whether a dof belongs to the matrix, too.
+        on_outline: (n_dofs,) mask of the dofs that also belong to the matrix.
         material: Elastic moduli of the fibre [MPa].
 
     Returns:
-        The fibre in terms of its outline and the macro strain.
+        The condensed fibre.
     """
     dofs, local = _interior_first(elements, on_outline)
     ni = len(dofs) - np.count_nonzero(on_outline[dofs])
     matrix = _elastic_matrix(elements._replace(dofs=local), len(dofs), material)
     k = matrix.values.reshape(len(dofs), len(dofs))  # upper triangle
-    # K_bb, with the macro strain among b, and K_ib
+    # K_bb and K_ib, where b includes the macro strain
     outline = k[ni:, ni:] + np.triu(k[ni:, ni:], 1).T
     border = matrix.border
     stiffness = np.block([[outline, border[ni:]], [border[ni:].T, matrix.macro]])
     coupling = np.hstack([k[:ni, ni:], border[:ni]])
-    recovery = coupling  # without an interior, as with a single triangle
+    recovery = coupling  # (0, nb + 3) if there is no interior, as in a single triangle
     if ni > 0:
         # K_ii = L Lᵀ,   K_ii⁻¹ K_ib
         recovery = cho_solve(cho_factor(k[:ni, :ni], check_finite=False), coupling)
@@ -61,7 +61,7 @@ def condense(elements: Elements, on_outline: Booleans, material: Moduli) -> Cond
 
 
 def _interior_first(elements: Elements, on_outline: Booleans) -> tuple[Ints, Ints]:
-    """Dofs (n,) of a fibre, its interior first, and the places (m, 12) of its elements' dofs."""
+    """Dofs (n,) of a fibre, interior first, and the indices (m, 12) of element dofs in them."""
     dofs, place = np.unique(elements.dofs, return_inverse=True)
     order = np.argsort(on_outline[dofs], kind="stable")
     local = np.argsort(order).astype(np.int32)[place].reshape(elements.dofs.shape)
@@ -72,7 +72,7 @@ def _elastic_matrix(elements: Elements, n: int, material: Moduli) -> BorderedMat
     """Stiffness of elastic elements with n dofs, as the upper triangle of a dense matrix (n n,)."""
     rows = elements.dofs[:, _UPPER[0]]
     columns = elements.dofs[:, _UPPER[1]]
-    # An entry above the diagonal of an element's matrix may lie below that of the whole.
+    # An entry above the diagonal of an element matrix may be below the diagonal of the whole.
     slots = np.minimum(rows, columns) * n + np.maximum(rows, columns)
     mu, kappa = material
     # Plane strain: D = [[κ + 4μ/3, κ - 2μ/3, 0], [·, κ + 4μ/3, 0], [·, ·, μ]]

@@ -1,10 +1,10 @@
-"""Discretisation: from a mesh to the arrays that kernels loop over.
+"""Discretisation: from a mesh to the arrays of the compiled kernels.
 
 Displacements are quadratic on quadratic geometry, with three integration points. In the matrix the
-dilatation is projected onto constants over each element (B-bar, the pair P2/P0), which keeps nearly
-incompressible plastic flow from locking (T. J. R. Hughes, IJNME 15 (1980) 1413). Fibres stay
-elastic and take plain P2. With modes φ_r that are orthonormal over the element, the projected
-dilatation at a point is
+dilatation is projected onto constants over each element (B-bar, the pair P2/P0). This prevents
+locking in nearly incompressible plastic flow (T. J. R. Hughes, IJNME 15 (1980) 1413). Fibres stay
+elastic and have plain P2 elements. With modes φ_r that are orthonormal over the element, the
+projected dilatation at a point is
 
     θ = Σ_r φ_r θ_r,    θ_r = ∫ φ_r div(u) dV.
 """
@@ -19,8 +19,8 @@ from fe_data.geometry.domain import QUADRATURE, REFERENCE_GRADIENTS, Domain, cre
 from fe_data.geometry.mesh import Mesh
 from fe_data.geometry.outline import MATRIX
 
-# Number of modes φ_r for each kind of element: the constant, or all linear functions, which are
-# all that three integration points can tell apart (no projection).
+# Number of modes φ_r for each kind of element: the constant, or all linear functions. Linear
+# functions interpolate any values at three integration points, so P2 has no projection.
 VOLUMETRIC_MODES = {"P2/P0": 1, "P2": 3}
 
 
@@ -32,7 +32,7 @@ class Elements(NamedTuple):
     gradients: Floats  # (m, q, 6, 2) dN/dx
     weights: Floats  # (m, q) integration weights, which sum to the area
     dilatation: Floats  # (m, r, 12) ∫ φ_r div(N) dV for each dof
-    root_area: Floats  # (m,) ∫ φ_0 dV = √area; those of the other modes are zero
+    root_area: Floats  # (m,) ∫ φ_0 dV = √area; the integrals of the other modes are zero
     modes: Floats  # (m, q, r) φ_r at the points
 
 
@@ -49,10 +49,10 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
 
     Args:
         mesh: Six-node triangles.
-        element: Element of the matrix, one of `VOLUMETRIC_MODES`; fibres have P2.
+        element: Element of the matrix, a key of `VOLUMETRIC_MODES`; fibres have P2.
 
     Returns:
-        The mesh in the order of dolfinx, and its integration data by material.
+        The mesh in the order of dolfinx, and its integration data for the matrix and each fibre.
 
     The weights of a fibre sum to its area:
 
@@ -76,7 +76,7 @@ def discretise(mesh: Mesh, element: str = "P2/P0") -> Discretisation:
 
 
 def _tabulate_part(domain: Domain, chosen: Booleans, kind: str) -> Elements:
-    """Integration data of some of the elements, all of one kind."""
+    """Tabulate the integration data of the chosen elements, which are of one kind."""
     nodes = domain.triangles[chosen]
     return tabulate(domain.points[nodes], domain.merged[nodes], VOLUMETRIC_MODES[kind])
 
@@ -85,8 +85,8 @@ def tabulate(nodes: Floats, merged: Ints, n_modes: int) -> Elements:
     """Tabulate the integration data of quadratic triangles.
 
     Args:
-        nodes: (m, 6, 2) positions of their nodes.
-        merged: (m, 6) numbers of these nodes after periodic images are merged.
+        nodes: (m, 6, 2) positions of the nodes.
+        merged: (m, 6) indices of the nodes after periodic images are merged.
         n_modes: Number of volumetric modes.
 
     Returns:
@@ -118,15 +118,15 @@ def tabulate(nodes: Floats, merged: Ints, n_modes: int) -> Elements:
 
 
 def strain_at_points(e: Elements, u: Floats, macro_strain: Floats) -> Floats:
-    """Strain of a displacement at the integration points.
+    """Strain at the integration points.
 
     Args:
         e: Integration data of m elements with q points.
         u: Fluctuation in all dofs.
-        macro_strain: (3,) mean strain xx, yy, engineering xy.
+        macro_strain: (3,) mean strain xx, yy and engineering shear xy.
 
     Returns:
-        Components xx, yy, xy of the tensor (m, q, 3).
+        Strain tensor (m, q, 3) with the components xx, yy, xy.
     """
     # ε = E + sym ∇u
     gradient = np.einsum("mqid,mie->mqde", e.gradients, u[e.dofs].reshape(-1, 6, 2))
@@ -137,7 +137,7 @@ def strain_at_points(e: Elements, u: Floats, macro_strain: Floats) -> Floats:
 
 
 def _orthonormal_modes(points: Floats, weights: Floats, count: int) -> Floats:
-    """Functions 1, s, t made orthonormal over each element, at its points: (m, q, count)."""
+    """Values (m, q, count) at the points of functions 1, s, t, orthonormal over each element."""
     raw = np.column_stack([np.ones(len(points)), points])[:, :count]
     # G = ∫ ψ ψᵀ dV = L Lᵀ,   φ = L⁻¹ ψ   (Gram-Schmidt)
     gram = np.tensordot(weights, raw[:, :, None] * raw[:, None], 1)

@@ -1,4 +1,4 @@
-"""Load stepping: polynomial predictor, Newton's method, and smaller steps where it fails."""
+"""Load stepping: polynomial predictor, Newton's method, and smaller steps if it fails."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,25 +11,25 @@ from fe_data.loading import Loading, Part, advance
 from fe_data.mechanics.problem import RVEProblem, State
 
 _NEWTON_ITERATIONS = 12
-_DIVERGED = 1e3  # growth of the residual beyond which an iteration is given up
-_PREDICTOR_POINTS = 3  # parabola through the last three states
-# In later parts of a path points yield and unload in turns, and these choices are faster:
-_POINTS_AFTER_A_TURN = 2  # a straight line through the last two states, since the path bends
-_PATIENCE = 4  # iterations before a residual above the first ends the solve
-_LARGEST_CHANGE = 0.012  # of the tangent: after a larger one it is factorised again
+_DIVERGED = 1e3  # growth of the residual at which the iteration stops
+_PREDICTOR_POINTS = 3  # for a parabola through the last three states
+# In later parts of a path some points yield and others unload, and these choices are faster:
+_POINTS_AFTER_A_TURN = 2  # for a straight line through the last two states
+_PATIENCE = 4  # after so many iterations a residual above the first one ends the solve
+_LARGEST_CHANGE = 0.012  # after a larger change of the tangent it is factorised again
 _UNKNOWNS_OF_STRAIN = np.array([1.0, 1.0, 2.0])  # the unknown of xy is engineering shear strain
-_NEARLY_STRAIGHT = 0.5  # relative change of direction up to which earlier states predict the next
-# A residual is relative to the mean stress, but at least to this share of the largest mean stress
-# so far, because unloading ends without a stress.
+_NEARLY_STRAIGHT = 0.5  # largest relative change of direction at which earlier states are kept
+# A residual is relative to the mean stress. The smallest reference is this fraction of the largest
+# mean stress so far, because the stress may be zero after unloading.
 _LEAST_SCALE = 0.1
 
 
 @dataclass(frozen=True, repr=False)
 class EquilibriumPath(Short):
-    """Volume averages at every increment, the first of them at rest, and the state at the end.
+    """Volume averages at the start and after each increment, and the state at the end.
 
-    `history` holds strain, stress [MPa] and plastic_strain, (increments + 1, 4) as xx, yy, zz, xy,
-    and yielded_fraction, (increments + 1,).
+    `history` has the arrays `strain`, `stress` [MPa] and `plastic_strain`, (increments + 1, 4) with
+    tensor components xx, yy, zz, xy, and `yielded_fraction`, (increments + 1,).
     """
 
     x: Floats  # (n + 3,) unknowns at the end
@@ -40,12 +40,12 @@ class EquilibriumPath(Short):
 
 @short
 class Equilibrium(NamedTuple):
-    """A converged state of a path, with everything that decides how the path goes on from it."""
+    """A converged state of a path, with all data to continue the path from it."""
 
     x: Floats  # (n + 3,) unknowns
     state: State
-    parts: int  # of the path, up to here
-    largest_stress: float  # norm of the mean stress, up to here [MPa]
+    parts: int  # number of parts of the path so far
+    largest_stress: float  # largest norm of the mean stress so far [MPa]
 
 
 def solve_load_steps(
@@ -55,17 +55,17 @@ def solve_load_steps(
     tolerance: float,
     converged: Callable[[Floats, State], None] | None = None,
 ) -> EquilibriumPath:
-    """Follow a loading from rest, in equal increments of each part, to a relative residual.
+    """Follow a loading path from the undeformed state, in equal increments of each part.
 
     Args:
         problem: Equations.
         loading: Path of the mean strain and stress.
-        increments: Number of increments of each part that has no number of its own.
+        increments: Number of increments of each part, if the loading gives none.
         tolerance: Relative residual at which Newton's method has converged [-].
-        converged: Called with unknowns and history at rest and after every increment.
+        converged: Function of unknowns and history, called at the start and after each increment.
 
     Returns:
-        Volume averages at every increment, and the state at the end.
+        Volume averages at the start and after each increment, and the state at the end.
     """
     stepper = Stepper(problem, tolerance)
     rows = [problem.volume_averages(stepper.x, stepper.integrals)]
@@ -83,20 +83,20 @@ def solve_load_steps(
 
 
 class Stepper:
-    """The last converged states (fraction of a part, unknowns), and the steps from there."""
+    """The last converged states of a path, and Newton's method for the next one."""
 
     def __init__(self, problem: RVEProblem, tolerance: float):
-        problem.system.drop_factor()  # of an earlier path
+        problem.system.drop_factor()  # it may be of an earlier path
         self.problem = problem
         self.tolerance = tolerance
         self.state = State(*problem.matrix.weights.shape)
-        self.path = [(0.0, np.zeros(problem.n + 3))]
-        self.integrals = np.zeros(11)  # at the last of them
+        self.path = [(0.0, np.zeros(problem.n + 3))]  # fraction of the part, and unknowns
+        self.integrals = np.zeros(11)  # at the last state
         self.counts = {"newton_iterations": 0, "cutbacks": 0}
-        self.number = 0  # of the part that is followed
+        self.number = 0  # of the current part
         self.largest_stress = 0.0
         self.part: Part
-        # The part leads from `start` along `way`: strains, or stresses where the strain is free.
+        # The part goes from `start` to `start + way`: strains, or stresses of free components.
         self.start = np.zeros(3)
         self.way = np.zeros(3)
 
@@ -107,17 +107,17 @@ class Stepper:
 
     @property
     def x(self) -> Floats:
-        """Unknowns at the last converged state (n + 3,)."""
+        """Unknowns (n + 3,) at the last converged state."""
         return self.path[-1][1]
 
     @property
     def equilibrium(self) -> Equilibrium:
-        """The last converged state; it changes when the stepper goes on without `restart`."""
+        """The last converged state. It changes if the stepper goes on without `restart`."""
         return Equilibrium(self.x, self.state, self.number, self.largest_stress)
 
     def restart(self, equilibrium: Equilibrium) -> None:
-        """Go back to a converged state. What was tried from there since decides nothing."""
-        self.path = [(1.0, equilibrium.x)]  # the end of a part
+        """Go back to a converged state, so that further steps depend only on this state."""
+        self.path = [(1.0, equilibrium.x)]  # at the end of a part
         self.state = equilibrium.state.copy()
         self.number = equilibrium.parts
         self.largest_stress = equilibrium.largest_stress
@@ -126,15 +126,14 @@ class Stepper:
     def turn(self, part: Part, start: Floats) -> None:
         """Begin the next part of the path.
 
-        States of the part before predict on where the path nearly goes on straight; elsewhere they
-        are dropped.
+        Earlier states are kept for the predictor only if the path continues nearly straight.
         """
         way = part.end - start
         path = [(0.0, self.x)]
         if self.number > 0 and np.array_equal(part.free, self.part.free):
             ratio = self._speed_ratio(part, way)
             if ratio is not None:
-                # Fractions t of the part before become (t - 1) / ratio of this one.
+                # A fraction t of the last part is the fraction (t - 1) / ratio of this part.
                 path = [((t - 1.0) / ratio, x) for t, x in self.path]
         self.part = part
         self.start = start
@@ -143,7 +142,7 @@ class Stepper:
         self.number += 1
 
     def _speed_ratio(self, part: Part, way: Floats) -> float | None:
-        """Length of the next way over the present one; None where the path turns too much."""
+        """Length of the next part relative to the last one; None if the path turns too much."""
         scale = np.ones(3)
         scale[part.free] /= self.problem.law.shear_modulus  # stresses become strains
         before = scale * self.way
@@ -156,13 +155,13 @@ class Stepper:
         return None
 
     def advance(self, end: float) -> Floats:
-        """Reach fraction `end` of a part, in smaller steps where needed; integrals (11,) there."""
+        """Go on to fraction `end` of the part, in smaller steps if needed; return integrals."""
         start = self.path[-1][0]
         self.counts["cutbacks"] += advance(start, end, self._attempt, self.number)
         return self.integrals
 
     def _attempt(self, t: float) -> bool:
-        """Go on to the equilibrium at fraction t; where none is found nothing changes."""
+        """Try to reach the equilibrium at fraction t; on failure return False, change nothing."""
         converged = self._newton(t)
         if converged is None:
             return False
@@ -173,7 +172,7 @@ class Stepper:
         return True
 
     def _extrapolate(self, t: float) -> Floats:
-        """Polynomial through the last states, evaluated at fraction t of a part."""
+        """Extrapolate the unknowns to fraction t by a polynomial through the last states."""
         # x(t) = Σ_i x_i Π_{j≠i} (t - t_j) / (t_i - t_j)   (Lagrange)
         x = np.zeros_like(self.x)
         path = self.path[-_POINTS_AFTER_A_TURN:] if self.has_turned else self.path
@@ -183,7 +182,7 @@ class Stepper:
         return x
 
     def _newton(self, t: float) -> tuple[Floats, Floats] | None:
-        """Unknowns and integrals at fraction t; None when the iteration does not converge."""
+        """Return unknowns and integrals at fraction t; None without convergence."""
         problem = self.problem
         free = self.part.free
         n = problem.n
@@ -217,15 +216,15 @@ class Stepper:
         return None
 
     def _relative_error(self, residual: Floats, mean_stress: float) -> float:
-        """Largest of the residuals of nodal forces and of mean stresses, over the mean stress."""
+        """Larger residual of nodal forces and of mean stresses, relative to the mean stress."""
         n = self.problem.n
         local = np.linalg.norm(residual[:n]) / self.problem.force_scale
         scale = max(mean_stress, _LEAST_SCALE * self.largest_stress) + 1e-12
         return float(max(local, np.linalg.norm(residual[n:])) / scale)
 
     def _linear_accuracy(self, error: float) -> float:
-        """Relative residual to which the linear system is solved: no more than Newton needs."""
-        # Less accuracy would save a sixth of the iterations, but move shipped tables by 1e-5.
+        """Relative residual of the linear solve, only as small as Newton's method needs."""
+        # A larger one would save a sixth of the iterations, but change the shipped tables by 1e-5.
         return min(0.1, max(1e-3, 0.3 * self.tolerance / error))
 
 

@@ -8,9 +8,9 @@ stress s_tr, its von Mises stress q_tr and the flow direction n = s_tr / |s_tr|,
     s  = (1 - 3μ Δp / q_tr) s_tr,           ε_p = ε_p,n + √(3/2) Δp n,
     ds/dε = 2μ (1 - 3μ Δp / q_tr) P - 2μ (3μ / (3μ + h'(p)) - 3μ Δp / q_tr) n n
 
-with the deviatoric projection P. The hardening h(p) is one of `fe_data/settings/hardening.py`. The
-pressure is elastic (see `problem`). Plane strain: tensors have the components xx, yy, xy; deviators
-have zz = -xx - yy.
+with the deviatoric projection P. The hardening h(p) is a law of `fe_data/settings/hardening.py`.
+The pressure is elastic (see `problem`). In plane strain tensors have the components xx, yy, xy;
+deviators also have zz = -xx - yy.
 """
 
 import math
@@ -28,18 +28,18 @@ _ROOT = math.sqrt(1.5)
 _compiled = compiled(error_model="numpy")
 
 
-# What numba takes and returns for the functions of the same names of a `HardeningLaw`.
+# Signatures in numba of the methods `increment` and `block_increments` of a `HardeningLaw`.
 _INCREMENT = "UniTuple(float64, 2)(float64, float64, float64, float64, float64, float64[::1])"
 _BLOCK_INCREMENTS = "void(float64[:, ::1], float64, float64, float64[::1])"
 
 
 @short
 class J2Law(NamedTuple):
-    """The matrix: isotropic elasticity and the yield stress, in MPa."""
+    """The law of the matrix: isotropic elasticity and the yield stress, in MPa."""
 
     shear_modulus: float  # μ
     bulk_modulus: float  # κ
-    yield_stress: float  # a, the initial one
+    yield_stress: float  # initial yield stress a
     parameters: Floats  # of h, see `HardeningLaw.parameters`
     increment: Callable[..., tuple[float, float]]  # `HardeningLaw.increment`, compiled
     block_increments: Callable[..., None]  # `HardeningLaw.block_increments`, compiled
@@ -48,7 +48,7 @@ class J2Law(NamedTuple):
 def j2_law(
     mu: float, kappa: float, a: float, b: float, c: float, hardening: Hardening = "power"
 ) -> J2Law:
-    """A matrix, with the compiled increments of its hardening law.
+    """Make the law of the matrix, with compiled functions of the hardening law.
 
     Args:
         mu: Shear modulus μ [MPa].
@@ -59,7 +59,7 @@ def j2_law(
         hardening: Name of the hardening law, or a table.
 
     Returns:
-        What the return mapping takes.
+        The law, for the return mapping.
     """
     law = law_of(hardening)
     return J2Law(
@@ -78,8 +78,8 @@ class HistoryVariables(NamedTuple):
 
     plastic_strain: Floats  # (m, q, 3) xx, yy, xy [-]
     p: Floats  # (m, q) accumulated equivalent plastic strain [-]
-    # (m, q) h(p) [MPa]. An increment of p below 1e-290 is stored as zero, but the stress above the
-    # initial yield stress that goes with it is kept here.
+    # (m, q) h(p) [MPa]. If an increment of p below 1e-290 is stored as zero, its hardening is still
+    # stored here.
     hardening: Floats
 
 
@@ -93,10 +93,10 @@ def plastic_increment(
         q_trial: Von Mises stress q_tr of the trial stress [MPa].
         p_old: Accumulated plastic strain p_n at the start of the step [-].
         hardening_old: h(p_n) [MPa], see `HistoryVariables`.
-        law: The matrix.
+        law: Law of the matrix.
 
     Returns:
-        The increment Δp > 0, and the slope h' at its end [MPa].
+        The increment Δp ≥ 0, and the slope h' at p_n + Δp [MPa].
 
     Without hardening the increment is (q_tr - a) / 3μ:
 
@@ -120,23 +120,23 @@ def return_map(
     force: Floats,
     integrals: Floats,
 ) -> None:
-    """Return mapping at all integration points.
+    """Do the return mapping at all integration points; results are written to the last arguments.
 
     Args:
         u: (n,) fluctuation.
-        macro_strain: (3,) xx, yy, engineering xy.
+        macro_strain: (3,) macro strain xx, yy and engineering shear xy.
         elements: The m elements of the matrix, with q points.
-        law: The matrix.
+        law: Law of the matrix.
         old: History variables at the start of the step.
-        new: Written: those at the end.
-        tangent: Written: (m, q, 6) entries 00, 01, 02, 11, 12, 22 of the in-plane ds/dε.
-        force: Added to: (n,) ∫ Gᵀ s dV, with the strain operator G.
-        integrals: Added to: integrals of the deviatoric stress xx, yy, zz, xy and of the plastic
-            strain xx, yy, xy, and the area where p > 0.
+        new: Receives the history variables at the end of the step.
+        tangent: (m, q, 6) receives the entries 00, 01, 02, 11, 12, 22 of the in-plane ds/dε.
+        force: (n,) ∫ Gᵀ s dV is added, with the strain operator G.
+        integrals: (8 or more,) integrals are added of the deviatoric stress xx, yy, zz, xy and of
+            the plastic strain xx, yy, xy, and the area with p > 0.
     """
     dofs, gradients, weights = elements[:3]
-    # A block of elements is copied to the columns of one array: loops over them run in vector
-    # units, where loops over arrays that might overlap do not.
+    # Copy a block of elements to the columns of one array. The compiler vectorises loops over its
+    # rows, but not over separate arrays, which might overlap.
     rows = np.zeros((55, BLOCK))
     x = rows[:12]  # displacements of the elements
     f = rows[12:24]  # their forces
@@ -144,14 +144,14 @@ def return_map(
     s = rows[36:39]  # deviatoric stress
     t = rows[39:45]  # tangent
     ep = rows[45:48]  # plastic strain
-    points = rows[48:]  # what `HardeningLaw.block_increments` takes
+    points = rows[48:]  # argument of `HardeningLaw.block_increments`
     p = points[0]
     hardening = points[1]
     norm = points[2]
     dp = points[3]
     slope = points[4]
     for first in range(0, len(dofs), BLOCK):
-        block = range(min(BLOCK, len(dofs) - first))  # the last columns of the last block are idle
+        block = range(min(BLOCK, len(dofs) - first))  # the last block may have unused columns
         for e in block:
             for i in range(12):
                 x[i, e] = u[dofs[first + e, i]]
@@ -196,7 +196,7 @@ def _gather(
     hardening: Floats,
     ep: Floats,
 ) -> None:
-    """Copy gradients and history variables at point q of a block of elements to its columns."""
+    """Copy gradients and history variables at point q of a block of elements to the columns."""
     for e in block:
         m = first + e
         for i in range(6):
@@ -236,12 +236,12 @@ def _set_trial_deviators(
         s[1, e] = syy
         s[2, e] = sxy
         square = 2.0 * (sxx * sxx + syy * syy + sxx * syy + sxy * sxy)
-        norm[e] = math.sqrt(square + 1e-300)  # zero would have no direction
+        norm[e] = math.sqrt(square + 1e-300)  # positive, so that a direction exists
 
 
 @inlined
 def _set_increments(points: Floats, law: J2Law) -> None:
-    """Write increments of p, zero and more, and the slope of h at their ends, for a block."""
+    """Write increments of p (zero in elastic points) and slopes of h at their ends, for a block."""
     mu = law.shear_modulus
     a = law.yield_stress
     p, hardening, norm, dp, slope = points[0], points[1], points[2], points[3], points[4]
@@ -267,7 +267,7 @@ def _flow(
     t: Floats,
     law: J2Law,
 ) -> None:
-    """Turn trial deviators s and history variables into those at the end; write the tangent t."""
+    """Update trial deviators s and history variables to the end of the step; write tangent t."""
     mu = law.shear_modulus
     a = law.yield_stress
     for e in range(BLOCK):
@@ -289,7 +289,7 @@ def _flow(
         t[5, e] = elastic * 0.5 - drop * nxy * nxy
         # p = p_n + Δp,   h = q_tr - 3μ Δp - a,   ε_p = ε_p,n + √(3/2) Δp n
         p[e] += dp[e]
-        hardening[e] = max(hardening[e], q_trial - 3.0 * mu * dp[e] - a)  # elastic: kept
+        hardening[e] = max(hardening[e], q_trial - 3.0 * mu * dp[e] - a)  # unchanged if elastic
         flow = _ROOT * dp[e]
         ep[0, e] += flow * nxx
         ep[1, e] += flow * nyy
@@ -302,7 +302,7 @@ def _flow(
 
 @inlined
 def _add_forces(g: Floats, s: Floats, f: Floats) -> None:
-    """Add Gᵀ s of a point, whose stress is already times its weight, to f (12, BLOCK)."""
+    """Add Gᵀ s at a point to f (12, BLOCK); s is already multiplied by the weight."""
     for i in range(6):
         for e in range(BLOCK):
             gx = g[2 * i, e]

@@ -1,4 +1,4 @@
-"""Pictures of one RVE: microstructure, mesh, fields and averaged curves."""
+"""Figures of one RVE: microstructure, mesh, fields and averaged curves."""
 
 import textwrap
 from typing import Any, Protocol
@@ -17,22 +17,22 @@ from fe_data.loading import ALL_AXES, AXES, Loading
 from fe_data.mechanics.properties import EffectiveProperties, equivalent_strain, von_mises
 from fe_data.mechanics.solvers import Fields
 
-_COLUMNS = (0, 1, 3)  # of AXES in a history
+_COLUMNS = (0, 1, 3)  # columns of AXES in a history
 _IN_HISTORY = ("xx", "yy", "zz", "xy", "xz", "yz")
-# More vertices of a path than these would not be read.
+# More vertices would be illegible.
 _VERTICES_IN_TITLE = 4
 _VERTICES_NUMBERED = 12
-_LEGEND = 0.15  # height of a legend in a line, over that of the curves
-_LEAST_RANGE = 1e-6  # of a field that is constant, such as a plastic strain of zero
-_LINE = 80  # characters of a warning
+_LEGEND = 0.15  # height of a legend of one line, relative to the height of the curves
+_LEAST_RANGE = 1e-6  # of the colour scale, for constant fields such as zero plastic strain
+_LINE = 80  # characters per line of a warning
 _COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5")  # of components
 _IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
-# Corners of a triangle from its three integration points, where fields are linear.
+# Extrapolates linear fields from the three integration points to the corners of a triangle.
 _TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
 
 
 class Drawn(Protocol):
-    """A solved RVE of either solver, as far as pictures need it."""
+    """A solved RVE of either solver, with the attributes that figures need."""
 
     @property
     def microstructure(self) -> Microstructure:
@@ -52,7 +52,7 @@ class Drawn(Protocol):
 
     @property
     def history(self) -> dict[str, Floats]:
-        """Volume averages at every increment."""
+        """Volume averages at the start and after each increment."""
 
     @property
     def effective(self) -> EffectiveProperties | None:
@@ -60,7 +60,7 @@ class Drawn(Protocol):
 
     @property
     def p_sigma(self) -> float:
-        """Area fraction of the fibres above the threshold."""
+        """Area fraction of the fibres with a von Mises stress above the threshold."""
 
     @property
     def yield_stress(self) -> float:
@@ -80,9 +80,9 @@ class Drawn(Protocol):
 
 
 def plot_rve(rve: Drawn, title: str = "") -> Figure:
-    """Microstructure, mesh, fields, curves and properties, under the name of the loading."""
+    """Draw microstructure, mesh, fields, curves and properties of an RVE in one figure."""
     figure = Figure(figsize=(18.5, 8.6), layout="constrained")
-    # Each row is laid out alone: labels of the curves take no room from the pictures above.
+    # Each row has a separate layout, so that labels of the curves do not shrink the row above.
     rows = figure.add_gridspec(2, 1)
     above = figure.add_subfigure(rows[0])
     below = figure.add_subfigure(rows[1])
@@ -105,7 +105,7 @@ def plot_rve(rve: Drawn, title: str = "") -> Figure:
 
 
 def _name(loading: Loading) -> str:
-    """A loading in words, and what is prescribed in each direction."""
+    """Describe a loading in words, with the prescribed values of each component."""
     words = []
     values = []
     strains, stresses = loading.vertices
@@ -136,7 +136,7 @@ def _columns(loading: Loading) -> tuple[int, ...]:
 
 
 def _prescribed(axes: str, strains: Floats, stresses: Floats) -> str:
-    """What is prescribed in one direction at the n vertices of a path, in a few symbols."""
+    """Describe the prescribed strains or stresses of a component at the n vertices of a path."""
     steps = []
     for strain, stress in zip(strains, stresses, strict=True):
         if np.isnan(strain):
@@ -151,7 +151,7 @@ def _prescribed(axes: str, strains: Floats, stresses: Floats) -> str:
 
 
 def draw_microstructure(ax: Axes, rve: Drawn) -> None:
-    """Fibres and matrix."""
+    """Draw fibres and matrix."""
     _draw_triangles(ax, rve, "#4c6a92", edgecolors="face", lw=0.3)
     m = rve.microstructure
     voids = int(m.is_void.sum())
@@ -163,14 +163,14 @@ def draw_microstructure(ax: Axes, rve: Drawn) -> None:
 
 
 def draw_mesh(ax: Axes, rve: Drawn) -> None:
-    """Curved quadratic triangles."""
+    """Draw the curved quadratic triangles."""
     _draw_triangles(ax, rve, "#b9c8dc", edgecolors="#2b3a4d", lw=0.25)
     d = rve.discretisation
     _frame(ax, rve, f"Mesh: {len(d.triangles)} triangles, {rve.n_dofs} degrees of freedom")
 
 
 def draw_mises(ax: Axes, rve: Drawn) -> None:
-    """Von Mises stress at the end of loading."""
+    """Draw the von Mises stress at the end of loading."""
     matrix = von_mises(rve.fields.matrix_stress)
     fibres = [von_mises(stress) for stress in rve.fields.fibre_stress]
     _field(ax, rve, matrix, fibres, "von Mises stress [MPa]", "viridis")
@@ -178,22 +178,22 @@ def draw_mises(ax: Axes, rve: Drawn) -> None:
 
 
 def draw_plastic_strain(ax: Axes, rve: Drawn) -> None:
-    """Equivalent plastic strain at the end of loading; zero in the fibres."""
+    """Draw the equivalent plastic strain at the end of loading; it is zero in the fibres."""
     _field(ax, rve, rve.fields.plastic_strain, [], "equivalent plastic strain [-]", "magma")
     _frame(ax, rve, "Equivalent plastic strain")
 
 
 def draw_stress_strain(ax: Axes, rve: Drawn) -> None:
-    """Averaged stress over averaged strain in the directions that are loaded.
+    """Draw mean stress over mean strain for the loaded components.
 
-    If only the temperature changes, the averaged strain over it.
+    If only the temperature changes, draw mean strain over temperature.
     """
     loaded = _loaded(rve.loading)
     if not loaded.any():
         _draw_expansion(ax, rve)
         return
     vertices = _vertex_rows(rve)
-    # On a path, points at every increment would hide its loops.
+    # On a path with several vertices, markers at all increments would hide its loops.
     is_path = len(vertices) > 1
     marked = vertices if is_path else None
     numbered = vertices[:_VERTICES_NUMBERED] if is_path else []
@@ -215,12 +215,12 @@ def draw_stress_strain(ax: Axes, rve: Drawn) -> None:
 
 
 def _loaded(loading: Loading) -> Booleans:
-    """Which components of a loading have a strain or a stress somewhere."""
+    """Mask of the components of a loading with a nonzero strain or stress at some vertex."""
     return np.asarray(np.nan_to_num(np.concatenate(loading.vertices)).any(axis=0))
 
 
 def _draw_expansion(ax: Axes, rve: Drawn) -> None:
-    """Averaged strain along the axes over the change of temperature."""
+    """Draw the mean strains xx, yy, zz over the change of temperature."""
     for axes, column in zip(("xx", "yy", "zz"), range(3), strict=True):
         ax.plot(rve.history["temperature"], rve.history["strain"][:, column], lw=1.0, label=axes)
     ax.set(xlabel="change of temperature [K]", ylabel="mean strain [-]")
@@ -229,14 +229,14 @@ def _draw_expansion(ax: Axes, rve: Drawn) -> None:
 
 
 def _draw_yielding(ax: Axes, rve: Drawn) -> None:
-    """Area fraction that has yielded over the change of temperature: there is no mean stress."""
+    """Draw the yielded area fraction over the change of temperature, without a mean stress."""
     ax.plot(rve.history["temperature"], rve.history["yielded_fraction"], "o-", ms=3.5, lw=1.0)
     ax.set(xlabel="change of temperature [K]", ylabel="yielded area fraction [-]", ylim=(0, 1))
     ax.set_title("Yielded fraction over change of temperature")
 
 
 def draw_curve(ax: Axes, rve: Drawn) -> None:
-    """Averaged von Mises stress over averaged plastic strain, with the fitted power law."""
+    """Draw von Mises stress of the averages over plastic strain, with the fitted power law."""
     e = rve.effective
     p = equivalent_strain(rve.history["plastic_strain"])
     stress = von_mises(rve.history["stress"])
@@ -255,7 +255,7 @@ def draw_curve(ax: Axes, rve: Drawn) -> None:
 
 
 def draw_path(ax: Axes, rve: Drawn) -> None:
-    """Averaged strains and stresses over the increments of a path, with its vertices."""
+    """Draw mean strains and stresses over the increments of a path, with its vertices."""
     strains = ax.twinx()
     order, columns = _axes(rve.loading), _columns(rve.loading)
     for axes, column, colour in zip(order, columns, _COLOURS[: len(order)], strict=True):
@@ -272,14 +272,14 @@ def draw_path(ax: Axes, rve: Drawn) -> None:
 
 
 def _vertex_rows(rve: Drawn) -> list[int]:
-    """Row of the history at each vertex, equally far apart unless the path has its own numbers."""
+    """Row of the history at each vertex; equally spaced unless the path gives increments."""
     each = (len(rve.history["strain"]) - 1) // len(rve.loading.strain)
     rows: list[int] = np.cumsum([part.increments for part in rve.loading.parts(each)]).tolist()
     return rows
 
 
 def _write_properties(ax: Axes, rve: Drawn) -> None:
-    """Effective properties, or the averages at the end where there are none, and the effort."""
+    """Write a table of effective properties, or averages at the end, and of the effort."""
     ax.axis("off")
     e = rve.effective
     counts = rve.counts
@@ -325,7 +325,7 @@ def _averages_at_the_end(rve: Drawn) -> list[tuple[str, str]]:
 
 
 def _draw_triangles(ax: Axes, rve: Drawn, fibres: str, **edges: Any) -> None:
-    """Draw polygons that follow the curved sides of the triangles; `fibres` is a colour."""
+    """Draw triangles with curved sides as polygons; `fibres` is the colour of the fibres."""
     material = rve.discretisation.material
     colours = np.where(material == MATRIX, "#e9edf2", fibres)
     colours = np.where(material >= len(rve.microstructure.radii), "#c9a66b", colours)  # interphase
@@ -343,7 +343,7 @@ def _draw_triangles(ax: Axes, rve: Drawn, fibres: str, **edges: Any) -> None:
 def _field(
     ax: Axes, rve: Drawn, matrix: Floats, fibres: list[Floats], label: str, colours: str
 ) -> None:
-    """Draw values (m, 3) at points, averaged at the nodes of each material; 0 in fibres if none."""
+    """Draw values (m, 3) at the points, averaged at nodes; `fibres` may be [] for zero."""
     d = rve.discretisation
     values = np.zeros((len(d.material), 3))
     values[d.material == MATRIX] = matrix
@@ -366,7 +366,7 @@ def _field(
 
 
 def _averaged_at_nodes(rve: Drawn, values: Floats) -> Floats:
-    """Values (m, 6) at nodes, averaged over the elements of one material that share a node."""
+    """Values (m, 6) at nodes, averaged over the elements of the same material at each node."""
     d = rve.discretisation
     corners = values @ _TO_CORNERS.T
     middle = (corners[:, [1, 2, 0]] + corners[:, [2, 0, 1]]) / 2

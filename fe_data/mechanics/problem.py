@@ -1,13 +1,13 @@
-"""Equilibrium of a periodic representative volume element: residual, tangent and averages.
+"""Equilibrium of a periodic RVE: residual, tangent and averages.
 
 The displacement is x → E x + u(x) with the macro strain E and a periodic fluctuation u. The
-derivative of the internal work by E is the volume average of the stress (Hill–Mandel), so that E
-joins the unknowns with the mean stress as its force:
+derivative of the internal work by E is the volume average of the stress (Hill–Mandel). E is
+therefore an unknown, with the mean stress as its force:
 
     f_u(u, E) = ∫ Gᵀ σ dV = 0,        f_E(u, E) = ∫ σ dV = mean stress,
 
-with the strain operator G. Fibres and the pressure of the matrix, κ times the projected dilatation
-(B-bar, see `elements`), are linear: a constant part of the tangent.
+with the strain operator G. Fibres are linear, and so is the pressure of the matrix, which is κ
+times the projected dilatation (B-bar, see `elements`). They are a constant part of the tangent.
 """
 
 import copy
@@ -27,9 +27,9 @@ from fe_data.sparse.compilation import compiled
 
 
 class State(Short):
-    """History variables at the start of a step (`old`) and its trial end (`new`); see `return_map`.
+    """History variables of m elements with q points, and the tangent at the trial end.
 
-    There are m elements with q points.
+    `old` is at the start of a step, and `new` at its trial end, see `return_map`.
     """
 
     def __init__(self, m: int, q: int):
@@ -38,13 +38,13 @@ class State(Short):
         self.tangent = np.zeros((m, q, 6))
 
     def accept(self) -> None:
-        """Make the trial end the start of the next step."""
+        """Accept the trial end as the start of the next step."""
         written_next = self.old
         self.old = self.new
         self.new = written_next
 
     def copy(self) -> "State":
-        """A state of its own memory."""
+        """Return an independent copy."""
         return copy.deepcopy(self)
 
 
@@ -55,8 +55,8 @@ def _at_rest(m: int, q: int) -> HistoryVariables:
 class RVEProblem(Short):
     """Equilibrium in the dofs of the matrix; fibres are condensed to their outlines.
 
-    The unknowns x are u (n,) and the macro strain xx, yy, engineering xy (3,). Units: MPa, and the
-    side of the RVE for lengths.
+    The unknowns x (n + 3,) are u (n,), then the macro strain xx, yy and engineering shear xy (3,).
+    Stresses are in MPa, and lengths are relative to the side of the RVE.
     """
 
     def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
@@ -76,7 +76,7 @@ class RVEProblem(Short):
         self.active = np.flatnonzero(in_matrix)
         self.n = len(self.active)
         self.fibres = [condense(fibre, in_matrix, self.fibre_moduli) for fibre in d.fibres]
-        # Dofs of the matrix are numbered anew.
+        # Renumber the dofs of the matrix.
         number = np.full(self.n_dofs, -1)
         number[self.active] = np.arange(self.n)
         self.matrix = d.matrix._replace(dofs=number[d.matrix.dofs].astype(np.int32))
@@ -89,7 +89,11 @@ class RVEProblem(Short):
         self._evaluations = 0
 
     def _build_pattern(self, outlines: list[Ints]) -> tuple[Ints, Ints]:
-        """Sparsity of the tangent: every element of the matrix, and every outline, is dense."""
+        """Sparsity pattern of the tangent: each element of the matrix, and each outline, is dense.
+
+        Returns:
+            `indptr` and `indices` of the upper triangle (CSR).
+        """
         dense = [self.matrix.dofs, *(outline[None] for outline in outlines)]
         indptr, indices, slots = upper_pattern(dense, self.n // 2)
         self._slots = slots[0]
@@ -99,11 +103,11 @@ class RVEProblem(Short):
     def _constant_tangent(
         self, indptr: Ints, n_entries: int, outlines: list[Ints]
     ) -> BorderedMatrix:
-        """The part of the tangent that never changes: fibres, pressure and the held node."""
+        """Assemble the constant part of the tangent: fibres, pressure and the fixed node."""
         constant = BorderedMatrix(np.zeros(n_entries), np.zeros((self.n, 3)), np.zeros((3, 3)))
         self._add_fibres(constant, outlines)
         self._add_pressure(constant)
-        # Springs hold one node against rigid translation. They carry no force in equilibrium.
+        # Springs at one node prevent rigid translation. They carry no force in equilibrium.
         constant.values[indptr[self.matrix.dofs[0, :2]]] += 2 * self.law.shear_modulus
         return constant
 
@@ -118,8 +122,8 @@ class RVEProblem(Short):
     def _add_pressure(self, constant: BorderedMatrix) -> None:
         """Add the stiffness of the projected dilatation in the matrix.
 
-        With h_r = ∫ φ_r div N, an element's dilatation has the modes θ_r = h_rᵀ u, and the constant
-        mode has the root area times (E_xx + E_yy) as well. The energy of an element is
+        With h_r = ∫ φ_r div N, the dilatation of an element has the modes θ_r = h_rᵀ u. The
+        constant mode has the additional term √A (E_xx + E_yy). The energy of an element is
         κ/2 Σ_r θ_r².
         """
         kappa = self.law.bulk_modulus
@@ -140,18 +144,18 @@ class RVEProblem(Short):
         constant.macro[:2, :2] += self._stiffness
 
     def _nodal_force_of_unit_stress(self) -> float:
-        """Norm of the nodal forces of a unit stress within elements: the scale of a residual."""
+        """Norm of the absolute nodal forces of elements under unit stress, to scale residuals."""
         unit = self.matrix.root_area[:, None] * np.abs(self.matrix.dilatation[:, 0, :12])
         size = np.bincount(self.matrix.dofs.ravel(), unit.ravel(), self.n)
         return float(np.linalg.norm(size))
 
     @property
     def counts(self) -> dict[str, int]:
-        """Numbers of factorisations, iterations of conjugate gradients and return mappings."""
+        """Numbers of factorisations, conjugate gradient iterations and return mappings."""
         return {**self.system.counts, "updates": self._evaluations}
 
     def internal_force(self, x: Floats, state: State) -> tuple[Floats, Floats]:
-        """Evaluate the internal force; writes the trial end of `state`.
+        """Evaluate the internal force; the trial end is written to `state`.
 
         Args:
             x: (n + 3,) unknowns.
@@ -159,8 +163,8 @@ class RVEProblem(Short):
 
         Returns:
             The force of each unknown (n + 3,), and integrals (11,): the stress xx, yy, zz, xy and
-            the plastic strain xx, yy, xy over the matrix, the area where p > 0, and the stress
-            xx, yy, xy over the fibres.
+            the plastic strain xx, yy, xy over the matrix, the area with p > 0, and the stress xx,
+            yy, xy over the fibres.
         """
         n = self.n
         u = x[:n]
@@ -186,7 +190,7 @@ class RVEProblem(Short):
         # f_E = B₀ᵀ u + C₀ E + ∫ s dV
         linear = constant.border.T @ u + constant.macro @ macro_strain
         out[n:] = linear + integrals[[0, 1, 3]]
-        # `linear` is the stress of the fibres and the pressure of the matrix: both are parted here.
+        # `linear` is the stress of the fibres plus the pressure of the matrix; separate the two.
         pressure = self._pressure @ u + self._stiffness * (macro_strain[0] + macro_strain[1])
         integrals[:3] += pressure
         integrals[8:] = linear - [pressure, pressure, 0.0]
@@ -200,12 +204,12 @@ class RVEProblem(Short):
         assemble_tangent(self.matrix, state.tangent, self._slots, self.system.tangent)
 
     def volume_averages(self, x: Floats, integrals: Floats) -> dict[str, Floats]:
-        """Row of an `EquilibriumPath.history`, from the integrals (11,) of `internal_force`."""
+        """Row of `EquilibriumPath.history`, from the integrals (11,) of `internal_force`."""
         mu, kappa = self.fibre_moduli
         exx, eyy, gxy = x[self.n :]
         plastic_xx, plastic_yy, plastic_xy, yielded, fibre_xx, fibre_yy, fibre_xy = integrals[4:]
-        # Plane strain in an elastic phase: σ_zz = λ / (2λ + 2μ) (σ_xx + σ_yy) with λ = κ - 2μ/3,
-        # pointwise and on average.
+        # In an elastic phase in plane strain σ_zz = λ / (2λ + 2μ) (σ_xx + σ_yy) with
+        # λ = κ - 2μ/3, at each point and on average.
         ratio = (kappa - 2 * mu / 3) / (2 * kappa + 2 * mu / 3)
         in_fibres = np.array([fibre_xx, fibre_yy, ratio * (fibre_xx + fibre_yy), fibre_xy])
         return {
@@ -218,7 +222,7 @@ class RVEProblem(Short):
         }
 
     def fluctuation(self, x: Floats) -> Floats:
-        """Periodic fluctuation u in all dofs (n_dofs,), the interiors of the fibres recovered."""
+        """Periodic fluctuation u in all dofs (n_dofs,), including the interiors of the fibres."""
         u = np.zeros(self.n_dofs)
         u[self.active] = x[: self.n]
         macro_strain = x[self.n :]
@@ -237,20 +241,20 @@ def _node_coordinates(d: Discretisation, in_matrix: Booleans) -> Floats:
 
 
 def upper_pattern(dense: list[Ints], n: int) -> tuple[Ints, Ints, list[Ints]]:
-    """Upper triangle (CSR) of a matrix of dense blocks on n nodes.
+    """Pattern of the upper triangle (CSR) of a matrix of dense blocks on n nodes.
 
     Args:
-        dense: Dofs (m, 2 k) of each kind of block, node by node.
+        dense: For each kind of block the dofs (m, 2 k) of m blocks, node by node.
         n: Number of nodes.
 
     Returns:
-        `indptr`, `indices`, and for each kind the places (m, k (2 k + 1)) of its blocks' entries,
-        row by row of the upper triangle.
+        `indptr`, `indices`, and for each kind the places (m, k (2 k + 1)) of the entries of the
+        blocks, row by row of their upper triangles.
     """
     nodes = np.concatenate([dofs[:, ::2].ravel() // 2 for dofs in dense])
     sizes = [np.full(len(dofs), dofs.shape[1] // 2) for dofs in dense]
     ends = np.cumsum(np.concatenate([[0], *sizes]))
-    # Nodes are joined where a block has both: the pattern of Mᵀ M, with the incidence M of blocks.
+    # Two nodes are connected if a block has both: the pattern of Mᵀ M, with incidence matrix M.
     incidence = sp.csr_matrix((np.ones(len(nodes), np.int32), nodes, ends), (len(ends) - 1, n))
     joined = sp.triu(incidence.T @ incidence)
     upper = sp.triu(sp.kron(joined, np.ones((2, 2), np.int8)), format="csr")

@@ -11,15 +11,15 @@ from scipy.optimize import least_squares
 from fe_data.arrays import Floats
 from fe_data.errors import FitError
 
-ELASTIC_YIELDED_FRACTION = 0.01  # increments with less yielded volume count as elastic
-_POOR_FIT = 0.02  # relative deviation above which a fit is reported as poor
-# Relative difference of E_eff from the modulus across the fibres above which it is reported: with
-# inputs and settings of the paper it is up to 3.2 % (docs/validation.md).
+ELASTIC_YIELDED_FRACTION = 0.01  # increments with a smaller yielded volume count as elastic
+_POOR_FIT = 0.02  # a larger relative deviation of a fit causes a warning
+# A larger relative difference between E_eff and the modulus across the fibres causes a warning.
+# With inputs and settings of the paper it is at most 3.2 % (docs/validation.md).
 _MISLEADING_MODULUS = 0.035
-# Relative change of b, when the last half of the increments is left out, above which b and c are
-# reported as an extrapolation; b is the hardening at a plastic strain of 1.
+# A larger relative change of b without the last half of the increments causes a warning that b and
+# c are extrapolated, because b is the hardening at a plastic strain of 1.
 _UNSTABLE = 0.2
-# With a smaller exponent, or a smaller coefficient over a, a curve does not harden.
+# A curve with a smaller exponent, or a smaller ratio b / a, does not harden.
 _LEAST_EXPONENT = 1e-3
 _LEAST_HARDENING = 1e-6
 
@@ -35,19 +35,19 @@ class Moduli(NamedTuple):
 class EffectiveProperties:
     """Effective properties and how well they describe the averaged curves.
 
-    A curve with fewer than three increments above the initial yield stress has no power law: its
-    b_eff_MPa, c_eff and hardening_residual are NaN, and the warning says why.
+    No power law is fitted to a curve with fewer than three increments above the initial yield
+    stress. Then b_eff_MPa, c_eff and hardening_residual are NaN, and the warning says why.
     """
 
     b_eff_MPa: float  # hardening coefficient
     c_eff: float  # hardening exponent
     E_eff_GPa: float
     nu_eff: float
-    hardening_residual: float  # root mean square misfit of the power law over its mean stress
+    hardening_residual: float  # root mean square residual of the power law / mean stress
     elastic_spread: float  # largest relative deviation of E from its mean over elastic increments
-    elastic_misfit: float  # stress that isotropic Hooke's law misses, over the stress xx
-    transverse_modulus_GPa: float  # Young's modulus across the fibres, beside which E_eff is judged
-    warning: str  # what is poor about the fits; empty when both are good
+    elastic_misfit: float  # error of the stress yy by isotropic Hooke's law / stress xx
+    transverse_modulus_GPa: float  # Young's modulus across the fibres, for comparison with E_eff
+    warning: str  # what is poor about the fits; empty if they are good
 
     @property
     def is_fitted(self) -> bool:
@@ -79,7 +79,7 @@ def von_mises(stress: Floats) -> Floats:
         stress: (..., 4) components xx, yy, zz, xy, or (..., 6) with xz and yz.
 
     Returns:
-        The stress (...), in the same unit.
+        The von Mises stress (...), in the same unit.
 
     >>> print(von_mises(np.array([400.0, 0.0, 0.0, 0.0])))
     400.0
@@ -99,7 +99,7 @@ def equivalent_strain(strain: Floats) -> Floats:
         strain: (..., 4) components xx, yy, zz, xy of a tensor, or (..., 6) with xz and yz.
 
     Returns:
-        The strain (...).
+        The equivalent strain (...).
 
     >>> print(equivalent_strain(np.array([0.02, -0.01, -0.01, 0.0])))
     0.02
@@ -135,17 +135,17 @@ def elastic_constants(strain: Floats, stress: Floats) -> tuple[Floats, Floats]:
 
 
 def hooke_misfit(strain: Floats, stress: Floats) -> Floats:
-    """Stress yy that isotropic Hooke's law misses, with the constants of `elastic_constants`.
+    """Error of the stress yy by isotropic Hooke's law with the constants of `elastic_constants`.
 
-    A composite of aligned fibres is stiffer along the fibres than across them, and no isotropic law
-    has all of its averages.
+    A composite of aligned fibres is stiffer along the fibres than across them, so an isotropic law
+    cannot describe all averages.
 
     Args:
         strain: (n, 4) mean strains xx, yy, zz, xy [-].
-        stress: (n, 4) mean stresses.
+        stress: (n, 4) mean stresses, in any unit.
 
     Returns:
-        The misfit over the stress xx (n,) [-].
+        Absolute error of the stress yy divided by the stress xx (n,) [-].
 
     >>> strain = np.array([[1e-3, 0.0, 0.0, 0.0]])
     >>> hooke_misfit(strain, np.array([[120.0, 40.0, 40.0, 0.0]]))  # λ = μ = 40 GPa
@@ -160,15 +160,15 @@ def hooke_misfit(strain: Floats, stress: Floats) -> Floats:
 
 
 def transverse_modulus(strain: Floats, stress: Floats, axial: float) -> Floats:
-    """Young's modulus across aligned fibres, by their averages under stress xx in plane strain.
+    """Young's modulus across aligned fibres, from averages under stress xx in plane strain.
 
     Args:
         strain: (n, 4) mean strains xx, yy, zz, xy [-].
-        stress: (n, 4) mean stresses, of which yy and xy are zero.
+        stress: (n, 4) mean stresses; yy and xy must be zero.
         axial: Young's modulus along the fibres, in the unit of the stress.
 
     Returns:
-        The modulus (n,).
+        The modulus (n,), in the unit of the stress.
 
     >>> strain = np.array([[0.9, -0.4, 0.0, 0.0]])
     >>> transverse_modulus(strain, np.array([[100.0, 0.0, 30.0, 0.0]]), axial=90.0)
@@ -184,15 +184,15 @@ def fit_power_law(mises: Floats, plastic: Floats, a: float) -> tuple[float, floa
     """Fit σ = a + b p^c by least squares.
 
     Args:
-        mises: (n,) von Mises stress σ of the averages [MPa].
-        plastic: (n,) equivalent plastic strain p of the averages [-].
-        a: Initial yield stress [MPa]; points below it, or without a plastic strain, do not count.
+        mises: (n,) von Mises stress σ of the mean stress [MPa].
+        plastic: (n,) equivalent p of the mean plastic strain [-].
+        a: Initial yield stress [MPa]. Points below it, or without plastic strain, are not used.
 
     Returns:
-        b ≥ 0 [MPa], c ≥ 0, and the root mean square misfit over the mean stress.
+        b ≥ 0 [MPa], c ≥ 0 [-], and the root mean square residual divided by the mean stress.
 
     Raises:
-        FitError: Fewer than three points count.
+        FitError: If fewer than three points can be used, or a is infinite.
 
     >>> p = np.linspace(0.001, 0.05, 50)
     >>> b, c, misfit = fit_power_law(400 + 500 * p**0.3, p, 400.0)
@@ -234,7 +234,7 @@ def fit_power_law(mises: Floats, plastic: Floats, a: float) -> tuple[float, floa
 
 
 def _best_on_a_grid(excess: Floats, log_p: Floats) -> tuple[float, float]:
-    """The best of some exponents c, each with its best coefficient b: where the fit starts."""
+    """Return the best of some exponents c with its best b, as initial guess of the fit."""
     trials = []
     for c in np.linspace(0.01, 1.0, 34):
         power = np.exp(c * log_p)
@@ -246,7 +246,7 @@ def _best_on_a_grid(excess: Floats, log_p: Floats) -> tuple[float, float]:
 
 
 def _extrapolation(mises: Floats, plastic: Floats, a: float, b: float) -> list[str]:
-    """Say so, with the largest plastic strain, where the first half of the curve has another b."""
+    """Return a warning if the first half of the curve has a different b, else an empty list."""
     half = len(mises) // 2
     known = f"b_eff and c_eff extrapolate from plastic strains up to {plastic.max():.2g}"
     try:
@@ -259,9 +259,9 @@ def _extrapolation(mises: Floats, plastic: Floats, a: float, b: float) -> list[s
 
 
 def elastic_increments(history: dict[str, Floats]) -> NDArray[np.bool_]:
-    """Which increments of a history count as elastic, (increments + 1,)."""
+    """Mask (increments + 1,) of the elastic increments of a history."""
     elastic: NDArray[np.bool_] = history["yielded_fraction"] < ELASTIC_YIELDED_FRACTION
-    elastic[0] = False  # at rest
+    elastic[0] = False  # the initial state, without stress
     return elastic
 
 
@@ -271,10 +271,9 @@ def effective_properties(
     """Find the effective properties of averaged curves (paper, section 3.2).
 
     Args:
-        history: Averages to which the power law is fitted, see `load_stepping.EquilibriumPath`.
+        history: Averages for the fit of the power law, see `load_stepping.EquilibriumPath`.
         a: Initial yield stress of the matrix [MPa].
-        elastic_history: Averages from which E and nu are found: the same, or a separate elastic
-            path.
+        elastic_history: Averages for E and nu: the same history, or one of a separate elastic path.
         axial: Young's modulus of the RVE along the fibres [MPa].
 
     Returns:

@@ -1,4 +1,4 @@
-"""One representative volume element (RVE), from its inputs to its effective properties."""
+"""Simulate one representative volume element (RVE), from inputs to effective properties."""
 
 import dataclasses
 import time
@@ -46,8 +46,8 @@ from fe_data.settings import (
 )
 from fe_data.sparse.compilation import compilation
 
-_ELASTIC_STRAIN = 0.01  # of the strain at which the matrix yields: nothing yields
-_STAGES = 4  # before the solution, which a bar counts as a step each
+_ELASTIC_STRAIN = 0.01  # relative to the yield strain of the matrix, so that nothing yields
+_STAGES = 4  # stages before the solution; each is a step of the progress bar
 SolverName = Literal["compiled", "dolfinx"]
 
 
@@ -56,11 +56,12 @@ class RVEResult(Short):
     """Averages and properties of one RVE, without its fields.
 
     Attributes:
-        effective: Values of the outputs by name, without b_eff and c_eff if they cannot be fitted;
-            empty if effective properties were not computed.
-        history: Volume averages at every increment, see `load_stepping.EquilibriumPath`.
+        effective: Outputs by name, without b_eff and c_eff if they cannot be fitted; empty if
+            effective properties were not computed.
+        history: Volume averages at the start and after each increment, see
+            `load_stepping.EquilibriumPath`.
         fibre_centres: (n_fibres, 2), relative to the side of the RVE.
-        info: Sizes, counts, qualities of the fits and seconds of each stage.
+        info: Sizes, counts, measures of fit quality, and seconds of each stage.
         fibre_radii: (n_fibres,) relative to the side of the RVE; None if all are equal to the
             `radius` in `info`.
 
@@ -86,10 +87,10 @@ class RVEResult(Short):
 
 @dataclass(frozen=True, repr=False)
 class LoadStep(Short):
-    """An RVE at rest or after an increment.
+    """The state of an RVE at the start or after an increment.
 
     Attributes:
-        x: (n + 3,) unknowns, the last three of them the mean strain xx, yy, engineering xy.
+        x: (n + 3,) unknowns; the last three are the mean strain xx, yy and engineering shear xy.
         fields: Stress and plastic strain at the integration points.
 
     Examples:
@@ -106,20 +107,21 @@ class LoadStep(Short):
 
 @dataclass(frozen=True, repr=False)
 class RVESolution(Short):
-    """One solved RVE with its fields, for pictures and further study.
+    """One solved RVE with its fields, for figures and further analysis.
 
     Attributes:
         microstructure: The fibres.
         discretisation: Mesh and integration data.
-        solver: The solver, which holds the equations and can follow further loadings.
+        solver: The solver with the equations of this RVE, which can follow further loadings.
         loading: Path of the mean strain and stress.
         path: Volume averages and final state.
-        fields: Stress and plastic strain at the integration points.
+        fields: Stress and plastic strain at the integration points, at the end.
         effective: Effective properties; None if they were not computed.
-        p_sigma: Area fraction of the fibres above the threshold of the settings [-].
-        seconds: Wall time of each stage [s]; compilation, on the first run on a machine, is a
+        p_sigma: Area fraction of the fibres with a von Mises stress above the threshold of the
+            settings [-].
+        seconds: Wall time of each stage [s]. Compilation, at the first run on a machine, is a
             separate stage.
-        steps: Unknowns and fields at rest and after every increment, if they were kept.
+        steps: Unknowns and fields at the start and after each increment, if they were kept.
 
     Examples:
         >>> from fe_data import Inputs, Settings, solve_rve
@@ -149,7 +151,7 @@ class RVESolution(Short):
 
     @property
     def history(self) -> dict[str, Floats]:
-        """Volume averages at every increment, see `load_stepping.EquilibriumPath`."""
+        """Volume averages at the start and after each increment, see `EquilibriumPath`."""
         return self.path.history
 
     @property
@@ -159,7 +161,7 @@ class RVESolution(Short):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Numbers of Newton iterations, factorisations and shortened steps."""
+        """Numbers of Newton iterations, factorisations, cutbacks and so on."""
         return self.path.counts
 
     @property
@@ -168,11 +170,11 @@ class RVESolution(Short):
         return 2 * self.discretisation.n_nodes
 
     def result(self) -> RVEResult:
-        """The averages and properties, without the fields.
+        """Averages and properties, without the fields.
 
         Returns:
-            The result, without effective properties if they were not computed, and without b_eff
-            and c_eff if the curve has too few plastic increments to fit them.
+            The result. It lacks effective properties if they were not computed, and b_eff and c_eff
+            if the curve has too few plastic increments for a fit.
         """
         radii = self.microstructure.radii
         seconds = {f"seconds_{stage}": value for stage, value in self.seconds.items()}
@@ -197,7 +199,7 @@ class RVESolution(Short):
 def values_of(
     effective: EffectiveProperties | None, p_sigma: float
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Outputs of an RVE by name, as far as it has them, and the qualities of their fits."""
+    """Outputs of an RVE by name, and measures of the quality of their fits."""
     values: dict[str, Any] = {}
     if effective is not None:
         values = dataclasses.asdict(effective)
@@ -216,7 +218,7 @@ def several_radii(microstructure: Microstructure) -> Floats | None:
 
 
 def uniaxial(strain: float) -> Loading:
-    """The loading of the paper: mean strain xx prescribed, mean stresses yy and xy zero.
+    """Make the loading of the paper: prescribed mean strain xx, zero mean stresses yy and xy.
 
     Args:
         strain: Final mean strain xx [-].
@@ -246,30 +248,30 @@ def solve_rve(
 
     Args:
         inputs: The four inputs.
-        microstructure: Seed of random fibres, or a Microstructure whose volume fraction is
-            `inputs.vf` to 0.001. Given fibres are translated together if an outline grazes an edge
-            of the square.
+        microstructure: Seed of random fibres, or a `Microstructure` whose volume fraction differs
+            from `inputs.vf` by at most 0.001. Given fibres are translated together if an outline
+            nearly touches an edge of the square.
         settings: Mesh, material constants and solver options.
-        loading: Loading path; None is the uniaxial loading of the paper.
-        fit: Whether to compute the effective properties, which are defined for uniaxial loading in
-            x; None computes them if they are defined.
+        loading: Loading path; None is tension or compression in x to `settings.strain`.
+        fit: Whether to compute the effective properties, which are defined only for uniaxial
+            loading in x; None computes them if they are defined.
         element: "P2/P0", which averages the dilatation of the matrix over each element, or "P2".
-        solver: "compiled" kernels, or "dolfinx", which solves the same equations in UFL more
-            slowly.
+        solver: "compiled" for the compiled solver, or "dolfinx", which solves the same equations in
+            UFL more slowly.
         keep_steps: Whether to keep the fields of every increment for `save_fields`, about 0.7 MB
             per increment at the default resolution.
-        silent: Show no progress; else a terminal has a bar after two seconds.
+        silent: Show no progress; otherwise a terminal has a bar after two seconds.
 
     Returns:
-        The solved RVE with its fields; `result()` returns averages and properties.
+        The solved RVE with its fields; its method `result` returns averages and properties.
 
     Raises:
         ValueError: If an argument is out of range or unknown, the volume fraction cannot be packed
             or does not match the given fibres, or `fit` is not possible for the loading.
 
-    A `SimulationError` says that the RVE cannot be meshed or solved. If the curve has
-    fewer than three increments above the yield stress, b_eff and c_eff are NaN, and the `warning`
-    of the effective properties says so.
+    If the RVE cannot be meshed or solved, a `SimulationError` is raised. If the curve has fewer
+    than three increments above the yield stress, b_eff and c_eff are NaN, and the `warning` of the
+    effective properties says so.
 
     Examples:
         >>> from fe_data import Inputs, Settings, solve_rve
@@ -290,11 +292,11 @@ def solve_rve(
     steps: list[LoadStep] = []
     visit = (lambda x, fields: steps.append(LoadStep(x, fields))) if keep_steps else None
     parts = loading.parts(settings.increments)
-    n = _STAGES + 1 + sum(part.increments for part in parts)  # with the state of rest
+    n = _STAGES + 1 + sum(part.increments for part in parts)  # including the initial state
     with progress_bar(n, "RVE", "step", silent=silent) as bar:
         with _timed(seconds, "microstructure", bar):
             microstructure = arrange_fibres(microstructure, inputs, settings)
-        with threadpool_limits(limits=1):  # the last bits of a threaded sum depend on the threads
+        with threadpool_limits(limits=1):  # last bits of sums depend on the number of threads
             with _timed(seconds, "mesh", bar):
                 outline = Outline(microstructure, settings.resolution)
                 mesh = generate_mesh(outline)
@@ -334,7 +336,7 @@ def _require_valid(
     element: str,
     solver: str,
 ) -> None:
-    """Refuse wrong kinds, values, unknown names, and a fit without uniaxial loading."""
+    """Check the arguments of `solve_rve`."""
     require_kind("inputs", inputs, Inputs)
     require_kind("settings", settings, Settings)
     require_parameters(inputs.b_m_MPa, inputs.c_m, settings.hardening)
@@ -360,7 +362,7 @@ def _require_one_of(name: str, value: str, allowed: list[str]) -> None:
 def _timed(
     seconds: dict[str, float], stage: str, bar: "tqdm[NoReturn] | None" = None
 ) -> Iterator[None]:
-    """Store the wall time of a stage in `seconds`, where `compilation` grows by its own part."""
+    """Store the wall time of a stage in `seconds`; compilation counts as "compilation"."""
     start = time.perf_counter()
     with compilation() as compiler:
         yield
@@ -377,7 +379,7 @@ def arrange_fibres(
     *,
     any_phase: bool = False,
 ) -> Microstructure:
-    """Draw random fibres from a seed, or take given ones, of any phase or of one."""
+    """Draw random fibres from a seed, or check given ones; `any_phase` also allows voids etc."""
     if isinstance(microstructure, Microstructure):
         if not any_phase:
             microstructure.require_one_phase()
@@ -407,20 +409,21 @@ def _fit_properties(
     seconds: dict[str, float],
 ) -> EffectiveProperties:
     """Find the effective properties of the averaged curves."""
-    # E and nu come from the elastic increments or, where the first one yields, from a smaller step.
+    # E and nu follow from the elastic increments or, if the first increment yields, from a smaller
+    # step.
     elastic_history = path.history
     if not elastic_increments(path.history).any():
         with _timed(seconds, "elasticity"):
             small = uniaxial(_ELASTIC_STRAIN * settings.sigma_y0_MPa / (1e3 * settings.E_m_GPa))
             elastic_history = solver.solve(small, 1, settings.tolerance).history
-    # Along the fibres all strain alike, so that moduli mix by volume.
+    # Along the fibres both phases have the same strain, so moduli follow the rule of mixtures.
     axial = 1e3 * (inputs.vf * inputs.E_f_GPa + (1 - inputs.vf) * settings.E_m_GPa)
     with _timed(seconds, "extraction"):
         return effective_properties(path.history, settings.sigma_y0_MPa, elastic_history, axial)
 
 
 def _overstressed_fraction(d: Discretisation, fields: Fields, threshold: float) -> float:
-    """p_sigma: share of the fibres' area with a von Mises stress above a threshold."""
+    """p_sigma: area fraction of the fibres with a von Mises stress above a threshold."""
     if not d.fibres:
         return 0.0
     weights = np.concatenate([fibre.weights.ravel() for fibre in d.fibres])

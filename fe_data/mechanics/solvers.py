@@ -1,4 +1,4 @@
-"""The two solvers of a meshed RVE, and the fields that they leave behind.
+"""The two solvers of a meshed RVE, and the fields that they compute.
 
 `CompiledSolver` runs the compiled kernels of this package. `UFLSolver` solves the same equations in
 UFL (`fe_data.reference`). Both offer the methods of the protocol `Solver`.
@@ -28,20 +28,20 @@ class Fields(Short):
     """Values at the q integration points of each of m elements, after an increment."""
 
     matrix_stress: Floats  # (m, q, 4) xx, yy, zz, xy [MPa]
-    fibre_stress: tuple[Floats, ...]  # the same in each fibre
+    fibre_stress: tuple[Floats, ...]  # of the same form, for each fibre
     plastic_strain: Floats  # (m, q) equivalent plastic strain of the matrix [-]
 
 
-# Called with the unknowns and the fields at rest and after every increment.
+# Function of the unknowns and the fields, called at the start and after each increment.
 Visitor = Callable[[Floats, Fields], None]
 
 
 class Solver(Protocol):
-    """A solver that holds the equations of one meshed RVE."""
+    """A solver with the equations of one meshed RVE."""
 
     @property
     def problem(self) -> RVEProblem | reference.RVE:
-        """The discrete equations: material law, unknowns and their meaning."""
+        """The discrete equations and the material law."""
 
     def solve(
         self,
@@ -51,25 +51,27 @@ class Solver(Protocol):
         visit: Visitor | None = None,
         reached: Callable[[], object] = bool,
     ) -> EquilibriumPath:
-        """Follow a loading from rest.
+        """Follow a loading path from the undeformed state.
 
         Args:
             loading: Path of the mean strain and stress.
-            increments: Number of increments of each part that has no number of its own.
+            increments: Number of increments of each part, if the loading gives none.
             tolerance: Relative residual at which Newton's method has converged [-].
-            visit: Called with the unknowns and the fields at rest and after every increment.
-            reached: Called at the same times, without them, which takes no time; bool does nothing.
+            visit: Function of the unknowns and the fields, called at the start and after each
+                increment.
+            reached: Function without arguments, called at the same times. It is cheaper, because
+                fields are not computed for it. The default `bool` does nothing.
 
         Returns:
-            Volume averages at every increment, and the state at the end.
+            Volume averages at the start and after each increment, and the state at the end.
         """
 
     def fields(self, path: EquilibriumPath) -> Fields:
-        """Recover stress and plastic strain at the end of the last path that `solve` returned."""
+        """Compute stress and plastic strain at the end of the last path that `solve` returned."""
 
 
 class CompiledSolver(Short):
-    """The solver of this package: compiled kernels, condensed fibres, load steps that adapt."""
+    """The default solver: compiled kernels, condensed fibres, adaptive load steps."""
 
     def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
         self.discretisation = d
@@ -93,11 +95,11 @@ class CompiledSolver(Short):
         return solve_load_steps(self.problem, loading, increments, tolerance, converged)
 
     def fields(self, path: EquilibriumPath) -> Fields:
-        """Recover the stress at every integration point from the unknowns at the end of a path."""
+        """Compute stress and plastic strain from the unknowns at the end of a path."""
         return self._recovered(path.x, path.state)
 
     def _recovered(self, x: Floats, state: State) -> Fields:
-        """Stress and plastic strain of unknowns (n + 3,) and the history that goes with them."""
+        """Stress and plastic strain from unknowns (n + 3,) and the history at the same time."""
         problem = self.problem
         u = problem.fluctuation(x)
         macro_strain = x[problem.n :]
@@ -117,7 +119,7 @@ class CompiledSolver(Short):
 
 
 class UFLSolver(Short):
-    """The second solver: forms in UFL, a plain Newton loop, and MUMPS."""
+    """The reference solver: forms in UFL, a plain Newton loop, and MUMPS."""
 
     def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
         self.discretisation = d
@@ -150,11 +152,11 @@ class UFLSolver(Short):
         return EquilibriumPath(x, state, averages, counts)
 
     def fields(self, path: EquilibriumPath) -> Fields:
-        """Take the stresses that the last update of the form left at the integration points."""
+        """Return the stresses of the last update, and the plastic strain of the path."""
         return self._recovered(path.state.old.p)
 
     def _recovered(self, p: Floats) -> Fields:
-        """The stresses of the last update, and the equivalent plastic strain of the matrix."""
+        """Fields with the stresses of the last update, and the plastic strain p of the matrix."""
         stress = self.problem.point_stress
         material = self.discretisation.material
         fibre_stress = [stress[material == i] for i in range(len(self.discretisation.fibres))]
@@ -176,7 +178,7 @@ def _four_components(plastic_strain: Floats) -> Floats:
 def _stress(
     e: Elements, u: Floats, macro_strain: Floats, material: Moduli, plastic: Floats | float
 ) -> Floats:
-    """Stress (m, q, 4) of a fluctuation u in all dofs on top of a macro strain (3,)."""
+    """Stress (m, q, 4) from the fluctuation u in all dofs and the macro strain (3,)."""
     xx, yy, xy = np.moveaxis(strain_at_points(e, u, macro_strain), -1, 0)
     # s = 2μ (dev ε - ε_p), in plane strain
     third = (xx + yy) / 3

@@ -1,1 +1,1 @@
-"""The tables that the authors of the paper published, read without running anything in them."""
+"""Read the tables that the authors of the paper published, without running code in them."""

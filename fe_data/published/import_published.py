@@ -1,4 +1,4 @@
-"""Convert the published tables, dictionaries of inputs and outputs in .pkl files, to CSV."""
+"""Convert the published tables to CSV: .pkl files with dictionaries of inputs and outputs."""
 
 import errno
 import json
@@ -23,8 +23,9 @@ COLUMNS = (*INPUT_NAMES, *required_outputs())
 KEYS = "with the keys inpts and outpts, or groups_inputs and groups_outputs,"
 MAX_BYTES = 50_000_000  # of a file
 MAX_SECONDS = 10  # of processor time, to read a file
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # whose memory is limited
-# How the published file of each design is called, and what the notebooks do without its table.
+# Limits memory, because each thread of BLAS reserves some.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+# Beginning of the published file name for each design, and the effect of a missing table.
 PUBLISHED = {
     "test_uniform": ("testing_random", "no notebook on the composite can run"),
     "train_uniform": ("training_random", "notebooks 03 to 05 leave out the first training set"),
@@ -35,10 +36,11 @@ PUBLISHED = {
 
 
 def import_tables(source: Path, out: Path) -> tuple[list[str], list[str]]:
-    """Convert a .pkl file, or all in a folder, to CSV.
+    """Convert a .pkl file, or all .pkl files in a folder, to CSV.
 
     Returns:
-        One sentence on each table that was written or is missing, and one on each refused file.
+        Two lists: one sentence per table that was written or is missing, and one sentence per file
+        that was rejected.
 
     Raises:
         ValueError: If there is no .pkl file.
@@ -74,16 +76,16 @@ def import_tables(source: Path, out: Path) -> tuple[list[str], list[str]]:
 
 
 def design_of(name: str, n_groups: int) -> str | None:
-    """The design behind the name of a published file; None where the name is not known."""
+    """Find the design of a published file by its name; None if the name is unknown."""
     for design, (start, _) in PUBLISHED.items():
-        spec = NAMED_DESIGNS[design]  # both replicate designs are called alike
+        spec = NAMED_DESIGNS[design]  # files of both replicate designs have the same name
         if name.startswith(start) and (spec.replicates == 1 or spec.count == n_groups):
             return design
     return None
 
 
 def load_content(path: Path) -> Any:
-    """Content of a pickle file, arrays as nested lists. No code in it runs, see `unpickling`."""
+    """Read a pickle file, with arrays as nested lists; no code in it is run, see `unpickling`."""
     data = read_file(path, MAX_BYTES)
     command = [sys.executable, "-P", unpickling.__file__, str(MAX_SECONDS)]
     options: Any = {"capture_output": True, "env": os.environ | ONE_THREAD}
@@ -97,7 +99,7 @@ def load_content(path: Path) -> Any:
 
 
 def read_groups(path: Path) -> list[Floats]:
-    """Inputs and outputs (rows, n_in + n_out) of each group in a published .pkl file."""
+    """Read inputs and outputs (rows, n_in + n_out) of each group in a published .pkl file."""
     content = load_content(path)
     try:
         match content:
@@ -111,13 +113,13 @@ def read_groups(path: Path) -> list[Floats]:
 
 
 def write_csv(groups: list[Floats], target: Path) -> int:
-    """Write a table, with `group` where there are several.
+    """Write a table, with a column `group` if there are several groups.
 
     Returns:
         The number of rows.
 
     Raises:
-        FileExistsError: If a file with any other content is in this place.
+        FileExistsError: If a file with other content has this path.
     """
     rows: list[list[object]] = [[*COLUMNS], *np.vstack(groups).tolist()]
     if len(groups) > 1:
@@ -133,21 +135,21 @@ def write_csv(groups: list[Floats], target: Path) -> int:
 
 
 def describe(content: Any) -> str:
-    """Layout of some content in a few words."""
+    """Describe the layout of some content in a few words."""
     if isinstance(content, dict):
         return f"a dict with the keys {', '.join(content):.100}"
     return f"a {type(content).__name__}" + (f" of {len(content)}" if content else "")
 
 
 def _join(x: Any, y: Any) -> Floats:
-    """Inputs (n, n_in) and outputs (n, n_out) side by side, if they are valid tables."""
+    """Join inputs (n, n_in) and outputs (n, n_out) to one table; a ValueError if invalid."""
     inputs, outputs = np.array(x), np.array(y)
     rows = len(inputs) if inputs.ndim else 0
     shapes = [(rows, len(INPUT_NAMES)), (rows, len(required_outputs()))]
     if not rows or [inputs.shape, outputs.shape] != shapes:
         raise ValueError(f"inputs have the shape {inputs.shape} and outputs {outputs.shape}")
     for row in inputs.tolist():
-        Inputs(*row)  # refuses what is out of range
+        Inputs(*row)  # raises a ValueError if an input is out of range
     if not (outputs.dtype.kind in "iuf" and np.isfinite(outputs).all()):
         raise ValueError("the table holds outputs that are not finite")
     return np.hstack([inputs, outputs]).astype(float)

@@ -1,8 +1,8 @@
 """Read a pickle of NumPy arrays from the standard input and write its content as JSON.
 
-A pickle is a program, but it can call only what `find_class` gives it: here stand-ins for the few
-names that NumPy's arrays are rebuilt from. A short pickle can also stand for a content without
-end, so this file runs as a process that may take only so much memory and processor time.
+A pickle is a program, but it can call only functions that `find_class` returns. Here these are
+stand-ins for the few functions from which NumPy arrays are rebuilt. A short pickle can also expand
+without end, so this file runs as a process with limited memory and processor time.
 """
 
 import argparse
@@ -21,7 +21,7 @@ TYPES = {np.dtype(code).str[1:] for code in "bhilBHILefd"}  # integers and float
 
 
 class Type:
-    """Stands for numpy.dtype, of which only the code and the byte order are taken."""
+    """Stand-in for numpy.dtype, which keeps only the type code and the byte order."""
 
     def __init__(self, code: Any, *_: Any):
         if code not in TYPES:
@@ -29,11 +29,11 @@ class Type:
         self.dtype = np.dtype(code)
 
     def __setstate__(self, state: Any) -> None:
-        self.dtype = self.dtype.newbyteorder(state[1])  # of (version, byte order, ...)
+        self.dtype = self.dtype.newbyteorder(state[1])  # state is (version, byte order, ...)
 
 
 class Array:
-    """Stands for numpy.ndarray, whose state is (version, shape, type, Fortran order, data)."""
+    """Stand-in for numpy.ndarray, whose state is (version, shape, type, Fortran order, data)."""
 
     def __init__(self, *_: Any):
         self.values: Any = None
@@ -44,7 +44,7 @@ class Array:
 
 
 def from_buffer(data: Any, kind: Any, shape: Any, order: Any) -> Any:
-    """The values of an array, in nested lists."""
+    """Return the values of an array as nested lists."""
     return np.frombuffer(data, kind.dtype).reshape(shape, order=order).tolist()
 
 
@@ -54,16 +54,16 @@ ADMITTED = {
     "numpy.core.multiarray._reconstruct": Array,
     "numpy.core.multiarray.scalar": lambda kind, data: from_buffer(data, kind, (), "C"),
     "numpy.core.numeric._frombuffer": from_buffer,
-    "_codecs.encode": lambda text, _: str.encode(text, "latin1"),  # bytes of the oldest protocols
+    "_codecs.encode": lambda text, _: str.encode(text, "latin1"),  # bytes in the oldest protocols
     "__builtin__.bytes": lambda: b"",
 }
 
 
 class Reader(pickle.Unpickler):  # noqa: S301
-    """Python's reader, for which a file has only the admitted names."""
+    """Unpickler that knows only the admitted names."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return the stand-in for a name of NumPy; every other name is refused."""
+        """Return the stand-in for a name of NumPy; other names raise an UnpicklingError."""
         full = f"{module}.{name}"
         if (known := full.replace("numpy._core.", "numpy.core.", 1)) not in ADMITTED:
             raise pickle.UnpicklingError(f"{full:.80} is not admitted: only numeric arrays are")
@@ -71,17 +71,17 @@ class Reader(pickle.Unpickler):  # noqa: S301
 
 
 def plain(value: Any) -> Any:
-    """The values of an array, for JSON; TypeError for anything else."""
+    """Return the values of an array for JSON; a TypeError for other objects."""
     if not isinstance(value, Array):
         raise TypeError(f"a {type(value).__name__} is not admitted")
     return value.values
 
 
 def main(seconds: int) -> None:
-    """Write the content, or exit with a sentence."""
+    """Write the content to stdout, or exit with an error message."""
     limits = {"RLIMIT_AS": MAX_MEMORY, "RLIMIT_CPU": seconds, "RLIMIT_FSIZE": 0}
     for name, most in limits.items():
-        with contextlib.suppress(ValueError):  # a lower limit holds, or macOS takes none on memory
+        with contextlib.suppress(ValueError):  # a lower limit exists, or macOS supports none
             resource.setrlimit(getattr(resource, name), (most, most))
     try:
         text = json.dumps(Reader(sys.stdin.buffer).load(), default=plain)

@@ -1,1 +1,1 @@
-"""The boundary value problem once more, in UFL: a second solver, to read and to check against."""
+"""The same boundary-value problem in UFL: a second solver that is short, to verify the first."""

@@ -1,6 +1,6 @@
 """J2 plasticity with isotropic hardening at the integration points, in NumPy.
 
-The matrix yields where its von Mises stress reaches σ_y(p) = a + h(p). The hardening h is one of
+The matrix yields if its von Mises stress reaches σ_y(p) = a + h(p). The hardening h is a law of
 `fe_data/settings/hardening.py`. The implicit Euler step from (ε_p,n, p_n) to the strain ε is a
 radial return (Simo & Hughes, Computational Inelasticity, 1998, section 3.3):
 
@@ -9,8 +9,8 @@ radial return (Simo & Hughes, Computational Inelasticity, 1998, section 3.3):
     s = (1 - 3μ Δp / q_tr) s_tr,    ε_p = ε_p,n + √(3/2) Δp n,    p = p_n + Δp,
     ds/dε = 2μ (1 - 3μ Δp / q_tr) dev - 2μ (3μ / (3μ + h'(p)) - 3μ Δp / q_tr) n n
 
-Strains have the components xx, yy, zz and 2 xy (engineering shear), stresses and plastic strains
-xx, yy, zz and xy.
+Strains have the components xx, yy, zz and 2 xy (engineering shear). Stresses and plastic strains
+have the components xx, yy, zz and xy.
 """
 
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from fe_data.arrays import Floats, short
 from fe_data.settings.hardening import Hardening, law_of
 
 IDENTITY = np.array([1.0, 1.0, 1.0, 0.0])
-DEVIATORIC = np.diag([1.0, 1.0, 1.0, 0.5]) - np.outer(IDENTITY, IDENTITY) / 3  # of a strain
+DEVIATORIC = np.diag([1.0, 1.0, 1.0, 0.5]) - np.outer(IDENTITY, IDENTITY) / 3  # acts on a strain
 
 
 @short
@@ -44,7 +44,7 @@ class Law(NamedTuple):
         return law_of(name).hardening(p, a, b, c)
 
     def slope(self, p: Floats) -> Floats:
-        """h'(p) [MPa], infinite at p = 0 under a power law."""
+        """h'(p) [MPa]; for a power law it is infinite at p = 0."""
         a, b, c, name = self
         with np.errstate(divide="ignore", invalid="ignore"):
             return law_of(name).slope(p, a, b, c)
@@ -61,17 +61,18 @@ class History(NamedTuple):
 def return_map(
     strain: Floats, old: History, mu: Floats, can_yield: Floats, law: Law
 ) -> tuple[Floats, Floats, History]:
-    """Take an implicit Euler step at some points.
+    """Do an implicit Euler step at many points.
 
     Args:
-        strain: (..., 4) xx, yy, zz, 2 xy at the end of the step [-].
-        old: History at its start.
+        strain: (..., 4) strain xx, yy, zz, 2 xy at the end of the step [-].
+        old: History at the start of the step.
         mu: (...) shear modulus [MPa].
-        can_yield: (...) whether a point is in the matrix.
+        can_yield: (...) mask of points in the matrix.
         law: Yield stress of the matrix.
 
     Returns:
-        Deviatoric stress (..., 4), tangent (..., 4, 4) [MPa], and history at the end.
+        Deviatoric stress (..., 4) [MPa], its tangent (..., 4, 4) [MPa], and the history at the end
+        of the step.
 
     Without hardening the stress stays at √(3/2) |s| = a:
 
@@ -84,11 +85,12 @@ def return_map(
     """
     # s_tr = 2μ (dev ε - ε_p,n),   q_tr = √(3/2) |s_tr|,   n = s_tr / |s_tr|
     trial = 2 * mu[..., None] * (strain @ DEVIATORIC - old.plastic_strain)
-    norm = np.sqrt(trial**2 @ [1, 1, 1, 2]) + 1e-300  # at rest too there is an n
+    norm = np.sqrt(trial**2 @ [1, 1, 1, 2]) + 1e-300  # positive, so that n exists without stress
     q = np.sqrt(1.5) * norm
     n = trial / norm[..., None]
-    # q_tr - 3μ Δp = a + h(p_n + Δp) where the trial stress is beyond the yield surface
-    surface = (law.yield_stress + law.hardening(old.p)) * (1 + 1e-12)  # turning back is elastic
+    # q_tr - 3μ Δp = a + h(p_n + Δp) if the trial stress is beyond the yield surface. The margin
+    # prevents yielding by rounding when the load reverses.
+    surface = (law.yield_stress + law.hardening(old.p)) * (1 + 1e-12)
     yields = can_yield & (q > surface)
     dp = np.zeros_like(norm)
     mu_yielding = np.broadcast_to(mu, q.shape)[yields]
@@ -108,7 +110,7 @@ def return_map(
 def plastic_increment(q: Floats, p_old: Floats, mu: Floats, law: Law) -> Floats:
     """Increments Δp > 0 with q - 3μ Δp = a + h(p_old + Δp), by Newton's method between bounds."""
     low = np.zeros_like(q)
-    high = (q - law.yield_stress - law.hardening(p_old)) / (3 * mu)  # if nothing hardens further
+    high = (q - law.yield_stress - law.hardening(p_old)) / (3 * mu)  # solution without hardening
     dp = high
     for _ in range(100):
         p = p_old + dp
@@ -117,8 +119,8 @@ def plastic_increment(q: Floats, p_old: Floats, mu: Floats, law: Law) -> Floats:
             break
         low = np.where(residual > 0, dp, low)
         high = np.where(residual < 0, dp, high)
-        # Δp ← Δp + residual / (3μ + h'). If h is concave, a step ends at the root or below it: the
-        # first one maybe below zero. Otherwise bisection helps where steps leave the bounds.
+        # Δp ← Δp + residual / (3μ + h'). If h is concave, a step ends at the root or below it, and
+        # the first step may end below zero. Otherwise bisection is used if steps leave the bounds.
         dp = np.maximum(dp + residual / (3 * mu + law.slope(p)), 1e-3 * dp)
         dp = np.where((low <= dp) & (dp <= high), dp, (low + high) / 2)
     return dp

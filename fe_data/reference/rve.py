@@ -1,14 +1,15 @@
 """Equilibrium of a periodic RVE in UFL, with macro strains as unknowns and a plain Newton loop.
 
-The displacement is u = E x + w, with the macro strain E and a periodic fluctuation w. On this mesh,
-whose geometry is quadratic like the displacement, E x is a function of the P2 space. So the nodal
-values of u are linear in the unknowns y = (w at merged nodes, E),
+The displacement is u = E x + w, with the macro strain E and a periodic fluctuation w. The geometry
+of the mesh is quadratic like the displacement, so E x is a function of the P2 space. The nodal
+values of u are therefore linear in the unknowns y = (w at merged nodes, E),
 
     u = T y,    Tᵀ f = 0 in the rows of w,    Tᵀ f = mean stress in those of E (Hill–Mandel),
 
 with the force f of the weak form, ∫ σ : ε(v) dV. The sparse matrix T merges periodic nodes and
-applies macro strains at once. In the matrix the pressure is κ times the dilatation averaged over
-each element (P2/P0, B-bar), elsewhere and with "P2" κ div u; this part of the tangent is constant.
+applies macro strains. In the matrix the pressure is κ times the dilatation averaged over each
+element (P2/P0, B-bar). In the fibres, and with element "P2", it is κ div u. This part of the
+tangent is constant.
 """
 
 from collections.abc import Callable
@@ -33,7 +34,7 @@ fem: Any = dolfinx.fem  # type checkers do not see the names of other versions
 
 
 class RVE(Short):
-    """Weak form and constitutive law of an RVE; stresses in MPa, lengths in its side."""
+    """Weak form and constitutive law of an RVE; stresses in MPa, lengths relative to its side."""
 
     linear_solver = "MUMPS (dolfinx)"
 
@@ -56,18 +57,18 @@ class RVE(Short):
         self.dilatation = D
         # K += Dᵀ κ w D
         self.bulk = D.T @ sp.diags((self.kappa * self.weights).ravel()) @ D
-        held = d.merged[d.triangles[self.in_matrix][0, 0]]  # a translation of w deforms nothing
+        held = d.merged[d.triangles[self.in_matrix][0, 0]]  # fixed against rigid translation
         self.fluctuating = np.delete(np.arange(2 * d.n_nodes), [2 * held, 2 * held + 1])
 
     def _average_dilatation(self, divergence: sp.csr_matrix, averaged: bool) -> sp.csr_matrix:
-        """The dilatation at the points (m q, n) of the dofs of u.
+        """Operator from the dofs of u to the dilatation at the points.
 
         Args:
-            divergence: (m q, n) weights times div of the dofs.
-            averaged: Whether elements of the matrix average it over their points.
+            divergence: (m q, n) integration weight times div of each shape function.
+            averaged: Whether to average the dilatation over each element of the matrix.
 
         Returns:
-            The operator.
+            The operator (m q, n).
         """
         m, q = self.weights.shape
         over_element = self.in_matrix & averaged
@@ -77,7 +78,7 @@ class RVE(Short):
         return sp.diags(1 / (sums @ self.weights.ravel())) @ sums @ divergence
 
     def _write_forms(self, mesh: Any) -> sp.csr_matrix:
-        """Forms, strain and weights at the points; returns weights times div of the dofs of u."""
+        """Write forms, strain and weights; return weight times div of the shape functions."""
         dx = domain.measure(mesh)
         self.V = domain.space(mesh, "Lagrange", 2, (2,))
         Q = domain.quadrature_space(mesh, 4)
@@ -98,9 +99,9 @@ class RVE(Short):
         return domain.assembler(at_point * ufl.div(du) * dx)()[place.ravel()]
 
     def _merge(self, d: Domain) -> sp.csr_matrix:
-        """The matrix T: dofs of u in dolfinx from w at the merged nodes and E, xx, yy, 2 xy."""
+        """The matrix T: dofs of u in dolfinx from w at the merged nodes and E (xx, yy, 2 xy)."""
         node = np.empty(len(d.points), dtype=np.int64)
-        # Geometry and displacement have the same basis, so they number a triangle's nodes alike.
+        # Geometry and displacement have the same basis and the same numbering in a triangle.
         node[dofs(self.V)] = d.triangles
         x, y = d.points[node].T
         # E x = (E_xx x + γ y / 2, E_yy y + γ x / 2)
@@ -110,11 +111,11 @@ class RVE(Short):
 
     @staticmethod
     def fluctuation(y: Floats) -> Floats:
-        """Periodic fluctuation w in the unknowns."""
+        """Periodic fluctuation w, a part of the unknowns."""
         return y[:-3]
 
     def update(self, y: Floats, old: History) -> History:
-        """History at unknowns y; stress and tangent there go into the forms."""
+        """Return the history at unknowns y; stress and tangent are written to the forms."""
         self.u.x.array[:] = self.merge @ y
         strains = self.strain().reshape(*self.weights.shape, 4)
         stress, tangent, new = return_map(strains, old, self.mu, self.in_matrix[:, None], self.law)
@@ -127,7 +128,7 @@ class RVE(Short):
         return new
 
     def averages(self, y: Floats, history: History) -> dict[str, Floats]:
-        """Volume averages after an update; tensors have xx, yy, zz, xy."""
+        """Volume averages after an update; tensors have the components xx, yy, zz, xy."""
         return {
             "strain": np.array([y[-3], y[-2], 0.0, y[-1] / 2]),
             "stress": np.tensordot(self.weights, self.point_stress),
@@ -137,7 +138,7 @@ class RVE(Short):
 
     def newton_step(self, residual: Floats, merge: sp.csr_matrix) -> Floats:
         """Solve (Tᵀ K T) dy = r with the tangent K and the columns T of the unknowns."""
-        # In SciPy, because PETSc's PtAP takes 20 times as long.
+        # Multiply in SciPy, because PtAP of PETSc takes 20 times as long.
         K = (merge.T @ (self.jacobian() + self.bulk) @ merge).tocsr()
         csr = (K.indptr, K.indices, K.data)
         matrix = PETSc.Mat().createAIJ(K.shape, csr=csr, comm=PETSc.COMM_SELF)
@@ -151,7 +152,7 @@ class RVE(Short):
         step, load = matrix.createVecs()
         load.setArray(residual)
         solver.apply(load, step)
-        PETSc.garbage_cleanup()  # what earlier steps left behind
+        PETSc.garbage_cleanup()  # frees objects of earlier steps
         return np.array(step.getArray())
 
 
@@ -167,21 +168,21 @@ def solve_load_steps(
     tolerance: float,
     converged: Callable[[Floats, History], None],
 ) -> tuple[Floats, History, dict[str, Floats], dict[str, int]]:
-    """Follow a loading from rest, in equal increments of each part.
+    """Follow a loading path from the undeformed state, in equal increments of each part.
 
     Args:
         rve: Equations.
         loading: Path of the mean strain and stress.
-        increments: Number of increments of each part that has no number of its own.
+        increments: Number of increments of each part, if the loading gives none.
         tolerance: Relative residual at which Newton's method has converged [-].
-        converged: Called with unknowns and history at rest and after every increment.
+        converged: Function of unknowns and history, called at the start and after each increment.
 
     Returns:
-        Unknowns and history at the end, averages at every increment, and the numbers of Newton's
-        iterations, of updates and of cutbacks.
+        Unknowns and history at the end, averages at the start and after each increment, and numbers
+        of Newton iterations, updates and cutbacks.
 
     Raises:
-        ConvergenceError: If Newton's method does not converge in the smallest steps either.
+        ConvergenceError: If Newton's method does not converge even in the smallest steps.
     """
     stepper = _Stepper(rve, tolerance)
     rows = [rve.averages(stepper.y, stepper.history)]
@@ -198,7 +199,7 @@ def solve_load_steps(
 
 
 class _Stepper:
-    """The last two equilibria on a part of a path, and Newton's method for the next one."""
+    """The last equilibria on a part of a path, and Newton's method for the next one."""
 
     def __init__(self, rve: RVE, tolerance: float):
         self.rve = rve
@@ -206,26 +207,26 @@ class _Stepper:
         points = rve.weights.shape
         self.y = np.zeros(rve.merge.shape[1])
         self.history = rve.update(self.y, History(np.zeros((*points, 4)), np.zeros(points)))
-        self.largest = 0.0  # force so far
+        self.largest = 0.0  # largest norm of the force so far
         self.counts = {"newton_iterations": 0, "updates": 0, "cutbacks": 0}
         self.part: Part
-        self.start: Floats  # strains of the part, or stresses where the strain is free
+        self.start: Floats  # strains at the start of the part, or stresses of free components
         self.t: float  # fraction of the part at the last equilibrium
-        self.speed: Floats  # dy/dt from the one before to it
+        self.speed: Floats  # dy/dt between the last two equilibria
 
     def turn(self, part: Part, start: Floats) -> None:
-        """Begin the next part of the path, where earlier equilibria predict nothing."""
+        """Begin the next part of the path, without a prediction from earlier equilibria."""
         self.part = part
         self.start = start
         self.t = 0.0
         self.speed = np.zeros_like(self.y)
 
     def attempt(self, t: float) -> bool:
-        """Go on to the equilibrium at fraction t; where none is found nothing changes."""
+        """Try to reach the equilibrium at fraction t; on failure return False, change nothing."""
         n = len(self.y) - 3
         given = np.delete(range(3), self.part.free)
         target = self.start + t * (self.part.end - self.start)
-        # The two equilibria before predict: y(t) = y + (t - t_now) dy/dt
+        # Extrapolate from the last two equilibria: y(t) = y + (t - t_now) dy/dt
         y = self.y + (t - self.t) * self.speed
         y[n + given] = (target * [1, 1, 2])[given]  # the unknown of xy is 2 xy
         load = np.append(np.zeros(n), target)
@@ -239,7 +240,7 @@ class _Stepper:
         return True
 
     def _newton(self, y: Floats, load: Floats) -> History | None:
-        """Newton's method in place of y: the history there, None where it does not converge."""
+        """Newton's method, which changes y in place; return the history, None if it diverges."""
         rve = self.rve
         unknown = np.append(rve.fluctuating, len(y) - 3 + self.part.free)
         merge = rve.merge[:, unknown]
@@ -249,8 +250,8 @@ class _Stepper:
             # r = f_ext - Tᵀ f(y)
             force = fem.assemble_vector(rve.residual).array
             residual = (load - rve.merge.T @ force)[unknown]
-            # Before images are merged, the force is that of the RVE on its neighbours, which
-            # unloading may take away.
+            # The scale is the force before periodic nodes are merged: the RVE on its neighbours. It
+            # may vanish after unloading, hence the largest force so far.
             size = float(np.linalg.norm(force))
             if np.linalg.norm(residual) <= self.tolerance * max(size, 0.1 * self.largest):
                 self.largest = max(self.largest, size)

@@ -1,12 +1,12 @@
 """Numeric phase of the sparse Cholesky factorisation, and products with the matrix.
 
-With the order of elimination P from `symbolic`, P A Pᵀ = L Lᵀ. Each front holds a panel of k
-columns and m rows, which becomes a part of L, and an update that its parent takes over
-(multifrontal method; Duff & Reid, 1983). With the panel's first k rows A_11 and the others A_21,
+With the order of elimination P from `symbolic`, P A Pᵀ = L Lᵀ. Each front has a panel of k columns
+and m rows, which becomes a part of L, and an update, which is added to its parent (multifrontal
+method; Duff & Reid, 1983). Let A_11 be the first k rows of the panel, and A_21 the other rows:
 
     A_11 = L_11 L_11ᵀ,    L_21 = A_21 L_11⁻ᵀ,    update = Σ updates of children - L_21 L_21ᵀ.
 
-Dense factors and products come from the LAPACK and BLAS that SciPy is linked with, by symbol.
+Dense factors and products are computed by the LAPACK and BLAS of SciPy, called by symbol.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from fe_data.sparse.compilation import compiled
 from fe_data.sparse.substitution import substitute
 from fe_data.sparse.symbolic import Elimination, plan_elimination
 
-# Relative shifts of the diagonal, tried in turn when rounding makes the factorisation fail.
+# Relative shifts of the diagonal, tried in turn if the factorisation fails because of rounding.
 _SHIFTS = (0.0, 1e-6, 1e-4, 1e-2)
 
 types: Any = _types
@@ -33,10 +33,10 @@ _POINTERS = {
 
 
 def _routine(module: str, name: str, arguments: str) -> Any:
-    """A routine of BLAS or LAPACK, for compiled code."""
-    # As in Fortran all arguments are pointers, which arrays give as `array.ctypes`, and matrices
-    # are stored column by column.
-    # Numba's cache keeps symbols, not addresses, which change from one process to the next.
+    """Return a routine of BLAS or LAPACK for compiled code."""
+    # As in Fortran all arguments are pointers (`array.ctypes` of an array), and matrices are stored
+    # column by column.
+    # The cache of numba stores symbols, because addresses differ between processes.
     symbol = f"fe_data_{name}"
     llvm.add_symbol(symbol, get_cython_function_address(f"scipy.linalg.{module}", name))
     return types.ExternalFunction(symbol, types.void(*(_POINTERS[kind] for kind in arguments)))
@@ -52,14 +52,14 @@ _ssyrk = _routine("cython_blas", "ssyrk", "cciississi")
 
 @compiled()
 def symmetric_product(indptr: Ints, indices: Ints, values: Floats, x: Floats, y: Floats) -> None:
-    """Write y = A x, from the upper triangle of A with two unknowns at each node.
+    """Write y = A x, from the upper triangle (CSR) of A with two unknowns at each node.
 
     Args:
-        indptr: (n + 1,) of the triangle (CSR), whose diagonal is full.
-        indices: The same.
-        values: The same.
-        x: (n,).
-        y: (n,) written.
+        indptr: (n + 1,) row pointers of the triangle, whose diagonal is full.
+        indices: Column indices of the triangle.
+        values: Entries of the triangle.
+        x: (n,) vector.
+        y: (n,) receives the product.
 
     >>> import scipy.sparse as sp
     >>> upper = sp.csr_matrix([[2.0, 1.0], [0.0, 4.0]])
@@ -68,7 +68,7 @@ def symmetric_product(indptr: Ints, indices: Ints, values: Floats, x: Floats, y:
     >>> y
     array([12., 41.])
     """
-    # Blocks of a node and another take half the time of single entries.
+    # Loops over blocks of two nodes take half the time of loops over single entries.
     y[:] = 0.0
     for i in range(0, len(indptr) - 1, 2):
         a = indptr[i]
@@ -92,13 +92,13 @@ def symmetric_product(indptr: Ints, indices: Ints, values: Floats, x: Floats, y:
 
 
 class MultifrontalCholesky(Short):
-    """Sparse Cholesky in single precision for one pattern, a `solver.SparseCholesky`.
+    """Sparse Cholesky in single precision for one pattern, with the `SparseCholesky` protocol.
 
     Args:
-        indptr: (n + 1,) of the upper triangle (CSR), whose diagonal is full.
-        indices: The same.
-        coordinates: (nodes, 2) positions of the unknowns; those of a node follow each other and
-            have one pattern.
+        indptr: (n + 1,) row pointers of the upper triangle (CSR), whose diagonal is full.
+        indices: Column indices of the upper triangle.
+        coordinates: (nodes, 2) positions of the nodes. The unknowns of a node are adjacent and have
+            the same pattern.
 
     >>> import scipy.sparse as sp
     >>> upper = sp.csr_matrix([[2.0, 1.0], [0.0, 4.0]])  # of [[2, 1], [1, 4]]
@@ -141,7 +141,7 @@ class MultifrontalCholesky(Short):
                 return
 
     def solve(self, rhs: Floats) -> Floats:
-        """Solve for right-hand sides (n,) or (n, k); NaN where the matrix was indefinite."""
+        """Solve for right-hand sides (n,) or (n, k); NaN if the matrix was indefinite."""
         x = np.array(rhs.reshape(len(rhs), -1).T, order="C", dtype=float)
         for column in x:
             if self._valid:
@@ -181,8 +181,8 @@ def _entry_slots(indptr: Ints, indices: Ints, plan: Elimination, panels: Ints) -
 
 @compiled()
 def _stack_places(plan: Elimination) -> tuple[Ints, Ints, int]:
-    """Where updates wait for their parents: stack (nf,), place there (nf,), and depth needed."""
-    # Fronts of even and of odd levels have a stack each.
+    """Storage of updates until their parents use them: stack (nf,), place (nf,), stack depth."""
+    # There are two stacks: for fronts of even and of odd levels.
     k = plan.eliminated
     m = plan.size
     parent = plan.parent
@@ -192,11 +192,11 @@ def _stack_places(plan: Elimination) -> tuple[Ints, Ints, int]:
         if parent[f] >= 0:
             level[f] = 1 - level[parent[f]]
     place = np.empty(nf, np.int64)
-    lowest = np.full(nf, -1)  # place of the first update among a front's children
+    lowest = np.full(nf, -1)  # place of the update of the first child of each front
     top = np.zeros(2, np.int64)
     depth = 0
     for f in range(nf):
-        if lowest[f] >= 0:  # its children's updates are used up
+        if lowest[f] >= 0:  # the updates of its children are no longer needed
             top[1 - level[f]] = lowest[f]
         place[f] = top[level[f]]
         top[level[f]] += np.int64(m[f] - k[f]) ** 2
@@ -215,9 +215,9 @@ def _factorise(
     place: Ints,
     updates: Singles,
 ) -> bool:
-    """Factorise the panels in place, with reciprocals on the diagonal; False where indefinite."""
-    # `panels` (nf + 1,) are their starts; each has k columns of m rows. `updates` (2, depth) are
-    # the two stacks, on which an update is a lower triangle that is stored as a square.
+    """Factorise the panels in place, with reciprocals on the diagonal; False if indefinite."""
+    # `panels` (nf + 1,) are the starts of panels, which have k columns of m rows. `updates`
+    # (2, depth) are the two stacks. An update is a lower triangle that is stored as a square.
     k = plan.eliminated
     m = plan.size
     start = plan.start
@@ -253,8 +253,8 @@ def _factorise(
 def _factorise_front(
     panel: Singles, update: Singles, sizes: Ints, letters: Ints, signs: Singles, info: Ints
 ) -> None:
-    """Factorise a panel and subtract from its update; `info` is not 0 where it is indefinite."""
-    # `sizes` are k, m and m - k; `letters` and `signs` are the arguments of BLAS and LAPACK.
+    """Factorise a panel and subtract from its update; `info` is nonzero if it is indefinite."""
+    # `sizes` are k, m and m - k; `letters` and `signs` are arguments of BLAS and LAPACK.
     k = sizes[0:].ctypes
     m = sizes[1:].ctypes
     u = sizes[2:].ctypes
@@ -279,7 +279,7 @@ def _factorise_front(
 def _add_update(
     child: Singles, rows: Ints, panel: Singles, update: Singles, k: int, m: int
 ) -> None:
-    """Add a child's update, a lower triangle, to the panel and the update of its parent."""
+    """Add the update of a child, a lower triangle, to the panel and the update of its parent."""
     n = len(rows)
     u = m - k
     for j in range(n):

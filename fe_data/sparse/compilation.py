@@ -1,7 +1,7 @@
-"""Functions compiled by numba, kept on disk where a folder for them can be written, and how long.
+"""Compile functions by numba, cache them on disk if possible, and measure the compile time.
 
-Compiled functions have loops where others would assign an array to a part of another one or call
-`np.repeat`: numba would compile the error messages of these too, which takes seconds.
+Compiled functions use loops instead of assignments to slices or `np.repeat`, because numba would
+also compile the error messages of these, which takes seconds.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _can_keep() -> bool:
-    """Whether the checkout, NUMBA_CACHE_DIR or the user's cache can be written."""
+    """Whether numba can write a cache: in the checkout, NUMBA_CACHE_DIR or the user's cache."""
     try:
         numba.njit(cache=True)(_can_keep)
     except RuntimeError:
@@ -31,44 +31,44 @@ _CACHE = _can_keep()
 
 
 def compiled(**options: Any) -> Callable[[_Function], _Function]:
-    """Decorator that compiles a function with the given options of `numba.njit`."""
+    """Return a decorator that compiles a function with options of `numba.njit`."""
     decorator: Callable[[_Function], _Function] = numba.njit(cache=_CACHE, **options)
     return decorator
 
 
 @functools.cache
 def compiled_callback(signature: str, function: Callable[..., Any]) -> Any:
-    """A plain function, compiled, that other compiled functions take as an argument.
+    """Compile a plain function, so that it can be an argument of other compiled functions.
 
-    They are compiled once for all functions of one signature.
+    Those are then compiled only once for all functions with the same signature.
 
     Args:
-        signature: What it returns and takes, in numba's words.
-        function: A function of a module.
+        signature: Types of result and arguments, in the syntax of numba.
+        function: Function at module or class level.
 
     Returns:
-        The argument.
+        The compiled function.
     """
     return numba.cfunc(signature, cache=_CACHE, error_model="numpy")(function)
 
 
 class Compilation(event.Listener):
-    """Wall time of numba's compiler; functions that are read from its cache do not count."""
+    """Measures the wall time of numba's compiler, without functions read from its cache."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._running = 0  # a function compiles those that it calls
+        self._running = 0  # nesting, because compiling a function compiles the functions it calls
         self._started = 0.0
 
     def on_start(self, _: event.Event) -> None:
-        """The compiler begins with a function."""
+        """Note that the compiler begins with a function."""
         if not self._running:
             _announce()
             self._started = time.perf_counter()
         self._running += 1
 
     def on_end(self, _: event.Event) -> None:
-        """The compiler has ended with a function."""
+        """Note that the compiler has finished a function."""
         self._running -= 1
         if not self._running:
             self.seconds += time.perf_counter() - self._started
@@ -76,14 +76,14 @@ class Compilation(event.Listener):
 
 @contextlib.contextmanager
 def compilation() -> Iterator[Compilation]:
-    """Measure what numba compiles inside; the user is told once, when that begins."""
+    """Measure the compile time of numba in the block, and announce the first compilation."""
     with event.install_listener("numba:compile", Compilation()) as watched:
         yield watched
 
 
 @functools.cache
 def _announce() -> None:
-    """Say once that there is something to wait for; many workers would say the same."""
+    """Print once that functions are being compiled, except in worker processes."""
     if multiprocessing.parent_process() is None:
         often = (
             "once on this machine" if _CACHE else "in each process, for want of a folder to keep it"
@@ -91,5 +91,5 @@ def _announce() -> None:
         print(f"fe_data: compiling, {often}", file=sys.stderr)
 
 
-# For functions of arrays that loops over elements call: calls would take a quarter of the time.
+# For functions that are called in loops over elements: calls would take a quarter of the time.
 inlined = compiled(error_model="numpy", inline="always")

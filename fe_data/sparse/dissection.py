@@ -1,12 +1,13 @@
 """Nested dissection by coordinates: an order of elimination that keeps a sparse factor sparse.
 
-The nodes of a graph are halved along x or y, and so are the halves. The separator, the fewest nodes
-on which all edges between the halves end, is eliminated after both:
+The nodes of a graph are divided into halves along x or y, and so are the halves, recursively. The
+separator is the smallest set of nodes that contains an end of every edge between the halves. It is
+eliminated after both halves:
 
     A = [[A_11, 0, A_1s], [0, A_22, A_2s], [A_s1, A_s2, A_ss]]  has no fill between halves 1 and 2.
 
 References: George (1973); Heath & Raghavan (1995) for cuts by coordinates; Ashcraft & Liu (1998)
-for the fewest nodes.
+for smallest separators.
 """
 
 import numpy as np
@@ -14,8 +15,8 @@ import numpy as np
 from fe_data.arrays import Floats, Ints
 from fe_data.sparse.compilation import compiled
 
-_LEAF = 12  # number of nodes that is not halved further
-_SMALLEST_SHARE = 0.2  # least share of the nodes on either side of a cut
+_LEAF = 12  # a part with at most so many nodes is not divided further
+_SMALLEST_SHARE = 0.2  # least fraction of the nodes on either side of a cut
 
 
 @compiled()
@@ -23,9 +24,10 @@ def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
     """Order of elimination of the nodes of a graph.
 
     Args:
-        indptr: (n + 1,) of the graph's adjacency matrix (CSR).
-        indices: The same; edges may have any length, so the graph may be periodic.
-        coordinates: (n, 2) of the nodes.
+        indptr: (n + 1,) row pointers of the adjacency matrix (CSR) of the graph.
+        indices: Column indices of the adjacency matrix. Edges may have any length, so the graph may
+            be periodic.
+        coordinates: (n, 2) positions of the nodes.
 
     Returns:
         The nodes (n,) in the order of elimination.
@@ -39,7 +41,7 @@ def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
     13
     """
     n = len(coordinates)
-    # Each part is one range of both lists, which hold its nodes by x and by y.
+    # Each part is the same range of two lists, which are its nodes sorted by x and by y.
     lists: Ints = np.empty((2, n), np.int32)
     for axis in range(2):
         for i, node in enumerate(np.argsort(coordinates[:, axis])):
@@ -64,7 +66,7 @@ def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
         part[order[cut:]] = right
         _separate(indptr, indices, order, boundary, part, left, right, work)
         _separate(indptr, indices, order, order[part[order] == 0], part, right, left, work)
-        # Both lists become: the left part, the right part, the separator.
+        # Reorder both lists: left part, right part, separator.
         for axis in range(2):
             v = nodes[axis].copy()
             side = part[nodes[axis]]
@@ -82,14 +84,14 @@ def nested_dissection(indptr: Ints, indices: Ints, coordinates: Floats) -> Ints:
 def _best_cut(
     indptr: Ints, indices: Ints, nodes: Ints, rank: Ints, part: Ints, number: int
 ) -> tuple[Ints, int, Ints]:
-    """Nodes in the best direction, how many to cut off, 0 for none, and those joined to others."""
+    """Find the best cut: sorted nodes, size of the first part (0 for no cut), and its boundary."""
     n = nodes.shape[1]
     last = _highest_ranks(indptr, indices, nodes, rank, part, number)
     best = np.inf
     direction = 0
     place = 0
     for candidate in range(4):
-        # The boundary of a cut grows by `change` when the cut moves on by one node.
+        # The boundary of a cut grows by `change` if the cut moves by one node.
         change = np.ones(n, np.int32)
         for i in range(n):
             change[last[candidate, i]] -= 1
@@ -112,7 +114,13 @@ def _best_cut(
 def _highest_ranks(
     indptr: Ints, indices: Ints, nodes: Ints, rank: Ints, part: Ints, number: int
 ) -> Ints:
-    """Highest rank (4, n) of a node and its neighbours, by its own rank, along x, y, -x and -y."""
+    """Highest rank (4, n) of each node and its neighbours along x, y, -x and -y.
+
+    Column i of a direction is for the node with rank i.
+
+    Returns:
+        The ranks.
+    """
     n = nodes.shape[1]
     for axis in range(2):
         for i in range(n):
@@ -150,10 +158,10 @@ def _separate(
     far: int,
     work: Ints,
 ) -> None:
-    """Move the least separator to part 0, and what it leaves of `boundary` to the near part."""
-    # A matching of the boundary with nodes of the far part grows by augmenting paths. Where none
-    # starts from a node, the search for it has met fewer nodes of the far part than it started
-    # from, and they separate instead.
+    """Move the smallest separator to part 0, and the rest of `boundary` to the near part."""
+    # Match the boundary with nodes of the far part by augmenting paths. If no path starts at a
+    # node, its search has met fewer nodes of the far part than of the boundary. The separator then
+    # has these nodes of the far part instead.
     partner = work[0]
     seen = work[1]
     via = work[2]
@@ -180,7 +188,7 @@ def _separate(
                         break
                     queue[length] = partner[w]
                     length += 1
-        while free >= 0:  # along the path, pairs are exchanged
+        while free >= 0:  # exchange pairs along the path
             u = via[free]
             before = partner[u]
             partner[free] = u

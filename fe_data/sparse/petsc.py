@@ -1,4 +1,4 @@
-"""Sparse Cholesky factorisations of libraries, through PETSc."""
+"""Sparse Cholesky factorisations by CHOLMOD and MUMPS, through PETSc."""
 
 import numpy as np
 from petsc4py import PETSc
@@ -6,17 +6,17 @@ from petsc4py import PETSc
 from fe_data.arrays import Floats, Ints, Short
 
 _PACKAGES = {"cholmod": "cholmod", "petsc": "mumps"}
-# With these options CHOLMOD refuses an indefinite matrix; without, it factorises a small one as
-# L D Lᵀ.
+# With these options CHOLMOD rejects an indefinite matrix. By default it factorises a small matrix
+# as L D Lᵀ, even if it is indefinite.
 PETSc.Options().setValue("mat_cholmod_final_asis", 0)
 PETSc.Options().setValue("mat_cholmod_final_ll", 1)
 
 
 class PetscCholesky(Short):
-    """CHOLMOD or MUMPS ("petsc") in double precision, a `solver.SparseCholesky`."""
+    """CHOLMOD or MUMPS (name "petsc") in double precision, with the `SparseCholesky` protocol."""
 
     def __init__(self, indptr: Ints, indices: Ints, name: str):
-        PETSc.garbage_cleanup()  # frees what earlier solvers left behind
+        PETSc.garbage_cleanup()  # frees objects of earlier solvers
         n = len(indptr) - 1
         self.name = name
         self.values = np.zeros(len(indices))
@@ -30,7 +30,7 @@ class PetscCholesky(Short):
         self._b, self._x = self._matrix.createVecs()
 
     def factorise(self) -> None:
-        """Factorise the current values; the symbolic phase is done once."""
+        """Factorise the current values; the symbolic phase is done only once."""
         self._matrix.assemble()
         self._matrix.stateIncrease()
         self._ksp.setOperators(self._matrix)
@@ -41,12 +41,12 @@ class PetscCholesky(Short):
             self._definite = False
 
     def _negative_pivots(self) -> int:
-        """Number of negative pivots that MUMPS met."""
+        """Number of negative pivots in the MUMPS factor."""
         factor = self._ksp.getPC().getFactorMatrix()
         return int(factor.getMumpsInfog(12))
 
     def solve(self, rhs: Floats) -> Floats:
-        """Solve for right-hand sides (n,) or (n, k); NaN where the factorisation failed."""
+        """Solve for right-hand sides (n,) or (n, k); NaN if the factorisation failed."""
         columns = rhs.reshape(len(rhs), -1)
         x = np.full_like(columns, np.nan)
         if self._definite:

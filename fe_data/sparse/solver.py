@@ -1,4 +1,4 @@
-"""The choice of the sparse Cholesky solver by the environment variable FE_DATA_SOLVER."""
+"""Select the sparse Cholesky solver by the environment variable FE_DATA_SOLVER."""
 
 import os
 from typing import Protocol
@@ -12,27 +12,27 @@ SOLVERS = ("own", "cholmod", "petsc")
 class SparseCholesky(Protocol):
     """A factorisation A = L Lᵀ for one sparsity pattern.
 
-    Change `values` in place, factorise, and solve.
+    Change `values` in place, call `factorise`, then `solve`.
     """
 
-    name: str  # what results say about their solver
+    name: str  # of the solver, as written to results
     values: Floats  # (entries,) upper triangle of the matrix, in the order of the pattern
 
     def factorise(self) -> None:
         """Factorise the current values."""
 
     def solve(self, rhs: Floats) -> Floats:
-        """Solve for right-hand sides (n,) or (n, k); NaN where the factorisation failed."""
+        """Solve for right-hand sides (n,) or (n, k); NaN if the factorisation failed."""
 
 
 def chosen_solver() -> str:
-    """Name of the solver that FE_DATA_SOLVER chooses, the first when the variable is not set.
+    """Name of the solver in FE_DATA_SOLVER; the default is the first of SOLVERS.
 
     Returns:
         One of SOLVERS.
 
     Raises:
-        ValueError: If the variable names no solver.
+        ValueError: If the variable has another value.
 
     >>> chosen_solver() in SOLVERS
     True
@@ -44,7 +44,7 @@ def chosen_solver() -> str:
 
 
 def sparse_cholesky(indptr: Ints, indices: Ints, coordinates: Floats) -> SparseCholesky:
-    """The chosen solver for one sparsity pattern, see `cholesky.MultifrontalCholesky`."""
+    """Make the selected solver for a sparsity pattern, see `cholesky.MultifrontalCholesky`."""
     name = chosen_solver()
     if name == "own":
         from fe_data.sparse.cholesky import MultifrontalCholesky

@@ -6,8 +6,8 @@ from fe_data.arrays import Floats, Ints, Singles
 from fe_data.sparse.compilation import compiled, inlined
 from fe_data.sparse.symbolic import Elimination
 
-# Sums may be reordered for vector units. Functions that such a function calls are inlined: compiled
-# on their own they would add in another order, and numba's cache would decide which order is used.
+# Sums may be reordered for vectorisation. Functions called by such a function must be inlined: if
+# compiled separately, they would add in another order, so results would depend on numba's cache.
 _vectorised = compiled(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 
 
@@ -21,7 +21,7 @@ def substitute(
         factor: Panels of L, with reciprocals on the diagonal.
         plan: The fronts.
         panels: (nf + 1,) starts of the panels.
-        x: (n,) b, which the solution overwrites.
+        x: (n,) right-hand side b, overwritten by the solution.
         y: (n,) scratch.
         w: Scratch for the rows of the largest front.
     """
@@ -37,8 +37,8 @@ def substitute(
 @inlined
 def _forward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: Singles) -> None:
     """Write L⁻¹ y to y."""
-    # Four columns at once take two thirds of the time of BLAS, because most fronts are small.
-    # Slices are taken where they are used: to hand one over costs as much as ten numbers.
+    # Loops over four columns take two thirds of the time of BLAS, because most fronts are small.
+    # Functions do not take slices as arguments, because passing one costs as much as ten numbers.
     first = plan.first
     start = plan.start
     rows = plan.rows
@@ -130,7 +130,7 @@ def _subtract_four(
     x2: float,
     x3: float,
 ) -> None:
-    """Subtract four columns, times x, from w, from a row on; the first is at `at`."""
+    """Subtract four columns, multiplied by x0 to x3, from w, beginning at `row`."""
     a = factor[at + row : at + m]
     b = factor[at + m + row : at + 2 * m]
     c = factor[at + 2 * m + row : at + 3 * m]
@@ -144,7 +144,7 @@ def _subtract_four(
 def _four_products(
     factor: Singles, at: int, m: int, row: int, w: Singles
 ) -> tuple[np.float32, ...]:
-    """Products of four columns with w, from a row on."""
+    """Scalar products of four columns with w, beginning at `row`."""
     a = factor[at + row : at + m]
     b = factor[at + m + row : at + 2 * m]
     c = factor[at + 2 * m + row : at + 3 * m]

@@ -1,9 +1,9 @@
 """Symbolic phase of the sparse Cholesky factorisation: order of elimination, fronts, their rows.
 
-Unknowns are eliminated in groups, the fronts: dense matrices of m rows, of which k unknowns are
-eliminated and m - k are updated. Fronts form a tree; a front follows all its children. References:
-Duff & Reid (1983) for the method; Liu (1990) for elimination trees; Ashcraft & Grimes (1989) for
-the amalgamation of small fronts.
+Unknowns are eliminated in groups, the fronts. A front is a dense matrix with m rows: k unknowns are
+eliminated and m - k unknowns are updated. Fronts form a tree, and each front follows all of its
+children. References: Duff & Reid (1983) for the method; Liu (1990) for elimination trees; Ashcraft
+& Grimes (1989) for the amalgamation of small fronts.
 """
 
 from typing import NamedTuple
@@ -21,14 +21,14 @@ from fe_data.sparse.dissection import nested_dissection
 class Elimination(NamedTuple):
     """The nf fronts of a sparsity pattern with n unknowns, in the order of elimination."""
 
-    position: Ints  # (n,) place of each unknown in the order
+    position: Ints  # (n,) position of each unknown in the order of elimination
     eliminated: Ints  # (nf,) number k of unknowns that a front eliminates
     size: Ints  # (nf,) number m of rows of a front
-    parent: Ints  # (nf,) -1 at a root
+    parent: Ints  # (nf,) parent of a front, -1 for a root
     first: Ints  # (nf + 1,) first position that a front eliminates
     start: Ints  # (nf + 1,) first entry of a front in `rows` and `in_parent`
     rows: Ints  # positions of the m - k updated rows of each front, ascending
-    in_parent: Ints  # rows of the parent's front that these are
+    in_parent: Ints  # indices of these rows in the front of the parent
     children: Ints  # (nf,) first child of a front, -1 for none
     sibling: Ints  # (nf,) next child of the same parent, -1 for none
 
@@ -37,15 +37,15 @@ def plan_elimination(indptr: Ints, indices: Ints, coordinates: Floats) -> Elimin
     """Order the unknowns of a pattern, and find the fronts.
 
     Args:
-        indptr: (n + 1,) of the upper triangle (CSR), whose diagonal is full.
-        indices: The same.
-        coordinates: (nodes, 2) positions of the unknowns; those of a node follow each other and
-            have one pattern.
+        indptr: (n + 1,) row pointers of the upper triangle (CSR), whose diagonal is full.
+        indices: Column indices of the upper triangle.
+        coordinates: (nodes, 2) positions of the nodes. The unknowns of a node are adjacent and have
+            the same pattern.
 
     Returns:
         The fronts.
     """
-    # Unknowns of a node are eliminated together, so that the graph of nodes is enough.
+    # Unknowns of a node are eliminated together, so only the graph of nodes is needed.
     n = len(indptr) - 1
     block = n // len(coordinates)
     graph = _node_graph(indptr, indices, block)
@@ -57,7 +57,7 @@ def plan_elimination(indptr: Ints, indices: Ints, coordinates: Floats) -> Elimin
     parent = np.where(parent[post] >= 0, inverse[parent[post]], -1)
     first, up = _supernodes(parent, counts[post])
     group, k, m, up = _amalgamate(first, up, counts[post], block)
-    # Unknowns of a front that was joined to its parent come before those of the parent.
+    # If a front was joined to its parent, its unknowns come before the unknowns of the parent.
     joined = np.argsort(np.repeat(group, np.diff(first)), kind="stable")
     order = order[post][joined]
     permuted = graph[order][:, order]
@@ -81,7 +81,7 @@ def plan_elimination(indptr: Ints, indices: Ints, coordinates: Floats) -> Elimin
 
 
 def _node_graph(indptr: Ints, indices: Ints, block: int) -> sp.csr_matrix:
-    """Which nodes are joined, from the pattern of `block` unknowns at each."""
+    """Graph of the nodes, from the pattern of `block` unknowns per node."""
     n = len(indptr) - 1
     upper = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
     upper = upper[::block, ::block]
@@ -89,13 +89,13 @@ def _node_graph(indptr: Ints, indices: Ints, block: int) -> sp.csr_matrix:
 
 
 def _unknowns(nodes: Ints, block: int) -> Ints:
-    """Numbers (n block,) of the unknowns of nodes (n,)."""
+    """Indices (n block,) of the unknowns of nodes (n,)."""
     return np.asarray((block * nodes[:, None] + np.arange(block, dtype=np.int32)).ravel())
 
 
 @compiled()
 def _elimination_tree(indptr: Ints, indices: Ints) -> tuple[Ints, Ints]:
-    """Parent of each column and number of entries of the factor's columns, diagonal included."""
+    """Parent of each column, and number of entries in each column of L with the diagonal."""
     # parent(j) is the first row below the diagonal in column j of L (Liu, 1990).
     n = len(indptr) - 1
     parent = np.full(n, -1, np.int32)
@@ -136,7 +136,7 @@ def _children(parent: Ints) -> tuple[Ints, Ints]:
 
 def _postorder(parent: Ints) -> Ints:
     """Order of the nodes of a forest in which subtrees are contiguous and end with their roots."""
-    # Reversed, it is a depth-first order from a node above all roots, with the last child first.
+    # This is the reverse of a depth-first order from a node above all roots, last child first.
     n = len(parent)
     above = np.where(parent >= 0, n - parent, 0)
     tree = sp.csr_matrix((np.ones(n), (above, n - np.arange(n))), shape=(n + 1, n + 1))
@@ -145,7 +145,7 @@ def _postorder(parent: Ints) -> Ints:
 
 
 def _supernodes(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """First column of each run of columns with the same rows, and the parent of each run."""
+    """First column of each run of adjacent columns with the same rows, and parent of each run."""
     n = len(parent)
     joined = (parent[:-1] == np.arange(1, n)) & (counts[:-1] == counts[1:] + 1)
     starts = np.flatnonzero(~joined) + 1
@@ -157,13 +157,13 @@ def _supernodes(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
 
 @compiled()
 def _worth_joining(k: int, share: float) -> bool:
-    """Whether a joined front that eliminates k may store this share of zeros."""
+    """Whether to join fronts, if the joint front eliminates k and has this fraction of zeros."""
     return k <= 4 or (k <= 16 and share < 0.8) or (k <= 48 and share < 0.1) or share < 0.05
 
 
 @compiled()
 def _amalgamate(first: Ints, up: Ints, counts: Ints, block: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Join small fronts to parents: new front of each old one, and k, m and parent of the new."""
+    """Join small fronts to parents: new front of each old front; k, m, parent of new fronts."""
     nf = len(up)
     k = first[1:] - first[:-1]
     m = counts[first[:-1]]
@@ -199,7 +199,7 @@ def _front_rows(
     indptr: Ints, indices: Ints, k: Ints, m: Ints, children: Ints, sibling: Ints
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """`first`, `start`, `rows` and `in_parent` of an `Elimination`."""
-    # A front updates the rows of its columns and those that its children update.
+    # A front updates the rows of its columns, and the rows that its children update.
     nf = len(k)
     n = len(indptr) - 1
     first = np.zeros(nf + 1, np.int32)
@@ -237,7 +237,7 @@ def _front_rows(
 
 @compiled()
 def _add_row(row: int, end: int, f: int, mark: Ints, rows: Ints, count: int) -> int:
-    """Append a row to `rows`, unless front f eliminates it or has it; returns the new count."""
+    """Append a row to `rows`, unless front f eliminates or has it; return the new count."""
     if row >= end and mark[row] != f:
         mark[row] = f
         rows[count] = row
