@@ -70,10 +70,10 @@ class Loading(Short):
         time: Time at each vertex [s], for laws that depend on it. None is one second per part.
 
     Raises:
-        ValueError: If there is no vertex, or a number of increments, a temperature or a time is
-            out of range. If a vertex does not have three or six finite components, prescribes both
-            strain and stress of a component, prescribes a strain above 0.5, or equals the vertex
-            before.
+        ValueError: If there is no vertex, times do not grow, or a number of increments, a
+            temperature or a time is out of range. If a vertex does not have three or six finite
+            components, or prescribes both strain and stress of a component, or a strain above 0.5.
+            If a vertex equals the vertex before, or the first vertex is zero.
 
     Examples:
         >>> from fe_data import Loading

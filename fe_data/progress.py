@@ -22,7 +22,7 @@ def open_streams() -> None:
     """
     for name, mode in ("stdin", "r"), ("stdout", "w"), ("stderr", "w"):
         if getattr(sys, name) is None:
-            # The lowest free descriptor is that of the stream, unless another file has taken it.
+            # The lowest free descriptor belongs to the stream, unless another file has taken it.
             descriptor = os.open(os.devnull, os.O_RDWR)
             os.set_inheritable(descriptor, True)  # for the workers
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))

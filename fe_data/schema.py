@@ -116,7 +116,7 @@ class Output(Quantity):
     fitted: bool = False
 
 
-# The bounds of the inputs and the noise are those of the paper (sections 3.2 and 3.2.1).
+# The bounds of the inputs and the noise are from the paper (sections 3.2 and 3.2.1).
 INPUTS = (
     Input(
         name="vf",

@@ -1,6 +1,6 @@
-"""Write files whole or not at all, and replace none that the project did not write.
+"""Write files completely or not at all, and never replace files of other programs.
 
-`bnn` and `fe_data` do not import each other. Each has this module, and a test keeps both equal.
+`bnn` and `fe_data` do not import each other. Both have this module, and a test keeps them equal.
 """
 
 import contextlib
@@ -14,33 +14,33 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 HEAD = 4096  # bytes that are read to recognise a file
-# Of a PNG, SVG and PDF by matplotlib.
+# Beginnings of PNG, SVG and PDF files by matplotlib.
 PICTURE = rb"\x89PNG.{0,300}Matplotlib|<\?xml.{0,2000}Matplotlib|%PDF-1\.\d\n%\xac\xdc \xab\xba"
 
 
 def write_atomic(path: Path, data: bytes, beginning: bytes | None) -> None:
-    """Write a file as `replacing` does."""
+    """Write a file like `replacing`."""
     with replacing(path, beginning) as file:
         file.write(data)
 
 
 def save_picture(figure: Any, path: Path, **options: Any) -> None:
-    """Write a figure of matplotlib; a file in its place that matplotlib did not draw stays."""
+    """Write a matplotlib figure; a FileExistsError if it would replace a file of another kind."""
     with replacing(path, PICTURE) as file:
         figure.savefig(file, format=path.suffix[1:] or None, **options)
 
 
 @contextlib.contextmanager
 def replacing(path: Path, beginning: bytes | None) -> Iterator[BinaryIO]:
-    """Open a new file, which takes the place of `path` when the block ends without an error.
+    """Open a new file, which replaces `path` if the block ends without an error.
 
-    At any other end, such as a full disk, a kill or a power cut, the earlier file is as it was. The
-    new file has the permissions of the earlier one. A link is replaced, and the file to which it
-    leads stays as it is.
+    After an error such as a full disk, a kill or a power cut, the earlier file is unchanged. The
+    new file has the permissions of the earlier file. If `path` is a link, the link is replaced, not
+    the file to which it leads.
 
     Args:
         path: Path of the file, in an existing folder.
-        beginning: As in `require_own`.
+        beginning: See `require_own`.
 
     Yields:
         The open file.
@@ -49,9 +49,9 @@ def replacing(path: Path, beginning: bytes | None) -> Iterator[BinaryIO]:
         OSError: If the file may not be replaced, or cannot be written.
     """
     require_own(path, beginning)
-    # The name is random and new: two threads, processes or machines may write the same file.
+    # A random name, because several threads, processes or machines may write the same file.
     temporary = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.tmp")
-    mode = 0o600 if path.exists() else 0o666  # nobody else may read it before it has its own
+    mode = 0o600 if path.exists() else 0o666  # private until the permissions are copied
     try:
         with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             _take_permissions(file.fileno(), path)
@@ -70,15 +70,15 @@ def replacing(path: Path, beginning: bytes | None) -> Iterator[BinaryIO]:
 
 
 def require_own(path: Path, beginning: bytes | None) -> None:
-    """See that a file may be written or replaced.
+    """Check that a file may be written or replaced.
 
     Args:
         path: Path of the file.
-        beginning: Regular expression, with which any file must begin that is replaced unless it is
-            empty. None replaces any file: for a caller that knows what is in this place.
+        beginning: Regular expression that must match the beginning of an existing file, unless the
+            file is empty. None allows any file, for callers that have checked the file.
 
     Raises:
-        FileExistsError: If the path holds a file that begins differently.
+        FileExistsError: If an existing file begins differently.
         IsADirectoryError: If the path is a folder.
         PermissionError: If the file is read-only.
         OSError: If the path is a pipe or a device.
@@ -105,8 +105,8 @@ def require_own(path: Path, beginning: bytes | None) -> None:
 
 
 def _take_permissions(descriptor: int, path: Path) -> None:
-    """Give an open file owner and permissions of another, if there is one."""
-    # Only an administrator may give files away; some systems have no owners or permissions.
+    """Give an open file the owner and permissions of the file at `path`, if it exists."""
+    # Only an administrator can change owners, and some systems have no owners or permissions.
     with contextlib.suppress(OSError, AttributeError):
         os.fchown(descriptor, path.stat().st_uid, path.stat().st_gid)
     with contextlib.suppress(OSError, AttributeError):
@@ -114,8 +114,8 @@ def _take_permissions(descriptor: int, path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Let the new name of a file outlast a power cut."""
-    with contextlib.suppress(OSError):  # some network file systems cannot; the file is there
+    """Write a folder to disk, so that the new name of a file survives a power cut."""
+    with contextlib.suppress(OSError):  # some network file systems do not support this
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

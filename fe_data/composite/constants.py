@@ -1,7 +1,8 @@
 """All effective elastic constants of an RVE, and bounds on them.
 
-With the stiffness K of the displacements, its border B by the mean strain and the stiffness C of a
-uniform strain, six elastic load cases with one factorisation give the effective stiffness
+Let K be the derivative of the nodal forces by the displacements, B their derivative by the mean
+strain, and C the stiffness for a uniform strain. Six elastic load cases with one factorisation give
+the effective stiffness
 
     C* = (C - Bᵀ W) / V,    W = K⁻¹ B.
 

@@ -1,7 +1,7 @@
 """Simulate an RVE of given phases by the general solver, with the results of the fast solver.
 
-Inputs and outputs are those of `schema`, so that tables, records, figures and files of fields are
-the same for both solvers. Of the inputs only the volume fraction is used; the phases determine the
+Inputs and outputs are as in `schema`, so that tables, records, figures and files of fields are the
+same for both solvers. Of the inputs only the volume fraction is used; the phases determine the
 others.
 """
 

@@ -93,8 +93,8 @@ def is_done(folder: Path, index: int, config_digest: str, retry_failed: bool = F
     # The cause of an unexpected error may be the machine and not the sample.
     if any(reason.startswith(UNEXPECTED) for reason in reasons):
         return False
-    # The same is true for dead workers. A FitError fails a sample only in older records: today such
-    # a sample keeps its other outputs.
+    # The same is true for dead workers. Only records of older versions have a FitError; a new
+    # record of such a sample has its other outputs.
     again = any(reason.startswith((DIED, FitError.__name__)) for reason in reasons)
     return header["status"] != "failed" or not (retry_failed or again)
 

@@ -43,7 +43,7 @@ _LEAST = 0.2
 _LARGEST = 20.0
 _POINTS = 80
 _NODES, _WEIGHTS = roots_hermitenorm(9)
-# Ranges in which b_eff and c_eff are near those of RVEs (docs/validation.md), and the least b_m.
+# Ranges in which b_eff and c_eff are close to RVEs (docs/validation.md), and the least b_m.
 _HOLDS = {"b_m": (250.0, 1000.0), "c_m": (0.2, 0.55)}
 _LEAST_HARDENING_MPa = 50.0
 # Imaginary step for derivatives without rounding error (Squire & Trapp, SIAM Rev. 40, 1998).
@@ -68,10 +68,11 @@ def mean_field(
     numbers that convert the root mean square of the fibre stress into `p_sigma`.
 
     At a plastic strain of 0.02 the stress of the averaged curve is within 6 % of the stress of
-    RVEs, for any b_m and c_m. b_eff and c_eff are a fit to this curve. They are within 20 % if b_m
-    (times `hardening`) is 250 to 1000 MPa and c_m 0.2 to 0.55. Outside these ranges errors grow to
-    50 %, and a `UserWarning` says so. Below 50 MPa b_eff and c_eff raise an error. These errors
-    were measured with the default arguments. Without fibres the result is exact.
+    RVEs, for any b_m and c_m. A fit to this curve gives b_eff and c_eff. They are within 20 % if
+    b_m (times `hardening`) is 250 to 1000 MPa and c_m 0.2 to 0.55. Outside these ranges errors grow
+    to 50 %, and a `UserWarning` is issued. If b_m (times `hardening`) is below 50 MPa, requesting
+    b_eff or c_eff raises an error. These accuracies are for the default arguments. Without fibres
+    the result is exact.
 
     Args:
         inputs: Inputs (..., n_in) in the order and units of `schema.INPUTS`.

@@ -224,7 +224,7 @@ class Stepper:
 
     def _linear_accuracy(self, error: float) -> float:
         """Relative residual of the linear solve, only as small as Newton's method needs."""
-        # A larger one would save a sixth of the iterations, but change the shipped tables by 1e-5.
+        # Larger values would save a sixth of the iterations, but change the shipped tables by 1e-5.
         return min(0.1, max(1e-3, 0.3 * self.tolerance / error))
 
 

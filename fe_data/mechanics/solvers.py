@@ -85,7 +85,7 @@ class CompiledSolver(Short):
         visit: Visitor | None = None,
         reached: Callable[[], object] = bool,
     ) -> EquilibriumPath:
-        """Follow a loading from rest, see `Solver.solve`."""
+        """Follow a loading path from the undeformed state, see `Solver.solve`."""
 
         def converged(x: Floats, state: State) -> None:
             reached()
@@ -133,7 +133,7 @@ class UFLSolver(Short):
         visit: Visitor | None = None,
         reached: Callable[[], object] = bool,
     ) -> EquilibriumPath:
-        """Follow a loading from rest, see `Solver.solve`."""
+        """Follow a loading path from the undeformed state, see `Solver.solve`."""
         cell = self.problem
 
         def converged(y: Floats, history: History) -> None:

@@ -4,7 +4,7 @@ The displacement is u = E x + w, with the macro strain E and a periodic fluctuat
 of the mesh is quadratic like the displacement, so E x is a function of the P2 space. The nodal
 values of u are therefore linear in the unknowns y = (w at merged nodes, E),
 
-    u = T y,    Tᵀ f = 0 in the rows of w,    Tᵀ f = mean stress in those of E (Hill–Mandel),
+    u = T y,    Tᵀ f = 0 in the rows of w,    Tᵀ f = mean stress in the rows of E (Hill–Mandel),
 
 with the force f of the weak form, ∫ σ : ε(v) dV. The sparse matrix T merges periodic nodes and
 applies macro strains. In the matrix the pressure is κ times the dilatation averaged over each
@@ -74,7 +74,7 @@ class RVE(Short):
         over_element = self.in_matrix & averaged
         points = np.where(over_element[:, None, None], np.ones((q, q)), np.eye(q))
         sums = sp.bsr_matrix((points, np.arange(m), np.arange(m + 1)))
-        # θ = Σ w div u / Σ w, over the points of an element or over the point alone
+        # θ = Σ w div u / Σ w, over the points of an element or over a single point
         return sp.diags(1 / (sums @ self.weights.ravel())) @ sums @ divergence
 
     def _write_forms(self, mesh: Any) -> sp.csr_matrix:
