@@ -1,1 +1,1 @@
-"""From datasets and packages to figures, metrics and the report."""
+"""Figures, metrics and reports of the paper, made from the datasets with the other packages."""

@@ -1,4 +1,4 @@
-"""Numbers and claims of the paper, with the tolerances that our numbers are judged by."""
+"""Numbers and claims of the paper, and the tolerances for our numbers."""
 
 import math
 from collections.abc import Mapping
@@ -20,25 +20,25 @@ SIGNIFICANT = 0.05  # significance level of a sign test
 
 
 def decimals(printed: str) -> int:
-    """Decimals of a printed number."""
+    """Return the number of decimals of a printed number."""
     return -min(int(Decimal(printed).as_tuple().exponent), 0)
 
 
 def tolerance(printed: str, scatter: float, n: int) -> float:
-    """How far our mean of n results may lie from a printed number.
+    """Return the largest allowed difference between our mean of n results and a printed number.
 
-    The one rule for every number of the paper: twice the standard deviation of the difference
-    between the printed result and the mean of n, `scatter` √(1 + 1/n), plus half of the last
-    printed digit.
+    The rule is the same for every number of the paper: twice the standard deviation of the
+    difference between the printed result and the mean of n results, `scatter` √(1 + 1/n), plus half
+    a unit of the last printed digit.
     """
     return 2 * scatter * math.sqrt(1 + 1 / n) + 10.0 ** -decimals(printed) / 2
 
 
 def says_something(printed: str, allowed: float) -> bool:
-    """Whether a printed number can be judged with a tolerance.
+    """Return whether a tolerance is small enough to confirm a printed number.
 
-    It cannot if the tolerance exceeds two fifths of the printed number, or one unit of the last
-    digit of a printed zero. A number beyond such a tolerance still differs.
+    It is too large if it exceeds two fifths of the printed number, or one unit of the last digit of
+    a printed zero. A number outside a large tolerance still differs.
     """
     return allowed <= (LARGEST * abs(float(printed)) or 10.0 ** -decimals(printed))
 
@@ -47,14 +47,14 @@ def says_something(printed: str, allowed: float) -> bool:
 class Claim:
     """A claim in words with our numbers; a metrics file has the same fields."""
 
-    id: str  # that findings refer to
+    id: str  # name by which findings refer to the claim
     about: str  # figure or table of the paper, or another subject
     claim: str
     ours: Mapping[str, Any]  # our numbers by name
     holds: bool | None  # whether they support the claim; None if the repeats do not decide
     of_paper: bool = True  # whether the paper makes it; only such claims count
-    # Row/column of the printed number with the same content; the claim counts if that number is
-    # not judged.
+    # Row/column of the printed number with the same content. The claim counts only if that number
+    # is not judged.
     number: str | None = None
 
 
@@ -75,11 +75,11 @@ class PaperRow(BaseModel, extra="forbid"):
     printed: list[str]  # with all printed digits
     scatter: list[float | None] | None = None  # standard deviation of one result; None: not judged
     same_tables: list[float | None] | None = None  # the same on the published `tables`
-    tables: set[str] = set()  # designs behind the numbers
-    case: Case | None = None  # training set or design behind the row; a run may lack it
+    tables: set[str] = set()  # designs from which the numbers are computed
+    case: Case | None = None  # training set or design of the row; a run may lack it
 
     def label_for(self, sizes: Mapping[str, int]) -> str:
-        """The label with the number of training RVEs of a run, and the paper's if it differs."""
+        """Return the label with the number of training RVEs, and the paper's if it differs."""
         theirs = PAPER_COUNTS.get(self.case or "", 0)
         ours = sizes.get(self.case or "", theirs)
         return self.label.format(n=ours if ours == theirs else f"{ours}, paper {theirs}")
@@ -91,17 +91,17 @@ class Item(BaseModel, extra="forbid"):
     place: str  # "Fig. 1", "Table 1"
     section: str
     title: str
-    notebook: str  # that rebuilds it
+    notebook: str  # notebook that reproduces it
     ours: str = ""  # place of the number of a row and column in our metrics
     unit: float = 1.0  # of the printed numbers
-    printed_in_paper: bool = True  # else computed from the published tables, and does not count
+    printed_in_paper: bool = True  # otherwise computed from published tables, and not counted
     over_draws: bool = False  # whether our repeats are independently simulated datasets
     further: dict[str, tuple[int, int]] = {}  # claim → datasets that support it, and their number
     columns: list[str] = []
     rows: dict[str, PaperRow] = {}
 
     def with_further_draws(self, claim: Claim) -> Claim:
-        """The claim decided by a sign test over more datasets, if `further` counts them."""
+        """Return the claim, decided by a sign test over more datasets if `further` has them."""
         if claim.id not in self.further:
             return claim
         supporting, count = self.further[claim.id]
@@ -109,7 +109,7 @@ class Item(BaseModel, extra="forbid"):
         return replace(claim, holds=supporting > count / 2 if decided else None)
 
     def model_post_init(self, _: Any) -> None:
-        """Add the second row, of networks trained as the paper prints, after each that has one."""
+        """Add the row of networks trained as printed after each row with a `proper` label."""
         rows = {}
         for name, row in self.rows.items():
             rows[name] = row
@@ -120,7 +120,7 @@ class Item(BaseModel, extra="forbid"):
 
 
 def load_published() -> dict[str, Item]:
-    """Figures and tables of the paper, in order of appearance, by place."""
+    """Load the figures and tables of the paper, by place, in order of appearance."""
     found = {}
     for part in yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")):
         for content in part.pop("places"):

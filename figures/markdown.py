@@ -1,4 +1,4 @@
-"""Tables in Markdown and CSV, and their places in a page between two comments."""
+"""Tables in Markdown and CSV, and blocks of a page between two comments."""
 
 import csv
 import io
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     return "\n".join(table_lines(header, rows))
 
 
 def table_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table in Markdown, each as soon as its row is known."""
+    """Yield the lines of a table in Markdown, each as soon as its row is available."""
 
     def line(cells: Sequence[str]) -> str:
         return "|".join(["", *(f" {cell} " if cell else " " for cell in cells), ""])
@@ -22,14 +22,14 @@ def table_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterato
 
 
 def comma_separated(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table as CSV."""
+    """Return a table as CSV."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([header, *rows])
     return text.getvalue()
 
 
 def with_blocks(text: str, current: Mapping[str, str]) -> str:
-    """A text with every block between its comments replaced by the current one."""
+    """Replace the text between the comments of each named block by its current text."""
     for name, block in current.items():
         start = f"<!-- {name} -->\n"
         end = f"<!-- end {name} -->"

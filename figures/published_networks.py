@@ -1,6 +1,7 @@
 """Score the pre-trained networks that the authors published: the prior row of Table 3.
 
-`python -m figures.published_networks FILE [DATA]`; DATA has the published test table.
+Usage: `python -m figures.published_networks FILE [DATA]`. FILE has the networks, and the folder
+DATA has the published test table.
 """
 
 import sys
@@ -20,12 +21,12 @@ from figures.materials_surrogate.surrogate import HIDDEN, OutputScores, Predicti
 from figures.pipeline.paths import TEST
 
 ARCHITECTURE = MLP((len(INPUT_NAMES), *HIDDEN, len(OUTPUT_NAMES)))
-USED = 30  # of the published networks, as in the paper; the first ones
-KEY = "prior_0"  # of (networks, losses); a network is a list of kernels and biases
+USED = 30  # number of published networks that are scored, as in the paper: the first ones
+KEY = "prior_0"  # name of (networks, losses); a network is a list of kernels and biases
 
 
 def load_networks(path: Path) -> np.ndarray:
-    """Weights (K, d) of the published networks, read without running anything in the file."""
+    """Read the weights (K, d) of the published networks, without executing code in the pickle."""
     content = load_content(path)
     layers = ARCHITECTURE.layers
     shapes = [shape for each in layers for shape in ((each.n_in, each.n_out), (each.n_out,))]
@@ -44,7 +45,7 @@ def load_networks(path: Path) -> np.ndarray:
 
 
 def prior_scores(weights: np.ndarray, data_dir: Path) -> OutputScores[float]:
-    """Scores of the first networks on the published test table, which the folder has."""
+    """Return the scores of the first networks on the published test table in a folder."""
     if not published_tables(data_dir, [TEST]):
         remedy = f"python -m fe_data import-published PATH {data_dir}"
         raise ValueError(f"{data_dir} has no published table {TEST}.csv: {remedy} makes it")
@@ -53,7 +54,7 @@ def prior_scores(weights: np.ndarray, data_dir: Path) -> OutputScores[float]:
 
 
 def main(file: Path, data: Annotated[Path, Argument()] = Path("authors")) -> None:
-    """Compare the networks of a published pickle with the paper, on the tables of a folder."""
+    """Compare the scores of published networks with those printed in the paper."""
     try:
         ours = prior_scores(load_networks(file), data)
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Numbers of repeated trainings: their scatter, paired comparisons, and the metrics file."""
+"""Numbers over repeated trainings: their scatter, paired comparisons, and metrics files."""
 
 import dataclasses
 import json
@@ -15,8 +15,8 @@ from scipy.stats import t
 from fe_data.files.writing import write_atomic
 
 LARGER_IS_BETTER = ("elppd",)  # of the scores; all others are better when smaller
-CONFIDENCE = 0.95  # of intervals, and of the sign of a comparison
-BEGINNING = rb'\{\n "'  # of a metrics file
+CONFIDENCE = 0.95  # level of intervals, and of the sign of a comparison
+BEGINNING = rb'\{\n "'  # first bytes of a metrics file
 NEGLIGIBLE = 0.1  # fraction of a number below which a difference from it is negligible
 
 
@@ -38,7 +38,7 @@ class Interval:
 
     @property
     def half_width(self) -> float | None:
-        """Half the width of the 95 % interval of the mean; None for a single repeat."""
+        """95 % confidence half-width of the mean; None for a single repeat."""
         count = len(self.values)
         if self.std is None:
             return None
@@ -51,11 +51,11 @@ class Interval:
 
     @property
     def sign(self) -> int:
-        """1 or -1 if the interval excludes zero, else 0; a single repeat decides."""
+        """1 or -1 if the interval excludes zero, else 0; for a single repeat the sign of it."""
         return 0 if abs(self.mean) <= self.margin else int(np.sign(self.mean))
 
     def __sub__(self, other: "Interval") -> "Interval":
-        """Paired differences, over the repeats that both have."""
+        """Return the paired differences, over the repeats that both have."""
         return Interval(tuple(map(operator.sub, self.values, other.values)))
 
     def __abs__(self) -> "Interval":
@@ -75,16 +75,17 @@ class Scores(Generic[Number]):
     coverage: Number  # share of the observations within the predicted interval
 
     def is_better(self, other: "Scores[Interval]", score: str) -> bool | None:
-        """Whether a score is better than another method's; None if the repeats do not decide."""
+        """Return whether a score is better than that of another method; None if undecided."""
         first = getattr(self, score)
         second = getattr(other, score)
         return is_below(second, first) if score in LARGER_IS_BETTER else is_below(first, second)
 
 
 def over_repeats(repeats: Sequence[Any]) -> Any:
-    """Intervals from repeated mappings or dataclasses of numbers; later repeats may lack a key.
+    """Combine repeated mappings or dataclasses of numbers into one of intervals.
 
-    An interval counts with its mean, so repeats may themselves be means over repeats.
+    Later repeats may lack a key. An interval counts with its mean, so repeats may themselves be
+    means over repeats.
     """
     first = repeats[0]
     if isinstance(first, Interval):
@@ -98,33 +99,33 @@ def over_repeats(repeats: Sequence[Any]) -> Any:
 
 
 def written(number: Any, decimals: int) -> str:
-    """A number with its scatter, if it has one, and with minus signs for hyphens."""
+    """Format a number with its scatter, if it has one, and with true minus signs."""
     parts = [number]
     if isinstance(number, Interval):
         parts = [number.mean, number.half_width]
-    elif isinstance(number, Mapping):  # of a metrics file
+    elif isinstance(number, Mapping):  # number in a metrics file
         parts = [number["mean"], number.get("half_width", number.get("std"))]
     texts = [f"{part:.{decimals}f}" for part in parts if part is not None]
     return " ± ".join(texts).replace("-", "−")
 
 
 def as_interval(number: Any) -> Interval:
-    """A number of a metrics file with its single results."""
+    """Return a number of a metrics file as an interval."""
     return Interval(tuple(number["values"]) if isinstance(number, Mapping) else (number,))
 
 
 def is_below(first: Interval, second: Interval) -> bool | None:
-    """Whether the first of two numbers is smaller; None if the paired repeats do not decide."""
+    """Return whether the first of two numbers is smaller; None if the repeats do not decide."""
     sign = (second - first).sign
     return sign > 0 if sign else None
 
 
 def is_below_clearly(first: Interval, second: Interval) -> bool | None:
-    """Whether the first of two positive numbers is smaller by more than a negligible amount.
+    """Return whether the first of two positive numbers is smaller by a relevant amount.
 
-    An equivalence test follows the test of the sign. If the whole interval of the paired
-    difference lies within NEGLIGIBLE times the second number, the answer is False. None means that
-    the difference may be either.
+    If the sign of the paired difference is undecided, an equivalence test follows: the answer is
+    False if the whole interval of the difference lies within ± NEGLIGIBLE times the second number,
+    and otherwise None.
     """
     answer = is_below(first, second)
     if answer is None and is_within(second - first, NEGLIGIBLE * abs(second.mean)):
@@ -133,7 +134,7 @@ def is_below_clearly(first: Interval, second: Interval) -> bool | None:
 
 
 def is_within(number: Interval, limit: float) -> bool | None:
-    """Whether a number lies within ± limit; None if its interval contains a limit."""
+    """Return whether a number lies within ± limit; None if its interval contains a limit."""
     size = abs(number.mean)
     if size + number.margin < limit:
         return True
@@ -141,18 +142,21 @@ def is_within(number: Interval, limit: float) -> bool | None:
 
 
 def all_hold(answers: Iterable[bool | None]) -> bool | None:
-    """True when all answers are, False when one is, else None."""
+    """Return True if all answers are True, False if one is False, and otherwise None."""
     found = set(answers)
     return False if False in found else None if None in found else True
 
 
 def write_json(path: Path, content: Mapping[str, Any], scatter: str = "std") -> None:
-    """Write a metrics file; ValueError names the first value that is not finite.
-
-    Earlier metrics are replaced; any other file raises a FileExistsError.
+    """Write a metrics file.
 
     An interval is written as its mean, its values and a measure of their scatter, "std" or
-    "half_width"; a field that is None by default is left out when it is None.
+    "half_width". A field whose default is None is left out if it is None. An earlier metrics file
+    is replaced.
+
+    Raises:
+        ValueError: If a value is not finite; the message has its place.
+        FileExistsError: If the file exists and is not a metrics file.
     """
     plain = _plain(content, path.name, scatter)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -161,7 +165,7 @@ def write_json(path: Path, content: Mapping[str, Any], scatter: str = "std") -> 
 
 
 def _plain(content: Any, place: str, scatter: str) -> Any:
-    """Content as mappings, lists and scalars."""
+    """Convert content to mappings, lists and scalars."""
     if isinstance(content, Interval):
         content = {name: getattr(content, name) for name in ("mean", scatter, "values")}
     elif dataclasses.is_dataclass(content) and not isinstance(content, type):

@@ -1,4 +1,4 @@
-"""The look of all figures, and how they are written."""
+"""The style of all figures, and how they are saved."""
 
 import io
 from pathlib import Path
@@ -16,15 +16,23 @@ from fe_data.files.writing import PICTURE, write_atomic
 STYLE = Path(__file__).with_name("paper.mplstyle")
 Drawn = TypeVar("Drawn", Figure, SubFigure)
 BEGINNING = PICTURE + rb"|\x89PNG.{20}[\x01-\x08]\x03"  # also of PNGs with a palette
-WIDTH = 11.0  # of a figure [in]; a single panel has half of it
+WIDTH = 11.0  # of a figure [in]; a figure with a single panel has half of it
 
 
 @plt.style.context(STYLE)
 def save(figure: Figure, path: Path, colours: int | None = None) -> None:
-    """Write a figure; equal figures give equal files. An empty panel raises a ValueError.
+    """Save a figure; equal figures give identical files.
 
-    `colours` limits the colours of a PNG; a PNG of lines then takes a third of the space. A file
-    that is neither a figure by matplotlib nor a PNG with a palette raises a FileExistsError.
+    Args:
+        figure: The figure.
+        path: Path of the file; its suffix is the format.
+        colours: Limit of the number of colours of a PNG, or None. With a limit, a PNG of lines
+            takes a third of the space.
+
+    Raises:
+        ValueError: If a panel is empty.
+        FileExistsError: If another file exists that is neither a figure by matplotlib nor a PNG
+            with a palette.
     """
     shown = [axes for axes in figure.axes if axes.axison]
     empty = [number for number, axes in enumerate(shown, start=1) if not shows_something(axes)]
@@ -63,7 +71,7 @@ def band(
 
 
 def with_legend(figure: Drawn, columns: int) -> Drawn:
-    """The figure, or a part of one, with one legend below it that has each label once."""
+    """Add one legend below a figure or a part of it, with each label once, and return it."""
     entries: dict[str, Artist] = {}
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
@@ -73,6 +81,6 @@ def with_legend(figure: Drawn, columns: int) -> Drawn:
 
 
 def shows_something(axes: Axes) -> bool:
-    """Whether a panel has an image, a patch, a collection, or a line with finite points."""
+    """Return whether a panel has an image, a patch, a collection, or a line with finite points."""
     lines = any(np.isfinite(line.get_xydata()).all(axis=1).any() for line in axes.lines)
     return bool(lines or axes.images or axes.patches or axes.collections)

@@ -1,1 +1,1 @@
-"""What goes further than the paper: a package for each notebook in notebooks/beyond."""
+"""Studies beyond the paper: a package for each notebook in notebooks/beyond."""

@@ -1,4 +1,4 @@
-"""The composite of the paper: its problem, datasets, priors, reference data and scores."""
+"""The composite of the paper: problem, datasets, priors, reference data and scores."""
 
 from figures.composite.draws import load_draws
 from figures.composite.priors import mean_fields

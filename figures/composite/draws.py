@@ -14,7 +14,7 @@ from figures.pipeline.settings import TRAINING_CASE, Design
 
 @dataclass(frozen=True)
 class Draw:
-    """One dataset: a test set and all training sets. The paper has one."""
+    """One dataset: a test set and all training sets. The paper has one dataset."""
 
     test: Samples
     cases: Mapping[str, Samples]  # training sets by name
@@ -28,7 +28,12 @@ class Draw:
 
 
 def load_draws(data_dir: Path | str, profile: Profile) -> list[Draw]:
-    """Datasets of the sizes of a profile: each takes the next rows of every table."""
+    """Load datasets with the sizes of a profile; each has the next rows of every table.
+
+    Raises:
+        FileNotFoundError: If a table is missing.
+        ValueError: If a table has too few RVEs.
+    """
     assert profile.draws
     sizes = profile.datasets
     tables = {}
@@ -54,5 +59,5 @@ def load_draws(data_dir: Path | str, profile: Profile) -> list[Draw]:
 
 
 def in_words(case: str) -> str:
-    """Words for a training set."""
+    """Return words for a training set."""
     return f"{case.removeprefix('ind')} RVEs" if case.startswith("ind") else "out of distribution"

@@ -14,10 +14,10 @@ from figures.pipeline.settings import Estimate, PriorKnowledge
 
 
 def mean_fields(X: np.ndarray, **parameters: Any) -> np.ndarray:
-    """Mean-field model at scaled inputs (n, n_in), scaled, (n, n_out).
+    """Evaluate the mean-field model at scaled inputs (n, n_in); return scaled outputs (n, n_out).
 
-    The default of `fluctuation` is fitted to b_eff and c_eff of the 20 inputs × 15 RVEs of
-    noise.csv; with 0 only p_sigma is fitted. There is no warning for inputs beyond the range in
+    The default of `fluctuation` is fitted to b_eff and c_eff of the 20 inputs × 15 RVEs in
+    noise.csv; with 0 only p_sigma is fitted. There is no warning for inputs outside the range in
     which the model has been compared with RVEs (notebook 06).
     """
     inputs = composite.INPUT_SCALING.inverse_transform(X)
@@ -28,7 +28,7 @@ def mean_fields(X: np.ndarray, **parameters: Any) -> np.ndarray:
 
 
 def compared_fields(settings: PriorKnowledge) -> list[Callable]:
-    """Mean-field models with every pair of the two parameters that a run compares."""
+    """Return the mean-field models with every pair of the two parameters in the settings."""
     return [
         partial(mean_fields, reference=reference, fluctuation=fluctuation)
         for reference in settings.references
@@ -36,12 +36,12 @@ def compared_fields(settings: PriorKnowledge) -> list[Callable]:
     ]
 
 
-# Between Hashin-Shtrikman and nearly self-consistent, with less and more scatter of the strain.
+# From Hashin-Shtrikman to nearly self-consistent, with different fluctuations of the strain.
 FIELDS = compared_fields(PriorKnowledge())
 
 
 def linear(train: composite.Samples, noise: Any, estimate: Estimate = "average") -> Any:
-    """A prior from the evidence about a linear mean."""
+    """Fit a prior with a linear mean to the evidence."""
     return bnn.evidence.fit_prior(train.X, train.y, noise, estimate=estimate)
 
 
@@ -51,7 +51,7 @@ def about_fields(
     mean: Callable = mean_fields,
     estimate: Estimate = "average",
 ) -> Any:
-    """A prior from the evidence for the difference between simulation and mean-field model."""
+    """Fit a prior to the evidence for the difference between simulation and mean-field model."""
     form: dict[str, Any] = {"mean": mean, "mean_features": (), "estimate": estimate}
     return bnn.evidence.fit_prior(train.X, train.y, noise, **form)
 
@@ -62,7 +62,7 @@ def about_fitted_fields(
     fields: Sequence[Callable] = FIELDS,
     estimate: Estimate = "average",
 ) -> Any:
-    """The same, with the two parameters of the mean-field model of largest evidence."""
+    """Fit the same prior for the mean-field model with the largest evidence among `fields`."""
 
     def evidence(mean: Callable) -> float:
         prior = bnn.evidence.fit_prior(

@@ -15,21 +15,21 @@ from fe_data.schema import INPUT_BOUNDS, INPUT_NAMES
 from figures.pipeline.paths import TEST, TRAINING, require_tables, table_path, tables_of
 from figures.pipeline.settings import TRAINING_CASE, Case
 
-# The outputs of the paper: tables may have further ones.
+# The outputs of the paper; tables may have further outputs.
 OUTPUTS = [output for output in schema.OUTPUTS if output.required]
 OUTPUT_NAMES = tuple(output.name for output in OUTPUTS)
-# Columns of the effective properties b, c, E and ν, which stand before p_sigma.
+# Columns of the effective properties b, c, E and ν, which come before p_sigma.
 EFFECTIVE = slice(OUTPUT_NAMES.index("p_sigma"))
 # Physical ranges that are scaled to [-1, 1].
 OUTPUT_BOUNDS = {output.name: output.bounds for output in OUTPUTS}
-# Standard deviation over mid-range of each output (section 3.2.1).
+# Standard deviation of the noise divided by the mid-range of each output (section 3.2.1).
 NOISE_COV = tuple(output.noise for output in OUTPUTS if output.noise is not None)
 # Inputs that the prior of each output depends on: the "influential subset" of Table 2.
 FEATURES = ((0, 1, 2), (0, 2, 3), (0, 1), (0,), (0, 1, 2, 3))
 VARIANCE = 0.2
 LENGTHSCALE = 0.8
 KERNEL = RBF(VARIANCE, LENGTHSCALE)
-ALONG = np.linspace(-1, 1, 81)  # scaled, where Fig. 11 b draws the prior along each input
+ALONG = np.linspace(-1, 1, 81)  # scaled values of each input at which Fig. 11 b plots the prior
 LOWEST_OUTPUT = 0.01  # physical; the prior's samples are clipped there, so that y > 0
 INPUT_LABELS = {quantity.name: quantity.label_with_unit for quantity in schema.INPUTS}
 LABELS = {output.name: output.label_with_unit for output in OUTPUTS}
@@ -67,25 +67,25 @@ class Samples:
 
 
 def load_samples(data_dir: Path | str, design: str, count: int | None = None) -> Samples:
-    """The first, or all, scaled samples of a design; RVEs whose simulation failed are left out."""
+    """Load the scaled samples of a design, all or the first `count`, without failed simulations."""
     require_tables(data_dir, design)
     return scaled(load_paper_table(table_path(data_dir, design)))[:count]
 
 
 def load_paper_table(path: Path) -> Table:
-    """A table with only the outputs of the paper."""
+    """Load a table with only the outputs of the paper."""
     return load_table(path).with_outputs(OUTPUT_NAMES)
 
 
 def scaled(table: Table) -> Samples:
-    """The RVEs of a table, scaled."""
+    """Return the RVEs of a table, scaled."""
     X = INPUT_SCALING.transform(table.inputs)
     y = OUTPUT_SCALING.transform(table.outputs)
     return Samples(X, y)
 
 
 def load_cases(data_dir: Path | str, cases: Mapping[str, Case]) -> dict[str, Samples]:
-    """Training sets by name; a folder may lack the tables of all but TRAINING_CASE."""
+    """Load training sets by name; all tables but that of TRAINING_CASE may be missing."""
     return {
         name: load_samples(data_dir, case.design, case.count)
         for name, case in cases.items()
@@ -94,41 +94,41 @@ def load_cases(data_dir: Path | str, cases: Mapping[str, Case]) -> dict[str, Sam
 
 
 def load_designs(data_dir: Path | str, designs: Iterable[str]) -> dict[str, Table]:
-    """Tables of those designs that a folder has, by name."""
+    """Load the tables of the designs that a folder has, by name."""
     return {design: load_paper_table(path) for design, path in tables_of(data_dir, designs).items()}
 
 
 def published_tables(data_dir: Path | str, designs: Iterable[str]) -> list[str]:
-    """Those designs whose table in a folder has the column means of the published one."""
+    """Return the designs whose table in a folder has the column means of the published table."""
     tables = load_designs(data_dir, [design for design in designs if design in MEANS])
     means = {name: columns(table).mean() for name, table in tables.items()}
     return [name for name in means if np.allclose(means[name], MEANS[name], rtol=1e-4, atol=0)]
 
 
 def columns(table: Table) -> pd.DataFrame:
-    """Physical inputs and outputs of the RVEs of a table, by name."""
+    """Return the physical inputs and outputs of the RVEs of a table, by name."""
     names = [*INPUT_NAMES, *OUTPUT_NAMES]
     return pd.DataFrame(np.hstack([table.inputs, table.outputs]), columns=names)
 
 
 def by_output(values: np.ndarray) -> dict[str, float]:
-    """One value for each output, (n_out,), by its name."""
+    """Return one value per output, (n_out,), by its name."""
     return dict(zip(OUTPUT_NAMES, values.tolist(), strict=True))
 
 
 def noise_std() -> np.ndarray:
-    """Scaled noise standard deviations, (n_out,): the square roots of the diagonal of Σ_noise."""
+    """Return the scaled noise standard deviations, (n_out,): roots of the diagonal of Σ_noise."""
     return np.array(NOISE_COV) * OUTPUT_SCALING.centre / OUTPUT_SCALING.half_range
 
 
 def fit_theta(samples: Samples) -> np.ndarray:
-    """Least-squares slopes of the prior mean m(x) = θ x[0], one for each output, (n_out,)."""
+    """Fit the slopes of the prior mean m(x) = θ x[0] by least squares, (n_out,)."""
     slope = samples.X[:, 0]
     return slope @ samples.y / (slope @ slope)
 
 
 def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
-    """The prior p(g) of section 3.2.2 with slopes θ of the mean, (n_out,), clipped at y > 0."""
+    """Return the prior p(g) of section 3.2.2 with slopes θ of the mean, (n_out,), and y > 0."""
     mean = LinearMean(np.asarray(theta))
     n = len(OUTPUT_NAMES)
     bounds = OUTPUT_SCALING.transform(np.full(n, LOWEST_OUTPUT)), None
@@ -136,7 +136,7 @@ def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
 
 
 def prior_along_inputs(theta: np.ndarray, seed: int) -> dict[str, np.ndarray]:
-    """Realisations (400, 81, n_out) of the prior along each input, the others at mid-range."""
+    """Draw realisations of the prior along each input, (400, 81, n_out), others at mid-range."""
     prior = functional_prior(theta)
     axes = np.eye(len(INPUT_NAMES))
     return {

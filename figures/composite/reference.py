@@ -1,4 +1,4 @@
-"""Scores of predictions of the mean response, compared with means over microstructures."""
+"""Scores of predictions of the mean response against means over microstructures."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +24,8 @@ class Reference:
     standard_error: np.ndarray  # of the means, (n, n_out)
 
     def scores(self, mean: np.ndarray, std: np.ndarray) -> dict[str, float]:
-        """Scores of f at X, as in `ReferenceScores`, by its scaled moments, (n, n_out)."""
-        # The prediction of f and the simulated mean both have an error.
+        """Return scores of f at X from its scaled moments, (n, n_out), see `ReferenceScores`."""
+        # Both the prediction of f and the simulated mean have an error.
         spread = np.maximum(np.hypot(std, self.standard_error), SMALLEST_SPREAD)
         return {
             "reference_rmse": rmse(self.mean, mean),

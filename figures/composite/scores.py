@@ -1,4 +1,4 @@
-"""Scores of ensembles and exact posteriors, and the distance between both, in notebook 05."""
+"""Scores of ensembles and exact posteriors, and the distance between them."""
 
 from dataclasses import dataclass
 from typing import Generic
@@ -11,14 +11,14 @@ from bnn.noise import covariance_at
 from figures.composite.problem import OUTPUT_SCALING
 from figures.scores import CONFIDENCE, Number, Scores
 
-SMALLEST_SPREAD = 1e-9  # scaled
+SMALLEST_SPREAD = 1e-9  # lower bound of scaled standard deviations
 SCORES = ("rmse", "miscalibration", "elppd", "crps", "coverage")
-LOG_UNITS = float(np.log(OUTPUT_SCALING.half_range).sum())  # per test RVE, scaled to physical
+LOG_UNITS = float(np.log(OUTPUT_SCALING.half_range).sum())  # per RVE: scaled - physical log density
 
 
 @dataclass(frozen=True)
 class MethodScores(Scores[Number]):
-    """Scores of a method, its distance to an exact posterior, and training times."""
+    """Scores of a method, its distance from an exact posterior, and training times."""
 
     crps: Number  # scaled
     mean_to_exact: Number | None = None
@@ -27,15 +27,15 @@ class MethodScores(Scores[Number]):
     pretrain_seconds: Number | None = None
 
     def __sub__(self, other: "MethodScores[Number]") -> "MethodScores[Number]":
-        """Paired differences of the scores alone."""
+        """Return the paired differences of only the scores."""
         return MethodScores(**{name: getattr(self, name) - getattr(other, name) for name in SCORES})
 
 
 @dataclass(frozen=True, kw_only=True)
 class WeightSpaceScores(MethodScores[Number]):
-    """The same for a method in weight space, with numbers of the low-rank regulariser."""
+    """Scores of a method in weight space, and numbers about the low-rank regulariser."""
 
-    penalty: Number  # (K-1) |S⁻¹ Vᵀ (ω - ω0)|² at the end
+    penalty: Number  # (K-1) |S⁻¹ Vᵀ (ω - ω0)|² after training
     gradient_in_span: Number  # share of |∂ data term / ∂ω|² in span(V), at the initial weights
     step_in_span: Number  # share of |ω - initial weights|² in span(V)
     dimension: Number  # (K-1) / d, the share of a random direction
@@ -50,7 +50,7 @@ class Distance(Generic[Number]):
 
     @classmethod
     def of(cls, samples: np.ndarray, mean: np.ndarray, std: np.ndarray) -> "Distance[float]":
-        """Distance of samples (K, n, ...) from exact moments (n, ...)."""
+        """Return the distance of samples (K, n, ...) from exact moments (n, ...)."""
         return Distance(
             mean=float(np.abs(samples.mean(axis=0) - mean).mean()),
             std=float(np.abs(samples.std(axis=0, ddof=1) / std - 1.0).mean()),
@@ -58,8 +58,8 @@ class Distance(Generic[Number]):
 
 
 def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> MethodScores[float]:
-    """Scores of samples (K, n, n_out), given observed outputs (n, n_out), all scaled, and noise."""
-    # Networks that all lie on a bound have no standard deviation: other values are infinitely far.
+    """Return scores of samples (K, n, n_out) for observed outputs (n, n_out), all scaled."""
+    # If all networks predict a bound, their standard deviation is zero, and z would be infinite.
     mean = samples.mean(axis=0)
     std = np.maximum(samples.std(axis=0), SMALLEST_SPREAD)
     return _scores(observed, mean, std, noise, elppd(observed, samples, noise))
@@ -68,7 +68,7 @@ def scores(samples: np.ndarray, observed: np.ndarray, noise: np.ndarray) -> Meth
 def exact_scores(
     posterior: GPRegressor, X: np.ndarray, observed: np.ndarray
 ) -> MethodScores[float]:
-    """The same scores of an exact posterior, in closed form, as of infinitely many members."""
+    """Return the scores of an exact posterior in closed form, as for infinitely many members."""
     mean, std = posterior.predict(X, return_std=True)
     density = posterior.elppd(X, observed)
     noise = covariance_at(posterior.noise_, X)
@@ -78,9 +78,9 @@ def exact_scores(
 def _scores(
     observed: np.ndarray, mean: np.ndarray, std: np.ndarray, noise: np.ndarray, density: float
 ) -> MethodScores[float]:
-    """The scores, from the moments of a prediction (n, n_out) and its ELPPD in scaled units."""
-    # The miscalibration is epistemic, as published; CRPS and coverage are those of Gaussians with
-    # noise. RMSE and CRPS stay scaled; the ELPPD is joint over outputs and in physical units.
+    """Return the scores from the moments of a prediction (n, n_out) and its scaled ELPPD."""
+    # The miscalibration is epistemic, as published. CRPS and coverage are those of Gaussians with
+    # noise. RMSE and CRPS stay scaled. The ELPPD is joint over outputs and in physical units.
     return MethodScores(
         rmse=rmse(observed, mean),
         miscalibration=miscalibration_area(observed, mean, std),

@@ -33,30 +33,30 @@ class Prediction(Moments):
 
     @classmethod
     def of_networks(cls, sample: Callable[[np.ndarray], np.ndarray]) -> "Prediction":
-        """Moments over networks; `sample` takes inputs (n, 1) and gives functions (K, n, 1)."""
+        """Compute moments over networks; `sample` maps inputs (n, 1) to functions (K, n, 1)."""
         X, _ = load_data()
         on_grid, at_data = (sample(points)[:, :, 0].astype(float) for points in (GRID, X))
         return cls(on_grid.mean(axis=0), np.cov(on_grid, rowvar=False), at_data.mean(axis=0))
 
 
 def load_data() -> tuple[np.ndarray, np.ndarray]:
-    """The published data points: X (30, 1) and y (30,)."""
+    """Load the published data points: X (30, 1) and y (30,)."""
     table = pd.read_csv(DATA, comment="#", float_precision="round_trip")
     return table[["x"]].to_numpy(), table["y"].to_numpy()
 
 
 def true_function(x: np.ndarray) -> np.ndarray:
-    """The function behind the data, without noise."""
+    """Return the function from which the data are generated, without noise."""
     return 1.5 * (x - 0.2) + np.sin(8.0 * (x - 0.2))
 
 
 def functional_prior(lengthscale: float) -> bnn.GaussianProcessPrior:
-    """The prior p(g): a Gaussian process with mean 2x, k0 = 1 and length scale L."""
+    """Return the prior p(g): a Gaussian process with mean 2x, k0 = 1 and length scale L."""
     return bnn.GaussianProcessPrior(bnn.LinearMean(np.array([SLOPE])), bnn.RBF(1.0, lengthscale))
 
 
 def exact_posterior(lengthscale: float) -> Prediction:
-    """The exact posterior of the Gaussian process, which the ensembles approximate."""
+    """Return the exact posterior of the Gaussian process, which the ensembles approximate."""
     X, y = load_data()
     posterior = bnn.GPRegressor(functional_prior(lengthscale), noise=NOISE).fit(X, y)
     mean, covariance = posterior.joint_moments(GRID)
@@ -64,8 +64,11 @@ def exact_posterior(lengthscale: float) -> Prediction:
 
 
 def first_layer_anchors(weights: np.ndarray, architecture: bnn.MLP) -> np.ndarray:
-    """Weights (K, d) with every hidden kernel equal to the first, as in the published code."""
-    # A first kernel (1, n) broadcasts against hidden kernels (n, n) without an error.
+    """Replace every hidden kernel in weights (K, d) by the first kernel, as in the published code.
+
+    The published code did this without an error, because a first kernel (1, n) broadcasts against
+    hidden kernels (n, n).
+    """
     anchors = np.array(weights)
     kernels = [kernel for kernel, _ in architecture.unpack(anchors)]
     for kernel in kernels[1:-1]:
@@ -74,7 +77,10 @@ def first_layer_anchors(weights: np.ndarray, architecture: bnn.MLP) -> np.ndarra
 
 
 def run(settings: Example1D, choice: TrainingChoice, seed: int) -> dict[str, Prediction]:
-    """Every ensemble of the example and the exact posteriors, by name and length scale."""
+    """Train every ensemble of the example; return predictions by name and length scale.
+
+    The exact posteriors are included.
+    """
     procedure = PROCEDURES[choice]
     training = procedure.adam
     points = procedure.points(settings, 1, seed)

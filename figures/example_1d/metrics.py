@@ -1,4 +1,4 @@
-"""Numbers of the one-dimensional example for the claims of section 3.1."""
+"""Numbers and claims of the one-dimensional example (section 3.1 of the paper)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ ANCHORED = ("anchored", "factorised", "published")  # compared with the exact po
 
 
 def inside(bounds: tuple[float, float]) -> np.ndarray:
-    """Which points of GRID lie between two bounds, (n,) bool."""
+    """Return which points of GRID lie between two bounds, (n,) bool."""
     return (GRID[:, 0] > bounds[0]) & (GRID[:, 0] <= bounds[1])
 
 
@@ -29,14 +29,14 @@ class RegionMetrics(Generic[Number]):
     """Numbers of one method."""
 
     rmse: Number  # at the data
-    mean: Mapping[str, Number]  # averages over each region
-    std: Mapping[str, Number]
-    drift: Number  # from the prior mean, at the edge
+    mean: Mapping[str, Number]  # average of the mean over each region
+    std: Mapping[str, Number]  # average of the standard deviation over each region
+    drift: Number  # mean minus prior mean, averaged over EDGE
     to_exact: Mapping[str, Number] | None = None  # distances from the exact posterior on GRID
 
 
 def row(name: str, found: Mapping[str, Prediction]) -> RegionMetrics[float]:
-    """Numbers of a method of `ensembles.run`."""
+    """Return the numbers of one method in the result of `ensembles.run`."""
     prediction = found[name]
     distances = None
     method, _, scale = name.partition(" ")
@@ -57,12 +57,12 @@ def row(name: str, found: Mapping[str, Prediction]) -> RegionMetrics[float]:
 
 
 def rows(repeats: Sequence[Mapping[str, Prediction]]) -> dict[str, RegionMetrics[Interval]]:
-    """Numbers of every method over the repeats."""
+    """Return the numbers of every method over the repeats."""
     return over_repeats([{name: row(name, found) for name in found} for found in repeats])
 
 
 def claims(table: Mapping[str, RegionMetrics[Interval]]) -> list[Claim]:
-    """Claims of section 3.1, as comparisons of two numbers of `rows`."""
+    """Return the claims of section 3.1, each of which compares two numbers of `rows`."""
     return [
         *_uncertainty_claims(table),
         *_factorised_claims(table, "factorised", "correct anchors"),
@@ -80,17 +80,17 @@ def _smaller(
     key: str = "",
     of_paper: bool = True,
 ) -> Claim:
-    """The claim that a number is smaller in size for the first of two methods."""
+    """Return the claim that a number has a smaller absolute value for the first of two methods."""
     numbers = {method: getattr(table[method], name) for method in methods}
     ours = {method: each[key] if key else each for method, each in numbers.items()}
     first, second = map(abs, ours.values())
-    # Negligible differences would not support what the paper claims about standard deviations.
+    # The paper's claims about standard deviations are not supported by negligible differences.
     holds = is_below_clearly(first, second) if name == "std" else is_below(first, second)
     return Claim(identifier, about, claim, ours, holds, of_paper)
 
 
 def _uncertainty_claims(table: Mapping[str, RegionMetrics[Interval]]) -> list[Claim]:
-    """Claims on Fig. 6: vanilla against anchored, and the two length scales."""
+    """Return the claims on Fig. 6: vanilla against anchored, and the two length scales."""
     flexible, constrained = (f"{scale:g}" for scale in LENGTHSCALES)
     surer = [
         _smaller(
@@ -121,9 +121,9 @@ def _uncertainty_claims(table: Mapping[str, RegionMetrics[Interval]]) -> list[Cl
 
 
 def guidance_claim(table: Mapping[str, RegionMetrics[Interval]]) -> Claim:
-    """The introduction: without data, predictions are guided by the functional prior.
+    """Return the claim of the introduction that the prior guides predictions far from the data.
 
-    With L = 0.1 the exact posterior has the mean of the prior near x = 1.
+    With L = 0.1 the mean of the exact posterior is the prior mean near x = 1.
     """
     scale = f"{LENGTHSCALES[0]:g}"
     drift = {name: table[name].drift for name in ("vanilla", f"anchored {scale}", f"exact {scale}")}
@@ -142,9 +142,9 @@ def guidance_claim(table: Mapping[str, RegionMetrics[Interval]]) -> Claim:
 def _factorised_claims(
     table: Mapping[str, RegionMetrics[Interval]], kind: str, how: str
 ) -> list[Claim]:
-    """Claims on Fig. 7: fit, standard deviation and mean with the factorised prior."""
+    """Return the claims on Fig. 7: fit, standard deviation and mean with the factorised prior."""
     prior = f"The factorised prior ({how})"
-    # The paper makes six comparisons with its own run, so these are judged with published anchors.
+    # The paper makes these six claims for its own run, which has the published anchors.
     printed = kind == "published"
     flexible, constrained = (f"{scale:g}" for scale in LENGTHSCALES)
     surer = [
@@ -183,7 +183,7 @@ def _factorised_claims(
 
 
 def _fit_claims(table: Mapping[str, RegionMetrics[Interval]], kind: str, prior: str) -> list[Claim]:
-    """The fit with the factorised prior, compared with anchoring and the exact posterior."""
+    """Compare the fit with the factorised prior to anchoring and to the exact posterior."""
     constrained = LENGTHSCALES[1]
     return [
         _smaller(
@@ -213,7 +213,7 @@ def _fit_claims(table: Mapping[str, RegionMetrics[Interval]], kind: str, prior: 
 def _exact_posterior_claims(
     table: Mapping[str, RegionMetrics[Interval]], kind: str, prior: str
 ) -> list[Claim]:
-    """Whether the factorised prior leads farther from the exact posterior; not in the paper."""
+    """Return our claims that the factorised prior leads farther from the exact posterior."""
     return [
         _smaller(
             table,

@@ -24,7 +24,7 @@ LIMITS = (-4.5, 4.5)
 def _panel(
     axes: Axes, title: str, shown: Moments, exact: Moments | None = None, prior: bool = False
 ) -> None:
-    """An ensemble, the true function and the data; for a prior, its mean instead of the data."""
+    """Plot an ensemble, the true function and the data; for a prior, its mean instead of data."""
     x = GRID[:, 0]
     band(axes, x, shown.mean, shown.std, "ensemble, mean")
     if exact:
@@ -43,7 +43,7 @@ def _panel(
 
 @plt.style.context(STYLE)
 def vanilla(found: Mapping[str, Prediction]) -> Figure:
-    """Fig. 6 a: the vanilla ensemble, without a prior."""
+    """Plot Fig. 6 a: the vanilla ensemble, without a prior."""
     figure, axes = plt.subplots(figsize=(WIDTH / 2, 3.6))
     _panel(axes, "vanilla ensemble", found["vanilla"])
     return with_legend(figure, 2)
@@ -51,7 +51,7 @@ def vanilla(found: Mapping[str, Prediction]) -> Figure:
 
 @plt.style.context(STYLE)
 def anchored(found: Mapping[str, Prediction]) -> Figure:
-    """Fig. 6 b: pre-trained networks and anchored ensembles with the exact posterior."""
+    """Plot Fig. 6 b: pre-trained networks, and anchored ensembles with the exact posterior."""
     figure, panels = plt.subplots(len(LENGTHSCALES), 2, figsize=(WIDTH, 6.2))
     for (left, right), scale in zip(panels, LENGTHSCALES, strict=True):
         title = f"anchored ensemble, $L = {scale:g}$"
@@ -63,7 +63,15 @@ def anchored(found: Mapping[str, Prediction]) -> Figure:
 
 @plt.style.context(STYLE)
 def method(functions: Mapping[str, np.ndarray], exact: tuple[np.ndarray, np.ndarray]) -> Figure:
-    """Ensembles by name, (K, n) on GRID, each with the exact posterior's mean and deviation."""
+    """Plot ensembles by name, each with the exact posterior.
+
+    Args:
+        functions: Name → functions of an ensemble on GRID, (K, n).
+        exact: Mean and standard deviation of the exact posterior on GRID, (n,) each.
+
+    Returns:
+        The figure.
+    """
     figure, panels = plt.subplots(1, len(functions), figsize=(WIDTH, 3.8))
     posterior = Moments(exact[0], np.diag(exact[1] ** 2))
     for axes, (name, values) in zip(panels, functions.items(), strict=True):
@@ -74,7 +82,7 @@ def method(functions: Mapping[str, np.ndarray], exact: tuple[np.ndarray, np.ndar
 
 @plt.style.context(STYLE)
 def factorised(found: Mapping[str, Prediction]) -> Figure:
-    """Fig. 7: ensembles anchored by a factorised Gaussian, correctly and as published."""
+    """Plot Fig. 7: ensembles anchored by a factorised Gaussian, correctly and as published."""
     rows = {
         "factorised": "each weight anchored to its pre-trained value",
         "published": "hidden kernels anchored to the first (as published)",

@@ -1,4 +1,4 @@
-"""The data of the composite (notebook 03, section 3.2 of the paper): numbers and figures."""
+"""Data of the composite (notebook 03, section 3.2 of the paper): numbers and figures."""
 
 from figures.materials_data import panels
 from figures.materials_data.data import (

@@ -1,4 +1,4 @@
-"""Numbers of the materials data (section 3.2.1 and Table 2 of the paper)."""
+"""Numbers and claims about the materials data (section 3.2.1 and Table 2 of the paper)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,17 +33,17 @@ SETS = {
 
 
 def _groups(table: Table) -> DataFrameGroupBy:
-    """Outputs of the RVEs with the same inputs."""
+    """Group the outputs of RVEs by equal inputs."""
     return columns(table)[[*OUTPUT_NAMES]].groupby(table.group)
 
 
 def coefficients_of_variation(table: Table) -> pd.DataFrame:
-    """Standard deviation over mean of RVEs with the same inputs, (n_groups, n_out)."""
+    """Return standard deviation / mean of RVEs with the same inputs, (n_groups, n_out)."""
     return _groups(table).std() / _groups(table).mean()
 
 
 def noise_table(table: Table) -> dict[str, dict[str, float]]:
-    """Pooled standard deviation within groups and its standard error, % of mid-range, by output."""
+    """Return pooled standard deviations within groups, with errors, by output [% of mid-range]."""
     groups = _groups(table)
     variances = groups.var()
     deviation = np.sqrt(np.average(variances, axis=0, weights=groups.size() - 1))
@@ -53,15 +53,16 @@ def noise_table(table: Table) -> dict[str, dict[str, float]]:
 
 
 def noise_by_input(replicates: Table, estimated_from: Table) -> dict[str, float]:
-    """Log density of the scatter in groups under noise estimated from other groups.
+    """Return the log density of the scatter in groups, under noise estimated from other groups.
 
     Args:
-        replicates: RVEs of equal inputs in groups.
-        estimated_from: Other such RVEs, from which both kinds of noise are estimated.
+        replicates: Groups of RVEs with equal inputs.
+        estimated_from: Other groups of RVEs, from which both kinds of noise are estimated.
 
     Returns:
         "constant" for a constant covariance and "by_input" for Σ(x), in nats per degree of freedom
-        and physical units, and both without the RVE that lies farthest from its group.
+        and in physical units. The names with "_without_farthest" are without the RVE that lies
+        farthest from its group.
     """
     known = scaled(estimated_from)
     new = scaled(replicates)
@@ -89,12 +90,15 @@ def noise_by_input(replicates: Table, estimated_from: Table) -> dict[str, float]
 
 
 def scatter_density(y: np.ndarray, groups: np.ndarray, covariances: np.ndarray) -> float:
-    """Mean log density of deviations from the means of groups, per degree of freedom.
+    """Return the mean log density of deviations from group means, per degree of freedom.
 
     Args:
         y: Outputs, (N, n_out).
         groups: Labels of the groups, (N,).
-        covariances: Σ at each RVE, equal in a group, (N, n_out, n_out).
+        covariances: Σ at each RVE, equal within a group, (N, n_out, n_out).
+
+    Returns:
+        The log density [nats], in the units of y.
     """
     total = 0.0
     freedom = 0
@@ -113,27 +117,30 @@ def scatter_density(y: np.ndarray, groups: np.ndarray, covariances: np.ndarray) 
 
 
 def mutual_information(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Mutual information of inputs with outputs, (n_in, n_out) [nats], by Kraskov et al. (2004)."""
-    # A little noise, of a fixed seed, breaks ties.
+    """Estimate mutual information of inputs and outputs, (n_in, n_out) [nats].
+
+    The estimator is that of Kraskov et al. (2004).
+    """
+    # scikit-learn adds a little noise, with this seed, to break ties.
     return np.transpose([mutual_info_regression(inputs, y, random_state=0) for y in outputs.T])
 
 
 def chance_level(inputs: np.ndarray, outputs: np.ndarray, shuffles: int, seed: int) -> np.ndarray:
-    """95 % quantile of the mutual information of shuffled pairs, (n_in, n_out) [nats]."""
+    """Return the 95 % quantile of the mutual information of shuffled pairs, (n_in, n_out)."""
     rng = np.random.default_rng(seed)
     shuffled = [mutual_information(inputs, rng.permutation(outputs)) for _ in range(shuffles)]
     return np.quantile(shuffled, 0.95, axis=0)
 
 
 def share_outside(test: Table, training: Table) -> float:
-    """Fraction of test RVEs with an output outside the range of the training outputs."""
+    """Return the fraction of test RVEs with an output outside the range of training outputs."""
     low = training.outputs.min(axis=0)
     high = training.outputs.max(axis=0)
     return float(np.mean(np.any((test.outputs < low) | (test.outputs > high), axis=1)))
 
 
 def information_table(table: Table, shuffles: int, seed: int) -> dict[str, Any]:
-    """Table 2: mutual information, its chance level, and the inputs above zero and above chance."""
+    """Return Table 2: mutual information, chance level, and inputs above zero and above chance."""
     found = mutual_information(table.inputs, table.outputs)
     level = chance_level(table.inputs, table.outputs, shuffles, seed)
     value, chance = (pd.DataFrame(each, INPUT_NAMES, OUTPUT_NAMES) for each in (found, level))
@@ -146,7 +153,7 @@ def information_table(table: Table, shuffles: int, seed: int) -> dict[str, Any]:
 
 
 def information_over_draws(table: Table, size: int) -> dict[str, dict[str, Interval]]:
-    """Table 2 over datasets of `size` rows: output → input → mutual information [nats]."""
+    """Return Table 2 over datasets of `size` rows: output → input → mutual information [nats]."""
     draws = []
     for number in range(len(table) // size):
         rows = table.index // size == number
@@ -156,7 +163,7 @@ def information_over_draws(table: Table, size: int) -> dict[str, dict[str, Inter
 
 
 def scatter_table(table: Table) -> dict[str, dict[str, Any]]:
-    """Fig. 10 in numbers: output → mean coefficient of variation, standard error over groups."""
+    """Return Fig. 10 in numbers: output → mean coefficient of variation, with its error."""
     values = coefficients_of_variation(table)
     described = {"mean": values.mean(), "std": values.sem(), "n_groups": len(values)}
     return pd.DataFrame(described).to_dict("index")
@@ -167,7 +174,7 @@ def claims(
     information: Mapping[str, Any],
     drawn: Mapping[str, Mapping[str, Interval]] | None = None,
 ) -> list[Claim]:
-    """Claims of section 3.2.1 that the tables allow, with our numbers."""
+    """Return the claims of section 3.2.1 that the available tables can decide."""
     training = [name for name in (TRAINING, UNIFORM) if name in designs]
     outside = {name: share_outside(designs[TEST], designs[name]) for name in training}
     replicates = {name: designs[name] for name in REPLICATES if name in designs}
@@ -188,11 +195,15 @@ def claims(
 def information_claim(
     information: Mapping[str, Any], drawn: Mapping[str, Mapping[str, Interval]] | None
 ) -> Claim:
-    """Table 2 by the paper's rule: the inputs whose estimate is positive.
+    """Return the claim of Table 2 by the paper's rule: inputs with a positive estimate.
 
     Args:
-        information: Of one table, see `information_table`.
-        drawn: Of independent datasets, which then decide, see `information_over_draws`.
+        information: Mutual information of one table, from `information_table`.
+        drawn: Mutual information of independent datasets, from `information_over_draws`. If given,
+            these datasets decide.
+
+    Returns:
+        The claim.
     """
     paper = {
         output: [INPUT_NAMES[i] for i in features]

@@ -23,7 +23,7 @@ MAGNIFICATION = 4  # of the mean deformation in the sketch of the loading
 
 @plt.style.context(STYLE)
 def overview(solution: RVESolution) -> Figure:
-    """Fig. 8: from the microstructure to the averaged curve of one simulated RVE."""
+    """Plot Fig. 8: from the microstructure to the averaged curve of one simulated RVE."""
     figure, axes = plt.subplot_mosaic(
         "AABBCC;DDDEEE", figsize=(WIDTH, 6.8), height_ratios=(1.0, 0.95)
     )
@@ -42,7 +42,7 @@ def overview(solution: RVESolution) -> Figure:
 
 
 def draw_loading(ax: Axes, solution: RVESolution) -> None:
-    """The RVE before and after the mean deformation that the simulation ended with."""
+    """Draw the RVE before the simulation, and with its final mean deformation."""
     *before, strain = solution.history["strain"]
     exx, eyy, _, gxy = MAGNIFICATION * strain
     corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
@@ -69,7 +69,7 @@ def draw_loading(ax: Axes, solution: RVESolution) -> None:
 
 @plt.style.context(STYLE)
 def histograms(designs: Mapping[str, Table]) -> Figure:
-    """Fig. 9: inputs (top) and outputs (bottom) of those of the three sets that exist."""
+    """Plot Fig. 9: inputs (top) and outputs (bottom) of the sets that are available."""
     shown = {design: words for design, words in SETS.items() if design in designs}
     tables = {design: columns(designs[design]) for design in shown}
     everything = pd.concat(tables.values())
@@ -84,7 +84,7 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
             counts, _ = np.histogram(tables[design][name], edges)
             shares = counts / len(tables[design])
             color = f"C{[*shown].index(design)}"
-            # One set above the other, the largest share of a bin being 0.9 of a row high.
+            # Sets are stacked; the highest bin of a set has 0.9 of the height of a row.
             heights = row + 0.9 * shares / shares.max()
             axes.stairs(heights, edges, baseline=row, fill=True, color=color, alpha=0.6)
             axes.axhline(row, color="0.6", lw=0.5)
@@ -100,7 +100,7 @@ def histograms(designs: Mapping[str, Table]) -> Figure:
 
 @plt.style.context(STYLE)
 def scatter(replicates: Mapping[str, Table]) -> Figure:
-    """Fig. 10: RVEs that differ only in their random microstructure, one row per study."""
+    """Plot Fig. 10: RVEs that differ only in their random microstructure, one row per study."""
     height = 2.9 * len(replicates)
     figure, panels = plt.subplots(
         len(replicates), len(OUTPUT_NAMES), figsize=(WIDTH, height), squeeze=False, sharex=True

@@ -1,4 +1,4 @@
-"""Figures of the materials surrogates, one panel for each output (Figs. 11 to 14 of the paper)."""
+"""Figures of the materials surrogates, one panel per output (Figs. 11 to 14 of the paper)."""
 
 from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
@@ -20,16 +20,16 @@ from figures.composite.problem import (
 from figures.materials_surrogate.surrogate import Prediction, RepeatedScores, Rows
 from figures.style import STYLE, WIDTH, band, with_legend
 
-BAND = 2  # predicted standard deviations drawn as error bars
+BAND = 2  # half length of error bars in predicted standard deviations
 SHOWN_PRIOR = ("nu_eff", "p_sigma")  # outputs of Fig. 11 b
-PAPER_LAWS = [16, 5, 6, 7]  # test points whose behaviour law the paper draws, counted from 0
+PAPER_LAWS = [16, 5, 6, 7]  # test points whose behaviour law the paper shows, counted from 0
 PLASTIC_STRAIN = 0.05 * np.linspace(0.0, 1.0, 60) ** 3  # fine where the law is steep
 LINES = {"prior": ":", "anchored": "-", "vanilla": "--"}
 
 
 @plt.style.context(STYLE)
 def prior_mean(test_set: Samples, theta: np.ndarray, explained: Mapping[str, float]) -> Figure:
-    """Fig. 11 a: the prior mean m(x) = θ v_f against the simulated value, physical units."""
+    """Plot Fig. 11 a: the prior mean m(x) = θ v_f over the simulated value, in physical units."""
     observed, mean = map(OUTPUT_SCALING.inverse_transform, (test_set.y, test_set.X[:, :1] * theta))
     figure, panels = plt.subplots(1, len(LABELS), figsize=(WIDTH, 2.7))
     both = np.concatenate([observed, mean])
@@ -44,7 +44,7 @@ def prior_mean(test_set: Samples, theta: np.ndarray, explained: Mapping[str, flo
 
 @plt.style.context(STYLE)
 def prior_functions(theta: np.ndarray, seed: int) -> Figure:
-    """Fig. 11 b: realisations of the functional prior along each input, the others at mid-range."""
+    """Plot Fig. 11 b: realisations of the functional prior along each input."""
     figure, panels = plt.subplots(
         len(SHOWN_PRIOR), len(INPUT_LABELS), figsize=(WIDTH, 5), sharey="row"
     )
@@ -72,7 +72,17 @@ def predictions(
     laws: Sequence[int],
     limits: np.ndarray | None = None,
 ) -> Figure:
-    """Figs. 12 and 13: parity of each output (top), behaviour law of four test points (bottom)."""
+    """Plot Figs. 12 and 13: parity of each output, and the behaviour law of four test points.
+
+    Args:
+        prediction: Prediction of one ensemble.
+        row: Scores of the method over repeats.
+        laws: Test points whose behaviour law is shown.
+        limits: Axis limits of the parity plots, (2, n_out); None computes them.
+
+    Returns:
+        The figure.
+    """
     figure = plt.figure(figsize=(WIDTH, 5.4))
     (top,), (bottom,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.15, 1))
     panels = top.subplots(1, len(LABELS))
@@ -94,7 +104,7 @@ def predictions(
 
 
 def _laws(figure, prediction: Prediction, laws: Sequence[int]) -> None:
-    """Mean ± 2 standard deviations of σ = a + b pᶜ, with each network's b and c."""
+    """Plot mean ± 2 standard deviations of σ = a + b pᶜ, computed with b and c of each network."""
     physical = np.maximum(OUTPUT_SCALING.inverse_transform(prediction.samples), LOWEST_OUTPUT)
     observed = OUTPUT_SCALING.inverse_transform(prediction.observed)
     panels = figure.subplots(1, len(laws), sharey=True)
@@ -110,7 +120,7 @@ def _laws(figure, prediction: Prediction, laws: Sequence[int]) -> None:
 
 
 def law_points(test_set: Samples, published: bool) -> list[int]:
-    """Test points whose hardening law is drawn: the paper's, or spread over the ranks of b_eff."""
+    """Return the test points whose behaviour law is shown: the paper's, or spread over b_eff."""
     if published:
         return PAPER_LAWS
     places = np.linspace(0, len(test_set) - 1, len(PAPER_LAWS)).round().astype(int)
@@ -118,12 +128,12 @@ def law_points(test_set: Samples, published: bool) -> list[int]:
 
 
 def behaviour_law(b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """σ = 400 + b pᶜ [MPa] at PLASTIC_STRAIN, (K, n), for K values b [MPa] and c."""
+    """Return σ = 400 + b pᶜ [MPa] at PLASTIC_STRAIN, (K, n), for K values of b [MPa] and c."""
     return 400.0 + b[:, None] * PLASTIC_STRAIN ** c[:, None]
 
 
 def parity_limits(predictions: Sequence[Prediction]) -> np.ndarray:
-    """Axis limits that hold every point and error bar, (2, n_out) physical."""
+    """Return axis limits that include every point and error bar, (2, n_out), physical."""
     values = [p.mean + sign * BAND * p.std for p in predictions for sign in (-1, 1)]
     values += [p.observed for p in predictions]
     low = np.min(values, axis=(0, 1))
@@ -136,7 +146,7 @@ def parity_limits(predictions: Sequence[Prediction]) -> np.ndarray:
 def calibration(
     repeats: Sequence[Mapping[str, Prediction]], rows: Rows, methods: Mapping[str, str]
 ) -> Figure:
-    """Fig. 14: observed against expected probability, mean ± std over repeats, for each method."""
+    """Plot Fig. 14: observed over expected probability of each method, mean ± std over repeats."""
     figure, panels = plt.subplots(1, len(LABELS), figsize=(WIDTH, 2.9))
     for label, method in methods.items():
         own = [repeat[method] for repeat in repeats]

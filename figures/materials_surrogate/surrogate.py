@@ -29,18 +29,18 @@ from figures.scores import (
 HIDDEN = (20, 20, 20, 20)
 SIZES = ("ind25", "ind50", "ind100")
 SCORES = {"rmse": "RMSE", "miscalibration": "miscalibration", "elppd": "ELPPD"}
-LEADING = ("nu_eff", "E_eff_GPa")  # whose RMSE gains most in the paper
-WORSE_CALIBRATED = "c_eff"  # the one output for which the paper finds anchoring slightly worse
-SLIGHTLY = 0.1  # fraction of a score; the paper prints 0.02
-COMPARABLE = 0.03  # difference of two miscalibrations
-TWO_SIGMA = 0.9545  # share of a normal density within ± 2 standard deviations
-APPROPRIATE = 0.02  # distance of a coverage from the right one
+LEADING = ("nu_eff", "E_eff_GPa")  # outputs with the largest gain in RMSE in the paper
+WORSE_CALIBRATED = "c_eff"  # the only output whose calibration is slightly worse in the paper
+SLIGHTLY = 0.1  # largest slight change, as a fraction of a score; the paper prints 0.02
+COMPARABLE = 0.03  # largest difference of two comparable miscalibrations
+TWO_SIGMA = 0.9545  # probability of a normal distribution within ± 2 standard deviations
+APPROPRIATE = 0.02  # largest error of an appropriate coverage
 Cases = Mapping[str, problem.Samples]  # training sets by name
 
 
 @dataclass(frozen=True)
 class OutputScores(Scores[Number]):
-    """Scores over all outputs, and RMSE, miscalibration, ELPPD and standard deviation of each."""
+    """Scores over all outputs, and RMSE, miscalibration, ELPPD and std of each output."""
 
     epistemic_std: Number  # mean over the test RVEs and outputs, scaled
     by_output: Mapping[str, Mapping[str, Number]]  # score → output → number
@@ -52,7 +52,7 @@ Rows = Mapping[str, RepeatedScores]  # method → its scores
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one ensemble predicts for a test set."""
+    """Prediction of one ensemble for a test set."""
 
     samples: np.ndarray  # predictions of each network, (K, n, n_out) scaled
     observed: np.ndarray  # simulated outputs, (n, n_out) scaled
@@ -68,7 +68,7 @@ class Prediction:
         return self.samples.std(axis=0)
 
     def scores(self) -> OutputScores[float]:
-        """Scores of epistemic uncertainty; the ELPPD is with noise, in physical units."""
+        """Return scores of the epistemic uncertainty; the ELPPD has noise and physical units."""
         moments = self.observed, self.mean, self.std
         physical = problem.OUTPUT_SCALING.inverse_transform
         observed = physical(self.observed)
@@ -98,7 +98,11 @@ def train(
     procedure: Procedure,
     seed: int,
 ) -> dict[str, Prediction]:
-    """Pre-train once, then train on each training set and predict the test set."""
+    """Pre-train once, then train on each training set and predict the test set.
+
+    Returns:
+        "prior", CASE_anchored and CASE_vanilla → prediction.
+    """
     n_inputs = test_set.X.shape[1]
     pretrained = bnn.pretrain(
         problem.functional_prior(theta),
@@ -116,7 +120,7 @@ def train(
         "random_state": seed,
     }
     weight_prior = procedure.low_rank(procedure.learnt_from(pretrained, settings.n_members))
-    # As many networks as the trained ensembles have: the ELPPD of few networks depends on it.
+    # As many networks as in the trained ensembles, because the ELPPD depends on their number.
     samples = {"prior": pretrained.sample(test_set.X)[: settings.n_members]}
     for name, train_set in cases.items():
         data = train_set.X, train_set.y
@@ -124,7 +128,7 @@ def train(
             pretrained, *data, anchoring=bnn.Anchoring(weight_prior), **common
         )
         samples[f"{name}_anchored"] = anchored.sample(test_set.X)
-        if name == TRAINING_CASE:  # the paper trains vanilla ensembles on this one only
+        if name == TRAINING_CASE:  # the paper trains vanilla ensembles only on this set
             vanilla = bnn.train_vanilla(
                 *data,
                 resampling="bootstrap",
@@ -137,12 +141,12 @@ def train(
 
 
 def score_rows(repeats: Sequence[Mapping[str, Prediction]]) -> Rows:
-    """Scores of each method, see `Prediction.scores`, over the repeats."""
+    """Return the scores of each method over the repeats, see `Prediction.scores`."""
     return over_repeats([{name: p.scores() for name, p in repeat.items()} for repeat in repeats])
 
 
 def improvements(rows: Rows, case: str) -> dict[str, dict[str, Interval]]:
-    """Table 4: gain (vanilla - anchored) / vanilla of a case, score → output → interval."""
+    """Return Table 4: gain (vanilla - anchored) / vanilla of a case, score → output → interval."""
     vanilla, anchored = (rows[f"{case}_{m}"].by_output for m in ("vanilla", "anchored"))
     return {
         score: {
@@ -155,27 +159,27 @@ def improvements(rows: Rows, case: str) -> dict[str, dict[str, Interval]]:
 
 
 def prior_mean_table(test_set: problem.Samples, theta: np.ndarray) -> dict[str, float]:
-    """Fig. 11 a in numbers: output → share of its variance that m(x) = θ v_f explains, R²."""
+    """Return R² of the prior mean m(x) = θ v_f by output: Fig. 11 a in numbers."""
     residual = test_set.y - test_set.X[:, :1] * theta
     return problem.by_output(1 - (residual**2).mean(axis=0) / test_set.y.var(axis=0))
 
 
 def prior_mean_rmse(test_set: problem.Samples, theta: np.ndarray) -> dict[str, float]:
-    """Scaled RMSE of m(x) = θ v_f on the test set, of each output and over all."""
+    """Return the scaled RMSE of m(x) = θ v_f on the test set, by output and over all outputs."""
     mean = test_set.X[:, :1] * theta
     by_output = problem.by_output(rmse(test_set.y, mean, per_output=True))
     return by_output | {"all": float(rmse(test_set.y, mean))}
 
 
 def prior_function_claims(theta: np.ndarray, seed: int) -> list[Claim]:
-    """Claims on the realisations of the functional prior that Fig. 11 b draws."""
+    """Return the claims on realisations of the functional prior in Fig. 11 b."""
     realisations = problem.prior_along_inputs(theta, seed)
     nu, p = map(OUTPUT_NAMES.index, ("nu_eff", "p_sigma"))
     varied = {name: float(g[:, :, nu].std(axis=1).mean()) for name, g in realisations.items()}
     spread = realisations["vf"][:, :, p].std(axis=0)
     small = float(spread[0])
     middle = float(spread[len(spread) // 2])
-    # Two standard errors of log(middle / small), each of n independent normal realisations.
+    # Two standard errors of log(middle / small); each is from n independent normal realisations.
     by_chance = 2.0 / np.sqrt(len(realisations["vf"]) - 1)
     return [
         Claim(
@@ -198,8 +202,16 @@ def prior_function_claims(theta: np.ndarray, seed: int) -> list[Claim]:
 
 
 def claims(rows: Rows, explained: Mapping[str, float], n_train: Mapping[str, int]) -> list[Claim]:
-    """Claims that the rows allow; None if the repeats do not decide the sign of a difference."""
-    # From `score_rows` and `prior_mean_table`; n_train: RVEs of each training set.
+    """Return the claims that the scores can decide.
+
+    Args:
+        rows: Scores from `score_rows`.
+        explained: R² of the prior mean, from `prior_mean_table`.
+        n_train: Number of RVEs of each training set.
+
+    Returns:
+        The claims; None as answer if the repeats do not decide the sign of a difference.
+    """
     most = max(explained, key=lambda name: explained[name])
     prior = Claim(
         "prior_mean",
@@ -213,7 +225,7 @@ def claims(rows: Rows, explained: Mapping[str, float], n_train: Mapping[str, int
 
 
 def comparison_claims(rows: Rows, n_train: Mapping[str, int]) -> list[Claim]:
-    """Claims about scores alone, over repeated trainings or over simulated datasets."""
+    """Return the claims about scores, over repeated trainings or over simulated datasets."""
     anchored = {case: rows[f"{case}_anchored"] for case in n_train}
     by_size = _size_claims(anchored, n_train) if set(SIZES) <= set(anchored) else []
     return [*by_size, *_method_claims(rows["outd_anchored"], rows["outd_vanilla"])]
@@ -222,20 +234,20 @@ def comparison_claims(rows: Rows, n_train: Mapping[str, int]) -> list[Claim]:
 def _claim(
     identifier: str, about: str, claim: str, numbers: Mapping[str, Interval], holds: bool | None
 ) -> Claim:
-    """A claim about repeated numbers, of which the means are shown."""
+    """Return a claim about repeated numbers, with their means."""
     ours = {name: number.mean for name, number in numbers.items()}
     return Claim(identifier, about, claim, ours, holds)
 
 
 def _improves(fewer: RepeatedScores, more: RepeatedScores, score: str) -> bool | None:
-    """Whether a score improves with more RVEs by more than a negligible amount."""
+    """Return whether a score improves with more RVEs by more than a negligible amount."""
     if score in LARGER_IS_BETTER:
         return more.is_better(fewer, score)
     return is_below_clearly(getattr(more, score), getattr(fewer, score))
 
 
 def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
-    """Claims on the size of the training set, in and out of distribution."""
+    """Return the claims on the training set: its size, and in or out of distribution."""
     counts = " to ".join(str(n_train[size]) for size in SIZES)
     compared = " and ".join(dict.fromkeys(str(n_train[case]) for case in ("ind50", "outd")))
     inside = anchored["ind50"]
@@ -281,7 +293,7 @@ def _size_claims(anchored: Rows, n_train: Mapping[str, int]) -> list[Claim]:
 
 
 def _method_claims(anchored: RepeatedScores, vanilla: RepeatedScores) -> list[Claim]:
-    """Claims on the anchored and the vanilla ensemble out of distribution."""
+    """Return the claims on the anchored and the vanilla ensemble out of distribution."""
     gains = improvements({"_anchored": anchored, "_vanilla": vanilla}, "")["rmse"]
     others = [gain for name, gain in gains.items() if name not in LEADING]
     return [
@@ -324,12 +336,12 @@ def _method_claims(anchored: RepeatedScores, vanilla: RepeatedScores) -> list[Cl
 
 
 def _less(number: Interval, value: float) -> Interval:
-    """A number less a fixed value."""
+    """Subtract a fixed value from a number."""
     return Interval(tuple(each - value for each in number.values))
 
 
 def _calibration_claim(name: str, anchored: RepeatedScores, vanilla: RepeatedScores) -> Claim:
-    """The claim on the miscalibration of one output."""
+    """Return the claim on the miscalibration of one output."""
     ours = anchored.by_output["miscalibration"][name]
     theirs = vanilla.by_output["miscalibration"][name]
     words = f"{name}: the anchored ensemble is better calibrated than the vanilla ensemble"
@@ -346,7 +358,7 @@ def _calibration_claim(name: str, anchored: RepeatedScores, vanilla: RepeatedSco
 
 
 def _accuracy_claim(name: str, anchored: RepeatedScores, vanilla: RepeatedScores) -> Claim:
-    """The claim on the RMSE of one output."""
+    """Return the claim on the RMSE of one output."""
     ours = anchored.by_output["rmse"][name]
     theirs = vanilla.by_output["rmse"][name]
     claim = _claim(

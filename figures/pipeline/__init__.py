@@ -1,1 +1,1 @@
-"""Running of notebooks: profiles, paths, parameters, tasks, provenance."""
+"""Running notebooks: profiles, paths, parameters, tasks and provenance."""

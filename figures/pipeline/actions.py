@@ -1,4 +1,4 @@
-"""Actions and reporting behind dodo.py: programs that are run, and one sentence on a failure."""
+"""Actions and reports for dodo.py: run programs, and report a failure in one sentence."""
 
 import fcntl
 import math
@@ -21,11 +21,11 @@ from figures.pipeline.arithmetic import environment
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import file_digest
 
-STATE = ROOT / ".doit"  # what doit remembers of its tasks, and the lock of a run
+STATE = ROOT / ".doit"  # folder with the state of doit's tasks and the lock of a run
 
 
 def make_state(folder: Path = STATE) -> None:
-    """Make the folder of doit's state; ValueError if nothing can be written."""
+    """Create the folder of doit's state; ValueError if it cannot be written."""
     try:
         folder.mkdir(exist_ok=True)
         for name in ("lock", "state.db"):
@@ -36,7 +36,7 @@ def make_state(folder: Path = STATE) -> None:
 
 
 def wait_for_turn(folder: Path) -> TextIO:
-    """Let one run at a time work in a checkout; its turn ends when the returned file is closed."""
+    """Wait until no other run works in this checkout, and lock it until the file is closed."""
     file = (folder / "lock").open("w", encoding="utf-8")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -52,10 +52,10 @@ def wait_for_turn(folder: Path) -> TextIO:
 
 
 class Interruption:
-    """Ctrl-C, which the programs of this terminal receive as well: they have some time to end."""
+    """Handler of Ctrl-C. The programs that were started also receive it, and get time to end."""
 
     def __init__(self, patience: float = 20.0) -> None:
-        self.patience = patience  # [s] after the first Ctrl-C; a second one ends it
+        self.patience = patience  # time [s] after the first Ctrl-C; a second one ends it at once
         self.deadline: float | None = None
 
     @property
@@ -68,7 +68,7 @@ class Interruption:
         return self.deadline is not None and time.monotonic() > self.deadline
 
     def receive(self, *_: object) -> None:
-        """Handle the signal, in the main thread; programs are waited for in others."""
+        """Handle the signal, in the main thread; other threads wait for the programs."""
         self.deadline = time.monotonic() + (0.0 if self.came else self.patience)
 
 
@@ -77,12 +77,15 @@ INTERRUPTED = "interrupted; the same command continues where it stopped"
 
 
 def is_shown(task: Task) -> bool:
-    """Whether the beginning and the end of a task are worth a line."""
+    """Return whether the beginning and the end of a task are reported."""
     return bool(task.actions) and not (task.meta or {}).get("silent")
 
 
 def planned(tasks: Mapping[str, Task], selected: Iterable[str]) -> dict[str, float]:
-    """Seconds on an idle core of those tasks with an estimate that the selected ones need."""
+    """Return the estimated seconds of the selected tasks and of the tasks that they depend on.
+
+    Estimates are for an idle core. Tasks without an estimate are left out.
+    """
     found: dict[str, float] = {}
     seen: set[str] = set()
     ahead = [*selected]
@@ -99,23 +102,23 @@ def planned(tasks: Mapping[str, Task], selected: Iterable[str]) -> dict[str, flo
 
 
 def cores() -> int:
-    """Cores that a run keeps busy, as its estimates were measured with two."""
+    """Return the number of cores for estimates of time, at most two, as they were measured."""
     return min(cpu_count(), 2)
 
 
 def minutes(seconds: float) -> str:
-    """A time in minutes, rounded up."""
+    """Format a time in minutes, rounded up."""
     return f"about {math.ceil(seconds / 60)} min"
 
 
 class Reporter(ConsoleReporter):
-    """What a run will do; then its beginning, duration and what is left, for each task.
+    """Reports the plan of a run; then the beginning, duration and remaining time of each task.
 
-    `meta` of a task may have `seconds`, what it takes on an idle core, and `silent` for no lines.
+    `meta` of a task may have `seconds`, its time on an idle core, and `silent`, for no report.
     """
 
     def initialize(self, tasks, selected_tasks):
-        """Wait for another run in this checkout before anything is looked at; show the plan."""
+        """Wait for other runs in this checkout to end, then show the plan."""
         super().initialize(tasks, selected_tasks)
         self.lock = wait_for_turn(STATE)
         self.begun: dict[str, float] = {}
@@ -132,26 +135,26 @@ class Reporter(ConsoleReporter):
             self.write(f"   together {total} with {cores()} idle cores\n")
 
     def execute_task(self, task):
-        """Announce a task that runs."""
+        """Report that a task begins."""
         if is_shown(task):
             self.begun[task.name] = time.monotonic()
             self.write(f"== {task.doc}\n")
 
     def add_success(self, task):
-        """Say how long a task took, and what is left."""
+        """Report how long a task took, and the remaining time."""
         if task.name in self.begun:
             self.done[task.name] = self.plan.get(task.name, 0.0)
             took = time.monotonic() - self.begun[task.name]
             self.write(f"   {task.doc}: {took:.0f} s{self.progress()}\n")
 
     def skip_uptodate(self, task):
-        """Say that a task is up to date."""
+        """Report that a task is up to date."""
         self.skipped.add(task.name)
         if is_shown(task):
             self.write(f"-- {task.doc}: up to date\n")
 
     def progress(self) -> str:
-        """How many parts of the plan are done, and the time left at the speed until now."""
+        """Return how many parts of the plan are done, and the remaining time at this speed."""
         parts = self.plan.keys() - self.skipped
         done = sum(self.done.get(name, 0.0) for name in parts)
         left = sum(self.plan[name] for name in parts - self.done.keys())
@@ -170,7 +173,7 @@ class DurableState(SqliteDB):
     """State of doit's tasks, stored after each task: a killed run loses no finished task."""
 
     def set(self, task_id, dependency, value):
-        """Remember one entry; "deps:" is the last one of a task that has succeeded."""
+        """Store one entry; "deps:" is the last entry of a task that has succeeded."""
         super().set(task_id, dependency, value)
         if dependency == "deps:":
             row = (task_id, self.codec.encode(self._cache[task_id]))
@@ -181,24 +184,27 @@ class DurableState(SqliteDB):
 class Contents(FileChangedChecker):
     """Compares the contents of files, not their times.
 
-    doit's own checker takes a file of the same time as unchanged, which `cp -p`, `rsync -a` and
-    archives with fixed dates make wrong.
+    doit's own checker treats a file with the same time as unchanged. This is wrong after `cp -p`,
+    `rsync -a` and for archives with fixed dates.
     """
 
     def check_modified(self, file_path, file_stat, state):  # noqa: ARG002, doit's signature
-        """Whether a file has another content than before."""
+        """Return whether the content of a file has changed."""
         return state != file_digest(Path(file_path))
 
     def get_state(self, dep, current_state):  # noqa: ARG002, doit's signature
-        """What is remembered of a file."""
+        """Return the stored state of a file, the digest of its content."""
         return file_digest(Path(dep))
 
 
 def run_program(arguments: list[str]) -> TaskFailed | None:
-    """Run `python` on this terminal, where it receives Ctrl-C itself; a failure in one sentence.
+    """Run `python` with arguments on this terminal, where it also receives Ctrl-C.
 
-    Its arithmetic is pinned. It has one thread, as workers have: programs side by side would wait
-    for each other's threads.
+    Its arithmetic is pinned. It has a single thread, because threads of programs that run side by
+    side would wait for each other.
+
+    Returns:
+        None, or the failure in one sentence.
     """
     if INTERRUPTION.came:
         return TaskFailed(INTERRUPTED)
@@ -218,7 +224,7 @@ def run_program(arguments: list[str]) -> TaskFailed | None:
 
 
 def integer_parameter(name: str, default: int, low: int) -> int:
-    """An integer of at least `low` from the environment."""
+    """Return an environment variable as an integer; ValueError unless it is at least `low`."""
     text = os.environ.get(name) or str(default)
     if not text.isdecimal() or int(text) < low:
         raise ValueError(f"{name} = {text!r} is not allowed: an integer of at least {low} is")

@@ -1,11 +1,12 @@
-"""One arithmetic for published results, whatever the processor and the number of its cores.
+"""The same arithmetic for published results on any processor with any number of cores.
 
-Libraries choose kernels by the processor and by the number of threads. Kernels add in different
-orders, and training amplifies the last bit. Programs whose results are committed therefore run with
-the environment variables `pins()`. Libraries read them when they are imported. Workers and kernels
-of notebooks inherit them. Importing bnn or fe_data sets none of them.
+Numerical libraries choose their kernels by the processor and the number of threads. Different
+kernels add in different orders, and training amplifies differences in the last bit. Programs whose
+results are committed therefore run with the environment variables `pins()`. Libraries read them
+when they are imported, and worker processes and notebook kernels inherit them. Importing bnn or
+fe_data does not set them.
 
-    python -m figures.pipeline.arithmetic -m MODULE ...    runs a module with them
+    python -m figures.pipeline.arithmetic -m MODULE ...    runs a module with these variables
 """
 
 import argparse
@@ -19,24 +20,24 @@ from pathlib import Path
 
 from fe_data.dataset.executors import THREAD_VARIABLES
 
-# What a Haswell processor of 2013 has, as has every later one with AVX2 and FMA.
+# Features of a Haswell processor of 2013; every later processor with AVX2 and FMA has them.
 NEEDED = frozenset({"avx2", "fma"})
 KERNELS = {
     "OPENBLAS_CORETYPE": "Haswell",
-    "MKL_CBWR": "COMPATIBLE",  # in PyTorch; with any other value it chooses by the vendor
+    "MKL_CBWR": "COMPATIBLE",  # for PyTorch; with any other value MKL chooses by vendor
     "ATEN_CPU_CAPABILITY": "avx2",
     "NUMBA_CPU_NAME": "haswell",
     "NUMBA_CPU_FEATURES": "+avx2,+fma",
     "BNN_PRODUCTS": "own",
     "FE_DATA_SOLVER": "own",
 }
-# To enable features is silent on every processor with AVX2; to disable those that NumPy was not
-# built for gives a warning. NumPy 2.4 gives them other names.
+# Features are enabled instead of disabled, because NumPy warns if it was not built for a disabled
+# feature. NumPy 2.4 renamed the features.
 NUMPY_FEATURES = {(1, 0): "SSSE3 SSE41 POPCNT SSE42 AVX F16C FMA3 AVX2", (2, 4): "X86_V3"}
 
 
 def features() -> frozenset[str]:
-    """Names of what the processor can do, as Linux gives them; empty where they are not known."""
+    """Return the features of the processor as Linux names them; empty if they are unknown."""
     info = Path("/proc/cpuinfo")
     text = info.read_text(encoding="utf-8") if info.is_file() else ""
     flags = re.search(r"^flags\s*: (.*)", text, re.MULTILINE)
@@ -44,12 +45,12 @@ def features() -> frozenset[str]:
 
 
 def can_pin() -> bool:
-    """Whether this is Linux on an x86-64 processor with AVX2 and FMA."""
+    """Return whether this is Linux on an x86-64 processor with AVX2 and FMA."""
     return platform.machine() == "x86_64" and features() >= NEEDED
 
 
 def pins() -> dict[str, str]:
-    """The variables that fix the arithmetic; on another processor only those of the threads."""
+    """Return the variables that fix the arithmetic; on other processors only those for threads."""
     threads = dict.fromkeys(THREAD_VARIABLES, "1")
     if not can_pin():
         return threads
@@ -59,14 +60,14 @@ def pins() -> dict[str, str]:
 
 
 def environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Environment variables of a program whose results are published: the pins win."""
+    """Return the environment of a program with published results: `given`, replaced by pins."""
     # NumPy rejects both lists together.
     kept = {name: each for name, each in given.items() if name != "NPY_DISABLE_CPU_FEATURES"}
     return {**kept, **pins()}
 
 
 def described(given: Mapping[str, str] = os.environ) -> str:
-    """What fixes the arithmetic of this process, for provenance."""
+    """Describe how the arithmetic of this process is fixed, for the provenance."""
     wanted = pins()
     missing = sorted(name for name, value in wanted.items() if given.get(name) != value)
     if missing:
@@ -78,7 +79,7 @@ def described(given: Mapping[str, str] = os.environ) -> str:
 
 
 def main() -> None:
-    """Run a module with the pins, in place of this program."""
+    """Replace this process by a module that runs with the pins."""
     parser = argparse.ArgumentParser(description="Run a Python module with pinned arithmetic.")
     parser.add_argument(
         "-m",

@@ -1,4 +1,4 @@
-"""Source files of this repository that a program imports, also indirectly and inside functions."""
+"""Source files of this repository that a program imports, also indirectly or inside functions."""
 
 import ast
 import functools
@@ -15,7 +15,7 @@ PACKAGES = ("bnn", "fe_data", "figures", "prior_study")
 
 @functools.cache
 def import_graph() -> grimp.ImportGraph:
-    """The modules of this repository with their imports; a module imports its packages as well."""
+    """Return the modules of this repository with their imports; a module imports its package."""
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     for package in PACKAGES:
         for importer in graph.find_modules_that_directly_import(package):
@@ -27,21 +27,21 @@ def import_graph() -> grimp.ImportGraph:
 
 
 def module_file(name: str) -> Path:
-    """Source file of a module or package of this repository."""
+    """Return the source file of a module or package of this repository."""
     path = ROOT.joinpath(*name.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def offered(package: str) -> set[str]:
-    """Modules that a package imports when its names are first used; its stub lists them."""
+    """Return the modules that a package imports lazily, which its stub file lists."""
     stub = module_file(package).with_suffix(".pyi")
     return imported_names(stub.read_text(encoding="utf-8"), package) if stub.is_file() else set()
 
 
 def imported_names(code: str, package: str = "") -> set[str]:
-    """Dotted names that may be modules in the import statements of a source text."""
-    # `from a import b` gives a and a.b, since b may be a module or an object of a; `from .` refers
-    # to the package, and is left out without one.
+    """Return the dotted names in the import statements of a source text that may be modules."""
+    # `from a import b` gives a and a.b, because b may be a module or an object of a. `from .`
+    # refers to the package, and is ignored if no package is given.
     names: set[str] = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
@@ -53,7 +53,10 @@ def imported_names(code: str, package: str = "") -> set[str]:
 
 
 def sources(modules: Iterable[str]) -> list[Path]:
-    """Source files that those modules of this repository consist of, also indirectly, sorted."""
+    """Return the source files of modules and of everything that they import, sorted.
+
+    Names that are not modules of this repository are ignored.
+    """
     graph = import_graph()
     named = graph.modules & set(modules)
     known = named | (graph.modules & set().union(*map(offered, named)))
@@ -62,19 +65,19 @@ def sources(modules: Iterable[str]) -> list[Path]:
 
 
 def simulation_sources() -> list[Path]:
-    """Source files that simulated samples depend on; they do not depend on pictures."""
+    """Return the source files on which simulated samples depend, without modules for plots."""
     programs = ["fe_data.dataset.generate", "figures.pipeline.arithmetic"]
     return [file for file in sources(programs) if file.name != "plots.py"]
 
 
 def notebook_sources(path: Path) -> list[Path]:
-    """Source files behind the import statements of a notebook's code RVEs, sorted."""
+    """Return the source files that the code cells of a notebook import, sorted."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     return sources(name for text in code for name in imported_names(text))
 
 
 def data_files(code: Iterable[Path], folder: Path) -> list[Path]:
-    """Files of a folder that the source files name, sorted."""
+    """Return the CSV files of a folder whose names occur in the source files, sorted."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in code)
     return [table for table in sorted(folder.glob("*.csv")) if table.name in text]

@@ -1,4 +1,4 @@
-"""Independent trainings side by side: small networks, whose threads would wait for one lock."""
+"""Independent trainings in parallel processes, because threads would wait for a common lock."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,17 +10,20 @@ from fe_data.dataset.executors import process_pool, semaphores_work
 
 
 def seeds_of(seed: int, repeats: int) -> list[int]:
-    """Independent seeds of the repeated trainings."""
+    """Return independent seeds for repeated trainings."""
     return [int(s) for s in np.random.SeedSequence(seed).generate_state(repeats)]
 
 
 def repeated(function: Callable, *arguments: Any, seed: int, repeats: int) -> list[Any]:
-    """Results of `function(*arguments, seed)` for each of some independent seeds."""
+    """Return the results of `function(*arguments, seed)` for independent seeds."""
     return side_by_side(function, [(*arguments, each) for each in seeds_of(seed, repeats)])
 
 
 def side_by_side(function: Callable, calls: Iterable[tuple]) -> list[Any]:
-    """Results of an importable function for each tuple of arguments; a single one runs here."""
+    """Call an importable function for each tuple of arguments, in parallel worker processes.
+
+    A single call runs in this process, as do all calls if processes cannot share semaphores.
+    """
     calls = list(calls)
     workers = min(cpu_count(), len(calls))
     if workers <= 1 or not semaphores_work():

@@ -1,4 +1,4 @@
-"""Profiles: what a run simulates and trains. Quick and full differ in these numbers alone."""
+"""Profiles: the sizes of a run. Quick and full runs differ only in these numbers."""
 
 import reprlib
 from pathlib import Path
@@ -47,7 +47,7 @@ NEEDED = {
     OTHER_METHODS: "other_methods",
     PRIOR_KNOWLEDGE: "other_methods",
 }  # sections without defaults
-FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that follow the choice of training
+FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that use the setting `training`
 APART = {  # target of make → notebook that it executes on request
     "repeat-datasets": DRAWS,
     "ablation": ABLATION,
@@ -57,12 +57,12 @@ APART = {  # target of make → notebook that it executes on request
     "path-surrogates": STRAIN_PATHS,
 }
 SHIPPED = ("full", "quick")  # results of the full run are committed
-# Inputs that are simulated at least. The estimator of mutual information looks at 3 neighbours.
+# Least numbers of simulated inputs. The estimator of mutual information needs 3 neighbours.
 FEWEST: dict[settings.Design, int] = {TRAINING: 4, TEST: 2}
 
 
 class ProfileError(ValueError):
-    """A profile that does not exist or holds a value that is not allowed."""
+    """A profile does not exist, or has a value that is not allowed."""
 
 
 class Profile(settings.Section):
@@ -71,7 +71,7 @@ class Profile(settings.Section):
     name: str  # of the file
     seed: settings.NotNegative
     datasets: dict[settings.Design, settings.Several]  # design → number of simulated inputs
-    # Design → microstructures per input, where they are not as many as in the paper.
+    # Design → microstructures per input, if the number differs from the paper.
     microstructures: dict[settings.Design, settings.Several] = Field(default_factory=dict)
     surrogate: settings.Surrogate
     method: settings.Method = settings.Method()
@@ -84,9 +84,9 @@ class Profile(settings.Section):
     prior_knowledge: settings.PriorKnowledge = settings.PriorKnowledge()
     active_learning: settings.ActiveLearning = settings.ActiveLearning()
     strain_paths: settings.StrainPaths = settings.StrainPaths()
-    training: settings.TrainingChoice = "published"  # of what is drawn and judged in FOLLOWING
+    training: settings.TrainingChoice = "published"  # procedure for the results of FOLLOWING
     notebooks: list[Notebook] = Field(default_factory=list)
-    apart: list[Notebook] = Field(default_factory=list)  # of them, run on request only
+    apart: list[Notebook] = Field(default_factory=list)  # notebooks that run only on request
 
     @model_validator(mode="after")
     def _datasets_suffice(self) -> Self:
@@ -113,14 +113,14 @@ class Profile(settings.Section):
         return [name for name in self.notebooks if name not in self.apart]
 
     def settings_of(self, notebook: Notebook) -> dict[str, Any]:
-        """What a notebook reads of a profile, by name."""
+        """Return the parts of a profile that a notebook reads, by name."""
         names = [SETTINGS[notebook], *(["training"] if notebook in FOLLOWING else [])]
         names += ["surrogate", "datasets"] if notebook == DRAWS else []
         names += ["other_methods"] if notebook == PRIOR_KNOWLEDGE else []
         return {name: getattr(self, name) for name in names}
 
     def designs_of(self, notebook: Notebook) -> list[settings.Design]:
-        """Designs whose tables a notebook reads."""
+        """Return the designs whose tables a notebook reads."""
         if notebook in (DATA, OTHER_METHODS):
             return list(self.datasets)
         if notebook in (SURROGATE, DRAWS):
@@ -132,7 +132,7 @@ class UniqueKeys(yaml.SafeLoader):
     """Reads YAML, and rejects a mapping with a repeated key."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """The mapping of a node."""
+        """Return the mapping of a node; ValueError if a key is repeated."""
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         twice = [key for i, key in enumerate(keys) if key in keys[:i]]
         if twice:
@@ -141,7 +141,11 @@ class UniqueKeys(yaml.SafeLoader):
 
 
 def load_profile(profile: str | Path) -> Profile:
-    """The profile in notebooks/profiles of a name, or in a YAML file; ProfileError says why not."""
+    """Load a profile by its name in notebooks/profiles, or from a YAML file.
+
+    Raises:
+        ProfileError: If there is no such profile, or it is invalid.
+    """
     path = Path(profile)
     if path.suffix not in (".yaml", ".yml"):
         path = PROFILE_DIR / f"{profile}.yaml"
@@ -157,7 +161,7 @@ def load_profile(profile: str | Path) -> Profile:
     text = path.read_bytes()
     try:
         content = yaml.load(text, UniqueKeys)
-    except Exception as error:  # PyYAML lets through what int, float, date and the stack raise
+    except Exception as error:  # PyYAML passes on errors of int, float, date and the stack
         detail = " ".join(str(error).split())[:300]
         raise ProfileError(f"{path} is not valid YAML: {detail}") from None
     if isinstance(content, dict):
@@ -172,7 +176,7 @@ def load_profile(profile: str | Path) -> Profile:
 
 
 def _sentence(error: ErrorDetails) -> str:
-    """What pydantic found wrong: the field, its value and what is allowed."""
+    """Format an error of pydantic: the field, its value and what is allowed."""
     place = ".".join(map(str, error["loc"])) or "profile"
     if error["type"] == "value_error":
         return f"{place}: {error['ctx']['error']}"
@@ -182,11 +186,11 @@ def _sentence(error: ErrorDetails) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value on one line of a message, shortened where it is long."""
+    """Format a value on one line of a message, shortened if it is long."""
     short = reprlib.Repr()
     short.maxlevel = 1
     short.maxstring = 60
     try:
         return short.repr(value)
-    except ValueError:  # Python writes no integers of more than 4300 digits
+    except ValueError:  # Python does not convert integers of more than 4300 digits
         return "an integer of thousands of digits"

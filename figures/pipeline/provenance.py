@@ -17,17 +17,17 @@ PACKAGES = ("torch", "scikit-learn", "matplotlib")
 
 
 def file_digest(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file."""
+    """Return the hexadecimal SHA-256 of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def config_digest(config: Any) -> str:
-    """Hexadecimal SHA-256 of plain values."""
+    """Return the hexadecimal SHA-256 of values that JSON can represent."""
     return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
 
 
 def processor() -> str:
-    """Model of the processor, or its architecture if the model is not known."""
+    """Return the model of the processor, or its architecture if the model is unknown."""
     info = Path("/proc/cpuinfo")
     text = info.read_text(encoding="utf-8") if info.is_file() else ""
     model = re.search(r"model name\s*: (.*)", text)
@@ -37,7 +37,7 @@ def processor() -> str:
 def describe(
     config: dict[str, Any], inputs: Iterable[Path], seed: int, wall_time_s: float
 ) -> dict[str, Any]:
-    """Provenance of a result that took some time [s]: settings and input files it depends on."""
+    """Return the provenance of a result: code, settings, inputs, seed, time [s] and machine."""
     return {
         **fe_provenance(),
         **{name: importlib.metadata.version(name) for name in PACKAGES},

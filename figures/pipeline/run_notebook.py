@@ -1,4 +1,4 @@
-"""Execute a notebook into OUT_DIR: python -m figures.pipeline.run_notebook NAME -p seed 3."""
+"""Execute a notebook into its `out_dir`: python -m figures.pipeline.run_notebook NAME -p seed 3."""
 
 import argparse
 import ast
@@ -19,11 +19,11 @@ from figures.pipeline.paths import ROOT, notebook_path, notebooks, pictures
 
 
 class NotebookError(RuntimeError):
-    """A notebook or a parameter does not exist, or a cell of the notebook failed."""
+    """A notebook or a parameter does not exist, or a cell of the notebook fails."""
 
 
 def find_notebook(name: str) -> Path:
-    """Path of a notebook of this project."""
+    """Return the path of a notebook of this project; NotebookError if there is none."""
     path = notebook_path(name)
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in notebooks()))
@@ -32,7 +32,14 @@ def find_notebook(name: str) -> Path:
 
 
 def parameters(path: Path, given: Mapping[str, object]) -> dict[str, Any]:
-    """Parameters of a notebook, declared in its cell tagged so; given values may be texts."""
+    """Return the parameters of a notebook: defaults of its tagged cell, replaced by given values.
+
+    Given values may be texts, which are converted to the type of the default.
+
+    Raises:
+        NotebookError: If there is no cell tagged "parameters", a parameter does not exist, or a
+            value has another type.
+    """
     declared = papermill.inspect_notebook(path)
     if not declared:
         raise NotebookError(f"{path.name} has no cell tagged 'parameters': one is needed")
@@ -49,13 +56,17 @@ def parameters(path: Path, given: Mapping[str, object]) -> dict[str, Any]:
 
 
 def execute(path: Path, given: Mapping[str, object]) -> None:
-    """Execute a notebook from the repository root; NotebookError holds the error of a cell."""
+    """Execute a notebook in the root of the repository, and save it in `out_dir`/notebooks.
+
+    Raises:
+        NotebookError: If a parameter is invalid, or a cell fails; the message has its error.
+    """
     values = parameters(path, given)
     executed = ROOT / values["out_dir"] / "notebooks" / path.name
     if executed.resolve() == path.resolve():
         what = f"out_dir = {values['out_dir']!r}: the executed notebook would replace its source"
         raise NotebookError(f"{what}, give another folder")
-    unfinished = executed.parent / "unfinished" / path.name  # which is written cell by cell
+    unfinished = executed.parent / "unfinished" / path.name  # written cell by cell
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     metrics = ROOT / values["out_dir"] / f"{path.stem}.json"
     earlier = pictures(metrics) or []
@@ -67,7 +78,7 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
             cwd=ROOT,
             kernel_name="python3",
             progress_bar=sys.stderr.isatty(),
-            # Errors of cells come back as results; the log has the kernel's notes on its own end.
+            # Errors of cells are returned; the log would only have messages about the kernel's end.
             extra_arguments=["--log-level=CRITICAL"],
         )
     except PapermillExecutionError as error:
@@ -80,13 +91,14 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
     later = pictures(metrics)
     for picture in earlier:
         if later is not None and picture not in later and picture.is_file():
-            picture.unlink()  # of tables that there were
+            picture.unlink()  # left from an earlier run
 
 
 def small(notebook: nbformat.NotebookNode) -> str:
-    """An executed notebook as text; a figure that it saved is a link to the file next to it.
+    """Return an executed notebook as text that can be committed.
 
-    It can be committed: it has no times of cells, no progress and no paths of this machine.
+    It has no cell times, no progress output and no paths of this machine. Saved figures are
+    replaced by links to their files.
     """
     for part in (notebook, *notebook.cells):
         for name in ("papermill", "execution"):
@@ -101,7 +113,7 @@ def small(notebook: nbformat.NotebookNode) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m figures.pipeline.run_notebook")
     parser.add_argument("notebook")
     parser.add_argument(
@@ -113,7 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
     except NotebookError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:  # whoever started this program says so
+    except KeyboardInterrupt:  # reported by the program that started this one
         return 130
     return 0
 

@@ -1,4 +1,4 @@
-"""Sections of a profile: what each notebook simulates and trains; by default as in the paper."""
+"""Sections of a profile: the sizes of each notebook; the defaults are those of the paper."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
@@ -15,21 +15,21 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Design = Literal["test_uniform", "train_uniform", "train_beta", "replicates", "noise"]
 TrainingChoice = Literal["published", "proper"]  # as in the published code, or as the paper prints
 Estimate = Literal["average", "map"]  # of `bnn.evidence.fit_prior`
-TRAINING_CASE = "outd"  # compares vanilla and anchored; θ of the prior is fitted to it
-EPOCHS = (50, 100, 200, 400, 600, 1000, 2000, 4000, 10_000)  # after which scores are computed
+TRAINING_CASE = "outd"  # training set for vanilla and anchored, to which θ of the prior is fitted
+EPOCHS = (50, 100, 200, 400, 600, 1000, 2000, 4000, 10_000)  # scores are computed after these
 FEWEST_CASE = "ind25"  # the smallest training set in distribution
 PAPER_COUNTS = {"outd": 50, "ind25": 25, "ind50": 50, "ind100": 100}  # training RVEs
 PAPER_TEST = 50  # test RVEs
 
 
 class Section(BaseModel):
-    """Settings by name; a value that is not of the declared type is rejected, not converted."""
+    """Settings by name. A value of another type than declared is rejected, not converted."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     @property
     def at_paper_size(self) -> bool:
-        """Whether all settings but training sets, repeats and initial weights are the paper's."""
+        """Whether settings other than training sets, repeats and starts are the paper's."""
         free = {"cases", "repeats", "starts", "starts_of_d"}
         return not self.model_dump(exclude_defaults=True, exclude=free)
 
@@ -40,7 +40,7 @@ class PriorStudy(Section):
     members: AtLeast3 = 100  # networks per prior
     epochs_scale: PositiveFloat = 1.0  # factor on the published epochs
     functions: AtLeast3 = 1000  # drawn from each weight prior
-    starts: PositiveInt = 10  # random initial weights that each prior is pre-trained from
+    starts: PositiveInt = 10  # number of random initial weights for each prior
     starts_of_d: PositiveInt = 30  # the same for prior D, whose results depend on them most
 
     @model_validator(mode="after")
@@ -56,7 +56,7 @@ class Ensembles(Section):
 
     repeats: PositiveInt = 20  # trainings, each with its own seed
     n_pretrained: Several = 50  # networks fitted to the functional prior
-    n_members: Several = 30  # of these, trained on data
+    n_members: Several = 30  # number of these networks that are trained on data
     prior_points: Several = 500  # inputs at which the prior is drawn
 
     @model_validator(mode="after")
@@ -101,7 +101,7 @@ class ShownRVE(Section):
 
 
 class MaterialsData(Section):
-    """The RVE of Fig. 8, and how often outputs are shuffled to find what chance gives."""
+    """The RVE of Fig. 8, and the number of shuffles for the chance level of Table 2."""
 
     rve: ShownRVE = ShownRVE()
     shuffles: Annotated[int, Field(ge=20)] = 400  # of the outputs
@@ -115,7 +115,7 @@ class Case(Section):
 
 
 class Training(Ensembles):
-    """How ensembles are trained on RVEs of the composite."""
+    """Sizes of ensembles that are trained on RVEs of the composite."""
 
     cases: Annotated[dict[str, Case], Field(min_length=1)]  # training sets by name
     pretrain_epochs: PositiveInt = 1000
@@ -123,7 +123,7 @@ class Training(Ensembles):
 
 
 class Surrogate(Training):
-    """How the surrogates of notebook 04 are trained."""
+    """Sizes of notebook 04."""
 
     @model_validator(mode="after")
     def _has_training_case(self) -> Self:
@@ -132,14 +132,14 @@ class Surrogate(Training):
         return self
 
     def ran_at_paper_size(self, n_train: Mapping[str, int], n_test: int) -> bool:
-        """Whether the settings and the tables have the paper's sizes."""
+        """Return whether the settings and the tables have the paper's sizes."""
         counts = {name: case.count for name, case in self.cases.items()}
         same_training = counts == PAPER_COUNTS and n_train.items() <= PAPER_COUNTS.items()
         return self.at_paper_size and same_training and n_test == PAPER_TEST
 
 
 class Draws(Section):
-    """Independently simulated datasets, of the sizes of the profile."""
+    """Number of independently simulated datasets; each has the sizes of the profile."""
 
     count: AtLeast3 = 24
     repeats: PositiveInt = 3  # trainings on each dataset
@@ -152,9 +152,9 @@ class Ablation(Training):
     repeats: PositiveInt = 3  # trainings on each dataset, with the same pre-trained networks
     choosing: Several = 10  # networks in each ensemble that is scored on held-out RVEs
     n_pretrained: Several = 30  # all of them are trained
-    # Numbers of epochs to choose from, by scores on held-out RVEs.
+    # Numbers of epochs from which held-out RVEs select.
     tuned: Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=1)] = (200, 600, 2000)
-    # Numbers of networks to choose from after that.
+    # Numbers of networks from which held-out RVEs select afterwards.
     numbers: Annotated[tuple[Several, ...], Field(strict=False, min_length=1)] = (10, 20, 30)
     experiments: Annotated[int, Field(ge=2, le=24)] = 8  # datasets for the causes of the gain
     path: Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=2)] = EPOCHS
@@ -182,10 +182,10 @@ class OtherMethods(Training):
     """Sizes of notebook 05; all methods are compared on the first of its training sets."""
 
     converged_epochs: PositiveInt = 2500  # of trainings to convergence
-    # Numbers of pre-trained networks that the weight prior is estimated from.
+    # Numbers of pre-trained networks from which the weight prior is estimated.
     spans: Annotated[tuple[Several, ...], Field(strict=False)] = (30, 100, 300, 1000)
     function_pretrain_epochs: PositiveInt = 500  # before anchoring in function space
-    function_points: Several = 200  # at which functions are compared, besides the training inputs
+    function_points: Several = 200  # measurement points in addition to the training inputs
     small_repeats: PositiveInt = 3  # of function-space anchoring with the paper's network
     noise_repeats: PositiveInt = 3  # with each estimate of the noise
     example_repeats: PositiveInt = 3
@@ -200,7 +200,7 @@ class PriorKnowledge(Section):
     draws: Annotated[int, Field(ge=1, le=24)] = 24  # datasets
     # Numbers of training RVEs in distribution, increasing; claims compare 10 with 50.
     counts: Annotated[tuple[Several, ...], Field(strict=False)] = (10, 25, 50, 100)
-    # The same for the ensembles, which take longest.
+    # The same for the ensembles, which are slowest.
     ensemble_counts: Annotated[tuple[Several, ...], Field(strict=False)] = (25,)
     # Mean-field models that are compared by their evidence: every pair of the two parameters.
     references: Annotated[tuple[Share, ...], Field(strict=False)] = (0.0, 0.25, 0.5)
@@ -222,10 +222,10 @@ class ActiveLearning(Section):
     rounds: PositiveInt = 3
     chosen: PositiveInt = 3  # RVEs selected per round
     n_fibres: Annotated[int, Field(ge=3)] = 12
-    seeds: PositiveInt = 20  # of the comparison, as are all settings below
+    seeds: PositiveInt = 20  # this and the settings below belong to the comparison with hypercubes
     candidates: Annotated[int, Field(ge=50)] = 1000  # inputs to select from
     batch: Literal[1, 5] = 5  # RVEs selected before the posterior is fitted again
-    known: Annotated[int, Field(ge=10)] = 300  # earlier RVEs that give the known hyperparameters
+    known: Annotated[int, Field(ge=10)] = 300  # RVEs that give the known hyperparameters
     estimate: Estimate = "average"  # of the priors from the evidence
 
 
@@ -234,9 +234,9 @@ class StrainPaths(Section):
 
     # Numbers of training paths, increasing.
     counts: Annotated[tuple[PathCount, ...], Field(strict=False)] = (5, 20, 50, 100, 500)
-    few: PathCount = 5  # one of these numbers, whose posterior is plotted
-    many: PathCount = 100  # another one
-    draws: Annotated[int, Field(ge=1, le=5)] = 3  # disjoint training sets of each number
+    few: PathCount = 5  # the smaller of two counts whose posteriors are plotted
+    many: PathCount = 100  # the larger of them
+    draws: Annotated[int, Field(ge=1, le=5)] = 3  # disjoint training sets for each count
     reference_rves: Annotated[int, Field(ge=2, le=15)] = 15  # RVEs of each reference set
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Simulate designs one after the other, with workers that are started once.
+"""Simulate designs one after the other, with the same worker processes.
 
 python -m figures.pipeline.simulation OUT train_beta=24 replicates=2x4 --seed 1 --jobs 2
 """
@@ -19,11 +19,14 @@ from figures.pipeline.provenance import config_digest, file_digest
 
 
 def keep_own_samples(folder: Path, arguments: list[str], digest: str) -> None:
-    """Remove a dataset folder of other arguments or source files, which a file next to it records.
+    """Remove a dataset folder that was made with other arguments or source files.
 
-    The file also tells the digest of the configuration, since it may outlive its folder. A folder
-    without this file, or of another configuration, is not of `make`, and a ValueError says so; a
-    folder with files that are not of a dataset stays as well.
+    A file next to the folder records a key of arguments and source files, and the digest of the
+    configuration. The digest is needed because this file may outlive its folder.
+
+    Raises:
+        ValueError: If the folder was not made by `make`: it has no such file, or has another
+            configuration.
     """
     key = config_digest([arguments, *map(file_digest, simulation_sources())])
     mark = folder.with_suffix(".key")
@@ -42,26 +45,26 @@ def keep_own_samples(folder: Path, arguments: list[str], digest: str) -> None:
 
 
 def solve_tiny_cell(seed: int) -> None:
-    """Solve an RVE of one fibre, for which numba compiles the solver where no run has before."""
+    """Solve an RVE of one fibre, so that numba compiles the solver if it has not been compiled."""
     tiny = fe_data.Settings(n_fibres=1, resolution=2.0, increments=4)
     fe_data.solve_rve(fe_data.Inputs(0.1, 400.0, 400.0, 0.4), seed, tiny)
 
 
 def simulate(out: Path, designs: Mapping[str, Sequence[int]], seed: int, jobs: int) -> int:
-    """Simulate designs, each into a folder of its name; samples that are there already are kept.
+    """Simulate designs, each into a folder with its name; existing samples are kept.
 
     Args:
         out: Folder of the dataset folders.
-        designs: Design → number of different inputs, and, unless it is that of the paper, the
-            number of microstructures per input.
-        seed: Of designs and microstructures.
+        designs: Design → number of different inputs and, unless it is that of the paper, number of
+            microstructures per input.
+        seed: Seed of designs and microstructures.
         jobs: Number of worker processes.
 
     Returns:
-        The exit code of the first command that did not succeed, or 0.
+        The exit code of the first command that fails, or 0.
     """
     with local_workers(jobs) as run:
-        list(run(solve_tiny_cell, [0]))  # by one worker: all of them would compile the same
+        list(run(solve_tiny_cell, [0]))  # in one worker: all would compile the same code
     for design, (count, *replicates) in designs.items():
         arguments = [design, "--count", str(count), "--seed", str(seed)]
         arguments += [f"--replicates={repeats}" for repeats in replicates]
@@ -77,13 +80,13 @@ def simulate(out: Path, designs: Mapping[str, Sequence[int]], seed: int, jobs: i
 
 
 def design_and_sizes(text: str) -> tuple[str, list[int]]:
-    """What DESIGN=COUNT or DESIGN=COUNTxREPLICATES on the command line stands for."""
+    """Parse DESIGN=COUNT or DESIGN=COUNTxREPLICATES from the command line."""
     design, _, sizes = text.partition("=")
     return design, [int(size) for size in sizes.split("x")]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m figures.pipeline.simulation")
     parser.add_argument("out", type=Path, help="folder of the dataset folders")
     parser.add_argument(

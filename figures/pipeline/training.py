@@ -1,4 +1,4 @@
-"""How the ensembles of both examples are trained: as in the published code, or as printed."""
+"""Training of the ensembles of both examples: as in the published code, or as printed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,29 +11,29 @@ from bnn.ensembles.weight_priors.low_rank import principal_directions
 from bnn.priors.samplers import truncated_normal_hypercube
 from figures.pipeline.settings import Ensembles, TrainingChoice
 
-# The data of both examples are scaled already, and the prior's points reach twice as far (Alg. 3).
+# The data of both examples are already scaled, and the prior points span twice the range (Alg. 3).
 UNSCALED = bnn.Scaling(inputs=None, outputs=None)
 PRIOR_RANGE = 2.0
 
 
 @dataclass(frozen=True)
 class Procedure:
-    """Settings in which the published code differs from the printed algorithms, the default."""
+    """Differences of the published code from the printed algorithms, which are the default."""
 
-    bias_correction: bool | Literal["first"] = True  # of Adam; "first": of the first network only
-    batch_sums: bool = False  # a step adds the sum over its minibatch and the whole penalty
-    own_points: bool = False  # each network has its own prior points; else they share them
+    bias_correction: bool | Literal["first"] = True  # of Adam; "first": for the first network only
+    batch_sums: bool = False  # the loss of a step is the sum over its minibatch + the whole penalty
+    own_points: bool = False  # each network has separate prior points; else they share them
     from_trained: bool = False  # weight priors come from the K trained networks only
     degrees_lost: int = 1  # Σ0⁺ = (K - degrees_lost) V S⁻² Vᵀ
 
     def adam(self, epochs: int) -> bnn.TrainingSettings:
-        """Settings of the training loop."""
+        """Return the settings of the training loop."""
         return bnn.TrainingSettings(
             epochs, bias_correction=self.bias_correction, batch_sums=self.batch_sums
         )
 
     def pretraining(self, settings: Ensembles, epochs: int) -> bnn.Pretraining:
-        """How networks are fitted to realisations of a functional prior."""
+        """Return the settings for fitting networks to realisations of a functional prior."""
         return bnn.Pretraining(
             n_networks=settings.n_pretrained,
             n_points=settings.prior_points,
@@ -42,7 +42,7 @@ class Procedure:
         )
 
     def points(self, settings: Ensembles, n_inputs: int, seed: int) -> np.ndarray | None:
-        """Prior points of each network (K, M, n_in); None if `bnn.pretrain` draws shared ones."""
+        """Draw prior points of each network, (K, M, n_in); None if `bnn.pretrain` draws them."""
         if not self.own_points:
             return None
         rng = np.random.default_rng([seed, settings.n_pretrained])
@@ -52,11 +52,11 @@ class Procedure:
         )
 
     def learnt_from(self, pretrained: bnn.Pretrained, n_members: int) -> bnn.Pretrained:
-        """The networks that the weight prior of the first n_members is learnt from."""
+        """Return the networks to which the weight prior of the first n_members is fitted."""
         return pretrained.select(range(n_members)) if self.from_trained else pretrained
 
     def low_rank(self, pretrained: bnn.Pretrained) -> bnn.LowRankGaussian:
-        """The density of the pre-trained weights, which anchors the networks."""
+        """Return the density of the pre-trained weights, which anchors the networks."""
         weights = pretrained.weights.astype(float)
         count = len(weights) + 1 - self.degrees_lost
         return bnn.LowRankGaussian(weights.mean(axis=0), *principal_directions(weights), count)

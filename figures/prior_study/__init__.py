@@ -1,4 +1,4 @@
-"""The study of functional priors (section 2.2 of the paper): numbers and figures."""
+"""Study of functional priors (section 2.2 of the paper): numbers and figures."""
 
 from figures.prior_study import panels
 from figures.prior_study.metrics import (

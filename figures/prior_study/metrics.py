@@ -1,4 +1,4 @@
-"""Numbers of the study of functional priors for a metrics file (section 2.2 of the paper)."""
+"""Numbers and claims of the study of functional priors (section 2.2 of the paper)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -21,20 +21,20 @@ from prior_study.reconstruction import (
 from prior_study.statistics import LEVEL, directions, held
 from prior_study.study import SOURCES, TRUE_FUNCTIONS, PriorResult
 
-LEADING = 10  # directions of the weights, a tenth of those of 100 networks
-SMALL = 10  # networks of a small ensemble
+LEADING = 10  # leading directions of the weights, a tenth of those of 100 networks
+SMALL = 10  # number of networks in a small ensemble
 FACTORISED = ("factorised", "generalised_normal")  # densities without correlations
 
 
 def variance_table(studies: Sequence[Study]) -> dict[str, dict[str, Interval]]:
-    """Table 1: prior → group → variance of the demeaned weights over its initialisations."""
+    """Return Table 1: prior → group → variance of the demeaned weights over initialisations."""
     return over_repeats(
         [{name: _variances(each) for name, each in s.results.items()} for s in studies]
     )
 
 
 def distance_table(studies: Sequence[Study]) -> dict[str, dict[str, dict[str, Interval]]]:
-    """Numbers behind Fig. 4: prior → source of functions → measure over its initialisations."""
+    """Return the numbers for Fig. 4: prior → source of functions → measure over initialisations."""
     return over_repeats(
         [
             {name: result.comparison.to_dict("index") for name, result in study.results.items()}
@@ -44,7 +44,7 @@ def distance_table(studies: Sequence[Study]) -> dict[str, dict[str, dict[str, In
 
 
 def weight_table(study: Study) -> dict[str, dict[str, Any]]:
-    """Figs. 2, 3 and 5 in numbers, by prior; lists have one entry per kernel, W0 to W4."""
+    """Return Figs. 2, 3 and 5 in numbers, by prior; lists have one entry per kernel, W0 to W4."""
     return {
         name: {
             "unexplained": result.unexplained,
@@ -64,7 +64,10 @@ def weight_table(study: Study) -> dict[str, dict[str, Any]]:
 
 
 def claims(studies: Sequence[Study]) -> list[Claim]:
-    """Claims of section 2.2, with means over the initialisations; later ones may lack priors."""
+    """Return the claims of section 2.2, with means over the initialisations.
+
+    Studies after the first may lack some of the priors.
+    """
     weights = over_repeats([_of_weights(study) for study in studies])
     variance = {name: row["all"] for name, row in variance_table(studies).items()}
     beta = {name: row["largest_beta"] for name, row in weights.items()}
@@ -103,13 +106,13 @@ def claims(studies: Sequence[Study]) -> list[Claim]:
 
 
 def _variances(result: PriorResult) -> dict[str, float]:
-    """Variance of the demeaned weights of one study, by group."""
+    """Return the variance of the demeaned weights, by group."""
     groups = map(str, result.statistics.groups)
     return dict(zip(groups, result.statistics.variance.tolist(), strict=True))
 
 
 def _of_weights(study: Study) -> dict[str, dict[str, Any]]:
-    """Numbers of one study behind the claims about the weights; kernels by their index."""
+    """Return the numbers of one study for the claims about weights; kernels by their index."""
     return {
         name: {
             "unexplained": row["unexplained"],
@@ -124,17 +127,17 @@ def _of_weights(study: Study) -> dict[str, dict[str, Any]]:
 
 
 def _limit(value: float, number: Interval) -> Interval:
-    """A fixed limit, as often as a number has values."""
+    """Return a fixed limit as an interval, with as many values as a number has."""
     return Interval((value,) * len(number.values))
 
 
 def _grow(numbers: Iterable[Interval]) -> bool | None:
-    """Whether each number is smaller than the next one, in paired comparisons."""
+    """Return whether each number is smaller than the next one, in paired comparisons."""
     return all_hold(is_below(first, second) for first, second in pairwise(numbers))
 
 
 def _anisotropy_claim(studies: Sequence[Study]) -> Claim:
-    """Table 1: whether the variances of kernels differ by more than their bootstrap errors."""
+    """Return the claim that variances of kernels differ by more than their errors (Table 1)."""
     ours = over_repeats(
         [{n: _anisotropy(result) for n, result in study.results.items()} for study in studies]
     )
@@ -150,7 +153,7 @@ def _anisotropy_claim(studies: Sequence[Study]) -> Claim:
 
 
 def _anisotropy(result: PriorResult) -> dict[str, float]:
-    """How far apart the variances of the kernels of one study are."""
+    """Return how much the variances of the kernels differ: their ratio, and χ²."""
     variance = result.statistics.variance[1:]
     error = result.statistics.variance_error[1:]
     common = np.average(variance, weights=error**-2)
@@ -159,7 +162,7 @@ def _anisotropy(result: PriorResult) -> dict[str, float]:
 
 
 def _correlation_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
-    """Fig. 3: correlations of weights, compared with those of independent weights."""
+    """Return the claim that weights are correlated, compared with independent ones (Fig. 3)."""
     pairs = {}
     for name in "BD":
         found = weights[name]["mean_correlation"]
@@ -179,7 +182,7 @@ def _correlation_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
 
 
 def pattern_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
-    """Fig. 3: whether the correlations of priors B and D differ, in the study that is drawn."""
+    """Return the claim that correlations of priors B and D differ (Fig. 3), for one study."""
     B, D = (weights[name] for name in "BD")
     pairs = {name: weights[name]["mean_correlation"] for name in "BD"}
     apart = np.abs(np.subtract(D["mean_correlation"], B["mean_correlation"]))
@@ -194,12 +197,12 @@ def pattern_claim(weights: Mapping[str, Mapping[str, Any]]) -> Claim:
 
 
 def small_ensembles(studies: Sequence[Study]) -> dict[str, Interval]:
-    """Errors of the widths of prior D with densities of SMALL networks."""
+    """Return the width errors for prior D if densities are fitted to SMALL networks."""
     return over_repeats([_small_ensemble(study) for study in studies])
 
 
 def _small_ensemble(study: Study) -> dict[str, float]:
-    """The same for one study, by kind of density."""
+    """Return the width errors of one study, by kind of density."""
     config = study.config
     weights = study.results["D"].weights[:SMALL]
     true = half_widths(
@@ -212,7 +215,7 @@ def _small_ensemble(study: Study) -> dict[str, float]:
 
 
 def small_ensemble_claim(errors: Mapping[str, Interval]) -> Claim:
-    """Fig. 5: what the rapid decay for prior D indicates."""
+    """Return the claim about the rapid decay for prior D (Fig. 5)."""
     return Claim(
         "small_ensemble",
         "Fig. 5",
@@ -227,7 +230,7 @@ def small_ensemble_claim(errors: Mapping[str, Interval]) -> Claim:
 def _singular_value_claims(
     studies: Sequence[Study], weights: Mapping[str, Mapping[str, Interval]]
 ) -> list[Claim]:
-    """Fig. 5: the size of the singular values, and how fast they decay."""
+    """Return the claims about size and decay of the singular values (Fig. 5)."""
     median = {name: row["median_singular_value"] for name, row in weights.items()}
     leading = {name: row["leading"] for name, row in weights.items()}
     values = over_repeats([_singular_values(study) for study in studies])
@@ -251,16 +254,16 @@ def _singular_value_claims(
 
 
 def _singular_values(study: Study) -> dict[str, dict[int, float]]:
-    """Prior → index → singular value of one study."""
+    """Return the singular values of one study: prior → index → value."""
     results = study.results.items()
     return {name: dict(enumerate(each.statistics.singular_values)) for name, each in results}
 
 
 def _spread_claims(studies: Sequence[Study]) -> list[Claim]:
-    """Section 2.2.2 about widths in Fig. 4 (a) and (b), over studies with all priors.
+    """Return the claims of section 2.2.2 about widths in Fig. 4 (a) and (b).
 
-    The priors of a study share their random numbers. In (a) the order of the priors depends on the
-    study, since the variances of B and D are nearly the same on average.
+    Only studies with all priors are used. The priors of a study share their random numbers. In (a)
+    the order of the priors depends on the study, because the variances of B and D are nearly equal.
     """
     complete = [study for study in studies if study.results.keys() == studies[0].results.keys()]
     isotropic = over_repeats([_widths(s, "isotropic", s.results) for s in complete])
@@ -289,12 +292,12 @@ def _spread_claims(studies: Sequence[Study]) -> list[Claim]:
 
 
 def _by_variance(study: Study) -> list[str]:
-    """The priors by the average variance of their weights in one study."""
+    """Return the priors, sorted by the variance of their weights in one study."""
     return sorted(study.results, key=lambda name: study.results[name].statistics.variance[0])
 
 
 def _widths(study: Study, source: str, names: Iterable[str]) -> dict[str, dict[str, float]]:
-    """Prior → size and relative slope of the functions drawn from a source in one study."""
+    """Return size and relative slope of the functions from a source in one study, by prior."""
     rows = {}
     for name in names:
         result = study.results[name]
@@ -306,7 +309,14 @@ def _widths(study: Study, source: str, names: Iterable[str]) -> dict[str, dict[s
 
 
 def reconstruction_claims(found: Mapping[str, Any]) -> list[Claim]:
-    """What section 2.2.2 says of networks drawn from the weight priors, from `distance_table`."""
+    """Return the claims of section 2.2.2 about networks drawn from the weight priors.
+
+    Args:
+        found: Result of `distance_table`.
+
+    Returns:
+        The claims.
+    """
     mean, width, wasserstein = (
         {
             name: {kind: rows[kind][measure] for kind in WEIGHT_PRIOR_NAMES}
@@ -393,7 +403,7 @@ def reconstruction_claims(found: Mapping[str, Any]) -> list[Claim]:
 
 
 def _closest_claims(wasserstein: Mapping[str, Mapping[str, Interval]]) -> list[Claim]:
-    """Which weight prior is closest to each functional prior; the paper has no such measure."""
+    """Return our claims about which weight prior is closest to each functional prior."""
     others = [*WEIGHT_PRIOR_NAMES][:-1]
     return [
         Claim(
@@ -410,5 +420,5 @@ def _closest_claims(wasserstein: Mapping[str, Mapping[str, Interval]]) -> list[C
 
 
 def _is_below_half(first: Interval, second: Interval) -> bool | None:
-    """Whether the first number is less than half the second."""
+    """Return whether the first number is less than half the second."""
     return is_below(first, second - first)

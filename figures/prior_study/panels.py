@@ -32,7 +32,7 @@ MARKERS = "osD^"
 
 @plt.style.context(STYLE)
 def priors(study: Study) -> Figure:
-    """Fig. 1: realisations of each prior, and two networks with their realisations."""
+    """Plot Fig. 1: realisations of each prior, and two networks with their realisations."""
     figure, panels = plt.subplots(1, len(study.results), figsize=(WIDTH, 2.9), squeeze=False)
     for axes, (name, result) in zip(panels[0], study.results.items(), strict=True):
         inside = np.abs(result.inputs) <= 1.05
@@ -49,7 +49,7 @@ def priors(study: Study) -> Figure:
 
 
 def _kernels(study: Study, panels: np.ndarray) -> Iterator[tuple[Axes, WeightStatistics, int, str]]:
-    """Panel, statistics, index and title of each kernel, with a row of panels for each prior."""
+    """Yield panel, statistics, index and title of each kernel; each prior has a row of panels."""
     for row, name in zip(panels, SHOWN, strict=True):
         for layer, axes in enumerate(row):
             title = f"prior {name}, $W^{{({layer})}}$"
@@ -58,7 +58,7 @@ def _kernels(study: Study, panels: np.ndarray) -> Iterator[tuple[Axes, WeightSta
 
 @plt.style.context(STYLE)
 def histograms(study: Study) -> Figure:
-    """Fig. 2: demeaned weights of each kernel with Gaussian and generalised normal fits."""
+    """Plot Fig. 2: demeaned weights of each kernel with Gaussian and generalised normal fits."""
     figure, panels = plt.subplots(len(SHOWN), 5, figsize=(WIDTH, 5.0))
     for axes, found, layer, title in _kernels(study, panels):
         edges = found.bin_edges[layer]
@@ -78,7 +78,7 @@ def histograms(study: Study) -> Figure:
 
 @plt.style.context(STYLE)
 def correlations(study: Study) -> Figure:
-    """Fig. 3: correlations between some weights of each kernel."""
+    """Plot Fig. 3: correlations between some weights of each kernel."""
     figure, panels = plt.subplots(len(SHOWN), 5, figsize=(WIDTH, 5.4))
     for axes, found, layer, title in _kernels(study, panels):
         image = axes.imshow(found.correlation[layer], cmap="RdBu_r", vmin=-1, vmax=1)
@@ -94,7 +94,7 @@ def correlations(study: Study) -> Figure:
 
 @plt.style.context(STYLE)
 def reconstructed(study: Study) -> Figure:
-    """Fig. 4 a-d: functions of networks drawn from four densities of the weights."""
+    """Plot Fig. 4 a-d: functions of networks drawn from four densities of the weights."""
     shape = len(WEIGHT_PRIOR_NAMES), len(study.results)
     figure, panels = plt.subplots(*shape, figsize=(WIDTH, 8.6), sharex=True, squeeze=False)
     x = study.config.grid[:, 0]
@@ -126,9 +126,9 @@ def reconstructed(study: Study) -> Figure:
 
 @plt.style.context(STYLE)
 def distances(studies: Sequence[Study]) -> Figure:
-    """How far each source of functions lies from each functional prior.
+    """Plot the distance of each source of functions from each functional prior.
 
-    Points are means over the initialisations of a prior; lines reach from the smallest to the
+    Points are means over the initialisations of a prior. Lines extend from the smallest to the
     largest distance.
     """
     figure, panels = plt.subplots(1, 2, figsize=(0.7 * WIDTH, 3.8), sharey=True)
@@ -157,7 +157,7 @@ def distances(studies: Sequence[Study]) -> Figure:
 
 @plt.style.context(STYLE)
 def singular_values(study: Study) -> Figure:
-    """Fig. 5: decay of the singular values of the centred weights."""
+    """Plot Fig. 5: decay of the singular values of the centred weights."""
     figure, axes = plt.subplots(figsize=(WIDTH / 2, 3.4))
     decays = {f"prior {n}": r.statistics.singular_values for n, r in study.results.items()}
     plot_singular_values(decays, axes=axes)
@@ -169,6 +169,6 @@ def singular_values(study: Study) -> Figure:
 
 
 def _plain_ticks(axis: Axis) -> None:
-    """Ticks of a logarithmic axis at 1, 2, 5, 10, ..., written without powers."""
+    """Set ticks of a logarithmic axis at 1, 2, 5, 10, ..., without powers in their labels."""
     axis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}")
     axis.set_minor_formatter(NullFormatter())

@@ -20,14 +20,14 @@ from figures.pipeline.settings import TRAINING_CASE
 from figures.pipeline.training import PROCEDURES
 from figures.scores import CONFIDENCE, LARGER_IS_BETTER, Interval, over_repeats, written
 
-ALL = "all_outputs"  # beside the single ones
+ALL = "all_outputs"  # name for a score over all outputs
 ANCHORED = f"{TRAINING_CASE}_anchored"
 VANILLA = f"{TRAINING_CASE}_vanilla"
 Scored = Mapping[str, OutputScores[float]]  # method → scores of one training
 
 
 def train_draw(draw: Draw, profile: Profile, seed: int) -> Scored:
-    """Scores of every method after one training on one dataset, to which θ is fitted."""
+    """Train every method once on one dataset, to which θ is fitted, and return the scores."""
     theta = fit_theta(draw.cases[TRAINING_CASE])
     procedure = PROCEDURES[profile.training]
     found = train(draw.cases, draw.test, theta, profile.surrogate, procedure, seed)
@@ -35,7 +35,7 @@ def train_draw(draw: Draw, profile: Profile, seed: int) -> Scored:
 
 
 def train_draws(draws: Sequence[Draw], profile: Profile, seed: int) -> list[list[Scored]]:
-    """Scores of the trainings on each dataset, each with its own seed."""
+    """Return the scores of the trainings on each dataset, each with its own seed."""
     assert profile.draws
     repeats = profile.draws.repeats
     seeds = seeds_of(seed, len(draws) * repeats)
@@ -45,12 +45,12 @@ def train_draws(draws: Sequence[Draw], profile: Profile, seed: int) -> list[list
 
 
 def over_draws(found: Sequence[Sequence[Scored]]) -> Rows:
-    """Scores of each method with one value per dataset, the mean over its trainings."""
+    """Return scores of each method with one value per dataset: the mean over its trainings."""
     return over_repeats([over_repeats(trainings) for trainings in found])
 
 
 def scatter(found: Sequence[Sequence[Scored]]) -> dict[str, dict[str, float | None]]:
-    """Standard deviation of single trainings over all datasets: method → score."""
+    """Return standard deviations of single trainings over all datasets: method → score."""
     single = over_repeats([training for trainings in found for training in trainings])
     return {
         method: {score: getattr(row, score).std for score in SCORES}
@@ -71,7 +71,16 @@ class Gain:
 
     @classmethod
     def of(cls, gain: Interval, outside: Sequence[float], printed: float | None = None) -> "Gain":
-        """The gain with its regression on the shares outside, and its rank next to the paper's."""
+        """Compute the regression of the gain on the shares outside, and its rank.
+
+        Args:
+            gain: Gain on each dataset.
+            outside: Share of test RVEs outside the training range, of each dataset.
+            printed: Gain on the paper's dataset, if known.
+
+        Returns:
+            The gain with these numbers.
+        """
         values = np.array(gain.values)
         fit = stats.linregress(outside, gain.values)
         half_width = float(stats.t.ppf(0.5 + 0.5 * CONFIDENCE, len(outside) - 2) * fit.stderr)
@@ -81,14 +90,14 @@ class Gain:
 
 
 def printed_scores(method: str) -> dict[str, float]:
-    """Numbers of a method in Table 3 of the paper, by score."""
+    """Return the numbers of a method in Table 3 of the paper, by score."""
     table = load_published()["Table 3"]
     printed = map(float, table.rows[f"published.{method}"].printed)
     return dict(zip(table.columns, printed, strict=True))
 
 
 def gains(rows: Rows, outside: Sequence[float]) -> dict[str, dict[str, Gain]]:
-    """Gains by score and output: fractions as in Table 4 if it has them, else differences."""
+    """Return gains by score and output: fractions if Table 4 has them, else differences."""
     anchored = rows[ANCHORED]
     vanilla = rows[VANILLA]
     fractions = improvements(rows, TRAINING_CASE)
@@ -109,12 +118,12 @@ def gains(rows: Rows, outside: Sequence[float]) -> dict[str, dict[str, Gain]]:
 
 
 def _gain(score: str, anchored: Any, vanilla: Any) -> Any:
-    """The difference of two numbers or intervals, positive if anchoring is better."""
+    """Return the difference of two numbers or intervals, positive if anchoring is better."""
     return anchored - vanilla if score in LARGER_IS_BETTER else vanilla - anchored
 
 
 def table_of_gains(found: Mapping[str, Mapping[str, Gain]], count: int) -> Table:
-    """The gains over `count` datasets."""
+    """Return the table of gains over `count` datasets."""
     rows = [
         [
             f"{label}, {'all outputs' if name == ALL else name}",

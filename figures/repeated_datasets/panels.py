@@ -20,7 +20,7 @@ UNITS = {"rmse": " (scaled)"}
 
 @plt.style.context(STYLE)
 def draws(rows: Rows, found: Mapping[str, Mapping[str, Gain]], outside: Sequence[float]) -> Figure:
-    """Anchored against vanilla (top), gain against the RVEs outside the training range."""
+    """Plot anchored over vanilla (top), and the gain over the share of RVEs outside (bottom)."""
     figure, panels = plt.subplots(2, len(SCORES), figsize=(WIDTH, 6.6))
     for (top, bottom), (score, label) in zip(panels.T, SCORES.items(), strict=True):
         _pairs(top, rows, score)
@@ -31,7 +31,7 @@ def draws(rows: Rows, found: Mapping[str, Mapping[str, Gain]], outside: Sequence
 
 
 def _pairs(axes: Axes, rows: Rows, score: str) -> None:
-    """Scores of both ensembles, one point per dataset, in equal ranges."""
+    """Plot scores of both ensembles, one point per dataset, with equal axis ranges."""
     names = (VANILLA, ANCHORED)
     points = np.transpose([getattr(rows[name], score).values for name in names])
     paper = [printed_scores(name)[score] for name in names]
@@ -58,7 +58,7 @@ def _pairs(axes: Axes, rows: Rows, score: str) -> None:
 
 
 def _gains(axes: Axes, gain: Gain, outside: np.ndarray) -> None:
-    """Gain on every dataset, its mean with the 95 % interval, and the regression."""
+    """Plot the gain on every dataset, its mean with the 95 % interval, and the regression."""
     mean = gain.gain.mean
     margin = gain.gain.margin
     percent = 100 * outside

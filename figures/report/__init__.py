@@ -1,4 +1,4 @@
-"""The page of a run, and the tables of README and guide."""
+"""Pages of runs, and the generated tables of the documentation."""
 
 from figures.report.labels import label
 from figures.report.record import Record, claims_table, shown_table

@@ -1,7 +1,7 @@
-"""One file that outlives the repository: python -m figures.report.archive.
+"""Write an archive of the repository as one file: python -m figures.report.archive.
 
-It has what git has at the commit, checksums and the metadata of an RO-Crate. The pages of runs, the
-site and the article are in it if nothing is uncommitted.
+It contains the files of the last commit, checksums, and the metadata of an RO-Crate. If there are
+no uncommitted changes, it also contains the pages of runs, the site and the article.
 """
 
 import json
@@ -25,14 +25,14 @@ MADE = (*(f"figures/{run}" for run in RUNS), "build/docs", "build/article.pdf")
 
 
 def output(*command: str | Path) -> str:
-    """What a program prints, run at the top of the checkout."""
+    """Run a program at the root of the checkout, and return what it prints."""
     return subprocess.run(
         command, cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8"
     ).stdout
 
 
 def collect(folder: Path) -> None:
-    """Files of the commit, and what was made of them here."""
+    """Copy the files of the commit into a folder, and generated files if nothing is uncommitted."""
     folder.mkdir()
     output("git", "archive", "--output", folder / "tar", "HEAD")
     output("tar", "--extract", "--directory", folder, "--file", folder / "tar")
@@ -48,7 +48,7 @@ def collect(folder: Path) -> None:
 
 
 def describe(folder: Path, commit: str, date: datetime) -> None:
-    """Write the RO-Crate metadata and the checksums of a folder."""
+    """Write the RO-Crate metadata and the checksums of a folder into it."""
     about = json.loads((folder / "codemeta.json").read_text(encoding="utf-8"))
     authors = {"@type": "Organization", "name": about["author"][0]["name"]}
     crate = ROCrate(version="1.1")
@@ -67,7 +67,7 @@ def describe(folder: Path, commit: str, date: datetime) -> None:
 
 
 def main(out: Path = ROOT / "dist") -> None:
-    """Write the archive of the last commit into a folder. Equal contents give equal bytes."""
+    """Write the archive of the last commit into a folder. Equal contents give identical files."""
     if not (ROOT / ".git").exists():
         sys.exit("error: an archive is made in a clone, and there is no git repository here")
     commit, seconds = output("git", "show", "-s", "--format=%h %ct", "--abbrev=12").split()

@@ -1,7 +1,7 @@
-"""Set the article from the metrics of the full runs: python -m figures.report.article.
+"""Typeset the article from the metrics of the full runs: python -m figures.report.article.
 
-Authors and addresses are fields of article/metadata.yaml. With --check no document is written: the
-exit status is 1 as long as a field is empty, and the empty fields are named.
+Authors and addresses are fields of article/metadata.yaml. With --check no document is written.
+Instead the empty fields are listed, and the exit status is 1 if there are any.
 """
 
 import argparse
@@ -54,7 +54,7 @@ CONSTANTS = {
 
 
 def missing(metadata: Mapping[str, Any]) -> list[str]:
-    """Empty fields of the metadata that a person has to fill before submission."""
+    """Return the empty fields of the metadata, which must be filled before submission."""
     found = []
     for number, author in enumerate(metadata["authors"], start=1):
         if author["name"] in {None, UNNAMED}:
@@ -70,7 +70,7 @@ def missing(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def judged(entry: Comparison) -> dict[str, Any]:
-    """A figure or table of the paper with our numbers, the printed ones, and verdicts."""
+    """Return our numbers, the printed ones and the verdicts for a figure or table of the paper."""
     rows = {
         name: {column: vars(check) for column, check in checks.items()}
         for name, checks in entry.rows.items()
@@ -87,7 +87,7 @@ def judged(entry: Comparison) -> dict[str, Any]:
 
 
 def content() -> dict[str, Any]:
-    """What the article takes from the code: verdicts, settings and constants."""
+    """Return what the article needs from the code: verdicts, settings and constants."""
     runs = committed()
     profile = load_profile("full")
     return {
@@ -107,7 +107,7 @@ def content() -> dict[str, Any]:
 
 
 def compiled(**options: Any) -> Any:
-    """The article as compiled by typst; exits with typst's error."""
+    """Return the article compiled by typst; exit with typst's message on an error or warning."""
     import typst
 
     inputs = {"content": json.dumps(content(), default=str)}
@@ -123,7 +123,7 @@ def compiled(**options: Any) -> Any:
 
 
 def main(check: bool = False) -> None:
-    """Write build/article.pdf, if typst is installed; it is a draft if fields are empty."""
+    """Write build/article.pdf if typst is installed; the article is a draft if fields are empty."""
     empty = ", ".join(missing(yaml.safe_load(METADATA.read_text(encoding="utf-8"))))
     if check:
         sys.exit(f"{METADATA.relative_to(ROOT)} has empty fields: {empty}" if empty else 0)

@@ -1,7 +1,7 @@
-"""What catalogues read: python -m figures.report.catalogues --write.
+"""Files for data and code catalogues: python -m figures.report.catalogues --write.
 
-croissant.json describes the shipped tables, by hand but for the checksums. codecheck.yml is written
-by hand but for the manifest, the results that a checker makes again.
+croissant.json describes the shipped tables; only its checksums are generated. In codecheck.yml only
+the manifest is generated, which lists the results that a checker reproduces.
 """
 
 import json
@@ -21,7 +21,7 @@ CODECHECK = ROOT / "codecheck.yml"
 
 
 def texts() -> dict[Path, str]:
-    """File → what is to be in it."""
+    """Return the current text of each file."""
     tables = json.loads(CROISSANT.read_text(encoding="utf-8"))
     for file in tables["distribution"]:
         file["sha256"] = file_digest(SHIPPED_TABLES / file["contentUrl"])
@@ -40,7 +40,7 @@ def texts() -> dict[Path, str]:
 
 
 def main(write: bool = False) -> None:
-    """Check what catalogues read, or bring it up to date."""
+    """Check the files for catalogues, or update them."""
     for path, text in texts().items():
         if write:
             write_atomic(path, text.encode(), None)

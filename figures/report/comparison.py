@@ -29,10 +29,10 @@ OPEN = "open"
 DIFFERS = "differs"
 NOT_COMPARABLE = "not comparable"
 PARTLY = "partly"  # of a whole figure or table
-NOT_JUDGED = ""  # shown beside the paper's numbers, without a scatter of its own
+NOT_JUDGED = ""  # shown next to the paper's number, but its scatter is unknown
 SIGNS = {REPRODUCED: "✓", PARTLY: "~", OPEN: "○", DIFFERS: "✗"}
-MANY_DIGITS = 30  # from which on a printed number has digits enough
-REBUILT = "full-rebuilt"  # folder of the run on cells of our own at the published inputs
+MANY_DIGITS = 30  # for smaller printed numbers ours are shown with one more decimal
+REBUILT = "full-rebuilt"  # folder of the run on our RVEs at the published inputs
 
 
 class Number(NamedTuple):
@@ -40,34 +40,34 @@ class Number(NamedTuple):
 
     mean: float
     std: float | None
-    n: int  # results behind the mean
+    n: int  # number of results in the mean
 
 
 class Metrics(BaseModel, extra="allow"):
-    """A metrics file; what a notebook does not write is empty."""
+    """A metrics file; fields that a notebook does not write are empty."""
 
-    folder: str = ""  # that it was read from
+    folder: str = ""  # from which it was read
     title: str = ""
     paper_size: bool | None = None  # whether the run has the paper's size; None: not in the paper
     published_tables: list[str] = []  # designs whose tables are those that the authors published
-    n: dict[str, int] = {}  # cells of each design
-    n_train: dict[str, int] = {}  # cells of each training set
+    n: dict[str, int] = {}  # number of RVEs of each design
+    n_train: dict[str, int] = {}  # number of RVEs of each training set
     repeats: int | None = None
     figures: dict[str, str] = {}  # picture → caption
     left_out: list[str] = []  # figures of the paper for which the folder has no tables
     claims: list[Claim] = []
-    tables: list[Table] = []  # that are no part of the paper
+    tables: list[Table] = []  # tables that are not in the paper
     provenance: dict[str, Any] = {}
 
     def at(self, path: str) -> Any:
-        """Value at a path of names; None if there is none."""
+        """Return the value at a path of names, or None."""
         value: Any = self.model_extra
         for name in path.split("."):
             value = value.get(name) if isinstance(value, Mapping) else None
         return value
 
     def number(self, path: str) -> Number | None:
-        """The number at a path of names; None if there is none."""
+        """Return the number at a path of names, or None."""
         match self.at(path):
             case {"mean": mean, "std": std, **rest}:
                 values = rest.get("values")
@@ -84,9 +84,9 @@ class Check:
     published: str  # with all printed digits
     ours: float  # in the same unit
     deviation: float | None  # standard deviation of ours
-    decimals: int  # to be shown of ours: small numbers have one more than is printed
+    decimals: int  # shown decimals of ours; small numbers have one more than the printed one
     verdict: str
-    allowed: float | None = None  # how far ours may lie from the printed one; None: not judged
+    allowed: float | None = None  # tolerance of the difference; None if not judged
 
 
 def check(
@@ -96,10 +96,18 @@ def check(
     comparable: bool,
     at_most: float | None = None,
 ) -> Check:
-    """The verdict on ours; `scatter`: of one result, `comparable`: whether sizes are equal.
+    """Judge our number.
 
-    Where only a part of the scatter is known, `at_most` is more than the whole: what lies beyond
-    the one and within the other is open.
+    Args:
+        printed: Number in the paper, with all its digits.
+        ours: Our number.
+        scatter: Standard deviation of a single result; None if unknown, which gives no verdict.
+        comparable: Whether the run has the size of the paper.
+        at_most: Upper limit of the scatter, if `scatter` is only a part of it. A difference between
+            the two tolerances is open.
+
+    Returns:
+        Our number with its verdict.
     """
     places = decimals(printed)
     if abs(float(printed)) < MANY_DIGITS:
@@ -118,24 +126,24 @@ def check(
 
 
 def _is_within(printed: str, ours: Number, scatter: float) -> bool:
-    """Whether ours, taken as one result, lies within a scatter of the printed number."""
+    """Return whether ours, treated as a single result, is within the tolerance for a scatter."""
     return abs(ours.mean - float(printed)) <= tolerance(printed, scatter, n=1)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A figure or table of the paper with what a run has about it."""
+    """A figure or table of the paper with the results of a run."""
 
     item: Item
-    metrics: Metrics  # of the notebook that rebuilds it
-    # Notebook whose numbers are compared: that of the draws of the tables, if it has run.
+    metrics: Metrics  # of the notebook that reproduces it
+    # Notebook whose numbers are compared: the one over independent datasets, if it has run.
     judge: str
-    judged: Metrics  # and its metrics
-    claims: list[Claim]  # those of the judge, if there are any
+    judged: Metrics  # metrics of this notebook
+    claims: list[Claim]  # claims of this notebook if it has any, else of the first one
 
     @property
     def pictures(self) -> dict[str, str]:
-        """File → caption of its pictures: fig06a_vanilla.svg belongs to Fig. 6."""
+        """Captions of its pictures by file; for example fig06a_vanilla.svg belongs to Fig. 6."""
         kind, number = self.item.place.split()
         prefix = f"fig{number:0>2}"
         captions = self.metrics.figures
@@ -143,34 +151,37 @@ class Comparison:
 
     @property
     def source(self) -> str:
-        """The notebook whose numbers and claims are judged."""
+        """Notebook whose numbers and claims are judged."""
         place = self.item.place
         of_judge = self.rows or any(claim.about == place for claim in self.judged.claims)
         return self.judge if of_judge else self.item.notebook
 
     @property
     def files(self) -> list[str]:
-        """What it is written to, in the folder of a run."""
+        """Its files in the folder of a run."""
         numbers = [f"{self.judge}.json"] if self.item.rows else []
         return [*numbers, *self.pictures]
 
     def label(self, name: str) -> str:
-        """The label of a row."""
+        """Return the label of a row."""
         return self.item.rows[name].label_for(self.judged.n | self.judged.n_train)
 
     @cached_property
     def rows(self) -> dict[str, dict[str, Check]]:
-        """Its numbers by name of the row and column, in those rows that the run has."""
+        """Its numbers by row and column, for the rows that the run has."""
         if not self.judged.model_fields_set:  # the notebook is not in the run
             return {}
         rows = {name: self._row(name, row) for name, row in self.item.rows.items()}
         return {name: checks for name, checks in rows.items() if checks}
 
     def _row(self, name: str, row: PaperRow) -> dict[str, Check]:
-        """The numbers of a row by column; ValueError where one is missing.
+        """Return the numbers of a row by column.
 
-        A run without the training set or design behind a row has no such row, and draws of the
-        tables have none of those that are shown without being judged.
+        The row is empty if the run does not have its training set or design. It is also empty over
+        independent datasets if the row is only shown and not judged.
+
+        Raises:
+            ValueError: If a number is missing.
         """
         metrics = self.judged
         paths = [self.item.ours.format(row=name, column=column) for column in self.item.columns]
@@ -180,13 +191,13 @@ class Comparison:
         if (no_cells or shown_beside) and not any(numbers):
             return {}
         same = row.same_tables is not None and row.tables <= set(metrics.published_tables)
-        # At the published inputs the microstructure adds to the scatter of the seeds. By
-        # how much is not known, but the inputs add still more to that over draws.
+        # At the published inputs, microstructures add an unknown amount to the scatter between
+        # seeds. The scatter over datasets, with other inputs, is an upper limit.
         same_inputs = row.same_tables is not None and metrics.folder == REBUILT
         unknown = [None] * len(row.printed)
         scatters = (row.same_tables if same or same_inputs else row.scatter) or unknown
         larger = (row.scatter if same_inputs else None) or unknown
-        # Seeds of training on one draw of the tables are one result, unless it is the paper's.
+        # Trainings on one dataset count as a single result, unless it is the paper's dataset.
         drawn = self.judge == DRAWS or self.item.over_draws
         one_result = bool(row.tables) and not (same or same_inputs or drawn)
         checks = []
@@ -202,14 +213,14 @@ class Comparison:
 
     @property
     def claim_verdicts(self) -> dict[bool | None, str]:
-        """The verdict on a claim, by whether our numbers bear it out."""
+        """Verdict on a claim, by whether our numbers support it."""
         if not self.judged.paper_size:
             return dict.fromkeys((True, False, None), NOT_COMPARABLE)
         return {True: REPRODUCED, False: DIFFERS, None: OPEN}
 
     @property
     def outcomes(self) -> dict[str, bool | None]:
-        """Whether each judged number, by row/column, and claim, by id, is met; None: open."""
+        """Outcomes of judged numbers, by row/column, and of claims, by id; None means open."""
         met = {REPRODUCED: True, DIFFERS: False, OPEN: None}
         outcomes = {
             f"{row}/{column}": met[each.verdict]
@@ -222,7 +233,7 @@ class Comparison:
 
     @property
     def of_paper(self) -> list[bool | None]:
-        """Outcomes of what the paper prints or claims, each once, without hypotheses of our own."""
+        """Outcomes of the numbers and claims of the paper, each once, without our own claims."""
         outcomes = self.outcomes
         own = {c.id for c in self.claims if not c.of_paper or c.number in outcomes}
         if not self.item.printed_in_paper:
@@ -231,7 +242,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """The verdict on the whole; reproduced where nothing differs and nothing is open."""
+        """Verdict on the whole; reproduced if nothing differs and nothing is open."""
         found = self.of_paper
         if False in found:
             return PARTLY if True in found else DIFFERS
@@ -241,7 +252,7 @@ class Comparison:
 
     @property
     def count(self) -> str:
-        """How many of the comparisons are reproduced, differ or are open; empty without any."""
+        """Numbers of comparisons that are reproduced, differ or are open, as text."""
         found = self.of_paper
         words = {False: "different", None: "open"}
         others = [f"{found.count(met)} {text}" for met, text in words.items() if met in found]
@@ -249,13 +260,13 @@ class Comparison:
 
 
 def command(folder: str, notebook: str) -> str:
-    """The command that makes the metrics of a notebook in a committed folder of figures again."""
+    """Return the command that reproduces the metrics of a notebook in a committed folder."""
     data = "" if folder == REFERENCE.name else f"DATA={folder.removeprefix('full-')} "
     return f"{data}PROFILE=full $(make -s python) -m doit notebook:{folder}:{notebook}"
 
 
 def compare(run: Mapping[str, Metrics]) -> dict[str, Comparison]:
-    """Every figure and table of the paper beside the metrics of a run, by place."""
+    """Compare every figure and table of the paper with the metrics of a run, by place."""
     none = Metrics()
     found = {}
     for place, item in load_published().items():
@@ -270,7 +281,7 @@ def compare(run: Mapping[str, Metrics]) -> dict[str, Comparison]:
 
 
 def read(paths: Iterable[Path]) -> dict[str, Metrics]:
-    """Metrics files by notebook."""
+    """Read metrics files, by notebook."""
     found = {}
     for path in paths:
         metrics = Metrics.model_validate_json(path.read_bytes())
@@ -286,8 +297,8 @@ def _headings(notebook: str) -> list[str]:
 
 
 def heading(item: Item) -> str:
-    """The heading in a notebook that announces a figure or table; empty when there is none."""
+    """Return the heading in a notebook above a figure or table, or an empty text."""
     kind, number = item.place.replace(".", "").split()
-    # The place stands alone or as in (Figs. 2 and 3), (Tables 3 and 4).
+    # Headings end in (Fig. 2), or in (Figs. 2 and 3), (Tables 3 and 4).
     place = rf"\({kind}s?\.? (?:[^)]*\D)?{number}\b[^)]*\)"
     return next((each for each in _headings(item.notebook) if re.search(place, each)), "")

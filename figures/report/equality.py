@@ -1,8 +1,8 @@
 """Compare the results of a run with the committed ones, bit by bit.
 
-python -m figures.report.equality figures/full prints how many numbers are equal. Results are the
-numbers of the metrics files, the cells of their tables, the simulated tables and the pictures, by
-what they show. git knows what is committed.
+python -m figures.report.equality figures/full prints how many numbers are equal. Compared are the
+numbers of the metrics files, the cells of their tables, the simulated tables, and the content of
+the pictures. The committed results are read from git.
 """
 
 import csv
@@ -25,27 +25,27 @@ from figures.report.comparison import Comparison, Metrics, compare
 
 NO_GIT = "not compared: git, which knows the committed results, cannot read this checkout"
 NOT_RUN = "no notebook has run here since the results were committed"
-# Of the provenance, what is no reason for other digits.
+# Entries of the provenance that do not explain different digits, or are compared separately.
 OTHER = {"commit", "wall_time_s", "seed", "inputs_sha256", "config_sha256", "processor"}
 METADATA = re.compile(rb"<metadata>.*?</metadata>|<!--.*?-->", re.DOTALL)  # of an SVG file
-CELL = re.compile(r"/tables/\d+/rows/")  # of a table, by its place in a metrics file
+CELL = re.compile(r"/tables/\d+/rows/")  # place of a table's cell in a metrics file
 WORDS = {True: "holds", False: "does not hold", None: "open"}
 
 
 @dataclass(frozen=True)
 class Part:
-    """The numbers of one notebook or table."""
+    """The comparison of one notebook or table."""
 
     name: str
-    count: int  # committed numbers, and those that only the run has
+    count: int  # numbers that are committed or in the run
     differing: int
-    largest: float | None  # relative difference, of numbers that both have
+    largest: float | None  # largest relative difference of numbers that both have
     pictures: int = 0
-    other_pictures: tuple[str, ...] = ()  # that show something else
-    reasons: tuple[str, ...] = ()  # in what the provenance differs
+    other_pictures: tuple[str, ...] = ()  # pictures that differ
+    reasons: tuple[str, ...] = ()  # differences in the provenance
 
     def __str__(self) -> str:
-        """What differs, in one line."""
+        """Return the differences on one line."""
         texts = [f"{self.differing} of {self.count} numbers differ"]
         if self.largest is not None:
             texts.append(f"the largest relative difference is {self.largest:.1e}")
@@ -56,10 +56,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far a run and the committed results agree."""
+    """The comparison of a run with the committed results."""
 
     parts: tuple[Part, ...]
-    verdicts: tuple[str, ...]  # that changed
+    verdicts: tuple[str, ...]  # verdicts that changed
 
     @property
     def statement(self) -> str:
@@ -75,7 +75,7 @@ class Agreement:
 
     @property
     def lines(self) -> list[str]:
-        """What differs, a line for each notebook or table, and the verdicts; empty if nothing."""
+        """One line per notebook or table with differences, then the changed verdicts, if any."""
         other = [str(part) for part in self.parts if part.differing or part.other_pictures]
         if not other:
             return []
@@ -84,7 +84,7 @@ class Agreement:
 
 
 def committed_files(out_dir: Path) -> dict[str, bytes] | None:
-    """Files of a folder by name as git has them; empty without any, None where git fails."""
+    """Return the committed files of a folder by name; empty if none exist, None if git fails."""
     folder = out_dir.resolve()
     if not folder.is_relative_to(ROOT):
         return {}
@@ -113,12 +113,15 @@ def committed_files(out_dir: Path) -> dict[str, bytes] | None:
 def agreement(
     out_dir: Path, committed: Mapping[str, bytes], tables: Mapping[str, tuple[Path, Path]]
 ) -> Agreement:
-    """Compare the notebooks of a run that are not the committed files themselves.
+    """Compare the notebooks of a run whose metrics are not identical to the committed files.
 
     Args:
         out_dir: Folder of the run.
         committed: Content of the committed files by name.
-        tables: Simulated and shipped table, by name.
+        tables: Paths of the simulated and the shipped table, by name.
+
+    Returns:
+        The differences.
     """
     parts = []
     before: dict[str, dict[str, Any]] = {}
@@ -135,7 +138,7 @@ def agreement(
             parts.append(Part(name, *_difference(_cells(shipped), _cells(simulated))))
     try:
         changed = [*_changed_verdicts(_read(before, out_dir.name), _read(now, out_dir.name))]
-    except ValueError as error:  # metrics of another version of this code
+    except ValueError as error:  # metrics from another version of this code
         changed = [f"not known, since {' '.join(str(error).split())[:200]}"]
     return Agreement(tuple(parts), tuple(changed))
 
@@ -160,7 +163,7 @@ def _notebook(
 
 
 def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, object]]:
-    """Numbers of a metrics file by their place in it, and the cells of its tables."""
+    """Yield the numbers of a metrics file and the cells of its tables, each with its place."""
     if isinstance(value, Mapping):
         for key, each in value.items():
             if path or key != "provenance":
@@ -173,7 +176,7 @@ def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, object]]:
 
 
 def _cells(table: Path) -> dict[str, object]:
-    """Numbers of a CSV file by row and column."""
+    """Return the cells of a CSV file by row and column, as numbers if possible."""
     with table.open(encoding="utf-8", newline="") as file:
         lines = (line for line in file if not line.startswith("#"))
         rows = list(csv.DictReader(lines))
@@ -190,10 +193,13 @@ def _cells(table: Path) -> dict[str, object]:
 def _difference(
     before: Mapping[str, object], now: Mapping[str, object]
 ) -> tuple[int, int, float | None]:
-    """Count of numbers, of those that differ, and the largest relative difference."""
+    """Return the count of all numbers, of differing ones, and the largest relative difference.
+
+    Numbers that only one side has count as differing.
+    """
     count = len({*before, *now})
     both = [(before[name], now[name]) for name in before if name in now]
-    # By their digits: 1 and 1.0 are different texts, and so are 0.0 and -0.0; NaN equals itself.
+    # Compared as texts: 1 and 1.0 differ, and so do 0.0 and -0.0, but NaN equals itself.
     pairs = [(a, b) for a, b in both if repr(a) != repr(b)]
     differing = count - len(both) + len(pairs)
     relative = [
@@ -209,7 +215,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _shown(name: str, content: bytes | None) -> object:
-    """What a picture shows: paths and colours of an SVG file, or pixels."""
+    """Return the content of a picture: an SVG file without metadata, or pixels."""
     if content is None:
         return None
     if name.endswith(".svg"):
@@ -219,7 +225,7 @@ def _shown(name: str, content: bytes | None) -> object:
 
 
 def _reasons(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """In what the provenance of two results differs, and both processors."""
+    """Yield the differences in the provenance of two results, and both processors."""
     digests = [set(each.get("inputs_sha256", {}).values()) for each in (before, now)]
     if digests[0] != digests[1]:
         yield "the input tables differ"
@@ -230,7 +236,7 @@ def _reasons(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]
     for key in sorted({*before, *now} - OTHER):
         ours, theirs = (str(each.get(key, "not known")) for each in (now, before))
         if ours != theirs:
-            if key == "arithmetic":  # without its list
+            if key == "arithmetic":  # without the list of variables
                 ours, theirs = (text.partition(":")[0] for text in (ours, theirs))
             yield f"{key.replace('_', ' ')} {ours}, committed {theirs}"
     theirs = before.get("processor", "not known")
@@ -243,7 +249,7 @@ def _read(contents: Mapping[str, dict[str, Any]], folder: str) -> dict[str, Metr
 
 
 def _changed_verdicts(before: dict[str, Metrics], now: dict[str, Metrics]) -> Iterator[str]:
-    """Places of the paper and claims whose verdict is another one."""
+    """Yield the places of the paper and the claims whose verdict has changed."""
     then, here = compare(before), compare(now)
     for place, entry in here.items():
         earlier = then[place]
@@ -266,7 +272,7 @@ def _changed_outcomes(place: str, before: Comparison, now: Comparison) -> Iterat
 
 
 def tables_of_run(out_dir: Path) -> dict[str, tuple[Path, Path]]:
-    """Tables that the full run simulated, with the shipped ones, by name."""
+    """Return the paths of tables that the full run simulated, with the shipped ones, by name."""
     if out_dir.resolve() != REFERENCE:
         return {}
     simulated = ROOT / "data" / out_dir.name
@@ -277,7 +283,7 @@ def tables_of_run(out_dir: Path) -> dict[str, tuple[Path, Path]]:
 
 
 def report(out_dir: Path) -> list[str]:
-    """What to say of a run at its end, first in one sentence; empty if nothing is committed."""
+    """Return the report at the end of a run: a sentence, then details; empty if not committed."""
     committed = committed_files(out_dir)
     if committed is None:
         return [NO_GIT] if out_dir.resolve() == REFERENCE else []
@@ -288,7 +294,7 @@ def report(out_dir: Path) -> list[str]:
 
 
 def main(out_dir: Path) -> None:
-    """Print how far the results in a folder agree with the committed ones."""
+    """Print the comparison of the results in a folder with the committed ones."""
     first, *further = report(out_dir) or [f"no results of {out_dir} are committed"]
     for line in further:
         print(f"   {line}")

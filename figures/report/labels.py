@@ -1,4 +1,4 @@
-"""Words and digits for names and numbers of metrics files."""
+"""Words for names in metrics files, and formats for their numbers."""
 
 import math
 import re
@@ -8,7 +8,7 @@ from typing import Any
 from figures.report.comparison import Check
 
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-LABELS = {  # name in metrics files → what the page calls it
+LABELS = {  # name in metrics files → words on the page
     "vf": "v_f",
     "E_f_GPa": "E_f",
     "b_m_MPa": "b_m",
@@ -41,7 +41,7 @@ NAMES = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, LABELS))}|ind(\d+))(?!
 
 
 def label(text: str, sizes: Mapping[str, int] | None = None) -> str:
-    """A text with words in place of names; `sizes` has the RVEs of the training sets."""
+    """Replace names in a text by words; `sizes` has the number of RVEs of each training set."""
     counts = sizes or {}
     return NAMES.sub(
         lambda name: LABELS.get(name[0], f"{counts.get(name[0], name[2])} RVEs in distribution"),
@@ -50,19 +50,19 @@ def label(text: str, sizes: Mapping[str, int] | None = None) -> str:
 
 
 def column_decimals(rows: Mapping[str, Mapping[str, Check]]) -> dict[str, int]:
-    """Decimals of our numbers in each column of a table."""
+    """Return the decimals of our numbers in each column of a table."""
     columns = next(iter(rows.values()), {})
     return {column: max(cells[column].decimals for cells in rows.values()) for column in columns}
 
 
 def power(number: float) -> str:
-    """A power of ten in words, 0.001 as 10⁻³."""
+    """Format a power of ten, such as 0.001 as 10⁻³."""
     return "10" + str(round(math.log10(number))).translate(SUPERSCRIPTS)
 
 
 def brief(values: Any, sizes: Mapping[str, int] | None = None) -> str:
-    """Our numbers behind a claim: one line, or one for each group."""
-    if isinstance(values, Mapping) and "values" in values:  # of repeated trainings
+    """Format our numbers for a claim: on one line, or one line per group."""
+    if isinstance(values, Mapping) and "values" in values:  # number of repeated trainings
         return brief(values["mean"])
     if isinstance(values, Mapping):
         words = {label(name, sizes): brief(value, sizes) for name, value in values.items()}

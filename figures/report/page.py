@@ -1,7 +1,7 @@
 """Write the pages of a run: python -m figures.report.page quick figures/quick.
 
-index.html has the verdicts, and each notebook a page of its own with its figures. Every
-page is complete in its file.
+index.html has the verdicts, and each notebook has a separate page with its figures. Every page is a
+single file that includes its figures.
 """
 
 import base64
@@ -39,7 +39,7 @@ from figures.report.equality import report
 from figures.report.labels import brief, column_decimals, label, power
 from figures.scores import written
 
-# A name that is not there is an error.
+# StrictUndefined: a missing name in a template raises an error.
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
     autoescape=True,
@@ -62,10 +62,12 @@ BEGINNING = rb'<!DOCTYPE html>\n.{0,500}<link rel="icon" href="data:,">\n<style>
 
 
 def render(profile: Profile, out_dir: Path) -> dict[str, str]:
-    """The pages of a run in HTML by file; ValueError names what they would show and is not there.
+    """Return the pages of a run, by file name, as HTML.
 
-    A run smaller than the paper decides nothing: the verdicts are those of the committed full
-    run.
+    If the run is smaller than the paper, the verdicts are those of the committed full run.
+
+    Raises:
+        ValueError: If metrics or a picture of the run are missing.
     """
     run = read_run(profile, out_dir)
     entries = compare(run)
@@ -109,7 +111,7 @@ def render(profile: Profile, out_dir: Path) -> dict[str, str]:
 def provenance(
     names: set[str], out_dir: Path, *runs: dict[str, Metrics]
 ) -> dict[str, dict[str, Any]]:
-    """Where the metrics of notebooks come from, of the run and of the one that decides."""
+    """Return the provenance of notebooks' metrics in the shown run and in the judged run."""
     labels = (out_dir.name, REFERENCE.name)
     return {
         f"{label} run, {name}": run[name].provenance
@@ -120,7 +122,7 @@ def provenance(
 
 
 def foreign_tables(run: dict[str, Metrics]) -> list[str]:
-    """Tables that a run read and that do not come with this repository, by their bytes."""
+    """Return the tables that a run read and whose content is not in this repository."""
     shipped = {file_digest(path) for path in [*tables_below(), *tables_below(NOTEBOOKS)]}
     read_by = [metrics.provenance.get("inputs_sha256", {}) for metrics in run.values()]
     return sorted(
@@ -129,12 +131,12 @@ def foreign_tables(run: dict[str, Metrics]) -> list[str]:
 
 
 def minutes(run: dict[str, Metrics]) -> float:
-    """Time of all notebooks of a run, one after the other [min]."""
+    """Return the total time of all notebooks of a run [min]."""
     return sum(metrics.provenance.get("wall_time_s", 0.0) for metrics in run.values()) / 60
 
 
 def require_pictures(entry: Comparison, run: dict[str, Metrics]) -> None:
-    """ValueError where a notebook of the run lists no picture of a figure and does not say why."""
+    """Raise ValueError if a notebook has no picture of a figure that it does not leave out."""
     place = entry.item.place
     notebook = entry.item.notebook
     needed = notebook in run and place.startswith("Fig.") and not entry.pictures
@@ -143,7 +145,7 @@ def require_pictures(entry: Comparison, run: dict[str, Metrics]) -> None:
 
 
 def read_run(profile: Profile, out_dir: Path) -> dict[str, Metrics]:
-    """Metrics of a run: of every notebook, and of those apart that have run here."""
+    """Read the metrics of all notebooks of a run, and of those on request that are complete."""
     apart = [name for name in profile.apart if is_complete(out_dir / f"{name}.json")]
     paths = [out_dir / f"{name}.json" for name in [*profile.at_once, *apart]]
     for path in paths:
@@ -153,7 +155,7 @@ def read_run(profile: Profile, out_dir: Path) -> dict[str, Metrics]:
 
 
 def inlined(out_dir: Path, name: str) -> str:
-    """A picture in a folder as a data URI."""
+    """Return a picture in a folder as a data URI."""
     path = picture_path(out_dir, name)
     if not path.is_file() or not path.stat().st_size:
         raise ValueError(f"the picture {path} is missing or empty")
@@ -170,7 +172,7 @@ def main(profile: str, out_dir: Annotated[Path | None, Argument()] = None) -> No
     except ValueError as error:
         sys.exit(f"error: {error}")
     try:
-        for name, text in reversed(pages.items()):  # the one that leads to all others last
+        for name, text in reversed(pages.items()):  # index.html, which links to the others, last
             write_atomic(out_dir / name, text.encode(), BEGINNING)
     except OSError as error:
         sys.exit(f"error: {error}")

@@ -1,4 +1,4 @@
-"""What a notebook is given, keeps and shows: profile, folder, metrics with provenance, verdicts."""
+"""Tools for notebooks: the profile and folder of a run, metrics with provenance, and verdicts."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ VERDICTS = {True: "✓ holds", False: "✗ does not hold", None: "○ open"}
 
 
 class Record:
-    """The run of one notebook, from its first cell on, which is when the time begins to count."""
+    """The run of one notebook. Its time is measured from the creation of this object."""
 
     def __init__(self, notebook: str, profile: str, seed: int, out_dir: str) -> None:
         self.started = time.perf_counter()
@@ -43,34 +43,34 @@ class Record:
         inputs: Iterable[Path] = (),
         scatter: Literal["std", "half_width"] = "std",
     ) -> None:
-        """Write the metrics with the configuration, the input files and the time behind them."""
+        """Write the metrics, with the configuration, input files and time in their provenance."""
         elapsed = time.perf_counter() - self.started
         provenance = describe(dict(config), inputs, self.seed, elapsed)
         write_json(self.metrics, {**metrics, "provenance": provenance}, scatter=scatter)
 
     def verdicts(self, *places: str) -> Styler:
-        """Judged numbers and claims of places of the paper beside ours."""
+        """Return numbers and claims of places of the paper, next to ours, with verdicts."""
         return verdict_table(self.metrics, *places)
 
 
 def claims_table(claims: Iterable[Claim]) -> Styler:
-    """Claims that are not the paper's, with our numbers."""
+    """Return a table of claims that are not in the paper, with our numbers and verdicts."""
     rows = [[label(each.claim), brief(each.ours), VERDICTS[each.holds]] for each in claims]
     table = pd.DataFrame(rows, columns=["claim", "ours", "verdict"])
     return table.style.hide(axis="index").set_table_styles(LEFT)
 
 
 def shown_table(table: Table) -> pd.DataFrame:
-    """A table of the report as a notebook shows it."""
+    """Return a table of the report as a notebook shows it."""
     frame = pd.DataFrame(table.rows, columns=table.header).set_index("")
     return frame.rename(index=label).rename_axis(None)
 
 
 def verdict_table(metrics: Path, *places: str) -> Styler:
-    """Judged numbers and claims of places of the paper ("Fig. 1", "Table 1") beside ours.
+    """Return numbers and claims of places of the paper ("Fig. 1", "Table 1") next to ours.
 
-    A run smaller than the paper decides nothing: the committed full run, with its verdicts, stands
-    beside it.
+    If the run is smaller than the paper, the verdicts are those of the committed full run, whose
+    numbers are shown next to those of the small run.
     """
     run = read([metrics])
     table = _table(run, places)
@@ -86,7 +86,7 @@ def verdict_table(metrics: Path, *places: str) -> Styler:
 
 
 def _table(run: Mapping[str, Metrics], places: tuple[str, ...]) -> pd.DataFrame:
-    """What the page shows at some places; the index names the same row in runs of any size."""
+    """Return the verdict table of some places; its index is the same for runs of any size."""
     entries = compare(run)
     rows = dict(row for place in places for row in _rows(entries[place]))
     table = pd.DataFrame.from_dict(rows, orient="index", columns=COLUMNS)
@@ -94,7 +94,7 @@ def _table(run: Mapping[str, Metrics], places: tuple[str, ...]) -> pd.DataFrame:
 
 
 def _rows(entry: Comparison) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
-    """Name, subject, the paper's, ours and the verdict of all that is judged."""
+    """Yield name, subject, the paper's number, ours and the verdict of each number and claim."""
     place = entry.item.place
     unit = entry.item.unit
     digits = column_decimals(entry.rows)

@@ -1,6 +1,7 @@
-"""Tables of guides and their CSV files, from metrics: python -m figures.report.tables --write.
+"""Tables of the guides and CSV files, from metrics: python -m figures.report.tables --write.
 
-Prose is written by hand. tests/figures/report/test_findings.py checks the numbers that it quotes.
+The text of the guides is written by hand. tests/figures/report/test_findings.py checks the numbers
+in it.
 """
 
 import math
@@ -36,7 +37,7 @@ from figures.report.comparison import (
 from figures.report.labels import label
 from figures.scores import Interval, as_interval, written
 
-# Folder → what it was computed from.
+# Folder of a run → the data from which it was computed
 RUNS = {
     "full": "our tables",
     "full-authors": "published tables",
@@ -67,16 +68,16 @@ SHOWN_KNOWLEDGE = [
     for name in ("paper", "evidence", "covariance", "by_input", "fitted", "default")
 ]
 HOLDS = {True: "✓", False: "✗", None: "○"}
-Runs = Mapping[str, Mapping[str, Metrics]]  # by folder and notebook
+Runs = Mapping[str, Mapping[str, Metrics]]  # folder → notebook → metrics
 
 
 def committed() -> dict[str, dict[str, Metrics]]:
-    """The committed runs."""
+    """Read the metrics of the committed runs."""
     return {name: read(sorted((ROOT / "figures" / name).glob("*.json"))) for name in RUNS}
 
 
 def by_label(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Scores by label of the method, which says so when it has fewer seeds than another."""
+    """Return scores by label of the method; the label notes if a method has fewer seeds."""
     repeated = {name: row["rmse"] for name, row in rows.items() if isinstance(row["rmse"], dict)}
     seeds = {name: len(rmse["values"]) for name, rmse in repeated.items()}
     most = max(seeds.values())
@@ -87,7 +88,7 @@ def by_label(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, An
 def grouped(
     groups: Mapping[str, Mapping[str, Any]], columns: Mapping[str, tuple[str, int]]
 ) -> Table:
-    """A table with a row for each method and, for each group of scores, these columns."""
+    """Return a table with one row per method, and the given columns for each group of scores."""
     header = ["method"]
     rows: dict[str, list[str]] = {method: [] for group in groups.values() for method in group}
     for name, group in groups.items():
@@ -100,7 +101,7 @@ def grouped(
 
 
 def of_methods(runs: Runs) -> Table:
-    """Methods out of distribution on both kinds of tables."""
+    """Return the table of methods out of distribution, on the published tables and on ours."""
     beyond = {tables: cases["outd"] for tables, cases in scores_of_methods(runs).items()}
     methods = grouped(beyond, SCORES)
     printed = load_published()["Table 3"].rows["published.outd_anchored"].printed
@@ -111,7 +112,7 @@ def of_methods(runs: Runs) -> Table:
 
 
 def scores_of_methods(runs: Runs) -> dict[str, dict[str, dict[str, Mapping[str, Any]]]]:
-    """Tables → training set → method → its scores."""
+    """Return scores by kind of tables, training set and method."""
     scores = {}
     for name in ("full-authors", "full"):
         beyond = runs[name][OTHER_METHODS].model_extra or {}
@@ -121,7 +122,10 @@ def scores_of_methods(runs: Runs) -> dict[str, dict[str, dict[str, Mapping[str, 
 
 
 def of_knowledge(known: Mapping[str, Any]) -> tuple[Table, str]:
-    """Scores of the posteriors that know more; as CSV with the coverage of every estimator."""
+    """Return the scores of posteriors with more knowledge as a table.
+
+    Also return the scores of all estimators, with coverages, as CSV.
+    """
     more = {
         in_words(case): {MODELS[name].label: row for name, row in rows.items()}
         for case, rows in known["rows"].items()
@@ -137,7 +141,7 @@ def of_knowledge(known: Mapping[str, Any]) -> tuple[Table, str]:
 
 
 def of_selection(rows: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
-    """Scores of selected RVEs and of hypercubes, by their number, as CSV."""
+    """Return the scores of selected RVEs and of Latin hypercubes, by number of RVEs, as CSV."""
     groups = (
         ((n,), {name: found[n]}) for name, found in rows.items() for n in sorted(found, key=int)
     )
@@ -149,7 +153,7 @@ def long(
     groups: Iterable[tuple[Sequence[str], Mapping[str, Any]]],
     columns: Mapping[str, tuple[str, int]],
 ) -> str:
-    """A row for each group, method and score, with half the width of the 95 % interval."""
+    """Return CSV with one row per group, method and score, with the 95 % confidence half-width."""
     rows = []
     for group, methods in groups:
         for method, found in methods.items():
@@ -162,9 +166,9 @@ def long(
 
 
 def some(table: Table, columns: Mapping[int, str], methods: Collection[str] = ()) -> str:
-    """Columns of a table by number, each under its own name, in the rows that have numbers.
+    """Select columns of a table by number, with new names, as Markdown.
 
-    With `methods` only their rows.
+    Rows without numbers are left out, and with `methods` all rows of other methods.
     """
     rows = [[row[number] for number in columns] for row in table.rows]
     rows = [row for row in rows if any(row[1:]) and (not methods or row[0] in methods)]
@@ -172,7 +176,7 @@ def some(table: Table, columns: Mapping[int, str], methods: Collection[str] = ()
 
 
 def size_of_gain(runs: Runs) -> str:
-    """What anchoring gains: printed, on the published tables, over datasets."""
+    """Return the table of gains by anchoring: in the paper, on published data, on our datasets."""
     draws, authors = runs["full"][DRAWS], runs["full-authors"][SURROGATE]
     ours = compare(runs["full"])
     gains: Any = draws.at("gains")
@@ -214,13 +218,13 @@ def size_of_gain(runs: Runs) -> str:
 
 
 def signed(check: Check) -> str:
-    """Our number with its scatter and the sign of its verdict."""
+    """Format our number with its scatter and the sign of its verdict."""
     number = written({"mean": check.ours, "std": check.deviation}, check.decimals)
     return f"{number} {SIGNS.get(check.verdict, '')}".strip()
 
 
 def scores(runs: Runs) -> Table:
-    """Table 3 in every run."""
+    """Return Table 3 of the paper with the numbers of every run."""
     ours, theirs, rebuilt = (compare(run)["Table 3"] for run in runs.values())
     rows = [
         [
@@ -249,7 +253,7 @@ def scores(runs: Runs) -> Table:
 
 
 def short(table_3: Table) -> str:
-    """Table 3 with a row for each training set: the paper's numbers and those over datasets."""
+    """Return Table 3 with one row per training set: the paper's numbers and ours over datasets."""
     rows: dict[str, list[str]] = {}
     header = [""]
     for name, score, paper, ours, *_ in table_3.rows:
@@ -260,7 +264,7 @@ def short(table_3: Table) -> str:
 
 
 def contents(run: Mapping[str, Metrics]) -> str:
-    """Every figure and table of the paper with its verdict."""
+    """Return the table of all figures and tables of the paper with their verdicts."""
     rows = []
     for entry in compare(run).values():
         item = entry.item
@@ -271,7 +275,7 @@ def contents(run: Mapping[str, Metrics]) -> str:
 
 
 def runtime(runs: Runs) -> str:
-    """Where each metrics file comes from, and how long it took."""
+    """Return the commit and the computing time of each metrics file as CSV."""
     rows = []
     for folder, run in runs.items():
         for name, metrics in run.items():
@@ -282,7 +286,7 @@ def runtime(runs: Runs) -> str:
 
 
 def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
-    """Page → name of each generated table in it → its text, from the metrics of the runs."""
+    """Return the text of each generated table, by page and name."""
     docs = ROOT / "docs"
     run = runs["full"]
     knowledge, _ = of_knowledge(run[PRIOR_KNOWLEDGE].model_extra or {})
@@ -304,7 +308,7 @@ def blocks(runs: Runs) -> dict[Path, dict[str, str]]:
 
 
 def files(runs: Runs) -> dict[Path, str]:
-    """CSV file → its text, from the metrics of the runs."""
+    """Return the text of each CSV file."""
     tables = ROOT / "docs" / "tables"
     methods = {
         (name, in_words(case)): rows
@@ -323,7 +327,7 @@ def files(runs: Runs) -> dict[Path, str]:
 
 
 def main(write: bool = False) -> None:
-    """Check the generated tables of the pages, or bring them up to date."""
+    """Check the generated tables and CSV files, or update them."""
     runs = committed()
     texts = files(runs)
     for path, parts in blocks(runs).items():

@@ -1,4 +1,4 @@
-"""Why anchoring helps: both ensembles tuned alike, and what the gain rests on."""
+"""Why anchoring helps: comparison with equal choices, and causes of the gain (notebook 04c)."""
 
 from figures.beyond.ablation import panels
 from figures.beyond.ablation.alike import judge_draws

@@ -1,4 +1,4 @@
-"""Both ensembles tuned alike: how much of what anchoring gains other choices would gain too."""
+"""Vanilla and anchored ensembles with equal choices: how much of the gain other choices explain."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,27 +28,27 @@ from figures.pipeline.processes import seeds_of, side_by_side
 from figures.pipeline.settings import TRAINING_CASE, Ablation
 from figures.scores import over_repeats
 
-HELD_OUT = 0.2  # share of the training RVEs that choose
+HELD_OUT = 0.2  # share of the training RVEs that are held out for the selection of choices
 TUNED = "tuned"
 TUNED_START = "tuned_start"
 LABELS = {choice.name: choice.label for choice in CHOICES} | {
     TUNED: "selected on held-out RVEs",
     TUNED_START: "selected on held-out RVEs, initial weights too",
 }
-RANDOM = "random"  # starts of a vanilla ensemble
-PRETRAINED = "pretrained"  # starts at networks that were pre-trained to the functional prior
+RANDOM = "random"  # random initial weights
+PRETRAINED = "pretrained"  # initial weights of networks pre-trained to the functional prior
 STARTS = {VANILLA: (RANDOM, PRETRAINED), ANCHORED: (PRETRAINED, RANDOM)}  # the published one first
 Rows = Mapping[str, Mapping[str, EnsembleScores]]  # training set → method and choice → scores
 
 
 def row_name(method: str, choice: str) -> str:
-    """The name of a row: the method and the name of the choice that it was trained with."""
+    """Return the name of a row, from the method and the name of its choice."""
     return f"{method}_{choice}"
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """What held-out RVEs chose for a method, by the normal density of these RVEs."""
+    """Choices for a method. They are selected by the normal log density of held-out RVEs."""
 
     choice: Choice
     epochs: int
@@ -57,7 +57,7 @@ class Tuned:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """A name in metrics files for each of the choices."""
+        """Names of the choices in metrics files."""
         resampling, scaling = self.choice
         return (
             f"resampling_{resampling}",
@@ -70,7 +70,7 @@ class Tuned:
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """The RVEs of one training set, and networks pre-trained for each scaling of it."""
+    """The RVEs of one training set, and networks pre-trained for each of its scalings."""
 
     cells: problem.Samples
     scalings: Mapping[str, bnn.Scaling]
@@ -79,10 +79,10 @@ class TrainingSet:
     def train(
         self, trainer: Trainer, method: str, tuned: Tuned, cells: problem.Samples | None = None
     ) -> bnn.Members:
-        """An ensemble on these RVEs, or on some of them.
+        """Train an ensemble on these RVEs, or on some of them.
 
-        A vanilla ensemble that starts at pre-trained networks has no regulariser; an anchored one
-        that starts at random is held near the pre-trained networks all the same.
+        A vanilla ensemble with pre-trained initial weights has no regulariser. An anchored ensemble
+        with random initial weights is still anchored to the pre-trained networks.
         """
         cells = cells or self.cells
         resampling, scaling = tuned.choice
@@ -100,7 +100,7 @@ class TrainingSet:
 
 
 def training_sets(draw: Draw, trainer: Trainer) -> dict[str, TrainingSet]:
-    """Every training set of a draw; θ of the prior is fitted to the second, as in the paper."""
+    """Return every training set of a draw; θ is fitted to TRAINING_CASE, as in the paper."""
     prior = problem.functional_prior(problem.fit_theta(draw.cases[TRAINING_CASE]))
     within_bounds = trainer.pretrain(prior)
     sets = {}
@@ -112,11 +112,11 @@ def training_sets(draw: Draw, trainer: Trainer) -> dict[str, TrainingSet]:
 
 
 def tune(method: str, given: TrainingSet, trainer: Trainer) -> dict[str, Tuned]:
-    """What RVEs that training does not see choose for a method, without and with its start.
+    """Select the choices for a method by held-out RVEs, without and with the initial weights.
 
-    First resampling, scaling and epochs together, with few networks; then the number of networks;
-    last the start. θ of the prior and the ranges of scaling by the data come from all RVEs, for
-    both methods.
+    First resampling, scaling and epochs are selected together, with few networks. Then the number
+    of networks is selected, and finally the initial weights. For both methods, θ of the prior and
+    the ranges for scaling by the data come from all training RVEs.
     """
     n = len(given.cells)
     order = np.random.default_rng(trainer.seed).permutation(n)
@@ -142,7 +142,7 @@ def tune(method: str, given: TrainingSet, trainer: Trainer) -> dict[str, Tuned]:
 
 
 def as_published(method: str, settings: Ablation) -> dict[str, Tuned]:
-    """Each choice of resampling and scaling with everything else as published."""
+    """Return each choice of resampling and scaling, with everything else as published."""
     published, _ = STARTS[method]
     return {
         choice.name: Tuned(choice, settings.epochs, settings.n_members, published)
@@ -153,9 +153,13 @@ def as_published(method: str, settings: Ablation) -> dict[str, Tuned]:
 def judge_draw(
     draw: Draw, reference: Reference, settings: Ablation, seeds: Sequence[int]
 ) -> tuple[dict[str, dict[str, EnsembleScores]], dict[str, dict[str, Tuned]]]:
-    """Means over trainings of each row on every training set of a draw, and what was chosen.
+    """Train and score each row on every training set of a draw.
 
-    Networks are pre-trained and choices are made once for a draw, with its first seed.
+    Networks are pre-trained once per draw, and choices are selected once, with the first seed.
+
+    Returns:
+        Means over the trainings: training set → row → scores. And the selected choices, initial
+        weights included: training set → method.
     """
     first = Trainer(settings, seeds[0])
     sets = training_sets(draw, first)
@@ -187,7 +191,7 @@ def judge_draw(
 def judge_draws(
     draws: Sequence[Draw], reference: Reference, settings: Ablation, seed: int
 ) -> tuple[Rows, dict[str, dict[str, dict[str, int]]]]:
-    """Every row with one value per draw, and how often each choice was made for a method."""
+    """Score every row with one value per draw, and count how often each choice was selected."""
     seeds = np.reshape(seeds_of(seed, len(draws) * settings.repeats), (len(draws), -1)).tolist()
     calls = [(draw, reference, settings, own) for draw, own in zip(draws, seeds, strict=True)]
     found = side_by_side(judge_draw, calls)
@@ -198,7 +202,7 @@ def judge_draws(
 def _counts(
     chosen: Sequence[Mapping[str, Mapping[str, Tuned]]],
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """How many draws chose what: training set → method → name of a choice."""
+    """Count the draws that selected each choice: training set → method → name of the choice."""
     counts: dict[str, dict[str, dict[str, int]]] = {}
     for draw in chosen:
         for case, methods in draw.items():

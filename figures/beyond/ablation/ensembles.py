@@ -1,4 +1,4 @@
-"""Vanilla and anchored ensembles of one draw, trained with equal choices, and their scores."""
+"""Training and scores of vanilla and anchored ensembles on one draw."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,24 +23,24 @@ from figures.scores import Number
 VANILLA = "vanilla"
 ANCHORED = "anchored"
 METHODS = (VANILLA, ANCHORED)
-BOUNDS = "bounds"  # the ranges that the paper scales by
-DATA = "data"  # the ranges of the training RVEs
+BOUNDS = "bounds"  # scaling by the ranges of the paper
+DATA = "data"  # scaling by the ranges of the training RVEs
 
 
 class Choice(NamedTuple):
-    """What has nothing to do with anchoring, and is chosen for every ensemble."""
+    """Choices that are independent of anchoring and are needed for every ensemble."""
 
     resampling: str  # of the training RVEs, as in `bnn.Anchoring`
     scaling: str  # BOUNDS or DATA
 
     @property
     def name(self) -> str:
-        """The name in metrics files."""
+        """Name in metrics files."""
         return f"{self.resampling}_{self.scaling}"
 
     @property
     def label(self) -> str:
-        """The same in words."""
+        """Name in tables and figures."""
         return f"{self.resampling} resampling, scaled by {self.scaling}"
 
 
@@ -54,7 +54,7 @@ CHOICES = (
 
 
 def load_training_draws(settings: Ablation, folder: Path = SHIPPED_TABLES) -> list[Draw]:
-    """The draws that come with the package, with the training sets of a profile."""
+    """Load the draws that come with the package, with the training sets of a profile."""
     draws = load_draws(folder, load_profile("full"))
     return [
         Draw(draw.test, {name: draw.cases[name][: c.count] for name, c in settings.cases.items()})
@@ -64,7 +64,7 @@ def load_training_draws(settings: Ablation, folder: Path = SHIPPED_TABLES) -> li
 
 @dataclass(frozen=True)
 class EnsembleScores(MethodScores[Number]):
-    """Scores at single test RVEs, and of f against the means over microstructures."""
+    """Scores at single test RVEs, and of f compared with means over microstructures."""
 
     elppd_normal: Number | None = None  # of the normal density with the members' moments and noise
     reference_rmse: Number | None = None
@@ -75,7 +75,7 @@ class EnsembleScores(MethodScores[Number]):
 def judge(
     members: bnn.Members, test: problem.Samples, reference: Reference
 ) -> EnsembleScores[float]:
-    """Scores of the members of an ensemble."""
+    """Return the scores of an ensemble."""
     noise = problem.noise_std()
     samples = members.sample(test.X)
     normal = normal_density(samples, test.y)
@@ -91,14 +91,17 @@ def judge(
 
 
 def normal_density(samples: np.ndarray, observed: np.ndarray) -> float:
-    """Log density of observed outputs under the moments of samples (K, n, n_out) with noise."""
+    """Return the normal log density of observed outputs, from moments of samples (K, n, n_out).
+
+    The noise is included.
+    """
     mean = samples.mean(axis=0)
     std = np.maximum(samples.std(axis=0), SMALLEST_SPREAD)
     return elppd_gaussian(observed, mean, std, problem.noise_std())
 
 
 def scaling_by(name: str, train: problem.Samples) -> bnn.Scaling:
-    """The scaling of networks: none beyond the paper's bounds, or the ranges of the RVEs."""
+    """Return the scaling of networks: none, as data are scaled by BOUNDS, or the RVEs' ranges."""
     if name == BOUNDS:
         return UNSCALED
     inputs, outputs = (bnn.BoundsScaler.fit(values) for values in (train.X, train.y))
@@ -113,7 +116,7 @@ class Trainer:
     seed: int
 
     def of_size(self, n_members: int) -> "Trainer":
-        """The same for ensembles of another number of networks."""
+        """Return a trainer for another number of networks."""
         return replace(self, settings=self.settings.model_copy(update={"n_members": n_members}))
 
     def pretrain(
@@ -123,7 +126,7 @@ class Trainer:
         count: int | None = None,
         hidden: tuple[int, ...] = HIDDEN,
     ) -> bnn.Pretrained:
-        """Networks pre-trained to a prior (Algorithm 3)."""
+        """Pre-train networks to a prior (Algorithm 3)."""
         return bnn.pretrain(
             prior,
             n_features=len(problem.INPUT_LABELS),
@@ -146,7 +149,7 @@ class Trainer:
         epochs: int | None = None,
         **anchoring: Any,
     ) -> bnn.Members:
-        """Pre-trained networks, trained to data from where they are (Algorithm 2)."""
+        """Train pre-trained networks on data (Algorithm 2)."""
         return bnn.train_anchored(
             networks,
             train.X,
@@ -167,7 +170,7 @@ class Trainer:
         n_members: int | None = None,
         hidden: tuple[int, ...] = HIDDEN,
     ) -> bnn.Members:
-        """Networks trained to data from random starts (Algorithm 1)."""
+        """Train networks on data from random initial weights (Algorithm 1)."""
         return bnn.train_vanilla(
             train.X,
             train.y,

@@ -1,4 +1,4 @@
-"""Pictures of what the gain of anchoring rests on."""
+"""Figures of the causes of the gain by anchoring."""
 
 from collections.abc import Mapping, Sequence
 
@@ -30,7 +30,7 @@ TICKS = [
 
 @plt.style.context(STYLE)
 def alike(rows: Rows, n_train: Mapping[str, int]) -> Figure:
-    """Both ensembles with equal choices, a column for each training set."""
+    """Plot both ensembles with equal choices, one column per training set."""
     figure, axes = plt.subplots(
         len(SHOWN), len(rows), figsize=(WIDTH, 5.6), sharex=True, sharey="row", squeeze=False
     )
@@ -49,7 +49,7 @@ def alike(rows: Rows, n_train: Mapping[str, int]) -> Figure:
 
 
 def _points(axes: Axes, x: np.ndarray, values: list[Interval], method: str) -> None:
-    """Means with the half width of their intervals."""
+    """Plot means with the half-widths of their intervals."""
     color, marker = MARKERS[method]
     means = [value.mean for value in values]
     margins = [value.margin for value in values]
@@ -60,7 +60,7 @@ def _points(axes: Axes, x: np.ndarray, values: list[Interval], method: str) -> N
 def reasons(
     found: Experiments, rows: Rows, n_train: Mapping[str, int], settings: Ablation
 ) -> Figure:
-    """Causes of the gain, (a) to (d); (e) standard deviation and coverage of f."""
+    """Plot the causes of the gain, (a) to (d), and (e) standard deviation and coverage of f."""
     figure = plt.figure(figsize=(WIDTH, 10.4))
     parts = figure.subfigures(3, 1, squeeze=False, height_ratios=(1, 1.3, 1.1))
     top, middle, bottom = parts[:, 0]
@@ -82,7 +82,7 @@ def reasons(
 
 
 def _priors_and_starts(figure: SubFigure, found: Experiments, n_members: int) -> None:
-    """RMSE of the anchored ensemble with other priors, starts and RVEs behind θ."""
+    """Plot the RMSE with other priors, other initial weights, and other RVEs for θ."""
     ((left, right),) = figure.subfigures(1, 2, squeeze=False)
     priors = left.subplots()
     starts, theta = right.subplots(2, 1, height_ratios=(5, 2))
@@ -100,7 +100,7 @@ def _priors_and_starts(figure: SubFigure, found: Experiments, n_members: int) ->
 def _over_epochs(
     panels: Sequence[Axes], epochs: Mapping[str, Mapping[str, EnsembleScores]]
 ) -> None:
-    """Both scores of both methods, and what anchoring gains in RMSE, over the epochs."""
+    """Plot both scores of both methods, and the gain in RMSE, over the epochs."""
     numbers = np.array([int(n) for n in epochs[VANILLA]])
     for panel, (score, label) in zip(panels, SHOWN.items(), strict=False):
         for method, path in epochs.items():
@@ -124,7 +124,7 @@ def _over_epochs(
 
 
 def _differences(axes: Axes, rows: Mapping[str, EnsembleScores], reference: str) -> None:
-    """Paired differences in RMSE from one of the rows, from the top down."""
+    """Plot paired differences in RMSE from one of the rows, from top to bottom."""
     places = -np.arange(len(rows))
     differences = [row.rmse - rows[reference].rmse for row in rows.values()]
     means = [each.mean for each in differences]
@@ -138,7 +138,7 @@ def _differences(axes: Axes, rows: Mapping[str, EnsembleScores], reference: str)
 
 
 def _band(axes: Axes, vanilla: Interval) -> None:
-    """The paired difference of the vanilla ensemble, with its interval."""
+    """Plot the paired difference of the vanilla ensemble with its interval."""
     color, _ = MARKERS[VANILLA]
     ends = vanilla.mean - vanilla.margin, vanilla.mean + vanilla.margin
     axes.axvspan(*ends, color=color, alpha=0.15, lw=0)
@@ -146,7 +146,7 @@ def _band(axes: Axes, vanilla: Interval) -> None:
 
 
 def _over_sizes(axes: Axes, sizes: Mapping[str, Mapping[str, EnsembleScores]], kind: str) -> None:
-    """RMSE of both methods over the sizes of a kind."""
+    """Plot the RMSE of both methods over the sizes of a kind."""
     for shift, method in zip((0.97, 1.03), METHODS, strict=True):
         own = {n: row for n, row in sizes[method].items() if n.startswith(kind)}
         numbers = np.array([int(name.removeprefix(f"{kind}_")) for name in own])
@@ -157,7 +157,7 @@ def _over_sizes(axes: Axes, sizes: Mapping[str, Mapping[str, EnsembleScores]], k
 
 
 def _over_cases(axes: Axes, rows: Rows, n_train: Mapping[str, int], score: str) -> None:
-    """A score of both methods as published, for each training set."""
+    """Plot a score of both methods as published, for each training set."""
     for shift, method in zip((-0.1, 0.1), METHODS, strict=True):
         name = row_name(method, PUBLISHED.name)
         values = [getattr(found[name], score) for found in rows.values()]

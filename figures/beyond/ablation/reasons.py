@@ -1,4 +1,4 @@
-"""What the gain of anchoring rests on: epochs, the prior, the start, and RVEs behind θ."""
+"""Causes of the gain by anchoring: epochs, prior, initial weights, sizes, and the RVEs for θ."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,24 +43,24 @@ EVERY_INPUT = tuple(range(N_INPUTS))
 
 @dataclass(frozen=True)
 class Experiments:
-    """Scores of single trainings on one draw, or over draws: experiment → row."""
+    """Scores of the experiments on one draw, or over draws; each maps a variant to scores."""
 
     epochs: Mapping[str, Mapping[str, EnsembleScores]]  # method → number of epochs
-    priors: Mapping[str, EnsembleScores]  # how the functional prior is wrong
-    evidence: Mapping[str, float]  # log p(y | X) of the training RVEs under each of these
-    starts: Mapping[str, EnsembleScores]  # what the start keeps of the pre-trained networks
+    priors: Mapping[str, EnsembleScores]  # wrong functional priors
+    evidence: Mapping[str, float]  # log p(y | X) of the training RVEs under each of these priors
+    starts: Mapping[str, EnsembleScores]  # initial weights
     sizes: Mapping[str, Mapping[str, EnsembleScores]]  # method → kind of size and number
-    theta: Mapping[str, EnsembleScores]  # cells that θ is fitted to, for the smallest training set
+    theta: Mapping[str, EnsembleScores]  # RVEs to which θ is fitted, smallest training set
 
 
 def size_label(name: str) -> str:
-    """The name of a size in words."""
+    """Return the name of a size in words."""
     kind, number = name.split("_")
     return SIZES[kind].format(number)
 
 
 def wrong_priors(theta: np.ndarray) -> dict[str, bnn.GaussianProcessPrior]:
-    """The paper's prior and others that are off by known amounts."""
+    """Return the paper's prior, and priors that differ from it in known ways."""
     prior = problem.functional_prior(theta)
     priors = {"published": prior}
     for name, factor in THETA_FACTORS.items():
@@ -69,20 +69,20 @@ def wrong_priors(theta: np.ndarray) -> dict[str, bnn.GaussianProcessPrior]:
         kernel = bnn.RBF(problem.VARIANCE, factor * problem.LENGTHSCALE)
         priors[name] = replace(prior, kernel=kernel)
     priors["inputs_all"] = replace(prior, features=(EVERY_INPUT,) * len(problem.FEATURES))
-    # b and c, and E and p_σ, each with the inputs of the other.
+    # Exchange the inputs of b and c, and those of E and p_σ.
     b, c, E, nu, p = problem.FEATURES
     priors["subsets_exchanged"] = replace(prior, features=(c, b, p, nu, E))
     return priors
 
 
 def log_evidence(prior: bnn.GaussianProcessPrior, cells: problem.Samples) -> float:
-    """Log density of the outputs under a prior without its bounds, with the paper's noise."""
+    """Return the log evidence of RVEs under a prior without its bounds, with the paper's noise."""
     posterior = bnn.GPRegressor(replace(prior, bounds=(None, None)), noise=problem.noise_std())
     return posterior.fit(cells.X, cells.y).log_evidence()
 
 
 def starts(networks: bnn.Pretrained, seed: int) -> dict[str, np.ndarray]:
-    """Starts (K, d) that keep less and less of pre-trained networks."""
+    """Return initial weights (K, d) that keep less and less of the pre-trained networks."""
     weights = networks.weights
     rng = np.random.default_rng(seed)
     permuted = weights.copy()
@@ -90,7 +90,7 @@ def starts(networks: bnn.Pretrained, seed: int) -> dict[str, np.ndarray]:
         columns = slice(layer.start, layer.stop)
         permuted[:, columns] = weights[rng.permutation(len(weights)), columns]
     mean = weights.mean(axis=0)
-    common = networks.start.mean(axis=0)  # all were pre-trained from about the same start
+    common = networks.start.mean(axis=0)  # initial weights are nearly the same for all
     return {
         "networks_pretrained": weights,
         "layers_permuted": permuted,
@@ -101,7 +101,7 @@ def starts(networks: bnn.Pretrained, seed: int) -> dict[str, np.ndarray]:
 
 
 def run_draw(draw: Draw, reference: Reference, settings: Ablation, seed: int) -> Experiments:
-    """All experiments on one draw with one seed, out of distribution except for θ."""
+    """Run all experiments on one draw with one seed, out of distribution except for θ."""
     trainer = Trainer(settings, seed)
     cells = draw.cases[TRAINING_CASE]
     theta = problem.fit_theta(cells)
@@ -153,7 +153,7 @@ def run_draw(draw: Draw, reference: Reference, settings: Ablation, seed: int) ->
 def run_draws(
     draws: Sequence[Draw], reference: Reference, settings: Ablation, seed: int
 ) -> Experiments:
-    """All experiments, one value per draw."""
+    """Run all experiments, with one value per draw."""
     own = seeds_of(seed, len(draws))
     calls = [(draw, reference, settings, each) for draw, each in zip(draws, own, strict=True)]
     found: Experiments = over_repeats(side_by_side(run_draw, calls))

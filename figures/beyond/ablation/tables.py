@@ -1,4 +1,4 @@
-"""Tables and claims of what the gain of anchoring rests on."""
+"""Tables and claims on the causes of the gain by anchoring."""
 
 from collections.abc import Mapping
 
@@ -29,17 +29,17 @@ COLUMNS = {  # score → heading and decimals
 }
 HEADER = ["", *(heading for heading, _ in COLUMNS.values())]
 COMPARED = ("rmse", "elppd", "elppd_normal", "miscalibration")
-LAST = CHOICES[-1].name  # neither resampling nor scaling as published
+LAST = CHOICES[-1].name  # both resampling and scaling differ from the published ones
 
 
 def case_label(case: str, n_train: Mapping[str, int]) -> str:
-    """Words for a training set."""
+    """Return words for a training set."""
     where = "out of distribution" if case == TRAINING_CASE else "in distribution"
     return f"{n_train[case]} RVEs, {where}"
 
 
 def gain(rows: Mapping[str, EnsembleScores], choice: str, score: str) -> Interval:
-    """Gain of the anchored over the vanilla ensemble, positive if it is better."""
+    """Return the gain of the anchored over the vanilla ensemble, positive if it is better."""
     anchored = getattr(rows[row_name(ANCHORED, choice)], score)
     vanilla = getattr(rows[row_name(VANILLA, choice)], score)
     difference: Interval = anchored - vanilla if is_density(score) else vanilla - anchored
@@ -47,14 +47,14 @@ def gain(rows: Mapping[str, EnsembleScores], choice: str, score: str) -> Interva
 
 
 def is_density(score: str) -> bool:
-    """Whether a larger value of a score is the better one."""
+    """Return whether larger values of a score are better, as for log densities."""
     return score in (*LARGER_IS_BETTER, "elppd_normal")
 
 
 def tables(
     rows: Rows, found: Experiments, n_train: Mapping[str, int], settings: Ablation
 ) -> list[Table]:
-    """Scores with equal choices, gains with equal choices, and the experiments."""
+    """Return tables of scores with equal choices, of gains, and of the experiments."""
     return [
         _scores(rows, n_train, settings),
         _gains(rows, n_train),
@@ -139,7 +139,7 @@ def _experiments(found: Experiments, n_train: Mapping[str, int], settings: Ablat
 
 
 def claims(rows: Rows, found: Experiments) -> list[Claim]:
-    """Claims with our numbers; they are ours, not the paper's."""
+    """Return claims with our numbers; the claims are not from the paper."""
     outside = rows[TRAINING_CASE]
     made = []
     for score in ("rmse", "elppd_normal"):

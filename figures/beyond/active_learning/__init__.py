@@ -1,4 +1,4 @@
-"""Worth of the RVEs that `bnn.select_runs` selects on the composite, for notebook 07."""
+"""Value of the RVEs that `bnn.select_runs` selects for the composite (notebook 07)."""
 
 from figures.beyond.active_learning import panels
 from figures.beyond.active_learning.findings import claims, equivalents, tables

@@ -1,4 +1,4 @@
-"""What notebook 07 found: claims with their numbers, and a table."""
+"""Findings of notebook 07: claims with their numbers, and a table."""
 
 from collections.abc import Mapping
 
@@ -18,8 +18,8 @@ from figures.beyond.prior_knowledge.findings import in_cells
 from figures.claims import Claim, Table
 from figures.scores import Interval, is_below, written
 
-ABOUT = "Active learning"  # what the claims are about
-ALL = FIRST + MORE  # cells of a loop, 10 and 25
+ABOUT = "Active learning"  # subject of the claims
+ALL = FIRST + MORE  # all RVEs of a loop, 10 and 25
 COLUMNS = {
     "rmse": "RMSE",
     "worst": "RMSE, worst tenth",
@@ -29,7 +29,7 @@ COLUMNS = {
 
 
 def claims(rows: Rows, known: Rows) -> list[Claim]:
-    """Claims with our numbers; `known` has the rows with a known prior."""
+    """Return the claims with our numbers; `known` has the rows with a known prior."""
     cube = rows[HYPERCUBE]
     beta = rows[BETA + HYPERCUBE][MANY]
     beside = rows[BETA + BOX][FEW]
@@ -70,13 +70,17 @@ def claims(rows: Rows, known: Rows) -> list[Claim]:
 
 
 def _smaller(identifier: str, words: str, ours: Mapping[str, Interval]) -> Claim:
-    """The claim that the first of two numbers is smaller."""
+    """Return the claim that the first of two numbers is smaller."""
     means = {name: number.mean for name, number in ours.items()}
     return Claim(identifier, ABOUT, words, means, is_below(*ours.values()))
 
 
 def equivalents(rows: Rows) -> dict[str, dict[str, str]]:
-    """With how many RVEs a hypercube has the errors of the chosen ones, by what they are for."""
+    """Return how many RVEs of a Latin hypercube have the errors of the selected RVEs.
+
+    Returns:
+        Goal of the selection → score → number of RVEs.
+    """
     drawn = {
         score: {n: getattr(errors, score).mean for n, errors in rows[HYPERCUBE].items()}
         for score in ("rmse", "worst")
@@ -91,7 +95,7 @@ def equivalents(rows: Rows) -> dict[str, dict[str, str]]:
 
 
 def tables(rows: Rows) -> list[Table]:
-    """A table of all errors."""
+    """Return a table of all errors."""
     caption = (
         "Scaled errors of the posterior mean of f (b_eff, c_eff, E_eff, nu_eff) against the "
         "reference data, and predicted standard deviations of f. With the beta table, RVEs counts "

@@ -1,4 +1,4 @@
-"""Pictures of what chosen RVEs are worth, in notebook 07."""
+"""Figure of notebook 07: errors with selected RVEs and with Latin hypercubes."""
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
@@ -14,10 +14,10 @@ HEADINGS = {
 
 @plt.style.context(STYLE)
 def errors(rows: Rows) -> Figure:
-    """Errors over the number of RVEs, means with 95 % intervals."""
+    """Plot errors over the number of RVEs, means with 95 % intervals."""
     figure, panels = plt.subplots(1, 2, figsize=(WIDTH, 3.9))
     for axes, (score, words) in zip(panels, HEADINGS.items(), strict=True):
-        # Beside each other, since intervals of the two goals overlap.
+        # Shifted, because the intervals of the two goals overlap.
         for name, colour, shift in (
             (HYPERCUBE, "0.45", 1),
             (BOX, "C0", 0.985),

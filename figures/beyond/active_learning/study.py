@@ -1,4 +1,4 @@
-"""Selected RVEs compared with Latin hypercubes, judged at inputs that are not simulated."""
+"""Selected RVEs compared with Latin hypercubes; tests are at inputs outside the pool of RVEs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,16 +17,16 @@ from figures.pipeline.processes import repeated
 from figures.pipeline.settings import Estimate
 from figures.scores import Interval, Number, over_repeats
 
-FIRST = 10  # cells to begin with
-MORE = 25  # cells chosen then
-FEW = 5  # cells chosen beside the beta table
-MANY = 20  # cells from a Latin hypercube beside the beta table
-DRAWN = (25, 35, 50, 100)  # cells of hypercubes
-REGION = 200  # inputs where predictions are wanted
+FIRST = 10  # RVEs of the first round
+MORE = 25  # RVEs selected afterwards
+FEW = 5  # RVEs selected in addition to the beta table
+MANY = 20  # RVEs of a Latin hypercube in addition to the beta table
+DRAWN = (25, 35, 50, 100)  # numbers of RVEs of Latin hypercubes
+REGION = 200  # inputs at which the variance is to be reduced
 HYPERCUBE = "hypercube"
 BOX = "chosen"
 WORST = "chosen_for_worst"
-BETA = "beta_"  # and one of the three
+BETA = "beta_"  # prefix of one of the three names, for additions to the beta table
 LABELS = {
     HYPERCUBE: "Latin hypercube",
     BOX: "selected",
@@ -40,42 +40,43 @@ class Errors(Generic[Number]):
     """Root mean squares over the reference inputs and four outputs, scaled."""
 
     rmse: Number
-    worst: Number  # over the tenth of the inputs with the largest errors
-    std: Number  # of the posterior's own standard deviations
-    worst_std: Number  # over the tenth of the inputs with the largest of these
+    worst: Number  # RMSE over the tenth of the inputs with the largest errors
+    std: Number  # of the predicted standard deviations
+    worst_std: Number  # of these over the tenth of the inputs where they are largest
 
 
-Rows = Mapping[str, Mapping[int, Errors[Interval]]]  # cells → their number beside the beta table's
+# Kind of RVEs → their number, without those of the beta table → errors
+Rows = Mapping[str, Mapping[int, Errors[Interval]]]
 
 
 @dataclass(frozen=True)
 class Study:
-    """RVEs at random inputs, which are simulated already, and what judges a posterior."""
+    """A pool of simulated RVEs at random inputs, and the reference data for tests."""
 
     pool: Samples
     beta: Samples
     reference: Reference
     noise: bnn.HeteroscedasticNoise
-    candidates: int  # inputs to choose from
-    batch: int  # cells that are chosen before the posterior is fitted anew
-    estimate: Estimate = "average"  # of priors by evidence
-    prior: Any = None  # of every posterior; None: by the evidence of its own cells
+    candidates: int  # number of inputs to select from
+    batch: int  # number of RVEs that are selected before the posterior is fitted again
+    estimate: Estimate = "average"  # of priors from the evidence
+    prior: Any = None  # of every posterior; None: from the evidence of its training RVEs
 
     def posterior(self, cells: Samples) -> bnn.GPRegressor:
-        """The posterior given RVEs."""
+        """Return the posterior given RVEs."""
         prior = self.prior or bnn.evidence.fit_prior(
             cells.X, cells.y, self.noise, estimate=self.estimate
         )
         return bnn.GPRegressor(prior, noise=self.noise).fit(cells.X, cells.y)
 
     def errors(self, model: bnn.GPRegressor) -> Errors[float]:
-        """How far a posterior is from the reference data, and how far it predicts to be."""
+        """Return the errors of a posterior at the reference inputs, and the predicted errors."""
         mean, std = model.predict(self.reference.X, return_std=True)
         misses = mean - self.reference.mean[:, EFFECTIVE]
         return Errors(*_all_and_worst(misses), *_all_and_worst(std))
 
     def hypercube(self, count: int, seed: int) -> Samples:
-        """The RVEs nearest to the points of a Latin hypercube, each of them once."""
+        """Return the RVEs nearest to the points of a Latin hypercube, without repeats."""
         n_in = self.pool.X.shape[1]
         rows = list[int]()
         for point in 2.0 * qmc.LatinHypercube(n_in, seed=seed).random(count) - 1.0:
@@ -85,18 +86,18 @@ class Study:
         return self.pool[np.array(rows)]
 
     def independent(self, model: bnn.GPRegressor, given: Samples) -> bnn.GPRegressor:
-        """The same posterior as if the noise of different outputs were independent."""
+        """Return the posterior with the same prior and uncorrelated noise."""
         noise = replace(self.noise, correlation=None)
         return bnn.GPRegressor(model.prior_, noise=noise).fit(given.X, given.y)
 
     def grown(
         self, cells: Samples, more: int, goal: str, seed: int
     ) -> tuple[dict[int, Errors[float]], list[Samples]]:
-        """Errors by the number of further RVEs, and the RVEs of each round.
+        """Select further RVEs; return errors by their number, and the RVEs of each round.
 
-        BOX reduces the variance over the whole box; WORST over the tenth of it where the
-        posterior, of each round, has the largest. RVEs are chosen as if the noise of different
-        outputs were independent, which takes a small part of the time.
+        The goal BOX reduces the variance over the whole input space. The goal WORST reduces it over
+        the tenth of the input space where the current posterior has the largest variance. For the
+        selection the noise is treated as uncorrelated between outputs, which is much faster.
         """
         rng = np.random.default_rng(seed)
         candidates = self.pool[rng.permutation(len(self.pool))[: self.candidates]]
@@ -109,7 +110,7 @@ class Study:
             found[count] = self.errors(model)
             if count == more:
                 break
-            candidates = candidates[~_among(candidates, given)]  # a second run would tell nothing
+            candidates = candidates[~_among(candidates, given)]  # without repeats
             model = self.independent(model, given)
             rows, _ = bnn.select_runs(
                 model,
@@ -123,12 +124,12 @@ class Study:
 
 
 def _among(cells: Samples, others: Samples) -> np.ndarray:
-    """Which RVEs have the inputs of one of the others, (n,)."""
+    """Return which RVEs have the inputs of one of the others, (n,)."""
     return np.all(cells.X[:, None] == others.X, axis=2).any(axis=1)
 
 
 def _worst_tenth(model: bnn.GPRegressor, points: np.ndarray) -> np.ndarray:
-    """The tenth of points where the variance over all outputs is largest."""
+    """Return the tenth of the points with the largest variance, summed over outputs."""
     _, std = model.predict(points, return_std=True)
     return points[np.argsort(np.sum(std**2, axis=1))[-(len(points) // 10) :]]
 
@@ -139,12 +140,12 @@ def _all_and_worst(values: np.ndarray) -> list[float]:
 
 
 def joined(parts: list[Samples]) -> Samples:
-    """RVEs of several rounds as one table."""
+    """Join the RVEs of several rounds."""
     return Samples(*(np.concatenate([getattr(part, name) for part in parts]) for name in "Xy"))
 
 
 def load_study(candidates: int, batch: int, estimate: Estimate = "average") -> Study:
-    """The study on the tables that come with the package: 3,600 RVEs, and the noise of others."""
+    """Load the study from tables of the package: a pool of 3,600 RVEs, and noise from others."""
     parts = [load_samples(drawn(SHIPPED_TABLES), design) for design in ("train_uniform", TEST)]
     beta = load_samples(SHIPPED_TABLES, TRAINING)
     repeated = load_table(table_path(SHIPPED_TABLES, REPLICATES[1]))
@@ -157,14 +158,14 @@ def load_study(candidates: int, batch: int, estimate: Estimate = "average") -> S
 
 
 def with_known_prior(study: Study, count: int) -> Study:
-    """The study as it would be if the evidence of so many RVEs had been known before."""
+    """Return the study with a known prior, which is fitted to `count` RVEs of the pool."""
     cells = study.pool[:count]
     prior = bnn.evidence.fit_prior(cells.X, cells.y, study.noise, estimate="map", restarts=1)
     return replace(study, prior=prior)
 
 
 def compare(study: Study, seed: int) -> tuple[dict, list[Samples]]:
-    """Errors by kind and number of RVEs, and the RVEs of each round of BOX."""
+    """Return errors by kind and number of RVEs, and the RVEs of each round of BOX."""
     with threadpool_limits(limits=1):
         found = {
             HYPERCUBE: {n: study.errors(study.posterior(study.hypercube(n, seed))) for n in DRAWN}
@@ -182,6 +183,6 @@ def compare(study: Study, seed: int) -> tuple[dict, list[Samples]]:
 
 
 def compare_seeds(study: Study, seed: int, repeats: int) -> tuple[Rows, list[Samples]]:
-    """Errors over independent seeds, and the rounds of the first."""
+    """Return errors over independent seeds, and the rounds of the first seed."""
     found, rounds = zip(*repeated(compare, study, seed=seed, repeats=repeats), strict=True)
     return over_repeats(found), rounds[0]

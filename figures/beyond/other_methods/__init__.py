@@ -1,4 +1,4 @@
-"""Other methods on the same problems (notebook 05): scores, findings, figures."""
+"""Other methods on the problems of the paper (notebook 05): scores, findings and figures."""
 
 from figures.beyond.other_methods import panels
 from figures.beyond.other_methods.example_1d import distances, run_example

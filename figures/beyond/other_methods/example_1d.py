@@ -1,4 +1,4 @@
-"""How far every method ends from the exact posterior of the one-dimensional example."""
+"""Distance of every method from the exact posterior of the one-dimensional example."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from figures.example_1d import ensembles
 from figures.pipeline.settings import OtherMethods
 from figures.scores import Interval, over_repeats
 
-CONVERGED = 10  # times the published epochs
+CONVERGED = 10  # factor on the published epochs for training to convergence
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Mean and standard deviation of a method on the grid, (n,) each, and its distance."""
+    """Mean and standard deviation of a method on the grid, (n,) each, and distance from exact."""
 
     mean: np.ndarray
     std: np.ndarray
@@ -27,7 +27,7 @@ Cases = dict[str, dict[str, Curves]]  # "L = ..." → method
 
 
 def epochs_of(method: Method, lengthscale: float) -> int:
-    """Published epochs of a method, times ten if it is trained to convergence."""
+    """Return the published epochs of a method, times ten if it is trained to convergence."""
     correlated = ensembles.CORRELATED_EPOCHS[lengthscale]
     unpenalised = correlated if method.warm else ensembles.VANILLA_EPOCHS
     published = {"none": unpenalised, "low_rank": correlated}
@@ -36,7 +36,7 @@ def epochs_of(method: Method, lengthscale: float) -> int:
 
 
 def run_example(settings: OtherMethods, seed: int) -> Cases:
-    """Curves under both priors; "sampled" are draws from the "exact" posterior."""
+    """Return the curves of every method under both priors; "sampled" are exact samples."""
     return {f"L = {scale:g}": _curves(scale, settings, seed) for scale in ensembles.LENGTHSCALES}
 
 
@@ -81,7 +81,7 @@ def _curves(lengthscale: float, settings: OtherMethods, seed: int) -> dict[str, 
 
 
 def distances(repeats: list[Cases]) -> dict[str, dict[str, Distance[Interval]]]:
-    """The distances alone, over repeats."""
+    """Return only the distances, over repeats."""
     return over_repeats(
         [
             {

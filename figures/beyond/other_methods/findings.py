@@ -1,4 +1,4 @@
-"""What notebook 05 found: claims with their numbers, and the counts behind its advice."""
+"""Findings of notebook 05: claims with their numbers, and the counts for its advice."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -15,14 +15,14 @@ from figures.composite.scores import MethodScores
 from figures.pipeline.settings import PAPER_COUNTS, PAPER_TEST
 from figures.scores import LARGER_IS_BETTER, Interval
 
-ABOUT = "Other methods"  # what the claims are about
+ABOUT = "Other methods"  # subject of the claims
 Rows = Mapping[str, MethodScores[Interval]]  # by method
 ADVISED = "function_evidence"
 RIVALS = ("low_rank", "vanilla", "function")
 REPLICATES = ("replicates", "replicates_diagonal")  # kinds of Σ_noise
-NEGLIGIBLE = 0.5  # of the standard deviation between seeds, below which two methods are alike
-# What functional anchoring is to reach with 30 networks and the paper's numbers of cells, by
-# training set: RMSE and miscalibration at most, ELPPD at least.
+NEGLIGIBLE = 0.5  # two methods are alike below this share of the standard deviation between seeds
+# Targets of functional anchoring with 30 networks and the paper's numbers of RVEs, by training set:
+# largest RMSE and miscalibration, smallest ELPPD.
 TARGETS: tuple[tuple[str, str, dict[str, float]], ...] = (
     ("outd", "function", {"rmse": 0.18, "miscalibration": 0.075, "elppd": 30}),
     ("outd", "function_evidence", {"rmse": 0.13, "miscalibration": 0.08, "elppd": 150}),
@@ -36,7 +36,7 @@ TARGETS: tuple[tuple[str, str, dict[str, float]], ...] = (
 
 
 def claims(results: Results) -> list[Claim]:
-    """Claims with our numbers and whether these bear them out."""
+    """Return the claims with our numbers and whether these support them."""
     rows = results.cases[results.first]
     seen = results.published.gradient_in_span
     random = results.published.dimension
@@ -64,7 +64,7 @@ def claims(results: Results) -> list[Claim]:
 
 
 def _compared(rows: Rows, first: str, second: str, score: str) -> Claim:
-    """The claim that the first method is better."""
+    """Return the claim that the first method is better."""
     name = HEADINGS[score][0]
     better = LABELS[first].capitalize()
     worse = LABELS[second]
@@ -102,7 +102,7 @@ def _noise_claim(results: Results) -> Claim:
 
 
 def _reached(results: Results, case: str, method: str, limits: Mapping[str, float]) -> Claim:
-    """The claim that a method has scores no worse than some limits."""
+    """Return the claim that a method reaches its targets."""
     prior = method.replace("function", "exact")
     row = results.cases[case][method]
     exact = results.exact[case][prior]
@@ -123,7 +123,7 @@ def _reached(results: Results, case: str, method: str, limits: Mapping[str, floa
 
 
 def advice(cases: Mapping[str, Rows]) -> dict[str, dict[str, int]]:
-    """How often the advised method is better and worse than its rivals, by score."""
+    """Count how often the advised method is better and worse than its rivals, by score."""
     counts = {}
     for score in COMPARED:
         answers = [
@@ -140,7 +140,7 @@ def advice(cases: Mapping[str, Rows]) -> dict[str, dict[str, int]]:
 
 
 def noise_of_replicates(covariance: np.ndarray, degrees_of_freedom: int) -> dict[str, Any]:
-    """The three strongest correlations of the outputs, to two decimals, from their covariance."""
+    """Return the three strongest correlations between outputs, from their covariance."""
     matrix = correlation(covariance)
     pairs = combinations(range(len(OUTPUT_NAMES)), 2)
     strongest = sorted(pairs, key=lambda pair: -abs(matrix[pair]))[:3]

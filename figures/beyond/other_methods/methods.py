@@ -36,18 +36,18 @@ Rows = dict[str, MethodScores[float]]  # of one repeat, by method
 
 @dataclass(frozen=True)
 class Repeat:
-    """Trains networks of the sizes of a profile with one seed."""
+    """One repeat of the study: trains networks of the sizes of a profile with one seed."""
 
     settings: OtherMethods
     seed: int
 
     def for_weights(self, prior: GaussianProcessPrior, count: int | None = None) -> Pretrained:
-        """The paper's networks, pre-trained to a prior, for the methods in weight space."""
+        """Pre-train the paper's networks to a prior, for the methods in weight space."""
         count = count or self.settings.n_pretrained
         return self._pretrained(prior, PAPER, count, self.settings.pretrain_epochs)
 
     def for_functions(self, prior: FunctionalPrior, network: Architecture = SMOOTH) -> Pretrained:
-        """Networks pre-trained to a prior, to be anchored in function space."""
+        """Pre-train networks to a prior, for anchoring in function space."""
         epochs = self.settings.function_pretrain_epochs
         return self._pretrained(prior, network, self.settings.n_members, epochs)
 
@@ -60,7 +60,7 @@ class Repeat:
     def in_weights(
         self, name: str, networks: Pretrained, problem: Problem
     ) -> WeightSpaceScores[float]:
-        """A method in weight space."""
+        """Train and score a method in weight space."""
         method = METHODS[name]
         settings = self.settings
         epochs = settings.converged_epochs if method.converged else settings.epochs
@@ -73,7 +73,7 @@ class Repeat:
     def in_functions(
         self, networks: Pretrained, problem: Problem, exact: str
     ) -> MethodScores[float]:
-        """Functional anchoring, against an exact posterior."""
+        """Train and score functional anchoring, compared with an exact posterior."""
         points = self.settings.function_points
         started = time.perf_counter()
         members = weights.train_functions(networks, problem, points, self.seed)
@@ -81,12 +81,16 @@ class Repeat:
         return replace(problem.row(members.sample(problem.test.X), exact), seconds=seconds)
 
     def by_evidence(self, problem: Problem, exact: str = "exact_evidence") -> MethodScores[float]:
-        """Functional anchoring with the prior from the evidence."""
+        """Train and score functional anchoring with the prior from the evidence."""
         prior = problem.posteriors[exact].prior_
         return self.in_functions(self.for_functions(prior), problem, exact)
 
     def on_cases(self, problems: Problems, small: bool = True) -> dict[str, Rows]:
-        """Every method from one pre-training for each prior: training set → method."""
+        """Train and score every method, with one pre-training per prior.
+
+        Returns:
+            Training set → method → scores.
+        """
         first, paper = next((name, problem.paper) for name, problem in problems.items())
         networks = self.for_weights(paper)
         started = time.perf_counter()
@@ -96,7 +100,7 @@ class Repeat:
         for case, problem in problems.items():
             chosen = METHODS if case == first else CORE
             rows: Rows = {name: self.in_weights(name, networks, problem) for name in chosen}
-            if case == first and small:  # the paper's network in function space takes longest
+            if case == first and small:  # the paper's network is slowest in function space
                 papers = self.for_functions(paper, PAPER)
                 rows["function_small"] = self.in_functions(papers, problem, "exact")
             anchored = self.in_functions(smooth, problem, "exact")
@@ -105,14 +109,14 @@ class Repeat:
             if case == first:
                 rows["function_average"] = self.by_evidence(problem, "exact_average")
             for exact, posterior in problem.posteriors.items():
-                # What an ensemble of this size can reach.
+                # Samples of the exact posterior show what an ensemble of this size can reach.
                 draws = posterior.sample(problem.test.X, self.settings.n_members, self.seed)
                 rows[exact.replace("exact", "sampled")] = problem.row(draws, exact)
             cases[case] = rows
         return cases
 
     def under_noise(self, problems: Problems) -> dict[str, Rows]:
-        """Two methods on one training set: kind of Σ_noise → method."""
+        """Train and score two methods on one training set: kind of Σ_noise → method → scores."""
         networks = self.for_weights(next(iter(problems.values())).paper)
         return {
             kind: {
@@ -124,7 +128,7 @@ class Repeat:
 
 
 def run_cases(problems: Problems, settings: OtherMethods, seed: int) -> list[dict[str, Rows]]:
-    """Every method on every training set, `settings.repeats` times."""
+    """Train and score every method on every training set, `settings.repeats` times."""
     with_moments(problems)
     repeats = [Repeat(settings, each) for each in seeds_of(seed, settings.repeats)]
     calls = [(each, problems, i < settings.small_repeats) for i, each in enumerate(repeats)]
@@ -134,11 +138,11 @@ def run_cases(problems: Problems, settings: OtherMethods, seed: int) -> list[dic
 def run_spans(
     problem: Problem, settings: OtherMethods, seed: int
 ) -> dict[str, WeightSpaceScores[Interval]]:
-    """The published method with more and more networks behind its weight prior, by their number."""
+    """Score the published method, by the number of networks for its weight prior."""
     pool = Repeat(settings, seed).for_weights(problem.paper, max(settings.spans))
     repeats = []
     for i, each in enumerate(seeds_of(seed, settings.repeats)):
-        # Of the one pre-training, each repeat trains a block of its own.
+        # All repeats share one pre-training; each repeat uses a different block of its networks.
         first = i * settings.n_members
         train = Repeat(settings, each).in_weights
         blocks = {count: weights.block(pool, first, count) for count in settings.spans}
@@ -149,7 +153,7 @@ def run_spans(
 def run_noise(
     problems: Problems, settings: OtherMethods, seed: int
 ) -> dict[str, dict[str, MethodScores[Interval]]]:
-    """Two methods on one training set, `settings.noise_repeats` times: kind of Σ_noise → method."""
+    """Score two methods on one training set: kind of Σ_noise → method → scores over repeats."""
     with_moments(problems)
     calls = [(Repeat(settings, s), problems) for s in seeds_of(seed, settings.noise_repeats)]
     return over_repeats(side_by_side(Repeat.under_noise, calls))

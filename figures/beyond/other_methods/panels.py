@@ -1,4 +1,4 @@
-"""Pictures of notebook 05: methods against the exact posterior."""
+"""Figures of notebook 05: methods compared with the exact posterior."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def _colour(method: str) -> str:
 def methods(
     rows: Mapping[str, MethodScores[Interval]], exact: Mapping[str, MethodScores[float]]
 ) -> Figure:
-    """Scores of every method: means with 95 % intervals, ticks for seeds; exact ones as lines."""
+    """Plot scores of every method: means with 95 % intervals, seeds as ticks, exact as lines."""
     figure, panels = plt.subplots(1, 3, figsize=(WIDTH, 0.32 * len(rows) + 1.3), sharey=True)
     for axes, score in zip(panels, COMPARED, strict=True):
         for y, (method, row) in enumerate(rows.items()):
@@ -74,7 +74,7 @@ def methods(
 def span(
     rows: Mapping[str, MethodScores[Interval]], spans: Mapping[str, WeightSpaceScores[Interval]]
 ) -> Figure:
-    """How much of the data's gradient the low-rank regulariser sees, and what comes of it."""
+    """Plot the share of the gradient on which the low-rank regulariser acts, and the ELPPD."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.4))
     counts = [int(count) for count in spans]
     seen = [row.gradient_in_span.mean for row in spans.values()]
@@ -105,7 +105,7 @@ def span(
 
 @plt.style.context(STYLE)
 def example(cases: Mapping[str, Mapping[str, Curves]]) -> Figure:
-    """One-dimensional posteriors of some methods on the exact one."""
+    """Plot one-dimensional posteriors of some methods over the exact posterior."""
     size = (WIDTH, 2.5 * len(cases) + 0.4)
     figure, panels = plt.subplots(len(cases), len(SHOWN_1D), figsize=size, sharex=True, sharey=True)
     x = GRID[:, 0]
@@ -140,7 +140,7 @@ def example(cases: Mapping[str, Mapping[str, Curves]]) -> Figure:
 
 @plt.style.context(STYLE)
 def noise(correlation: np.ndarray, names: Sequence[str]) -> Figure:
-    """Correlations of the outputs within groups of replicates."""
+    """Plot the correlations of the outputs within groups of replicates."""
     figure, axes = plt.subplots(figsize=(WIDTH / 2, 4.2))
     image = axes.imshow(correlation, cmap="RdBu_r", vmin=-1, vmax=1)
     for (i, j), value in np.ndenumerate(correlation):

@@ -1,4 +1,4 @@
-"""Prior and noise chosen from data: the evidence, and covariances from replicates."""
+"""Prior and noise estimated from data: from the evidence, and from replicates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from figures.pipeline.paths import REPLICATES
 
 # Linear means whose evidence is compared: features, intercept. The first is the paper's.
 MEANS = {"θ·vf": ((0,), False), "θ·vf + constant": ((0,), True), "θ·x + constant": (None, True)}
-LONG = 10.0  # a length scale of five ranges of its input, over which the kernel falls by 2 %
+LONG = 10.0  # length scale of five ranges of an input; over one range the kernel falls by 2 %
 
 
 @dataclass(frozen=True)
 class Relevance:
-    """Which inputs an output depends on, by the evidence and in the paper."""
+    """The inputs that an output depends on, according to the evidence and in the paper."""
 
     output: str
     lengthscales: list[float]  # of each input, scaled
-    chosen: list[str]  # inputs of the mean, and those whose length scale is not long
+    chosen: list[str]  # inputs of the mean, and inputs whose length scale is below LONG
     paper: list[str]  # inputs in the paper's Table 2
 
 
 def relevance(prior: GaussianProcessPrior, mean: str) -> list[Relevance]:
-    """Inputs of each output, by the length scales of a prior whose mean is a key of MEANS."""
+    """Return the inputs of each output from the length scales of a prior; `mean` is in MEANS."""
     features = MEANS[mean][0]
     every_input = np.arange(len(INPUT_NAMES))
     in_mean = np.isin(every_input, every_input if features is None else features)
@@ -45,7 +45,11 @@ def relevance(prior: GaussianProcessPrior, mean: str) -> list[Relevance]:
 
 
 def subset_counts(outputs: Sequence[Relevance]) -> dict[str, list[str]]:
-    """Inputs that the paper leaves out, those that the evidence leaves out too, and its others."""
+    """Return inputs that the paper leaves out, and how the evidence agrees.
+
+    "left_out" has the inputs that the paper leaves out, "recovered" those of them that the evidence
+    also leaves out, and "dropped" those that only the evidence leaves out.
+    """
     left_out = [(each, i) for each in outputs for i in INPUT_NAMES if i not in each.paper]
     dropped = [(each, i) for each in outputs for i in each.paper if i not in each.chosen]
     return {
@@ -56,7 +60,11 @@ def subset_counts(outputs: Sequence[Relevance]) -> dict[str, list[str]]:
 
 
 def replicate_noise(data_dir: Path | str) -> tuple[np.ndarray, int] | None:
-    """Σ_noise of the folder's replicate designs, scaled, and its degrees of freedom, if any."""
+    """Estimate scaled Σ_noise from the replicates in a folder; None if there are none.
+
+    Returns:
+        Σ_noise, (n_out, n_out), and its degrees of freedom.
+    """
     tables = load_designs(data_dir, REPLICATES)
     if not tables:
         return None
@@ -66,6 +74,6 @@ def replicate_noise(data_dir: Path | str) -> tuple[np.ndarray, int] | None:
 
 
 def correlation(covariance: np.ndarray) -> np.ndarray:
-    """Correlation matrix of a covariance."""
+    """Return the correlation matrix of a covariance."""
     deviation = np.sqrt(np.diag(covariance))
     return covariance / np.outer(deviation, deviation)

@@ -22,13 +22,13 @@ from figures.pipeline.settings import OtherMethods
 
 @dataclass(frozen=True)
 class Problem(Data):
-    """A training set with the noise that is assumed, the test RVEs, and the paper's prior."""
+    """A training set with the assumed noise, the test RVEs, and the paper's prior."""
 
     test: composite.Samples
     paper: GaussianProcessPrior
 
     def by_evidence(self, mean: str, estimate: str = "map") -> Any:
-        """The best variances and length scales for a mean in MEANS, or their average."""
+        """Fit a prior with a mean in MEANS to the evidence; `estimate` is "map" or "average"."""
         features, intercept = MEANS[mean]
         return fit_prior(
             self.X,
@@ -42,28 +42,28 @@ class Problem(Data):
 
     @cached_property
     def priors(self) -> dict[str, GaussianProcessPrior]:
-        """The prior from the evidence for each form of the mean, and the paper's prior."""
+        """Priors from the evidence for each form of the mean, and the paper's prior."""
         by_mean = {name: self.by_evidence(name) for name in MEANS}
         return by_mean | {"paper": self.paper}
 
     @cached_property
     def log_evidence(self) -> dict[str, float]:
-        """Log p(y | X) of each of the priors."""
+        """Log p(y | X) under each of the priors."""
         return {name: self._posterior(prior).log_evidence() for name, prior in self.priors.items()}
 
     @property
     def mean(self) -> str:
-        """The form of the mean with the largest evidence."""
+        """Form of the mean with the largest evidence."""
         return max(MEANS, key=lambda name: self.log_evidence[name])
 
     @property
     def evidence(self) -> GaussianProcessPrior:
-        """The prior with the largest evidence."""
+        """Prior from the evidence with the best form of the mean."""
         return self.priors[self.mean]
 
     @cached_property
     def posteriors(self) -> dict[str, GPRegressor]:
-        """Exact posteriors under all priors, without the bounds of the paper's."""
+        """Exact posteriors under three priors; that of the paper without its bounds."""
         average = self.by_evidence(self.mean, "average")
         priors = {"exact": self.paper, "exact_evidence": self.evidence, "exact_average": average}
         return {name: self._posterior(prior) for name, prior in priors.items()}
@@ -77,7 +77,7 @@ class Problem(Data):
         return {k: p.predict(self.test.X, return_std=True) for k, p in self.posteriors.items()}
 
     def row(self, samples: np.ndarray, exact: str = "exact") -> MethodScores[float]:
-        """Scores of samples (K, n, n_out) at the test RVEs, and distance to an exact posterior."""
+        """Return scores of samples (K, n, n_out) at the test RVEs, with distances from exact."""
         row = scores(samples, self.test.y, self.noise)
         distance = Distance.of(samples, *self.moments[exact])
         return replace(row, mean_to_exact=distance.mean, std_to_exact=distance.std)
@@ -90,7 +90,14 @@ class Problem(Data):
         return {name: exact_scores(each, X, y) for name, each in self.posteriors.items()}
 
     def under_noise(self, replicates: np.ndarray) -> dict[str, "Problem"]:
-        """The problem with each kind of Σ_noise; `replicates` (n_out, n_out) is given."""
+        """Return the problem with each kind of Σ_noise.
+
+        Args:
+            replicates: Σ_noise from replicates, (n_out, n_out).
+
+        Returns:
+            Kind of Σ_noise → problem.
+        """
         kinds = {
             "paper": noise_covariance(composite.noise_std(), len(replicates)),
             "replicates_diagonal": np.diag(np.diag(replicates)),
@@ -100,7 +107,7 @@ class Problem(Data):
 
 
 def load_problems(data_dir: Path | str, settings: OtherMethods) -> dict[str, Problem]:
-    """Read the training sets that a folder has; θ of the paper's prior is fitted on the first."""
+    """Read the training sets that a folder has; θ of the paper's prior is fitted to the first."""
     test = composite.load_samples(data_dir, "test_uniform")
     train_sets = composite.load_cases(data_dir, settings.cases)
     paper = composite.functional_prior(composite.fit_theta(next(iter(train_sets.values()))))
@@ -111,13 +118,13 @@ def load_problems(data_dir: Path | str, settings: OtherMethods) -> dict[str, Pro
 
 
 def with_moments(problems: Mapping[str, Problem]) -> None:
-    """Compute the exact posteriors once, before problems go to other processes."""
+    """Compute the exact posteriors once, before the problems are sent to other processes."""
     for problem in problems.values():
         problem.moments  # noqa: B018
 
 
 def input_files(data_dir: Path | str, settings: OtherMethods) -> list[Path]:
-    """Files behind the comparison: tables that the folder has, and the data of the example."""
+    """Return the input files of the comparison: tables in the folder, and data of the example."""
     designs = ["test_uniform", *(case.design for case in settings.cases.values())]
     tables = tables_of(data_dir, [*designs, *REPLICATES])
     return sorted({*tables.values(), EXAMPLE_DATA})

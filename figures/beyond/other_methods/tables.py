@@ -1,4 +1,4 @@
-"""Tables of notebook 05: a row per method, a column per number."""
+"""Tables of notebook 05: one row per method, one column per score."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ Measured = TypeVar("Measured")  # numbers of a method: scores or distances
 
 @dataclass(frozen=True)
 class Results:
-    """What the notebook measured, by training set; the first of them has every method."""
+    """Results of the notebook by training set; the first set has every method."""
 
     cases: Mapping[str, Mapping[str, MethodScores[Interval]]]  # by method
     exact: Mapping[
@@ -54,30 +54,30 @@ class Results:
 
     @property
     def first(self) -> str:
-        """The training set on which every method is trained."""
+        """Training set on which every method is trained."""
         return next(iter(self.cases))
 
     @property
     def published(self) -> WeightSpaceScores[Interval]:
-        """The published method on the first training set."""
+        """Scores of the published method on the first training set."""
         row = self.cases[self.first]["low_rank"]
         assert isinstance(row, WeightSpaceScores)
         return row
 
     def label(self, case: str) -> str:
-        """Words for a training set."""
+        """Return words for a training set."""
         words = CASES.get(case.rstrip("0123456789"), case)
         return f"{words}, {self.n_train[case]} training RVEs"
 
 
 def _shown(row: object, name: str) -> str:
-    """A number of a row, mean ± half width; empty if the row has none."""
+    """Format a number of a row as mean ± half-width; empty if the row has none."""
     number = getattr(row, name, None)
     return "" if number is None else written(number, HEADINGS[name][1])
 
 
 def labelled(rows: Mapping[str, Measured]) -> dict[str, Measured]:
-    """Rows by label; the label names fewer seeds than other methods have."""
+    """Return rows by label of the method; the label notes if a method has fewer seeds."""
     first = {name: next(iter(vars(row).values())) for name, row in rows.items()}
     seeds = {name: len(n.values) for name, n in first.items() if isinstance(n, Interval)}
     most = max(seeds.values(), default=0)
@@ -92,7 +92,7 @@ def _table(caption: str, names: Sequence[str], rows: Mapping[str, Any]) -> Table
 
 
 def tables(results: Results) -> list[Table]:
-    """Tables of the report."""
+    """Return the tables of the report."""
     rows = {case: labelled({**row, **results.exact[case]}) for case, row in results.cases.items()}
     first, *others = results.cases
     seen = ("penalty", "gradient_in_span")
@@ -119,7 +119,7 @@ def tables(results: Results) -> list[Table]:
 
 
 def _relevance(label: str, outputs: Sequence[Relevance]) -> Table:
-    """Inputs of each output in the paper and by the evidence."""
+    """Return the table of inputs of each output, in the paper and from the evidence."""
     return Table(
         f"Inputs that matter, {label}. From the evidence: inputs of the prior mean (vf) and "
         "inputs with a length scale below 10 (each scaled input has the range 2).",

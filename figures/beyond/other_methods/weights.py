@@ -1,4 +1,4 @@
-"""How networks are trained in notebook 05: the ablation in weight space, and in function space."""
+"""Training of networks in notebook 05: variants in weight space, and in function space."""
 
 import warnings
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ from bnn.priors.function_prior import FunctionalPrior
 from figures.pipeline.settings import OtherMethods
 from figures.pipeline.training import PRIOR_RANGE, UNSCALED
 
-# The paper's network, and a smooth one that follows realisations of a prior more closely.
+# The paper's network, and a smooth network that fits realisations of a prior more closely.
 PAPER = bnn.Architecture(hidden=(20, 20, 20, 20), activation="leaky_relu")
 SMOOTH = bnn.Architecture(hidden=(50, 50, 50), activation="silu")
 
 
 @dataclass(frozen=True)
 class Method:
-    """One way to train networks to data in weight space."""
+    """A way to train networks on data in weight space."""
 
     label: str  # for tables and figures
-    regulariser: str = "none"  # of bnn.train_anchored; "none" for no term at all
-    warm: bool = True  # whether networks start from pre-trained weights, else from random ones
-    converged: bool = False  # whether they are trained on, after the published epochs
-    optimum: bool = False  # whether Gauss-Newton finds the optimum instead
+    regulariser: str = "none"  # of bnn.train_anchored; "none" for no penalty
+    warm: bool = True  # whether initial weights are pre-trained, else random
+    converged: bool = False  # whether training continues after the published epochs
+    optimum: bool = False  # whether Gauss-Newton finds the optimum, instead of Adam
 
 
 METHODS = {
@@ -44,12 +44,12 @@ METHODS = {
         optimum=True,
     ),
 }
-CORE = ("vanilla", "none", "low_rank")  # trained on every training set
+CORE = ("vanilla", "none", "low_rank")  # methods that are trained on every training set
 
 
 @dataclass(frozen=True)
 class Data:
-    """Training data in scaled units, with the noise that the methods are given."""
+    """Scaled training data, with the noise that the methods are given."""
 
     X: np.ndarray  # (N, n_in)
     y: np.ndarray  # (N, n_out)
@@ -66,7 +66,7 @@ def pretrained(
     epochs: int,
     n_features: int,
 ) -> bnn.Pretrained:
-    """Networks pre-trained to a functional prior (Algorithm 3)."""
+    """Pre-train networks to a functional prior (Algorithm 3)."""
     return bnn.pretrain(
         prior,
         n_features=n_features,
@@ -83,7 +83,7 @@ def pretrained(
 
 
 def block(pool: bnn.Pretrained, first: int, count: int) -> bnn.Pretrained:
-    """Some of the networks: `count` from number `first` on, going round at the end."""
+    """Select `count` networks, starting at number `first`, and continuing at 0 after the last."""
     return pool.select(np.arange(first, first + count) % len(pool.weights))
 
 
@@ -97,7 +97,7 @@ def train_weights(
     seed: int,
     resampling: str = "bootstrap",
 ) -> bnn.Members:
-    """Train the first networks to data; all of them are behind the weight prior."""
+    """Train the first n_members networks on data; the weight prior is fitted to all of them."""
     # Methods with equal seeds share resampled data, minibatches and random initial weights.
     return bnn.train_anchored(
         networks,
@@ -117,7 +117,7 @@ def train_weights(
 
 
 def train_functions(networks: bnn.Pretrained, data: Data, points: int, seed: int) -> bnn.Members:
-    """Anchor networks in function space at so many points; members need not all arrive."""
+    """Anchor networks in function space with a number of points; ignore convergence warnings."""
     anchoring = bnn.FunctionAnchoring(n_points=points)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -127,11 +127,14 @@ def train_functions(networks: bnn.Pretrained, data: Data, points: int, seed: int
 
 
 def diagnostics(members: bnn.Members, networks: bnn.Pretrained) -> dict[str, float]:
-    """What the low-rank regulariser sees of networks trained with any regulariser; means."""
+    """Return how the low-rank regulariser acts on networks trained with any regulariser.
+
+    The numbers are means over the networks, see `WeightSpaceScores`.
+    """
     prior = bnn.LowRankGaussian.fit(networks.weights, networks.architecture)
     gradient = data_gradient(members, members.start)
     penalty = prior.penalty(members.weights, networks.weights[members.numbers])
-    return {  # of a `WeightSpaceScores`
+    return {  # fields of `WeightSpaceScores`
         "penalty": float(penalty.mean()),
         "gradient_in_span": part_in_span(prior.directions, gradient),
         "step_in_span": part_in_span(prior.directions, members.weights - members.start),
@@ -140,6 +143,6 @@ def diagnostics(members: bnn.Members, networks: bnn.Pretrained) -> dict[str, flo
 
 
 def part_in_span(directions: np.ndarray, vectors: np.ndarray) -> float:
-    """Part of the squared length of vectors (K, d) along directions V (d, r), mean over them."""
+    """Return the share of |v|² of vectors v (K, d) along directions V (d, r), their mean."""
     vectors = np.asarray(vectors, dtype=float)
     return float(np.mean(np.sum((vectors @ directions) ** 2, 1) / np.sum(vectors**2, 1)))

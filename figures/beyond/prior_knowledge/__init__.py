@@ -1,4 +1,4 @@
-"""What knowledge of mechanics and of the noise is worth on the composite, in notebook 06."""
+"""Value of knowledge of mechanics and of the noise for the composite (notebook 06)."""
 
 from figures.beyond.prior_knowledge import panels
 from figures.beyond.prior_knowledge.findings import claims, equivalents, tables

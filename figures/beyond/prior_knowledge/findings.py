@@ -1,4 +1,4 @@
-"""What notebook 06 found: claims with their numbers, and tables."""
+"""Findings of notebook 06: claims with their numbers, and tables."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ from figures.composite.draws import in_words
 from figures.pipeline.settings import TRAINING_CASE
 from figures.scores import all_hold, is_below, written
 
-ABOUT = "Prior knowledge"  # what the claims are about
+ABOUT = "Prior knowledge"  # subject of the claims
 COLUMNS = {  # number → heading and decimals
     "rmse": ("RMSE, single RVEs", 3),
     "elppd": ("ELPPD, single RVEs", 0),
@@ -30,10 +30,16 @@ COLUMNS = {  # number → heading and decimals
 
 
 def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Claim]:
-    """Claims with our numbers.
+    """Return the claims with our numbers.
 
-    `alone` is the RMSE of mean fields without an RVE; `spread` and `corners` are relative errors
-    of the predicted standard deviations, their median over all inputs and over the outermost.
+    Args:
+        rows: Scores by training set and model.
+        alone: RMSE of the mean-field model without training RVEs.
+        spread: Median relative error of the predicted standard deviations over all inputs.
+        corners: The same over the outermost inputs.
+
+    Returns:
+        The claims.
     """
     few = rows["ind10"]["fitted"].reference_rmse_fields
     many = rows["ind50"]["by_input"].reference_rmse_fields
@@ -86,7 +92,7 @@ def claims(rows: Rows, alone: float, spread: float, corners: float) -> list[Clai
 
 
 def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> Claim:
-    """The claim that one model is better than another on every training set."""
+    """Return the claim that one model is better than another on every training set."""
     answers = []
     ours = {}
     for case, models in rows.items():
@@ -97,7 +103,7 @@ def _everywhere(rows: Rows, first: str, second: str, score: str, words: str) -> 
 
 
 def in_cells(error: float, errors: Mapping[int, float]) -> str:
-    """With how many RVEs a method whose errors are given by their number has this error."""
+    """Return as text with how many RVEs a method has this error; `errors` has its errors."""
     counts = [*errors]
     cells = equivalent_cells(error, errors)
     outside = {0.0: f"fewer than {counts[0]}", np.inf: f"more than {counts[-1]}"}
@@ -105,7 +111,10 @@ def in_cells(error: float, errors: Mapping[int, float]) -> str:
 
 
 def equivalents(rows: Rows, alone: float) -> dict[str, str]:
-    """With how many RVEs a linear mean is as good as mean fields with none, ten and so on."""
+    """Return how many RVEs a linear mean needs to be as good as the mean-field model.
+
+    The keys are numbers of training RVEs of the mean-field model, from 0 on.
+    """
     linear, own = (
         {n: rows[f"ind{n}"][model].reference_rmse_fields.mean for n in counts_of(rows)}
         for model in ("by_input", "fitted")
@@ -114,7 +123,7 @@ def equivalents(rows: Rows, alone: float) -> dict[str, str]:
 
 
 def tables(rows: Rows, ensembles: Mapping[str, Mapping[str, ReferenceScores]]) -> list[Table]:
-    """Tables of all scores: of the exact posteriors, and of the ensembles."""
+    """Return tables of all scores: of the exact posteriors, and of the ensembles."""
     every = {
         f"{in_words(case)}: {MODELS[name].label}": row
         for case, models in rows.items()

@@ -1,4 +1,4 @@
-"""Figures of notebook 06: predictions against reference data, their errors, and curves."""
+"""Figures of notebook 06: predictions compared with reference data, errors, and curves."""
 
 from collections.abc import Mapping, Sequence
 
@@ -42,9 +42,18 @@ def against_reference(
     tolerance: float = 0.0,
     log: bool = False,
 ) -> Figure:
-    """One panel for each output: predictions over reference data (n, n_out), coloured by v_f (n,).
+    """Plot predictions over reference data, one panel per output.
 
-    `words` are those before the output on both axes and `tolerance` is relative.
+    Args:
+        known: Reference data, (n, n_out).
+        predicted: Predictions, (n, n_out).
+        colours: Volume fractions, which give the colours, (n,).
+        words: Labels of both axes.
+        tolerance: Relative half width of the grey band.
+        log: Whether axes are logarithmic.
+
+    Returns:
+        The figure.
     """
     figure, panels = plt.subplots(1, len(OUTPUT_NAMES), figsize=(WIDTH, 2.7))
     for axes, name, x, y in zip(panels, OUTPUT_NAMES, known.T, predicted.T, strict=True):
@@ -70,9 +79,15 @@ def against_reference(
 
 @plt.style.context(STYLE)
 def worth(rows: Rows, alone: float, textbook: float) -> Figure:
-    """Scores over the number of training RVEs, and out of distribution; means over draws.
+    """Plot scores over the number of training RVEs, and out of distribution, as means over draws.
 
-    `alone` is the RMSE of mean fields without a training RVE, `textbook` that with nothing fitted.
+    Args:
+        rows: Scores by training set and model.
+        alone: RMSE of the mean-field model without training RVEs.
+        textbook: RMSE of the mean-field model without fitted parameters.
+
+    Returns:
+        The figure.
     """
     figure = plt.figure(figsize=(WIDTH, 4.8))
     (parts,) = figure.subfigures(1, len(SHOWN), squeeze=False, width_ratios=(1.12, 1))
@@ -147,9 +162,20 @@ def curve_fans(
     total: np.ndarray,
     simulated: Sequence[np.ndarray],
 ) -> Figure:
-    """Predicted curves (m, increments) with bands of f and of an RVE, and simulated curves.
+    """Plot predicted curves with bands of f and of a single RVE, and simulated curves.
 
-    Standard deviations are relative, and below the curves everything is: to the predicted mean.
+    The lower panels show everything relative to the predicted mean.
+
+    Args:
+        strain: Mean strain, (increments,).
+        titles: Titles of the m columns.
+        mean: Predicted mean curves, (m, increments) [MPa].
+        spread: Standard deviations of f, relative to the mean, (m, increments).
+        total: Standard deviations of single RVEs, relative to the mean, (m, increments).
+        simulated: Simulated curves of each column, (RVEs, increments) [MPa].
+
+    Returns:
+        The figure.
     """
     figure, panels = plt.subplots(
         2, len(titles), figsize=(WIDTH, 4.6), sharex=True, sharey="row", squeeze=False
@@ -174,7 +200,7 @@ def curve_fans(
 def curve_errors(
     strain: np.ndarray, errors: Mapping[str, np.ndarray], scatter: np.ndarray
 ) -> Figure:
-    """Relative errors of mean curves (increments,) beside the relative scatter of single RVEs."""
+    """Plot relative errors of mean curves, (increments,), and the relative scatter of RVEs."""
     figure, axes = plt.subplots(figsize=(WIDTH / 2, 3.6))
     label = "standard deviation between microstructures"
     axes.fill_between(100 * strain, 0, 100 * scatter, color="0.85", lw=0, label=label)

@@ -1,4 +1,4 @@
-"""Exact posteriors that know more and less of the composite, over draws of its tables."""
+"""Exact posteriors with different prior knowledge of the composite, over draws of its tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -29,21 +29,21 @@ from figures.scores import Interval, Number, Scores, over_repeats
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What an exact posterior knows before it sees the training RVEs."""
+    """Prior knowledge of an exact posterior."""
 
     label: str
-    fit: Callable[[composite.Samples, Any], Any] | None  # of the prior; None: it is the paper's
-    noise: str  # of the noises that are given
+    fit: Callable[[composite.Samples, Any], Any] | None  # fits the prior; None: the paper's prior
+    noise: str  # kind of noise
 
 
 # Kinds of noise.
 PAPER = "of the paper"
 COVARIANCE = "one covariance"
-BY_INPUT = "by input"  # estimated, as one covariance is, from 20 inputs × 15 cells
-OWN = "by evidence"  # from the training RVEs alone, one standard deviation for each output
+BY_INPUT = "by input"  # estimated, like COVARIANCE, from 20 inputs × 15 RVEs
+OWN = "by evidence"  # only from the training RVEs, one standard deviation per output
 FOUND = "found with the prior"
 FOUND_BY_INPUT = "by input, found with the prior"
-OF_REGRESSOR = {FOUND: None, FOUND_BY_INPUT: "heteroscedastic"}  # what GPRegressor takes as noise
+OF_REGRESSOR = {FOUND: None, FOUND_BY_INPUT: "heteroscedastic"}  # argument `noise` of GPRegressor
 MODELS = {
     "paper": Knowledge("the paper's prior and noise", None, PAPER),
     "evidence": Knowledge("prior from the evidence, the paper's noise", linear, PAPER),
@@ -59,15 +59,15 @@ MODELS = {
     "default": Knowledge("GPRegressor(), default settings", None, FOUND),
     "default_by_input": Knowledge('GPRegressor(noise="heteroscedastic")', None, FOUND_BY_INPUT),
 }
-IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles next to function-space anchoring, of notebook 05
+IN_WEIGHTS = ("vanilla", "low_rank")  # ensembles in weight space that are compared, of notebook 05
 
 
 @dataclass(frozen=True)
 class ReferenceScores(Scores[Number], Generic[Number]):
-    """Scores at single test RVEs, and of f against the means over microstructures."""
+    """Scores at single test RVEs, and of f compared with means over microstructures."""
 
     reference_rmse: Number
-    reference_rmse_fields: Number  # without p_sigma, which mean fields know least about
+    reference_rmse_fields: Number  # without p_sigma, which the mean-field model predicts worst
     reference_coverage: Number  # of the 95 % intervals of f
     reference_miscalibration: Number
     reference_z: (
@@ -79,18 +79,21 @@ Rows = Mapping[str, Mapping[str, ReferenceScores[Interval]]]  # training set →
 
 
 def training_sets(draw: Draw, counts: Sequence[int]) -> dict[str, composite.Samples]:
-    """Training sets of a draw, "ind10" and so on, the first RVEs of its table, and "outd"."""
+    """Return the training sets of a draw: "ind10" with the first 10 RVEs and so on, and "outd"."""
     sets = {f"ind{count}": draw.cases["ind100"][:count] for count in counts}
     return sets | {TRAINING_CASE: draw.cases[TRAINING_CASE]}
 
 
 def counts_of(rows: Rows) -> list[int]:
-    """Numbers of training RVEs in distribution that were judged."""
+    """Return the numbers of training RVEs in distribution."""
     return [int(case.removeprefix("ind")) for case in rows if case != TRAINING_CASE]
 
 
 def noises(replicates: composite.Samples, groups: np.ndarray) -> dict[str, Any]:
-    """Every kind of noise; two of them from RVEs with equal inputs."""
+    """Return the kinds of noise that do not depend on the training set.
+
+    COVARIANCE and BY_INPUT are estimated from replicates.
+    """
     by_input = bnn.HeteroscedasticNoise.from_replicates(
         replicates.X, replicates.y, groups, squares=(0,)
     )
@@ -99,7 +102,7 @@ def noises(replicates: composite.Samples, groups: np.ndarray) -> dict[str, Any]:
 
 
 def own_noise(train: composite.Samples) -> Any:
-    """Constant noise by the evidence of the training RVEs about textbook mean fields."""
+    """Estimate constant noise from the evidence of the training RVEs, around a mean-field model."""
     textbook = partial(mean_fields, fluctuation=0.0)
     return bnn.evidence.fit_noise(train.X, train.y, mean=textbook, mean_features=())
 
@@ -107,7 +110,7 @@ def own_noise(train: composite.Samples) -> Any:
 def posterior(
     known: Knowledge, train: composite.Samples, noise: Any, paper: bnn.GaussianProcessPrior
 ) -> bnn.GPRegressor:
-    """The exact posterior of one training set, from which the noise may be estimated too."""
+    """Return the exact posterior of a training set, from which noise may also be estimated."""
     if known.noise in OF_REGRESSOR:
         return bnn.GPRegressor(noise=OF_REGRESSOR[known.noise]).fit(train.X, train.y)
     if known.noise == OWN:
@@ -119,7 +122,17 @@ def posterior(
 def judged(
     cells: Scores[float], mean: np.ndarray, std: np.ndarray, reference: Reference
 ) -> ReferenceScores[float]:
-    """Scores at single RVEs and scores of f at the reference inputs, (n, n_out) each."""
+    """Combine scores at single RVEs with scores of f at the reference inputs.
+
+    Args:
+        cells: Scores at single test RVEs.
+        mean: Mean of f at the reference inputs, (n, n_out).
+        std: Standard deviation of f at the reference inputs, (n, n_out).
+        reference: Means over microstructures.
+
+    Returns:
+        All scores.
+    """
     of_cells = {field.name: getattr(cells, field.name) for field in fields(Scores)}
     return ReferenceScores(**of_cells, **reference.scores(mean, std))
 
@@ -127,7 +140,7 @@ def judged(
 def judge(
     model: bnn.GPRegressor, test: composite.Samples, reference: Reference
 ) -> ReferenceScores[float]:
-    """Scores of an exact posterior."""
+    """Return the scores of an exact posterior."""
     mean, std = model.predict(reference.X, return_std=True)
     return judged(exact_scores(model, test.X, test.y), mean, std, reference)
 
@@ -135,7 +148,7 @@ def judge(
 def judge_ensembles(
     draw: Draw, reference: Reference, counts: Sequence[int], settings: OtherMethods, seed: int
 ) -> dict[str, dict[str, ReferenceScores[float]]]:
-    """Ensembles of one seed: training set → method, a key of LABELS of notebook 05."""
+    """Train and score ensembles with one seed: training set → method of notebook 05 → scores."""
     paper = composite.functional_prior(composite.fit_theta(draw.cases[TRAINING_CASE]))
     repeat = Repeat(settings, seed)
     noise = composite.noise_std()
@@ -162,7 +175,7 @@ def judge_ensembles_over_draws(
     sizes: OtherMethods,
     seed: int,
 ) -> dict[str, dict[str, ReferenceScores[Interval]]]:
-    """Ensembles of one training on each draw, as `judge_ensembles`, one value per draw."""
+    """Return the scores of `judge_ensembles` with one training on each draw, one value per draw."""
     seeds = seeds_of(seed, len(draws))
     calls = [
         (draw, reference, settings.ensemble_counts, sizes, own)
@@ -177,7 +190,7 @@ def judge_ensembles_over_draws(
 def judge_draw(
     draw: Draw, reference: Reference, noise: Mapping[str, Any], settings: PriorKnowledge
 ) -> dict[str, dict]:
-    """Every model on every training set of a draw."""
+    """Fit and score every model on every training set of a draw."""
     fields = compared_fields(settings)
     fits: dict[Callable | None, Callable | None] = {
         None: None,
@@ -204,15 +217,21 @@ def judge_draw(
 def judge_draws(
     draws: Sequence[Draw], reference: Reference, noise: Mapping[str, Any], settings: PriorKnowledge
 ) -> Rows:
-    """Every model on every training set, one value per draw."""
+    """Fit and score every model on every training set, one value per draw."""
     calls = [(draw, reference, noise, settings) for draw in draws]
     return over_repeats(side_by_side(judge_draw, calls))
 
 
 def equivalent_cells(error: float, errors: Mapping[int, float]) -> float:
-    """Number of RVEs with which a method whose errors are given by their number has this error.
+    """Return the number of RVEs with which a method has an error.
 
-    Interpolated between logarithms; infinite if no number suffices, 0 if all are too many.
+    Args:
+        error: The error.
+        errors: Errors of the method by number of RVEs.
+
+    Returns:
+        The number, interpolated between logarithms; infinite if the largest number is too small,
+        and 0 if the smallest number is already better.
     """
     counts = np.log(list(errors))
     falling = np.minimum.accumulate(np.log(list(errors.values())))

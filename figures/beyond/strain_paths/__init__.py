@@ -1,4 +1,4 @@
-"""Posterior around a mean-field model for the stress on any strain path, for notebook 08."""
+"""Posterior around a mean-field model for the stress on strain paths, for notebook 08."""
 
 from figures.beyond.strain_paths import panels
 from figures.beyond.strain_paths.findings import claims, leaving, shares, tables

@@ -1,4 +1,4 @@
-"""What notebook 08 found: claims with their numbers, and tables."""
+"""Findings of notebook 08: claims with their numbers, and tables."""
 
 from collections.abc import Mapping
 from operator import lt
@@ -7,21 +7,25 @@ from figures.beyond.strain_paths.study import ALLOWED, LABELS, Members, Rows, tw
 from figures.claims import Claim, Table
 from figures.scores import Interval
 
-ABOUT = "Strain paths"  # what the claims are about
-HALF = 0.5  # of the error of mean fields
+ABOUT = "Strain paths"  # subject of the claims
+HALF = 0.5  # share of the error of the mean-field model
 COVERAGES = {"coverage": "the mean over microstructures", "single": "single RVEs"}
 
 
 def claims(
     rows: Rows, alone: Mapping[str, float], many: int, members: Mapping[int, Members]
 ) -> list[Claim]:
-    """Claims with our numbers.
+    """Return the claims with our numbers.
 
     Args:
         rows: Errors by set and number of training paths.
-        alone: Errors of mean fields, by set.
-        many: Number of training paths that is compared with mean fields.
-        members: Members on paths as learnt, by number of training paths.
+        alone: Errors of the mean-field model, by set.
+        many: Number of training paths that is compared with the mean-field model.
+        members: Comparison of members with the closed form on paths like the training paths, by
+            number of training paths.
+
+    Returns:
+        The claims.
     """
     removed = shares(rows, alone, many)
     found = [
@@ -68,12 +72,12 @@ def _by_count(numbers: Mapping[int, float]) -> dict[str, float]:
 
 
 def shares(rows: Rows, alone: Mapping[str, float], many: int) -> dict[str, float]:
-    """Part of the mean square error of mean fields that so many paths remove, by set."""
+    """Return the share of the mean-field model's error that `many` paths remove, by set."""
     return {name: 1.0 - errors[many].error.mean / alone[name] for name, errors in rows.items()}
 
 
 def leaving(rows: Rows) -> list[dict[str, str | float]]:
-    """Mean coverages outside of what is allowed."""
+    """Return the mean coverages that are outside the allowed range."""
     low, high = ALLOWED
     return [
         {"score": score, "set": name, "paths": n, "coverage": coverage}
@@ -85,7 +89,7 @@ def leaving(rows: Rows) -> list[dict[str, str | float]]:
 
 
 def tables(rows: Rows, alone: Mapping[str, float]) -> list[Table]:
-    """A table of all errors, and one of all coverages."""
+    """Return a table of all errors, and a table of all coverages."""
     errors = [["mean-field model alone", "0", *(f"{1e3 * alone[name]:.3g}" for name in rows)]]
     coverages = []
     counts = next(iter(rows.values()))
@@ -120,5 +124,5 @@ def _written(number: Interval) -> str:
 
 
 def _with_errors(mean: float, margin: float, decimals: int) -> str:
-    """A mean, and two standard errors where there are any."""
+    """Format a mean, with two standard errors unless they are zero."""
     return f"{mean:.{decimals}f}" + (f" ± {margin:.{decimals}f}" if margin else "")

@@ -1,4 +1,4 @@
-"""Pictures of stress along paths, with bands, in notebook 08."""
+"""Figures of notebook 08: stress along strain paths, with bands."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -20,8 +20,8 @@ from figures.beyond.strain_paths.study import (
 from figures.style import STYLE, WIDTH, with_legend
 
 AXES = ("xx", "yy", "xy")
-FEW = 5  # microstructures of a loop
-SHOWN = 12  # members that are drawn
+FEW = 5  # number of microstructures that are drawn for a loop
+SHOWN = 12  # number of members that are drawn
 FIELDS = {"color": "C1", "ls": "--", "label": "mean-field model"}
 SIMULATED = {"color": "k", "lw": 1.0, "label": "simulated, mean over microstructures"}
 
@@ -30,13 +30,20 @@ class Said(NamedTuple):
     """Predictions of a posterior for paths, (n, T, 3) each [MPa]."""
 
     mean: np.ndarray
-    std: np.ndarray
+    std: np.ndarray  # standard deviation of the mean over microstructures
     total: np.ndarray  # standard deviation of single RVEs
 
 
 @plt.style.context(STYLE)
 def loops(cells: Mapping[str, tuple[Paths, np.ndarray]]) -> Figure:
-    """Stress over strain, three components: simulated RVEs, and mean fields (1, T, 3); by path."""
+    """Plot three stress components over strain, of simulated RVEs and the mean-field model.
+
+    Args:
+        cells: Title → one simulated path, and its mean-field stress (1, T, 3) [MPa].
+
+    Returns:
+        The figure.
+    """
     figure, panels = plt.subplots(len(cells), 3, figsize=(WIDTH, 3.1 * len(cells)), squeeze=False)
     for row, (words, (cell, fields)) in zip(panels, cells.items(), strict=True):
         strain = _from_rest(100 * cell.strain[0])
@@ -51,9 +58,17 @@ def loops(cells: Mapping[str, tuple[Paths, np.ndarray]]) -> Figure:
 
 @plt.style.context(STYLE)
 def prior(cell: Paths, points: np.ndarray, fields: np.ndarray, drawn: np.ndarray, j: int) -> Figure:
-    """Stresses ψ (T, R, 3) of points of the bank, and draws (K, T, 3) from the prior, of one RVE.
+    """Plot one component of the stresses of material points, and of prior samples, for one RVE.
 
-    Mean fields (T, 3) stand beside both; j is the component that is shown.
+    Args:
+        cell: One simulated path.
+        points: Stresses ψ of the points of the basis, (T, R, 3) [MPa].
+        fields: Stress of the mean-field model, (T, 3) [MPa].
+        drawn: Samples from the prior, (K, T, 3) [MPa].
+        j: Index of the component.
+
+    Returns:
+        The figure.
     """
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(WIDTH, 3.4))
     strain = _from_rest(100 * cell.strain[0, :, j])
@@ -80,14 +95,18 @@ def bands(
     fields: Mapping[str, np.ndarray],
     said: Mapping[int, Mapping[str, Said]],
 ) -> Figure:
-    """Stress of one RVE of each set, then predictions of posteriors minus the simulated mean.
+    """Plot the stress of one RVE of each set, then predictions minus the simulated mean.
 
-    In shear, which flows most, and in tension xx, which alone is not zero.
+    The shear component is shown, in which the plastic strain is largest. In tension it is xx, the
+    only component that is not zero.
 
     Args:
         cells: One path of each set.
-        fields: Their mean fields (1, T, 3) [MPa].
+        fields: Their stresses of the mean-field model, (1, T, 3) [MPa].
         said: Number of training paths → set → prediction of the posterior.
+
+    Returns:
+        The figure.
     """
     figure, panels = plt.subplots(
         1 + len(said), len(cells), figsize=(WIDTH, 2.6 * (1 + len(said))), squeeze=False
@@ -119,7 +138,7 @@ def bands(
 def _less_reference(
     axes: Axes, steps: np.ndarray, reference: np.ndarray, cells: np.ndarray, said: Said, j: int
 ) -> None:
-    """Bands of a posterior less the simulated mean, and the microstructures (R, T)."""
+    """Plot bands of a posterior and the microstructures (R, T), all minus the simulated mean."""
     centre = said.mean[0, :, j] - reference
     for std, colour, alpha, words in (
         (said.total, "0.5", 0.3, "95 % band of a single RVE"),
@@ -143,7 +162,7 @@ def _less_reference(
 
 @plt.style.context(STYLE)
 def learning(rows: Rows, alone: Mapping[str, float]) -> Figure:
-    """Errors and coverages over the number of training paths, means ± two standard errors."""
+    """Plot errors and coverages over the number of training paths, means ± two standard errors."""
     figure, panels = plt.subplots(1, 3, figsize=(WIDTH, 3.9))
     headings = {
         "error": "mean square error over variance",
@@ -155,7 +174,7 @@ def learning(rows: Rows, alone: Mapping[str, float]) -> Figure:
         for i, (name, errors) in enumerate(rows.items()):
             numbers = [getattr(each, score) for each in errors.values()]
             axes.errorbar(
-                [n * 1.04 ** (i - 1.5) for n in errors],  # beside each other
+                [n * 1.04 ** (i - 1.5) for n in errors],  # shifted, so that they do not overlap
                 [number.mean for number in numbers],
                 yerr=[two_errors(number) for number in numbers],
                 marker="o",
@@ -187,9 +206,18 @@ def members(
     theta: Mapping[int, np.ndarray],
     j: int = 0,
 ) -> Figure:
-    """Members (K, T, 3) of one RVE less the closed-form mean, by number of training paths.
+    """Plot members of one RVE minus the closed-form mean, by number of training paths.
 
-    `theta` has the standard deviation (T, 3) of θ alone, which that of the members estimates.
+    Args:
+        cell: One simulated path.
+        curves: Stress of the members, (K, T, 3) [MPa].
+        said: Predictions in closed form.
+        theta: Standard deviation in closed form without the model error δ, (T, 3) [MPa]. The
+            members estimate it.
+        j: Index of the stress component.
+
+    Returns:
+        The figure.
     """
     figure, panels = plt.subplots(1, len(curves), figsize=(WIDTH, 3.6), sharey=True, squeeze=False)
     for axes, (n, drawn) in zip(panels[0], curves.items(), strict=True):
@@ -212,7 +240,7 @@ def members(
 
 
 def _from_rest(values: np.ndarray) -> np.ndarray:
-    """Values along a path, (T, ...), with zero before the first increment."""
+    """Return values along a path, (T, ...), with zero added before the first increment."""
     return np.concatenate([np.zeros_like(values[:1]), values])
 
 

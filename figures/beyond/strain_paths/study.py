@@ -1,4 +1,4 @@
-"""Posteriors from some of the random paths, judged by RVEs of 20 microstructures on other paths."""
+"""Posteriors from parts of the random paths, tested on RVEs with 20 microstructures each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,26 +16,26 @@ from figures.pipeline.processes import seeds_of, side_by_side
 from figures.scores import Interval, Number, over_repeats
 
 BOUNDS = np.transpose(list(INPUT_BOUNDS.values()))  # (2, 4)
-FILES = SHIPPED_TABLES / "paths"  # of the sets
+FILES = SHIPPED_TABLES / "paths"  # folder of the sets
 TENSION = "reference_tension"
 LABELS = {
     "reference_random": "random paths",
     "reference_random_large": "random paths 1.5 times as large",
     "reference_cycles": "cycles",
     TENSION: "tension",
-}  # set that judges → words; the first has paths as learnt, the others have not
+}  # test set → words; only the first has paths like the training paths
 LEVEL = 0.95  # of bands
 HALF_WIDTH = float(norm.ppf(0.5 + LEVEL / 2))  # of a band, in standard deviations
-ALLOWED = (0.90, 0.98)  # of the coverage of such bands
+ALLOWED = (0.90, 0.98)  # allowed range of the coverage of bands
 
 
 @dataclass(frozen=True)
 class Errors(Generic[Number]):
-    """How far a posterior is from a set, and how often its bands hold."""
+    """Error of a posterior on a set, and coverage of its bands."""
 
     error: Number  # mean square error over the variance of the component in the random paths
-    coverage: Number  # of the mean over microstructures, by bands of f and of the mean's own error
-    single: Number  # of single RVEs, by bands with the scatter of microstructures
+    coverage: Number  # of means over microstructures, by bands that include the error of the mean
+    single: Number  # of single RVEs, by bands that include the scatter between microstructures
 
 
 Rows = Mapping[str, Mapping[int, Errors[Interval]]]  # set → number of training paths
@@ -43,17 +43,17 @@ Rows = Mapping[str, Mapping[int, Errors[Interval]]]  # set → number of trainin
 
 @dataclass(frozen=True)
 class Members:
-    """Members of an ensemble on a set compared with the closed form of their distribution."""
+    """Members of an ensemble on a set, compared with their distribution in closed form."""
 
-    off: float  # of their mean, in its standard errors, root mean square
-    spread: float  # their standard deviation over that of θ, root mean squares
-    theta: float  # coverage of the mean over microstructures by bands of θ alone, as members have
-    full: float  # the same with the model error δ
+    off: float  # root mean square error of their mean, in its standard errors
+    spread: float  # their standard deviation over that in closed form, root mean squares
+    theta: float  # coverage of means over microstructures by bands without the model error δ
+    full: float  # the same by bands with δ
 
 
 @dataclass(frozen=True)
 class Study:
-    """What is learnt from, and the sets that judge."""
+    """Training data and test sets of the study."""
 
     bank: MaterialPointBasis
     scatter: PathScatter
@@ -62,28 +62,28 @@ class Study:
 
     @property
     def variance(self) -> np.ndarray:
-        """Variance of the stress xx, yy, xy in the random paths (3,) [MPa²]."""
+        """Variance of the stress xx, yy, xy in the random paths, (3,) [MPa²]."""
         return np.asarray(self.random_paths.stress.var(axis=(0, 1, 2)))
 
     def part(self, count: int, number: int) -> Paths:
-        """A part of the random paths, which has none in common with another of the same size."""
+        """Return `count` of the random paths; parts with another `number` have other paths."""
         rows = slice(count * number, count * (number + 1))
         paths = self.random_paths
         return Paths(paths.inputs[rows], paths.strain[rows], paths.stress[rows])
 
     def posterior(self, learnt: Paths, seed: int) -> StrainPathEnsemble:
-        """The posterior given paths of one microstructure each."""
+        """Return the posterior given paths with one microstructure each."""
         model = StrainPathEnsemble(self.bank, self.scatter, random_state=seed)
         return model.fit(learnt.inputs, learnt.strain, learnt.mean_stress)
 
     def error(self, name: str, stress: np.ndarray) -> float:
-        """Mean square error of stresses on a set, over the variance of each component."""
+        """Return the mean square error of stresses on a set, over the variance of the component."""
         kept = components(name)
         squares = np.square(stress - self.references[name].mean_stress).mean(axis=(0, 1))
         return float(np.mean(squares[kept] / self.variance[kept]))
 
     def mean_fields(self) -> dict[str, float]:
-        """Errors of mean-field model alone, by set."""
+        """Return the errors of the mean-field model, by set."""
         return {
             name: self.error(
                 name, self.bank.features(reference.inputs, reference.strain).mean_fields
@@ -92,7 +92,7 @@ class Study:
         }
 
     def errors(self, model: StrainPathEnsemble) -> dict[str, Errors[float]]:
-        """How well a posterior does, by set."""
+        """Return errors and coverages of a posterior, by set."""
         found = {}
         for name, reference in self.references.items():
             kept = components(name)
@@ -112,7 +112,7 @@ class Study:
         return found
 
     def members(self, model: StrainPathEnsemble, name: str) -> Members:
-        """Members on a set compared with the closed form."""
+        """Compare the members with the closed form on a set."""
         reference = self.references[name]
         kept = components(name)
         curves = model.predict_members(reference.inputs, reference.strain)
@@ -129,15 +129,15 @@ class Study:
 
 
 def components(name: str) -> slice:
-    """Components of the stress that count in a set: in tension the others are zero."""
+    """Return the stress components that are compared: in tension only xx, as others are zero."""
     return slice(0, 1) if name == TENSION else slice(0, 3)
 
 
 def with_error(std: np.ndarray, reference: Paths) -> np.ndarray:
-    """Standard deviation of a prediction less a mean over microstructures, with the mean's error.
+    """Return the standard deviation of a prediction minus a mean over microstructures.
 
     Args:
-        std: (n, T, 3) of the prediction [MPa].
+        std: Standard deviation of the prediction, (n, T, 3) [MPa].
         reference: Paths with R microstructures.
 
     Returns:
@@ -150,12 +150,12 @@ def with_error(std: np.ndarray, reference: Paths) -> np.ndarray:
 
 
 def spread_of_theta(model: StrainPathEnsemble, paths: Paths, std: np.ndarray) -> np.ndarray:
-    """Standard deviation of a prediction without the model error δ, which members leave out.
+    """Return the standard deviation of a prediction without the model error δ, as of members.
 
     Args:
-        model: Fitted.
+        model: A fitted ensemble.
         paths: n paths.
-        std: (n, T, 3) that the model predicts for them [MPa].
+        std: Standard deviation that the model predicts for them, (n, T, 3) [MPa].
 
     Returns:
         √(std² - ρ² σ² / (v_f u)), (n, T, 3) [MPa].
@@ -172,7 +172,7 @@ def _rms(values: np.ndarray) -> float:
 
 
 def load_study(bank: MaterialPointBasis, scatter: PathScatter, reference_rves: int) -> Study:
-    """The study on the sets that come with the package, with so many RVEs of each that judges."""
+    """Load the study with the sets of the package, and `reference_rves` RVEs of each test set."""
     references = {}
     for name in LABELS:
         reference = load_paths(name)
@@ -184,7 +184,7 @@ def load_study(bank: MaterialPointBasis, scatter: PathScatter, reference_rves: i
 
 
 def typical(study: Study, name: str) -> int:
-    """The RVE of a set whose mean square error of mean fields is the median of the set."""
+    """Return the index of the RVE with the median error of the mean-field model in a set."""
     reference = study.references[name]
     fields = study.bank.features(reference.inputs, reference.strain).mean_fields
     errors = np.square(fields - reference.mean_stress)[..., components(name)].mean(axis=(1, 2))
@@ -192,22 +192,22 @@ def typical(study: Study, name: str) -> int:
 
 
 def one(paths: Paths, row: int) -> Paths:
-    """One of some paths."""
+    """Select one of several paths."""
     return Paths(*(getattr(paths, name)[[row]] for name in ("inputs", "strain", "stress")))
 
 
 def draw(study: Study, count: int, number: int, seed: int) -> dict[str, Errors[float]]:
-    """Errors of the posterior from one part of the random paths, by set."""
+    """Return the errors of the posterior from one part of the random paths, by set."""
     with threadpool_limits(limits=1):
         return study.errors(study.posterior(study.part(count, number), seed))
 
 
 def compare(study: Study, counts: Sequence[int], draws: int, seed: int) -> Rows:
-    """Errors over disjoint parts of the random paths, at most `draws` of each number."""
+    """Return errors over disjoint parts of the random paths, at most `draws` parts per count."""
     seeds = seeds_of(seed, draws)
     calls = [
         (study, count, number, seeds[number])
-        for count in sorted(counts, reverse=True)  # the longest first
+        for count in sorted(counts, reverse=True)  # the slowest first
         for number in range(min(draws, len(study.random_paths) // count))
     ]
     found = list(zip(calls, side_by_side(draw, calls), strict=True))
@@ -219,5 +219,5 @@ def compare(study: Study, counts: Sequence[int], draws: int, seed: int) -> Rows:
 
 
 def two_errors(number: Interval) -> float:
-    """Two standard errors of a mean over draws; zero for a single draw."""
+    """Return two standard errors of a mean over draws; zero for a single draw."""
     return 2.0 * (number.std or 0.0) / float(np.sqrt(len(number.values)))
