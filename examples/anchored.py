@@ -1,4 +1,4 @@
-"""Predict RVEs beyond the volume fractions of training, with and without an equation as prior."""
+"""Predict RVEs with higher volume fractions than in training, with and without a prior equation."""
 
 import argparse
 from pathlib import Path
@@ -35,7 +35,7 @@ few = content < LEARNT
 
 
 def halpin_tsai(X, zeta):
-    """Return the modulus [GPa], (n,), at volume fractions X (n, 1) of 400 GPa in 100 GPa."""
+    """Return the modulus [GPa], (n,), at fractions X (n, 1) of 400 GPa fibres in 100 GPa matrix."""
     eta = (4.0 - 1.0) / (4.0 + zeta)
     return 100.0 * (1.0 + zeta * eta * X[:, 0]) / (1.0 - eta * X[:, 0])
 

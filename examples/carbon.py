@@ -1,4 +1,4 @@
-"""Elastic constants of carbon/epoxy over the fibre fraction, with a band over microstructures."""
+"""Fit elastic constants of carbon/epoxy over the fibre fraction, with a band for the scatter."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Simulate RVEs with fe_data, then fit with bnn how they differ from a mean-field model."""
+"""Simulate RVEs with fe_data, then fit their difference from a mean-field model with bnn."""
 
 import argparse
 from pathlib import Path

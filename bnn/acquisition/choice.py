@@ -68,12 +68,12 @@ def select_runs(
         model: A fitted GPRegressor, or a fitted ensemble of at least 200 members.
         candidates: Inputs to select from, (m, n_in).
         n: Number of runs to select; without `replicates` at most the number of candidates.
-        region: Inputs at which the variance matters, (r, n_in); None takes a Latin hypercube of 64
-            points in the box around the candidates.
+        region: Inputs at which the variance is to be reduced, (r, n_in); None means a Latin
+            hypercube of 64 points in the box around the candidates.
         pending: Inputs of runs that have no results yet, (p, n_in). The selection treats these runs
             as finished.
         replicates: Whether a candidate may be selected again, which helps if noise is large.
-        output_ranges: Ranges of the outputs, (n_out,). None takes the ranges of the data for a
+        output_ranges: Ranges of the outputs, (n_out,). None means the ranges of the data for a
             GPRegressor, and scaling.outputs for an ensemble.
         output_weights: Weights of the outputs in the average, >= 0, (n_out,); None means equal
             weights.

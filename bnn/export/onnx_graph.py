@@ -44,8 +44,8 @@ surrogate (double[n, {n_in}] x) => (double[n, {n_out}] mean, double[n, {n_out}] 
     {noise}
 }}"""
 EPISTEMIC = "std = Sqrt(variance)"
-# The noise has the variance exp(2 l(x)), where l is linear in the inputs and their squares, clipped
-# to the bounds of the noise.
+# The variance of the noise is exp(2 l(x)). Here l is linear in the inputs and their squares, after
+# the inputs are clipped to the bounds of the noise.
 TOTAL = """x_raised = Max(x, noise_low)  x_clipped = Min(x_raised, noise_high)
     x_squared = Mul(x_clipped, x_clipped)
     l_1 = MatMul(x_clipped, log_slopes)  l_2 = MatMul(x_squared, log_squares)

@@ -54,7 +54,7 @@ class Nodes:
         self._names: dict[tuple[tuple[int, ...], bytes, str], str] = {}
 
     def constant(self, values: Any) -> str:
-        """Add an array to the constants, unless an equal one is there, and return its name."""
+        """Add an array to the constants and return its name; equal arrays are stored once."""
         array = np.ascontiguousarray(values)
         if array.dtype != np.int64:
             array = array.astype(float)

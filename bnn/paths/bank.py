@@ -104,8 +104,9 @@ class MaterialPointBasis(Short):
     Attributes:
         concentration: Function of inputs (n, 4) that returns the strains (n, 2, 3, 3) of matrix and
             fibres relative to the strain of the RVE, such as `fe_data.strain_concentration`.
-        bounds: (2, 4) bounds of the inputs vf, E_f [GPa], b_m [MPa], c_m, which scale to [-1, 1].
-            Both bounds are equal if an input is fixed, such as b_m and c_m of a single matrix.
+        bounds: (2, 4) lower and upper bounds of the inputs vf, E_f [GPa], b_m [MPa], c_m, which are
+            scaled from these bounds to [-1, 1]. Both bounds are equal if an input is fixed, such as
+            b_m and c_m of a single matrix.
         phases: Elasticity and initial yield stress.
         n_points: Number of points R; each also has three mirror images.
         fluctuation: Standard deviation φ of the strains of the points, relative to the mean strain

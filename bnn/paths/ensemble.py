@@ -488,7 +488,7 @@ def _warn_of_misfit(residuals: Array) -> None:
 
 
 def _learnt_steps(n_steps: int) -> slice:
-    """Return equally spaced steps of a path: at least _STEPS if it is that long, the last too."""
+    """Return equally spaced steps of a path with the last one, at least _STEPS of a long path."""
     every = max(n_steps // _STEPS, 1)
     return slice((n_steps - 1) % every, None, every)
 

@@ -190,7 +190,7 @@ def whitened(values: Array, lengths: Array, L: float) -> Array:
     # (v_t - a v_(t-1)) / √(1 - a²)   with a = exp(-Δl / L)
     steps = np.abs(np.diff(lengths, axis=1))
     a = np.exp(-steps / L).reshape(*steps.shape, *[1] * (values.ndim - 2))
-    root = np.sqrt(np.maximum(1.0 - a**2, 1e-6))  # not 0 if the strain stays
+    root = np.sqrt(np.maximum(1.0 - a**2, 1e-6))  # positive at Δl = 0
     found = values.copy()
     found[:, 1:] = (values[:, 1:] - a * values[:, :-1]) / root
     return found

@@ -60,7 +60,7 @@ def pins() -> dict[str, str]:
 
 
 def environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of a program with published results: `given`, replaced by pins."""
+    """Return the environment of a program with published results: `given` and the pins."""
     # NumPy rejects both lists together.
     kept = {name: each for name, each in given.items() if name != "NPY_DISABLE_CPU_FEATURES"}
     return {**kept, **pins()}

@@ -29,7 +29,7 @@ class Section(BaseModel):
 
     @property
     def at_paper_size(self) -> bool:
-        """Whether settings other than training sets, repeats and starts are the paper's."""
+        """Whether all settings but `cases`, `repeats`, `starts`, `starts_of_d` are the paper's."""
         free = {"cases", "repeats", "starts", "starts_of_d"}
         return not self.model_dump(exclude_defaults=True, exclude=free)
 

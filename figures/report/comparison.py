@@ -139,7 +139,7 @@ class Comparison:
     # Notebook whose numbers are compared: the one over independent datasets, if it has run.
     judge: str
     judged: Metrics  # metrics of this notebook
-    claims: list[Claim]  # claims of this notebook if it has any, else of the first one
+    claims: list[Claim]  # claims of this notebook, or of the one above if it has none
 
     @property
     def pictures(self) -> dict[str, str]:

@@ -5,7 +5,7 @@ from mapie.regression import CrossConformalRegressor
 from sklearn.ensemble import GradientBoostingRegressor
 
 LEVEL = 0.95
-QUANTILE = 1.96  # half the width of such an interval, in standard deviations
+QUANTILE = 1.96  # half width of a 95 % interval, in standard deviations
 
 
 class GradientBoosting:

@@ -7,7 +7,7 @@ from bnn import evidence
 from figures.composite.priors import about_fitted_fields
 from figures.composite.problem import Samples, fit_theta, functional_prior, noise_std
 
-ROWS = 200  # most rows in the evidence of an RBF
+ROWS = 200  # largest number of rows for the evidence with an RBF
 
 
 class Estimator:

@@ -8,7 +8,7 @@ import torch
 MEMBERS = 5
 STEPS = 2000
 BATCH = 100
-EVERY = 20  # steps between looks at the validation rows
+EVERY = 20  # steps between two validations
 VALIDATION = 0.15  # of the training rows
 SMALLEST = 1e-6  # variance of standardised outputs
 
