@@ -32,6 +32,7 @@ from figures.pipeline.profiles import (
     SURROGATE,
     load_profile,
 )
+from figures.pipeline.profiles import DATA as MATERIALS_DATA
 from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
@@ -44,6 +45,7 @@ FULL_RUN = {  # seconds of one idle core
     "03_materials_data": 20,
     "04_materials_surrogate": 158,
 }
+OF_SHIPPED_TABLES = (MATERIALS_DATA, ABLATION, PRIOR_KNOWLEDGE, ACTIVE_LEARNING)
 LONGEST = (SURROGATE, OTHER_METHODS, PRIOR_KNOWLEDGE)  # notebooks, in a small run
 
 GIVEN_PROFILE = os.environ.get("PROFILE") or "quick"  # name or file
@@ -162,7 +164,7 @@ def task_notebook():
         # published.yaml and the full run are left out: otherwise editing a verdict's wording would
         # rerun notebooks.
         read = [*data_files(code, NOTEBOOKS / "data"), *tables]
-        read += paths.tables_below() if name in (ABLATION, PRIOR_KNOWLEDGE, ACTIVE_LEARNING) else []
+        read += paths.tables_below() if name in OF_SHIPPED_TABLES else []
         read += paths.tables_below(paths.SHIPPED_TABLES / "paths") if name == STRAIN_PATHS else []
         yield {
             "name": f"{RUN}:{name}",

@@ -1,6 +1,6 @@
 """The composite of the paper: problem, datasets, priors, reference data and scores."""
 
-from figures.composite.draws import load_draws
+from figures.composite.draws import load_draws, path_of_draws
 from figures.composite.priors import mean_fields
 from figures.composite.problem import (
     EFFECTIVE,

@@ -7,7 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from figures.composite.problem import Samples, load_paper_table, scaled
-from figures.pipeline.paths import TEST, drawn, require_tables, table_path
+from figures.pipeline.paths import (
+    SHIPPED_TABLES,
+    TEST,
+    drawn,
+    require_tables,
+    table_path,
+    tables_of,
+)
 from figures.pipeline.profiles import Profile
 from figures.pipeline.settings import TRAINING_CASE, Design
 
@@ -56,6 +63,29 @@ def load_draws(data_dir: Path | str, profile: Profile) -> list[Draw]:
         Draw(rves(TEST, i), {name: rves(c.design, i)[: c.count] for name, c in cases.items()})
         for i in range(profile.draws.count)
     ]
+
+
+def path_of_draws(data_dir: Path | str, design: Design) -> Path | None:
+    """Return the table of all draws of a design, of which a folder has the first draw.
+
+    Args:
+        data_dir: Folder with the first draw. The draws are in its folder `draws`. Without such a
+            folder, the draws of the package are taken if their first draw is the table of the
+            folder, up to rounding errors.
+        design: Design of the table.
+
+    Returns:
+        The file; None if there are no such draws.
+    """
+    own = tables_of(drawn(data_dir), [design])
+    if own:
+        return own[design]
+    shipped = table_path(drawn(SHIPPED_TABLES), design)
+    table = load_paper_table(table_path(data_dir, design))
+    draws = load_paper_table(shipped)
+    first = draws.outputs[draws.index < table.n_rows]
+    same = first.shape == table.outputs.shape and np.allclose(first, table.outputs, rtol=1e-5)
+    return shipped if same else None
 
 
 def in_words(case: str) -> str:

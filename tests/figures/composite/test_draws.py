@@ -1,0 +1,22 @@
+"""Which table of independent draws belongs to a folder of tables."""
+
+import shutil
+
+from figures.composite import path_of_draws
+from figures.pipeline.paths import SHIPPED_TABLES, TEST, TRAINING, drawn, table_path
+
+SHIPPED = table_path(drawn(SHIPPED_TABLES), TRAINING)
+
+
+def test_shipped_draws_belong_to_a_folder_with_their_first_draw(tmp_path):
+    shutil.copy(SHIPPED_TABLES / f"{TRAINING}.csv", tmp_path)
+    assert path_of_draws(tmp_path, TRAINING) == SHIPPED
+    own = drawn(tmp_path) / f"{TRAINING}.csv"
+    own.parent.mkdir()
+    shutil.copy(SHIPPED, own)
+    assert path_of_draws(tmp_path, TRAINING) == own
+
+
+def test_other_tables_have_no_shipped_draws(tmp_path):
+    shutil.copy(SHIPPED_TABLES / f"{TEST}.csv", tmp_path / f"{TRAINING}.csv")
+    assert path_of_draws(tmp_path, TRAINING) is None
