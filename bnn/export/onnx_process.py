@@ -18,7 +18,7 @@ from bnn.export.noise import log_noise
 from bnn.gp.conditioning import ProcessPosterior
 from bnn.gp.kernel import Stationary
 from bnn.gp.kernels import Linear
-from bnn.gp.mixture import MixturePosterior
+from bnn.gp.mixture import mixed
 from bnn.gp.regressor import GPRegressor
 from bnn.gp.warping import Warped
 from bnn.noise.heteroscedastic import LARGEST_LOG
@@ -106,14 +106,8 @@ def _noted(found: Any) -> Noted:
 
 def note_posterior(model: GPRegressor, nodes: Nodes, include_noise: bool) -> tuple[Noted, Noted]:
     """Write mean and standard deviation at the input x, (n, n_out) each, as nodes of a graph."""
-    given = model.posterior_
+    posteriors, weights = mixed(model.posterior_)
     x = Noted(nodes, "x")
-    if isinstance(given, MixturePosterior):
-        posteriors = given.posteriors
-        weights = given.weights
-    else:
-        posteriors = [given]
-        weights = np.ones((1, model.y_.shape[1]))
     parts = [
         (share, *_moments(posterior, nodes, x))
         for share, posterior in zip(weights, posteriors, strict=True)

@@ -9,9 +9,9 @@ from sklearn.gaussian_process import kernels as sk
 from bnn._validation import Ints
 from bnn.export.stack import part_that_fits
 from bnn.export.tables import Table
-from bnn.gp.conditioning import ProcessPosterior
 from bnn.gp.kernel import Stationary
 from bnn.gp.kernels import Linear
+from bnn.gp.mixture import mixed
 from bnn.gp.regressor import GPRegressor
 from bnn.gp.warping import Warped, straightened
 from bnn.noise.covariances import is_diagonal
@@ -44,19 +44,13 @@ def posterior_tables(model: GPRegressor) -> tuple[dict[str, Table], str]:
     Raises:
         ValueError: If a part of the model cannot be written in C.
     """
-    given = model.posterior_
+    processes, shares = mixed(model.posterior_)
     X = model.X_
     y = model.y_
     N, n_in = X.shape
     n_out = y.shape[1]
     if np.isnan(y).any():
         raise ValueError("some rows of y lack outputs, which the C export does not support")
-    if isinstance(given, ProcessPosterior):
-        processes = [given]
-        shares = np.ones((1, n_out))
-    else:
-        processes = given.posteriors
-        shares = given.weights
     first = processes[0]
     if not is_diagonal(first.noise):
         raise ValueError(

@@ -296,6 +296,13 @@ Prior: TypeAlias = GaussianProcessPrior | MixturePrior
 Posterior: TypeAlias = ProcessPosterior | MixturePosterior
 
 
+def mixed(posterior: Posterior) -> tuple[list[ProcessPosterior], Array]:
+    """Return the posteriors that are mixed, and their weights; a single one has the weight 1."""
+    if isinstance(posterior, MixturePosterior):
+        return posterior.posteriors, posterior.weights
+    return [posterior], np.ones((1, posterior.prior.n_outputs))
+
+
 def conditioned(prior: Prior, noise: Array, X: Array, y: Array) -> Posterior:
     """Return the posterior of a prior given data y (N, n_out) at X (N, n_in).
 

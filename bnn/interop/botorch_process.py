@@ -16,13 +16,14 @@ from bnn._validation import Array, Ints
 from bnn.gp.conditioning import ENTRIES, ROUNDING, ProcessPosterior
 from bnn.gp.kernel import Gradient
 from bnn.gp.kernels import kernel_gradient
-from bnn.gp.mixture import MixturePosterior
+from bnn.gp.mixture import MixturePosterior, mixed
 from bnn.gp.regressor import GPRegressor
 from bnn.interop.torch_noise import double, noise_at, noise_of_points
 from bnn.noise.known import noise_of_new
 
 _Seeing: TypeAlias = tuple[sk.Kernel, list[int]]  # a kernel, and the indices of its inputs
 KEPT = 2**20  # largest number of kernel derivatives kept for the backward pass; else recomputed
+_batch: Any = torch.broadcast_shapes  # PyTorch declares no types for it
 
 
 class _Kernels(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
@@ -139,12 +140,6 @@ def _columns(posterior: ProcessPosterior) -> list[int]:
     return [list(dict.fromkeys(roots)).index(root) for root in roots]
 
 
-def _batch(*shapes: Any) -> torch.Size:
-    """Return the batch shape to which the shapes broadcast."""
-    broadcast: Any = torch.broadcast_shapes
-    return torch.Size(broadcast(*shapes))
-
-
 def _explained(roots: Tensor, cross: Tensor, missing: Ints) -> Tensor:
     """Return Wᵀ W with W = L⁻¹ k(X_train, X), from L (S, N, N) and k(X, X_train) (S, b, n, N)."""
     if missing.size:
@@ -173,12 +168,7 @@ class BotorchProcess(Model):  # type: ignore[misc, unused-ignore]
         super().__init__()
         given = model.posterior_
         n_out = model.y_.shape[1]
-        if isinstance(given, MixturePosterior):
-            posteriors = given.posteriors
-            weights = given.weights
-        else:
-            posteriors = [given]
-            weights = np.ones((1, n_out))
+        posteriors, weights = mixed(given)
         # Processes with the same structure are computed together.
         groups: dict[Any, list[int]] = {}
         for number, each in enumerate(posteriors):
