@@ -6,10 +6,9 @@ import numpy as np
 
 from bnn.paths import MaterialPointBasis
 from fe_data import Paths, load_paths, strain_concentration
-from fe_data.schema import INPUT_BOUNDS
+from figures.beyond.strain_paths.study import BOUNDS
 
 REFERENCES = ("reference_random", "reference_random_large", "reference_cycles", "reference_tension")
-BOUNDS = np.transpose(list(INPUT_BOUNDS.values()))
 SOFTENING = 0.1  # of the matrix in the mean-field model of the estimators
 
 

@@ -16,8 +16,8 @@ import torch
 
 from bench.path_surrogates import data
 from bench.path_surrogates.estimators import fitted
-from bench.path_surrogates.study import drawn
 from bnn.paths import StrainPathEnsemble
+from figures.beyond.strain_paths.study import part
 from figures.markdown import markdown
 
 AMPLITUDES = (0.001, 0.0015, 0.002, 0.003, 0.004, 0.006, 0.01, 0.02)  # |E| at the end of a cycle
@@ -37,7 +37,7 @@ def main() -> None:
     torch.set_num_threads(1)
     sets = data.load()
     models = {
-        n: fitted(drawn(sets.random_paths, n, 0), sets.repeated_random, 0) for n in given.sizes
+        n: fitted(part(sets.random_paths, n, 0), sets.repeated_random, 0) for n in given.sizes
     }
     for preload, words in ((0.0, "Cycles about rest"), (PRELOAD, f"About a strain of {PRELOAD:g}")):
         print(f"{words}: share of laws that gain energy\n")

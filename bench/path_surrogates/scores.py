@@ -7,6 +7,7 @@ import numpy as np
 from bench.path_surrogates.estimators import Predicted
 from bnn import metrics
 from fe_data import Paths
+from figures.beyond.strain_paths.study import sampling_variance, with_error
 from figures.scores import CONFIDENCE
 
 Row = dict[str, Any]
@@ -36,18 +37,13 @@ def scores(reference: Paths, found: Predicted, variances: np.ndarray) -> Row:
     of_rves = np.mean(np.square(found.mean - mean) / variances, axis=(1, 2))
     row: Row = {"nmse": float(of_rves.mean()), "nmse_of_rves": [*map(float, of_rves)]}
     if found.std is not None:
-        std = np.sqrt(found.std**2 + sampling_variance(reference))
+        std = with_error(found.std, reference)
         row["elppd"] = float(metrics.elppd_gaussian(_flat(mean), _flat(found.mean), _flat(std)))
         row["elppd"] /= mean.size
         row["coverage"] = _coverage(mean, found.mean, std)
     if found.total is not None:
         row["cells"] = _coverage(reference.stress, found.mean[:, None], found.total[:, None])
     return row
-
-
-def sampling_variance(reference: Paths) -> np.ndarray:
-    """Return the variance of the mean over R microstructures, s² / R, (n, T, 3) [MPa²]."""
-    return reference.stress.var(axis=1, ddof=1) / reference.stress.shape[1]
 
 
 def floor(reference: Paths, variances: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from bench.path_surrogates.data import Sets
 from bench.path_surrogates.estimators import Estimator, Predicted, Training
 from bench.path_surrogates.scores import floor, scores
 from bench.results import Format, Results, is_count, is_numbers, is_text
-from fe_data import Paths
+from figures.beyond.strain_paths.study import part
 from figures.pipeline.provenance import processor
 
 DRAWS = {5: 5, 20: 3, 50: 3, 100: 3, 500: 1}  # number of draws of each training size
@@ -52,18 +52,12 @@ def runs(estimator: Estimator, sizes: Sequence[int]) -> list[tuple[int, int]]:
     return [(n, draw) for n in sizes if n in estimator.sizes for draw in range(DRAWS[n])]
 
 
-def drawn(random_paths: Paths, n: int, draw: int) -> Paths:
-    """Return n of the random paths, which are not in other draws of this size."""
-    rows = slice(draw * n, (draw + 1) * n)
-    return Paths(random_paths.inputs[rows], random_paths.strain[rows], random_paths.stress[rows])
-
-
 def _run(
     sets: Sets, estimator: Estimator, n: int, draw: int, variances: np.ndarray, results: Results
 ) -> None:
     begin = time.process_time()
     # The mean-field model is not trained and has n = 0.
-    paths = drawn(sets.random_paths, n, draw) if n else sets.random_paths
+    paths = part(sets.random_paths, n, draw) if n else sets.random_paths
     training = Training(paths, sets.repeated_random, draw)
     predict = estimator.fit(training)
     fit = time.process_time() - begin

@@ -65,12 +65,6 @@ class Study:
         """Variance of the stress xx, yy, xy in the random paths, (3,) [MPa²]."""
         return np.asarray(self.random_paths.stress.var(axis=(0, 1, 2)))
 
-    def part(self, count: int, number: int) -> Paths:
-        """Return `count` of the random paths; parts with another `number` have other paths."""
-        rows = slice(count * number, count * (number + 1))
-        paths = self.random_paths
-        return Paths(paths.inputs[rows], paths.strain[rows], paths.stress[rows])
-
     def posterior(self, learnt: Paths, seed: int) -> StrainPathEnsemble:
         """Return the posterior given paths with one microstructure each."""
         model = StrainPathEnsemble(self.bank, self.scatter, random_state=seed)
@@ -143,10 +137,12 @@ def with_error(std: np.ndarray, reference: Paths) -> np.ndarray:
     Returns:
         √(std² + s² / R), with the standard deviation s of the microstructures, (n, T, 3) [MPa].
     """
-    found: np.ndarray = np.sqrt(
-        std**2 + reference.stress.var(axis=1, ddof=1) / reference.stress.shape[1]
-    )
-    return found
+    return np.asarray(np.sqrt(std**2 + sampling_variance(reference)))
+
+
+def sampling_variance(reference: Paths) -> np.ndarray:
+    """Return the variance of the mean over R microstructures, s² / R, (n, T, 3) [MPa²]."""
+    return np.asarray(reference.stress.var(axis=1, ddof=1) / reference.stress.shape[1])
 
 
 def spread_of_theta(model: StrainPathEnsemble, paths: Paths, std: np.ndarray) -> np.ndarray:
@@ -173,13 +169,7 @@ def _rms(values: np.ndarray) -> float:
 
 def load_study(bank: MaterialPointBasis, scatter: PathScatter, reference_rves: int) -> Study:
     """Load the study with the sets of the package, and `reference_rves` RVEs of each test set."""
-    references = {}
-    for name in LABELS:
-        reference = load_paths(name)
-        parts = (
-            getattr(reference, each)[:reference_rves] for each in ("inputs", "strain", "stress")
-        )
-        references[name] = Paths(*parts)
+    references = {name: part(load_paths(name), reference_rves, 0) for name in LABELS}
     return Study(bank, scatter, load_paths("random"), references)
 
 
@@ -191,15 +181,21 @@ def typical(study: Study, name: str) -> int:
     return int(np.argsort(errors)[(len(errors) - 1) // 2])
 
 
+def part(paths: Paths, count: int, number: int) -> Paths:
+    """Return `count` of the paths; parts with another `number` have other paths."""
+    rows = slice(count * number, count * (number + 1))
+    return Paths(paths.inputs[rows], paths.strain[rows], paths.stress[rows])
+
+
 def one(paths: Paths, row: int) -> Paths:
     """Select one of several paths."""
-    return Paths(*(getattr(paths, name)[[row]] for name in ("inputs", "strain", "stress")))
+    return part(paths, 1, row)
 
 
 def draw(study: Study, count: int, number: int, seed: int) -> dict[str, Errors[float]]:
     """Return the errors of the posterior from one part of the random paths, by set."""
     with threadpool_limits(limits=1):
-        return study.errors(study.posterior(study.part(count, number), seed))
+        return study.errors(study.posterior(part(study.random_paths, count, number), seed))
 
 
 def compare(study: Study, counts: Sequence[int], draws: int, seed: int) -> Rows:

@@ -3,8 +3,9 @@ import pytest
 
 from bench.path_surrogates.data import BOUNDS
 from bench.path_surrogates.estimators import Predicted
-from bench.path_surrogates.scores import floor, sampling_variance, scores
+from bench.path_surrogates.scores import floor, scores
 from fe_data import Paths
+from figures.beyond.strain_paths.study import sampling_variance
 
 
 @pytest.fixture

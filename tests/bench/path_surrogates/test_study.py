@@ -10,10 +10,7 @@ from bench.path_surrogates.estimators import ESTIMATORS, Predicted
 OURS, MEAN_FIELDS = ESTIMATORS[:2]
 
 
-def test_draws_of_a_size_are_disjoint_and_there_are_enough_paths(sets):
-    parts = [study.drawn(sets.random_paths, 5, draw) for draw in range(5)]
-    assert all(len(part.inputs) == 5 for part in parts)
-    assert len(np.unique(np.concatenate([part.inputs[:, 0] for part in parts]))) == 25
+def test_there_are_enough_paths_for_disjoint_draws():
     assert all(n * draws <= 500 for n, draws in study.DRAWS.items())
 
 
