@@ -21,6 +21,7 @@ from figures.composite.problem import (
     columns,
     scaled,
 )
+from figures.composite.scores import LOG_UNITS
 from figures.pipeline.paths import REPLICATES, TEST, TRAINING
 from figures.scores import Interval, over_repeats
 
@@ -80,11 +81,10 @@ def noise_by_input(replicates: Table, estimated_from: Table) -> dict[str, float]
     whitened = np.linalg.solve(kinds["by_input"], deviations[:, :, None])[:, :, 0]
     farthest = np.argmax(np.sum(deviations * whitened, axis=1))
     rest = np.arange(len(new)) != farthest
-    units = float(np.log(OUTPUT_SCALING.half_range).sum())
     found = {}
     for name, covariances in kinds.items():
-        found[name] = scatter_density(new.y, groups, covariances) - units
-        without = scatter_density(new.y[rest], groups[rest], covariances[rest]) - units
+        found[name] = scatter_density(new.y, groups, covariances) - LOG_UNITS
+        without = scatter_density(new.y[rest], groups[rest], covariances[rest]) - LOG_UNITS
         found[f"{name}_without_farthest"] = without
     return found
 

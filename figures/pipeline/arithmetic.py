@@ -36,12 +36,17 @@ KERNELS = {
 NUMPY_FEATURES = {(1, 0): "SSSE3 SSE41 POPCNT SSE42 AVX F16C FMA3 AVX2", (2, 4): "X86_V3"}
 
 
-def features() -> frozenset[str]:
-    """Return the features of the processor as Linux names them; empty if they are unknown."""
+def of_processor(name: str) -> str:
+    """Return an entry of /proc/cpuinfo, such as "flags"; empty if it is missing."""
     info = Path("/proc/cpuinfo")
     text = info.read_text(encoding="utf-8") if info.is_file() else ""
-    flags = re.search(r"^flags\s*: (.*)", text, re.MULTILINE)
-    return frozenset(flags[1].split()) if flags else frozenset()
+    found = re.search(rf"^{name}\s*: (.*)", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def features() -> frozenset[str]:
+    """Return the features of the processor as Linux names them; empty if they are unknown."""
+    return frozenset(of_processor("flags").split())
 
 
 def can_pin() -> bool:

@@ -5,13 +5,12 @@ import importlib.metadata
 import json
 import os
 import platform
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from fe_data.dataset.record import provenance as fe_provenance
-from figures.pipeline.arithmetic import described
+from figures.pipeline.arithmetic import described, of_processor
 
 PACKAGES = ("torch", "scikit-learn", "matplotlib")
 
@@ -28,10 +27,7 @@ def config_digest(config: Any) -> str:
 
 def processor() -> str:
     """Return the model of the processor, or its architecture if the model is unknown."""
-    info = Path("/proc/cpuinfo")
-    text = info.read_text(encoding="utf-8") if info.is_file() else ""
-    model = re.search(r"model name\s*: (.*)", text)
-    return model[1] if model else platform.processor() or platform.machine()
+    return of_processor("model name") or platform.processor() or platform.machine()
 
 
 def describe(
