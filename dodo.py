@@ -37,13 +37,13 @@ from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
 AT_ONCE = 2  # tasks: one uses the cores where another has work for a single one; each takes memory
-FULL_RUN = {  # seconds of one idle core
-    "dataset": 360,
-    "00_method": 15,
-    "01_prior_study": 651,
-    "02_example_1d": 640,  # by its share of the processor time of a run beside others
-    "03_materials_data": 20,
-    "04_materials_surrogate": 158,
+FULL_RUN = {  # processor seconds without AVX-512; with AVX-512 trainings take a third
+    "dataset": 300,
+    "00_method": 20,
+    "01_prior_study": 1840,
+    "02_example_1d": 1960,
+    "03_materials_data": 30,
+    "04_materials_surrogate": 480,
 }
 OF_SHIPPED_TABLES = (MATERIALS_DATA, ABLATION, PRIOR_KNOWLEDGE, ACTIVE_LEARNING)
 LONGEST = (SURROGATE, OTHER_METHODS, PRIOR_KNOWLEDGE)  # notebooks, in a small run
