@@ -21,7 +21,7 @@ from bnn.noise.covariances import is_diagonal
 from bnn.priors.function_prior import FunctionPrior
 from bnn.storage.values import same
 
-TINY = 1e-300  # replaces a weight of zero, which has no logarithm
+TINY = 1e-300  # replaces a weight of zero in logarithms and divisions
 COMBINATIONS = 32  # draws of combinations of components, if correlated noise couples the outputs
 
 

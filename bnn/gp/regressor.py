@@ -28,9 +28,10 @@ from bnn._validation import (
 )
 from bnn.gp.conditioning import NuggetWarning, resolved
 from bnn.gp.evidence.groups import found_for
-from bnn.gp.evidence.mixture import found_model
+from bnn.gp.evidence.mixture import KINDS, found_model
+from bnn.gp.evidence.prior import RESTARTS
 from bnn.gp.evidence.scaling import SearchData
-from bnn.gp.evidence.unset import KINDS, noise_beside_prior
+from bnn.gp.evidence.unset import noise_beside_prior
 from bnn.gp.gradients import moment_gradients
 from bnn.gp.hyperparameters import most_components
 from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior, conditioned
@@ -51,7 +52,6 @@ from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.storage import storable
 from bnn.storage.values import NotStored
 
-RESTARTS = 8  # random starts of the search if a mean, or a prior with open parameters, is given
 FAR_APART = 6.0  # largest difference that a nugget explains, in its standard deviations
 GRADIENT_ENTRIES = 2**22  # entries of the derivatives of a kernel that are computed at a time
 

@@ -8,14 +8,12 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array
 from bnn.gp.kernel import Kernel
-from bnn.gp.mixture import MixturePrior
+from bnn.gp.mixture import TINY, MixturePrior
 from bnn.gp.process import GaussianProcessPrior
 from bnn.gp.warping import Warped
 from bnn.noise import Covariance, HeteroscedasticNoise, StudentNoise, covariance_at
 from bnn.noise.known import no_noise
 from bnn.scaling import BoundsScaler
-
-TINY = 1e-300  # replaces a weight of zero in a division
 
 
 def prior_rows(

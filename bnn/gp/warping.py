@@ -174,7 +174,3 @@ class Warped(Kernel):
         values, by_z = kernel_gradient(self.kernel, self.turned(w), z)
         # ∂k/∂x_i = w'_i Σ_j (I + C)_ij ∂k/∂z_j
         return values, self.turned(by_z, transposed=True) * slopes
-
-    def is_stationary(self) -> bool:
-        """Return False: k depends on more than x - x'."""
-        return False

@@ -31,7 +31,7 @@ from bnn.noise.known import TAILS_ALONE, no_noise
 
 COMPONENTS = 16  # most components of the prior
 GAUSSIAN = "gaussian"  # noise that is constant or input-dependent, averaged over both
-KINDS = (GAUSSIAN, "constant", "heteroscedastic", "student_t")
+KINDS = ("constant", "heteroscedastic", "student_t")
 FORM = Family((RBF,))  # the family if a mean is given
 
 
@@ -202,7 +202,7 @@ def _kind_or_noise(
     if data.noise_known is not None and (noise == "student_t" or isinstance(noise, StudentNoise)):
         raise ValueError(f"noise = {noise!r:.60}: {TAILS_ALONE}")
     if isinstance(noise, str):
-        check_option("noise", noise, KINDS)
+        check_option("noise", noise, (GAUSSIAN, *KINDS))
         return noise, None
     if isinstance(noise, StudentNoise):
         checked_noise(noise.noise, n_in, n_out)

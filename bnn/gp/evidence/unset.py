@@ -11,8 +11,6 @@ from bnn.noise import Covariance, Noise, StudentNoise, checked_noise
 from bnn.noise.given import warn_of_excess, without_zeros
 from bnn.noise.known import TAILS_ALONE, DataNoise, covariances_of_data, no_noise
 
-GAUSSIAN = ("constant", "heteroscedastic")
-KINDS = (*GAUSSIAN, "student_t")
 WIDE = 0.5  # prior standard deviation of an output that does not vary, relative to its value
 RESTARTS = {"constant": 8, "heteroscedastic": 2}  # random starts of searches for the noise
 
@@ -46,7 +44,7 @@ def likely_noise(
     kind = "constant" if noise is None else noise
     if not isinstance(kind, str):
         return kind
-    check_option("noise", kind, GAUSSIAN)
+    check_option("noise", kind, RESTARTS)
     found = found_for(X, y, kind, known, form={}, restarts=RESTARTS[kind], most=FEW)[1]
     assert not isinstance(found, StudentNoise)
     return found
