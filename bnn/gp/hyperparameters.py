@@ -1,111 +1,29 @@
-"""Draws from the posterior of hyper-parameters, and the choice of a few that represent all."""
+"""A few settings of hyper-parameters that represent many, and how many fit in memory."""
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
-from scipy.special import logsumexp, softmax
-from scipy.stats import chi2, multivariate_t, norm, qmc
+from scipy.special import softmax
+from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 from bnn._seeding import generator
 from bnn._validation import Array, Ints
 
-STEP = 1e-3  # of the finite differences of gradients
 # Up to this many data BLAS uses one thread. If other processes run, several threads wait for each
 # other and take up to eight times as long.
 ONE_THREAD = 1500
-# The average over hyper-parameters uses importance sampling. A share OF_HYPERPRIOR of the points is
-# drawn from the hyperprior. The others are drawn from Student's t with FREEDOM degrees of freedom
-# around the maximum of the density. It is WIDTH times as wide as the curvature there implies.
-FREEDOM = 8.0
-WIDTH = 1.15
-OF_HYPERPRIOR = 0.25
-UNLIKELY = 1e-9  # tail probability at which draws are clipped
 MEMORY = 1.25e8  # most numbers in the covariance matrices of all components and outputs: 1 GB
 N_CHECK_POINTS = 64  # points at which means of f and f² are compared
 AROUND = 1.25  # width of the box in which a few draws represent all, relative to the data
 NEGLIGIBLE = 1e-5  # draws with smaller weights, relative to the largest, are left out
 
 
-class Density(Protocol):
-    """A density of hyper-parameters η with normal hyperpriors, such as FamilyDensity."""
-
-    centre: Array
-    precision: Array
-
-    def __call__(self, eta: Array) -> tuple[float, Array]:
-        """Return log p(y | X, η) + log p(η) and its gradient with respect to η."""
-        ...
-
-    def value(self, eta: Array) -> float:
-        """Return only the value."""
-        ...
-
-
 def threads_for(n_data: int) -> threadpool_limits:
     """Return a context that limits BLAS to one thread if there are few data, see ONE_THREAD."""
     return threadpool_limits(limits=1 if n_data <= ONE_THREAD else None, user_api="blas")
-
-
-def curvature(density: Density, best: Array) -> Array:
-    """Return -∂² log p / ∂η² by central differences of the gradient, (m, m)."""
-    steps = STEP * np.eye(len(best))
-    rows = [density(best - step)[1] - density(best + step)[1] for step in steps]
-    return np.array(rows) / (2.0 * STEP)
-
-
-def importance_sample(
-    density: Density,
-    best: Array,
-    seed: int | None,
-    hessian: Array,
-    draws: int,
-) -> tuple[Array, Array, float]:
-    """Draw from the posterior of η by importance sampling.
-
-    Args:
-        density: log p(y, η).
-        best: The η of largest density, (m,).
-        seed: Seed of the draws.
-        hessian: -∂² log p(η | y) / ∂η² at `best`, (m, m).
-        draws: Number of points.
-
-    Returns:
-        Points η, (draws, m), the logarithms of their posterior weights, (draws,), which sum to 1,
-        and log p(y | X), up to a constant that is the same for all priors.
-
-    Source: Ionides (2008), Journal of Computational and Graphical Statistics 17, for the limit of
-    the weights.
-    """
-    m = len(best)
-    if not m:
-        return np.tile(best, (draws, 1)), np.full(draws, -np.log(draws)), density.value(best)
-    values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
-    # R Rᵀ = WIDTH² H⁻¹, with H = V diag(λ) Vᵀ. λ is at least the hyperprior's least precision, so
-    # that points stay within its width if the density is nearly flat or curved upwards.
-    root = WIDTH * vectors / np.sqrt(np.maximum(values, density.precision.min()))
-    uniform = qmc.Sobol(m + 1, seed=generator(seed)).random(draws)
-    z = norm.ppf(np.clip(uniform[:, :m], UNLIKELY, 1.0 - UNLIKELY))
-    radii = np.sqrt(FREEDOM / chi2.ppf(np.maximum(uniform[:, m:], UNLIKELY), FREEDOM))
-    deviations = density.precision**-0.5
-    n = int(OF_HYPERPRIOR * draws)
-    points = np.concatenate([density.centre + z[:n] * deviations, best + (radii * z)[n:] @ root.T])
-    # log w = log p(y | η) + log p(η) - log q(η), with q(η) = s p(η) + (1 - s) t(η)
-    of_hyperprior = norm.logpdf(points, density.centre, deviations).sum(axis=1)
-    of_student = multivariate_t.logpdf(points, best, root @ root.T, df=FREEDOM)
-    shares = np.array([[OF_HYPERPRIOR], [1.0 - OF_HYPERPRIOR]])
-    logs = np.array([density.value(eta) for eta in points])
-    logs -= logsumexp(np.stack([of_hyperprior, of_student]), axis=0, b=shares)
-    total = logsumexp(logs)
-    # log p(y | X) = log 1/S Σ_s w_s, with the constant of log p(η)
-    normaliser = 0.5 * np.sum(np.log(density.precision) - np.log(2.0 * np.pi))
-    evidence = float(total - np.log(draws) + normaliser)
-    # No weight exceeds √draws times the average, so that none outweighs all others.
-    logs = np.minimum(logs, total - 0.5 * np.log(draws))
-    return points, logs - logsumexp(logs), evidence
 
 
 def representatives(

@@ -293,21 +293,21 @@ class FamilyDensity:
             each = 0.5 * diagonal * (self.relative * self.unit_variances(eta))
             slopes[self.noise] = each.sum()
             slopes[self.slopes] = 2.0 * self.basis.T @ each
-        value += float(self.log_prior(eta))
+        value += self.log_prior(eta)
         return value, slopes - self.precision * (eta - self.centre)
 
     def value(self, eta: Array) -> float:
         """Return only the value, at half the cost."""
-        return self.log_evidence(eta) + float(self.log_prior(eta))
+        return self.log_evidence(eta) + self.log_prior(eta)
 
     def log_evidence(self, eta: Array) -> float:
         """Return log p(y | X, η) up to a constant, -inf if the covariance has no factor."""
         root = self._root(eta)
         return -np.inf if root is None else self._evidence(root, eta)[0]
 
-    def log_prior(self, eta: Array) -> Array:
-        """Return log p(η) up to a constant, of one η, (m,), or of several, (..., m)."""
-        return np.asarray(-0.5 * (eta - self.centre) ** 2 @ self.precision)
+    def log_prior(self, eta: Array) -> float:
+        """Return log p(η) up to a constant."""
+        return float(-0.5 * (eta - self.centre) ** 2 @ self.precision)
 
     def solved(self, eta: Array) -> tuple[Array, Array]:
         """Return L, on and below its diagonal, and α, for an η whose covariance has a factor."""

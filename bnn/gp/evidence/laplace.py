@@ -15,11 +15,12 @@ from typing import TypeAlias
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
+from scipy.stats import chi2, multivariate_t, norm, qmc
 
 from bnn._seeding import generator
 from bnn._validation import Array, Ints
 from bnn.gp.evidence.families import FamilyDensity
-from bnn.gp.hyperparameters import AROUND, curvature, importance_sample, representatives
+from bnn.gp.hyperparameters import AROUND, representatives
 from bnn.gp.mixture import TINY
 
 STEPS = 60  # most steps of a search
@@ -27,8 +28,16 @@ TOLERANCE = float(1e7 * np.finfo(float).eps)  # relative change at which a searc
 STARTS = 8  # draws from the hyperprior for a random start, which is the best of them
 NEAR = 0.5  # scales the hyperprior's deviations for starts nearer to its median
 THINNED = 300  # most data from which H is computed
+STEP = 1e-3  # of the differences of gradients that give H
 WORK = 2e7  # number of draws from a posterior, times N²
 DRAWS = (32, 256)  # fewest and most draws from a posterior, for any N
+# The average over hyper-parameters uses importance sampling. A share OF_HYPERPRIOR of the points is
+# drawn from the hyperprior. The others are drawn from Student's t with FREEDOM degrees of freedom
+# around the maximum of the density. It is WIDTH times as wide as the curvature there implies.
+FREEDOM = 8.0
+WIDTH = 1.15
+OF_HYPERPRIOR = 0.25
+UNLIKELY = 1e-9  # tail probability at which draws are clipped
 # Weights of draws are raised to the largest of POWERS powers, from 1 to LEAST_POWER, with which the
 # effective number of draws, 1 / Σ w², is at least EFFECTIVE.
 EFFECTIVE = 8.0
@@ -144,6 +153,52 @@ def some_rows(n: int, most: int, seed: int | None) -> Ints:
     return np.sort(generator(seed).choice(n, most, replace=False))
 
 
+def curvature(density: FamilyDensity, best: Array) -> Array:
+    """Return -∂² log p / ∂η² by central differences of the gradient, (m, m)."""
+    steps = STEP * np.eye(len(best))
+    rows = [density(best - step)[1] - density(best + step)[1] for step in steps]
+    return np.array(rows) / (2.0 * STEP)
+
+
+def importance_sample(fit: FamilyFit, draws: int, seed: int | None) -> tuple[Array, Array, float]:
+    """Draw from the posterior of the η of a family by importance sampling.
+
+    Returns:
+        Points η, (draws, m), the logarithms of their posterior weights, (draws,), which sum to 1,
+        and log p(y | X), up to a constant that is the same for all families.
+
+    Source: Ionides (2008), Journal of Computational and Graphical Statistics 17, for the limit of
+    the weights.
+    """
+    density, best = fit.density, fit.eta
+    m = len(best)
+    if not m:
+        return np.tile(best, (draws, 1)), np.full(draws, -np.log(draws)), density.value(best)
+    values, vectors = np.linalg.eigh(0.5 * (fit.hessian + fit.hessian.T))
+    # R Rᵀ = WIDTH² H⁻¹, with H = V diag(λ) Vᵀ. λ is at least the hyperprior's least precision, so
+    # that points stay within its width if the density is nearly flat or curved upwards.
+    root = WIDTH * vectors / np.sqrt(np.maximum(values, density.precision.min()))
+    uniform = qmc.Sobol(m + 1, seed=generator(seed)).random(draws)
+    z = norm.ppf(np.clip(uniform[:, :m], UNLIKELY, 1.0 - UNLIKELY))
+    radii = np.sqrt(FREEDOM / chi2.ppf(np.maximum(uniform[:, m:], UNLIKELY), FREEDOM))
+    deviations = density.precision**-0.5
+    n = int(OF_HYPERPRIOR * draws)
+    points = np.concatenate([density.centre + z[:n] * deviations, best + (radii * z)[n:] @ root.T])
+    # log w = log p(y | η) + log p(η) - log q(η), with q(η) = s p(η) + (1 - s) t(η)
+    of_hyperprior = norm.logpdf(points, density.centre, deviations).sum(axis=1)
+    of_student = multivariate_t.logpdf(points, best, root @ root.T, df=FREEDOM)
+    shares = np.array([[OF_HYPERPRIOR], [1.0 - OF_HYPERPRIOR]])
+    logs = np.array([density.value(eta) for eta in points])
+    logs -= logsumexp(np.stack([of_hyperprior, of_student]), axis=0, b=shares)
+    total = logsumexp(logs)
+    # log p(y | X) = log 1/S Σ_s w_s, with the constant of log p(η)
+    normaliser = 0.5 * np.sum(np.log(density.precision) - np.log(2.0 * np.pi))
+    evidence = float(total - np.log(draws) + normaliser)
+    # No weight exceeds √draws times the average, so that none outweighs all others.
+    logs = np.minimum(logs, total - 0.5 * np.log(draws))
+    return points, logs - logsumexp(logs), evidence
+
+
 def posterior_draws(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[Draw], Array]:
     """Draw hyper-parameters from the posteriors of several families, weighted by their evidence.
 
@@ -158,7 +213,7 @@ def posterior_draws(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[D
     log_weights = []
     for fit in fits:
         n = _number_of_draws(len(fit.density.y))
-        points, logs, evidence = importance_sample(fit.density, fit.eta, seed, fit.hessian, n)
+        points, logs, evidence = importance_sample(fit, n, seed)
         if effective(logs) < RELIABLE:
             evidence = fit.log_evidence
         draws.extend((fit.density, eta) for eta in points)
