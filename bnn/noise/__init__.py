@@ -13,7 +13,6 @@ from bnn.noise.given import (
     checked_tails,
     covariance_at,
     noise_gradient,
-    noise_of_data,
 )
 from bnn.noise.heteroscedastic import HeteroscedasticNoise, Noise
 from bnn.noise.student import StudentNoise
@@ -30,7 +29,6 @@ __all__ = [
     "covariance_at",
     "noise_covariance",
     "noise_gradient",
-    "noise_of_data",
     "replicate_covariance",
     "resample",
 ]

@@ -104,36 +104,6 @@ def covariance_at(noise: Covariance | StudentNoise, X: Array) -> Array:
     return at.reshape(*X.shape[:-1], *at.shape[1:])
 
 
-def noise_of_data(noise: Noise, X: Array, y: Array) -> Covariance:
-    """Check the noise of data, and warn if the data vary less than such noise would.
-
-    Args:
-        noise: As for `checked_noise`.
-        X: Inputs, (N, n_in).
-        y: Outputs, (N, n_out).
-
-    Returns:
-        What `checked_noise` returns.
-
-    Raises:
-        ValueError: If the noise does not match the numbers of inputs and outputs.
-
-    Warns:
-        NoiseWarning: If an output scatters less than pure noise of this size would.
-
-    Examples:
-        >>> import bnn
-        >>> import numpy as np
-        >>> X = np.linspace(-1.0, 1.0, 12)[:, None]
-        >>> y = np.sin(3.0 * X[:, 0])
-        >>> bnn.noise.noise_of_data(0.1, X, y[:, None]).round(3)
-        array([[0.01]])
-    """
-    kept = checked_noise(noise, X.shape[1], y.shape[1])
-    warn_of_excess(covariance_at(kept, X), y, stacklevel=5)
-    return kept
-
-
 def warn_of_excess(covariances: Array, y: Array, stacklevel: int) -> None:
     """Warn if an output of y (N, n_out) scatters less than noise with these covariances would."""
     present = ~np.isnan(y)

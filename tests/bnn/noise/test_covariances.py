@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import bnn
-from bnn.noise import noise_of_data, replicate_covariance
+from bnn.noise import replicate_covariance
+from bnn.noise.given import warn_of_excess
 from tests.bnn.small import small
 
 RNG = np.random.default_rng(2)
@@ -37,7 +38,7 @@ def test_data_that_are_all_noise_are_rarely_said_to_have_less(n):
     for part in np.split(0.3 * RNG.standard_normal((n, 2000)), 2000, axis=1):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            noise_of_data(0.3, np.zeros((n, 1)), part)
+            warn_of_excess(np.array([[0.3**2]]), part, stacklevel=1)
         said.append([each.category for each in caught] == [bnn.NoiseWarning])
     assert np.mean(said) == pytest.approx(1e-3, abs=4 * np.sqrt(1e-3 / 2000))
 
