@@ -191,10 +191,6 @@ class EnsembleRegressor(PredictiveRegressor):
         """Noise of the training: Σ_noise, (n_out, n_out), or a HeteroscedasticNoise."""
         return self.fitted_members().noise_covariance
 
-    def penalty(self) -> Array:
-        """Return the regularisation term of each member, (K,); zeros without a regulariser."""
-        return self.fitted_members().penalties
-
     def check_restored(self) -> None:
         """Raise ValueError if restored attributes have wrong types or do not match each other."""
         if self.members_ is None:

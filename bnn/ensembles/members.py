@@ -105,11 +105,6 @@ class Networks:
         widths = self.architecture.widths
         return f"{type(self).__name__}({K} networks of widths {widths})"
 
-    @property
-    def diverged(self) -> tuple[int, ...]:
-        """Indices of the networks that diverged, among all that were trained."""
-        return tuple(np.setdiff1d(np.arange(len(self.epochs)), self.numbers).tolist())
-
     def sample(self, X: Array) -> Array:
         """Return f^[k](X) of every network at X (n, n_in), (K, n, n_out), in double precision."""
         n_in = self.architecture.n_inputs
@@ -151,7 +146,7 @@ class Members(Networks):
     Attributes:
         noise_covariance: Σ_noise, (n_out, n_out), or a HeteroscedasticNoise.
         anchors: ω0^[k], (K, d); None for members without anchors.
-        penalties: Regularisation term of each member after training, (K,).
+        penalties: Regularisation term after training, (K,); zeros without a regulariser.
         bounds: (low, high) to which predictions are clipped, (2, 1) or (2, n_out); None for no
             clipping.
         data_covariances: Noise covariance of each datum, (N, n_out, n_out) or

@@ -132,7 +132,6 @@ def _train_vanilla(
     check_option("resampling", resampling, RESAMPLINGS)
     check_kind("network", network, Architecture)
     check_kind("training", training, TrainingSettings)
-    check_kind("scaling", scaling, Scaling)
     mlp = network.mlp(X.shape[1], y.shape[1])
     seeds = seed_sequence(random_state)
     scaler = scaler_of("scaling.inputs", scaling.inputs, X, X.shape[1])

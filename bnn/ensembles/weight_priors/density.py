@@ -106,4 +106,4 @@ def as_vector(
 
 def unbiased_variance(centred: Array) -> float:
     """Return the mean unbiased variance of the columns of centred values (K, n)."""
-    return max(float((centred**2).sum() / ((len(centred) - 1) * centred.shape[1])), 0.0)
+    return float((centred**2).sum() / ((len(centred) - 1) * centred.shape[1]))

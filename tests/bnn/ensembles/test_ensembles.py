@@ -77,7 +77,7 @@ def test_every_regulariser_trains(regulariser, small_anchored, line_data):
     X, y = line_data
     ensemble = small_anchored.set_params(anchoring__regulariser=regulariser).fit(X, y)
     assert np.sqrt(np.mean((ensemble.predict(X) - y) ** 2)) < 0.3
-    penalty = ensemble.penalty()
+    penalty = ensemble.members_.penalties
     assert penalty.shape == (8,)
     assert np.all(penalty > 0) or regulariser == "none"
 
@@ -119,7 +119,7 @@ def test_diverged_members_are_left_out(line_data):
     ensemble = small(AnchoredEnsemble, SamplerPrior(sometimes_huge), **ten)
     with pytest.warns(bnn.DivergenceWarning, match=r"pre-training: members [\d, ]+ of 10 diverged"):
         ensemble.fit(*line_data)
-    left = 10 - len(ensemble.pretrained_.diverged)
+    left = len(ensemble.pretrained_.numbers)
     assert 1 < left < 10
     assert len(ensemble.pretrained_.weights) == len(ensemble.members_.weights) == left
     assert np.isfinite(ensemble.sample(line_data[0])).all()
