@@ -84,31 +84,6 @@ class HistoryVariables(NamedTuple):
 
 
 @_compiled
-def plastic_increment(
-    q_trial: float, p_old: float, hardening_old: float, law: J2Law
-) -> tuple[float, float]:
-    """Solve q_tr - 3μ Δp = a + h(p_n + Δp) at one point that yields.
-
-    Args:
-        q_trial: Von Mises stress q_tr of the trial stress [MPa].
-        p_old: Accumulated plastic strain p_n at the start of the step [-].
-        hardening_old: h(p_n) [MPa], see `HistoryVariables`.
-        law: Law of the matrix.
-
-    Returns:
-        The increment Δp ≥ 0, and the slope h' at p_n + Δp [MPa].
-
-    Without hardening the increment is (q_tr - a) / 3μ:
-
-    >>> perfectly_plastic = j2_law(mu=100.0, kappa=0.0, a=400.0, b=0.0, c=1.0)
-    >>> plastic_increment(430.0, 0.0, 0.0, perfectly_plastic)
-    (0.1, 0.0)
-    """
-    mu = law.shear_modulus
-    return law.increment(q_trial, p_old, hardening_old, mu, law.yield_stress, law.parameters)
-
-
-@_compiled
 def return_map(
     u: Floats,
     macro_strain: Floats,

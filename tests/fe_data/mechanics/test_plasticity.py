@@ -16,18 +16,24 @@ from fe_data.mechanics.plasticity import (
     BLOCK,
     HistoryVariables,
     j2_law,
-    plastic_increment,
     return_map,
 )
 from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import HardeningTable, Inputs, Settings
+from fe_data.sparse.compilation import compiled
 
 MU = 1e5 / 2.6
 
 
 def _law(b, c):
     return j2_law(MU, 0.0, 400.0, b, c)
+
+
+@compiled(error_model="numpy")
+def plastic_increment(q_trial, p_old, hardening_old, law):
+    mu = law.shear_modulus
+    return law.increment(q_trial, p_old, hardening_old, mu, law.yield_stress, law.parameters)
 
 
 def _discretised(vf, n_fibres=30, resolution=None):
