@@ -85,8 +85,7 @@ class MaterialRVE(Short):
     def seconds(self) -> dict[str, float]:
         """Wall time of each stage [s]."""
         info = self.solution.info.items()
-        found = {k.removeprefix("seconds_"): float(v) for k, v in info if k.startswith("seconds_")}
-        return {"compilation": 0.0, **found}
+        return {k.removeprefix("seconds_"): float(v) for k, v in info if k.startswith("seconds_")}
 
     @property
     def n_dofs(self) -> int:

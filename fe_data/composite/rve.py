@@ -1,7 +1,6 @@
 """Simulate an RVE of any phases: from a microstructure to averages and fields."""
 
 import contextlib
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,6 +20,7 @@ from fe_data.loading import ALL_AXES, Loading
 from fe_data.progress import progress_bar
 from fe_data.schema import BOUNDS, COUNTS
 from fe_data.settings import require_between, require_integer, require_kind
+from fe_data.sparse.compilation import timed
 
 
 @dataclass(frozen=True, repr=False)
@@ -202,17 +202,15 @@ def solve_composite(
     require_kind("keep_steps", keep_steps, bool)
     require_kind("silent", silent, bool)
     require_between("tolerance", tolerance, *BOUNDS["tolerance"])
-    seconds: dict[str, float] = {}
+    seconds = {"compilation": 0.0}
     total = loading.total(increments) + 3
     with progress_bar(total, "RVE", "step", silent=silent) as bar, one_thread():
-        with timed(seconds, "mesh"):
+        with timed(seconds, "mesh", bar):
             microstructure = clear_of_edges(microstructure)
             domain = composite_domain(microstructure, resolution)
-        bar.update()
-        with timed(seconds, "assembly"):
+        with timed(seconds, "assembly", bar):
             shears = _shears_along(loading)
             cell = composite_cell(phases, microstructure, domain, out_of_plane=shears)
-        bar.update()
         with timed(seconds, "solution"):
             stepper = Stepper(cell, tolerance)
             steps: list[CompositeStep] = []
@@ -288,11 +286,3 @@ def one_thread() -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(threads)
-
-
-@contextlib.contextmanager
-def timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
-    """Store the wall time of a stage in `seconds` [s]."""
-    start = time.perf_counter()
-    yield
-    seconds[stage] = time.perf_counter() - start

@@ -1,16 +1,12 @@
 """Simulate one representative volume element (RVE), from inputs to effective properties."""
 
 import dataclasses
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
 from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.geometry.mesh import generate_mesh
@@ -44,7 +40,7 @@ from fe_data.settings import (
     require_kind,
     require_parameters,
 )
-from fe_data.sparse.compilation import compilation
+from fe_data.sparse.compilation import timed
 
 _ELASTIC_STRAIN = 0.01  # relative to the yield strain of the matrix, so that nothing yields
 _STAGES = 4  # stages before the solution; each is a step of the progress bar
@@ -294,21 +290,21 @@ def solve_rve(
     parts = loading.parts(settings.increments)
     n = _STAGES + 1 + sum(part.increments for part in parts)  # including the initial state
     with progress_bar(n, "RVE", "step", silent=silent) as bar:
-        with _timed(seconds, "microstructure", bar):
+        with timed(seconds, "microstructure", bar):
             microstructure = arrange_fibres(microstructure, inputs, settings)
         with threadpool_limits(limits=1):  # last bits of sums depend on the number of threads
-            with _timed(seconds, "mesh", bar):
+            with timed(seconds, "mesh", bar):
                 outline = Outline(microstructure, settings.resolution)
                 mesh = generate_mesh(outline)
-            with _timed(seconds, "discretisation", bar):
+            with timed(seconds, "discretisation", bar):
                 d = discretise(mesh, element)
-            with _timed(seconds, "assembly", bar):
+            with timed(seconds, "assembly", bar):
                 equations = SOLVERS[solver](d, inputs, settings)
-            with _timed(seconds, "solution"):
+            with timed(seconds, "solution"):
                 path = equations.solve(
                     loading, settings.increments, settings.tolerance, visit, bar.update
                 )
-            with _timed(seconds, "fields"):
+            with timed(seconds, "fields"):
                 fields = equations.fields(path)
             effective = None
             if fit:
@@ -358,20 +354,6 @@ def _require_one_of(name: str, value: str, allowed: list[str]) -> None:
         raise ValueError(f"{name} = {value!r:.60} must be one of {', '.join(allowed)}")
 
 
-@contextmanager
-def _timed(
-    seconds: dict[str, float], stage: str, bar: "tqdm[NoReturn] | None" = None
-) -> Iterator[None]:
-    """Store the wall time of a stage in `seconds`; compilation counts as "compilation"."""
-    start = time.perf_counter()
-    with compilation() as compiler:
-        yield
-    seconds[stage] = time.perf_counter() - start - compiler.seconds
-    seconds["compilation"] += compiler.seconds
-    if bar is not None:
-        bar.update()
-
-
 def arrange_fibres(
     microstructure: int | Microstructure,
     inputs: Inputs | VolumeFraction,
@@ -413,12 +395,12 @@ def _fit_properties(
     # step.
     elastic_history = path.history
     if not elastic_increments(path.history).any():
-        with _timed(seconds, "elasticity"):
+        with timed(seconds, "elasticity"):
             small = uniaxial(_ELASTIC_STRAIN * settings.sigma_y0_MPa / (1e3 * settings.E_m_GPa))
             elastic_history = solver.solve(small, 1, settings.tolerance).history
     # Along the fibres both phases have the same strain, so moduli follow the rule of mixtures.
     axial = 1e3 * (inputs.vf * inputs.E_f_GPa + (1 - inputs.vf) * settings.E_m_GPa)
-    with _timed(seconds, "extraction"):
+    with timed(seconds, "extraction"):
         return effective_properties(path.history, settings.sigma_y0_MPa, elastic_history, axial)
 
 

@@ -1,4 +1,4 @@
-"""Compile functions by numba, cache them on disk if possible, and measure the compile time.
+"""Compile functions by numba, cache them on disk if possible, and time stages without compilation.
 
 Compiled functions use loops instead of assignments to slices or `np.repeat`, because numba would
 also compile the error messages of these, which takes seconds.
@@ -10,10 +10,11 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numba
 from numba.core import event
+from tqdm import tqdm
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -75,10 +76,17 @@ class Compilation(event.Listener):
 
 
 @contextlib.contextmanager
-def compilation() -> Iterator[Compilation]:
-    """Measure the compile time of numba in the block, and announce the first compilation."""
-    with event.install_listener("numba:compile", Compilation()) as watched:
-        yield watched
+def timed(
+    seconds: dict[str, float], stage: str, bar: "tqdm[NoReturn] | None" = None
+) -> Iterator[None]:
+    """Store the wall time of a stage in `seconds`; compilation counts as "compilation"."""
+    start = time.perf_counter()
+    with event.install_listener("numba:compile", Compilation()) as compiler:
+        yield
+    seconds[stage] = time.perf_counter() - start - compiler.seconds
+    seconds["compilation"] += compiler.seconds
+    if bar is not None:
+        bar.update()
 
 
 @functools.cache
