@@ -30,7 +30,7 @@ WEAKEST = 1.0  # MPa: a smaller yield stress causes a hint on units; polymers ha
 OTHER_RADIUS = 0.2  # a larger relative change of --void-radius is reported
 LONG_PATH = 10_000  # increments, about 100 s of simulation; a longer path is reported
 Dataset = Annotated[
-    Path, Argument(parser=options.table, metavar="DIR", help="dataset folder or table")
+    Path, Argument(parser=options.path, metavar="DIR", help="dataset folder or table")
 ]
 Out = Annotated[Path, File(metavar="DIR", help="folder for all results, made when missing")]
 Loading = Annotated[
@@ -337,9 +337,10 @@ def statistics(
     out: Annotated[Path, File(metavar="FILE", help="CSV file with one row for each input")],
 ) -> int:
     """Reduce the RVEs of each input, at least two, to their mean and scatter."""
-    from fe_data.dataset.table import unfitted_inputs
+    from fe_data.dataset.table import table_file, unfitted_inputs
     from fe_data.statistics.replicates import save_statistics
 
+    path = table_file(path)
     options.require_other(out, path)
     cells = fe_data.load_table(path)
     reduced = fe_data.replicate_statistics(cells)

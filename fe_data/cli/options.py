@@ -224,14 +224,6 @@ def input_of_material(vf: float, *others: float | None) -> VolumeFraction:
     return VolumeFraction(vf)
 
 
-def table(text: str) -> Path:
-    """Parse the path of a table, or of a dataset folder that contains it."""
-    from fe_data.dataset.table import TABLE
-
-    given = path(text)
-    return given / TABLE if given.is_dir() else given
-
-
 def design(
     name: str | None,
     inputs: Path | None,
