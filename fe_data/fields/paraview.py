@@ -201,5 +201,4 @@ def _means(part: Elements | PhaseFields, values: Floats) -> Floats:
 def _tensors(xx: Floats, yy: Floats, zz: Floats, xy: Floats) -> Floats:
     """Symmetric tensors (m, 3, 3) in plane strain."""
     zero = 0 * xx
-    rows = [[xx, xy, zero], [xy, yy, zero], [zero, zero, zz]]
-    return np.moveaxis(np.array(rows), 2, 0)
+    return _symmetric(np.column_stack([xx, yy, zz, xy, zero, zero]))
