@@ -15,7 +15,9 @@ from fe_data.schema import LARGEST_STRAIN
 from fe_data.settings import in_percent, require_between, require_integer
 
 AXES = ("xx", "yy", "xy")  # components of a loading in plane strain, in this order
-ALL_AXES = ("xx", "yy", "zz", "xy", "xz", "yz")  # components of a general loading, in this order
+# Components of a general loading and of all tensors, in this order; in plane strain the first four.
+ALL_AXES = ("xx", "yy", "zz", "xy", "xz", "yz")
+IN_PLANE = [0, 1, 3]  # indices of AXES among ALL_AXES
 _ONLY_SOME = ("temperature", "time")  # attributes that only the general solver supports
 MAX_INCREMENTS = 10_000  # per part of a path
 MAX_PATH = 1_000_000  # increments per path: a record of 100 MB, and hours of simulation
@@ -39,7 +41,7 @@ class Part(NamedTuple):
 
     def start(self, averages: Mapping[str, Floats]) -> Floats:
         """Values at the start of the part, (3,) or (6,) like `end`, from the volume averages."""
-        given = [0, 1, 3] if len(self.end) == len(AXES) else range(len(ALL_AXES))
+        given = IN_PLANE if len(self.end) == len(AXES) else range(len(ALL_AXES))
         start = averages["strain"][given]
         stress = averages["stress"][given]
         start[self.free] = stress[self.free]
@@ -265,6 +267,16 @@ def advance(start: float, end: float, attempt: Callable[[float], bool], part: in
                 f"of the path, even in steps of {whole * _SMALLEST_STEP:.1e}"
             )
     return failures
+
+
+def extrapolate(path: Sequence[tuple[float, Floats]], t: float) -> Floats:
+    """Extrapolate unknowns to fraction t by a polynomial through pairs of fraction and unknowns."""
+    # x(t) = Σ_i x_i Π_{j≠i} (t - t_j) / (t_i - t_j)   (Lagrange)
+    x = np.zeros_like(path[0][1])
+    for i, (ti, xi) in enumerate(path):
+        others = [tj for j, (tj, _) in enumerate(path) if j != i]
+        x += np.prod([(t - tj) / (ti - tj) for tj in others]) * xi
+    return x
 
 
 def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]:

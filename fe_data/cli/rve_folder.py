@@ -24,7 +24,7 @@ from fe_data.files.reading import read_file
 from fe_data.files.writing import replacing, require_own, write_atomic
 from fe_data.geometry.microstructure import Microstructure, require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
-from fe_data.loading import Loading
+from fe_data.loading import ALL_AXES, Loading
 from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve
 from fe_data.schema import INPUTS
 from fe_data.schema import output as output_of
@@ -41,7 +41,6 @@ from fe_data.sparse.solver import chosen_solver
 
 PICTURE = "rve.png"
 FIELDS = ("fields.xdmf", "fields.bin")
-_COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")  # the last two only for general loadings
 
 
 def run_rve(
@@ -231,7 +230,7 @@ def describe(rve: RVESolution | MaterialRVE) -> str:
     """Effective properties in one line; the final mean stress if there are none."""
     e = rve.effective
     if e is None:
-        named = zip(_COMPONENTS, rve.history["stress"][-1].tolist(), strict=False)
+        named = zip(ALL_AXES, rve.history["stress"][-1].tolist(), strict=False)
         return f"mean stress {', '.join(f'{axes} {value:z.1f}' for axes, value in named)} MPa"
     values = rve.result().effective
     parts = []

@@ -20,7 +20,6 @@ ROOT2 = math.sqrt(2.0)
 IDENTITY = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
 TO_KELVIN = np.array([1.0, 1.0, 1.0, ROOT2, ROOT2, ROOT2])  # factors of tensor components
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # axes of each component
-COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
 _MODULUS = (1e-6, 1e5)  # GPa; the smallest is for a foam or a soft filler
 _EXPANSION = (-1e-3, 1e-2)  # 1/K
 

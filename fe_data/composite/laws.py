@@ -25,13 +25,12 @@ from fe_data.composite.elasticity import Isotropic
 from fe_data.composite.implicit import root
 from fe_data.composite.materials import CURVE, LawEntry, Material, initial_stress, register
 from fe_data.settings import HardeningTable
-from fe_data.settings.hardening import TableLaw
+from fe_data.settings.hardening import SURFACE, TableLaw
 
 State = dict[str, Tensor]
 Update = Callable[[Tensor, State, Any], tuple[Tensor, State]]
 
 IDENTITY = torch.tensor([1.0, 1.0, 1.0, 0.0, 0.0, 0.0], dtype=torch.float64)
-_SURFACE = 1.0 + 1e-12  # margin against yielding by rounding when the load reverses
 _TINY = 1e-30  # added under a square root, whose derivative at zero would be infinite
 _PLASTIC = {"plastic_strain": 6, "p": 0}
 
@@ -147,7 +146,7 @@ def j2(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State]:
     trial = 2 * mu * (deviator(strain) - state["plastic_strain"])
     q = von_mises(trial)
     excess = q - material.yield_stress(state["p"])
-    yields = q > material.yield_stress(state["p"]) * _SURFACE
+    yields = q > material.yield_stress(state["p"]) * SURFACE
 
     def residual(dp: Tensor, q: Tensor, p: Tensor) -> Tensor:
         excess: Tensor = q - 3 * mu * dp - material.yield_stress(p + dp)
@@ -200,7 +199,7 @@ def chaboche(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State
 
     start = von_mises(trial - backs[0] - backs[1])
     excess = start - material.yield_stress(state["p"])
-    yields = start > material.yield_stress(state["p"]) * _SURFACE
+    yields = start > material.yield_stress(state["p"]) * SURFACE
     guess = excess / (3 * mu + material.C1_MPa + material.C2_MPa)
     dp = root(residual, guess, trial, *backs, state["p"], where=yields)
     theta = recovered(dp)
@@ -261,7 +260,7 @@ def drucker_prager(strain: Tensor, state: State, material: Any) -> tuple[Tensor,
 
     limit = cohesion(state["p"])
     excess = q + m * friction - limit
-    yields = excess > (_SURFACE - 1) * (q + m.abs() + limit)
+    yields = excess > (SURFACE - 1) * (q + m.abs() + limit)
     guess = excess / (3 * mu + kappa * dilation * friction)
     dg = root(cone, guess, q, m, state["p"], where=yields)
     at_apex = yields & (3 * mu * dg > q)
@@ -327,7 +326,7 @@ def paraboloidal(strain: Tensor, state: State, material: Any) -> tuple[Tensor, S
     zero = torch.zeros_like(m)
     start = surface(zero, square, m, state["p"])
     product = material.tension(state["p"]) * material.compression(state["p"])
-    yields = start > (_SURFACE - 1) * product
+    yields = start > (SURFACE - 1) * product
     guess = torch.sqrt(1 + torch.relu(start) / product) - 1
     x = root(surface, guess, square, m, state["p"], where=yields)
     s, m_end = trial / (1 + x), m / (1 + stiffness * x)

@@ -15,7 +15,7 @@ from fe_data.arrays import Floats, Short, short
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.errors import ConvergenceError
-from fe_data.loading import AXES, Loading, Part, advance
+from fe_data.loading import AXES, IN_PLANE, Loading, Part, advance, extrapolate
 
 if TYPE_CHECKING:
     from fe_data.composite.laws import Response
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _NEWTON_ITERATIONS = 20
 _PREDICTOR_POINTS = 3
 _DIVERGED = 1e3  # growth of the residual at which the iteration stops
-_PLANE = [0, 1, 3]  # indices of xx, yy, xy among all six components
 # A residual is relative to the mean stress. The smallest reference is this fraction of the largest
 # mean stress so far, or of the mean stress that the temperature would cause at zero strain.
 _LEAST_SCALE = 0.1
@@ -44,7 +43,7 @@ class Step(Short):
 
     def __init__(self, part: Part):
         plane = len(part.end) == len(AXES)
-        place = np.array(_PLANE) if plane else np.arange(6)
+        place = np.array(IN_PLANE) if plane else np.arange(6)
         self.free = place[part.free]
         self.end = np.zeros(6)
         self.end[place] = part.end
@@ -167,7 +166,8 @@ class Stepper(Short):
         temperature = self._from + t * (step.temperature - self._from)
         time = self._began + t * step.duration
         target = self._start + t * (step.end - self._start)
-        found = self._newton(self._predicted(t), target, temperature, time - self.time)
+        x = extrapolate(self._path, t)
+        found = self._newton(x, target, temperature, time - self.time)
         if found is None:
             return False
         self.x, responses, self.stress = found
@@ -179,15 +179,6 @@ class Stepper(Short):
         self._path.append((t, self.x))
         del self._path[:-_PREDICTOR_POINTS]
         return True
-
-    def _predicted(self, t: float) -> Floats:
-        """Extrapolate the unknowns to fraction t by a polynomial through the last equilibria."""
-        # x(t) = Σ_i x_i Π_{j≠i} (t - t_j) / (t_i - t_j)   (Lagrange)
-        x = np.zeros_like(self.x)
-        for i, (ti, xi) in enumerate(self._path):
-            others = [tj for j, (tj, _) in enumerate(self._path) if j != i]
-            x += np.prod([(t - tj) / (ti - tj) for tj in others]) * xi
-        return x
 
     def evaluate(self, x: Floats, temperature: float, dt: float) -> Responses:
         """Responses of all inelastic phases at unknowns x, starting from the last states."""

@@ -18,6 +18,7 @@ from fe_data.dataset.table import TABLE, import_pandas, load_table, require_fram
 from fe_data.files.csv_rows import TableError, read_rows
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
 from fe_data.files.writing import require_own, write_atomic
+from fe_data.loading import ALL_AXES
 from fe_data.progress import shown
 from fe_data.settings import require_kind, require_path
 
@@ -29,13 +30,12 @@ BEGINNING = b"index,increment,strain_xx"  # of a CSV file of curves
 # Tensors of a history, with the suffix of their columns: strain_xx, stress_xx_MPa, ...
 _UNITS = {"strain": "", "stress": "_MPa", "plastic_strain": ""}
 _PARQUET = b"PAR1"
-_COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")  # the last two only for general loadings
 _PLANE = 4  # number of components in plane strain
 _YIELDED = "yielded_fraction"
 # Scalars of a history, and their columns
 _NUMBERS = {_YIELDED: _YIELDED, "temperature": "temperature_K", "time": "time_s"}
 _ALL_COLUMNS = (
-    *(f"{name}_{axes}{unit}" for name, unit in _UNITS.items() for axes in _COMPONENTS),
+    *(f"{name}_{axes}{unit}" for name, unit in _UNITS.items() for axes in ALL_AXES),
     *_NUMBERS.values(),
 )
 
@@ -293,7 +293,7 @@ def _of_one_rve(path: Path) -> Curves:
     n = len(history["strain"])
     shapes = [values.shape for values in history.values()]
     finite = all(np.isfinite(values).all() for values in history.values())
-    width = len(_COMPONENTS) if "time" in history else _PLANE
+    width = len(ALL_AXES) if "time" in history else _PLANE
     if not finite or shapes != [(n, width)] * len(_UNITS) + [(n,)] * (len(history) - len(_UNITS)):
         raise TableError(
             f"{path} was not written by `rve`: its history has other shapes or no numbers"
@@ -358,7 +358,7 @@ def _column_names(history: Mapping[str, Floats]) -> list[str]:
     names = []
     for name, unit in _UNITS.items():
         if name in history:
-            components = _COMPONENTS[: history[name].shape[1]]
+            components = ALL_AXES[: history[name].shape[1]]
             names += [f"{name}_{axes}{unit}" for axes in components]
     return names + [column for name, column in _NUMBERS.items() if name in history]
 
@@ -373,7 +373,7 @@ def _history(columns: Mapping[str, Floats]) -> dict[str, Floats]:
     """Make the arrays of a history from its columns, with all components up to the last given."""
     history = {}
     for name, unit in _UNITS.items():
-        found = [columns.get(f"{name}_{axes}{unit}") for axes in _COMPONENTS]
+        found = [columns.get(f"{name}_{axes}{unit}") for axes in ALL_AXES]
         present = [values for values in found if values is not None]
         if any(values is None for values in found[: len(present)]):
             raise TableError(f"frame: of the components of {name} one before the last is missing")

@@ -11,7 +11,7 @@ import numpy as np
 
 from fe_data.arrays import Floats, Ints, Short, pair_keys
 from fe_data.errors import MeshError
-from fe_data.geometry.microstructure import periodic_distances
+from fe_data.geometry.microstructure import IMAGES, periodic_distances
 from fe_data.geometry.outline import GROWTH, MATRIX, Outline
 from fe_data.schema import BOUNDS
 
@@ -24,7 +24,6 @@ _NARROW = 1e-6  # a narrower gap between fibres may not be meshed at any resolut
 _FINER = (1.25, 1.5, 2.0, 3.0, 4.0)  # factors on the resolution, tried for advice in a message
 _TRIANGLE = 2  # gmsh's number of this kind of element
 _FRONTAL_DELAUNAY = 6  # gmsh's number of this algorithm
-_IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,7 +224,7 @@ def _set_sizes(outline: Outline) -> None:
 def _add_size_field(outline: Outline, radius: float, size: float) -> int:
     """Add a gmsh field of the element size around all fibres of one radius; return its number."""
     micro = outline.micro
-    shifts = _IMAGES * [1.0, micro.height]
+    shifts = IMAGES * [1.0, micro.height]
     images = (micro.centres[outline.radii == radius, None] + shifts).reshape(-1, 2)
     tags = []
     for x, y in images:

@@ -32,6 +32,7 @@ _CENTRES = (-0.5, 1.5)  # range of given centres, which may be periodic images o
 _SAME = 1e-3  # in radii; two centres closer than this are one fibre that is listed twice
 FIBRES = "fibres"  # default phase of a fibre
 VOID = "void"  # phase of a hole in the mesh
+IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
 VF_TOLERANCE = 1e-3  # largest difference between an input vf and the given fibres
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fe_data.arrays import Floats, Short, keep_copies
-from fe_data.loading import Loading
+from fe_data.loading import IN_PLANE, Loading
 from fe_data.mechanics.rve import RVESolution
 from fe_data.progress import progress_bar
 from fe_data.settings import require_kind
@@ -90,7 +90,7 @@ def anisotropy(rve: RVESolution, *, silent: bool = False) -> Anisotropy:
     with progress_bar(3, "anisotropy", "increment", silent=silent) as bar:
         for strain in (_STRAIN * np.diag([1.0, 1.0, 0.5])).tolist():
             path = rve.solver.solve(Loading(tuple(strain)), 1, _TOLERANCE)
-            stresses.append(path.history["stress"][-1, [0, 1, 3]])
+            stresses.append(path.history["stress"][-1, IN_PLANE])
             bar.update()
     stiffness = np.column_stack(stresses) / (1e3 * _STRAIN)
     moduli = directional_moduli(stiffness, _ANGLES)

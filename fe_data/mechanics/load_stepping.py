@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fe_data.arrays import Floats, Ints, Short, short
-from fe_data.loading import Loading, Part, advance
+from fe_data.loading import Loading, Part, advance, extrapolate
 from fe_data.mechanics.problem import RVEProblem, State
 
 _NEWTON_ITERATIONS = 12
@@ -171,23 +171,13 @@ class Stepper:
         del self.path[:-_PREDICTOR_POINTS]
         return True
 
-    def _extrapolate(self, t: float) -> Floats:
-        """Extrapolate the unknowns to fraction t by a polynomial through the last states."""
-        # x(t) = Σ_i x_i Π_{j≠i} (t - t_j) / (t_i - t_j)   (Lagrange)
-        x = np.zeros_like(self.x)
-        path = self.path[-_POINTS_AFTER_A_TURN:] if self.has_turned else self.path
-        for i, (ti, xi) in enumerate(path):
-            others = [tj for j, (tj, _) in enumerate(path) if j != i]
-            x += np.prod([(t - tj) / (ti - tj) for tj in others]) * xi
-        return x
-
     def _newton(self, t: float) -> tuple[Floats, Floats] | None:
         """Return unknowns and integrals at fraction t; None without convergence."""
         problem = self.problem
         free = self.part.free
         n = problem.n
         load = self.start + t * self.way
-        x = self._extrapolate(t)
+        x = extrapolate(self.path[-_POINTS_AFTER_A_TURN:] if self.has_turned else self.path, t)
         _prescribe(x[n:], load, free)
         unknown = np.append(np.arange(n), n + free)
         first_error = None

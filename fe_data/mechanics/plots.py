@@ -11,14 +11,12 @@ from matplotlib.patches import Circle
 
 from fe_data.arrays import Booleans, Floats
 from fe_data.geometry.domain import Domain
-from fe_data.geometry.microstructure import Microstructure
+from fe_data.geometry.microstructure import IMAGES, Microstructure
 from fe_data.geometry.outline import MATRIX
-from fe_data.loading import ALL_AXES, AXES, Loading
+from fe_data.loading import ALL_AXES, AXES, IN_PLANE, Loading
 from fe_data.mechanics.properties import EffectiveProperties, equivalent_strain, von_mises
 from fe_data.mechanics.solvers import Fields
 
-_COLUMNS = (0, 1, 3)  # columns of AXES in a history
-_IN_HISTORY = ("xx", "yy", "zz", "xy", "xz", "yz")
 # More vertices would be illegible.
 _VERTICES_IN_TITLE = 4
 _VERTICES_NUMBERED = 12
@@ -26,7 +24,6 @@ _LEGEND = 0.15  # height of a legend of one line, relative to the height of the 
 _LEAST_RANGE = 1e-6  # of the colour scale, for constant fields such as zero plastic strain
 _LINE = 80  # characters per line of a warning
 _COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5")  # of components
-_IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
 # Extrapolates linear fields from the three integration points to the corners of a triangle.
 _TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
 
@@ -130,9 +127,9 @@ def _axes(loading: Loading) -> tuple[str, ...]:
     return AXES if len(loading.vertices[0][0]) == len(AXES) else ALL_AXES
 
 
-def _columns(loading: Loading) -> tuple[int, ...]:
+def _columns(loading: Loading) -> list[int]:
     """Columns of the components of a loading in a history."""
-    return _COLUMNS if _axes(loading) == AXES else tuple(range(len(ALL_AXES)))
+    return IN_PLANE if _axes(loading) == AXES else list(range(len(ALL_AXES)))
 
 
 def _prescribed(axes: str, strains: Floats, stresses: Floats) -> str:
@@ -319,7 +316,7 @@ def _averages_at_the_end(rve: Drawn) -> list[tuple[str, str]]:
     rows = []
     strains = rve.history["strain"][-1]
     stresses = rve.history["stress"][-1]
-    for name, strain, stress in zip(_IN_HISTORY, strains, stresses, strict=False):
+    for name, strain, stress in zip(ALL_AXES, strains, stresses, strict=False):
         rows.append((f"mean {name}", rf"$\varepsilon$ {strain:+z.4f}, $\sigma$ {stress:+z.1f} MPa"))
     return rows
 
@@ -358,8 +355,8 @@ def _field(
     )
     drawn.set_rasterized(True)
     m = rve.microstructure
-    centres = (m.centres[:, None] + _IMAGES * [1.0, m.height]).reshape(-1, 2)
-    radii = m.outer_radii.repeat(len(_IMAGES))
+    centres = (m.centres[:, None] + IMAGES * [1.0, m.height]).reshape(-1, 2)
+    radii = m.outer_radii.repeat(len(IMAGES))
     circles = [Circle(*circle) for circle in zip(centres, radii, strict=True)]
     ax.add_collection(PatchCollection(circles, facecolor="none", edgecolor="white", lw=0.5))
     ax.figure.colorbar(drawn, ax=ax, label=label, extend="max", fraction=0.05, pad=0.02)

@@ -12,7 +12,7 @@ import numpy as np
 
 from fe_data.arrays import Floats, Short
 from fe_data.geometry.outline import MATRIX
-from fe_data.loading import Loading
+from fe_data.loading import IN_PLANE, Loading
 from fe_data.mechanics.elements import Discretisation, Elements, strain_at_points
 from fe_data.mechanics.load_stepping import EquilibriumPath, solve_load_steps
 from fe_data.mechanics.plasticity import HistoryVariables
@@ -147,7 +147,7 @@ class UFLSolver(Short):
         plastic_strain = history.plastic_strain[cell.in_matrix]
         p = history.p[cell.in_matrix]
         state = State(*p.shape)
-        state.old = HistoryVariables(plastic_strain[..., [0, 1, 3]], p, cell.law.hardening(p))
+        state.old = HistoryVariables(plastic_strain[..., IN_PLANE], p, cell.law.hardening(p))
         counts |= {"factorisations": counts["newton_iterations"], "cg_iterations": 0}
         return EquilibriumPath(x, state, averages, counts)
 

@@ -12,12 +12,11 @@ from fe_data.dataset.record import MAX_BYTES, decode_arrays
 from fe_data.dataset.storage import load_config, record_path
 from fe_data.files.csv_rows import TableError
 from fe_data.files.reading import read_file
+from fe_data.loading import IN_PLANE
 from fe_data.paths.tables import Paths, settings_from
 from fe_data.progress import shown
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import require_path
-
-_IN_PLANE = [0, 1, 3]  # indices of xx, yy, xy among the components xx, yy, zz, xy of a record
 
 
 def collect_paths(folder: Path) -> Paths:
@@ -105,7 +104,7 @@ def _read_sample(folder: Path, index: int, config_digest: str) -> _Sample:
     arrays = decode_arrays(read_file(record_path(folder, index), MAX_BYTES))
     if any(arrays.get(name, np.zeros(0)).shape[1:] != (4,) for name in ("strain", "stress")):
         raise ValueError("its record has no strain and stress of four components")
-    strain, stress = (arrays[name][1:, _IN_PLANE] for name in ("strain", "stress"))
+    strain, stress = (arrays[name][1:, IN_PLANE] for name in ("strain", "stress"))
     inputs = [header["inputs"][name] for name in INPUT_NAMES]
     return _Sample(header["group"], inputs, header["loading"], strain, stress)
 

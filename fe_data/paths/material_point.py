@@ -21,7 +21,7 @@ from fe_data.composite.rve import composite_cell, composite_domain, one_thread
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.outline import Outline
-from fe_data.loading import Part
+from fe_data.loading import IN_PLANE, Part
 from fe_data.mechanics.elements import discretise
 from fe_data.mechanics.load_stepping import Stepper
 from fe_data.mechanics.problem import RVEProblem
@@ -30,7 +30,6 @@ from fe_data.schema import LARGEST_STRAIN
 from fe_data.settings import Inputs, Settings, VolumeFraction, in_percent, require_kind
 
 _NONE_FREE: Ints = np.empty(0, int)
-_PLANE = [0, 1, 3]  # indices of xx, yy, xy among the components of an average
 
 
 class _Fast(Stepper):
@@ -42,7 +41,7 @@ class _Fast(Stepper):
         self.advance(1.0)
         averages = self.problem.volume_averages(self.x, self.integrals)
         self.problem.assemble_tangent(self.state)
-        return averages["stress"][_PLANE], self.problem.system.condensed()
+        return averages["stress"][IN_PLANE], self.problem.system.condensed()
 
 
 class _General(stepping.Stepper):
@@ -53,10 +52,10 @@ class _General(stepping.Stepper):
         self.turn(stepping.Step(part))
         with one_thread():
             self.advance(1.0)
-            tangent = self.tangent()[np.ix_(_PLANE, _PLANE)]
+            tangent = self.tangent()[np.ix_(IN_PLANE, IN_PLANE)]
         # Convert from Kelvin's notation: engineering shear strain is √2 times the component there.
-        kelvin = TO_KELVIN[_PLANE]
-        return self.stress[_PLANE] / kelvin, tangent / np.outer(kelvin, kelvin)
+        kelvin = TO_KELVIN[IN_PLANE]
+        return self.stress[IN_PLANE] / kelvin, tangent / np.outer(kelvin, kelvin)
 
 
 @dataclass(eq=False, repr=False)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fe_data.arrays import Floats, Short, keep_copies, numbers
+from fe_data.composite.materials import SETTINGS_OF_PHASES
 from fe_data.files.csv_rows import TableError
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
 from fe_data.files.writing import write_atomic
@@ -23,7 +24,6 @@ MAX_FILE = 500_000_000  # bytes
 _ARRAYS = ("inputs", "strain", "stress")
 BEGINNING = rb"PK\x03\x04.{26}inputs\.npy"  # of an archive whose first array is `inputs`
 _SETTINGS = "settings"  # JSON text in a file; older files lack it
-_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,7 +100,7 @@ class Paths(Short):
         """
         if self.settings is None:
             raise ValueError("settings = None: the settings of the simulations are not known")
-        return {name: getattr(self.settings, name) for name in _OF_PHASES}
+        return {name: getattr(self.settings, name) for name in SETTINGS_OF_PHASES}
 
 
 _SHAPES = "inputs (n, 4), strain (n, increments, 3) and stress (n, microstructures, increments, 3)"
