@@ -126,7 +126,7 @@ def check_resolved(**arrays: object) -> None:
             ranges = np.ptp(table, axis=0)
             for j in np.flatnonzero((ranges > 0.0) & (ranges < FEWEST_STEPS * steps))[:1]:
                 size = f"the range {ranges[j]:.3g} around {table[0, j]:.6g}"
-                lost = f"which {kind} resolves to {steps[j]:.2g} only"
+                lost = f"but {kind} resolves only steps of {steps[j]:.2g}"
                 remedy = "subtract an offset in double precision, or give float64"
                 raise ValueError(f"{name}: column {number + j} has {size}, {lost}: {remedy}")
 

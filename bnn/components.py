@@ -209,7 +209,7 @@ class PCARegressor(PredictiveRegressor):
 
     def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
         if known is not None and known.std is not None:
-            raise ValueError("noise_std: a PCARegressor has noise of scores, not of outputs")
+            raise ValueError("noise_std: must be None, a PCARegressor has noise of scores only")
         if not keep_prior:
             self.components_ = self.components or PrincipalComponents.fit(y)
             self.estimator_ = clone(self.estimator)
@@ -231,7 +231,7 @@ class PCARegressor(PredictiveRegressor):
         n_scores, n_out = self.components_.vectors.shape
         head, *lines = self.estimator_._summary_lines(inputs)
         rest = np.sqrt(np.trace(self.components_.residual) / n_out)
-        what = f"{n_out} outputs by {n_scores} scores y, which leave a deviation of {rest:.3g}"
+        what = f"{n_out} outputs from {n_scores} scores y, residual standard deviation {rest:.3g}"
         return [what, f"{type(self.estimator_).__name__} of {head}", *lines]
 
     def sample(self, X: ArrayLike, **options: Any) -> Array:

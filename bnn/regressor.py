@@ -151,7 +151,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             if missing is not None:
                 _check_present(~np.isnan(outputs))
         if keep_prior and noise_std is None and no_noise(getattr(self, "noise_", None)):
-            raise ValueError("noise_std = None: must be given, as it was all the noise of the fit")
+            raise ValueError("noise_std = None: must be given, as the last fit had no other noise")
         constants = self._constants(outputs, keep_prior)
         start = time.perf_counter()
         self._fit(points, outputs, keep_prior, known)
@@ -210,7 +210,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
 
     def _check_missing(self, keep_prior: bool) -> None:  # noqa: ARG002
         """Raise ValueError if the estimator needs every output of a row."""
-        raise ValueError(f"y has missing outputs: a {type(self).__name__} needs all of each row")
+        needed = f"a {type(self).__name__} needs all outputs of each row"
+        raise ValueError(f"y has missing outputs: {needed}")
 
     @property
     def _fixes_constants(self) -> bool:
@@ -229,8 +230,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         if known is None or known.shape != none.shape:
             return none
         for i, j in np.argwhere(np.abs(y - known) > SAME * np.abs(known))[:1]:
-            was = f"output {j} was {known[j]:.6g} in all rows of the fit whose prior is kept"
-            raise ValueError(f"y[{i}, {j}] = {y[i, j]:.6g}: {was}, fit anew")
+            needed = f"must be {known[j]:.6g} as in all rows of the last fit"
+            raise ValueError(f"y[{i}, {j}] = {y[i, j]:.6g}: {needed}, or give keep_prior=False")
         return known
 
     def _check_parameters(self) -> None:
@@ -356,7 +357,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
                 share = None if weights is None else weights[rows]
                 scores.append(r2_score(column[rows], own[rows], sample_weight=share))
         if not scores:
-            raise ValueError("y: no output has two values, the others are only NaN")
+            raise ValueError("y: must have an output with at least two values that are not NaN")
         return float(np.mean(scores))
 
     def checked_inputs(self, X: ArrayLike, name: str = "X") -> Array:
@@ -390,7 +391,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         for i in np.flatnonzero(away.any(axis=0))[:1]:
             label = self.feature_names_[i] if self.feature_names_ else str(i)
             message = f"input {label} of {name} differs from {known[i]:.6g}, its only value in fit"
-            remedy = "predictions do not know its effect"
+            remedy = "its effect has not been learnt"
             warnings.warn(f"{message}: {remedy}", ConstantInputWarning, stacklevel=4)
 
     def _check_constants(self, n_outputs: int | None = None) -> None:

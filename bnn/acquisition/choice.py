@@ -222,7 +222,7 @@ def _of_varying(
     if given.shape != constants.shape:  # `_shares` rejects this shape
         return given
     if only_constants(model, given):
-        needed = "every output of weight > 0 is constant in the data so far, so no run is better"
+        needed = "must be > 0 for an output that varies in the data, otherwise no run is better"
         raise ValueError(f"output_weights = {given!r:.60}: {needed}")
     return np.where(np.isnan(constants), given, 0.0)
 

@@ -78,8 +78,8 @@ class Anchoring(Settings):
         proper = isinstance(self.regulariser, ProperGaussian) or self.regulariser in PROPER
         if self.optimiser == "gauss_newton" and not proper:
             raise ValueError(
-                f"regulariser = {self.regulariser!r}: optimiser = 'gauss_newton' needs a proper "
-                f"Gaussian, {', '.join(PROPER)}"
+                f"regulariser = {self.regulariser!r}: must be a proper Gaussian for optimiser = "
+                f"'gauss_newton', such as {', '.join(PROPER)}"
             )
         if not isinstance(self.anchors, np.ndarray):
             check_option("anchors", self.anchors, ("pretrained", "sampled"))
@@ -259,7 +259,8 @@ def check_enough(anchoring: Anchoring, n_networks: int) -> None:
     """Raise ValueError if there are too few networks to learn the weight prior from."""
     if anchoring.regulariser == "probabilistic_pca" and n_networks < 3:
         raise ValueError(
-            f"pretraining.n_networks = {n_networks}: regulariser = 'probabilistic_pca' needs 3"
+            f"pretraining.n_networks = {n_networks}: must be at least 3 for regulariser = "
+            "'probabilistic_pca'"
         )
 
 

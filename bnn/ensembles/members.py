@@ -97,7 +97,7 @@ class Networks:
                 shape = getattr(self, name).shape
                 raise ValueError(f"{name} has shape {shape}: must be {expected}")
         if (len(self.input_scaler.low), len(self.output_scaler.low)) != (n_in, n_out):
-            raise ValueError(f"the scalers must be those of {n_in} inputs and {n_out} outputs")
+            raise ValueError(f"the scalers must have {n_in} inputs and {n_out} outputs")
 
     def __repr__(self) -> str:
         """Return the number and widths of the networks."""
@@ -421,8 +421,8 @@ def _precision(noise: Array, missing: NDArray[np.bool_]) -> Array:
     precision = _inverse(noise, missing)
     if np.abs(precision).max() > np.finfo(np.float32).max:
         least = np.sqrt(np.einsum("...jj->...j", noise).min())
-        scale = "half the range of the outputs"
-        raise ValueError(f"noise: {least:.3g} times {scale} is too small for single precision")
+        size = f"the standard deviation {least:.3g} times half the range of an output"
+        raise ValueError(f"noise: {size} is too small for single precision, give a larger one")
     return precision
 
 

@@ -302,7 +302,7 @@ def _check_arguments(
     if nugget is not None:
         check_positive(nugget=nugget)
     if isinstance(prior, NotStored):
-        raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
+        raise ValueError(f"prior: a {prior.kind} is not saved with a model: set prior again")
 
 
 def _given_or_default(
@@ -398,7 +398,7 @@ def drawn_prior(pretrained: Pretrained) -> DrawnPrior:
     prior = pretrained.prior
     if isinstance(prior, NotStored):
         raise ValueError(
-            f"prior: a {prior.kind} is not stored with a model, pre-train again with it"
+            f"prior: a {prior.kind} is not saved with a model: pre-train again with it"
         )
     n_drawn = len(pretrained.epochs)
     return DrawnPrior(prior, pretrained.inputs, n_drawn, pretrained.prior_seed)

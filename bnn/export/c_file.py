@@ -82,7 +82,7 @@ def to_c(
     correlations = ""
     if isinstance(model, GPRegressor):
         if members is not None:
-            raise ValueError(f"members = {members!r}: a GPRegressor has none")
+            raise ValueError(f"members = {members!r}: must be None, a GPRegressor has no members")
         kind = "posterior.c"
         tables, correlations = posterior_tables(model)
         fewer = "fewer data"

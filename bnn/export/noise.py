@@ -28,8 +28,8 @@ def log_noise(noise: Covariance | StudentNoise, n_inputs: int) -> tuple[Array, A
         bounds = np.outer([-np.inf, np.inf], np.ones(n_inputs))
         return np.vstack([levels, np.zeros((2 * n_inputs, len(levels)))]), bounds
     if kept.limits.ndim > 2:
-        needed = "noise whose bounds differ between outputs cannot be exported"
-        raise ValueError(f"include_noise = True: {needed}, as rows of y lack outputs")
+        reason = "the bounds of the noise differ between outputs, because y has missing outputs"
+        raise ValueError(f"include_noise = True: must be False, since {reason}")
     linear = kept.coefficients[: 1 + n_inputs]
     squares = np.zeros((n_inputs, linear.shape[1]))
     for row, i in zip(kept.coefficients[1 + n_inputs :], kept.squares, strict=True):

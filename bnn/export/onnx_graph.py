@@ -100,7 +100,7 @@ def to_onnx(
     onnx = _import_onnx()
     if isinstance(model, GPRegressor):
         if members is not None:
-            raise ValueError(f"members = {members!r}: a GPRegressor has none")
+            raise ValueError(f"members = {members!r}: must be None, a GPRegressor has no members")
         graph = _of_process(onnx, model, include_noise)
     else:
         graph = _of_ensemble(onnx, model, members, include_noise)
@@ -175,7 +175,7 @@ def _import_onnx() -> Any:
     try:
         return importlib.import_module("onnx")
     except ImportError as error:
-        raise ImportError(f"{error}: pip install '.[onnx]' in the checkout adds it") from None
+        raise ImportError(f"{error}: add it by pip install '.[onnx]' in the checkout") from None
 
 
 def _layers(net: MLP, weights: Array) -> tuple[list[str], dict[str, NDArray[Any]]]:

@@ -190,9 +190,7 @@ def _kernel(kernel: sk.Kernel, nodes: Nodes, x: Noted, data: Array) -> tuple[Not
         except (TypeError, ValueError) as error:
             raise ValueError(f"{_refused(kernel)}: {error}") from None
         return float(kernel.variance) * correlation, flat + float(kernel.variance)
-    raise ValueError(
-        f"{_refused(kernel)}: it has to be stationary, Linear, Warped or ConstantKernel"
-    )
+    raise ValueError(f"{_refused(kernel)}: must be stationary, Linear, Warped or ConstantKernel")
 
 
 def _refused(kernel: sk.Kernel) -> str:

@@ -161,8 +161,8 @@ def check_nugget(nuggets: Array, variances: Array) -> None:
     deviations = np.sqrt(variances)
     if np.any(nuggets < 1e-8 * deviations):
         raise ValueError(
-            f"nugget = {nuggets.min():.3g} of the networks, half of the noise where it is None: "
-            "too small for double precision"
+            f"nugget = {nuggets.min():.3g} in the networks' units (None is half of the noise): too "
+            "small for double precision, give a larger nugget or noise"
         )
     j = (deviations / nuggets).argmin()
     if deviations[j] < LEAST_DEVIATION:

@@ -215,7 +215,7 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
         """Raise ValueError if a parameter is open."""
         for name in self.open_fields():
             value = getattr(self, name)
-            needed = "only GPRegressor and evidence.fit_prior find it, give it a value"
+            needed = "only GPRegressor and evidence.fit_prior estimate it, give a value"
             raise ValueError(f"{name} = {value} of the kernel {type(self).__name__}: {needed}")
 
     def parameter_gradient(self, X: Array, name: str, entry: int | None) -> Array:

@@ -42,7 +42,7 @@ class ProcessModel(ModelMean):
 
     def __init__(self, fitted: Any) -> None:
         if not hasattr(fitted, "posterior_"):
-            raise ValueError(f"mean = {fitted!r:.60}: must be fitted, to the cheap runs")
+            raise ValueError(f"mean = {fitted!r:.60}: must be fitted to the cheap runs first")
         self.fitted = copy.copy(fitted)
         self.posterior = fitted.posterior_
         super().__init__(self.posterior.mean)

@@ -85,8 +85,8 @@ def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
                 values = tuple(absent if v is None and not own else v for v, own in pairs)
                 if all(v == 0.0 for v in values) and getattr(part, "offset", None) == 0.0:
                     i = next(i for i, v in enumerate(given) if v is None)
-                    where = f"{type(part).__name__}: {name} is open for input {i} of the kernel"
-                    raise NothingLeft(f"{where}, which is constant: give it, or leave it out")
+                    where = f"{type(part).__name__}: {name} is None for input {i} of the kernel"
+                    raise NothingLeft(f"{where}, which is constant: set it or leave the input out")
                 changed[name] = values
         return changed
 

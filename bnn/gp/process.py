@@ -95,7 +95,8 @@ class GaussianProcessPrior(FunctionPrior):
             as_array("bounds", () if bound is None else bound)
         shapes = {() if bound is None else np.shape(bound) for bound in self.bounds}
         if not shapes <= {(), (self.n_outputs,)}:
-            raise ValueError(f"bounds = {self.bounds}: one per side, or {self.n_outputs}")
+            needed = f"must have one number per side, or {self.n_outputs}"
+            raise ValueError(f"bounds = {self.bounds}: {needed}")
         low, high = self.limits
         if not np.all(low < high):
             raise ValueError(f"bounds = {self.bounds}: low must be below high")
@@ -264,7 +265,7 @@ class GaussianProcessPrior(FunctionPrior):
         shape = (len(X), self.n_outputs)
         if isinstance(self.mean, RandomMean):
             if not isinstance(rng, np.random.Generator):
-                raise ValueError(f"rng = {rng!r:.60}: a random mean has no single value")
+                raise ValueError(f"rng = {rng!r:.60}: must be a generator, as the mean is random")
             values = as_array("mean(X, rng)", self.mean.function(X, rng))
         else:
             mean = self.mean(X) if callable(self.mean) else np.full(len(X), float(self.mean))

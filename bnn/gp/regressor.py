@@ -174,20 +174,20 @@ class GPRegressor(PredictiveRegressor):
         noise = self.noise_ if keep_prior else self.noise
         heavy = isinstance(noise, StudentNoise) or (isinstance(noise, str) and noise == "student_t")
         if heavy:
-            raise ValueError("y has missing outputs: a StudentNoise needs all of each row")
+            raise ValueError("y has missing outputs: a StudentNoise needs all outputs of each row")
         if not keep_prior and self.mean is not None:
-            raise ValueError("y has missing outputs: the mean needs all of each row")
+            raise ValueError("y has missing outputs: the mean needs all outputs of each row")
 
     def _check_parameters(self) -> None:
         if self.mean is not None and self.prior is not None:
             given = f"mean = {self.mean!r:.60}"
-            raise ValueError(f"{given}: must be None beside a given prior, which has its own mean")
+            raise ValueError(f"{given}: must be None if prior is given, which has a mean")
 
     def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
         n_outputs = y.shape[1]
         prior = self.prior_ if keep_prior else self.prior
         if isinstance(prior, NotStored):
-            raise ValueError(f"prior: a {prior.kind} is not stored with a model, set it again")
+            raise ValueError(f"prior: a {prior.kind} is not saved with a model: set prior again")
         if prior is not None and not isinstance(prior, Prior):
             needed = "must be a GaussianProcessPrior or a mixture"
             raise ValueError(f"prior = {prior!r:.60}: {needed}")
@@ -202,7 +202,7 @@ class GPRegressor(PredictiveRegressor):
         if prior is None and self.mean is not None:
             mean = self.mean
             if isinstance(mean, NotStored):
-                raise ValueError(f"mean: a {mean.kind} is not stored with a model, set it again")
+                raise ValueError(f"mean: a {mean.kind} is not saved with a model: set mean again")
             names = getattr(mean, "feature_names_", None)
             if names and self.feature_names_ and names != self.feature_names_:
                 needed = f"must be {self.feature_names_}, the columns of X"
@@ -232,8 +232,8 @@ class GPRegressor(PredictiveRegressor):
         self.open_prior_ = open_prior
         self._condition(prior, kept, covariances, factors, X, y)
         for j in np.flatnonzero(self.nugget_)[:1]:
-            size = f"the data of output {j} are taken with a nugget of {self.nugget_[j]:.3g}"
-            message = f"noise: less than double precision resolves beside the prior, {size}"
+            size = f"a nugget of {self.nugget_[j]:.3g} is added to the noise of output {j}"
+            message = f"noise: too small for the prior in double precision, {size}"
             message += _contradiction(X, y[:, j], self.nugget_[j])
             warnings.warn(message, NuggetWarning, stacklevel=3)
 
@@ -449,7 +449,7 @@ def _contradiction(X: Array, y: Array, nugget: float) -> str:
         return ""
     first, second = sorted(order[found[0] : found[0] + 2])
     rows = f"; rows {first} and {second} have equal inputs, but {y[first]:.6g} and {y[second]:.6g}"
-    return f"{rows}: they contradict each other without noise, give its size or noise=None"
+    return f"{rows}: they differ by noise, give its size, or noise=None to estimate it"
 
 
 def _tails(
@@ -471,7 +471,7 @@ def _check_rows(name: str, X: Array) -> None:
     if len(X) > MOST_ROWS:
         needed = f"must be at most {MOST_ROWS} for an exact posterior, which costs O(N³)"
         boosting = "HistGradientBoostingRegressor with conformal intervals of scikit-learn"
-        instead = f"take some of them, a variational process of GPyTorch, or {boosting}"
+        instead = f"use fewer rows, a variational process of GPyTorch, or {boosting}"
         raise ValueError(f"{name} has {len(X)} rows: {needed}; {instead}")
 
 
@@ -482,5 +482,5 @@ def _check_matrices(prior: Prior, n_data: int) -> None:
     most = most_components(size, n_data, prior.n_outputs, room=2.0)
     if size > most:
         what = f"a mixture of {size} components for {n_data} data of {prior.n_outputs} output(s)"
-        needed = f"must have at most {most}, whose covariance matrices take up to 2 GB together"
-        raise ValueError(f"prior: {what}: {needed}; take fewer of them or fewer data")
+        needed = f"must have at most {most}, so that all covariance matrices fit into 2 GB"
+        raise ValueError(f"prior: {what}: {needed}; use fewer components or data")

@@ -57,7 +57,7 @@ def prior_rows(
         rows.append((f"length scale / range of {inputs[i]}, {name}", texts))
     if len(components) > 1:
         effective = 1.0 / np.sum(weights**2, axis=0)
-        rows.append(("components that count", [f"{n:.1f}" for n in effective]))
+        rows.append(("effective components", [f"{n:.1f}" for n in effective]))
         rows.append(("largest weight", [f"{w:.2g}" for w in weights.max(axis=0)]))
     return rows
 
@@ -153,7 +153,7 @@ def noise_rows(
     std = np.sqrt(variances)
     rows = []
     forms = {
-        "beside noise_std": no_noise(noise),
+        "apart from noise_std": no_noise(noise),
         "heavy tails": isinstance(noise, StudentNoise),
         "by input": isinstance(getattr(noise, "noise", noise), HeteroscedasticNoise),
     }

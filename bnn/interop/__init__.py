@@ -55,7 +55,7 @@ def botorch_model(model: GPRegressor | EnsembleRegressor) -> Any:
         from bnn.interop.botorch_ensemble import BotorchEnsemble
         from bnn.interop.botorch_process import BotorchProcess
     except ImportError as error:
-        raise ImportError(f"{error}: pip install '.[botorch]' in the checkout adds it") from None
+        raise ImportError(f"{error}: add it by pip install '.[botorch]' in the checkout") from None
     if isinstance(model, GPRegressor):
         return BotorchProcess(model)
     return BotorchEnsemble(model.fitted_members())

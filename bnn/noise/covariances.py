@@ -107,7 +107,7 @@ def deviations(y: Array, groups: ArrayLike) -> tuple[Array, Ints, Ints]:
     if len(y) - len(counts) < y.shape[1]:
         raise ValueError(
             f"groups: {len(y)} rows in {len(counts)} groups leave {len(y) - len(counts)} degrees "
-            f"of freedom, {y.shape[1]} outputs need as many"
+            f"of freedom: must be at least {y.shape[1]}, the number of outputs"
         )
     return y - (sums / counts[:, None])[group], group, counts
 

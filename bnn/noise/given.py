@@ -118,7 +118,7 @@ def warn_of_excess(covariances: Array, y: Array, stacklevel: int) -> None:
     for j in np.flatnonzero(seen & (counts * np.nanvar(y, axis=0) < least))[:1]:
         given = f"{np.sqrt(total[j] / counts[j]):.3g}"
         found = f"{np.nanstd(y[:, j]):.3g}"
-        message = f"noise: {given} of output {j} exceeds the scatter of the data, {found}"
+        message = f"noise: standard deviation {given} of output {j} exceeds that of y, {found}"
         warnings.warn(message, NoiseWarning, stacklevel=stacklevel)
 
 

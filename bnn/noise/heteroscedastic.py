@@ -93,8 +93,8 @@ class HeteroscedasticNoise(Short):
         pair: Any = self.bounds
         given = as_finite("bounds", pair)
         if given.shape not in shapes or not np.all(given[0] <= given[1]):
-            needed = f"must be (low, high) of {self.n_inputs} inputs, as coefficients and squares"
-            needed += " are, low at most high"
+            needed = f"must be (low, high) with low <= high, for the {self.n_inputs} inputs of "
+            needed += "coefficients and squares"
             raise ValueError(f"bounds = {self.bounds!r:.60}: {needed}")
         object.__setattr__(self, "bounds", tuple(given))
 

@@ -16,7 +16,7 @@ from bnn.noise.heteroscedastic import Noise
 from bnn.noise.student import StudentNoise
 from bnn.storage import storable
 
-TAILS_ALONE = "heavy tails are not found beside noise_std or sample_weight"
+TAILS_ALONE = "heavy tails cannot be estimated if noise_std or sample_weight is given"
 SMALLEST = 1e-50  # least standard deviation or weight: squares must not be zero
 
 
@@ -177,6 +177,6 @@ def noise_of_new(noise: Covariance | StudentNoise, X: Array) -> Array:
         ValueError: If the noise is zero, because the known noise of the data was the whole noise.
     """
     if no_noise(noise):
-        known = "all the noise of the fit was noise_std, which new data do not have"
-        raise ValueError(f"{known}: add their variances, or give the estimator noise='constant'")
+        known = "the noise of the fit was noise_std, which is not known for new data"
+        raise ValueError(f"{known}: add its variance to that of f, or fit with noise='constant'")
     return covariance_at(noise, X)

@@ -71,7 +71,7 @@ class StudentNoise(Short):
     def degrees(self) -> float:
         """Return ν; ValueError if it has not been estimated."""
         if self.freedom is None:
-            raise ValueError("freedom = None: must be a number here, as in noise_")
+            raise ValueError("freedom = None: must be a number, such as the estimate in noise_")
         return self.freedom
 
 

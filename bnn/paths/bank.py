@@ -232,8 +232,8 @@ class MaterialPointBasis(Short):
                 the basis was loaded from a file, which cannot store the function.
         """
         if isinstance(self.concentration, NotStored):
-            needed = "give it to StrainPathEnsemble.load"
-            raise ValueError(f"concentration is a function, which no file holds: {needed}")
+            needed = "pass it to StrainPathEnsemble.load"
+            raise ValueError(f"concentration is a function, which files do not contain: {needed}")
         A = as_finite("what concentration returns", self.concentration(X))
         if A.shape != (len(X), 2, 3, 3):
             raise ValueError(f"concentration returns {A.shape}: must be ({len(X)}, 2, 3, 3)")

@@ -332,7 +332,7 @@ class StrainPathEnsemble(Short, StoredModel):
         model.bank = replace(model.bank, concentration=concentration)
         found = model.bank.concentrations(_corners(model.bank.bounds))
         if not np.allclose(found, model.phase_strains_, rtol=1e-9, atol=1e-12):
-            raise ValueError("concentration: returns other strains than that of the saved model")
+            raise ValueError("concentration: must be the function of the saved model")
         return model
 
     def _checked(self, X: ArrayLike, strain: PathsLike) -> list[_Group]:

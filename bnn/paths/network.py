@@ -90,7 +90,7 @@ class PhaseProperties(Short):
         names = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa")
         check_positive(**{name: getattr(self, name) for name in names})
         if not isinstance(self.hardening, str) or self.hardening != HARDENING:
-            allowed = f"the points have only the law a + b p^c, {HARDENING!r}"
+            allowed = f"must be {HARDENING!r}, a + b p^c, the only law of the material points"
             raise ValueError(f"hardening = {self.hardening!r:.60}: {allowed}")
         for name in ("nu_m", "nu_f"):
             if getattr(self, name) >= 0.5:

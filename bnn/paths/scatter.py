@@ -142,7 +142,7 @@ def fit_scatter(
     # Steps at rest are left out, because their variance is divided by u² = 0.
     loaded = features.utilisation.reshape(-1) > _AT_REST
     if not loaded.any():
-        raise ValueError("strain: all paths stay at rest, where nothing scatters")
+        raise ValueError("strain: must have a path with loading, stress at rest has no scatter")
     regressors = _regressors(X, features.plastic_strain).reshape(-1, 4)[loaded, 1:]
     squares = np.square(features.utilisation).reshape(-1, 1)[loaded]
     variances = stress.var(axis=1, ddof=1).reshape(-1, 3)[loaded] / squares + _LEAST_VARIANCE

@@ -140,7 +140,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         """Return an array of the file by its name, and record that it is used."""
         used.add(key)
         if key not in arrays:
-            raise ValueError(f"there is no {key}")
+            raise ValueError(f"array {key} is missing")
         if arrays[key].dtype.kind not in NUMBERS:
             raise ValueError(f"{key} holds {arrays[key].dtype}, not real numbers")
         return arrays[key]
@@ -166,10 +166,10 @@ def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
     if not path.is_file():  # a device may have no end, and opening a pipe waits for its writer
-        raise ValueError(f"{path}: not a saved model, which is a regular file")
+        raise ValueError(f"{path}: must be a regular file")
     try:
         if not is_zipfile(path):
-            raise ValueError("no archive of arrays")
+            raise ValueError("not a zip archive")
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             _require_small(file.zip, path.stat().st_size)
             header = json.loads(str(file["header"]))
@@ -187,7 +187,7 @@ def _require_small(archive: ZipFile, size: int) -> None:
     most = max(MIN_UNPACKED, MAX_RATIO * size)
     unpacked = sum(part.file_size for part in archive.infolist())  # zipfile reads no more of a part
     if unpacked > most:
-        what = f"arrays of {unpacked} bytes in a file of {size}, at most {most} are read"
+        what = f"{size} bytes that unpack to {unpacked}, more than the limit of {most}"
         raise _Foreign(f"not a saved model: {what}")
 
 

@@ -88,10 +88,10 @@ def require_own(path: Path, beginning: bytes | None) -> None:
     except FileNotFoundError:
         return
     if kind == stat.S_IFDIR:
-        what = "a folder is in the place of this file, move it away"
+        what = "a folder has this name, move it away"
         raise IsADirectoryError(errno.EISDIR, what, str(path))
     if kind != stat.S_IFREG:
-        what = "a pipe or a device is in the place of this file, which must be a regular one"
+        what = "a pipe or a device has this name, a regular file is needed"
         raise OSError(errno.EINVAL, what, str(path))
     if not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, "this file is read-only", str(path))
@@ -100,7 +100,7 @@ def require_own(path: Path, beginning: bytes | None) -> None:
     with path.open("rb") as file:
         head = file.read(HEAD)
     if head and not re.match(beginning, head, re.DOTALL):
-        what = "a file of another kind is in this place, move it away or give another name"
+        what = "a file of another kind has this name, move it away or give another name"
         raise FileExistsError(errno.EEXIST, what, str(path))
 
 

@@ -82,7 +82,9 @@ class Curves(Short):
         if self.index is not None:
             object.__setattr__(self, "index", integers("index", self.index))
             if len(self.index) != n:
-                raise ValueError(f"index has {len(self.index)} numbers where histories has {n}")
+                raise ValueError(
+                    f"index has {len(self.index)} numbers: must have {n}, as histories"
+                )
 
     @property
     def strain(self) -> Floats:
@@ -94,7 +96,7 @@ class Curves(Short):
         strains = [history["strain"][1:, 0] for history in self.histories]
         same = all(strain.shape == strains[0].shape for strain in strains)
         if not same or not all(np.allclose(strain, strains[0], rtol=1e-6) for strain in strains):
-            raise ValueError("the rows have different paths of loading: take their histories")
+            raise ValueError("the rows have different loading paths: use histories")
         return strains[0]
 
     @property
@@ -120,7 +122,7 @@ class Curves(Short):
         """Names of the values of `_rows`: `index`, `increment`, `strain_xx`, ..."""
         names = _column_names(self.histories[0])
         if any(_column_names(history) != names for history in self.histories):
-            raise ValueError("the rows have different columns: take their histories")
+            raise ValueError("the rows have different columns: use histories")
         return ("index", "increment", *names)
 
     def to_pandas(self) -> Any:
@@ -230,7 +232,7 @@ def _require_own_parquet(path: Path) -> None:
     if path.exists() and path.stat().st_size:
         columns = importlib.import_module("pyarrow.parquet").read_schema(path).names
         if not {*columns} <= {"index", "increment", *_ALL_COLUMNS}:
-            what = "a table of another kind is in this place, move it away or give another name"
+            what = "a table of another kind has this name, move it away or give another name"
             raise FileExistsError(errno.EEXIST, what, str(path))
 
 
@@ -268,9 +270,9 @@ def load_curves(path: Path) -> Curves:
         strain = arrays["strain"]
         stress = arrays[path.stem]
     except (OSError, ValueError, KeyError):
-        raise TableError(f"{path}: there are no curves of it in a {SHIPPED} beside it") from None
+        raise TableError(f"{path}: its folder has no {SHIPPED} with curves of this table") from None
     if stress.shape != (len(table), len(strain)):
-        raise TableError(f"{path} has {len(table)} rows: {SHIPPED} has {len(stress)} curves of it")
+        raise TableError(f"{path} has {len(table)} rows: {SHIPPED} has {len(stress)} of its curves")
     histories = [{"strain": _from_rest(strain), "stress": _from_rest(row)} for row in stress]
     return Curves(histories, arrays.get(f"{path.stem}_std"), table.index)
 
@@ -296,7 +298,7 @@ def _of_one_rve(path: Path) -> Curves:
     width = len(ALL_AXES) if "time" in history else _PLANE
     if not finite or shapes != [(n, width)] * len(_UNITS) + [(n,)] * (len(history) - len(_UNITS)):
         raise TableError(
-            f"{path} was not written by `rve`: its history has other shapes or no numbers"
+            f"{path} was not written by `rve`: its history has wrong shapes or is not finite"
         )
     return Curves([history], index=np.array([0], np.int64))
 
@@ -333,7 +335,7 @@ def _finite(frame: Any, name: str) -> Floats:
     try:
         values = frame[name].to_numpy(float)
     except (TypeError, ValueError, AttributeError):
-        raise TableError(f"frame: column {name} is not one of numbers") from None
+        raise TableError(f"frame: column {name} must contain numbers") from None
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise TableError(f"frame, row {row}: {name} is empty or not finite")
@@ -376,7 +378,8 @@ def _history(columns: Mapping[str, Floats]) -> dict[str, Floats]:
         found = [columns.get(f"{name}_{axes}{unit}") for axes in ALL_AXES]
         present = [values for values in found if values is not None]
         if any(values is None for values in found[: len(present)]):
-            raise TableError(f"frame: of the components of {name} one before the last is missing")
+            first = ", ".join(_COMPONENTS[: len(present)])
+            raise TableError(f"frame: the {len(present)} components of {name} must be {first}")
         if present:
             history[name] = np.column_stack(present)
     history |= {name: columns[each].copy() for name, each in _NUMBERS.items() if each in columns}

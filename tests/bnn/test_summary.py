@@ -43,6 +43,6 @@ def test_components_count_by_their_posterior_weights():
     found = rows(model.fit(X[:, :1], Y[:, 0]).summary())
     p = model.posterior_.shares[0, 0]
     assert 0.01 < p < 0.99
-    assert found["components that count"] == [f"{1.0 / (p**2 + (1.0 - p) ** 2):.1f}"]
+    assert found["effective components"] == [f"{1.0 / (p**2 + (1.0 - p) ** 2):.1f}"]
     assert found["largest weight"] == [f"{max(p, 1.0 - p):.2g}"]
     assert found["length scale / range of x0, RBF"] == [f"{0.01 * 0.5**p:.3g}"]

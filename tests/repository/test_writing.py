@@ -110,7 +110,7 @@ def test_what_is_no_file_stays(tmp_path, kind):
     path = tmp_path / "file"
     UNUSUAL[kind](path)
     before = path.stat().st_mode
-    with pytest.raises(OSError, match="in the place of this file"):
+    with pytest.raises(OSError, match="has this name"):
         writing.write_atomic(path, NEW, None)
     assert path.stat().st_mode == before
     assert [*tmp_path.iterdir()] == [path]

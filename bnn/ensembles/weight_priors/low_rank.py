@@ -29,7 +29,7 @@ def as_directions(directions: ArrayLike, d: int, r: int) -> Array:
     """Return directions as float64; ValueError unless they are (d, r) and finite."""
     array = as_points("directions", directions)
     if array.shape != (d, r):
-        needed = f"({d}, {r}), for as many means, and singular_values or deviations"
+        needed = f"({d}, {r}), the lengths of mean and of singular_values or deviations"
         raise ValueError(f"directions has shape {array.shape}: must be {needed}")
     return array
 

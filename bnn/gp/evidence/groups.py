@@ -71,7 +71,7 @@ def found_for(
         return found_model(_searched(X, y, known, form, prior, most), noise, restarts=restarts)
     heavy = isinstance(noise, str) and noise == "student_t"
     if isinstance(noise, StudentNoise) or (heavy and np.isnan(y).any()):
-        needed = "given heavy tails need outputs that vary, and every one of them in each row"
+        needed = "heavy tails need outputs that vary, and a y without missing outputs"
         raise ValueError(f"noise = {noise!r:.60}: {needed}")
     kind: Any = GAUSSIAN if noise is None else noise
     given = _given(noise, X, y, known)

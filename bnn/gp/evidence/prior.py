@@ -111,7 +111,8 @@ def fit_prior(
     }
     if prior is not None:
         if form != {**dict.fromkeys(form or ()), "intercept": True}:
-            raise ValueError("prior: replaces mean, mean_features, intercept, coefficient_variance")
+            others = "mean, mean_features, intercept or coefficient_variance"
+            raise ValueError(f"prior: cannot be combined with {others}")
         check_kind("prior", prior, GaussianProcessPrior)
         if not prior.is_open:
             raise ValueError(f"prior = {prior!r:.60}: must have open parameters (None)")
@@ -228,7 +229,7 @@ def lengthscales(prior: GaussianProcessPrior | MixturePrior) -> Array:
     """
     check_kind("prior", prior, GaussianProcessPrior, MixturePrior)
     if isinstance(prior, MixturePrior):
-        raise ValueError('prior is a MixturePrior: must be one of estimate="map"')
+        raise ValueError('prior is a MixturePrior: must be the result of estimate="map"')
     found = [kernel.k1 if isinstance(kernel, sk.Sum) else kernel for kernel in prior.kernels]
     if not all(isinstance(rbf, RBF) for rbf in found):
         raise ValueError(f"kernel = {prior.kernel}: must be an RBF, or its sum with a Linear")

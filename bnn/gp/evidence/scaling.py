@@ -160,7 +160,7 @@ def beside_mean(prior: GaussianProcessPrior, X: Array, y: Array) -> Array:
     left = filled(columns)
     instead = "remove it from y, or give values of all parameters of its kernel"
     check_outputs_vary(np.where(varies(left), left, filled(y)), "", instead)
-    check_outputs_vary(left, " beside the mean of the prior", instead)
+    check_outputs_vary(left, " after subtracting the mean of the prior", instead)
     return np.asarray(columns)
 
 
@@ -187,7 +187,7 @@ def varying_inputs(X: Array) -> Ints:
     """Return the indices of the inputs of X (N, n_in) that vary; ValueError if there is none."""
     varying = np.flatnonzero(varies(X))
     if not varying.size:
-        raise ValueError("X: no input varies, so that no prior can be estimated: give one")
+        raise ValueError("X: no input varies, so the prior cannot be estimated: give prior")
     return varying
 
 

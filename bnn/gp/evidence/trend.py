@@ -57,7 +57,7 @@ def detrended(
         if model(X).shape != y.shape:
             raise ValueError(f"mean(X) has shape {model(X).shape}: must be {y.shape}")
         y = y - model(X)
-    check_outputs_vary(y, "" if model is None else " beside mean(X)")
+    check_outputs_vary(y, "" if model is None else " after subtracting mean(X)")
     if isinstance(model, ProcessModel):
         y = y - (likely_factors(model(X), y) - 1.0) * model(X)
     check_flags(intercept=intercept)

@@ -101,7 +101,7 @@ def test_a_density_anchors_and_starts_of_ones_own():
         for each in (own, bnn.Anchoring("factorised"))
     )
     np.testing.assert_array_equal(given.weights, learnt.weights)
-    with pytest.raises(ValueError, match="needs a proper Gaussian"):
+    with pytest.raises(ValueError, match="must be a proper Gaussian"):
         bnn.Anchoring(networks.weight_prior("low_rank"), optimiser="gauss_newton")
 
 

@@ -83,7 +83,7 @@ class Rounded(bnn.Stationary):
         (bnn.Periodic(), 0.0, {}, "kernel Periodic.*cannot be exported to ONNX"),
         (sk.RBF(), 0.0, {}, "kernel RBF.*cannot be exported to ONNX"),
         (SMOOTH, lambda X: X[:, 0], {}, "mean of the prior is a function"),
-        (SMOOTH, 0.0, {"members": 3}, "members = 3: a GPRegressor has none"),
+        (SMOOTH, 0.0, {"members": 3}, "members = 3: must be None"),
     ],
 )
 def test_what_no_graph_of_a_process_holds(tmp_path, kernel, mean, options, words):

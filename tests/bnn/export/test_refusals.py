@@ -48,7 +48,7 @@ def of_double_precision():
         (bnn.GPRegressor, {}, "not fitted"),
         (posterior, {"name": "2d"}, "name = '2d': must be a name in C"),
         (posterior, {"name": "int"}, r"C, C\+\+ or their libraries have 'int'"),
-        (posterior, {"members": 3}, "members = 3: a GPRegressor has none"),
+        (posterior, {"members": 3}, "members = 3: must be None"),
         (posterior, {"max_bytes": 900}, "more than max_bytes = 900"),
         (lambda: posterior(sk.RBF()), {}, "kernel RBF.*supported are stationary"),
         (lambda: posterior(WIDE + WIDE), {}, "kernel Linear.*at most one Linear"),

@@ -83,7 +83,7 @@ def test_the_posterior_with_a_nugget_in_fifty_digits():
     y = np.sin(3.0 * X[:, 0])
     new = np.linspace(-1.1, 1.1, 9)[:, None]
     kernel = RBF(2.0, 1.0)
-    with pytest.warns(NuggetWarning, match="output 0 are taken with a nugget of 1.58e-07"):
+    with pytest.warns(NuggetWarning, match="a nugget of 1.58e-07 is added"):
         model = GPRegressor(GaussianProcessPrior(0.0, kernel), noise=0.0).fit(X, y)
     assert model.nugget_**2 == pytest.approx(2.0 * 4 * 14 * np.finfo(float).eps)
     mpmath.mp.dps = 50

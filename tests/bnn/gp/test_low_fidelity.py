@@ -127,7 +127,7 @@ def test_what_it_cannot_do_is_refused(model, tmp_path):
         "mean = VanillaEnsemble.*: must be callable": lambda: fit(bnn.VanillaEnsemble()),
         "mean was fitted to 2 inputs: must be 1, as X has": lambda: fit(BELOW, X[:, :1]),
         r"mean\(X\) has shape \(9, 2\): must be \(9, 1\)": lambda: fit(BELOW, y=fine(X)[:, 0]),
-        "must be None beside a given prior": lambda: fit(BELOW, prior=PRIOR),
+        "must be None if prior is given": lambda: fit(BELOW, prior=PRIOR),
         "y has missing outputs: the mean needs": lambda: fit(BELOW, y=missing),
         "mean of the prior is a MultipleMean": lambda: bnn.export.to_c(model, tmp_path / "m.c"),
         "kernel MultipleProcess.*ONNX": lambda: bnn.export.to_onnx(model, tmp_path / "m.onnx"),

@@ -147,9 +147,9 @@ def test_what_is_missing_is_refused_by_number():
     values[:, 0] = 1.0
     with pytest.raises(ValueError, match="output 1 has 1 values"):
         model.fit(X, values)
-    with pytest.raises(ValueError, match="a PCARegressor needs all of each row"):
+    with pytest.raises(ValueError, match="a PCARegressor needs all outputs of each row"):
         bnn.PCARegressor(model).fit(X, Y)
-    with pytest.raises(ValueError, match="a StudentNoise needs all of each row"):
+    with pytest.raises(ValueError, match="a StudentNoise needs all outputs of each row"):
         bnn.GPRegressor(noise="student_t").fit(X, Y)
     heavy = bnn.GPRegressor(model.prior, noise=bnn.StudentNoise(0.1, 4.0))
     with pytest.raises(ValueError, match="a StudentNoise needs all"):
@@ -173,7 +173,7 @@ def test_noise_by_input_is_constant_beyond_the_rows_of_its_output():
         np.testing.assert_allclose(found[:, j], expected, rtol=1e-8)
         slopes = alone.noise_.log_slopes(points)[:, 0]
         np.testing.assert_allclose(model.noise_.log_slopes(points)[:, j], slopes, rtol=1e-8)
-    with pytest.raises(ValueError, match="bounds differ between outputs cannot be exported"):
+    with pytest.raises(ValueError, match="bounds of the noise differ between outputs"):
         log_noise(model.noise_, 1)
 
 

@@ -147,9 +147,9 @@ def test_a_file_holds_a_model_but_for_the_function_of_mean_fields(tmp_path):
     for each in ("predict", "predict_members"):
         found, expected = (getattr(m, each)(X, strain) for m in (again, model))
         np.testing.assert_array_equal(found, expected)
-    with pytest.raises(ValueError, match="other strains than that of the saved model"):
+    with pytest.raises(ValueError, match="must be the function of the saved model"):
         StrainPathEnsemble.load(file, partial(MEAN_FIELDS, softening=0.2))
-    with pytest.raises(ValueError, match="a function, which no file holds"):
+    with pytest.raises(ValueError, match="a function, which files do not contain"):
         bnn.load(file).predict(X, strain)
 
 

@@ -111,7 +111,7 @@ def test_a_lost_prior_is_never_replaced_in_silence(small_anchored, line_data, tm
     np.testing.assert_array_equal(
         loaded.predict([[0.5]]), small_anchored.fit(*line_data).predict([[0.5]])
     )
-    message = "prior: a GaussianProcessPrior is not stored with a model"
+    message = "prior: a GaussianProcessPrior is not saved with a model"
     with pytest.raises(ValueError, match=message):
         small(FunctionAnchoredEnsemble, loaded.pretrained_).fit(*line_data)
     loaded.set_params(pretraining__training__batch_size=16)
@@ -245,7 +245,7 @@ def test_a_packed_file_is_read_unless_it_unpacks_to_a_thousand_times_its_size(sa
     np.savez_compressed(saved, **content)
     np.testing.assert_array_equal(load(saved).predict(X.to_numpy()), whole[1])
     np.savez_compressed(saved, zeros=np.zeros(3_000_000), **content)
-    message = r"arrays of 240\d+ bytes in a file"
+    message = r"bytes that unpack to 240\d+"
     with limited(megabytes=10), pytest.raises(ValueError, match=message):
         load(saved)
 

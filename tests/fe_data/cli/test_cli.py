@@ -38,7 +38,7 @@ def test_shards_make_a_table_that_verify_confirms_until_it_is_changed(tmp_path, 
     assert run(capsys, "verify", tmp_path) == (0, right, "")
     table.write_text(table.read_text().replace("\n2,", "\n3,"))
     code, out, err = run(capsys, "verify", tmp_path)
-    assert (code, out) == (1, "dataset.csv, line 4: not what the records hold\n")
+    assert (code, out) == (1, "dataset.csv, line 4: differs from the records\n")
     assert err == f"fe_data: {tmp_path}: 1 problem\n"
 
 
@@ -83,7 +83,7 @@ BAD_COMMANDS = [
     (f"{RVE} --microstructure {{}}/semicolons.csv", "give either --vf or --microstructure FILE"),
     (f"{RVE} --hardening table:", "'table:' is unknown: allowed are power, "),
     ("rve --vf 0.3 --E-f 400 --out {}", "--b-m is missing: power hardening needs it"),
-    (f"{RVE} --loading {{}}/paths.csv --strain 0.03", "--strain is part of --loading"),
+    (f"{RVE} --loading {{}}/paths.csv --strain 0.03", "--strain cannot be combined with --loading"),
     (f"{RVE} --loading 0.02", "'0.02' is not of the form XX,YY,XY, such as 0.02,free,free"),
     (
         "rve --microstructure {}/semicolons.csv --E-f 400 --b-m 400 --c-m 0.4 --out {}/new",
@@ -96,7 +96,7 @@ BAD_COMMANDS = [
     ("generate noise --out=", "'--out': the path is empty: '.' is the current folder"),
     ("generate --out --jobs 2 noise", "'--out': a path is missing before --jobs"),
     (f"{GENERATE} --dask tcp://x --jobs 2", "--jobs counts local processes"),
-    (f"{GENERATE} --microstructure {{}}/semicolons.csv", "--microstructure goes with --inputs"),
+    (f"{GENERATE} --microstructure {{}}/semicolons.csv", "--microstructure needs --inputs"),
     ("generate --inputs missing.csv --out {}", "No such file or directory: missing.csv"),
     ("generate --inputs {}/bad.csv --out {}/new", "{}/bad.csv, line 2: vf = 'x' is not a n"),
     ("generate --inputs {}/bad.csv --count 3 --out {}/new", "--count sizes a named design"),
@@ -104,7 +104,7 @@ BAD_COMMANDS = [
     ("statistics {}/other --out {}/other/dataset.csv", "an input that --out would replace"),
     (f"curves {NOISE} --out {{}}/bad.csv", "move it away or give another name: {}/bad.csv"),
     (f"curves {NOISE} --out {{}}/other", "must end in .csv or .parquet"),
-    (f"statistics {NOISE} --out {{}}/other", "a folder is in the place of this file"),
+    (f"statistics {NOISE} --out {{}}/other", "a folder has this name"),
     (f"{GENERATE}/bad.csv", "File exists: {}/bad.csv"),
     ("compare {}/failed.csv {}/failed.csv --tolerance 1e-6", "no sample with outputs"),
     ("import-published {} {}/out", "{} holds no .pkl file"),
@@ -174,7 +174,7 @@ def test_kills_and_interrupts_at_any_moment_leave_no_trace(tmp_path, capsys):
         assert process.returncode == code
         if code == 130:
             done = len(list(folder.rglob("*.npz")))
-            sentence = f"interrupted: {done} of 30 samples are in {folder}; the same command does"
+            sentence = f"interrupted: {done} of 30 samples are in {folder}; run the same command"
             assert err.splitlines()[-1] == f"fe_data: {sentence} the rest"
         assert "Traceback" not in err
         assert not (folder / "dataset.csv").exists()

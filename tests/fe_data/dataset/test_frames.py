@@ -63,7 +63,7 @@ CURVES_FRAME = load_curves(SHIPPED).to_pandas()[: 3 * 51]
         (Table, pd.concat([TABLE_FRAME, TABLE_FRAME["vf"]], axis=1), "columns have the same name"),
         (Table, TABLE_FRAME[:0], "frame has no rows"),
         (Table, TABLE_FRAME.assign(vf="x"), "frame, row 0: vf = 'x' is not a number; row 1"),
-        (Curves, CURVES_FRAME.assign(strain_xx="x"), "column strain_xx is not one of numbers"),
+        (Curves, CURVES_FRAME.assign(strain_xx="x"), "column strain_xx must contain numbers"),
         (Curves, CURVES_FRAME.assign(strain_xx=np.inf), "row 0: strain_xx is empty or not finite"),
         (Curves, CURVES_FRAME[1:], r"increments of sample 0 are not 0, 1, 2, \.\.\."),
     ],

@@ -220,7 +220,7 @@ def test_an_output_that_is_not_finite_is_a_failure(tmp_path):
 
 def test_an_error_of_the_machine_stops_the_run_and_is_not_recorded(tmp_path):
     cell = AnalyticCell(raising=(DESIGN.sample(3).seed, MemoryError()))
-    with pytest.raises(GenerationError, match="the same command does the rest"):
+    with pytest.raises(GenerationError, match="run the same command again to continue"):
         make(tmp_path, cell)
     assert not storage.record_path(tmp_path, 3).exists()
     assert make(tmp_path).counts["ok"] == 8

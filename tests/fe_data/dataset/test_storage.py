@@ -46,7 +46,7 @@ def test_a_folder_in_place_of_the_table_is_kept_and_said_before_any_work(made):
     storage.record_path(made, 6).unlink()
     (made / storage.TABLE).mkdir()
     (made / storage.TABLE / "mine.txt").write_text("mine")
-    with pytest.raises(IsADirectoryError, match="is in the place of this file, move it away"):
+    with pytest.raises(IsADirectoryError, match="has this name, move it away"):
         make(made, AnalyticCell(raising=(DESIGN.sample(6).seed, OSError())))
     assert (made / storage.TABLE / "mine.txt").read_text() == "mine"
 

@@ -80,8 +80,8 @@ REPLACED = [  # file, what happens to it, and what is said
     (storage.CONFIG, written(sealed(design="x" * 2_000_000)), "at most 1000000 are read"),
     (storage.TABLE, Path.unlink, "dataset.csv is missing"),
     (storage.TABLE, written(b"\xff"), "dataset.csv cannot be read"),
-    (storage.PROVENANCE, written(b"{}"), "provenance.json, line 1: not what the records hold"),
-    (storage.TABLE, cut, "dataset.csv: the entries of the records, but not as `generate`"),
+    (storage.PROVENANCE, written(b"{}"), "provenance.json, line 1: differs from the records"),
+    (storage.TABLE, cut, "dataset.csv: has the entries of the records, but"),
     (storage.FAILURES, written(b"index,"), "failures.csv: no attempt failed"),
 ]
 
@@ -112,7 +112,7 @@ def test_verify_sees_a_damaged_table_beside_a_damaged_record(made):
     """Record 6 cannot be read: the checksum in provenance.json knows its row, line 8."""
     flip(made / RECORD)
     lines = table(made).decode().splitlines(keepends=True)
-    for number, expected in ((8, []), (7, ["dataset.csv, line 7: not what the records hold"])):
+    for number, expected in ((8, []), (7, ["dataset.csv, line 7: differs from the records"])):
         lines[number - 1] = lines[number - 1].replace(",ok", ",retried")
         (made / storage.TABLE).write_text("".join(lines))
         _, *others = verify(made)[0]

@@ -86,7 +86,7 @@ def test_an_output_that_does_not_vary_changes_no_other(noise):
     np.testing.assert_allclose(found[:, :, :2], expected, rtol=1e-6, atol=1e-8)
     found, expected = (np.array(bnn.select_runs(m, X + 0.1, 4)[1]) for m in models)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-    with pytest.raises(ValueError, match="weight > 0 is constant in the data so far"):
+    with pytest.raises(ValueError, match="must be > 0 for an output that varies"):
         bnn.select_runs(models[0], X, 2, output_weights=[0.0, 0.0, 1.0])
 
 
