@@ -8,7 +8,7 @@ try:
     from fe_data.cli.main import main
     from fe_data.progress import open_streams
 except ImportError as error:
-    sys.exit(f"fe_data: {error}: pip install typer adds what commands need")
+    sys.exit(f"fe_data: {error}: the command line needs it, pip install typer")
 
 
 def run(**options: Any) -> NoReturn:

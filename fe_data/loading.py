@@ -155,8 +155,8 @@ class Loading(Short):
         """
         if self.is_general:
             raise ValueError(
-                "a loading of six components, with a temperature or with times, needs a material, "
-                f"as --material and solve_composite take it: {self!s:.200}"
+                "a loading of six components, with a temperature or with times, needs a material: "
+                f"use --material or solve_composite; loading: {self!s:.200}"
             )
 
     def as_dict(self) -> dict[str, Any]:
@@ -314,7 +314,7 @@ def _what_is_wrong(strain: Any, stress: Any, others: Any, before: Any) -> str:
         if value is not None and force:
             return f"stress {force!r} is given for a component of prescribed strain, {axes}"
     if before is None and not any((*strain, *stress, *others)):
-        return "loading is zero in every component, as at rest"
+        return "loading is zero in every component: give a strain or a stress"
     if (strain, stress, others) == before:
-        return f"loading is there already, at {strain}, {stress}"
+        return f"loading repeats the vertex before, strain {strain}, stress {stress}"
     return ""

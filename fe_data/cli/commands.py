@@ -32,7 +32,7 @@ LONG_PATH = 10_000  # increments, about 100 s of simulation; a longer path is re
 Dataset = Annotated[
     Path, Argument(parser=options.path, metavar="DIR", help="dataset folder or table")
 ]
-Out = Annotated[Path, File(metavar="DIR", help="folder for all results, made when missing")]
+Out = Annotated[Path, File(metavar="DIR", help="folder for all results, created if missing")]
 Loading = Annotated[
     Any,
     Option(
@@ -200,19 +200,21 @@ def rve(
     inputs: Inputs | VolumeFraction
     if material is None:
         if interphase:
-            raise ValueError("--interphase goes with --material, whose phase interphase it has")
+            raise ValueError("--interphase needs --material, with a phase interphase")
         inputs = options.inputs(vf, E_f_GPa, b_m_MPa, c_m, settings)
         _say_units(settings, inputs.E_f_GPa, None)
     else:
         if solver != "compiled":
-            raise ValueError("--solver cannot be combined with --material: it has a solver")
+            raise ValueError(
+                "--solver cannot be combined with --material, which has its own solver"
+            )
         phases = options.phases(material)
         inputs = options.input_of_material(vf, E_f_GPa, b_m_MPa, c_m)
         _say_units(settings, 0.0, phases)
         chosen_solver = (Path(material).stem, phases)
     paths = _loadings(loading, context, settings, phases)
     if len(paths) > 1:
-        raise ValueError(f"{loading} has {len(paths)} paths: one RVE takes one")
+        raise ValueError(f"{loading} has {len(paths)} paths: must have one")
     from fe_data.cli.rve_folder import FIELDS, run_rve
 
     chosen = paths[0] if paths else None
@@ -268,10 +270,10 @@ def constants(
     phases = options.phases(material)
     _say_units(Settings(), 0.0, phases)
     if void_radius is not None and not void_fraction:
-        raise ValueError("--void-radius goes with --void-fraction")
+        raise ValueError("--void-radius needs --void-fraction")
     if microstructure is not None and vf is None:
         if void_fraction:
-            raise ValueError("--void-fraction goes with --vf: the column phase of a file has voids")
+            raise ValueError("--void-fraction needs --vf: list voids of a file in its column phase")
         fibres = options.microstructure(microstructure, height)
     elif vf is not None and microstructure is None:
         options.require_square(height)
@@ -280,8 +282,9 @@ def constants(
         fibres = fibres_of(vf, seed, settings, void_fraction, radius)
         found = radii_of_voids(fibres)
         if len(found) and abs(found[0] / radius - 1) > OTHER_RADIUS:
-            share = f"a whole number of voids has the fraction {void_fraction:g}"
-            say(f"the voids have {found[0]:.3g} mean fibre radii, not {radius:g}: {share}", OK)
+            share = f"so that a whole number of them has the fraction {void_fraction:g}"
+            text = f"the radius of voids is {found[0]:.3g} mean fibre radii, not {radius:g}"
+            say(f"{text}, {share}", OK)
     else:
         raise ValueError("give either --vf or --microstructure FILE")
     try:
@@ -353,10 +356,10 @@ def statistics(
     print(f"wrote {out}: {inputs}, {len(cells)} RVEs")
     if unfitted:
         what = f"{several(len(unfitted), 'input is', 'inputs are')} left out of {out}"
-        say(f"{what}: no RVE of theirs has {' and '.join(fitted_outputs())}", INCOMPLETE)
+        say(f"{what}: none of their RVEs has {' and '.join(fitted_outputs())}", INCOMPLETE)
     if failed := len(cells.failed):
         what = f"{several(failed, 'RVE', 'RVEs')} of {path} failed"
-        return say(f"{what}: left out, see count", INCOMPLETE)
+        return say(f"{what} and are left out, see the column count", INCOMPLETE)
     return INCOMPLETE if len(cells.unfitted) else OK
 
 

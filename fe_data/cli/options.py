@@ -201,7 +201,7 @@ def loadings(given: LoadingValues | Path | None, context: typer.Context) -> "lis
         return []
     source = context.get_parameter_source("strain")
     if source is not None and source.name != "DEFAULT":  # --strain is given, even as the default
-        raise ValueError("--strain is part of --loading: give one of them")
+        raise ValueError("--strain cannot be combined with --loading, which contains it")
     if isinstance(given, Path):
         return fe_data.loadings_from_file(given)
     return [fe_data.Loading(*given)]
@@ -220,7 +220,7 @@ def input_of_material(vf: float, *others: float | None) -> VolumeFraction:
     for quantity, value in zip(fixed, others, strict=True):
         if value is not None:
             flag = "--" + quantity.symbol.replace("_", "-")
-            raise ValueError(f"{flag} cannot be combined with --material, which has the phases")
+            raise ValueError(f"{flag} cannot be combined with --material, which defines it")
     return VolumeFraction(vf)
 
 
@@ -241,9 +241,11 @@ def design(
     if microstructure is None:
         require_square(height)
     elif inputs is None:
-        raise ValueError("--microstructure goes with --inputs FILE: designs draw volume fractions")
+        raise ValueError("--microstructure needs --inputs FILE: designs draw volume fractions")
     if microstructure is not None and replicates is not None:
-        raise ValueError("--replicates counts random microstructures: not with --microstructure")
+        raise ValueError(
+            "--replicates (random microstructures) cannot be combined with --microstructure"
+        )
     if name is not None and inputs is None:
         return fe_data.named_design(name, seed, count=count, replicates=replicates)
     if name is not None or inputs is None:
@@ -276,14 +278,14 @@ def require_given_microstructure(settings: Settings, seed: int) -> None:
 def require_square(height: float) -> None:
     """Raise a ValueError if --height is given without --microstructure."""
     if height != 1.0:
-        raise ValueError("--height goes with --microstructure: random fibres fill a square")
+        raise ValueError("--height needs --microstructure: random fibres fill a square")
 
 
 def microstructure(path: Path, height: float = 1.0) -> "fe_data.Microstructure":
     """Read the only microstructure of a file; a ValueError if the file has several."""
     found = fe_data.microstructures_from_file(path, height)
     if len(found) > 1:
-        raise ValueError(f"{path} has {len(found)} microstructures: one RVE takes one")
+        raise ValueError(f"{path} has {len(found)} microstructures: must have one")
     return found[0]
 
 

@@ -378,7 +378,9 @@ class Phases(Short):
         for name, value in values.items():
             if name not in self.fields:
                 allowed = ", ".join(self.fields)
-                raise ValueError(f"{name:.60} is no number of the material: allowed are {allowed}")
+                raise ValueError(
+                    f"{name:.60} is not a number of the material: allowed are {allowed}"
+                )
             *outer, last = places[name]
             functools.reduce(dict.__getitem__, outer, content)[last] = number(name, value)
         return _phases({"phases": content, "source": self.source})
@@ -429,8 +431,8 @@ def require_interphase(
     phases.of(INTERPHASE)
     if random and settings.radii == Settings.radii and interphase >= settings.min_spacing - 1:
         raise ValueError(
-            f"interphase = {interphase:g} has no room between fibres whose min_spacing is "
-            f"{settings.min_spacing:g}: give more than {1 + interphase:g}"
+            f"interphase = {interphase:g} does not fit between fibres with min_spacing = "
+            f"{settings.min_spacing:g}: give a min_spacing above {1 + interphase:g}"
         )
 
 
@@ -485,7 +487,7 @@ def load_phases(path: str | Path) -> Phases:
         content = yaml.safe_load(text)
         repeated = _repeated_key(yaml.compose(text, yaml.SafeLoader))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
+        raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
     if repeated:
         raise ValueError(f"{path}: {repeated} is given twice")
     try:

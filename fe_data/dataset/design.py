@@ -150,8 +150,8 @@ class Design(Short):
             plain[name] = integers(name, getattr(self, name))
             if len(plain[name]) != length:
                 of = f"inputs has {n} rows, microstructures {len(plain['microstructures'])}"
-                what = f"{name} has {len(plain[name])} numbers where {length} are needed"
-                raise ValueError(f"{what}: {of}")
+                what = f"{name} has {len(plain[name])} numbers: must have {length}"
+                raise ValueError(f"{what}, since {of}")
         require_kind("fields", self.fields, Mapping)
         plain["fields"] = {}
         for name, values in self.fields.items():
@@ -373,7 +373,10 @@ def _with_microstructures(
         vf = parse(parse_input, "vf")
         own = parse(parse_integer, "microstructure")
         if own is not None and own >= len(given):
-            problems.add(line, f"microstructure = {own} is none of the {len(given)} that are given")
+            most = len(given) - 1
+            problems.add(
+                line, f"microstructure = {own}: must be at most {most}, the last one given"
+            )
             continue
         for number in range(len(given)) if own is None else [own]:
             if vf is not None and abs(vf - fractions[number]) > VF_TOLERANCE:

@@ -55,7 +55,10 @@ def local_workers(jobs: int) -> Iterator[Runner]:
         The function, see `Runner`.
     """
     if not semaphores_work():
-        print("no room in /dev/shm: one sample at a time, in this process", file=sys.stderr)
+        print(
+            "no space in /dev/shm: simulating one sample at a time, in this process",
+            file=sys.stderr,
+        )
         yield map
         return
 
@@ -105,7 +108,9 @@ def dask_workers(address: str) -> Iterator[Runner]:
     try:
         from distributed import Client, comm
     except ImportError:
-        raise ClusterError("--dask needs the package `distributed`, which is missing") from None
+        raise ClusterError(
+            "--dask needs the package `distributed`: pip install distributed"
+        ) from None
     log = logging.getLogger("distributed")
     with contextlib.ExitStack() as stack:
         stack.callback(log.setLevel, log.level)

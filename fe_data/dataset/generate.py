@@ -178,7 +178,7 @@ def generate(
     require_kind("material", material, Phases, NoneType)
     if material is not None:
         if simulator is not None:
-            what = "anisotropy: see effective_constants" if anisotropy else "another simulator"
+            what = "anisotropy: use effective_constants" if anisotropy else "another simulator"
             raise ValueError(f"material cannot be combined with {what}")
         require_no_phases(settings)
         random = not design.microstructures
@@ -188,7 +188,7 @@ def generate(
         simulator = worker.MaterialSimulator(material, interphase)
         design = _of_material(design, material, interphase)
     elif design.fields:
-        raise ValueError(f"design has fields, {', '.join(design.fields)}: give the material")
+        raise ValueError(f"design has fields {', '.join(design.fields)}: give their material")
     elif number("interphase", interphase):
         raise ValueError(f"interphase = {interphase:g} needs a material with this phase")
     _require_possible(design, settings, general=material is not None)
@@ -362,7 +362,7 @@ class _Run:
     def _kept(self) -> str:
         done = self.total - len(self.remaining)
         where = f"{self.total} samples are in {self.folder}"
-        return f"{done} of {where}; the same command does the rest"
+        return f"{done} of {where}; run the same command again to continue"
 
 
 class _Lines:

@@ -133,7 +133,9 @@ class Table(Short):
         """
         for name in _known_outputs("names", names):
             if name not in self.output_names:
-                raise ValueError(f"names: the table has no {name}, but {self.output_names}")
+                raise ValueError(
+                    f"names: the table has no {name}, only {', '.join(self.output_names)}"
+                )
         columns = [self.output_names.index(name) for name in names]
         # Row-major, as in a table that was read, because memory order affects rounding of sums.
         outputs = np.ascontiguousarray(self.outputs[:, columns])
@@ -320,7 +322,7 @@ def shipped_table(name: str) -> Path:
         for path in shipped.rglob("*.csv*")
     }
     if name not in files:
-        raise ValueError(f"name = {name!r:.60} is no shipped table: {', '.join(sorted(files))}")
+        raise ValueError(f"name = {name!r:.60} is not a shipped table: {', '.join(sorted(files))}")
     return files[name]
 
 
@@ -331,7 +333,7 @@ def table_file(path: Path) -> Path:
         return path
     if not (path / TABLE).exists():
         raise TableError(
-            f"{path} has no {TABLE}: `generate` writes it when all samples of a folder are there"
+            f"{path} has no {TABLE}: `generate` writes it when all samples are simulated"
         )
     return path / TABLE
 
@@ -341,7 +343,7 @@ def import_pandas() -> Any:
     try:
         import pandas as pd
     except ImportError as error:
-        raise ImportError(f"{error}: pip install pandas adds what data frames need") from None
+        raise ImportError(f"{error}: data frames need it, pip install pandas") from None
     return pd
 
 
@@ -432,8 +434,10 @@ def parse_or_fixed(
         return value
     value = problems.parse(line, row, parse_input, name, fixed[name])
     if value is not None and value != fixed[name]:
-        what = f"{name} = {value:g} is not that of the material, {fixed[name]:g}"
-        problems.add(line, f"{what}: leave the column out, and vary numbers of the material")
+        what = f"{name} = {value:g} must be {fixed[name]:g}, as in the material"
+        problems.add(
+            line, f"{what}: leave the column out; to vary the material, use columns of its numbers"
+        )
     return fixed[name]
 
 

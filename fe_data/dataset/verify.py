@@ -59,7 +59,7 @@ def _check_files(folder: Path, config: dict[str, Any], found: Collection) -> lis
     checked = (_check_text(folder / name, text, unread) for name, text in texts.items())
     problems = list(filter(None, checked))
     if storage.FAILURES not in texts and (folder / storage.FAILURES).exists() and not unread:
-        problems.append(f"{storage.FAILURES}: no attempt failed")
+        problems.append(f"{storage.FAILURES}: must not exist, because no attempt failed")
     return problems
 
 
@@ -106,9 +106,9 @@ def _check_text(path: Path, expected: str, unread: set[str]) -> str:
     end = (len(text.splitlines()) + 1, [""])
     for (line, row), (_, kept) in zip_longest(found, rows(expected), fillvalue=end):
         if row != kept:
-            return f"{path.name}, line {line}: not what the records hold"
+            return f"{path.name}, line {line}: differs from the records"
     if not unread and text != expected:
-        return f"{path.name}: the entries of the records, but not as `generate` writes them"
+        return f"{path.name}: has the entries of the records, but is not formatted as by `generate`"
     return ""
 
 

@@ -136,7 +136,7 @@ def _unpacked(path: Path) -> BinaryIO:
         text = file.read(most + 1)
     if len(text) > most:
         what = f"has {len(packed)} bytes and unpacks to more"
-        raise UnusualFile(f"{path} {what} than the {most} that are read of such a file")
+        raise UnusualFile(f"{path} {what} than {most} bytes, the limit for its size")
     return io.BytesIO(text)
 
 

@@ -43,7 +43,7 @@ try:
     import ufl
     from mpi4py import MPI
 except ImportError as error:
-    raise ImportError(f"{error}: setup.sh adds dolfinx, from conda-forge or apt") from None
+    raise ImportError(f"{error}: install dolfinx by setup.sh, or from conda-forge or apt") from None
 finally:
     sys.argv = _words
 

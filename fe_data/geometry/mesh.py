@@ -18,7 +18,7 @@ from fe_data.schema import BOUNDS
 try:
     import gmsh
 except ImportError as error:
-    raise ImportError(f"{error}: pip install gmsh adds it") from None
+    raise ImportError(f"{error}: add it by pip install gmsh") from None
 
 _NARROW = 1e-6  # a narrower gap between fibres may not be meshed at any resolution
 _FINER = (1.25, 1.5, 2.0, 3.0, 4.0)  # factors on the resolution, tried for advice in a message
@@ -115,7 +115,7 @@ def _advice(outline: Outline) -> str:
         # Round to three digits, as in the message.
         with contextlib.suppress(MeshError):
             _mesh(Outline(micro, float(f"{finer:.3g}")))
-            return f"{gap}: the resolution is {given:.3g} there, and {finer:.3g} would do"
+            return f"{gap}: increase the resolution from {given:.3g} to {finer:.3g}"
     return gap
 
 

@@ -114,7 +114,7 @@ class Microstructure(Short):
         for fibre in np.flatnonzero(~np.isnan(moduli)):
             require_between(f"E_GPa[{fibre}]", float(moduli[fibre]), *BOUNDS["E_m_GPa"])
             if self.is_void[fibre]:
-                raise ValueError(f"E_GPa[{fibre}] = {moduli[fibre]:g} is of a void")
+                raise ValueError(f"E_GPa[{fibre}] = {moduli[fibre]:g} must be NaN for a void")
         object.__setattr__(self, "E_GPa", moduli)
 
     def _require_apart(self, given: Floats) -> None:
@@ -212,8 +212,8 @@ class Microstructure(Short):
             others.append(f"the height {self.height:g}")
         if others:
             raise ValueError(
-                f"microstructure has {others[0]}: give a material, as --material and "
-                "solve_composite take it"
+                f"microstructure has {others[0]}, which needs a material: use --material or "
+                "solve_composite"
             )
 
 
@@ -375,8 +375,8 @@ def _require_meshable(radii: Floats) -> None:
     """Raise a MicrostructureError if a radius is too small for a mesh."""
     if radii.min() < (smallest := BOUNDS["radii"][0]):
         raise MicrostructureError(
-            f"the smallest of {len(radii)} fibres has the radius {radii.min():.2g}: at least "
-            f"{smallest:g} of the side is meshed"
+            f"the smallest of {len(radii)} fibres has the radius {radii.min():.2g}: must be at "
+            f"least {smallest:g} of the side"
         )
 
 
@@ -390,7 +390,7 @@ def _with_voids(
     largest = COUNTS["n_fibres"][1]
     if n_fibres + n > largest:
         raise ValueError(
-            f"void_radius = {radius!r} is out of range: it takes {n} voids, and fibres and voids "
+            f"void_radius = {radius!r} is out of range: it needs {n} voids, and fibres and voids "
             f"are limited to {largest}"
         )
     vf = math.pi * float((radii**2).sum())

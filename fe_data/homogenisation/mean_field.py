@@ -195,8 +195,8 @@ def _require_measured(cells: "RVEs") -> None:
     c = cells.c[composite]
     if (b < _LEAST_HARDENING_MPa).any():
         raise ValueError(
-            f"b_m_MPa times hardening = {b.min():g} is out of range: b_eff_MPa and c_eff of mean "
-            f"fields need {_LEAST_HARDENING_MPa:g} at least, E_eff_GPa, nu_eff and p_sigma do not"
+            f"b_m_MPa times hardening = {b.min():g} is out of range: b_eff_MPa and c_eff need at "
+            f"least {_LEAST_HARDENING_MPa:g}; other outputs of the mean-field model do not"
         )
     for name, values in ("b_m", b), ("c_m", c):
         low, high = _HOLDS[name]

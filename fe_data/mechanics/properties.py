@@ -205,8 +205,8 @@ def fit_power_law(mises: Floats, plastic: Floats, a: float) -> tuple[float, floa
         raise FitError("the law of the matrix has no initial yield stress: no power law is fitted")
     if count < 3:
         raise FitError(
-            f"only {count} increments reach {a:g} MPa with a plastic strain, of at least 3: "
-            "no hardening curve to fit"
+            f"only {count} increments reach {a:g} MPa with a plastic strain: at least 3 are "
+            "needed to fit the hardening curve"
         )
     excess = mises[used] - a
     log_p = np.log(plastic[used])
@@ -252,7 +252,7 @@ def _extrapolation(mises: Floats, plastic: Floats, a: float, b: float) -> list[s
     try:
         ratio = fit_power_law(mises[:half], plastic[:half], a)[0] / b
     except FitError:
-        return [f"{known}, of the last half of the increments alone"]
+        return [f"{known}, reached only in the last half of the increments"]
     if abs(ratio - 1) <= _UNSTABLE:
         return []
     return [f"{known}: without the last half of the increments b_eff is {ratio:.3g} times as large"]
@@ -307,7 +307,7 @@ def effective_properties(
     if spread > _POOR_FIT:
         poor.append(f"E varies by {spread:.1%} over the elastic increments")
     if c < _LEAST_EXPONENT or b < _LEAST_HARDENING * a:
-        poor.append("the averaged curve does not harden, c_eff means nothing")
+        poor.append("the averaged curve does not harden, so c_eff has no meaning")
     elif not math.isnan(b):
         poor += _extrapolation(mises[1:], plastic[1:], a, b)
     return EffectiveProperties(

@@ -55,7 +55,7 @@ def collect_paths(folder: Path) -> Paths:
         raise TableError(str(error)) from None
     if "material" in config:  # the settings would describe other phases
         raise TableError(
-            f"{folder}: its RVEs are of a material, which a set of paths does not keep"
+            f"{folder} was simulated with a material, which a set of paths cannot store"
         )
     groups: dict[int, list[_Sample]] = {}
     first = None
@@ -73,8 +73,8 @@ def collect_paths(folder: Path) -> Paths:
     most = max(map(len, groups.values()))
     for number, group in groups.items():
         if len(group) < most:
-            what = f"{len(group)} samples, another one has {most}"
-            raise TableError(f"{folder}, group {number}: {what}, and all need the same number")
+            what = f"has {len(group)} samples: must have {most}, as another group"
+            raise TableError(f"{folder}, group {number} {what}")
     return Paths(
         inputs=np.array([group[0].inputs for group in groups.values()]),
         strain=np.array([np.mean([each.strain for each in group], 0) for group in groups.values()]),
@@ -112,7 +112,7 @@ def _read_sample(folder: Path, index: int, config_digest: str) -> _Sample:
 def _require_alike(sample: _Sample, of_group: _Sample, first: _Sample) -> None:
     """Raise a ValueError if a sample does not match the first sample of its group, or of all."""
     if (sample.inputs, sample.loading) != (of_group.inputs, of_group.loading):
-        raise ValueError(f"its inputs or path are not those of its group, {sample.group}")
+        raise ValueError(f"its inputs or path differ from those of its group, {sample.group}")
     if sample.strain.shape != first.strain.shape:
-        counts = f"{len(sample.strain)} increments, the first one {len(first.strain)}"
-        raise ValueError(f"it has {counts}, and all need the same number")
+        needed = f"must have {len(first.strain)}, as the first sample"
+        raise ValueError(f"it has {len(sample.strain)} increments: {needed}")

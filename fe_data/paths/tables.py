@@ -72,7 +72,7 @@ class Paths(Short):
             values = getattr(self, name)
             if values.shape != shapes[name] or not values.size:
                 what = f"{name} has the shape {values.shape}"
-                raise ValueError(f"{what}: {_SHAPES} are needed, of the same n and increments")
+                raise ValueError(f"{what}: must be {_SHAPES}, of the same n and increments")
             if name != "inputs" and not np.isfinite(values).all():
                 row = int(np.argwhere(~np.isfinite(values))[0, 0])
                 raise ValueError(f"{name}, row {row}: a number is not finite")
@@ -99,7 +99,7 @@ class Paths(Short):
             'power'
         """
         if self.settings is None:
-            raise ValueError("settings = None: the settings of the simulations are not known")
+            raise ValueError("settings = None: must be the settings of the simulations")
         return {name: getattr(self.settings, name) for name in SETTINGS_OF_PHASES}
 
 
@@ -178,8 +178,8 @@ def load_paths(source: str | Path) -> Paths:
         return Paths(inputs, strain, stress, settings)
     except FileNotFoundError:
         sets = ", ".join(sorted(file.stem for file in SHIPPED.glob("*.npz")))
-        what = f"{str(source)!r:.200} is neither a file nor a set that comes with the package"
-        raise TableError(f"{what}: these are {sets}") from None
+        what = f"{str(source)!r:.200} is neither a file nor a shipped set"
+        raise TableError(f"{what}: {sets}") from None
     except (ValueError, RecursionError) as error:
         raise TableError(f"{path} holds no set of paths: {error}") from None
 

@@ -68,7 +68,7 @@ def import_tables(source: Path, out: Path) -> tuple[list[str], list[str]]:
         except FileExistsError as error:
             refused.append(f"{error.filename} is another table: move it away or name another OUT")
             continue
-        note = "" if name in PUBLISHED else ", of no design that the notebooks know"
+        note = "" if name in PUBLISHED else ", which no notebook uses"
         done.append(f"{path} -> {out / name}.csv: {rows} samples{note}")
     missing = [name for name in PUBLISHED if source.is_dir() and name not in tables]
     done += [f"{source} has no table of {name}: {PUBLISHED[name][1]}" for name in missing]
@@ -128,7 +128,7 @@ def write_csv(groups: list[Floats], target: Path) -> int:
     text = "".join(",".join(map(format_value, row)) + "\n" for row in rows)
     require_own(target, None)
     if target.exists() and target.read_bytes() not in {b"", text.encode()}:
-        raise FileExistsError(errno.EEXIST, "another table is in this place", str(target))
+        raise FileExistsError(errno.EEXIST, "another table has this name", str(target))
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(target, text.encode(), None)
     return len(rows) - 1

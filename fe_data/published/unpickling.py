@@ -25,7 +25,7 @@ class Type:
 
     def __init__(self, code: Any, *_: Any):
         if code not in TYPES:
-            raise pickle.UnpicklingError(f"arrays of type {code!r:.40} are not admitted")
+            raise pickle.UnpicklingError(f"arrays of type {code!r:.40} are not allowed")
         self.dtype = np.dtype(code)
 
     def __setstate__(self, state: Any) -> None:
@@ -66,14 +66,14 @@ class Reader(pickle.Unpickler):  # noqa: S301
         """Return the stand-in for a name of NumPy; other names raise an UnpicklingError."""
         full = f"{module}.{name}"
         if (known := full.replace("numpy._core.", "numpy.core.", 1)) not in ADMITTED:
-            raise pickle.UnpicklingError(f"{full:.80} is not admitted: only numeric arrays are")
+            raise pickle.UnpicklingError(f"{full:.80} is not allowed: only numeric arrays are")
         return ADMITTED[known]
 
 
 def plain(value: Any) -> Any:
     """Return the values of an array for JSON; a TypeError for other objects."""
     if not isinstance(value, Array):
-        raise TypeError(f"a {type(value).__name__} is not admitted")
+        raise TypeError(f"a {type(value).__name__} is not allowed")
     return value.values
 
 

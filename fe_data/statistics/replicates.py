@@ -111,8 +111,8 @@ def replicate_statistics(table: Table) -> Statistics:
     require_kind("table", table, Table)
     require_samples(table)
     if table.fields:
-        what = f"the RVEs differ in {', '.join(table.fields)}, which statistics do not know"
-        raise ValueError(f"{what}: take a table of one material")
+        what = f"the RVEs differ in {', '.join(table.fields)}, which statistics ignore"
+        raise ValueError(f"{what}: use a table of one material")
     _, first, which = np.unique(table.inputs, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     members = [table.outputs[which.ravel() == number] for number in order]

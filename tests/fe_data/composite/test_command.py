@@ -74,4 +74,4 @@ def test_the_command_names_what_is_wrong(tmp_path, capsys, words, reason):
 def test_the_command_says_where_the_voids_have_another_radius(capsys):
     words = "constants --material glass_epoxy --vf 0.3 --n-fibres 6 --resolution 2"
     assert main([*words.split(), "--void-fraction", "0.001"]) == 0
-    assert "the voids have 0.141 mean fibre radii, not 1: a whole" in capsys.readouterr().err
+    assert "the radius of voids is 0.141 mean fibre radii, not 1, so" in capsys.readouterr().err

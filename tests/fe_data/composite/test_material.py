@@ -134,7 +134,7 @@ def test_paths_of_six_components_make_a_dataset(tmp_path):
     ends = [history["stress"][-1, 2] for history in curves.histories]
     assert ends[0] > 50
     assert ends[1] < -50
-    with pytest.raises(fe_data.TableError, match="of a material, which a set of paths does not"):
+    with pytest.raises(fe_data.TableError, match="a material, which a set of paths cannot"):
         fe_data.collect_paths(tmp_path / "data")
 
 
@@ -165,10 +165,10 @@ REFUSED = [
     ("generate --inputs {}/table.csv --material paper", "E_f_GPa = 300 is not that of the mat"),
     ("generate train_beta --count 1 --loading {}/six.csv", "loading of six components"),
     ("rve --microstructure {}/fibres.csv --E-f 80 --b-m 0 --c-m 1", "has E_GPa of each fibre"),
-    ("rve --vf 0.3 --height 2 --material paper", "--height goes with --microstructure"),
+    ("rve --vf 0.3 --height 2 --material paper", "--height needs --microstructure"),
     ("rve --vf 0.3 --interphase 0.1 --material paper", "'interphase' is unknown: allowed are fib"),
-    (f"{PLAIN} --interphase 0.1", "--interphase goes with --mater"),
-    ("rve --vf 0.3 --interphase 0.2 --material {}/odd.yaml", "give more than 1.2"),
+    (f"{PLAIN} --interphase 0.1", "--interphase needs --mater"),
+    ("rve --vf 0.3 --interphase 0.2 --material {}/odd.yaml", "give a min_spacing above 1.2"),
     # A number that is usual in another unit
     (f"{PLAIN} --E-f 400000", "its unit is GPa: 400000 MPa are 400 GPa"),
     (f"{PLAIN} --sigma-y0-MPa 0.0004", "its unit is MPa: 0.0004 GPa are 0.4 MPa"),
@@ -200,10 +200,10 @@ def test_what_does_not_go_with_a_material_or_has_another_unit_is_refused(tmp_pat
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"phases": "rubber"}, "the phase 'rubber' in place of fibre 0: give a material"),
-        ({"E_GPa": [70.0]}, "microstructure has E_GPa of each fibre: give a material"),
-        ({"height": 1.5}, r"has the height 1\.5: give a material"),
-        ({"interphase": 0.01}, r"has an interphase of 0\.01: give a material"),
+        ({"phases": "rubber"}, "the phase 'rubber' in place of fibre 0, which needs a material"),
+        ({"E_GPa": [70.0]}, "microstructure has E_GPa of each fibre, which needs a material"),
+        ({"height": 1.5}, r"has the height 1\.5, which needs a material"),
+        ({"interphase": 0.01}, r"has an interphase of 0\.01, which needs a material"),
     ],
 )
 def test_the_fast_solver_refuses_what_needs_a_material(tmp_path, changed, reason):
@@ -317,11 +317,11 @@ def test_numbers_of_a_material_vary_between_the_rows_of_a_file(tmp_path, capsys)
     }
     with pytest.raises(ValueError, match=r"differ in matrix\.elasticity\.E_GPa, .*statistics"):
         fe_data.replicate_statistics(table)
-    with pytest.raises(ValueError, match=r"design has fields, matrix\.elasticity\.E_GPa, .*give"):
+    with pytest.raises(ValueError, match=r"design has fields matrix\.elasticity\.E_GPa, .*give"):
         fe_data.generate(again, SMALL, tmp_path / "other")
     capsys.readouterr()
     for old, new, reason in [
-        ("elasticity.E", "E", "line 2: matrix.E_GPa is no number of the material: allowed are mat"),
+        ("elasticity.E", "E", "line 2: matrix.E_GPa is not a number of the material: allowed are"),
         (",4,", ",-4,", "line 3: matrix.elasticity: E_GPa = -4.0 is out of range"),
         (",4,", ",,", "line 3: matrix.elasticity.E_GPa = '' is not a number"),
         (",4,", ",4.5,", "samples of another configuration (inputs_sha256 = "),

@@ -74,7 +74,7 @@ def test_shipped_phases_name_their_source_and_their_content_makes_them_again(tmp
         ("  fibres:", "  void: {elasticity: {E_GPa: 1, nu: 0}}\n  fibres:", "others has 'void'"),
         ("  fibres:", "  fibre:", "phases: fibre is unknown; allowed are fibres, matrix"),
         ("source: a test", "origin: a test", "file: origin is unknown"),
-        ("matrix:", "matrix: [", "is no YAML"),
+        ("matrix:", "matrix: [", "is not valid YAML"),
         ("law: j2", "law: j2\n    law: elastic", "law is given twice"),
         ("nu: 0.3", "nu: 0.3, E_GPa: 3", "E_GPa is given twice"),
         ("{E_GPa: 100, nu: 0.3, alpha_per_K: 23e-6}", "74.0", "elasticity = 74.0 must be a map"),

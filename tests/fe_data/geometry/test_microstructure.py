@@ -39,7 +39,7 @@ UNJAMMED = {0.40: (3, 4, 5, 6, 7, 8, 10, 11), 0.45: (0, 10, 33, 48, 84, 96, 98, 
         ([[0.5, 0.2]], 0.2, {"height": 0}, "height = 0 is out of range"),
         ([[0.3, 0.5], [0.72, 0.5]], 0.2, {"interphase": 0.011}, "with their interphase overlap"),
         ([[0.5, 0.5]], 0.3, {"phases": ["void"] * 2}, "phases has 2 names for 1 fibres"),
-        ([[0.5, 0.5]], 0.3, {"phases": "void", "E_GPa": [70.0]}, r"E_GPa\[0\] = 70 is of a void"),
+        ([[0.5, 0.5]], 0.3, {"phases": "void", "E_GPa": [70.0]}, r"E_GPa\[0\] = 70 must be NaN"),
         ([[0.5, 0.5]], 0.3, {"E_GPa": [-1.0]}, r"E_GPa\[0\] = -1\.0 is out of range"),
     ],
 )
@@ -87,7 +87,7 @@ def test_an_infeasible_request_is_refused_with_the_limit():
         random_microstructure(0.49, 1, min_spacing=1.3)
     with pytest.raises(ValueError, match=r"void_fraction = 0\.4 is out of range: 30 fibres and 20"):
         random_microstructure(0.6, 0, min_spacing=1.02, void_fraction=0.4)
-    with pytest.raises(ValueError, match=r"void_radius = 0\.01 is out of range: it takes 1500 vo"):
+    with pytest.raises(ValueError, match=r"void_radius = 0\.01 is out of range: it needs 1500 vo"):
         random_microstructure(0.2, 0, void_fraction=0.001, void_radius=0.01)
     assert random_microstructure(0.98 * limit, 1, min_spacing=1.3).volume_fraction > 0.46
 

@@ -84,7 +84,10 @@ def test_a_sample_that_failed_is_missing_or_damaged_is_named(tmp_path):
     ("loading", "message"),
     [
         (None, "sample 0: it was simulated without a loading"),
-        ([RAMP, Loading((0.02, None, None))], "sample 1: its inputs or path are not those of its"),
+        (
+            [RAMP, Loading((0.02, None, None))],
+            "sample 1: its inputs or path differ from those of its",
+        ),
     ],
 )
 def test_what_is_no_set_of_paths_is_refused(tmp_path, loading, message):
@@ -95,7 +98,7 @@ def test_what_is_no_set_of_paths_is_refused(tmp_path, loading, message):
 
 def test_every_input_needs_as_many_microstructures(tmp_path):
     make(tmp_path, design=replace(DESIGN, groups=np.array([0, 0, 0, 1, 1, 2])))
-    with pytest.raises(TableError, match="group 1: 2 samples, another one has 3"):
+    with pytest.raises(TableError, match="group 1 has 2 samples: must have 3"):
         collect_paths(tmp_path)
 
 
@@ -150,14 +153,14 @@ def test_a_file_of_something_else_is_refused(tmp_path, wrong):
 
 
 def test_other_files_and_names_are_refused(tmp_path):
-    with pytest.raises(TableError, match=r"'walk' is neither a file nor a set .*: these are .*ran"):
+    with pytest.raises(TableError, match=r"'walk' is neither a file nor a set .*: .*ran"):
         load_paths("walk")
     assert main(["random", "walk", "--out", str(tmp_path / "new")]) == 1
     assert not (tmp_path / "new").exists()
     np.savez(tmp_path / "old.npz", **ARRAYS)  # as files were before they had settings
     old = load_paths(tmp_path / "old.npz")
     assert old.settings is None
-    with pytest.raises(ValueError, match="the settings of the simulations are not known"):
+    with pytest.raises(ValueError, match="must be the settings of the simulations"):
         old.phases  # noqa: B018
 
 
@@ -181,7 +184,7 @@ def test_the_difference_is_over_the_spread_and_only_of_the_same_inputs():
     others = replace(SMALL, stress=SMALL.stress + np.array([0.0, 0.1, 0.0]))
     spread = SMALL.stress[..., 0].std()  # alike in all components
     assert largest_difference(others, SMALL) == pytest.approx(0.1 / spread)
-    with pytest.raises(ValueError, match="the inputs are not the first of the set"):
+    with pytest.raises(ValueError, match="differ from the shipped set"):
         largest_difference(replace(SMALL, inputs=0.9 * SMALL.inputs), SMALL)
 
 

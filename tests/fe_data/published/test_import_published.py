@@ -127,7 +127,7 @@ def test_a_file_of_another_name_keeps_it_whatever_stands_beside_it(tmp_path, cap
         assert main(["import-published", str(folder), str(tmp_path / "out")]) == 1
     out, err = capsys.readouterr()
     assert f"{folder / 'a.pkl'} is a {kind}: a regular file" in err
-    assert "12 samples, of no design" in out
+    assert "12 samples, which no" in out
     table = load_table(tmp_path / "out" / f"{path.stem}.csv")
     np.testing.assert_array_equal(np.hstack([table.inputs, table.outputs]), TABLE)
     np.testing.assert_array_equal(table.group, DESIGN.groups)
@@ -165,7 +165,7 @@ class Harmful:
 def test_code_in_a_file_is_not_run(tmp_path, capsys):
     path = write(tmp_path / "bad.pkl", plain(X, [Harmful(tmp_path / "ran")]))
     assert main(["import-published", str(path), str(tmp_path / "out")]) == 1
-    assert "system is not admitted: only numeric arrays are" in capsys.readouterr().err
+    assert "system is not allowed: only numeric arrays are" in capsys.readouterr().err
     assert not (tmp_path / "ran").exists()
     assert not (tmp_path / "out").exists()
 
@@ -175,7 +175,7 @@ def test_code_in_a_file_is_not_run(tmp_path, capsys):
     [
         (b"", "is not a pickle file of numeric arrays: Ran out of input"),
         (pickle.dumps(TABLE)[:-40], "is not a pickle file of numeric arrays: "),
-        (b"\x80\x04\x8f.", "a set is not admitted"),
+        (b"\x80\x04\x8f.", "a set is not allowed"),
         (TABLE, "no table with the keys inpts and outpts, or groups_inputs and groups_outputs"),
         (grouped([]), "in a dict with the keys groups_inputs, groups_outputs"),
         (plain(X[:5], Y), "inputs have the shape (5, 4) and outputs (12, 5)"),
