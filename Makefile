@@ -16,12 +16,12 @@ settable := PROFILE DATA SEED JOBS ARGS SUITE
 given := $(foreach v,$(.VARIABLES),$(if $(findstring command line,$(origin $v)),$v))
 unknown := $(filter-out $(settable) MAKEFLAGS MFLAGS -%,$(given))
 ifneq ($(unknown),)
-$(error unknown parameter $(unknown): the ones that exist are $(settable))
+$(error unknown parameter $(unknown): must be one of $(settable))
 endif
 
 fixed := $(filter quick reproduce repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates datasets reference-table,$(MAKECMDGOALS))
 ifneq ($(and $(fixed),$(findstring command line,$(origin PROFILE))),)
-$(error PROFILE = $(value PROFILE) is not allowed with make $(fixed), which has a profile of its own: make notebooks and make report take one)
+$(error PROFILE = $(value PROFILE) cannot be set for make $(fixed), which has a fixed profile: use make notebooks or make report)
 endif
 
 # Values are taken as they are: to make, a $ in the name of a folder would be the start of a command.
@@ -48,7 +48,7 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make ablation         add to that page: where the gain of anchoring comes from (settings, epochs, prior, start)
 #: make compare-methods  add to that page: a comparison with other methods
 #: make prior-knowledge  add to that page: mean-field estimates as the prior mean, and noise that depends on the input
-#: make active-learning  add to that page: what is gained by RVEs that bnn.select_runs chooses
+#: make active-learning  add to that page: the gain from RVEs that bnn.select_runs chooses
 #: make path-surrogates  add to that page: stress along strain paths, with error bands
 #: make test             run the tests (ARGS="-k mesh" to choose)
 #: make test-bits        compare every digit of a small run on emulated processors, with other threads, and under load
@@ -59,13 +59,13 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make bench            measure the speed of simulation and training
 #: make docs             build the site (guides, notebooks, reference): build/docs/index.html
 #: make datasets         simulate the designs of the paper, and compare them with the shipped tables (JOBS=2)
-#: make reference-table  do so for the 10,000 RVEs of the reference table, which takes more than an hour
-#: make path-datasets    do so for the shipped sets of strain paths, in data/paths (ARGS="reference_cycles --count 2")
+#: make reference-table  the same for the 10,000 RVEs of the reference table, more than an hour
+#: make path-datasets    the same for the shipped sets of strain paths, in data/paths (ARGS="reference_cycles --count 2")
 #: make active-loop      repeat in data/loop: bnn chooses RVEs, and fe_data simulates them (ARGS="--rounds 4")
 #: make scoreboard       compare with other libraries on the same RVEs, and on public sets (DATA=folder)
 #: make notebooks        run the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)
 #: make report           run the notebooks and write the page of results
-#: make article          typeset the article into build/article.pdf, and list the fields that a person has to fill in
+#: make article          typeset the article into build/article.pdf, and list the fields that you have to fill in
 #: make archive          pack sources, results, site, article and checksums into one file for a data repository
 #: make python           print the path of the Python interpreter in use
 #: make clean            remove computed files, and the path file from an active environment; keep .venv

@@ -41,7 +41,7 @@ def positive_rows(folder: Path, problem: Problem) -> np.ndarray:
     rows = public.read_rows(splits.with_name("data.csv"))
     if rows[:, -1].min() <= 0.0:
         first = int(np.argmax(rows[:, -1] <= 0.0))
-        raise ValueError(f"{problem.name}: y of row {first} is {rows[first, -1]:g}: no logarithm")
+        raise ValueError(f"{problem.name}: y of row {first} is {rows[first, -1]:g}: must be > 0")
     return rows
 
 

@@ -170,7 +170,7 @@ def draw(folder: Path, found: dict[str, Curves]) -> Figure:
 def main(folder: Path | None) -> None:
     """Draw the figure and print the tables."""
     if folder is None:
-        print("without the folder of the published curves there is nothing to compare with")
+        print("give the folder of the published curves to compare with")
         return
     strains = [f"{strain:.0%}" for strain in STRAINS]
     found = {name: simulate("30 discs", name, MICROSTRUCTURES, SETTINGS) for name in LOADINGS}

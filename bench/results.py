@@ -105,8 +105,10 @@ class Results:
             try:
                 fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                remedy = "name a file in another folder, --results FILE, and join the lines"
-                raise OSError(f"another run writes beside {self.path}: {remedy}") from None
+                remedy = "give --results a file in another folder, and join the files later"
+                raise OSError(
+                    f"another run writes to the folder of {self.path}: {remedy}"
+                ) from None
             self._read()
             lines = "".join(json.dumps(row) + "\n" for row in self.rows)
             write_atomic(self.path, lines.encode(), None)  # _read has checked the content
@@ -139,10 +141,10 @@ class Results:
                     break
                 raise
             if not isinstance(row, dict):
-                raise ValueError(f"{place} is no result: {row!r:.60} must be an object")
+                raise ValueError(f"{place} is not a result: {row!r:.60} must be an object")
             kind = self._format(row)
             if wrong := kind.wrong(row):
-                raise ValueError(f"{place} is no result: {wrong}")
+                raise ValueError(f"{place} is not a result: {wrong}")
             found[kind.key_of(row)] = row
         self.by_key = found
 

@@ -48,7 +48,7 @@ def prior_scores(weights: np.ndarray, data_dir: Path) -> OutputScores[float]:
     """Return the scores of the first networks on the published test table in a folder."""
     if not published_tables(data_dir, [TEST]):
         remedy = f"python -m fe_data import-published PATH {data_dir}"
-        raise ValueError(f"{data_dir} has no published table {TEST}.csv: {remedy} makes it")
+        raise ValueError(f"{data_dir} has no published table {TEST}.csv: make it by {remedy}")
     test = load_samples(data_dir, TEST)
     return Prediction(ARCHITECTURE.forward(weights[:USED], test.X), test.y).scores()
 

@@ -31,7 +31,9 @@ def main() -> None:
     sizes = list(study.DRAWS) if given.sizes is None else given.sizes
     if not chosen or set(sizes) - set(study.DRAWS):
         names = ", ".join(each.name for each in estimators.ESTIMATORS)
-        parser.error(f"--estimators are {names}; --sizes {', '.join(map(str, study.DRAWS))}")
+        parser.error(
+            f"--estimators allows {names}; --sizes allows {', '.join(map(str, study.DRAWS))}"
+        )
     torch.set_num_threads(1)
     try:
         results = study.load(given.results)
@@ -39,7 +41,9 @@ def main() -> None:
             with results.opened():
                 study.study(data.load(), chosen, sizes, results)
     except KeyboardInterrupt:
-        sys.exit(f"interrupted: what is done is in {given.results}")
+        sys.exit(
+            f"interrupted: results are in {given.results}, run the same command again to continue"
+        )
     except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
     if given.results == RESULTS:

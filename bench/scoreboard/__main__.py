@@ -39,14 +39,16 @@ def main() -> None:
     own = {each.name.partition("/")[0] for each in chosen} - guides
     if own and given.results == RESULTS:
         names = ", ".join(sorted(own))
-        parser.error(f"{names}: the guides have other sets: name a file of yours, --results FILE")
+        parser.error(f"{names}: not a set of the guides, give another file with --results FILE")
     try:
         with results.opened():
             for row in published:
                 results.add(row)
             runs.study(peers, chosen, results, given.envs, given.splits, given.limit)
     except KeyboardInterrupt:
-        sys.exit(f"interrupted: what is done is in {given.results}, the same command does the rest")
+        sys.exit(
+            f"interrupted: results are in {given.results}, run the same command again to continue"
+        )
     except OSError as error:
         sys.exit(f"error: {error}")
     if given.results == RESULTS:

@@ -83,7 +83,7 @@ def beginning(items: Sequence[Item], words: Sequence[str], kind: str) -> list[It
     for word in words:
         if not any(item.name.startswith(word) for item in items):
             names = ", ".join(item.name for item in items)
-            raise ValueError(f"no {kind} begins with {word!r}: there are {names}")
+            raise ValueError(f"no {kind} begins with {word!r}: allowed are {names}")
     return [item for item in items if item.name.startswith(tuple(words))]
 
 

@@ -52,7 +52,7 @@ def problems(folder: Path) -> list[Problem]:
             the row.
     """
     if not folder.is_dir():
-        raise FileNotFoundError(f"{folder}: there is no such folder of public sets")
+        raise FileNotFoundError(f"{folder}: must be a folder of public sets")
     found = []
     for kinds in sorted(folder.glob("*/*.json")):
         rows = read_rows(kinds.with_name("data.csv"))
@@ -68,20 +68,20 @@ def problems(folder: Path) -> list[Problem]:
         found.append(Problem(f"{path.stem}/{HOLDOUT}", 1, make))
     if not found:
         form = "NAME/data.csv and NAME/KIND.json, or NAME.csv"
-        raise ValueError(f"{folder} has no set, which is {form}")
+        raise ValueError(f"{folder} has no set: must be {form}")
     return found
 
 
 def read_rows(path: Path) -> np.ndarray:
     """Read the inputs and y of a CSV file with a header, (n, n_in + 1)."""
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is not there: the splits beside it are of its rows")
+        raise FileNotFoundError(f"{path} is missing: the splits in its folder need it")
     text = read_text(path, MOST_BYTES)
     try:
         with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):
             table = pd.read_csv(io.StringIO(text), index_col=False)
     except (ValueError, pd.errors.ParserWarning) as error:  # pandas has several ValueErrors
-        raise ValueError(f"{path} is no CSV table: {error}") from None
+        raise ValueError(f"{path} is not a CSV table: {error}") from None
     table = table.astype(dict.fromkeys(table.select_dtypes("bool"), str))
     numbers = table.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
     wrong = np.argwhere(~(np.abs(numbers) <= LARGEST))

@@ -32,7 +32,7 @@ def make_state(folder: Path = STATE) -> None:
             (folder / name).open("ab").close()
     except OSError as error:
         cause = f"{error.filename} cannot be written ({error.strerror})"
-        raise ValueError(f"{cause}: a checkout that may be written to is needed") from None
+        raise ValueError(f"{cause}: make the checkout writable") from None
 
 
 def wait_for_turn(folder: Path) -> TextIO:
@@ -128,7 +128,7 @@ class Reporter(ConsoleReporter):
         self.skipped: set[str] = set()
         signal.signal(signal.SIGINT, INTERRUPTION.receive)
         if self.plan:
-            self.write("plan, of which parts that are up to date are skipped:\n")
+            self.write("plan (parts that are up to date are skipped):\n")
             for name, seconds in self.plan.items():
                 self.write(f"   {tasks[name].doc}: {minutes(seconds)} of one core\n")
             total = minutes(sum(self.plan.values()) / cores())
@@ -227,5 +227,5 @@ def integer_parameter(name: str, default: int, low: int) -> int:
     """Return an environment variable as an integer; ValueError unless it is at least `low`."""
     text = os.environ.get(name) or str(default)
     if not text.isdecimal() or int(text) < low:
-        raise ValueError(f"{name} = {text!r} is not allowed: an integer of at least {low} is")
+        raise ValueError(f"{name} = {text!r}: must be an integer >= {low}")
     return int(text)

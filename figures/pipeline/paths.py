@@ -57,8 +57,8 @@ def require_tables(data_dir: Path | str, *designs: str) -> None:
             needed = f"{design}.csv or {design}/dataset.csv"
             made = f"python -m fe_data import-published PATH {data_dir}"
             raise FileNotFoundError(
-                f"no table of {design!r} in {data_dir}: {needed} is needed; from the authors' "
-                f"published files {made} makes it"
+                f"no table of {design!r} in {data_dir}: {needed} is needed; to make it from the "
+                f"authors' published files, run {made}"
             )
 
 
@@ -70,7 +70,7 @@ def run_name(profile: str, data_dir: Path | None = None) -> str:
     """
     name = profile if data_dir is None else f"{profile}-{data_dir.name}"
     if "=" in name or "*" in name:  # have a meaning in doit
-        raise ValueError(f"results cannot be named {name!r} after PROFILE and DATA: it has = or *")
+        raise ValueError(f"PROFILE and DATA name the results {name!r}: must not have = or *")
     if (ROOT / "figures" / name / "__init__.py").is_file():
         raise ValueError(f"PROFILE = {profile!r} is not allowed: figures/{name} holds source code")
     if data_dir is None or data_dir.parent == ROOT:
@@ -88,8 +88,8 @@ def picture_path(folder: Path, name: str) -> Path:
     path = folder / name
     plain = path.name == name and path.suffix in MEDIA_TYPES
     if not plain or Path(realpath(path)).parent != folder.resolve():
-        allowed = f"pictures are files of {folder} such as a{' or a'.join(MEDIA_TYPES)}"
-        raise ValueError(f"{name!r:.80} is no picture: {allowed}")
+        needed = f"must be a picture in {folder}, such as a{' or a'.join(MEDIA_TYPES)}"
+        raise ValueError(f"{name!r:.80}: {needed}")
     return path
 
 

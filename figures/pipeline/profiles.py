@@ -93,7 +93,7 @@ class Profile(settings.Section):
         for design, fewest in FEWEST.items():
             held = self.datasets.get(design, 0)
             if held < fewest:
-                raise ValueError(f"datasets.{design} = {held} is not allowed: at least {fewest} is")
+                raise ValueError(f"datasets.{design} = {held}: must be at least {fewest}")
         for notebook, section in NEEDED.items():
             if notebook in self.notebooks and getattr(self, section) is None:
                 raise ValueError(f"{section}: field required for {notebook}")
@@ -102,8 +102,8 @@ class Profile(settings.Section):
                 held = self.datasets.get(case.design, 0)
                 if case.count > held:
                     raise ValueError(
-                        f"{section}.cases.{name}.count = {case.count} is not allowed: "
-                        f"datasets holds {held} of {case.design!r}"
+                        f"{section}.cases.{name}.count = {case.count}: must be at most "
+                        f"datasets.{case.design} = {held}"
                     )
         return self
 
@@ -136,7 +136,7 @@ class UniqueKeys(yaml.SafeLoader):
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         twice = [key for i, key in enumerate(keys) if key in keys[:i]]
         if twice:
-            raise ValueError(f"the key {twice[0]!r} stands twice in one mapping")
+            raise ValueError(f"the key {twice[0]!r} is given twice in one mapping")
         return super().construct_mapping(node, deep)
 
 
@@ -152,12 +152,14 @@ def load_profile(profile: str | Path) -> Profile:
     shipped = path.stem in SHIPPED and path.parent.resolve() == PROFILE_DIR
     if path.stem.partition("-")[0] in SHIPPED and not shipped:
         raise ProfileError(
-            f"the name of {path} is not allowed, since results in figures/{path.stem} would be "
-            f"overwritten: any but {', '.join(SHIPPED)}, alone or before a hyphen, is"
+            f"the name of {path} must be other than {', '.join(SHIPPED)}, also before a hyphen: "
+            f"results in figures/{path.stem} would be overwritten"
         )
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in PROFILE_DIR.glob("*.yaml")))
-        raise ProfileError(f"unknown profile {str(profile)!r}: {known} exist, or give a .yaml file")
+        raise ProfileError(
+            f"unknown profile {str(profile)!r}: must be one of {known}, or a .yaml file"
+        )
     text = path.read_bytes()
     try:
         content = yaml.load(text, UniqueKeys)
@@ -166,7 +168,7 @@ def load_profile(profile: str | Path) -> Profile:
         raise ProfileError(f"{path} is not valid YAML: {detail}") from None
     if isinstance(content, dict):
         if "name" in content:
-            raise ProfileError("name: extra inputs are not permitted, the file has the name")
+            raise ProfileError("name: must be left out, the name of the file is used")
         content = {key: value for key, value in content.items() if value is not None}
         content["name"] = path.stem
     try:

@@ -27,7 +27,7 @@ def find_notebook(name: str) -> Path:
     path = notebook_path(name)
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in notebooks()))
-        raise NotebookError(f"unknown notebook {name!r}: {known} exist")
+        raise NotebookError(f"unknown notebook {name!r}: must be one of {known}")
     return path
 
 
@@ -42,12 +42,14 @@ def parameters(path: Path, given: Mapping[str, object]) -> dict[str, Any]:
     """
     declared = papermill.inspect_notebook(path)
     if not declared:
-        raise NotebookError(f"{path.name} has no cell tagged 'parameters': one is needed")
+        raise NotebookError(f"{path.name} must have a cell tagged 'parameters'")
     values = {name: ast.literal_eval(each["default"]) for name, each in declared.items()}
     for name, raw in given.items():
         if name not in values:
             known = ", ".join(values)
-            raise NotebookError(f"unknown parameter {name!r} of {path.stem}: {known} exist")
+            raise NotebookError(
+                f"unknown parameter {name!r} of {path.stem}: must be one of {known}"
+            )
         kind = type(values[name])
         values[name] = str(raw) if kind is str else yaml.safe_load(str(raw))
         if type(values[name]) is not kind:

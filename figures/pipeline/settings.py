@@ -46,8 +46,8 @@ class PriorStudy(Section):
     @model_validator(mode="after")
     def _starts_of_d_are_more(self) -> Self:
         if self.starts_of_d < self.starts:
-            allowed = f"at least starts = {self.starts} is"
-            raise ValueError(f"starts_of_d = {self.starts_of_d} is not allowed: {allowed}")
+            needed = f"must be at least starts = {self.starts}"
+            raise ValueError(f"starts_of_d = {self.starts_of_d}: {needed}")
         return self
 
 
@@ -63,8 +63,8 @@ class Ensembles(Section):
     def _members_are_pretrained(self) -> Self:
         available = min([self.n_pretrained, *getattr(self, "spans", ())])  # OtherMethods has spans
         if self.n_members > available:
-            allowed = f"at most the {available} pre-trained networks can be trained"
-            raise ValueError(f"n_members = {self.n_members} is not allowed: {allowed}")
+            needed = f"must be at most {available}, the number of pre-trained networks"
+            raise ValueError(f"n_members = {self.n_members}: {needed}")
         return self
 
 
@@ -128,7 +128,7 @@ class Surrogate(Training):
     @model_validator(mode="after")
     def _has_training_case(self) -> Self:
         if TRAINING_CASE not in self.cases:
-            raise ValueError(f"cases = {[*self.cases]} is not allowed: {TRAINING_CASE!r} is needed")
+            raise ValueError(f"cases = {[*self.cases]}: must contain {TRAINING_CASE!r}")
         return self
 
     def ran_at_paper_size(self, n_train: Mapping[str, int], n_test: int) -> bool:
@@ -166,14 +166,14 @@ class Ablation(Training):
         needed = {TRAINING_CASE, FEWEST_CASE}
         if not needed <= set(self.cases):
             names = " and ".join(sorted(needed))
-            raise ValueError(f"cases = {[*self.cases]} is not allowed: {names} are needed")
+            raise ValueError(f"cases = {[*self.cases]}: must contain {names}")
         if self.n_members not in self.members:
-            own = f"n_members = {self.n_members} is needed"
-            raise ValueError(f"members = {[*self.members]} is not allowed: {own}")
+            own = f"n_members = {self.n_members}"
+            raise ValueError(f"members = {[*self.members]}: must contain {own}")
         if max(self.choosing, *self.numbers) > self.n_pretrained:
             raise ValueError(
-                f"choosing = {self.choosing}, numbers = {[*self.numbers]} is not allowed: "
-                f"n_pretrained = {self.n_pretrained} networks are the most"
+                f"choosing = {self.choosing}, numbers = {[*self.numbers]}: must be at "
+                f"most n_pretrained = {self.n_pretrained}"
             )
         return self
 
@@ -210,8 +210,8 @@ class PriorKnowledge(Section):
     @model_validator(mode="after")
     def _has_compared_counts(self) -> Self:
         if list(self.counts) != sorted(set(self.counts)) or not {10, 50} <= set(self.counts):
-            allowed = "increasing numbers with 10 and 50 are"
-            raise ValueError(f"counts = {[*self.counts]} is not allowed: {allowed}")
+            needed = "must be increasing numbers with 10 and 50"
+            raise ValueError(f"counts = {[*self.counts]}: {needed}")
         return self
 
 
@@ -243,6 +243,6 @@ class StrainPaths(Section):
     def _counts_increase_and_have_those_drawn(self) -> Self:
         increasing = list(self.counts) == sorted(set(self.counts))
         if not increasing or not {self.few, self.many} <= set(self.counts) or self.few >= self.many:
-            allowed = f"increasing numbers with few = {self.few} and many = {self.many}, more, are"
-            raise ValueError(f"counts = {[*self.counts]} is not allowed: {allowed}")
+            needed = f"must increase, and contain few = {self.few} < many = {self.many}"
+            raise ValueError(f"counts = {[*self.counts]}: {needed}")
         return self

@@ -32,13 +32,13 @@ def keep_own_samples(folder: Path, arguments: list[str], digest: str) -> None:
     mark = folder.with_suffix(".key")
     if folder.exists():
         if not mark.is_file():
-            what = f"{folder} is not of an earlier make, which leaves {mark.name} beside it"
+            what = f"{folder} was not created by make, which writes {mark.name} next to its folders"
             raise ValueError(f"{what}: move it away")
         earlier, _, left = mark.read_text(encoding="utf-8").partition(" ")
         if earlier == key:
             return
         if storage.load_config(folder)["digest"] != left:
-            raise ValueError(f"{folder} is not the dataset that make left here: move it away")
+            raise ValueError(f"{folder} is not the dataset that make wrote here: move it away")
         storage.remove_folder(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(mark, f"{key} {digest}".encode(), b"[0-9a-f]{64}( [0-9a-f]{64})?$")

@@ -38,7 +38,7 @@ def collect(folder: Path) -> None:
     output("tar", "--extract", "--directory", folder, "--file", folder / "tar")
     (folder / "tar").unlink()
     if output("git", "status", "--porcelain"):
-        print("something is uncommitted: pages, site and article are left out")
+        print("there are uncommitted changes: pages, site and article are left out")
         return
     for name in MADE:
         if (ROOT / name).is_dir():
@@ -69,7 +69,7 @@ def describe(folder: Path, commit: str, date: datetime) -> None:
 def main(out: Path = ROOT / "dist") -> None:
     """Write the archive of the last commit into a folder. Equal contents give identical files."""
     if not (ROOT / ".git").exists():
-        sys.exit("error: an archive is made in a clone, and there is no git repository here")
+        sys.exit("error: this folder is not a git repository: make the archive in a clone")
     commit, seconds = output("git", "show", "-s", "--format=%h %ct", "--abbrev=12").split()
     tar = ["tar", "--create", "--sort=name", f"--mtime=@{seconds}", "--mode=u+w,go-w,a+rX"]
     tar += ["--owner=0", "--group=0", "--numeric-owner", "--use-compress-program=gzip -n9"]

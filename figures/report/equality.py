@@ -23,7 +23,7 @@ from figures.pipeline.paths import REFERENCE, ROOT, SHIPPED_TABLES, picture_path
 from figures.pipeline.profiles import load_profile
 from figures.report.comparison import Comparison, Metrics, compare
 
-NO_GIT = "not compared: git, which knows the committed results, cannot read this checkout"
+NO_GIT = "not compared: git cannot read the committed results of this checkout"
 NOT_RUN = "no notebook has run here since the results were committed"
 # Entries of the provenance that do not explain different digits, or are compared separately.
 OTHER = {"commit", "wall_time_s", "seed", "inputs_sha256", "config_sha256", "processor"}

@@ -34,7 +34,7 @@ def test_rows_are_read_again_and_the_last_of_a_key_counts(results):
 
 NO_RESULTS = {
     "a text": "line 1: must be JSON",
-    "[]\n": r"line 1 is no result: \[\] must be an object",
+    "[]\n": r"line 1 is not a result: \[\] must be an object",
     json.dumps(RAN | {"rmse": np.nan}) + "\n": "NaN is not a finite number",
     json.dumps(RAN)[:9] + "\n" + json.dumps(RAN) + "\n": "line 1: must be JSON",
 }

@@ -10,7 +10,7 @@ from bench.scoreboard.__main__ import main
     [
         (["--peers", "nobody"], "there are ours.Default"),
         (["--problems", "nothing"], "composite/ind25"),
-        (["--data", "nowhere"], "nowhere: there is no such folder"),
+        (["--data", "nowhere"], "nowhere: must be a folder"),
         (["--splits", "0"], "--splits 0: must be 1 or more"),
     ],
 )

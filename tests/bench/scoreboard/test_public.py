@@ -63,7 +63,7 @@ def test_scores_are_in_the_units_of_y(folder):
         ("made/standard.json", "[[1, 2", ValueError, "standard.json: must be JSON"),
         ("made/standard.json", "[[1, 12]]", ValueError, r"row 12: must be .* in 0 \.\.\. 11"),
         ("made/data.csv", "x0,y\n1,2\n3,many\n4,5\n", ValueError, "column y is 'many'"),
-        ("made/data.csv", None, FileNotFoundError, "data.csv is not there"),
+        ("made/data.csv", None, FileNotFoundError, "data.csv is missing"),
     ],
 )
 def test_what_is_not_of_the_form_is_refused_by_name(folder, name, text, error, message):

@@ -38,9 +38,9 @@ def test_only_tables_of_the_published_size_make_a_run_of_that_size():
 # One for each kind of rule: type, name, number, cases, counts and the inputs of a cell.
 CHANGES = [
     ({"surrogate.width": 5}, "surrogate.width: extra inputs are not permitted"),
-    ({"surrogate.n_members": 9}, "at most the 4 pre-trained networks"),
-    ({"surrogate.cases.outd.count": 99}, "datasets holds 10 of 'train_beta'"),
-    ({"prior_knowledge": {"counts": [10, 20]}}, "counts = [10, 20] is not allowed: increasing"),
+    ({"surrogate.n_members": 9}, "must be at most 4, the number of pre-trained"),
+    ({"surrogate.cases.outd.count": 99}, "must be at most datasets.train_beta = 10"),
+    ({"prior_knowledge": {"counts": [10, 20]}}, "counts = [10, 20]: must be increasing"),
     ({"materials_data.rve": {"vf": 5.0}}, "vf = 5.0 is out of range: allowed is 0 or [0.005"),
 ]
 

@@ -54,7 +54,7 @@ def test_samples_of_the_same_arguments_and_sources_alone_are_kept(tmp_path, comm
 
 
 MINE = {
-    "dataset.csv": "train_beta is not the dataset that make left",
+    "dataset.csv": "train_beta is not the dataset that make wrote",
     "records/notes.txt": "notes.txt is not a file of a dataset: move it away",
 }
 
