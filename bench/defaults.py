@@ -109,7 +109,7 @@ def main() -> None:
         required=True,
         help="sets and kinds of splits, such as yacht/gap, or beginnings of their names",
     )
-    parser.add_argument("--splits", type=int, default=4, help="of each problem (default: 4)")
+    parser.add_argument("--splits", type=int, default=4, help="splits per problem (default: 4)")
     given = parser.parse_args()
     if given.splits < 1:
         parser.error(f"--splits {given.splits}: must be 1 or more")

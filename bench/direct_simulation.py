@@ -195,5 +195,5 @@ def main(folder: Path | None) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, help="of the published curves")
+    parser.add_argument("folder", nargs="?", type=Path, help="folder of the published curves")
     main(parser.parse_args().folder)

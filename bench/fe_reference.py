@@ -50,5 +50,5 @@ def main(n_fibres: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("fibres", type=int, nargs="?", default=30, help="of the cell")
+    parser.add_argument("fibres", type=int, nargs="?", default=30, help="number of fibres")
     main(parser.parse_args().fibres)

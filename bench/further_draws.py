@@ -74,7 +74,7 @@ def main(folders: list[Path]) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="*", type=Path, help="with further draws")
+    parser.add_argument("folders", nargs="*", type=Path, help="folders with further draws")
     try:
         main(parser.parse_args().folders)
     except FileNotFoundError as error:  # a folder lacks one of the tables

@@ -46,5 +46,7 @@ def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=SHIPPED_TABLES, help="of tables")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=SHIPPED_TABLES, help="folder of tables"
+    )
     main(parser.parse_args().folder)

@@ -160,7 +160,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--problems", nargs="*", default=[*PROBLEMS])
     parser.add_argument("--smt", action="store_true", help="also SMT's MFK, if it is installed")
-    parser.add_argument("--rves", type=Path, help="folder of coarse and fine RVEs, in place of all")
+    parser.add_argument("--rves", type=Path, help="RVEs in this folder, not --problems")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     if options.rves:

@@ -24,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    where = "where the results go"
+    where = "file of the results"
     parsed.add_argument("--out", type=Path, required=True, metavar="FILE.npz", help=where)
     for item in fields(StudyConfig):
         several = isinstance(item.default, tuple)

@@ -40,8 +40,10 @@ class StudyConfig:
     priors: tuple[str, ...] = _option(PRIORS, "functional priors by name")
     members: int = _option(100, "networks K of each prior")
     epochs_scale: float = _option(1.0, "factor on the published epochs of each prior")
-    optimiser: str = _option("published", "published (Adam without bias correction) or proper")
-    seed: int = _option(1, "of every random draw")
+    optimiser: str = _option(
+        "published", "published (Adam without bias correction) or proper (standard Adam)"
+    )
+    seed: int = _option(1, "seed of all random draws")
     device: str = _option("cpu", "cpu or cuda")
     prior_points: int = _option(400, "points M at which each realisation is fitted")
     functions: int = _option(1000, "functions drawn from each weight prior")

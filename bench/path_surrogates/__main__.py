@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "paths.md"
 def main() -> None:
     """Run the missing cases, then write the tables and the figure."""
     parser = argparse.ArgumentParser("python -m bench.path_surrogates", description=__doc__)
-    parser.add_argument("--estimators", nargs="+", default=[""], help="beginnings of their names")
+    parser.add_argument("--estimators", nargs="+", default=[""], help="beginnings of names")
     parser.add_argument("--sizes", nargs="+", type=int, help="numbers of training paths")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--pages", action="store_true", help="only write tables and figure")

@@ -68,15 +68,19 @@ def _parser() -> argparse.ArgumentParser:
         default=SHIPPED_TABLES,
         help="folder with draws of the composite's tables, in draws/DESIGN/dataset.csv",
     )
-    parser.add_argument("--peers", nargs="+", default=[""], help="beginnings of their names")
-    parser.add_argument("--problems", nargs="+", default=[""], help="beginnings of their names")
-    parser.add_argument("--splits", type=int, default=24, help="of each problem, at most")
-    parser.add_argument("--limit", type=float, default=600, help="processor time of each [s]")
+    parser.add_argument(
+        "--peers", nargs="+", default=[""], help="beginnings of names of estimators"
+    )
+    parser.add_argument(
+        "--problems", nargs="+", default=[""], help="beginnings of names of problems"
+    )
+    parser.add_argument("--splits", type=int, default=24, help="most splits of a problem")
+    parser.add_argument("--limit", type=float, default=600, help="processor time of a fit [s]")
     parser.add_argument(
         "--results",
         type=Path,
         default=RESULTS,
-        help="file of results, needed for custom sets (default: that of the guides)",
+        help="file of results, needed for custom sets (default: file of the guides)",
     )
     parser.add_argument("--envs", type=Path, default=ROOT / "build" / "scoreboard")
     return parser

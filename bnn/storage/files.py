@@ -166,7 +166,7 @@ def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
     if not path.is_file():  # a device may have no end, and opening a pipe waits for its writer
-        raise ValueError(f"{path}: must be a regular file")
+        raise ValueError(f"{path}: not a saved model: must be a regular file")
     try:
         if not is_zipfile(path):
             raise ValueError("not a zip archive")

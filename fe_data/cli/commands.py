@@ -359,7 +359,7 @@ def statistics(
         say(f"{what}: none of their RVEs has {' and '.join(fitted_outputs())}", INCOMPLETE)
     if failed := len(cells.failed):
         what = f"{several(failed, 'RVE', 'RVEs')} of {path} failed"
-        return say(f"{what} and are left out, see the column count", INCOMPLETE)
+        return say(f"{what}: left out, see the column count", INCOMPLETE)
     return INCOMPLETE if len(cells.unfitted) else OK
 
 

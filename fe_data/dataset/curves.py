@@ -378,7 +378,7 @@ def _history(columns: Mapping[str, Floats]) -> dict[str, Floats]:
         found = [columns.get(f"{name}_{axes}{unit}") for axes in ALL_AXES]
         present = [values for values in found if values is not None]
         if any(values is None for values in found[: len(present)]):
-            first = ", ".join(_COMPONENTS[: len(present)])
+            first = ", ".join(ALL_AXES[: len(present)])
             raise TableError(f"frame: the {len(present)} components of {name} must be {first}")
         if present:
             history[name] = np.column_stack(present)

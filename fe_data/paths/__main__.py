@@ -46,10 +46,12 @@ def largest_difference(ours: Paths, shipped: Paths) -> float:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m fe_data.paths", description=__doc__)
-    parser.add_argument("sets", nargs="*", metavar="SET", help=f"of {', '.join(PATH_SETS)}: all")
-    parser.add_argument("--out", type=Path, default=Path("data", "paths"), help="folder")
-    parser.add_argument("--jobs", type=int, help="number of worker processes: all cores")
-    parser.add_argument("--count", type=int, help="only the first inputs of each set")
+    parser.add_argument(
+        "sets", nargs="*", metavar="SET", help=f"{', '.join(PATH_SETS)} (default: all)"
+    )
+    parser.add_argument("--out", type=Path, default=Path("data", "paths"), help="output folder")
+    parser.add_argument("--jobs", type=int, help="worker processes (default: all cores)")
+    parser.add_argument("--count", type=int, help="simulate only this number of inputs per set")
     given = parser.parse_args(arguments)
     try:
         from joblib import cpu_count

@@ -8,7 +8,7 @@ from bench.scoreboard.__main__ import main
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--peers", "nobody"], "there are ours.Default"),
+        (["--peers", "nobody"], "allowed are ours.Default"),
         (["--problems", "nothing"], "composite/ind25"),
         (["--data", "nowhere"], "nowhere: must be a folder"),
         (["--splits", "0"], "--splits 0: must be 1 or more"),

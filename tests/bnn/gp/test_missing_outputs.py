@@ -129,7 +129,7 @@ def test_a_score_counts_what_there_is():
     few = np.where([False, True], np.nan, Y)
     alone = r2_score(Y[~np.isnan(Y[:, 0]), 0], model.predict(X[~np.isnan(Y[:, 0])])[:, 0])
     assert model.score(X, few) == pytest.approx(alone)
-    with pytest.raises(ValueError, match="only NaN"):
+    with pytest.raises(ValueError, match="two values that are not NaN"):
         model.score(X, np.full_like(Y, np.nan))
     for values, weights in [(Y[:, :1], None), (Y[:-1], None), (Y, np.ones(N - 1))]:
         with pytest.raises(ValueError, match=r"must be|inconsistent"):

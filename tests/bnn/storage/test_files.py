@@ -213,7 +213,7 @@ MEMBERS = "fitted.members_."
 @pytest.mark.parametrize(
     ("drop", "arrays", "message"),
     [
-        (["noise_covariance"], {}, f"there is no {MEMBERS}noise_covariance"),
+        (["noise_covariance"], {}, f"array {MEMBERS}noise_covariance is missing"),
         ([], {"output_scaler.low": np.zeros((2, 3))}, r"bounds have shapes \(2, 3\) and \(1,\)"),
         ([], {"weights": np.full((3, 13), np.nan)}, "weights holds values that are not finite"),
         ([], {"losses": np.array("text")}, f"{MEMBERS}losses holds <U4, not real numbers"),

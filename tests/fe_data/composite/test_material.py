@@ -162,7 +162,7 @@ REFUSED = [
     ("rve --vf 0.3", "give either --E-f with --b-m and --c-m, or --material"),
     ("generate noise --material paper --hardening voce", "hardening = 'voce' cannot be comb"),
     ("generate noise --material paper --anisotropy", "material cannot be combined with anis"),
-    ("generate --inputs {}/table.csv --material paper", "E_f_GPa = 300 is not that of the mat"),
+    ("generate --inputs {}/table.csv --material paper", "E_f_GPa = 300 must be 400, as in the mat"),
     ("generate train_beta --count 1 --loading {}/six.csv", "loading of six components"),
     ("rve --microstructure {}/fibres.csv --E-f 80 --b-m 0 --c-m 1", "has E_GPa of each fibre"),
     ("rve --vf 0.3 --height 2 --material paper", "--height needs --microstructure"),

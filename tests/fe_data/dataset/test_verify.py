@@ -82,7 +82,7 @@ REPLACED = [  # file, what happens to it, and what is said
     (storage.TABLE, written(b"\xff"), "dataset.csv cannot be read"),
     (storage.PROVENANCE, written(b"{}"), "provenance.json, line 1: differs from the records"),
     (storage.TABLE, cut, "dataset.csv: has the entries of the records, but"),
-    (storage.FAILURES, written(b"index,"), "failures.csv: no attempt failed"),
+    (storage.FAILURES, written(b"index,"), "failures.csv: must not exist"),
 ]
 
 

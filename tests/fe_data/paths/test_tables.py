@@ -153,7 +153,7 @@ def test_a_file_of_something_else_is_refused(tmp_path, wrong):
 
 
 def test_other_files_and_names_are_refused(tmp_path):
-    with pytest.raises(TableError, match=r"'walk' is neither a file nor a set .*: .*ran"):
+    with pytest.raises(TableError, match=r"'walk' is neither a file nor a shipped set: .*ran"):
         load_paths("walk")
     assert main(["random", "walk", "--out", str(tmp_path / "new")]) == 1
     assert not (tmp_path / "new").exists()

@@ -84,7 +84,7 @@ def test_parameters_take_the_types_of_the_defaults_and_others_are_refused(tmp_pa
     with pytest.raises(NotebookError, match="unknown notebook '07'"):
         find_notebook("07")
     untagged = notebook(tmp_path / "n.ipynb", "seed = 1", tags=())
-    with pytest.raises(NotebookError, match="no cell tagged 'parameters'"):
+    with pytest.raises(NotebookError, match="must have a cell tagged 'parameters'"):
         parameters(untagged, {"seed": 2})
 
 
