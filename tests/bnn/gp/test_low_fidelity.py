@@ -123,7 +123,7 @@ def test_what_it_cannot_do_is_refused(model, tmp_path):
 
     missing = np.where(np.eye(9, 2, dtype=bool), np.nan, fine(X))
     calls = {
-        "mean = GPRegressor.*: must be fitted, to the cheap runs": lambda: fit(bnn.GPRegressor()),
+        "mean = GPRegressor.*: must be fitted to the cheap": lambda: fit(bnn.GPRegressor()),
         "mean = VanillaEnsemble.*: must be callable": lambda: fit(bnn.VanillaEnsemble()),
         "mean was fitted to 2 inputs: must be 1, as X has": lambda: fit(BELOW, X[:, :1]),
         r"mean\(X\) has shape \(9, 2\): must be \(9, 1\)": lambda: fit(BELOW, y=fine(X)[:, 0]),

@@ -153,7 +153,7 @@ def test_hardening_that_cannot_be_fitted_is_an_error():
         mean_field([0.005, 600.0, 1e5, 0.01], Settings(E_m_GPa=10.0))
     with pytest.raises(FitError, match="fewer than 3 increments"):
         mean_field(CELL, Settings(sigma_y0_MPa=1e5))
-    with pytest.raises(ValueError, match=r"b_m_MPa times hardening = .* is out of range.* need 50"):
+    with pytest.raises(ValueError, match=r"hardening = .* is out of range.* at least 50"):
         mean_field([CELL, [0.3, 400.0, 400.0, 0.4]], hardening=0.1, outputs=["c_eff"])
 
 
