@@ -99,7 +99,7 @@ def test_a_resolution_that_is_too_coarse_is_named_with_one_that_would_do():
     micro = Microstructure([[0.3, 0.1]], 0.2, height=1.3)
     with pytest.raises(MeshError) as refused:
         generate_mesh(Outline(micro, 1.0))
-    what = "inverted.*; the gap between fibre 0 and its periodic image is 0.6 .*, and (.*) would do"
+    what = "inverted.*; the gap between fibre 0 and its periodic image is 0.6 .* from .* to (.*)"
     generate_mesh(Outline(micro, float(re.search(what, str(refused.value))[1])))
 
 
