@@ -23,7 +23,7 @@ def mean_fields(X: np.ndarray, **parameters: Any) -> np.ndarray:
     inputs = composite.INPUT_SCALING.inverse_transform(X)
     with warnings.catch_warnings():
         # Every fit of the evidence also evaluates the model somewhat beyond the data.
-        warnings.filterwarnings("ignore", ".*mean fields are within", UserWarning)
+        warnings.filterwarnings("ignore", ".*mean-field model are within", UserWarning)
         return composite.OUTPUT_SCALING.transform(mean_field(inputs, **parameters))
 
 
