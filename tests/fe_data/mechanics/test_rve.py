@@ -55,7 +55,7 @@ def test_a_file_of_a_user_stays_beside_an_earlier_result_too(tmp_path, capsys, e
 @pytest.mark.parametrize(
     ("options", "code", "warning"),
     [
-        (["--strain", "1e-3"], 1, "no hardening curve to fit"),
+        (["--strain", "1e-3"], 1, "to fit the hardening curve"),
         (["--loading", "1e-4,free,free"], 0, ""),
     ],
 )
