@@ -170,7 +170,7 @@ class Campaign:
 
     @property
     def y(self) -> Array:
-        """Results of the runs in `X`, (n, n_out); NaN for an output that a run did not return."""
+        """Results of these runs, (n, n_out); NaN for an output that a run did not return."""
         return np.array([run.outputs for run in self._told if not run.failed])
 
     @property

@@ -168,7 +168,7 @@ class MLP(Short):
             X: Inputs, (n, n_in) for all networks, or (K, n, n_in).
 
         Returns:
-            f^ω(X), (K, n, n_out): an array or a tensor, in the precision of weights.
+            f^ω(X), (K, n, n_out), an array or a tensor in the precision of weights.
 
         Raises:
             ValueError: If a shape is wrong.
