@@ -175,7 +175,7 @@ def test_kills_and_interrupts_at_any_moment_leave_no_trace(tmp_path, capsys):
         if code == 130:
             done = len(list(folder.rglob("*.npz")))
             sentence = f"interrupted: {done} of 30 samples are in {folder}; run the same command"
-            assert err.splitlines()[-1] == f"fe_data: {sentence} the rest"
+            assert err.splitlines()[-1] == f"fe_data: {sentence} again to continue"
         assert "Traceback" not in err
         assert not (folder / "dataset.csv").exists()
     done = len(list(folder.rglob("*.npz")))
