@@ -4,11 +4,8 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-try:
-    from fe_data.cli.main import main
-    from fe_data.progress import open_streams
-except ImportError as error:
-    sys.exit(f"fe_data: {error}: the command line needs it, pip install typer")
+from fe_data.cli.main import main
+from fe_data.progress import open_streams
 
 
 def run(**options: Any) -> NoReturn:
