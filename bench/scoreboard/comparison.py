@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from bench.scoreboard.problems import CASES, COMPOSITE, FRESH, is_composite
-from bench.scoreboard.registry import CELLS, OURS, PEERS, Peer
+from bench.scoreboard.registry import DATA, OURS, PEERS, Peer
 from figures.composite.draws import in_words
 
 # Score → name, decimals, and whether larger is better; None if neither is.
@@ -35,7 +35,7 @@ class Rival:
 
     name: str
     label: str
-    knows: str = CELLS
+    knows: str = DATA
     peer: Peer | None = field(default=None, compare=False)
 
 
@@ -102,7 +102,7 @@ class Board:
     @cached_property
     def cells(self) -> str:
         """Name of the composite's draws: the fresh ones if ours has run on all of them."""
-        ran = all((f"{FRESH}/{case}", OURS[CELLS].name) in self.found for case in CASES)
+        ran = all((f"{FRESH}/{case}", OURS[DATA].name) in self.found for case in CASES)
         return FRESH if ran else COMPOSITE
 
     @property

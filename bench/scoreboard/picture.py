@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from bench.scoreboard.comparison import Board, Rival, title
 from bench.scoreboard.problems import is_composite
 from bench.scoreboard.public import HOLDOUT
-from bench.scoreboard.registry import CELLS, OURS, PEERS
+from bench.scoreboard.registry import DATA, OURS, PEERS
 from figures.style import STYLE, WIDTH
 
 LINEAR = 0.1  # the axis is linear up to this difference, and logarithmic beyond
@@ -93,6 +93,6 @@ def _panel(axes: Axes, board: Board, problem: str, rivals: Sequence[Rival]) -> N
 
 def _short(rival: Rival) -> str:
     """Return a short label, with the data that are given in addition to the training RVEs."""
-    more = "" if rival.knows == CELLS else f" [{rival.knows.removeprefix('and ')}]"
+    more = "" if rival.knows == DATA else f" [{rival.knows.removeprefix(f'{DATA} and ')}]"
     text = rival.label.partition(", the best of")[0] + more
     return text.replace("$", r"\$")  # $ would begin a formula

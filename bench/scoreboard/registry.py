@@ -8,10 +8,10 @@ from pathlib import Path
 
 LIBRARIES = Path(__file__).with_name("libraries")
 # The data that an estimator is given.
-CELLS = "the training RVEs"
-NOISE = "and the paper's noise"
-REPLICATES = "and replicates"
-FIELDS = "and a mean-field model"
+DATA = "the data"
+NOISE = "the data and the paper's noise"
+REPLICATES = "the data and replicates"
+FIELDS = "the data and a mean-field model"
 # The noise model of an estimator.
 ONE = "constant"
 BY_INPUT = "input-dependent"
@@ -33,7 +33,7 @@ class Peer:
     library: str
     kind: str
     noise: str
-    knows: str = CELLS
+    knows: str = DATA
     # Largest number of splits of a problem. It is smaller for the slowest estimators: networks
     # anchored in function space, and estimators that fit nine settings (128 s with 25 RVEs).
     splits: int = 24
@@ -122,7 +122,7 @@ BY_NAME = {peer.name: peer for peer in PEERS}
 # Our estimators with which the others are compared: one for each kind of given data. They were
 # fixed in writing before the comparison (docs/benchmarks.md), and are not the best of several.
 OURS = {
-    CELLS: BY_NAME["ours.Default"],
+    DATA: BY_NAME["ours.Default"],
     NOISE: BY_NAME["ours.ExactPaper"],
     REPLICATES: BY_NAME["ours.ExactReplicates"],
     FIELDS: BY_NAME["ours.ExactFields"],

@@ -23,7 +23,7 @@ from bench.scoreboard.comparison import (
 from bench.scoreboard.picture import picture, rows_of_panels
 from bench.scoreboard.problems import CASES, is_composite
 from bench.scoreboard.public import HOLDOUT
-from bench.scoreboard.registry import CELLS, EQUAL_NOISE, OURS, PEERS, Peer
+from bench.scoreboard.registry import DATA, EQUAL_NOISE, OURS, PEERS, Peer
 from fe_data.files.writing import write_atomic
 from figures.composite.draws import in_words
 from figures.markdown import comma_separated, markdown, with_blocks
@@ -126,8 +126,8 @@ def standing(board: Board) -> str:
             *counts, undecided = _counts(board, repeated, rival, JUDGED[:1])
             open_ = str(int(undecided) + late)
             body.append([named(rival), *counts, open_, *places, _median_seconds(board, rival)])
-    own = OURS[CELLS]
-    ours = Rival(own.name, own.label, CELLS, own)
+    own = OURS[DATA]
+    ours = Rival(own.name, own.label, DATA, own)
     places = _places(ranks, own.name)
     body.append([f"**{own.label}**", *["–"] * 4, *places, _median_seconds(board, ours)])
     places = [f"mean rank, {len(names)} sets" for names in (every, common)]
@@ -173,7 +173,7 @@ def kinds(board: Board) -> str:
 
 def _is_compared(rival: Rival) -> bool:
     """Return whether a rival is not ours, and is given the same data as our default."""
-    return rival.knows == CELLS and not (rival.peer and rival.peer.ours)
+    return rival.knows == DATA and not (rival.peer and rival.peer.ours)
 
 
 def _counts(
@@ -381,9 +381,9 @@ def noise_table(board: Board) -> str:
     for problem in board.problems:
         for rival in board.rivals(problem):
             peer = rival.peer
-            if peer is None or peer.ours or peer.knows != CELLS or peer.noise not in EQUAL_NOISE:
+            if peer is None or peer.ours or peer.knows != DATA or peer.noise not in EQUAL_NOISE:
                 continue
-            whole = board.values(problem, OURS[CELLS])
+            whole = board.values(problem, OURS[DATA])
             equal = board.values(problem, EQUAL_NOISE[peer.noise])
             theirs = board.values(problem, peer)
             common = [i for i in theirs if i in whole and i in equal]
