@@ -119,8 +119,8 @@ PEERS = (
     Peer("smt", "MultiFidelity", ONE, FIELDS, splits=4, version=2),
 )
 BY_NAME = {peer.name: peer for peer in PEERS}
-# Our estimators with which the others are compared: one for each kind of given data. They were
-# fixed in writing before the comparison (docs/benchmarks.md), and are not the best of several.
+# Our estimators with which the others are compared: one for each kind of given data, fixed before
+# the comparison. docs/benchmarks.md names the sets that had been seen by then.
 OURS = {
     DATA: BY_NAME["ours.Default"],
     NOISE: BY_NAME["ours.ExactPaper"],

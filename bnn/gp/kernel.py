@@ -93,7 +93,7 @@ def differences(at: Callable[[float], Array]) -> Array:
 
 
 def of_each_input(name: str, value: ArrayLike, X: Array) -> Array:
-    """Return a parameter as an array of one number or (n_in,); ValueError for another size."""
+    """Return a parameter as an array of one or n_in entries; other sizes raise ValueError."""
     values = np.asarray(value, dtype=float)
     n = X.shape[1]
     if values.size not in (1, n):
@@ -123,11 +123,11 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     (..., n_in), that broadcast. A saved model stores the fields of the kernel; define its class
     before loading. The C export supports only stationary kernels.
 
-    A field with a positive default is open if it is None: `GPRegressor` and `evidence.fit_prior`
-    then estimate its value, which is positive. Its hyperprior is log-normal: the median is the
-    default, and the logarithm has a standard deviation of two. In a tuple each None is open. The
-    search needs the derivatives of k with respect to open fields. It uses differences, unless the
-    class has a method `parameter_gradient`.
+    Set a field that has a positive default to None to estimate it (an open field): `GPRegressor`
+    and `evidence.fit_prior` then find its value, which is positive. Its hyperprior is log-normal:
+    the median is the default, and the logarithm has a standard deviation of two. In a tuple each
+    None is open. The search needs the derivatives of k with respect to open fields. It uses
+    differences, unless the class has a method `parameter_gradient`.
 
     Examples:
         >>> import bnn
@@ -156,7 +156,7 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     quantities: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
-        """Register a class for storage, and drop inherited code that belongs to another formula."""
+        """Register a class for storage; a new formula removes inherited gradients and C code."""
         super().__init_subclass__()
         storable(cls)
         if "_evaluate" in vars(cls) and "parameter_gradient" not in vars(cls):

@@ -16,7 +16,7 @@ class FunctionalPrior(Protocol):
     """Any object that draws realisations g^[k] of a function."""
 
     def sample(self, X: Array, n_samples: int, random_state: RandomState = None) -> Array:
-        """Draw n_samples realisations at X (n, n_in), (n_samples, n, n_out)."""
+        """Return n_samples realisations at X (n, n_in), as an array (n_samples, n, n_out)."""
         ...
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from bnn.storage.reading import as_path
-from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored
+from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored, unknown_classes
 from bnn.storage.version import __version__
 from bnn.storage.writing import write_atomic
 
@@ -111,7 +111,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Raises:
         FileNotFoundError: If the file does not exist.
-        ValueError: If the file is damaged, is not a model, or has another format version.
+        ValueError: If the file is damaged, is not a model, has another format version, or needs a
+            class that has not been imported.
         MemoryError: If there is not enough memory for the model.
 
     Examples:
@@ -150,6 +151,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         if arrays.keys() - used:
             raise ValueError(f"unknown array {min(arrays.keys() - used)!r}")
     except DAMAGE as error:
+        if missing := sorted(unknown_classes(content)):
+            names = ", ".join(missing)
+            raise ValueError(f"{path}: import {names} from a module before loading") from None
         raise ValueError(_damaged(path, error)) from None
     except MemoryError as error:
         what = f"{path}: the model needs more memory than there is"

@@ -121,15 +121,30 @@ def restored(
         if content not in range(len(shared)):
             raise ValueError(f"same = {content!r:.60}: there are {len(shared)} before it")
         return shared[content]
+    if _is_unknown_class(name):
+        return NotStored(name)
     if name not in KINDS:
-        if "." in name and not name.startswith("sklearn."):
-            return NotStored(name)  # a class of the user that has not been imported
         raise ValueError(f"unknown kind {name!r}")
     kind = KINDS[name]
     made = kind.make(**{key: restored(part, array, shared) for key, part in content.items()})
     if kind.shared:
         shared.append(made)
     return made
+
+
+def unknown_classes(tree: Any) -> set[str]:
+    """Return the names of the user's classes in a tree of `plain` that have not been imported."""
+    if isinstance(tree, list):
+        return set().union(*map(unknown_classes, tree))
+    if not isinstance(tree, dict):
+        return set()
+    return {name for name in tree if _is_unknown_class(name)}.union(
+        *map(unknown_classes, tree.values())
+    )
+
+
+def _is_unknown_class(name: str) -> bool:
+    return name not in KINDS and "." in name and not name.startswith("sklearn.")
 
 
 def kept(value: Any) -> Any:

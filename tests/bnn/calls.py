@@ -39,7 +39,7 @@ PRETRAINED = bnn.pretrain(
     PRIOR, X, network=bnn.Architecture((3,), "silu"), settings=BRIEF, random_state=0
 )
 MEMBERS = small(bnn.VanillaEnsemble, network__hidden=(3,)).fit(X, Y).members_
-# What a parameter of this name gets, unless a call has a value of its own.
+# Default argument for each parameter name.
 VALUES = {
     "A": X,
     "B": X,
@@ -257,7 +257,7 @@ OTHERS += [fit, kernel, pretrain_ensemble]
 
 @dataclass(frozen=True)
 class Call:
-    """A function or class, values of all its parameters, and what its result is asked then.
+    """A function or class with valid arguments.
 
     An estimator is fitted to X and y.
     """
@@ -288,7 +288,7 @@ def is_estimator(function):
 
 
 def answers(made):
-    """What an object says at points, or copies of the arrays that it has."""
+    """Predictions of an object, or copies of its arrays."""
     if isinstance(made, PredictiveRegressor):
         drawn = {"n_samples": 2, "random_state": 0}
         options = {} if isinstance(made, EnsembleRegressor) else drawn
@@ -319,7 +319,7 @@ def answers(made):
 
 
 def public():
-    """Public functions and classes by name, those of public modules too; warnings are none."""
+    """Public functions and classes by name, those of public modules too, without warnings."""
     found = {}
     for name in bnn.__all__:
         value = getattr(bnn, name)

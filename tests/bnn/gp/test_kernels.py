@@ -51,7 +51,7 @@ def test_points_that_are_as_far_apart_as_can_be(kind):
 def test_a_public_kernel_is_a_covariance_with_a_diagonal_and_a_gradient_and_is_saved(
     name, tmp_path
 ):
-    """Of every kernel that is exported, by the parameters of `calls`; a gradient may be unknown.
+    """Check every exported kernel, with the arguments in `calls`. A gradient is optional.
 
     A number times a kernel, from either side, scales its variance.
     """
