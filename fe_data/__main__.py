@@ -4,8 +4,11 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-from fe_data.cli.main import main
-from fe_data.progress import open_streams
+try:
+    from fe_data.cli.main import main
+    from fe_data.progress import open_streams
+except ModuleNotFoundError as error:
+    sys.exit(f"fe_data: {error}: the command line needs it, pip install {error.name}")
 
 
 def run(**options: Any) -> NoReturn:

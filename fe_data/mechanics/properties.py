@@ -14,7 +14,7 @@ from fe_data.errors import FitError
 ELASTIC_YIELDED_FRACTION = 0.01  # increments with a smaller yielded volume count as elastic
 _POOR_FIT = 0.02  # a larger relative deviation of a fit causes a warning
 # A larger relative difference between E_eff and the modulus across the fibres causes a warning.
-# With inputs and settings of the paper it is at most 3.2 % (docs/validation.md).
+# With inputs and settings of the paper it is at most 3.2 % (docs/rve_model.md).
 _MISLEADING_MODULUS = 0.035
 # A larger relative change of b without the last half of the increments causes a warning that b and
 # c are extrapolated, because b is the hardening at a plastic strain of 1.
@@ -248,14 +248,14 @@ def _best_on_a_grid(excess: Floats, log_p: Floats) -> tuple[float, float]:
 def _extrapolation(mises: Floats, plastic: Floats, a: float, b: float) -> list[str]:
     """Return a warning if the first half of the curve has a different b, else an empty list."""
     half = len(mises) // 2
-    known = f"b_eff and c_eff extrapolate from plastic strains up to {plastic.max():.2g}"
+    known = f"b_eff and c_eff are extrapolated from plastic strains up to {plastic.max():.2g}"
     try:
         ratio = fit_power_law(mises[:half], plastic[:half], a)[0] / b
     except FitError:
-        return [f"{known}, reached only in the last half of the increments"]
+        return [f"{known}: the first half of the increments is too elastic to fit"]
     if abs(ratio - 1) <= _UNSTABLE:
         return []
-    return [f"{known}: without the last half of the increments b_eff is {ratio:.3g} times as large"]
+    return [f"{known}: a fit to the first half of the increments has {ratio:.3g} times this b_eff"]
 
 
 def elastic_increments(history: dict[str, Floats]) -> NDArray[np.bool_]:
@@ -298,9 +298,9 @@ def effective_properties(
     difference = float(E.mean()) / across - 1
     if misfit > _POOR_FIT or abs(difference) > _MISLEADING_MODULUS:
         poor.append(
-            f"E_eff is an isotropic fit that misses {misfit:.1%} of the elastic stress: it is "
-            f"{abs(difference):.1%} {'above' if difference > 0 else 'below'} the modulus across "
-            f"the fibres, {across / 1e3:.4g} GPa"
+            f"E_eff is {abs(difference):.1%} {'above' if difference > 0 else 'below'} the modulus "
+            f"across the fibres, {across / 1e3:.4g} GPa, and its fit errs in the stress yy by "
+            f"{misfit:.1%} of the stress xx"
         )
     if residual > _POOR_FIT:
         poor.append(f"power-law misfit {residual:.1%}")
