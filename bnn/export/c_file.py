@@ -74,7 +74,7 @@ def to_c(
     """
     if not isinstance(model, GPRegressor | EnsembleRegressor):
         given = f"model is an instance of {type(model).__name__}"
-        raise TypeError(f"{given}: must be a GPRegressor or an ensemble, not a wrapper")
+        raise TypeError(f"{given}: must be a GPRegressor or an ensemble")
     check_identifier(name)
     check_integer("max_bytes", max_bytes, 1)
     check_flags(include_noise=include_noise)

@@ -1,26 +1,26 @@
-/* Stress of a cell along any path of strain, with the tangent of each step, in C99. The cell has
+/* Stress of an RVE along any strain path, with the tangent of each step, in C99. The RVE has
    INPUTS.
    The stress is a sum over points of the matrix with J2 plasticity, and of an elastic part. The
-   functions keep nothing between calls, so that any number of threads may call them. */
+   functions store nothing between calls and are thread-safe. */
 
 #include <math.h>
 
 /* Numbers in a state, four for each point: its plastic strain xx, yy, xy (of the tensor) and its
-   accumulated equivalent plastic strain. Zeros are a cell at rest. */
+   accumulated equivalent plastic strain. All are zero at rest. */
 #define surrogate_STATE (4 * POINTS)
 
-/* Returns the number of members: draws from the posterior, each of which is a law of its own. */
+/* Returns the number of members: draws from the posterior, each a separate law. */
 int surrogate_members(void);
 
 /* Computes one step of a member, 0 to surrogate_members() - 1, or of the posterior mean, -1.
    Follow one member through a simulation, and another in the next one.
      old_state  surrogate_STATE numbers at the beginning of the step, which stay as they are
-     strain     xx, yy, xy of the tensor at the end of the step, so that xy is half the angle
+     strain     xx, yy, xy of the tensor at the end of the step
      new_state  surrogate_STATE numbers at the end of the step; may be the array old_state
      stress     xx, yy, xy at the end of the step [MPa]
-     tangent    tangent[3 * i + j], the derivative of stress i by strain j, where strain 2 is the
-                engineering shear, 2 xy of the tensor [MPa]. It is symmetric, and that of the step
-                (consistent, algorithmic). By xy itself the derivative is 2 tangent[3 * i + 2].
+     tangent    tangent[3 * i + j], the derivative of stress i with respect to strain j [MPa];
+                strain 2 is the engineering shear, 2 xy of the tensor. It is the consistent
+                tangent of the step, and symmetric. With respect to xy it is 2 tangent[3 * i + 2].
    new_state, stress and tangent may be null pointers. Returns 0, or 1 and writes nothing if there
    is no such member, a number is not finite or is above 1e100, or an accumulated plastic strain is
    negative. */

@@ -135,7 +135,7 @@ def generate(
         bool, Option("--retry-failed", help="simulate failed samples again")
     ] = False,
 ) -> int:
-    """Simulate a design into a dataset folder. Existing samples are kept."""
+    """Simulate a design into a dataset folder. Run the same command again to resume."""
     from joblib import cpu_count
 
     settings: Settings = context.meta["settings"]
@@ -339,7 +339,7 @@ def statistics(
     path: Dataset,
     out: Annotated[Path, File(metavar="FILE", help="CSV file with one row for each input")],
 ) -> int:
-    """Reduce the RVEs of each input, at least two, to their mean and scatter."""
+    """Write mean and scatter over the RVEs of each input, which must be at least two."""
     from fe_data.dataset.table import table_file, unfitted_inputs
     from fe_data.statistics.replicates import save_statistics
 

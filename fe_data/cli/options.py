@@ -149,7 +149,7 @@ def settings(
     ] = Settings.hardening,
     radii: Annotated[RadiiName, Option(help=RADII_HELP)] = Settings.radii,
     radii_cov: Annotated[
-        float, Number(help="coefficient of variation C of that distribution [-]")
+        float, Number(help="coefficient of variation C of the radii [-]")
     ] = Settings.radii_cov,
     p_sigma_threshold_MPa: Annotated[
         float,

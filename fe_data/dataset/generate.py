@@ -256,7 +256,7 @@ def _of_material(design: Design, material: Phases, interphase: float) -> Design:
             try:
                 fixed = material.with_fields(design.sample(row).fields).fixed_inputs
             except ValueError as error:
-                raise ValueError(f"row {row} of the design: {error}") from None
+                raise ValueError(f"sample {row} of the design: {error}") from None
         for name, value in fixed.items():
             inputs[row, INPUT_NAMES.index(name)] = value
     for place, micro in enumerate(design.microstructures):
@@ -289,7 +289,7 @@ def _require_possible(design: Design, settings: Settings, *, general: bool) -> N
         for row in () if general else (b.index(max(b)), c.index(min(c)), c.index(max(c))):
             require_parameters(b[row], c[row], settings.hardening)
     except ValueError as error:
-        raise ValueError(f"row {row} of the design: {error}") from None
+        raise ValueError(f"sample {row} of the design: {error}") from None
 
 
 @dataclass

@@ -100,7 +100,7 @@ def require_own(path: Path, beginning: bytes | None) -> None:
     with path.open("rb") as file:
         head = file.read(HEAD)
     if head and not re.match(beginning, head, re.DOTALL):
-        what = "a file of another kind has this name, move it away or give another name"
+        what = "this file has another format: move it, or use another name"
         raise FileExistsError(errno.EEXIST, what, str(path))
 
 

@@ -158,7 +158,7 @@ def format_comparison(comparison: Comparison) -> str:
     difference = comparison.difference
     which = f"{len(difference)} pairs of equal inputs"
     if comparison.distance:
-        apart = f"up to {comparison.distance:.3g} of the box apart"
+        apart = f"up to {comparison.distance:.3g} of the input range apart"
         which = f"{len(difference)} pairs of nearest inputs, {apart}"
     if comparison.unpaired:
         which += f"; {comparison.unpaired} inputs of the reference are not used"

@@ -202,7 +202,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, undisturbed)
 
 def test_fibres_that_cannot_be_packed_are_refused_before_any_work(tmp_path):
     densest = int(DESIGN.inputs[:, 0].argmax())
-    with pytest.raises(ValueError, match=f"row {densest} of the design: vf = .*limited to vf <="):
+    with pytest.raises(ValueError, match=f"sample {densest} of the design: vf = .*limited to"):
         make(tmp_path / "new", settings=Settings(increments=10, min_spacing=2.0))
     assert not (tmp_path / "new").exists()
 

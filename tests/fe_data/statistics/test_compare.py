@@ -67,7 +67,9 @@ def test_inputs_that_differ_are_paired_with_the_nearest():
     moved = ours.inputs + np.array([0.0, 4.0, 0.0, 0.0])  # 1 % of the box
     comparison = compare(ours, dataclasses.replace(ours, inputs=moved))
     assert comparison.distance == pytest.approx(0.01)
-    assert "5 pairs of nearest inputs, up to 0.01 of the box apart" in format_comparison(comparison)
+    assert "5 pairs of nearest inputs, up to 0.01 of the input range apart" in format_comparison(
+        comparison
+    )
     comparison = compare(reordered(reference, np.arange(3)), reference)
     assert len(comparison.difference) == 3
     assert comparison.unpaired == 17

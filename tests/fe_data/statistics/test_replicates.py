@@ -69,7 +69,10 @@ def test_the_command_counts_failed_cells_and_leaves_out_inputs_without_scatter(t
     assert found.count[found.group == 3] == 6
     assert found.count.sum() == 41
     (tmp_path / "s.csv").unlink()
-    for left, message in ((0, "all RVEs with the inputs"), (1, "its scatter needs 2")):
+    for left, message in (
+        (0, "all RVEs with the inputs"),
+        (1, "scatter needs 2: use"),
+    ):
         write(tmp_path / "dataset.csv", table, of_three[left:])
         assert main(command) == 2
         assert message in capsys.readouterr().err
