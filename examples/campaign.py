@@ -33,7 +33,10 @@ def simulate(x):
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return [np.nan, np.nan]
-    return np.log([float(word) for word in done.stdout.split()])
+    numbers = [float(word) for word in done.stdout.split()]
+    if len(numbers) != len(OUTPUTS):
+        raise SystemExit(f"the command printed {done.stdout!r}: must be {len(OUTPUTS)} numbers")
+    return np.log(numbers)
 
 
 def costs(X):

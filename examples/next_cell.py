@@ -5,8 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 parser = argparse.ArgumentParser(description=__doc__)
-for name, default in {"start": 10, "batch": 5, "rounds": 3, "fibres": 30, "jobs": 2}.items():
-    parser.add_argument(f"--{name}", type=int, default=default)
+parser.add_argument("--start", type=int, default=10, help="RVEs before the first selection")
+parser.add_argument("--batch", type=int, default=5, help="RVEs that a round selects")
+parser.add_argument("--rounds", type=int, default=3, help="rounds of selection")
+parser.add_argument("--fibres", type=int, default=30, help="fibres of an RVE")
+parser.add_argument("--jobs", type=int, default=2, help="RVEs that are simulated at once")
 parser.add_argument("--data", type=Path, default=Path("data/loop"), help="folder of all rounds")
 parser.add_argument("--out", type=Path, default=Path("next_cell.png"), help="figure")
 options = parser.parse_args()
