@@ -258,7 +258,7 @@ def check_weights(name: str, weights: Floats, architecture: MLP) -> None:
     if weights.ndim != 2 or len(weights) == 0 or weights.shape[1] != n_weights:
         raise ValueError(f"{name} has shape {weights.shape}: must be (K, {n_weights})")
     if weights.dtype.kind != "f" or not np.isfinite(weights).all():
-        raise ValueError(f"{name} holds values that are not finite numbers")
+        raise ValueError(f"{name} has values that are not finite numbers")
 
 
 def finite_members(n_members: int, diverged: tuple[int, ...], title: str) -> Ints:

@@ -328,7 +328,7 @@ class StrainPathEnsemble(Short, StoredModel):
         """
         model = load(path)
         if not isinstance(model, cls):
-            raise ValueError(f"{path}: holds a {type(model).__name__}, must be a {cls.__name__}")
+            raise ValueError(f"{path}: contains a {type(model).__name__}, must be a {cls.__name__}")
         model.bank = replace(model.bank, concentration=concentration)
         found = model.bank.concentrations(_corners(model.bank.bounds))
         if not np.allclose(found, model.phase_strains_, rtol=1e-9, atol=1e-12):

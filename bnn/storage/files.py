@@ -88,7 +88,7 @@ class StoredModel:
         model = cls(**parameters)
         if fitted.keys() != set(cls.fitted_attributes):
             needed = ", ".join(cls.fitted_attributes)
-            raise ValueError(f"the model holds {', '.join(fitted)}, must hold {needed}")
+            raise ValueError(f"the model has {', '.join(fitted)}, must have {needed}")
         if any(value is not None for value in fitted.values()):
             for name, value in fitted.items():
                 setattr(model, name, value)
@@ -134,7 +134,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     models = sorted(name for name, kind in KINDS.items() if issubclass(kind.type, StoredModel))
     name = next(iter(content), None) if isinstance(content, dict) else content
     if name not in models:
-        raise ValueError(f"{path}: holds a {_shortened(name)}, must be one of {', '.join(models)}")
+        raise ValueError(
+            f"{path}: contains a {_shortened(name)}, must be one of {', '.join(models)}"
+        )
     used = set()
 
     def array(key: str) -> NDArray[Any]:
@@ -143,7 +145,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         if key not in arrays:
             raise ValueError(f"array {key} is missing")
         if arrays[key].dtype.kind not in NUMBERS:
-            raise ValueError(f"{key} holds {arrays[key].dtype}, not real numbers")
+            raise ValueError(f"{key} has the type {arrays[key].dtype}, not real numbers")
         return arrays[key]
 
     try:

@@ -124,11 +124,11 @@ def open_folder(folder: Path, config: dict[str, Any]) -> None:
     if present is None:
         if not _holds_own_records(folder, config) and files:
             what = f"{files[0]}, which is not of a dataset folder"
-            raise ValueError(f"{folder} holds {what}: choose another --out")
+            raise ValueError(f"{folder} contains {what}: choose another --out")
         record.write_atomic(folder / CONFIG, (json.dumps(config, indent=2) + "\n").encode())
     elif present["digest"] != config["digest"]:
         what = f"samples of another configuration ({_difference(present, config)})"
-        raise ValueError(f"{folder} holds {what}: choose another --out")
+        raise ValueError(f"{folder} contains {what}: choose another --out")
 
 
 def load_config(folder: Path) -> dict[str, Any]:
@@ -243,7 +243,7 @@ def _holds_own_records(folder: Path, config: dict[str, Any]) -> bool:
         if header.get("config") == config["digest"]:
             return True
         what = f"samples of another configuration ({path.name})"
-        raise ValueError(f"{folder} holds {what}: choose another --out")
+        raise ValueError(f"{folder} contains {what}: choose another --out")
     return False
 
 

@@ -233,4 +233,4 @@ def _require_finite(result: "RVEResult", *, with_outputs: bool) -> None:
             raise SimulationError(f"{name} = {result.effective[name]} is not finite")
     for name, values in result.history.items():
         if not np.all(np.isfinite(values)):
-            raise SimulationError(f"history {name!r} holds values that are not finite")
+            raise SimulationError(f"history {name!r} has values that are not finite")

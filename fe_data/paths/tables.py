@@ -181,7 +181,7 @@ def load_paths(source: str | Path) -> Paths:
         what = f"{str(source)!r:.200} is neither a file nor a shipped set"
         raise TableError(f"{what}: {sets}") from None
     except (ValueError, RecursionError) as error:
-        raise TableError(f"{path} holds no set of paths: {error}") from None
+        raise TableError(f"{path} contains no set of paths: {error}") from None
 
 
 def settings_from(content: Any) -> Settings:

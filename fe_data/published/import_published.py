@@ -47,7 +47,7 @@ def import_tables(source: Path, out: Path) -> tuple[list[str], list[str]]:
     """
     paths = sorted(source.glob("*.pkl")) if source.is_dir() else [source]
     if not paths:
-        raise ValueError(f"{source} holds no .pkl file")
+        raise ValueError(f"{source} has no .pkl file")
     done = []
     refused = []
     tables: dict[str, list[tuple[Path, list[Floats]]]] = {}
@@ -151,5 +151,5 @@ def _join(x: Any, y: Any) -> Floats:
     for row in inputs.tolist():
         Inputs(*row)  # raises a ValueError if an input is out of range
     if not (outputs.dtype.kind in "iuf" and np.isfinite(outputs).all()):
-        raise ValueError("the table holds outputs that are not finite")
+        raise ValueError("the table has outputs that are not finite")
     return np.hstack([inputs, outputs]).astype(float)

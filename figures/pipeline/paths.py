@@ -72,7 +72,7 @@ def run_name(profile: str, data_dir: Path | None = None) -> str:
     if "=" in name or "*" in name:  # have a meaning in doit
         raise ValueError(f"PROFILE and DATA name the results {name!r}: must not have = or *")
     if (ROOT / "figures" / name / "__init__.py").is_file():
-        raise ValueError(f"PROFILE = {profile!r} is not allowed: figures/{name} holds source code")
+        raise ValueError(f"PROFILE = {profile!r} is not allowed: figures/{name} has source code")
     if data_dir is None or data_dir.parent == ROOT:
         return name
     return f"{name}-{crc32(bytes(data_dir)):08x}"  # several folders may have the same name

@@ -215,8 +215,8 @@ MEMBERS = "fitted.members_."
     [
         (["noise_covariance"], {}, f"array {MEMBERS}noise_covariance is missing"),
         ([], {"output_scaler.low": np.zeros((2, 3))}, r"bounds have shapes \(2, 3\) and \(1,\)"),
-        ([], {"weights": np.full((3, 13), np.nan)}, "weights holds values that are not finite"),
-        ([], {"losses": np.array("text")}, f"{MEMBERS}losses holds <U4, not real numbers"),
+        ([], {"weights": np.full((3, 13), np.nan)}, "weights has values that are not finite"),
+        ([], {"losses": np.array("text")}, f"{MEMBERS}losses has the type <U4, not real numbers"),
         ([], {"targets": np.zeros((3, 5, 2))}, r"targets has shape \(3, 5, 2\): must be"),
         ([], {"predict": np.zeros(3)}, f"unknown array '{MEMBERS}predict'"),
     ],

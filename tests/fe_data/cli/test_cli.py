@@ -102,12 +102,12 @@ BAD_COMMANDS = [
     ("generate --inputs {}/bad.csv --count 3 --out {}/new", "--count sizes a named design"),
     ("generate --inputs {}/other/dataset.csv --out {}/other", "that --out would replace"),
     ("statistics {}/other --out {}/other/dataset.csv", "an input that --out would replace"),
-    (f"curves {NOISE} --out {{}}/bad.csv", "move it away or give another name: {}/bad.csv"),
+    (f"curves {NOISE} --out {{}}/bad.csv", "move it, or use another name: {}/bad.csv"),
     (f"curves {NOISE} --out {{}}/other", "must end in .csv or .parquet"),
     (f"statistics {NOISE} --out {{}}/other", "a folder has this name"),
     (f"{GENERATE}/bad.csv", "File exists: {}/bad.csv"),
     ("compare {}/failed.csv {}/failed.csv --tolerance 1e-6", "no sample with outputs"),
-    ("import-published {} {}/out", "{} holds no .pkl file"),
+    ("import-published {} {}/out", "{} has no .pkl file"),
 ]
 
 

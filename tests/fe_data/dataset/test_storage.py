@@ -36,7 +36,7 @@ def test_files_of_something_else_are_kept(tmp_path, name):
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("mine")
-    with pytest.raises(ValueError, match=r"holds [\w.]+, which is not of a dataset folder"):
+    with pytest.raises(ValueError, match=r"contains [\w.]+, which is not of a dataset folder"):
         make(tmp_path)
     assert path.read_text() == "mine"
 

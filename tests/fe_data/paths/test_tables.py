@@ -148,7 +148,7 @@ def test_a_file_of_something_else_is_refused(tmp_path, wrong):
     with pytest.raises((ValueError, TypeError), match=name):
         replace(SMALL, **wrong)
     np.savez(tmp_path / "wrong.npz", **ARRAYS | wrong)
-    with pytest.raises(TableError, match=r"wrong\.npz holds no set of paths"):
+    with pytest.raises(TableError, match=r"wrong\.npz contains no set of paths"):
         load_paths(tmp_path / "wrong.npz")
 
 

@@ -179,7 +179,7 @@ def test_code_in_a_file_is_not_run(tmp_path, capsys):
         (TABLE, "no table with the keys inpts and outpts, or groups_inputs and groups_outputs"),
         (grouped([]), "in a dict with the keys groups_inputs, groups_outputs"),
         (plain(X[:5], Y), "inputs have the shape (5, 4) and outputs (12, 5)"),
-        (plain(X, Y + np.inf), "the table holds outputs that are not finite"),
+        (plain(X, Y + np.inf), "the table has outputs that are not finite"),
         (plain(X + np.nan, Y), "vf = nan is out of range"),
     ],
 )
