@@ -123,7 +123,7 @@ def test_its_own_file_is_replaced_and_a_file_of_a_user_stays(name, tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
     path.write_text("index,seed,group,vf\nmy own numbers", encoding="utf-8")
     before = contents(tmp_path)
-    with pytest.raises(FileExistsError, match="move it away"):
+    with pytest.raises(FileExistsError, match="has another format: move it"):
         write()
     assert contents(tmp_path) == before
 
