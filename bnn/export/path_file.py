@@ -16,7 +16,7 @@ from bnn.paths.network import INPUTS, moduli
 from bnn.storage.reading import as_path
 from bnn.storage.writing import write_atomic
 
-BEGINNING = rb"/\* Stress of a cell along any path of strain"
+BEGINNING = rb"/\* Stress of an RVE along any strain path"
 
 
 def path_to_c(
