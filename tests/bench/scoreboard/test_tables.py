@@ -141,5 +141,17 @@ def test_sentences_of_the_guides_quote_the_committed_results():
         assert board.verdict(problem, rival_of(BY_NAME[name]), score) == "worse"
 
 
+def test_how_much_of_the_lead_equal_noise_models_leave():
+    with (PAGES[0].parent / "tables" / "benchmarks_noise.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    left = [
+        float(row["with_equal_noise_models"]) / float(row["ours_less_it"])
+        for row in rows
+        if row["its_noise"] == "constant" and not row["estimator"].startswith("laplace")
+        if row["problem"].endswith(("standard", " 50 RVEs", "100 RVEs"))
+    ]
+    quoted("docs/benchmarks.md", "Against Gaussian processes with", f"{100 * max(left):.0f} %")
+
+
 def rival_of(peer):
     return tables.Rival(peer.name, peer.label, peer.knows, peer)
