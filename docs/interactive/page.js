@@ -133,7 +133,7 @@ document.addEventListener("DOMContentLoaded", () => {
     query(".where").innerHTML = beyond.length
       ? `Outside the training range: ${beyond.map(({ symbol: name, learnt, unit: of }) =>
           `${symbol(name)} was between ${learnt.map((v) => v.toPrecision(3)).join(" and ")}${of === "–" ? "" : ` ${of}`}`).join(", ")}.`
-      : "Inside the range of the training cells.";
+      : "Inside the range of the training RVEs.";
   }
 
   model.inputs.forEach(({ words, symbol: name, unit: of, range, learnt }, i) => {
