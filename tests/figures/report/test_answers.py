@@ -126,7 +126,7 @@ def test_selected():
     quoted(SELECTED, "35 RVEs selected for the whole box are as accurate", it.cells.chosen.rmse)
     known = it.known
     std = known.chosen_for_worst["35"].worst_std.mean, known.hypercube["100"].worst_std.mean
-    quoted(SELECTED, "they do not: in its largest tenth", *(written(each, 4) for each in std))
+    quoted(SELECTED, "they do not: in the tenth of the inputs", *(written(each, 4) for each in std))
 
 
 def test_strain_paths():
