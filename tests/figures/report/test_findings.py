@@ -221,10 +221,9 @@ def test_vanilla_inside(folder):
         FINDINGS,
         "The paper shows no vanilla ensemble in distribution.",
         *(it.n_train[case] for case in ("ind25", "ind50", "ind100")),
-        *(written(rows.ind100[name].elppd, 0) for name in ("vanilla", "low_rank")),
         *(
             written(less(rows[case].vanilla.elppd, rows[case].low_rank.elppd), 0)
-            for case in ("ind25", "ind50")
+            for case in ("ind25", "ind50", "ind100")
         ),
     )
 
