@@ -457,7 +457,7 @@ def named_phases(name: str) -> Phases:
     names = sorted(file.stem for file in EXAMPLES.glob("*.yaml"))
     if name not in names:
         allowed = ", ".join(names)
-        raise ValueError(f"material {name!r:.60} is unknown: allowed are {allowed}")
+        raise ValueError(f"name = {name!r:.60} is no known material: allowed are {allowed}")
     return load_phases(EXAMPLES / f"{name}.yaml")
 
 

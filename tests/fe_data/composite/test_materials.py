@@ -98,7 +98,7 @@ def test_plastic_laws_need_isotropic_elasticity():
     carbon = TransverselyIsotropic(225.0, 15.0, 0.2, 0.07, 15.0)
     with pytest.raises(ValueError, match="law = 'j2' needs isotropic elasticity"):
         Material(carbon, "j2", {"yield_stress": 100.0})
-    with pytest.raises(ValueError, match="material 'steel' is unknown: allowed are boron"):
+    with pytest.raises(ValueError, match="name = 'steel' is no known material: allowed are boron"):
         named_phases("steel")
     assert YieldStress(100.0)(0.5) == 100.0
 
