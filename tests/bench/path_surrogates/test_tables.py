@@ -17,6 +17,9 @@ def test_goals_are_judged_by_the_committed_results():
     for n in (100, 500):  # trained twice as long, too
         rival[n] = np.minimum(rival[n], means(summary, "gru_long", n, "nmse"))
     assert np.divide(ours[100], rival[100]).max() < 0.25
+    known = means(summary, "gru_mean_fields", 100, "nmse")
+    shares = [f"{share:.2f}" for share in np.divide(ours[100], known)]
+    quoted("docs/paths.md", "Rivals with equal knowledge", *shares)
     tenth = [np.divide(ours[few], rival[many]).max() for few, many in ((5, 50), (50, 500))]
     assert tenth[0] < tenth[1] < 1.0
     covered = np.array([means(summary, OURS, n, "coverage") for n in summary.sizes(OURS)])
