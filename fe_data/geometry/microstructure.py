@@ -272,7 +272,7 @@ def require_packable(vf: float, n_fibres: int, min_spacing: float) -> None:
         raise ValueError(
             f"vf = {vf!r} is out of range: {n_fibres} fibres at least {min_spacing:g} diameters "
             f"apart are limited to vf <= {limit:.4f}{in_percent(vf, 1.0, 'vf is a fraction')}; "
-            "more fibres or a smaller spacing allow more"
+            "a smaller spacing allows more"
         )
 
 

@@ -248,14 +248,15 @@ def _best_on_a_grid(excess: Floats, log_p: Floats) -> tuple[float, float]:
 def _extrapolation(mises: Floats, plastic: Floats, a: float, b: float) -> list[str]:
     """Return a warning if the first half of the curve has a different b, else an empty list."""
     half = len(mises) // 2
-    known = f"b_eff and c_eff are extrapolated from plastic strains up to {plastic.max():.2g}"
+    until = f"they are extrapolated from plastic strains up to {plastic.max():.2g}"
+    known = f"b_eff and c_eff are unreliable, use the curve: {until}"
     try:
         ratio = fit_power_law(mises[:half], plastic[:half], a)[0] / b
     except FitError:
-        return [f"{known}: the first half of the increments is too elastic to fit"]
+        return [f"{known}; the first half of the increments is too elastic to fit"]
     if abs(ratio - 1) <= _UNSTABLE:
         return []
-    return [f"{known}: a fit to the first half of the increments has {ratio:.3g} times this b_eff"]
+    return [f"{known}; a fit to the first half of the increments has {ratio:.3g} times this b_eff"]
 
 
 def elastic_increments(history: dict[str, Floats]) -> NDArray[np.bool_]:
@@ -300,7 +301,7 @@ def effective_properties(
         poor.append(
             f"E_eff is {abs(difference):.1%} {'above' if difference > 0 else 'below'} the modulus "
             f"across the fibres, {across / 1e3:.4g} GPa, and its fit errs in the stress yy by "
-            f"{misfit:.1%} of the stress xx"
+            f"{misfit:.1%} of the stress xx: use that modulus"
         )
     if residual > _POOR_FIT:
         poor.append(f"power-law misfit {residual:.1%}")

@@ -101,4 +101,4 @@ def test_an_exponent_that_the_curve_does_not_have_yet_is_reported(knee, poor):
     elastic = {name: values[:2].copy() for name, values in history.items()}
     elastic["yielded_fraction"] = np.zeros(2)
     warning = effective_properties(history, 400.0, elastic, 1e5).warning
-    assert ("extrapolated from plastic strains up to 0.04: " in warning) == poor
+    assert ("extrapolated from plastic strains up to 0.04; " in warning) == poor

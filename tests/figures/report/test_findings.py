@@ -670,7 +670,7 @@ def test_fig_7_depends_on_the_anchors():
     assert (met.count(True), len(met)) == (4, 6)
     names = ("fits_worse", *own[:5])
     assert sum(bool(each) for each in verdicts(it, *(f"factorised/{each}" for each in names))) == 1
-    quoted(VERDICTS, "Four of six claims hold with the paper's code")
+    quoted(VERDICTS, "Four of six claims are met with the paper's code")
 
 
 def test_table_2_subsets():
