@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
-# Makes the environment that everything here runs in; does nothing when it is up to date.
+# Creates the environment in which all commands of this repository run. Does nothing if it is up to date.
 #
-#   ./setup.sh            make or refresh the environment
-#   ./setup.sh --python   the same, then print the interpreter in use, relative to the checkout
-#                         where its path has a space
-#   ./setup.sh --leave    forget the environment; remove the path file from one that was active
-#   ./setup.sh --help     print this
+#   ./setup.sh            create or update the environment
+#   ./setup.sh --python   the same, then print the path of its Python interpreter (relative to
+#                         the checkout if the path has a space)
+#   ./setup.sh --leave    delete .environment, and the path file from an environment that was active
+#   ./setup.sh --help     print this help
 #
-# Tried in this order: an active environment that imports dolfinx; conda, mamba or micromamba
-# (environment-dev.yml); Debian's or Ubuntu's apt with a virtual environment (constraints.txt).
-# pip installs files there whose hashes are in hashes.txt, but for PyTorch (see fetch below).
-# .environment holds a hash of what the environment was made from, the interpreter and the checkout.
+# It uses the first of these that is available: an active environment that imports dolfinx; conda,
+# mamba or micromamba (environment-dev.yml); apt of Debian or Ubuntu with a virtual environment
+# (constraints.txt). In this virtual environment pip accepts only files whose hashes are in
+# hashes.txt, except for PyTorch (see fetch below). The file .environment has three lines: a hash of
+# the files that define the environment, the path of the interpreter, and the path of the checkout.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
-exec 3>&1 1>&2 # stdout is for the interpreter alone
+exec 3>&1 1>&2 # only the path of the interpreter goes to stdout
 case $PWD in *$'\n'*)
-  echo "setup: the path of the checkout has a line break, which .environment cannot hold: rename the folder"
+  echo "setup: the path of the checkout contains a line break: rename the folder"
   exit 1 ;;
 esac
 
@@ -30,14 +31,14 @@ say() { printf 'setup: %s\n' "$*"; }
 die() { say "$*"; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# What pip says at its last attempt, and apt; both then blame the packages that they did not find.
+# Messages of pip (at its last attempt) and apt without a network. Both report missing packages afterwards.
 unreachable='Retry\(total=0|Could not (connect|resolve)|Unable to connect|Temporary failure resolving'
 
 give_up() { # $*: what failed
   tail -n 5 "$log"
   if grep -Eq "$unreachable" "$log"; then
-    die "$*: the package index could not be reached: check the network, and the proxy that" \
-      "https_proxy, http_proxy, pip.conf or apt.conf name"
+    die "$*: the package index could not be reached: check the network and the settings of the proxy" \
+      "(https_proxy, http_proxy, pip.conf, apt.conf)"
   fi
   die "$* (see above)"
 }
@@ -46,7 +47,7 @@ digest() {
   if have sha256sum; then sha256sum; else shasum -a 256; fi | cut -d ' ' -f 1
 }
 
-# The dependency lists of pyproject.toml count, its linter settings do not.
+# Of pyproject.toml only the lists of dependencies count, not the settings of linters.
 recipe_hash() {
   { cat setup.sh environment-dev.yml constraints.txt hashes.txt
     awk '/^(requires-python|dependencies) =/,/^\]|^requires/; /^\[project.optional/,/^$/' pyproject.toml
@@ -57,15 +58,15 @@ is_current() {
   [ -f "$stamp" ] && [ ! -e "$unfinished" ] || return 1
   { read -r hash && IFS= read -r python && IFS= read -r checkout; } <"$stamp" || return 1
   [ "$hash" = "$(recipe_hash)" ] || return 1
-  if [ "$checkout" != "$PWD" ]; then # a virtual environment moves with it, one of conda does not
+  if [ "$checkout" != "$PWD" ]; then # a virtual environment still works after a move, a conda environment does not
     case $python in "$checkout"/*) python=$PWD${python#"$checkout"} ;; esac
     [ -x "$python" ] && [ ! -d "$venv/conda-meta" ] && (finish "$python") || return 1
   fi
   [ -x "$python" ]
 }
 
-# A path file serves as editable install: no build step. Python reads it in the encoding of the
-# locale: as escaped bytes in a line of code, any checkout path will do in any locale.
+# A path file replaces an editable install, without a build step. Python reads it in the encoding of
+# the locale. The path of the checkout is therefore written as escaped bytes, in a line of code.
 path_file='import os, pathlib, sysconfig
 target = pathlib.Path(sysconfig.get_path("purelib"), "composite-bnn.pth")
 text = f"import os, sys; sys.path.append(os.fsdecode({os.getcwdb()!r}))\n"
@@ -80,7 +81,7 @@ finish() { # $1: interpreter
   say "ready after $SECONDS s: $1"
 }
 
-leave() { # the path file of another checkout stays
+leave() { # keeps the path file of another checkout
   local python
   python=$(sed -n 2p "$stamp" 2>/dev/null) || return 0
   case $python in "$PWD/$venv"/*) return ;; esac
@@ -90,7 +91,7 @@ leave() { # the path file of another checkout stays
   rm -f "$stamp"
 }
 
-begin() { # an unfinished environment is thrown away, a stale virtual one is updated in place
+begin() { # deletes an unfinished environment; an outdated virtual environment is updated in place
   rm -f "$stamp"
   if [ -e "$unfinished" ]; then
     say "removing an unfinished environment"
@@ -98,22 +99,22 @@ begin() { # an unfinished environment is thrown away, a stale virtual one is upd
   fi
 }
 
-# A user's own .venv stays: one of setup.sh is named in the stamp, unfinished, or has its path file.
+# Never replaces a user's .venv. A .venv of setup.sh is named in .environment, unfinished, or has the path file.
 require_own_venv() {
   [ ! -e "$venv" ] || [ -e "$unfinished" ] ||
     compgen -G "$venv/lib/python*/site-packages/composite-bnn.pth" >/dev/null ||
     { [ -f "$stamp" ] && [ "$(sed -n 2p "$stamp")" = "$(sed -n 3p "$stamp")/$venv/bin/python" ]; } ||
-    die "$PWD/$venv was not made by setup.sh: move it away, or activate an environment with dolfinx"
+    die "$PWD/$venv was not created by setup.sh: move it elsewhere, or activate an environment that has dolfinx"
 }
 
 pip_in() { # $1: interpreter; further arguments go to pip
   "$1" -m pip "${@:2}" --quiet --disable-pip-version-check
 }
 
-# Fetches what pyproject.toml requires, then every pinned package whose hash is in hashes.txt: pip
-# keeps a file with this hash, and replaces or refuses any other. PyTorch has no hash there, since
-# its builds for processors, which an index may have in place of the one of PyPI, are other files of
-# the same version. Packages without a pin for this Python have no hash either.
+# Downloads the requirements of pyproject.toml, then each pinned package that has a hash in hashes.txt.
+# pip keeps a file with this hash, and replaces or rejects any other file. PyTorch has no hash: an
+# index may have a CPU build of the same version instead of the file of PyPI. Packages without a pin
+# for this version of Python have no hash either.
 fetch() { # $1: interpreter, $2: folder
   local hashed=$venv/hashed.txt
   "$1" - <<'PY' >"$venv/requirements.txt"
@@ -129,7 +130,7 @@ PY
   pip_in "$1" download --dest "$2" --no-deps --require-hashes --requirement "$hashed"
 }
 
-# Installs the requirements from the folder where their files were fetched.
+# Installs the requirements from the folder with the downloaded files.
 install_requirements() { # $1: interpreter, $2: folder
   pip_in "$1" install --no-index --no-compile --find-links "$2" --constraint constraints.txt \
     --requirement "$venv/requirements.txt"
@@ -137,7 +138,7 @@ install_requirements() { # $1: interpreter, $2: folder
 
 # -- an active environment ------------------------------------------------------------------
 
-active_python() { # prints the first python on PATH if it can be used as it is
+active_python() { # prints the first Python on PATH that has dolfinx and accepts packages
   local name python
   for name in python3 python; do
     have "$name" || continue
@@ -155,7 +156,7 @@ PY
   return 1
 }
 
-# Prints the requirements that are not met, and writes constraints that keep what is installed.
+# Prints the missing requirements, and writes constraints that keep the installed versions.
 missing_requirements() { # $1: interpreter, $2: file for the constraints
   "$1" - "$2" <<'PY'
 import importlib.metadata as metadata, importlib.util, sys, tomllib
@@ -172,7 +173,7 @@ installed = {canonical(d.metadata["Name"]): d.version for d in metadata.distribu
 def is_pin(text):
     try:
         return bool(Requirement(text))
-    except InvalidRequirement:  # a version that only the distribution's packager understands
+    except InvalidRequirement:  # a version in the packager's own format
         return False
 
 def is_met(requirement):
@@ -203,27 +204,27 @@ use_active() { # $1: interpreter
   begin
   missing=$(missing_requirements "$1" "$constraints")
   if [ -n "$missing" ]; then
-    say "adding to it:" $missing
+    say "installing missing packages:" $missing
     printf '%s\n' "$missing" |
       "$1" -m pip install --quiet --disable-pip-version-check --constraint "$constraints" \
         --requirement /dev/stdin >>"$log" 2>&1 || give_up "pip could not install the Python packages"
   fi
   finish "$1"
-  say "wrote composite-bnn.pth into it, which 'make clean' removes"
+  say "wrote composite-bnn.pth into it; 'make clean' removes this file"
 }
 
 # -- conda, mamba, micromamba ---------------------------------------------------------------
 
 use_conda() { # $1: program
   require_own_venv
-  say "making $venv with $1 from environment-dev.yml (some minutes)"
+  say "creating $venv with $1 from environment-dev.yml (takes several minutes)"
   begin
   rm -rf "$venv"
   touch "$unfinished"
   case $1 in
     micromamba) "$1" create --yes --quiet --prefix "$PWD/$venv" --file environment-dev.yml ;;
     *) "$1" env create --quiet --prefix "$PWD/$venv" --file environment-dev.yml ;;
-  esac || die "$1 could not make the environment (see above)"
+  esac || die "$1 could not create the environment (see above)"
   finish "$PWD/$venv/bin/python"
 }
 
@@ -247,7 +248,7 @@ apt_install() {
 
 make_venv() {
   "$system_python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
-    die "Python 3.11 or later is needed, $system_python is older: use conda, or Debian 12 or later"
+    die "$system_python is older than Python 3.11: use conda, or Debian 12 or later"
   touch "$unfinished"
   "$system_python" -m venv --system-site-packages "$venv"
 }
@@ -259,21 +260,21 @@ use_apt() {
   missing=$(missing_packages)
   if [ -n "$missing" ]; then
     [ "$(id -u)" = 0 ] || have sudo ||
-      die "these packages are missing and only an administrator can add them: apt-get install $missing(or install conda)"
+      die "an administrator must install missing packages: apt-get install $missing(or install conda)"
     say "updating the package lists"
     as_root dpkg --configure -a # an installation that was interrupted
     as_root env LC_ALL=C apt-get update --quiet >>"$log" 2>&1 || give_up "apt-get update failed"
     case $missing in *python3-venv*) apt_install python3-venv ;; esac
   fi
   make_venv
-  say "fetching Python packages"
+  say "downloading Python packages"
   fetch "$python" "$wheels" >>"$log" 2>&1 &
   download=$!
   if [ -n "$missing" ]; then
-    say "installing dolfinx with apt meanwhile (about a minute)"
+    say "installing dolfinx with apt at the same time (about a minute)"
     apt_install $missing
   fi
-  wait "$download" || give_up "pip could not fetch the Python packages"
+  wait "$download" || give_up "pip could not download the Python packages"
   download=
   say "installing Python packages into $venv"
   install_requirements "$python" "$wheels" >>"$log" 2>&1 ||
@@ -297,7 +298,7 @@ case ${1-} in
   '' | --python) ;;
   --leave) leave; exit ;;
   --help) sed -n '2,/^set /s/^# \{0,1\}//p' setup.sh >&3; exit ;;
-  *) die "unknown option '$1': --python, --leave and --help exist" ;;
+  *) die "unknown option '$1': must be --python, --leave or --help" ;;
 esac
 if have flock; then
   exec 9>.setup.lock
@@ -305,7 +306,7 @@ if have flock; then
 fi
 if ! is_current; then
   scratch=$(mktemp -d 2>/dev/null) ||
-    die "TMPDIR = '${TMPDIR-/tmp}' is not allowed: a folder that exists and can be written to is"
+    die "TMPDIR = '${TMPDIR-/tmp}' must be a folder that exists and is writable"
   log=$scratch/log
   if python=$(active_python); then use_active "$python"
   elif have micromamba; then use_conda micromamba
@@ -313,13 +314,13 @@ if ! is_current; then
   elif have conda; then use_conda conda
   elif have apt-get && have dpkg-query; then use_apt
   else
-    die "found neither an active environment with dolfinx, nor conda (mamba, micromamba), nor apt:" \
-      "install one of the conda family, or run this on Debian 12 or later, then try again"
+    die "found no active environment with dolfinx, no conda (mamba, micromamba) and no apt:" \
+      "install conda, or use Debian 12 or later"
   fi
 fi
 if [ "${1-}" = --python ]; then
   python=$(sed -n 2p "$stamp")
-  # The shell splits $(make -s python) at spaces: in the checkout a relative path has none.
+  # The shell splits $(make -s python) at spaces. A path relative to the checkout contains none.
   case $python in *[[:space:]]*) python=${python#"$PWD/"} ;; esac
   printf '%s\n' "$python" >&3
 fi

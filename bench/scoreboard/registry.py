@@ -72,13 +72,20 @@ class Peer:
 
     @property
     def digest(self) -> str:
-        """Checksum of `code` and of the pinned packages of the library."""
+        """Checksum of `code` without docstrings, and of the pinned packages of the library."""
         pins = self.source.with_suffix(".txt")
-        text = self.source.read_text(encoding="utf-8")
-        parts = [ast.get_source_segment(text, statement) for statement in self.code]
-        parts += [pins.read_text(encoding="utf-8")] if pins.is_file() else []
-        code = zlib.crc32("\n".join(map(str, parts)).encode())
+        text = pins.read_text(encoding="utf-8") if pins.is_file() else ""
+        code = zlib.crc32("\n".join([*self.unparsed, text]).encode())
         return f"{code:08x}"
+
+    @property
+    def unparsed(self) -> list[str]:
+        """Lines of `code`, without comments and docstrings."""
+        found = ast.parse("\n".join(map(ast.unparse, self.code)))
+        for node in ast.walk(found):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+                del node.body[0]
+        return [line for line in ast.unparse(found).splitlines() if line]
 
     @property
     def label(self) -> str:
@@ -87,9 +94,8 @@ class Peer:
 
     @property
     def lines(self) -> int:
-        """Number of lines of code when unparsed; docstrings of one line do not count."""
-        lines = [line.strip() for each in self.code for line in ast.unparse(each).splitlines()]
-        return len([line for line in lines if line and not line.startswith('"""')])
+        """Number of lines of code, without comments and docstrings."""
+        return len(self.unparsed)
 
 
 PEERS = (

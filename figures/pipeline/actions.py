@@ -122,9 +122,8 @@ class Reporter(ConsoleReporter):
         super().initialize(tasks, selected_tasks)
         self.lock = wait_for_turn(STATE)
         self.begun: dict[str, float] = {}
-        self.started = time.monotonic()
         self.plan = planned(tasks, selected_tasks)  # seconds of each task with an estimate
-        self.done: dict[str, float] = {}
+        self.took: dict[str, float] = {}  # seconds of each finished task
         self.skipped: set[str] = set()
         signal.signal(signal.SIGINT, INTERRUPTION.receive)
         if self.plan:
@@ -143,9 +142,8 @@ class Reporter(ConsoleReporter):
     def add_success(self, task):
         """Report how long a task took, and the remaining time."""
         if task.name in self.begun:
-            self.done[task.name] = self.plan.get(task.name, 0.0)
-            took = time.monotonic() - self.begun[task.name]
-            self.write(f"   {task.doc}: {took:.0f} s{self.progress()}\n")
+            self.took[task.name] = time.monotonic() - self.begun[task.name]
+            self.write(f"   {task.doc}: {self.took[task.name]:.0f} s{self.progress()}\n")
 
     def skip_uptodate(self, task):
         """Report that a task is up to date."""
@@ -154,15 +152,20 @@ class Reporter(ConsoleReporter):
             self.write(f"-- {task.doc}: up to date\n")
 
     def progress(self) -> str:
-        """Return how many parts of the plan are done, and the remaining time at this speed."""
+        """Return how many parts of the plan are done, and the remaining time.
+
+        The remaining time is that of the plan, with the relative error that its estimates had in
+        the finished parts.
+        """
         parts = self.plan.keys() - self.skipped
-        done = sum(self.done.get(name, 0.0) for name in parts)
-        left = sum(self.plan[name] for name in parts - self.done.keys())
+        done = parts & self.took.keys()
         if not done:
             return ""
-        text = f"; {len(parts & self.done.keys())} of {len(parts)} parts done"
+        text = f"; {len(done)} of {len(parts)} parts done"
+        left = sum(self.plan[name] for name in parts - done)
         if left:
-            text += f", {minutes((time.monotonic() - self.started) / done * left)} left"
+            error = sum(self.took[name] for name in done) / sum(self.plan[name] for name in done)
+            text += f", {minutes(error * left / cores())} left"
         return text
 
     def _write_failure(self, result, write_exception=True):  # noqa: ARG002, doit's signature

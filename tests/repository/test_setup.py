@@ -118,7 +118,7 @@ def test_an_environment_of_a_user_stays(conda):
     program(mine, INTERPRETER + "# mine\n")
     done = setup(conda)
     assert done.returncode == 1
-    assert f"{conda}/.venv was not made by setup.sh: move it away" in done.stderr
+    assert f"{conda}/.venv was not created by setup.sh: move it elsewhere" in done.stderr
     assert not (conda / ".environment").exists()
     assert mine.read_text(encoding="utf-8").endswith("# mine\n")
     assert not (conda / "calls").exists()

@@ -30,7 +30,7 @@ class SingleTask:
         X = torch.as_tensor(given.X)
         y = torch.as_tensor(given.y)
         scale = Normalize(X.shape[1], bounds=torch.as_tensor(given.bounds))
-        self.model = SingleTaskGP(X, y, input_transform=scale)  # which standardises outputs
+        self.model = SingleTaskGP(X, y, input_transform=scale)  # it standardises the outputs
         fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
 
     def predict(self, X):
@@ -42,7 +42,7 @@ class Warped:
     """BoTorch, SingleTaskGP, Matérn 5/2 and warped inputs."""
 
     def fit(self, given):
-        """Fit a process for each output, whose length scales and warps are those of the output."""
+        """Fit a process to each output, with separate length scales and warps."""
         X = torch.as_tensor(given.X)
         y = torch.as_tensor(given.y)
         box = torch.as_tensor(given.bounds)
@@ -67,7 +67,7 @@ class MultiTask:
     """BoTorch, MultiTaskGP."""
 
     def fit(self, given):
-        """Fit one process to all outputs, whose number is one more input of it."""
+        """Fit one process to all outputs; the index of the output is an additional input."""
         self.tasks = given.y.shape[1]
         inputs = given.X.shape[1]
         box = torch.as_tensor(given.bounds)
@@ -80,7 +80,7 @@ class MultiTask:
         fit_gpytorch_mll(ExactMarginalLogLikelihood(self.model.likelihood, self.model))
 
     def numbered(self, X):
-        """Return X once for each output, one below the other, with its number as last column."""
+        """Stack one copy of X per output, with the index of the output as last column."""
         tasks = np.repeat(np.arange(self.tasks), len(X))
         return torch.as_tensor(np.column_stack([np.tile(X, (self.tasks, 1)), tasks]))
 
@@ -94,7 +94,7 @@ class Saas:
     """BoTorch, SAAS by NUTS."""
 
     def fit(self, given):
-        """Draw hyper-parameters of a process for each output by NUTS."""
+        """Sample the hyperparameters of a process for each output by NUTS."""
         X = torch.as_tensor(given.X)
         y = torch.as_tensor(given.y)
         scale = Normalize(X.shape[1], bounds=torch.as_tensor(given.bounds))
@@ -115,6 +115,6 @@ class Saas:
         return mean.mean(axis=0), np.sqrt((std**2).mean(axis=0) + mean.var(axis=0))
 
     def elppd(self, X, y):
-        """Return the log density of y in that mixture, summed over rows and outputs."""
+        """Return the log density of y under this mixture, summed over rows and outputs."""
         logs = norm.logpdf(y, *self.each(X))
         return (logsumexp(logs, axis=0) - np.log(len(logs))).sum()

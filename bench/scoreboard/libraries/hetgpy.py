@@ -8,7 +8,7 @@ class HeteroscedasticProcess:
     """hetgpy, hetGP."""
 
     def fit(self, given):
-        """Fit a process with noise by input to each output."""
+        """Fit a process with input-dependent noise to each output."""
         self.fitted = []
         for column in given.y.T:
             model = hetGP()
@@ -26,7 +26,7 @@ class WithReplicates(HeteroscedasticProcess):
     """hetgpy, hetGP with replicates as more training RVEs."""
 
     def fit(self, given):
-        """Fit to the training cells and those with equal inputs together."""
+        """Fit to the training RVEs and the replicates together."""
         super().fit(
             given.replaced(
                 X=np.vstack([given.X, given.X_repeated]), y=np.vstack([given.y, given.y_repeated])

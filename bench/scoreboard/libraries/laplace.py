@@ -17,7 +17,7 @@ class Network:
         self.fitted = [self.one(given.X, c) for c in ((given.y - self.centre) / self.scale).T]
 
     def one(self, X, y):
-        """Train a network on one output, then find prior and noise by their evidence."""
+        """Train a network on one output, then choose prior and noise by the marginal likelihood."""
         X = torch.tensor(X).float()
         y = torch.tensor(y)[:, None].float()
         network = torch.nn.Sequential(
@@ -30,7 +30,7 @@ class Network:
             optimiser.step()
         found = Laplace(network, "regression", subset_of_weights="all", hessian_structure="full")
         found.fit(DataLoader(TensorDataset(X, y), batch_size=len(X)))
-        logs = torch.zeros(2, requires_grad=True)  # of the prior's precision and the noise
+        logs = torch.zeros(2, requires_grad=True)  # of the precision of the prior, and of the noise
         optimiser = torch.optim.Adam([logs], lr=1e-1)
         for _ in range(100):
             optimiser.zero_grad()

@@ -12,7 +12,7 @@ class GradientBoosting:
     """MAPIE, gradient boosting with CV+."""
 
     def fit(self, given):
-        """Fit a model to each output, and its intervals by ten folds."""
+        """Fit a model to each output, with intervals from ten-fold cross-validation."""
         model = GradientBoostingRegressor(random_state=0)
         options = {"confidence_level": LEVEL, "method": "plus", "cv": 10, "random_state": 0}
         models = [CrossConformalRegressor(model, **options) for _ in given.y.T]
@@ -22,7 +22,7 @@ class GradientBoosting:
         ]
 
     def predict(self, X):
-        """Return the mean at X, and as standard deviation the width of intervals over 2 × 1.96."""
+        """Return the mean at X, and the width of its interval / (2 × 1.96) as standard deviation."""
         found = [model.predict_interval(X) for model in self.fitted]
         widths = [intervals[:, 1, 0] - intervals[:, 0, 0] for _, intervals in found]
         mean = np.column_stack([each for each, _ in found])

@@ -7,7 +7,7 @@ from bnn import evidence
 from figures.composite.priors import about_fitted_fields
 from figures.composite.problem import Samples, fit_theta, functional_prior, noise_std
 
-ROWS = 200  # largest number of rows for the evidence with an RBF
+ROWS = 200  # largest number of rows for the marginal likelihood with an RBF
 
 
 class Estimator:
@@ -22,7 +22,7 @@ class Default(Estimator):
     """bnn, GPRegressor, default settings."""
 
     def fit(self, given):
-        """Find prior and noise by the evidence of the data."""
+        """Choose prior and noise by the marginal likelihood of the data."""
         self.model = bnn.GPRegressor().fit(given.X, given.y)
 
     def elppd(self, X, y):
@@ -31,7 +31,7 @@ class Default(Estimator):
 
 
 def with_one_rbf(given, fit_noise):
-    """A posterior about an RBF with a linear trend; at most 200 rows estimate noise and prior."""
+    """Posterior with an RBF and a linear trend; noise and prior are fitted to at most 200 rows."""
     n = len(given.X)
     rows = np.arange(n) if n <= ROWS else np.random.default_rng(0).choice(n, ROWS, replace=False)
     noise = fit_noise(given.X[rows], given.y[rows])
@@ -43,7 +43,7 @@ class ExactConstant(Default):
     """bnn, GPRegressor, RBF and constant noise."""
 
     def fit(self, given):
-        """Find the prior, and one noise for all inputs, by evidence."""
+        """Choose the prior, and one noise covariance for all inputs, by the marginal likelihood."""
         self.model = with_one_rbf(given, evidence.fit_noise)
 
 
@@ -51,7 +51,7 @@ class ExactByInput(Default):
     """bnn, GPRegressor, RBF and input-dependent noise."""
 
     def fit(self, given):
-        """Find the prior, and noise that depends on the inputs, by evidence."""
+        """Choose the prior, and input-dependent noise, by the marginal likelihood."""
         self.model = with_one_rbf(given, evidence.fit_heteroscedastic_noise)
 
 
@@ -59,7 +59,7 @@ class FunctionAnchored(Estimator):
     """bnn, FunctionAnchoredEnsemble, default settings."""
 
     def fit(self, given):
-        """Train about a prior that is found by evidence, as is the noise."""
+        """Train with prior and noise chosen by the marginal likelihood."""
         self.model = bnn.FunctionAnchoredEnsemble(random_state=0).fit(given.X, given.y)
 
 
@@ -67,7 +67,7 @@ class ExactPaper(Default):
     """bnn, GPRegressor."""
 
     def fit(self, given):
-        """Find the prior by evidence, given the paper's noise."""
+        """Choose the prior by the marginal likelihood, given the paper's noise."""
         prior = evidence.fit_prior(given.X, given.y, noise_std())
         self.model = bnn.GPRegressor(prior, noise=noise_std()).fit(given.X, given.y)
 
@@ -76,7 +76,7 @@ class Anchored(Estimator):
     """bnn, AnchoredEnsemble, the paper's prior."""
 
     def fit(self, given):
-        """Train with the paper's noise and prior, whose mean has slopes fitted to the cells."""
+        """Train with the paper's noise and prior; the slopes of its mean are fitted to the RVEs."""
         prior = functional_prior(fit_theta(Samples(given.X, given.y)))
         self.model = bnn.AnchoredEnsemble(prior=prior, noise=noise_std(), random_state=0).fit(
             given.X, given.y
@@ -95,7 +95,7 @@ class ExactReplicates(Default):
     """bnn, GPRegressor, input-dependent noise from replicates, which are also trained on."""
 
     def fit(self, given):
-        """Find noise by the scatter of cells with equal inputs, then the prior by evidence."""
+        """Fit the noise to RVEs with equal inputs, then the prior by the marginal likelihood."""
         repeated = given.X_repeated, given.y_repeated, given.groups
         noise = bnn.HeteroscedasticNoise.from_replicates(*repeated, squares=(0,))
         X = np.vstack([given.X, given.X_repeated])
@@ -108,7 +108,7 @@ class ExactFields(Default):
     """bnn, GPRegressor, mean-field model as prior mean, input-dependent noise."""
 
     def fit(self, given):
-        """Find noise by input, then mean fields with a prior about them, by evidence."""
+        """Fit input-dependent noise, a mean-field model, and the prior of its error."""
         noise = evidence.fit_heteroscedastic_noise(given.X, given.y)
         prior = about_fitted_fields(Samples(given.X, given.y), noise)
         self.model = bnn.GPRegressor(prior, noise=noise).fit(given.X, given.y)

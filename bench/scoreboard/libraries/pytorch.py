@@ -14,7 +14,7 @@ SMALLEST = 1e-6  # variance of standardised outputs
 
 
 def moments(network, X):
-    """Return means at X, and the variances that the other half of the outputs gives."""
+    """Return means at X, and variances from the other half of the network's outputs."""
     mean, raw = network(X).chunk(2, dim=1)
     return mean, torch.nn.functional.softplus(raw) + SMALLEST
 
@@ -29,7 +29,7 @@ class DeepEnsemble:
     """PyTorch, a deep ensemble of five networks."""
 
     def fit(self, given):
-        """Train members on standardised outputs, each with a seed of its own."""
+        """Train the members on standardised outputs, each with a separate seed."""
         self.centre = given.y.mean(axis=0)
         self.scale = given.y.std(axis=0)
         X = torch.tensor(given.X).float()
@@ -37,7 +37,7 @@ class DeepEnsemble:
         self.members = [self.one(X, y, seed) for seed in range(MEMBERS)]
 
     def one(self, X, y, seed):
-        """Return a network as it was when the loss of the validation rows was least."""
+        """Return the network with the smallest loss of the validation rows."""
         torch.manual_seed(seed)
         network = torch.nn.Sequential(
             torch.nn.Linear(X.shape[1], 50), torch.nn.ReLU(), torch.nn.Linear(50, 2 * y.shape[1])

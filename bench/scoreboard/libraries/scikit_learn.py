@@ -28,7 +28,7 @@ class Restarted(GaussianProcess):
     """scikit-learn, Gaussian process, Matérn 5/2, nine restarts."""
 
     def fit(self, given):
-        """Fit a process with constant noise to each output, from ten starts."""
+        """Fit a process with constant noise to each output, from ten initial values."""
         kernel = ConstantKernel() * Matern(np.ones(given.X.shape[1]), nu=2.5) + WhiteKernel()
         options = OPTIONS | {"n_restarts_optimizer": 9}
         self.fitted = [
@@ -40,7 +40,7 @@ class WithReplicates:
     """scikit-learn, Gaussian process, replicates, noise by regression of log variances."""
 
     def fit(self, given):
-        """Fit noise to the scatter within groups, then a process to each output of all cells."""
+        """Fit noise to the scatter of replicates, then a process to each output of all RVEs."""
         each = [given.groups == group for group in np.unique(given.groups)]
         points = np.array([given.X_repeated[one][0] for one in each])
         half = np.array([one.sum() - 1 for one in each]) / 2

@@ -6,30 +6,30 @@ from figures.pipeline.paths import ROOT
 
 # Version and checksum of the code and pins of each estimator.
 VERSIONS = {
-    "ours.Default": (3, "5a347b99"),
-    "ours.ExactConstant": (2, "82b6306d"),
-    "ours.ExactByInput": (2, "0d401729"),
-    "ours.FunctionAnchored": (4, "26f569a9"),
-    "scikit_learn.GaussianProcess": (2, "8123e5e8"),
-    "scikit_learn.Restarted": (1, "eb11b4ef"),
-    "botorch.SingleTask": (1, "3f89fcb0"),
-    "botorch.Warped": (1, "578425df"),
-    "botorch.MultiTask": (1, "d6c01999"),
-    "botorch.Saas": (1, "88f59306"),
-    "smt.Kriging": (1, "5bc9a168"),
-    "hetgpy.HeteroscedasticProcess": (1, "5334a0d0"),
-    "laplace.Network": (1, "8070fca3"),
-    "pytorch.DeepEnsemble": (1, "b2554108"),
-    "mapie.GradientBoosting": (1, "6ed0cd68"),
-    "ours.ExactPaper": (2, "2b6b5568"),
-    "ours.Anchored": (2, "76094495"),
-    "ours.Vanilla": (1, "bf630e49"),
-    "ours.ExactReplicates": (2, "4d5a4d6c"),
-    "hetgpy.WithReplicates": (1, "d1e2a391"),
-    "scikit_learn.WithReplicates": (1, "428313c0"),
-    "ours.ExactFields": (2, "16392c50"),
-    "scikit_learn.OnFields": (1, "e90d8d5f"),
-    "smt.MultiFidelity": (2, "2f0a291a"),
+    "ours.Default": (3, "692c3284"),
+    "ours.ExactConstant": (2, "e4869d7f"),
+    "ours.ExactByInput": (2, "4aaf4769"),
+    "ours.FunctionAnchored": (4, "e2c3d8b3"),
+    "scikit_learn.GaussianProcess": (2, "76d9ab02"),
+    "scikit_learn.Restarted": (1, "ce080945"),
+    "botorch.SingleTask": (1, "60c6a83a"),
+    "botorch.Warped": (1, "69aa2a17"),
+    "botorch.MultiTask": (1, "cf4f65c1"),
+    "botorch.Saas": (1, "da251c90"),
+    "smt.Kriging": (1, "065b9a2d"),
+    "hetgpy.HeteroscedasticProcess": (1, "052dc6bf"),
+    "laplace.Network": (1, "366f2252"),
+    "pytorch.DeepEnsemble": (1, "eb0f2595"),
+    "mapie.GradientBoosting": (1, "fa28220e"),
+    "ours.ExactPaper": (2, "6993441a"),
+    "ours.Anchored": (2, "f596e113"),
+    "ours.Vanilla": (1, "34856a8f"),
+    "ours.ExactReplicates": (2, "325fc4ad"),
+    "hetgpy.WithReplicates": (1, "583fb01c"),
+    "scikit_learn.WithReplicates": (1, "b7e4a0b9"),
+    "ours.ExactFields": (2, "6f1b5092"),
+    "scikit_learn.OnFields": (1, "6fa9cd31"),
+    "smt.MultiFidelity": (2, "bf3af45a"),
 }
 
 
@@ -39,20 +39,21 @@ def test_what_has_changed_has_a_new_version():
 
 
 def test_a_digest_is_of_the_code_that_a_class_uses_and_of_the_pins(tmp_path, monkeypatch):
-    """A class beside it may change, and so may what it does not use."""
+    """Other classes, unused constants, docstrings and comments may change."""
     monkeypatch.setattr(registry, "LIBRARIES", tmp_path)
     code = "WIDTH = 1\nOTHER = 2\n\n\nclass Own:\n    width = WIDTH\n"
     found = []
     for text, pins in [
         (code, "numpy==1"),
         (code.replace("OTHER = 2", "OTHER = 3") + "\n\nclass Beside:\n    pass\n", "numpy==1"),
+        (code.replace("Own:", 'Own:\n    """Described."""\n') + "    # explained\n", "numpy==1"),
         (code.replace("WIDTH = 1", "WIDTH = 4"), "numpy==1"),
         (code, "numpy==2"),
     ]:
         (tmp_path / "made.py").write_text(text)
         (tmp_path / "made.txt").write_text(pins)
         found.append(registry.Peer("made", "Own", ONE).digest)
-    assert found[0] == found[1]
+    assert len(set(found[:3])) == 1
     assert len(set(found)) == 3
 
 
