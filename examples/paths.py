@@ -35,7 +35,7 @@ figure, panels = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
 titles = {
     "reference_random": "a random path",
     "reference_random_large": "a random path of 1.5 times the strains",
-    "reference_cycles": "a cycle, of which no random path has one",
+    "reference_cycles": "a cycle, unlike the training paths",
 }
 for ax, (name, title) in zip(panels, titles.items(), strict=True):
     reference = load_paths(name)

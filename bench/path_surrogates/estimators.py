@@ -154,7 +154,7 @@ ESTIMATORS = (
     Estimator("gru_long", "5 recurrent networks, twice as long", fit_longer, sizes=(100, 500)),
     Estimator(
         "gru_mean_fields",
-        "5 recurrent networks about the mean-field model",
+        "5 recurrent networks that correct the mean-field model",
         fit_recurrent_about_mean_fields,
         sizes=(100, 500),
     ),

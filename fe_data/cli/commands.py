@@ -339,7 +339,7 @@ def statistics(
     path: Dataset,
     out: Annotated[Path, File(metavar="FILE", help="CSV file with one row for each input")],
 ) -> int:
-    """Write mean and scatter over the RVEs of each input, which must be at least two."""
+    """Write mean and scatter over the RVEs of each input. Each input needs at least two RVEs."""
     from fe_data.dataset.table import table_file, unfitted_inputs
     from fe_data.statistics.replicates import save_statistics
 

@@ -154,18 +154,21 @@ class Reporter(ConsoleReporter):
     def progress(self) -> str:
         """Return how many parts of the plan are done, and the remaining time.
 
-        The remaining time is that of the plan, with the relative error that its estimates had in
-        the finished parts.
+        The remaining time is that of the plan, times the relative error of its estimates in the
+        finished parts, less the time that running parts have taken.
         """
         parts = self.plan.keys() - self.skipped
         done = parts & self.took.keys()
         if not done:
             return ""
         text = f"; {len(done)} of {len(parts)} parts done"
-        left = sum(self.plan[name] for name in parts - done)
-        if left:
+        ahead = parts - done
+        if ahead:
             error = sum(self.took[name] for name in done) / sum(self.plan[name] for name in done)
-            text += f", {minutes(error * left / cores())} left"
+            now = time.monotonic()
+            ran = {name: now - self.begun.get(name, now) for name in ahead}
+            left = sum(max(0.0, error * self.plan[name] - ran[name]) for name in ahead)
+            text += f", {minutes(left / cores())} left"
         return text
 
     def _write_failure(self, result, write_exception=True):  # noqa: ARG002, doit's signature
