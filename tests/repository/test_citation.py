@@ -34,7 +34,7 @@ def test_version_title_licence_and_authors_are_those_of_the_package():
 
 
 def test_all_name_the_same_paper():
-    paper = CITATION["preferred-citation"]
+    paper = CITATION["references"][0]
     names = [each["family-names"] for each in paper["authors"]]
     reference = CODEMETA["referencePublication"]
     assert paper["title"] == reference["name"]
