@@ -163,7 +163,7 @@ def kinds(board: Board) -> str:
         survived = survive([probability for _, _, probability in tested])
         for (group, word, _), yes in zip(tested, survived, strict=True):
             found[group] += [f"{word}, Holm"] * yes
-    columns = ["better", "better, Holm", "tied", "worse", "worse, Holm", "undecided"]
+    columns = ["better", "better, Holm", "tied", "worse", "worse, Holm", "no verdict"]
     body = [
         [group, *(str(words.count(each)) for each in columns)]
         for group, words in sorted(found.items())

@@ -275,8 +275,8 @@ class AnchoredEnsemble(PretrainedEnsemble):
     `bnn.FunctionAnchoredEnsemble` to approximate the posterior.
 
     Args:
-        prior: p(g), such as a GaussianProcessPrior. None takes the average over hyper-parameters
-            that `evidence.fit_prior` returns for the data. A bnn.Pretrained replaces the
+        prior: p(g), such as a GaussianProcessPrior. None takes the average over families of kernels
+            that `evidence.fit_kernel_average` returns for the data. A bnn.Pretrained replaces the
             pre-training, whose parameters then have no effect.
         noise: Standard deviation(s) in the units of y, Σ_noise (n_out, n_out), or a
             HeteroscedasticNoise. None or "constant" estimates constant standard deviations from the

@@ -391,10 +391,10 @@ class FunctionAnchoredEnsemble(PretrainedEnsemble):
     `bnn.train_function_anchored`.
 
     Args:
-        prior: p(g), such as a GaussianProcessPrior. None takes the average over hyper-parameters
-            that `evidence.fit_prior` returns for the data. If the noise is also None,
-            `evidence.fit_kernel_average` estimates prior and noise together, without heavy tails. A
-            bnn.Pretrained replaces the pre-training, whose parameters then have no effect.
+        prior: p(g), such as a GaussianProcessPrior. None takes the average over families of kernels
+            that `evidence.fit_kernel_average` returns for the data. If the noise is also None, it
+            is estimated together with the prior, without heavy tails. A bnn.Pretrained replaces the
+            pre-training, whose parameters then have no effect.
         noise: Standard deviation(s) in the units of y, Σ_noise (n_out, n_out), or a
             HeteroscedasticNoise. "constant", or None together with a prior, estimates constant
             standard deviations from the evidence of the data; "heteroscedastic" estimates a

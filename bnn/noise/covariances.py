@@ -27,7 +27,7 @@ LEAST_COVERAGE = 0.85  # a lower actual coverage gives a NoiseWarning
 
 
 class NoiseWarning(UserWarning):
-    """The noise exceeds the scatter of the data, or is estimated from too few repeated runs."""
+    """Noise that exceeds the scatter of the data, or comes from too few runs, or nested lists."""
 
 
 def noise_covariance(
