@@ -36,7 +36,9 @@ table = pd.DataFrame(rows, columns=["fibre", "vf", "E_T_GPa", "G_LT_GPa"])
 
 inputs, outputs = ["fibre", "vf"], ["E_T_GPa", "G_LT_GPa"]
 # Replace the text by a column of zeros and ones per type; keep the other columns.
-columns = make_column_transformer((OneHotEncoder(sparse_output=False), ["fibre"]), remainder="passthrough")
+columns = make_column_transformer(
+    (OneHotEncoder(sparse_output=False), ["fibre"]), remainder="passthrough"
+)
 model = make_pipeline(columns, bnn.GPRegressor()).fit(table[inputs], table[outputs])
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")

@@ -163,12 +163,12 @@ def kinds(board: Board) -> str:
         survived = survive([probability for _, _, probability in tested])
         for (group, word, _), yes in zip(tested, survived, strict=True):
             found[group] += [f"{word}, Holm"] * yes
-    columns = ["better", "better, Holm", "tied", "worse", "worse, Holm", "no verdict"]
+    columns = ["better", "better, Holm", "tied", "worse", "worse, Holm", "undecided"]
     body = [
         [group, *(str(words.count(each)) for each in columns)]
         for group, words in sorted(found.items())
     ]
-    return markdown(["compared with", *columns], body)
+    return markdown(["compared with", *columns[:-1], "no verdict"], body)
 
 
 def _is_compared(rival: Rival) -> bool:

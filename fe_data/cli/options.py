@@ -22,7 +22,8 @@ T = TypeVar("T")
 DESIGNS = "test_uniform, train_uniform, train_beta, replicates, noise, reference"
 RANDOM_FIBRES = ("n_fibres", "min_spacing", "radii", "radii_cov")  # settings
 HARDENING_HELP = (
-    "yield stress of the matrix at the plastic strain p, with a = --sigma-y0-MPa, b = b_m and c = c_m: "
+    "yield stress of the matrix at the plastic strain p, with a = --sigma-y0-MPa, b = b_m and "
+    "c = c_m: "
     + "; ".join(f"{name} is {law.formula}" for name, law in LAWS.items())
     + "; table:FILE.csv has the columns plastic_strain, from 0, and stress_MPa. It is linear "
     "between rows, constant after the last, and replaces --b-m, --c-m and --sigma-y0-MPa"

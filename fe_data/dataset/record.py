@@ -83,8 +83,10 @@ def decode_arrays(data: bytes) -> dict[str, Floats]:
         data: Content of a file in `records/` of a dataset folder.
 
     Returns:
-        Arrays by name: `strain`, `stress` [MPa] and `plastic_strain` (increments + 1, 4) with the components xx, yy, zz and xy, under a general loading also xz and yz; `yielded_fraction` (increments + 1,); `fibre_centres`
-        (n_fibres, 2) and, if fibres have different radii, `fibre_radii` (n_fibres,).
+        Arrays by name: `strain`, `stress` [MPa] and `plastic_strain` (increments + 1, 4) with the
+        components xx, yy, zz and xy, or (increments + 1, 6) with xz and yz under a general loading;
+        `yielded_fraction` (increments + 1,); `fibre_centres` (n_fibres, 2) and, if fibres have
+        different radii, `fibre_radii` (n_fibres,).
 
     Raises:
         CorruptRecordError: If the content is not a complete record.

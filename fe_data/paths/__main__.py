@@ -63,7 +63,8 @@ def main(arguments: list[str] | None = None) -> int:
             ours = simulate(name, given.out, jobs, given.count)
             differences.append(largest_difference(ours, paths))
             what = f"{len(ours)} inputs, {ours.stress.shape[1]} microstructures each"
-            print(f"{name}, {what}: stresses differ by up to {differences[-1]:.1e} of their standard deviation")
+            largest = f"{differences[-1]:.1e} of their standard deviation"
+            print(f"{name}, {what}: stresses differ by up to {largest}")
     except KeyboardInterrupt as interrupt:
         print(str(interrupt) or "interrupted", file=sys.stderr)
         return 130

@@ -22,7 +22,7 @@ class GradientBoosting:
         ]
 
     def predict(self, X):
-        """Return the mean at X, and the width of its interval / (2 × 1.96) as standard deviation."""
+        """Return the mean at X, and as standard deviation the interval's width / (2 × 1.96)."""
         found = [model.predict_interval(X) for model in self.fitted]
         widths = [intervals[:, 1, 0] - intervals[:, 0, 0] for _, intervals in found]
         mean = np.column_stack([each for each, _ in found])

@@ -70,7 +70,7 @@ def test_a_file_that_changes_and_keeps_time_and_size_makes_its_task_run_again(tm
 
 
 def test_the_remaining_time_is_that_of_the_plan_times_the_error_of_its_finished_parts(monkeypatch):
-    """A part that takes 22 instead of 20 s lengthens what is left by a tenth, whatever runs beside."""
+    """A part that takes 22 instead of 20 s lengthens what is left by a tenth."""
     monkeypatch.setattr(pipeline, "cores", lambda: 2)
     reporter = pipeline.Reporter(io.StringIO(), {})
     reporter.plan = {"first": 20.0, "current": 300.0, "long": 6000.0, "skipped": 5000.0}
