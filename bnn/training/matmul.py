@@ -26,21 +26,18 @@ TORCH = Products(lambda tensor: tensor, lambda A, B, out: torch.bmm(A, B, out=ou
 
 
 def has_feature(name: str) -> bool:
-    """Return whether numba compiles for a processor with a feature, such as fma."""
+    """Return whether the processor has a feature, such as fma."""
     from llvmlite import binding
-    from numba import config
 
-    asked: str | None = vars(config)["CPU_FEATURES"]  # set by the variable NUMBA_CPU_FEATURES
-    if asked is not None:
-        return f"+{name}" in asked.split(",")
     return bool(binding.get_host_cpu_features().get(name, False))
 
 
 def products_on(device: torch.device) -> Products:
-    """Return our products on a CPU with FMA, unless BNN_PRODUCTS=torch; otherwise PyTorch's."""
+    """Return our products on a CPU with AVX2 and FMA, unless BNN_PRODUCTS=torch, else PyTorch's."""
     choice = os.environ.get("BNN_PRODUCTS", "own")
     check_option("BNN_PRODUCTS", choice, ("own", "torch"))
-    if choice == "own" and device.type == "cpu" and has_feature("fma"):
+    supported = device.type == "cpu" and has_feature("avx2") and has_feature("fma")
+    if choice == "own" and supported:
         from bnn.training.vector_products import multiply  # imports numba
 
         return Products(Tensor.numpy, multiply)

@@ -17,10 +17,12 @@ How it works. A tile of the result stays in registers while the rows of B are re
 has up to 10 rows of 32 columns on AVX-512, and 5 rows of 16 columns on AVX2. Each entry is
 Σ_p a_p b_p, summed in the order of p by fused multiply-adds, which round once. Therefore an entry
 is the same to the last bit for any size of the tiles. numba compiles the tiles from LLVM
-instructions that this module generates. A matrix B that is stored by columns is transposed first. A
-matrix is passed as its address and its strides in bytes.
+instructions that this module generates. It compiles them for the instructions of this processor,
+even if the variables NUMBA_CPU_NAME and NUMBA_CPU_FEATURES select another target for other code. A
+matrix B that is stored by columns is transposed first. A matrix is passed as its address and its
+strides in bytes.
 
-How to switch it off. `bnn.training.matmul` uses these products if the processor has fused
+How to switch it off. `bnn.training.matmul` uses these products if the processor has AVX2 and fused
 multiply-add instructions (FMA). Otherwise, or if the environment variable BNN_PRODUCTS is "torch",
 it uses the products of PyTorch.
 """
@@ -28,7 +30,7 @@ it uses the products of PyTorch.
 # numba, not mypy, types the functions that generate instructions:
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
-import functools
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -47,6 +49,7 @@ from bnn.training.matmul import has_feature
 LANES = 16 if has_feature("avx512f") else 8
 _HEIGHTS = (10, 5, 2, 1) if LANES == 16 else (5, 3, 2, 1)
 _WIDTH = 2 * LANES  # columns of a tile
+_FEATURES = "+avx2,+fma" + (",+avx512f,+avx512vl,+avx512bw,+avx512dq" if LANES == 16 else "")
 _STAGES = tuple(LANES >> stage for stage in range(1, LANES.bit_length()))  # of a transposition
 
 _INT = ir.IntType(32)
@@ -66,14 +69,30 @@ def _can_keep() -> bool:
     return True
 
 
-_compiled = functools.partial(numba.njit, nogil=True, cache=_can_keep())
+_CACHE = _can_keep()
+
+
+def _compiled(signature: Any = None) -> Callable[[Any], Any]:
+    """Return a decorator that compiles a function, and keeps it in numba's cache."""
+
+    def compiled(function: Any) -> Any:
+        # numba keeps one file per name, so a processor with other registers needs another name.
+        function.__qualname__ += f"_{LANES}"
+        return numba.njit(signature, nogil=True, cache=_CACHE)(function)
+
+    return compiled
 
 
 class _Emitter:
-    """Generates vector instructions at the position of an LLVM builder."""
+    """Generates vector instructions at the position of an LLVM builder.
+
+    The function at this position is compiled for a processor with _FEATURES.
+    """
 
     def __init__(self, builder: Any) -> None:
         self.builder = builder
+        # llvmlite writes this LLVM attribute, but its own `add` does not know it.
+        set.add(builder.function.attributes, f'"target-features"="{_FEATURES}"')
 
     def address(self, start: ir.Value, count: int, stride: ir.Value | int) -> ir.Value:
         """Return start + count * stride."""

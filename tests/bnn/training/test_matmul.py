@@ -1,5 +1,7 @@
 """Our own batched products against float64, on every layout that the training loop uses."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from bnn import MLP, TrainingSettings
 from bnn.training import matmul as products
+from bnn.training import vector_products
 from bnn.training.loop import train
 from bnn.training.vector_products import multiply
 
@@ -38,6 +41,25 @@ def test_product_equals_float64(m, n, columns, turned_a, turned_b, seed):
     assert np.all(np.abs(room[:3, :m, :columns] - A @ B) <= bound)
     room[:3, :m, :columns] = SENTINEL
     assert np.all(room == SENTINEL)
+
+
+@pytest.mark.skipif(not products.has_feature("avx512f"), reason="the processor lacks AVX-512")
+def test_products_have_the_same_bits_with_both_widths_of_vectors(monkeypatch):
+    """Committed results have to come out again on processors with and without AVX-512."""
+    monkeypatch.setattr(products, "has_feature", lambda name: name != "avx512f")
+    spec = importlib.util.spec_from_file_location("narrow", vector_products.__file__)
+    narrow = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(narrow)
+    assert (vector_products.LANES, narrow.LANES) == (16, 8)
+    rng = np.random.default_rng(0)
+    for m, n, columns in [(50, 50, 32), (1, 70, 33), (13, 3, 7), (20, 4, 1)]:
+        A = rng.standard_normal((2, m, n)).astype(np.float32)
+        B = rng.standard_normal((2, n, columns)).astype(np.float32)
+        for operand in (B, swapped(np.ascontiguousarray(swapped(B)))):
+            found = np.empty((2, 2, m, columns), np.float32)
+            multiply(A, operand, found[0])
+            narrow.multiply(A, operand, found[1])
+            assert found[0].tobytes() == found[1].tobytes()
 
 
 def test_matrices_that_do_not_fit_are_refused():
