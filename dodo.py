@@ -37,7 +37,7 @@ from figures.pipeline.provenance import file_digest
 from figures.pipeline.settings import Design
 
 AT_ONCE = 2  # tasks: one uses the cores where another has work for a single one; each takes memory
-FULL_RUN = {  # processor seconds without AVX-512; with AVX-512 trainings take a third
+FULL_RUN = {  # processor seconds without AVX-512; with AVX-512 trainings take four fifths
     "dataset": 300,
     "00_method": 20,
     "01_prior_study": 1840,

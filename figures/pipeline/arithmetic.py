@@ -6,6 +6,10 @@ results are committed therefore run with the environment variables `pins()`. Lib
 when they are imported, and worker processes and notebook kernels inherit them. Importing bnn or
 fe_data does not set them.
 
+The last bit of some functions of PyTorch depends on the processor even with these variables: sqrt,
+asin, acos, atan, tan and log10. Do not use them for results, nor an Adam that is not fused, which
+takes such a square root.
+
     python -m figures.pipeline.arithmetic -m MODULE ...    runs a module with these variables
 """
 
