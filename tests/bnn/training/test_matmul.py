@@ -1,6 +1,7 @@
 """Our own batched products against float64, on every layout that the training loop uses."""
 
-import importlib.util
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from hypothesis import strategies as st
 
 from bnn import MLP, TrainingSettings
 from bnn.training import matmul as products
-from bnn.training import vector_products
 from bnn.training.loop import train
 from bnn.training.vector_products import multiply
 
@@ -43,23 +43,41 @@ def test_product_equals_float64(m, n, columns, turned_a, turned_b, seed):
     assert np.all(room == SENTINEL)
 
 
+# Prints the bits of products of several shapes, B in rows and in columns.
+PRINT_BITS = """
+import numpy as np
+from bnn.training.vector_products import LANES, multiply
+
+print(LANES)
+rng = np.random.default_rng(0)
+for m, n, columns in [(50, 50, 32), (1, 70, 33), (13, 3, 7), (20, 4, 1)]:
+    A = rng.standard_normal((2, m, n), np.float32)
+    B = rng.standard_normal((2, n, columns), np.float32)
+    for operand in (B, np.ascontiguousarray(B.transpose(0, 2, 1)).transpose(0, 2, 1)):
+        out = np.empty((2, m, columns), np.float32)
+        multiply(A, operand, out)
+        print(out.tobytes().hex())
+"""
+NARROW = """
+from bnn.training import matmul
+
+matmul.has_feature = lambda name: name != "avx512f"
+"""
+
+
 @pytest.mark.skipif(not products.has_feature("avx512f"), reason="the processor lacks AVX-512")
-def test_products_have_the_same_bits_with_both_widths_of_vectors(monkeypatch):
+def test_products_have_the_same_bits_with_both_widths_of_vectors():
     """Committed results have to come out again on processors with and without AVX-512."""
-    monkeypatch.setattr(products, "has_feature", lambda name: name != "avx512f")
-    spec = importlib.util.spec_from_file_location("narrow", vector_products.__file__)
-    narrow = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(narrow)
-    assert (vector_products.LANES, narrow.LANES) == (16, 8)
-    rng = np.random.default_rng(0)
-    for m, n, columns in [(50, 50, 32), (1, 70, 33), (13, 3, 7), (20, 4, 1)]:
-        A = rng.standard_normal((2, m, n)).astype(np.float32)
-        B = rng.standard_normal((2, n, columns)).astype(np.float32)
-        for operand in (B, swapped(np.ascontiguousarray(swapped(B)))):
-            found = np.empty((2, 2, m, columns), np.float32)
-            multiply(A, operand, found[0])
-            narrow.multiply(A, operand, found[1])
-            assert found[0].tobytes() == found[1].tobytes()
+    found = []
+    for program in (PRINT_BITS, NARROW + PRINT_BITS):
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        )
+        found.append(done.stdout.splitlines())
+    (wide, *bits), (narrow, *others) = found
+    assert (wide, narrow) == ("16", "8")
+    assert len(bits) == 8
+    assert bits == others
 
 
 def test_matrices_that_do_not_fit_are_refused():
