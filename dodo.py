@@ -110,8 +110,8 @@ def task_dataset():
     yield _simulation(PROFILE.datasets, OWN_DATA) | {"meta": {"seconds": SECONDS.get("dataset")}}
 
 
-def task_drawn_cells():
-    """Simulate the tables of all draws: the first cells of each are those of the design itself."""
+def task_draws():
+    """Simulate the tables of all datasets; the first dataset is the one of the profile."""
     if PROFILE.draws:
         sizes = {each: PROFILE.datasets[each] for each in PROFILE.designs_of(DRAWS)}
         counts = {design: PROFILE.draws.count * size for design, size in sizes.items()}
@@ -127,7 +127,7 @@ def task_shipped():
 
 
 def task_reference_table():
-    """Simulate the reference table, more than an hour, and compare it with the shipped."""
+    """Simulate the reference table in more than an hour, and compare it with the shipped one."""
     yield _simulation({"reference": 200}, OWN_DATA)
     yield _comparison("reference", "reference_rves.csv.gz")
 
@@ -146,7 +146,7 @@ def task_notebook():
         simulated = "dataset"
         if name == DRAWS:
             folder = paths.drawn(DATA)
-            simulated = "drawn_cells"
+            simulated = "draws"
         given = {"profile": GIVEN_PROFILE, "seed": SEED, "data_dir": str(DATA), "out_dir": str(OUT)}
         command = ["-m", "figures.pipeline.run_notebook", name]
         for key, value in given.items():
@@ -182,7 +182,7 @@ def task_notebook():
 
 
 def task_apart():
-    """Execute one of the notebooks that take long, each as a task of its own."""
+    """Execute one of the notebooks that take long, each as a separate task."""
     missing = f"no tables of independent draws in {paths.drawn(DATA)}"
     for name, notebook in APART.items():
         tasks = [f"notebook:{RUN}:{notebook}"] if notebook in PROFILE.notebooks else []
@@ -221,7 +221,7 @@ def task_report():
 
 
 def task_equality():
-    """Say how many numbers of the run are equal to the committed ones, every time."""
+    """Count the numbers of the run that are equal to the committed numbers."""
     if PROFILE.name == paths.REFERENCE.name:
         command = ["-m", "figures.report.equality", str(OUT)]
         yield {

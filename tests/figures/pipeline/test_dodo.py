@@ -53,9 +53,9 @@ def test_a_notebook_depends_on_every_table_that_is_there(dodo, tables, tmp_path)
 
 def test_draws_are_simulated_once_each_or_read_where_a_folder_has_them(dodo, tables):
     names = dodo(PROFILE="full")
-    (simulated,) = names.task_drawn_cells()
+    (simulated,) = names.task_draws()
     draws = notebook_task(names, "04b_repeated_datasets")
-    assert draws["task_dep"] == [f"drawn_cells:{simulated['name']}"]
+    assert draws["task_dep"] == [f"draws:{simulated['name']}"]
     designs = {path.parent.name for path in simulated["targets"]}
     assert designs == {"test_uniform", "train_beta", "train_uniform"}
     shipped = dodo(PROFILE="full", DATA=SHIPPED_TABLES)
