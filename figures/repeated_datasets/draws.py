@@ -64,7 +64,9 @@ class Gain:
 
     gain: Interval  # over datasets, positive if anchoring is better
     positive: int  # datasets with a positive gain
-    slope: float  # change of the gain per unit share of test RVEs outside the training range
+    # Change of the gain per unit share of test RVEs outside the training range; 0 if all datasets
+    # have the same share.
+    slope: float
     slope_half_width: float  # of the 95 % interval
     printed: float | None = None  # gain on the paper's dataset
     below_printed: int | None = None  # datasets with a smaller gain than the paper's
@@ -82,11 +84,14 @@ class Gain:
             The gain with these numbers.
         """
         values = np.array(gain.values)
-        fit = stats.linregress(outside, gain.values)
-        half_width = float(stats.t.ppf(0.5 + 0.5 * CONFIDENCE, len(outside) - 2) * fit.stderr)
+        slope = half_width = 0.0
+        if np.ptp(outside) > 0:
+            fit = stats.linregress(outside, gain.values)
+            slope = float(fit.slope)
+            half_width = float(stats.t.ppf(0.5 + 0.5 * CONFIDENCE, len(outside) - 2) * fit.stderr)
         positive = int(np.sum(values > 0))
         below = None if printed is None else int(np.sum(values < printed))
-        return cls(gain, positive, float(fit.slope), half_width, printed, below)
+        return cls(gain, positive, slope, half_width, printed, below)
 
 
 def printed_scores(method: str) -> dict[str, float]:

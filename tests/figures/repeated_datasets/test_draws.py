@@ -44,3 +44,10 @@ def test_a_gain_that_grows_with_the_share_outside():
     assert (gain.positive, gain.below_printed) == (3, 2)
     assert gain.slope == pytest.approx(2.0)
     assert gain.slope_half_width == pytest.approx(0.0, abs=1e-6)
+
+
+def test_datasets_with_the_same_inputs_have_a_gain_but_no_slope():
+    """As simulations of one set of inputs with other microstructures have."""
+    gain = Gain.of(Interval((0.1, 0.3, 0.2)), [0.4, 0.4, 0.4])
+    assert gain.gain.mean == pytest.approx(0.2)
+    assert (gain.slope, gain.slope_half_width) == (0.0, 0.0)
