@@ -246,7 +246,7 @@ def scores(runs: Runs) -> Table:
         "paper",
         f"our {runs['full'][DRAWS].repeats} datasets",
         f"published data ({theirs.metrics.repeats} seeds)",
-        f"our RVEs at published inputs ({rebuilt.metrics.repeats} seeds)",
+        f"our RVEs at published inputs ({runs[REBUILT][DRAWS].repeats} simulations)",
         "published data, standard Adam",
     ]
     return Table("", header, rows)
