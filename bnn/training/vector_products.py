@@ -49,7 +49,7 @@ from bnn.training.matmul import has_feature
 LANES = 16 if has_feature("avx512f") else 8
 _HEIGHTS = (10, 5, 2, 1) if LANES == 16 else (5, 3, 2, 1)
 _WIDTH = 2 * LANES  # columns of a tile
-_FEATURES = "+avx2,+fma" + (",+avx512f,+avx512vl,+avx512bw,+avx512dq" if LANES == 16 else "")
+_FEATURES = "+avx2,+fma" + (",+avx512f" if LANES == 16 else "")
 _STAGES = tuple(LANES >> stage for stage in range(1, LANES.bit_length()))  # of a transposition
 
 _INT = ir.IntType(32)
