@@ -137,7 +137,7 @@ lint: environment
 	@$(PYTHON) -m docs.prose
 
 bench: environment
-		@for program in bnn fe_data fe_solvers fe_reference; do $(PYTHON) -m "bench.$$program"; done
+	@for program in bnn fe_data fe_solvers fe_reference; do $(PYTHON) -m "bench.$$program"; done
 
 # All pages anew: a page that is not read again would not warn again.
 docs: environment
