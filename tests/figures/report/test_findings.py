@@ -577,7 +577,8 @@ def test_what_the_article_concludes():
     simulated = [as_interval(six.rows.published[case].rmse) for case in cases]
     ends = [written(end(simulated[1].values), 3) for end in (min, max)]
     numbers = [written(each, 3) for each in simulated]
-    quoted(VERDICTS, "In distribution the RMSE of these six simulations", *numbers, *published, *ends)
+    place = "In distribution the RMSE of these six simulations"
+    quoted(VERDICTS, place, *numbers, *published, *ends)
     means = [written(each.mean, 3) for each in simulated]
     quoted(ARTICLE, "the prior has an ELPPD of", *means, *published)
     for score in ("rmse", "miscalibration"):
