@@ -104,9 +104,14 @@ def deviator(tensor: Tensor) -> Tensor:
     return tensor - trace(tensor) / 3 * IDENTITY
 
 
+def square_root(x: Tensor) -> Tensor:
+    """Square root of a positive tensor, with the same last bit on every processor."""
+    return x.rsqrt().reciprocal()  # the last bit of torch.sqrt depends on the processor
+
+
 def von_mises(deviator: Tensor) -> Tensor:
     """Von Mises stress √(3/2 s : s) of a deviator."""
-    return torch.sqrt(1.5 * (deviator @ deviator) + _TINY)
+    return square_root(1.5 * (deviator @ deviator) + _TINY)
 
 
 def pressure_stress(strain: Tensor, material: Any) -> Tensor:
@@ -313,7 +318,7 @@ def paraboloidal(strain: Tensor, state: State, material: Any) -> tuple[Tensor, S
         s, p = 1 / (1 + x), 1 / (1 + stiffness * x)
         # |3 s|² = 18 J_2,   |2α/9 I_1 1|² = 4/3 α² m²
         flow = 18 * square * s**2 + 4 / 3 * (alpha * m * p) ** 2
-        length: Tensor = x / (6 * mu) * torch.sqrt(flow / (1 + 2 * nu**2) + _TINY)
+        length: Tensor = x / (6 * mu) * square_root(flow / (1 + 2 * nu**2) + _TINY)
         return length
 
     def surface(x: Tensor, square: Tensor, m: Tensor, p: Tensor) -> Tensor:
@@ -327,7 +332,7 @@ def paraboloidal(strain: Tensor, state: State, material: Any) -> tuple[Tensor, S
     start = surface(zero, square, m, state["p"])
     product = material.tension(state["p"]) * material.compression(state["p"])
     yields = start > (SURFACE - 1) * product
-    guess = torch.sqrt(1 + torch.relu(start) / product) - 1
+    guess = square_root(1 + torch.relu(start) / product) - 1
     x = root(surface, guess, square, m, state["p"], where=yields)
     s, m_end = trial / (1 + x), m / (1 + stiffness * x)
     # Δγ 2α/9 I_1 = x α m / 9μ
