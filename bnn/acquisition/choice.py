@@ -96,7 +96,8 @@ def select_runs(
     Raises:
         TypeError: If the model is neither a GPRegressor nor an ensemble.
         ValueError: If the model has too few members, no candidate satisfies `output_bounds`, there
-            are fewer candidates than runs, or another argument is invalid.
+            are fewer candidates than runs, the noise is only known at the training data, or another
+            argument is invalid.
 
     Source: Cohn (1996), Neural Networks 9, for one run; Gramacy & Lee (2009), Technometrics 51,
     and Binois et al. (2019), Technometrics 61, for replicates under noise that depends on x.

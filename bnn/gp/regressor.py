@@ -393,7 +393,8 @@ class GPRegressor(PredictiveRegressor):
             p is the density of the mixture, not a normal density with its moments.
 
         Raises:
-            ValueError: If y is infinite or has only NaN, or if shapes do not match.
+            ValueError: If y is infinite or has only NaN, if shapes do not match, or if the noise is
+                only known at the training data.
         """
         points = self.checked_inputs(X)
         values = as_columns("y", y, len(points))
