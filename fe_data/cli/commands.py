@@ -421,7 +421,7 @@ def import_published(
         Path, Argument(parser=options.path, metavar="OUT", help="folder for the CSV tables")
     ],
 ) -> int:
-    """Convert published .pkl tables to CSV tables for the notebooks. No code in the .pkl files is run."""
+    """Convert published .pkl tables to CSV tables for the notebooks. Code in these files is not run."""
     from fe_data.published.import_published import import_tables
 
     done, refused = import_tables(source, out)
