@@ -38,7 +38,8 @@ Loading = Annotated[
     Option(
         parser=options.loading,
         metavar="XX,YY,XY | FILE.csv",
-        help="final mean strain tensor [-]; xy is half the engineering shear strain. 'free' "
+        help="final mean strain tensor [-], with --material also XX,YY,ZZ,XY,XZ,YZ; xy is half the "
+        "engineering shear strain. 'free' "
         "leaves a strain free at zero mean stress, 'free:100' at 100 MPa. Or a file with the "
         "vertices of paths. With this option `generate` computes no effective properties; for "
         "compression use --strain -0.05 instead",
@@ -112,7 +113,7 @@ def generate(
     out: Out,
     name: Annotated[str | None, Argument(metavar="NAME", help=options.DESIGNS)] = None,
     inputs: Annotated[Path | None, File(help="CSV file with inputs, instead of NAME")] = None,
-    count: Annotated[int | None, Integer(help="number of different inputs")] = None,
+    count: Annotated[int | None, Integer(help="number of inputs of the design NAME")] = None,
     replicates: Annotated[int | None, Integer(help="microstructures per input")] = None,
     microstructure: Microstructures = None,
     material: options.Material = None,
@@ -172,7 +173,10 @@ def rve(
     seed: Annotated[int, Integer(help="seed of the microstructure")] = 0,
     microstructure: Annotated[
         Path | None,
-        File(help="instead of --vf: CSV file of x, y, radius, relative to the side of the RVE"),
+        File(
+            help="instead of --vf: CSV file of x, y, radius, relative to the side of the RVE, and "
+            "with --material optionally phase and E_GPa"
+        ),
     ] = None,
     xdmf: Annotated[
         bool,
@@ -421,7 +425,7 @@ def import_published(
         Path, Argument(parser=options.path, metavar="OUT", help="folder for the CSV tables")
     ],
 ) -> int:
-    """Convert published .pkl tables to CSV tables for the notebooks. Code in these files is not run."""
+    """Convert published .pkl tables to CSV tables for the notebooks. Their code is not run."""
     from fe_data.published.import_published import import_tables
 
     done, refused = import_tables(source, out)

@@ -50,7 +50,7 @@ def arrangement(fibres: Microstructure) -> str:
     if len(radii := radii_of_voids(fibres)):
         largest = "" if np.ptp(radii) < 1e-9 else f" to {radii.max():.3g}"
         void += f" ({len(radii)} of {radii.min():.3g}{largest} mean fibre radii)"
-    line = f"{len(fibres.radii)} in all: v_f {vf:.4f}{void}"
+    line = f"{len(fibres.radii)} inclusions: v_f {vf:.4f}{void}"
     kept = ~fibres.is_void
     solid = Microstructure(fibres.centres[kept], fibres.radii[kept], height=fibres.height)
     if not len(solid.radii):

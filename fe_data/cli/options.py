@@ -106,8 +106,9 @@ Material = Annotated[
     str | None,
     Option(
         metavar="NAME | FILE.yaml",
-        help=f"{MATERIAL_HELP}. They replace --E-f, --b-m, --c-m and the settings of phases, and "
-        "the general solver is used, which also takes loadings of six components",
+        help=f"{MATERIAL_HELP}. They replace --E-f, --b-m, --c-m and the options from --E-m-GPa "
+        "to --hardening, and the general solver is used, which also takes loadings of six "
+        "components",
     ),
 ]
 

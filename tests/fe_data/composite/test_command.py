@@ -32,7 +32,7 @@ def test_the_command_takes_voids_by_fraction_and_by_file(tmp_path, capsys):
     assert main(words.split()) == 0
     printed = capsys.readouterr().out
     voids = "voids 0.0200 (1 of 0.447 mean fibre radii)"
-    assert f"7 in all: v_f 0.6000, {voids}; nearest fibres 1.0" in printed
+    assert f"7 inclusions: v_f 0.6000, {voids}; nearest fibres 1.0" in printed
     assert "(hexagonal: 1.229)" in printed
     rows = "x,y,radius,phase\n0.3,0.3,0.2,fibres\n0.8,0.7,0.1,void\n"
     (tmp_path / "fibres.csv").write_text(rows)
