@@ -69,8 +69,9 @@ def to_onnx(
     `onnx`.
 
     Args:
-        model: A fitted GPRegressor or ensemble. Supported kernels are stationary kernels, Linear,
-            Warped, ConstantKernel, and sums and products of these.
+        model: A fitted GPRegressor or ensemble. Supported kernels are stationary kernels
+            (all of bnn except Periodic), Linear, Warped, ConstantKernel, and sums and products of
+            these.
         path: Path of the file.
         members: Number of networks to write, the first ones of the ensemble; None writes all.
         include_noise: Whether the standard deviation includes the noise; otherwise it is epistemic.

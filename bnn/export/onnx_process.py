@@ -1,8 +1,8 @@
 """The posterior of a Gaussian process as nodes of an ONNX graph.
 
 The graph is recorded from the Python formulas: kernels are called with special arrays, which write
-each operation as a node. A custom kernel can be exported if it uses only the functions in
-OPERATORS, np.square and np.log1p.
+each operation as a node. A custom `Stationary` can be exported if its `_correlation`
+uses only the functions in OPERATORS, np.square and np.log1p.
 """
 
 from typing import Any

@@ -121,13 +121,13 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     `GPRegressor`, ensembles and `select_runs` then work with this prior. For `predict_gradient` add
     a method `gradient(a, b)` that returns k, (...), and ∂k/∂a, (..., n_in), at points a and b,
     (..., n_in), that broadcast. A saved model stores the fields of the kernel; define its class
-    before loading. The C export supports only stationary kernels.
+    before loading. The C export supports custom kernels only if they are stationary with `c_code`.
 
     Set a field that has a positive default to None to estimate it (an open field): `GPRegressor`
-    and `evidence.fit_prior` then find its value, which is positive. Its hyperprior is log-normal:
-    the median is the default, and the logarithm has a standard deviation of two. In a tuple each
-    None is open. The search needs the derivatives of k with respect to open fields. It uses
-    differences, unless the class has a method `parameter_gradient`.
+    and `evidence.fit_prior` then find its value, which is positive. Its hyperprior is log-normal.
+    Unless `quantities` lists the field, the median is the default, and the logarithm has a standard
+    deviation of two. In a tuple each None is open. The search needs the derivatives of k with
+    respect to open fields. It uses differences, unless the class has a method `parameter_gradient`.
 
     Examples:
         >>> import bnn
