@@ -425,7 +425,7 @@ def import_published(
         Path, Argument(parser=options.path, metavar="OUT", help="folder for the CSV tables")
     ],
 ) -> int:
-    """Convert published .pkl tables to CSV tables for the notebooks. Their code is not run."""
+    """Convert published .pkl tables to CSV for the notebooks. Code in a .pkl file is not run."""
     from fe_data.published.import_published import import_tables
 
     done, refused = import_tables(source, out)
