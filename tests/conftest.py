@@ -20,6 +20,16 @@ for name in OF_MAKE + PARAMETERS:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--blocks",
+        type=int,
+        default=1,
+        metavar="N",
+        help="blocks of tables on which the default of GPRegressor is tried, 1 to 36 (slow tests)",
+    )
+
+
 @pytest.fixture
 def few_draws(monkeypatch):
     """Averages over few hyper-parameters, for tests in which any prior that is found will do.

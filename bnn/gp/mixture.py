@@ -296,6 +296,11 @@ Prior: TypeAlias = GaussianProcessPrior | MixturePrior
 Posterior: TypeAlias = ProcessPosterior | MixturePosterior
 
 
+def components_of(prior: Prior) -> Sequence[GaussianProcessPrior]:
+    """Return the components of a mixture, or the single prior."""
+    return prior.components if isinstance(prior, MixturePrior) else [prior]
+
+
 def mixed(posterior: Posterior) -> tuple[list[ProcessPosterior], Array]:
     """Return the posteriors that are mixed, and their weights; a single one has the weight 1."""
     if isinstance(posterior, MixturePosterior):

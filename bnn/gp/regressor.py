@@ -34,7 +34,7 @@ from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.evidence.unset import noise_beside_prior
 from bnn.gp.gradients import moment_gradients
 from bnn.gp.hyperparameters import most_components
-from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior, conditioned
+from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior, components_of, conditioned
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior
 from bnn.gp.summary import noise_rows, open_rows, prior_rows, ranges_of
@@ -105,7 +105,7 @@ class GPRegressor(PredictiveRegressor):
         nugget_: Standard deviation of the nugget of each output, (n_out,): zero if the covariance
             of the data can be factorised with the given noise. Its variance is 4 N ε times the
             largest prior variance at the data, with the rounding error ε = 2.2e-16. `fit` reports
-            a nugget by a NuggetWarning.
+            a nugget on noise that you give by a NuggetWarning.
         X_: Training inputs, (N, n_in).
         y_: Training outputs, (N, n_out), NaN for missing outputs.
 
@@ -231,6 +231,10 @@ class GPRegressor(PredictiveRegressor):
         self.data_noise_ = known
         self.open_prior_ = open_prior
         self._condition(prior, kept, covariances, factors, X, y)
+        # The user cannot change noise that `fit` has chosen.
+        chosen = self.noise is None or isinstance(self.noise, str)
+        if chosen and (known is None or known.std is None):
+            return
         for j in np.flatnonzero(self.nugget_)[:1]:
             size = f"a nugget of {self.nugget_[j]:.3g} is added to the noise of output {j}"
             message = f"noise: too small for the prior in double precision, {size}"
@@ -258,19 +262,16 @@ class GPRegressor(PredictiveRegressor):
         StudentNoise it is scaled by `factors`, the E λ_i.
         """
         _check_matrices(prior, len(X))
-        self.nugget_ = np.zeros(y.shape[1])
         self._beyond = 0.0
         if isinstance(noise, StudentNoise):
             # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
             known = given_factors(noise, known, factors)
             # Lower bound: log p(y) >= log p(y | noise of covariances known) + beyond.
             self._beyond = bound(noise.degrees, factors, y.shape[1])
-        else:
-            components = prior.components if isinstance(prior, MixturePrior) else [prior]
-            given = np.einsum("...jj->...j", known)
-            known = resolved(known, components, X, y)
-            added = np.einsum("...jj->...j", known) - given
-            self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))
+        given = np.einsum("...jj->...j", known)
+        known = resolved(known, components_of(prior), X, y)
+        added = np.einsum("...jj->...j", known) - given
+        self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))
         self.prior_ = prior
         self.noise_ = noise
         self.factors_ = factors

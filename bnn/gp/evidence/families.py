@@ -252,7 +252,7 @@ class FamilyDensity:
         w, by_warps = self._warped(eta)
         turn = np.eye(w.shape[1]) + self.mixing_matrix(eta)
         z = w @ turn
-        root, profiles = self._factorised(eta, z)
+        root, _, profiles = self._factorised(eta, z)
         if root is None:
             return -np.inf, np.zeros_like(eta)
         value, solved = self._evidence(root, eta)
@@ -330,8 +330,9 @@ class FamilyDensity:
 
     def squares(self, eta: Array) -> Array:
         """Return E (y - f)² of the data, (N,)."""
-        root, solved = self.solved(eta)
-        noise = self.variances(eta)
+        root, noise, _ = self._factorised(eta, self._coordinates(eta))
+        assert root is not None
+        solved = self._evidence(root, eta)[1]
         inverse = np.diag(dpotri(root, lower=True)[0])
         # y - m = σ² α, and S_ii = σ_i² - σ_i⁴ (Σ⁻¹)_ii
         return np.asarray((noise * solved) ** 2 + noise - noise**2 * inverse)
@@ -346,11 +347,25 @@ class FamilyDensity:
         return float(np.exp(eta[self.trend])[0]) if self.family.trend else 0.0
 
     def _root(self, eta: Array) -> Array | None:
-        w = self._warped(eta)[0]
-        return self._factorised(eta, w + w @ self.mixing_matrix(eta))[0]
+        return self._factorised(eta, self._coordinates(eta))[0]
 
-    def _factorised(self, eta: Array, z: Array) -> tuple[Array | None, list[tuple[Array, Array]]]:
-        """Return L of Σ = L Lᵀ, or None, and k0 φ and k0 ∂φ/∂r² of each part for all pairs."""
+    def _coordinates(self, eta: Array) -> Array:
+        """Return z, the warped and mixed inputs, (N, n)."""
+        w = self._warped(eta)[0]
+        return np.asarray(w + w @ self.mixing_matrix(eta))
+
+    def _factorised(
+        self, eta: Array, z: Array
+    ) -> tuple[Array | None, Array, list[tuple[Array, Array]]]:
+        """Factorise the covariance Σ of the data at the coordinates z.
+
+        Returns:
+            L of Σ = L Lᵀ, or None if there is no factor; the variances of the noise in Σ, (N,), at
+            least the nugget; and k0 φ and k0 ∂φ/∂r² of each part for all pairs.
+
+        Raises:
+            ValueError: If a kernel lacks the derivative of its correlation.
+        """
         profiles = []
         total = np.zeros(len(z) * (len(z) - 1) // 2)
         variance = 0.0
@@ -370,9 +385,10 @@ class FamilyDensity:
         matrix += UNIFORM * self._trend(eta) * (centred @ centred.T) + constant
         matrix[np.diag_indices(len(z))] += variance
         least = least_variance(len(z), np.diag(matrix).max())
-        matrix[np.diag_indices(len(z))] += np.maximum(self.variances(eta), least)
+        noise = np.maximum(self.variances(eta), least)
+        matrix[np.diag_indices(len(z))] += noise
         root, failed = dpotrf(matrix.T, lower=True, clean=False, overwrite_a=True)
-        return None if failed else root, profiles
+        return None if failed else root, noise, profiles
 
     def _evidence(self, root: Array, eta: Array) -> tuple[float, Array]:
         """Return log p(y | X, η) and α = Σ⁻¹ (y - m), with L of Σ = L Lᵀ."""
