@@ -14,7 +14,6 @@ import numpy as np
 from fe_data.arrays import Floats, Short, short
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
-from fe_data.errors import ConvergenceError
 from fe_data.loading import AXES, IN_PLANE, Loading, Part, advance, extrapolate
 
 if TYPE_CHECKING:
@@ -116,27 +115,6 @@ class Stepper(Short):
         self.cell.system.drop_factor()
         self.x, self.temperature, self.time, self.states, self.stresses, self.stress = at[:6]
         self._number, self._largest_stress = at[6:]
-
-    def tangent(self) -> Floats:
-        """Derivative of the mean stress by the mean strain at the last equilibrium.
-
-        It can be computed only once per equilibrium. After a cutback it is the derivative for the
-        last substep.
-
-        Returns:
-            The derivative (k, k) in Kelvin's notation [MPa].
-
-        Raises:
-            ConvergenceError: If the linear systems cannot be solved.
-        """
-        cell = self.cell
-        system = cell.system
-        cell.assemble(self._responses)
-        # C - Bᵀ* K⁻¹ B
-        found = (system.macro - system.across @ system.solve_columns(system.border)) / cell.area
-        if not np.isfinite(found).all():
-            raise ConvergenceError("the tangent of the RVE cannot be computed: it is singular")
-        return np.asarray(found)
 
     @property
     def mean_strain(self) -> Floats:
