@@ -165,11 +165,6 @@ class Loading(Short):
         given = dataclasses.asdict(self)
         return {k: v for k, v in given.items() if k not in _ONLY_SOME or v is not None}
 
-    def with_increments(self, increments: int) -> "Loading":
-        """The same path with its numbers of increments, which are `increments` if it gives none."""
-        counts = tuple(part.increments for part in self.parts(increments))
-        return dataclasses.replace(self, increments=counts)
-
     @property
     def largest_strain(self) -> float:
         """Largest absolute value of a prescribed strain, 0 if all are free."""
@@ -273,6 +268,12 @@ def advance(start: float, end: float, attempt: Callable[[float], bool], part: in
                 f"of the path, even in steps of {whole * _SMALLEST_STEP:.1e}"
             )
     return failures
+
+
+def with_increments(loading: Loading, increments: int) -> Loading:
+    """The same path, which gives `increments` for each part if it gave no numbers."""
+    counts = tuple(part.increments for part in loading.parts(increments))
+    return dataclasses.replace(loading, increments=counts)
 
 
 def stacked(rows: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:

@@ -17,7 +17,7 @@ from fe_data.geometry.domain import Domain, create_domain
 from fe_data.geometry.mesh import generate_mesh, with_holes
 from fe_data.geometry.microstructure import Microstructure, clear_of_edges
 from fe_data.geometry.outline import MATRIX, Outline
-from fe_data.loading import ALL_AXES, Loading, stacked
+from fe_data.loading import ALL_AXES, Loading, stacked, with_increments
 from fe_data.progress import progress_bar
 from fe_data.schema import BOUNDS, COUNTS
 from fe_data.settings import require_between, require_integer, require_kind
@@ -242,7 +242,7 @@ def solve_composite(
                 if not (partial and rows):
                     raise
                 stop = error
-                loading = loading.with_increments(increments)
+                loading = with_increments(loading, increments)
                 steps = steps[: len(rows)]
     info: dict[str, float | int | str] = {"n_dofs": cell.n, "n_elements": len(domain.triangles)}
     info |= stepper.counts | cell.system.counts

@@ -19,7 +19,7 @@ from fe_data.geometry.microstructure import (
     random_microstructure,
 )
 from fe_data.geometry.outline import Outline
-from fe_data.loading import Loading
+from fe_data.loading import Loading, with_increments
 from fe_data.mechanics.elements import VOLUMETRIC_MODES, Discretisation, discretise
 from fe_data.mechanics.load_stepping import EquilibriumPath
 from fe_data.mechanics.problem import RVEProblem
@@ -336,7 +336,7 @@ def solve_rve(
         microstructure,
         d,
         equations,
-        loading if path.stop is None else loading.with_increments(settings.increments),
+        loading if path.stop is None else with_increments(loading, settings.increments),
         path,
         fields,
         effective,
