@@ -1,11 +1,7 @@
 """The commands. Each imports what it needs when it runs, so that --help works without dolfinx."""
 
-import contextlib
 import dataclasses
-import signal
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,6 +11,7 @@ from typer import Argument, Option
 import fe_data
 from fe_data.cli import options
 from fe_data.cli.options import CommandWithSettings, File, Integer, Number
+from fe_data.cli.signals import terminated_like_interrupted
 from fe_data.schema import INPUT_NAMES, fitted_outputs
 from fe_data.settings import Inputs, Settings, VolumeFraction, require_between
 
@@ -154,7 +151,7 @@ def generate(
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
     choices |= {"anisotropy": anisotropy, "material": phases, "interphase": interphase}
     choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
-    with _terminated_like_interrupted():
+    with terminated_like_interrupted():
         summary = fe_data.generate(design, settings, out, **choices)
     return _report(summary, out)
 
@@ -187,7 +184,7 @@ def rve(
         Literal["compiled", "dolfinx"], Option(help="compiled kernels, or UFL (slower)")
     ] = "compiled",
 ) -> int:
-    """Simulate one RVE; write result, figure and fields. Files of an earlier run are replaced."""
+    """Simulate one RVE; write result, figure and fields. Files of an earlier run are removed."""
     settings: Settings = context.meta["settings"]
     chosen_microstructure: Any = seed
     if microstructure is not None and vf is None:
@@ -223,7 +220,8 @@ def rve(
 
     chosen = paths[0] if paths else None
     given = inputs, chosen_microstructure, settings, out, chosen, xdmf
-    line, complete = run_rve(*given, chosen_solver, interphase)
+    with terminated_like_interrupted():
+        line, complete = run_rve(*given, chosen_solver, interphase)
     print(f"{out}: {line}")
     if xdmf:
         print(f"wrote {out / FIELDS[0]}")
@@ -268,6 +266,7 @@ def constants(
         arrangement,
         fibres_of,
         radii_of_voids,
+        remove_earlier,
         write_constants,
     )
 
@@ -295,6 +294,8 @@ def constants(
         fibres = fibres.coated(interphase)
     except ValueError as error:
         raise ValueError(f"--interphase {interphase:g}: {error}") from None
+    if out is not None:
+        remove_earlier(out)
     solved = fe_data.effective_constants(phases, fibres, resolution=resolution)
     print(arrangement(fibres))
     print(solved.table())
@@ -500,16 +501,3 @@ def _report(summary: fe_data.GenerationSummary, out: Path) -> int:
         what = several(failed, "sample", "samples")
         return say(f"{what} failed: see {out / FAILURES}", INCOMPLETE)
     return INCOMPLETE if unfitted else OK
-
-
-@contextlib.contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM, by which batch systems end a job, act like Ctrl-C."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

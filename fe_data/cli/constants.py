@@ -10,7 +10,7 @@ from fe_data.arrays import Floats
 from fe_data.composite.constants import EffectiveConstants
 from fe_data.composite.materials import Phases
 from fe_data.dataset import record
-from fe_data.files.writing import write_atomic
+from fe_data.files.writing import require_own, write_atomic
 from fe_data.geometry.microstructure import (
     Microstructure,
     hexagonal_distance,
@@ -62,10 +62,16 @@ def arrangement(fibres: Microstructure) -> str:
     )
 
 
+def remove_earlier(out: Path) -> None:
+    """Remove the result of an earlier run, which could be taken for that of a run that failed."""
+    require_own(out, _BEGINNING)
+    out.unlink(missing_ok=True)
+
+
 def write_constants(
     found: EffectiveConstants, phases: Phases, fibres: Microstructure, out: Path
 ) -> None:
-    """Write constants, bounds, materials and fibres to a JSON file; an earlier one is replaced."""
+    """Write constants, bounds, materials and fibres to a JSON file."""
     bounds = {name: getattr(found, name) for name in ("lower", "upper")}
     content = {
         "components": "xx, yy, zz, xy, xz, yz; stress over strain with engineering shear strains",

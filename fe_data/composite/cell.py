@@ -193,10 +193,14 @@ class Cell(Short):
         force[:n] = self.system.constant_product(x[:n], K) + border @ x[n:]
         force[n:] = across @ x[:n] + macro @ x[n:]
         force -= temperature * self.thermal
-        for part in self.inelastic:
-            stress = responses[part.name].stress[:, : self.size]
-            force += self._force(part, stress.reshape(*part.weights.shape, self.size))
+        self.add_forces(force, {name: each.stress for name, each in responses.items()})
         return force
+
+    def add_forces(self, force: Floats, stresses: Mapping[str, Floats]) -> None:
+        """Add the forces of stresses (points, 6) in the inelastic phases to forces (n + k,)."""
+        for part in self.inelastic:
+            stress = stresses[part.name][:, : self.size]
+            force += self._force(part, stress.reshape(*part.weights.shape, self.size))
 
     def assemble(self, responses: "Mapping[str, Response]") -> None:
         """Assemble the tangent into `system`."""

@@ -12,11 +12,12 @@ from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.materials import INTERPHASE, Phases
 from fe_data.composite.stepping import Stepper, follow
+from fe_data.errors import ConvergenceError
 from fe_data.geometry.domain import Domain, create_domain
 from fe_data.geometry.mesh import generate_mesh, with_holes
 from fe_data.geometry.microstructure import Microstructure, clear_of_edges
 from fe_data.geometry.outline import MATRIX, Outline
-from fe_data.loading import ALL_AXES, Loading
+from fe_data.loading import ALL_AXES, Loading, stacked, with_increments
 from fe_data.progress import progress_bar
 from fe_data.schema import BOUNDS, COUNTS
 from fe_data.settings import require_between, require_integer, require_kind
@@ -89,6 +90,8 @@ class CompositeSolution(Short):
         steps: State at the start and after each increment with `keep_steps=True`, otherwise only at
             the end.
         info: Sizes, counts and seconds.
+        stop: With `partial=True` the error that ended the path early, so that history and steps end
+            at the last increment that was reached; None if the path is complete.
 
     Examples:
         >>> from fe_data import Loading, Microstructure, named_phases, solve_composite
@@ -107,6 +110,7 @@ class CompositeSolution(Short):
     cell: Cell
     steps: tuple[CompositeStep, ...]
     info: dict[str, float | int | str]
+    stop: ConvergenceError | KeyboardInterrupt | None = None
 
     def fields(self, step: int = -1) -> dict[str, PhaseFields]:
         """Fields of all phases at a step.
@@ -163,6 +167,7 @@ def solve_composite(
     resolution: float | None = None,
     tolerance: float = 1e-5,
     keep_steps: bool = False,
+    partial: bool = False,
     silent: bool = False,
 ) -> CompositeSolution:
     """Simulate an RVE of any phases in generalised plane strain.
@@ -177,6 +182,8 @@ def solve_composite(
         resolution: Elements per fibre diameter [-]; None uses the default, see `Settings`.
         tolerance: Relative residual at which Newton's method has converged [-].
         keep_steps: Whether to keep the fields of every increment.
+        partial: If Newton's method fails or Ctrl-C interrupts the path, whether to return the RVE
+            at the last increment that was reached, with the error as `stop`, instead of raising it.
         silent: Show no progress; otherwise a terminal has a bar after two seconds.
 
     Returns:
@@ -184,8 +191,11 @@ def solve_composite(
 
     Raises:
         ValueError: If an argument is out of range.
+        ConvergenceError: If Newton's method fails, unless `partial` is given. It has the `history`
+            up to the last increment that was reached.
+        KeyboardInterrupt: After Ctrl-C, unless `partial` is given.
 
-    If the RVE cannot be meshed or solved, a `SimulationError` is raised.
+    If the RVE cannot be meshed, a `MeshError` is raised.
 
     Examples:
         >>> from fe_data import Loading, Microstructure, named_phases, solve_composite
@@ -200,6 +210,7 @@ def solve_composite(
     require_kind("loading", loading, Loading)
     require_integer("increments", increments, 1, COUNTS["increments"][1])
     require_kind("keep_steps", keep_steps, bool)
+    require_kind("partial", partial, bool)
     require_kind("silent", silent, bool)
     require_between("tolerance", tolerance, *BOUNDS["tolerance"])
     seconds = {"compilation": 0.0}
@@ -214,20 +225,31 @@ def solve_composite(
         with timed(seconds, "solution"):
             stepper = Stepper(cell, tolerance)
             steps: list[CompositeStep] = []
+            rows: list[dict[str, Floats]] = []
+            stop = None
 
-            def reached() -> None:
+            def reached(averages: dict[str, Floats]) -> None:
                 bar.update()
+                at = stepper.x, stepper.temperature, stepper.states, stepper.stresses
                 if not keep_steps:
                     steps.clear()
-                steps.append(
-                    CompositeStep(stepper.x, stepper.temperature, stepper.states, stepper.stresses)
-                )
+                steps.append(CompositeStep(*at))
+                rows.append(averages)
 
-            history = follow(stepper, loading, increments, reached)
+            try:
+                follow(stepper, loading, increments, reached)
+            except (ConvergenceError, KeyboardInterrupt) as error:
+                if not (partial and rows):
+                    raise
+                stop = error
+                loading = with_increments(loading, increments)
+                steps = steps[: len(rows)]
     info: dict[str, float | int | str] = {"n_dofs": cell.n, "n_elements": len(domain.triangles)}
     info |= stepper.counts | cell.system.counts
     info |= {f"seconds_{name}": value for name, value in seconds.items()}
-    return CompositeSolution(microstructure, phases, loading, history, cell, tuple(steps), info)
+    return CompositeSolution(
+        microstructure, phases, loading, stacked(rows), cell, tuple(steps), info, stop
+    )
 
 
 def composite_domain(microstructure: Microstructure, resolution: float | None) -> Domain:
