@@ -140,7 +140,8 @@ def generate(
     Raises:
         TypeError: If an argument has the wrong type.
         ValueError: If an argument is out of range, the fibres of a sample cannot be packed, b_m or
-            c_m is invalid for the hardening law, or the folder has another configuration.
+            c_m is invalid for the hardening law, the folder has another configuration, or someone
+            changed its table.
         FolderLockedError: If another process writes the same samples.
         GenerationError: If the disk is full, the scheduler is lost, a package is missing or the
             solver does not work on this machine. Repeat the call to finish.
@@ -198,10 +199,13 @@ def generate(
     indices = range(shard[0] - 1, len(design), shard[1])
     storage.open_folder(folder, config)
     with storage.locked(folder, shard):
-        storage.remove_leftovers(folder, indices)
         pending = [
             i for i in indices if not collection.is_done(folder, i, job.config, retry_failed)
         ]
+        if pending:
+            storage.require_no_link(folder, pending)
+            storage.require_unchanged(folder, job.config)
+        storage.remove_leftovers(folder, indices)
         storage.make_places(folder, pending)
         _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
         found = _collected(folder, config, indices, len(design))
