@@ -265,12 +265,18 @@ def constants(
 ) -> int:
     """Print all effective elastic constants of one RVE with their bounds."""
     from fe_data.cli.constants import (
+        BEGINNING,
         arrangement,
         fibres_of,
         radii_of_voids,
         write_constants,
     )
 
+    from fe_data.files.writing import require_own
+
+    if out is not None:
+        options.require_writable(out.parent)
+        require_own(out, BEGINNING)
     phases = options.phases(material)
     _say_units(Settings(), 0.0, phases)
     if void_radius is not None and not void_fraction:

@@ -19,7 +19,7 @@ from fe_data.geometry.microstructure import (
 from fe_data.settings import MAX_SEED, Settings, require_integer
 
 # Beginning of a result file, which may be replaced. A result of `rve` has "of tensors" instead.
-_BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz; stress over strain'
+BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz; stress over strain'
 
 
 def fibres_of(
@@ -86,4 +86,4 @@ def write_constants(
         "E_GPa": None if fibres.E_GPa is None else fibres.E_GPa.tolist(),
         "provenance": record.provenance(),
     }
-    write_atomic(out, (json.dumps(content, indent=1) + "\n").encode(), _BEGINNING)
+    write_atomic(out, (json.dumps(content, indent=1) + "\n").encode(), BEGINNING)

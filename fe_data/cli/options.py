@@ -1,6 +1,9 @@
 """The options of the command line: their help, and the parsers of their values."""
 
+import errno
 import functools
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -267,6 +270,14 @@ def require_other(output: Path, *read: Path | None) -> None:
     for each in read:
         if each is not None and each.resolve() == output.resolve():
             raise ValueError(f"{each} is an input that --out would replace: give another --out")
+
+
+def require_writable(folder: Path) -> None:
+    """Raise an OSError, before any simulation, if no file can be written into a folder."""
+    if not stat.S_ISDIR(folder.stat().st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, "this is not a folder", str(folder))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, "no file can be written into this folder", str(folder))
 
 
 def require_given_microstructure(settings: Settings, seed: int) -> None:
