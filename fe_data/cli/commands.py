@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import re
 import signal
 import sys
 import threading
@@ -23,11 +24,15 @@ OK = 0
 INCOMPLETE = 1
 REFUSED = 2
 INTERRUPTED = 130
+LONG_WORD = 300  # characters; longer words of a message are cut
+PART = 100  # characters that are left at each end of a cut word
+LONG_MESSAGE = 10_000  # characters
 MAX_LINES = 50  # problems printed by verify
 LARGE_STRAIN = 0.1  # a larger strain of --loading is also printed in percent
 STIFFEST = 1300.0  # GPa: a larger modulus causes a hint on units; diamond has 1,220
 WEAKEST = 1.0  # MPa: a smaller yield stress causes a hint on units; polymers have 10 or more
 OTHER_RADIUS = 0.2  # a larger relative change of --void-radius is reported
+ENOUGH_FIBRES = 100  # random fibres; with fewer, `constants` states their number
 LONG_PATH = 10_000  # increments, about 100 s of simulation; a longer path is reported
 Dataset = Annotated[
     Path, Argument(parser=options.path, metavar="DIR", help="dataset folder or table")
@@ -93,8 +98,16 @@ def of_the_program(
 
 def say(message: object, code: int) -> int:
     """Print one sentence to stderr, and return the exit code `code`."""
-    print(f"fe_data: {message}", file=sys.stderr)
+    print(f"fe_data: {shortened(message)}", file=sys.stderr)
     return code
+
+
+def shortened(message: object) -> str:
+    """Cut long words out of a message, such as a text that was passed as a number."""
+    cut = re.sub(
+        rf"\S{{{LONG_WORD},}}", lambda word: f"{word[0][:PART]}...{word[0][-PART:]}", str(message)
+    )
+    return cut if len(cut) <= LONG_MESSAGE else f"{cut[:LONG_MESSAGE]}..."
 
 
 def several(number: int, one: str, more: str) -> str:
@@ -271,7 +284,6 @@ def constants(
         radii_of_voids,
         write_constants,
     )
-
     from fe_data.files.writing import require_own
 
     if out is not None:
@@ -304,6 +316,10 @@ def constants(
     solved = fe_data.effective_constants(phases, fibres, resolution=resolution)
     print(arrangement(fibres))
     print(solved.table())
+    number = int((~fibres.is_void).sum())
+    if vf and number < ENOUGH_FIBRES:
+        few = f"these are the constants of one RVE of {number} fibres"
+        say(f"{few}: compare several --seed, or give --n-fibres {ENOUGH_FIBRES}", OK)
     if out is not None:
         write_constants(solved, phases, fibres, out)
         print(f"wrote {out}")
@@ -477,6 +493,9 @@ def _loadings(
         materials = (phases.matrix, phases.fibres, *phases.others.values())
         if not any(each.elasticity.expansion.any() for each in materials):
             say("the temperature has no effect: no phase of --material has alpha_per_K", OK)
+        elif rigid := phases.without_expansion(["fibres", *phases.others]):
+            what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
+            say(f"{what}: add it to --material if it is missing", OK)
     return paths
 
 

@@ -67,14 +67,16 @@ def write_constants(
 ) -> None:
     """Write constants, bounds, materials and fibres to a JSON file; an earlier one is replaced."""
     bounds = {name: getattr(found, name) for name in ("lower", "upper")}
+    expands = found.expansion_per_K.any()
     content = {
         "components": "xx, yy, zz, xy, xz, yz; stress over strain with engineering shear strains",
         "stiffness_GPa": found.stiffness_GPa.tolist(),
-        "expansion_per_K": found.expansion_per_K.tolist(),
+        "expansion_per_K": found.expansion_per_K.tolist() if expands else None,
         "constants": dataclasses.asdict(found.constants),
-        "alpha_L_per_K": found.alpha_L_per_K,
-        "alpha_T_per_K": found.alpha_T_per_K,
+        "alpha_L_per_K": found.alpha_L_per_K if expands else None,
+        "alpha_T_per_K": found.alpha_T_per_K if expands else None,
         "misfit": found.misfit,
+        "by_direction": found.by_direction,
         **{name: each and dataclasses.asdict(each) for name, each in bounds.items()},
         "matrix": dataclasses.asdict(phases.matrix.elasticity),
         "fibres_material": dataclasses.asdict(phases.fibres.elasticity),

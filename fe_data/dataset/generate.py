@@ -1,6 +1,5 @@
 """Simulate all samples of a design into a dataset folder; interrupted runs can be continued."""
 
-import contextlib
 import dataclasses
 import sys
 from collections.abc import Sequence
@@ -333,6 +332,8 @@ class _Run:
             try:
                 self._run_tasks(run, [worker.Task(self.design.sample(i)) for i in self.remaining])
             except WorkerDied as death:
+                if not self.silent:
+                    self.progress.write(f"fe_data: {death}", file=sys.stderr)
                 for task in death.tasks:
                     self._run_alone(run, task.sample)
 
@@ -344,17 +345,20 @@ class _Run:
         """Simulate a sample that may kill its worker, while no other sample is running."""
         failed: list[worker.Attempt] = []
         for attempt in range(worker.attempts_at(sample)):
+            how = ""
             for _ in range(DEATHS_OF_A_SAMPLE):
-                with contextlib.suppress(WorkerDied):
+                try:
                     self._run_tasks(run, [worker.Task(sample, tuple(failed))])
                     return
+                except WorkerDied as death:
+                    how = death.how
             seed = worker.attempt_seed(sample, attempt)
-            failed.append(worker.Attempt(seed, worker.DIED))
+            failed.append(worker.Attempt(seed, worker.DIED + how))
         try:
             for _ in run(self.job.require_working, [None]):
                 pass
-        except WorkerDied:
-            raise worker.unusable(worker.DIED) from None
+        except WorkerDied as death:
+            raise worker.unusable(worker.DIED + death.how) from None
         self._save(*worker.encode_result(self.job, sample, failed, None, 0.0))
 
     def _save(self, index: int, data: bytes) -> None:
@@ -404,4 +408,6 @@ def describe(error: BaseException) -> str:
     """Describe an error in a few words, as part of a sentence."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror + (f" ({error.filename})" if error.filename else "")
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error}".removesuffix(": ")
     return " ".join(str(error).split()) or type(error).__name__

@@ -463,7 +463,7 @@ def require_samples(table: Table) -> None:
 
 def _status(name: str, text: str) -> str:
     if text not in STATUSES:
-        raise ValueError(f"{name} = {text!r} is unknown: allowed are {', '.join(STATUSES)}")
+        raise ValueError(f"{name} = {text!r:.60} is unknown: allowed are {', '.join(STATUSES)}")
     return text
 
 

@@ -25,6 +25,19 @@ def test_the_command_prints_and_writes_the_constants(tmp_path, capsys):
     assert content["lower"]["E_T_GPa"] == found.lower.E_T_GPa
 
 
+def test_the_command_writes_no_expansion_that_no_phase_has_and_states_few_fibres(tmp_path, capsys):
+    words = "constants --material paper --vf 0.3 --n-fibres 3 --resolution 2 --out"
+    assert main([*words.split(), str(tmp_path / "x.json")]) == 0
+    out, err = capsys.readouterr()
+    assert "alpha" not in out
+    assert "one RVE of 3 fibres" in err
+    content = json.loads((tmp_path / "x.json").read_text())
+    assert (
+        content["alpha_L_per_K"] is content["alpha_T_per_K"] is content["expansion_per_K"] is None
+    )
+    assert set(content["by_direction"]) >= {"E_x_GPa", "G_xy_GPa"}
+
+
 def test_the_command_takes_voids_by_fraction_and_by_file(tmp_path, capsys):
     start = "constants --material glass_epoxy --resolution 3 "
     words = (
