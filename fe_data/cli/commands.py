@@ -135,6 +135,10 @@ def generate(
     seed: Annotated[int, Integer(help="seed of the design and of all microstructures")] = 0,
     loading: Loading = None,
     anisotropy: WithAnisotropy = False,
+    constants: Annotated[
+        bool,
+        Option("--constants", help="with --material also compute all effective elastic constants"),
+    ] = False,
     jobs: Annotated[
         int | None, Integer(help="number of worker processes", show_default="all cores")
     ] = None,
@@ -166,6 +170,7 @@ def generate(
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
     choices |= {"anisotropy": anisotropy, "material": phases, "interphase": interphase}
+    choices |= {"constants": constants}
     choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
     with _terminated_like_interrupted():
         summary = fe_data.generate(design, settings, out, **choices)
@@ -366,15 +371,18 @@ def statistics(
     out: Annotated[Path, File(metavar="FILE", help="CSV file with one row for each input")],
 ) -> int:
     """Write mean and scatter over the RVEs of each input. Each input needs at least two RVEs."""
-    from fe_data.dataset.table import table_file, unfitted_inputs
+    import numpy as np
+
+    from fe_data.dataset.table import different_inputs, table_file
     from fe_data.statistics.replicates import save_statistics
 
     path = table_file(path)
     options.require_other(out, path)
     cells = fe_data.load_table(path)
     reduced = fe_data.replicate_statistics(cells)
-    lost = {*map(tuple, fe_data.load_inputs(path)[0])} - {*map(tuple, reduced.X)}
-    unfitted = lost & unfitted_inputs(path)
+    kept = np.hstack([reduced.X, reduced.field_values]).tolist()
+    lost = different_inputs(path) - {*map(tuple, kept)}
+    unfitted = lost & different_inputs(path, "unfitted")
     if failed_inputs := lost - unfitted:
         raise ValueError(f"{path}: all RVEs with the inputs {min(failed_inputs)} failed")
     save_statistics(reduced, out)

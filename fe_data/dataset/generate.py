@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,12 @@ from typing import Any, NoReturn, TextIO
 from tqdm import tqdm
 
 from fe_data.arrays import Short, number
-from fe_data.composite.materials import Phases, require_interphase, require_no_phases
+from fe_data.composite.materials import (
+    INTERPHASE,
+    Phases,
+    require_interphase,
+    require_no_phases,
+)
 from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
@@ -96,6 +102,7 @@ def generate(
     anisotropy: bool = False,
     material: Phases | None = None,
     interphase: float = 0.0,
+    constants: bool = False,
     jobs: int = 1,
     shard: tuple[int, int] = (1, 1),
     dask: str | None = None,
@@ -124,6 +131,8 @@ def generate(
             inputs from the material. Settings of phases must have their defaults.
         interphase: Thickness of a ring around each fibre, in mean radii of the fibres [-]. The ring
             has the phase "interphase" of the material.
+        constants: Also compute all effective elastic constants of each sample as outputs. This
+            needs a material.
         jobs: Number of worker processes on this machine.
         shard: (i, n) simulates only the samples i - 1, i - 1 + n, ...
         dask: Address of a Dask scheduler whose workers are used instead of local processes.
@@ -166,6 +175,7 @@ def generate(
     folder = require_path("folder", folder)
     require_kind("dask", dask, str, NoneType)
     require_kind("anisotropy", anisotropy, bool)
+    require_kind("constants", constants, bool)
     require_kind("retry_failed", retry_failed, bool)
     require_kind("silent", silent, bool)
     shard = _checked_shard(shard)
@@ -185,15 +195,24 @@ def generate(
         require_interphase(material, settings, interphase, random=random)
         for phase in {name for micro in design.microstructures for name in micro.phases} - {VOID}:
             material.of(phase)
-        simulator = worker.MaterialSimulator(material, interphase)
+        simulator = worker.MaterialSimulator(material, interphase, constants)
+        if constants and design.loadings:
+            raise ValueError("constants = True cannot be combined with paths, without outputs")
+        names = {name for micro in design.microstructures for name in micro.phases}
+        names |= {INTERPHASE} if interphase else set()
+        if constants and (rigid := material.without_expansion(names or ["fibres"])):
+            what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
+            warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=2)
         design = _of_material(design, material, interphase)
+    elif constants:
+        raise ValueError("constants = True needs a material")
     elif design.fields:
         raise ValueError(f"design has fields {', '.join(design.fields)}: give their material")
     elif number("interphase", interphase):
         raise ValueError(f"interphase = {interphase:g} needs a material with this phase")
     _require_possible(design, settings, general=material is not None)
     chosen_solver()  # raises an error if the solver is unknown
-    config = storage.configuration(design, settings, anisotropy, material, interphase)
+    config = storage.configuration(design, settings, anisotropy, material, interphase, constants)
     job = worker.Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
     storage.open_folder(folder, config)

@@ -75,6 +75,7 @@ def configuration(
     anisotropy: bool = False,
     material: Phases | None = None,
     interphase: float = 0.0,
+    constants: bool = False,
 ) -> dict[str, Any]:
     """Return everything that determines the table, with the digest of these entries."""
     config: dict[str, Any] = {
@@ -93,6 +94,8 @@ def configuration(
         config["microstructures_sha256"] = digest_microstructures(design)
     if anisotropy:
         config["anisotropy"] = True
+    if constants:
+        config["constants"] = True
     if design.fields:
         config["fields"] = list(design.fields)
     if interphase:
@@ -342,6 +345,7 @@ def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
         "microstructures",
         "microstructures_sha256",
         "anisotropy",
+        "constants",
         "format",
     )
     for name in ("material", *first, *rest):
