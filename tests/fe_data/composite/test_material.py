@@ -317,8 +317,7 @@ def test_numbers_of_a_material_vary_between_the_rows_of_a_file(tmp_path, capsys)
         names[0]: [3.35, 4.0, 3.35],
         names[1]: [40.0, 40.0, 35.0],
     }
-    with pytest.raises(ValueError, match=r"differ in matrix\.elasticity\.E_GPa, .*statistics"):
-        fe_data.replicate_statistics(table)
+    assert fe_data.replicate_statistics(table).fields == table.fields
     with pytest.raises(ValueError, match=r"design has fields matrix\.elasticity\.E_GPa, .*give"):
         fe_data.generate(again, SMALL, tmp_path / "other")
     capsys.readouterr()
