@@ -1,6 +1,7 @@
 """The commands. Each imports what it needs when it runs, so that --help works without dolfinx."""
 
 import dataclasses
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,11 +21,15 @@ OK = 0
 INCOMPLETE = 1
 REFUSED = 2
 INTERRUPTED = 130
+LONG_WORD = 300  # characters; longer words of a message are cut
+PART = 100  # characters that are left at each end of a cut word
+LONG_MESSAGE = 10_000  # characters
 MAX_LINES = 50  # problems printed by verify
 LARGE_STRAIN = 0.1  # a larger strain of --loading is also printed in percent
 STIFFEST = 1300.0  # GPa: a larger modulus causes a hint on units; diamond has 1,220
 WEAKEST = 1.0  # MPa: a smaller yield stress causes a hint on units; polymers have 10 or more
 OTHER_RADIUS = 0.2  # a larger relative change of --void-radius is reported
+ENOUGH_FIBRES = 100  # random fibres; with fewer, `constants` states their number
 LONG_PATH = 10_000  # increments, about 100 s of simulation; a longer path is reported
 Dataset = Annotated[
     Path, Argument(parser=options.path, metavar="DIR", help="dataset folder or table")
@@ -90,8 +95,16 @@ def of_the_program(
 
 def say(message: object, code: int) -> int:
     """Print one sentence to stderr, and return the exit code `code`."""
-    print(f"fe_data: {message}", file=sys.stderr)
+    print(f"fe_data: {shortened(message)}", file=sys.stderr)
     return code
+
+
+def shortened(message: object) -> str:
+    """Cut long words out of a message, such as a text that was passed as a number."""
+    cut = re.sub(
+        rf"\S{{{LONG_WORD},}}", lambda word: f"{word[0][:PART]}...{word[0][-PART:]}", str(message)
+    )
+    return cut if len(cut) <= LONG_MESSAGE else f"{cut[:LONG_MESSAGE]}..."
 
 
 def several(number: int, one: str, more: str) -> str:
@@ -119,6 +132,10 @@ def generate(
     seed: Annotated[int, Integer(help="seed of the design and of all microstructures")] = 0,
     loading: Loading = None,
     anisotropy: WithAnisotropy = False,
+    constants: Annotated[
+        bool,
+        Option("--constants", help="with --material also compute all effective elastic constants"),
+    ] = False,
     jobs: Annotated[
         int | None, Integer(help="number of worker processes", show_default="all cores")
     ] = None,
@@ -150,6 +167,7 @@ def generate(
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
     choices |= {"anisotropy": anisotropy, "material": phases, "interphase": interphase}
+    choices |= {"constants": constants}
     choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
     with terminated_like_interrupted():
         summary = fe_data.generate(design, settings, out, **choices)
@@ -263,13 +281,18 @@ def constants(
 ) -> int:
     """Print all effective elastic constants of one RVE with their bounds."""
     from fe_data.cli.constants import (
+        BEGINNING,
         arrangement,
         fibres_of,
         radii_of_voids,
         remove_earlier,
         write_constants,
     )
+    from fe_data.files.writing import require_own
 
+    if out is not None:
+        options.require_writable(out.parent)
+        require_own(out, BEGINNING)
     phases = options.phases(material)
     _say_units(Settings(), 0.0, phases)
     if void_radius is not None and not void_fraction:
@@ -299,6 +322,10 @@ def constants(
     solved = fe_data.effective_constants(phases, fibres, resolution=resolution)
     print(arrangement(fibres))
     print(solved.table())
+    number = int((~fibres.is_void).sum())
+    if vf and number < ENOUGH_FIBRES:
+        few = f"these are the constants of one RVE of {number} fibres"
+        say(f"{few}: compare several --seed, or give --n-fibres {ENOUGH_FIBRES}", OK)
     if out is not None:
         write_constants(solved, phases, fibres, out)
         print(f"wrote {out}")
@@ -345,15 +372,18 @@ def statistics(
     out: Annotated[Path, File(metavar="FILE", help="CSV file with one row for each input")],
 ) -> int:
     """Write mean and scatter over the RVEs of each input. Each input needs at least two RVEs."""
-    from fe_data.dataset.table import table_file, unfitted_inputs
+    import numpy as np
+
+    from fe_data.dataset.table import different_inputs, table_file
     from fe_data.statistics.replicates import save_statistics
 
     path = table_file(path)
     options.require_other(out, path)
     cells = fe_data.load_table(path)
     reduced = fe_data.replicate_statistics(cells)
-    lost = {*map(tuple, fe_data.load_inputs(path)[0])} - {*map(tuple, reduced.X)}
-    unfitted = lost & unfitted_inputs(path)
+    kept = np.hstack([reduced.X, reduced.field_values]).tolist()
+    lost = different_inputs(path) - {*map(tuple, kept)}
+    unfitted = lost & different_inputs(path, "unfitted")
     if failed_inputs := lost - unfitted:
         raise ValueError(f"{path}: all RVEs with the inputs {min(failed_inputs)} failed")
     save_statistics(reduced, out)
@@ -472,6 +502,9 @@ def _loadings(
         materials = (phases.matrix, phases.fibres, *phases.others.values())
         if not any(each.elasticity.expansion.any() for each in materials):
             say("the temperature has no effect: no phase of --material has alpha_per_K", OK)
+        elif rigid := phases.without_expansion(["fibres", *phases.others]):
+            what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
+            say(f"{what}: add it to --material if it is missing", OK)
     return paths
 
 

@@ -19,7 +19,7 @@ from fe_data.geometry.microstructure import (
 from fe_data.settings import MAX_SEED, Settings, require_integer
 
 # Beginning of a result file, which may be replaced. A result of `rve` has "of tensors" instead.
-_BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz; stress over strain'
+BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz; stress over strain'
 
 
 def fibres_of(
@@ -64,7 +64,7 @@ def arrangement(fibres: Microstructure) -> str:
 
 def remove_earlier(out: Path) -> None:
     """Remove the result of an earlier run, which could be taken for that of a run that failed."""
-    require_own(out, _BEGINNING)
+    require_own(out, BEGINNING)
     out.unlink(missing_ok=True)
 
 
@@ -73,14 +73,16 @@ def write_constants(
 ) -> None:
     """Write constants, bounds, materials and fibres to a JSON file."""
     bounds = {name: getattr(found, name) for name in ("lower", "upper")}
+    expands = found.expansion_per_K.any()
     content = {
         "components": "xx, yy, zz, xy, xz, yz; stress over strain with engineering shear strains",
         "stiffness_GPa": found.stiffness_GPa.tolist(),
-        "expansion_per_K": found.expansion_per_K.tolist(),
+        "expansion_per_K": found.expansion_per_K.tolist() if expands else None,
         "constants": dataclasses.asdict(found.constants),
-        "alpha_L_per_K": found.alpha_L_per_K,
-        "alpha_T_per_K": found.alpha_T_per_K,
+        "alpha_L_per_K": found.alpha_L_per_K if expands else None,
+        "alpha_T_per_K": found.alpha_T_per_K if expands else None,
         "misfit": found.misfit,
+        "by_direction": found.by_direction,
         **{name: each and dataclasses.asdict(each) for name, each in bounds.items()},
         "matrix": dataclasses.asdict(phases.matrix.elasticity),
         "fibres_material": dataclasses.asdict(phases.fibres.elasticity),
@@ -92,4 +94,4 @@ def write_constants(
         "E_GPa": None if fibres.E_GPa is None else fibres.E_GPa.tolist(),
         "provenance": record.provenance(),
     }
-    write_atomic(out, (json.dumps(content, indent=1) + "\n").encode(), _BEGINNING)
+    write_atomic(out, (json.dumps(content, indent=1) + "\n").encode(), BEGINNING)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fe_data.arrays import Floats
+from fe_data.cli.options import require_writable
 from fe_data.cli.signals import uninterrupted
 from fe_data.composite.materials import (
     SETTINGS_OF_PHASES,
@@ -189,6 +190,7 @@ def _checked_seed(
 def _require_own_folder(out: Path) -> None:
     """Create the folder; a ValueError if `rve` did not write the files to be replaced."""
     out.mkdir(parents=True, exist_ok=True)
+    require_writable(out)
     present = [out / name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
     if present and not _is_own(out / RESULT):
         raise ValueError(f"{present[0]} was not written by `rve`: give another --out")

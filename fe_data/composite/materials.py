@@ -18,14 +18,19 @@ import dataclasses
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from fe_data.arrays import Short, number
-from fe_data.composite.elasticity import Elasticity, Isotropic, TransverselyIsotropic
+from fe_data.composite.elasticity import (
+    Elasticity,
+    Isotropic,
+    TransverselyIsotropic,
+    poisson_across,
+)
 from fe_data.files.reading import read_file
 from fe_data.settings import HardeningTable, Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS
@@ -176,7 +181,7 @@ class Material(Short):
         if given.keys() != entry.parameters.keys():
             wrong = ", ".join(sorted(map(str, given.keys() ^ entry.parameters.keys())))
             allowed = ", ".join(entry.parameters) or "none"
-            raise ValueError(f"parameters of law {self.law!r} are {allowed}; wrong: {wrong}")
+            raise ValueError(f"parameters of law {self.law!r} are {allowed}; wrong: {wrong:.200}")
         values = {
             name: _parameter(name, given[name], kind) for name, kind in entry.parameters.items()
         }
@@ -310,7 +315,7 @@ class Phases(Short):
         require_kind("others", self.others, Mapping)
         for name, material in self.others.items():
             require_kind("others", name, str)
-            require_kind(f"others[{name!r}]", material, Material)
+            require_kind(f"others[{name!r:.60}]", material, Material)
             if name in _RESERVED:
                 raise ValueError(f"others has {name!r}, which is the name of another phase")
         object.__setattr__(self, "others", dict(self.others))
@@ -345,6 +350,20 @@ class Phases(Short):
         """Return the phases as nested dictionaries, as in a file, without the source."""
         all_phases = {"matrix": self.matrix, "fibres": self.fibres, **self.others}
         return {name: material.as_dict() for name, material in all_phases.items()}
+
+    def without_expansion(self, names: Iterable[str]) -> list[str]:
+        """Names of the phases that do not expand, if another of these phases expands.
+
+        Args:
+            names: Names of phases; "void" is ignored.
+
+        Returns:
+            The names, in alphabetical order. The list is empty if no phase expands.
+        """
+        materials = {"matrix": self.matrix}
+        materials |= {name: self.of(name) for name in sorted({*names} - {"matrix", "void"})}
+        rigid = [n for n, each in materials.items() if not each.elasticity.expansion.any()]
+        return rigid if len(rigid) < len(materials) else []
 
     @property
     def fields(self) -> dict[str, float]:
@@ -489,7 +508,7 @@ def load_phases(path: str | Path) -> Phases:
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
     if repeated:
-        raise ValueError(f"{path}: {repeated} is given twice")
+        raise ValueError(f"{path}: {repeated:.60} is given twice")
     try:
         return _phases(content)
     except (TypeError, ValueError) as error:
@@ -524,7 +543,7 @@ def _phases(content: Any) -> Phases:
 def _material(name: str, content: Any) -> Material:
     """Make the material of a phase from the content of a file."""
     found = _mapping(name, content, {"elasticity"}, {"law", "parameters"})
-    elastic = found["elasticity"]
+    elastic = _with_poisson(f"{name}.elasticity", found["elasticity"])
     across = isinstance(elastic, Mapping) and "E_L_GPa" in elastic
     kind: Any = TransverselyIsotropic if across else Isotropic
     elasticity = _built(kind, f"{name}.elasticity", elastic)
@@ -532,6 +551,20 @@ def _material(name: str, content: Any) -> Material:
         return Material(elasticity, found.get("law", "elastic"), found.get("parameters") or {})
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name}: {error}") from None
+
+
+def _with_poisson(place: str, content: Any) -> Any:
+    """Replace G_TT_GPa by nu_TT in the elasticity of a file, which may have either."""
+    if not isinstance(content, Mapping) or "G_TT_GPa" not in content or "E_T_GPa" not in content:
+        return content
+    others = {name: value for name, value in content.items() if name != "G_TT_GPa"}
+    if "nu_TT" in others:
+        raise ValueError(f"{place} has both nu_TT and G_TT_GPa: leave one of them out")
+    try:
+        E, G = (_plain(content[name]) for name in ("E_T_GPa", "G_TT_GPa"))
+        return {**others, "nu_TT": poisson_across(E, G)}
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{place}: {error}") from None
 
 
 def _built(kind: Any, place: str, content: Any) -> Any:
@@ -554,7 +587,9 @@ def _mapping(place: str, content: Any, needed: set[str], optional: set[str]) -> 
     missing = needed - content.keys()
     if unknown or missing:
         allowed = ", ".join(sorted(needed | optional))
-        what = f"{min(map(str, unknown))} is unknown" if unknown else f"{min(missing)} is missing"
+        what = (
+            f"{min(map(str, unknown)):.60} is unknown" if unknown else f"{min(missing)} is missing"
+        )
         raise ValueError(f"{place}: {what}; allowed are {allowed}")
     return dict(content)
 

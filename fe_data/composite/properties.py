@@ -27,6 +27,7 @@ from fe_data.mechanics.properties import (
 )
 from fe_data.mechanics.rve import RVEResult, arrange_fibres, several_radii, uniaxial, values_of
 from fe_data.mechanics.solvers import Fields
+from fe_data.schema import fitted_outputs, output
 from fe_data.settings import Inputs, Settings, VolumeFraction
 
 _PLANE = 4  # number of components in plane strain: xx, yy, zz, xy
@@ -101,6 +102,8 @@ class MaterialRVE(Short):
     def result(self) -> RVEResult:
         """Averages and properties without the fields, like `RVESolution.result`."""
         effective, qualities = values_of(self.effective, self.p_sigma)
+        if self.effective is not None:
+            effective["E_T_GPa"] = self.effective.transverse_modulus_GPa
         fibres = self.microstructure
         radius = float(fibres.radii.max(initial=0.0))
         return RVEResult(
@@ -191,7 +194,23 @@ def _fitted(rve: MaterialRVE, settings: Settings) -> EffectiveProperties:
             small = uniaxial(_ELASTIC_STRAIN)
             elastic = _first(follow(Stepper(solution.cell, settings.tolerance), small, 1), _PLANE)
     axial = _mixed_modulus(solution)
-    return effective_properties(rve.history, rve.yield_stress, elastic, axial)
+    return _fitted_within_bounds(
+        effective_properties(rve.history, rve.yield_stress, elastic, axial)
+    )
+
+
+def _fitted_within_bounds(effective: EffectiveProperties) -> EffectiveProperties:
+    """Drop a power law without meaning, which is only extrapolated from a short curve."""
+    beyond = []
+    for name in fitted_outputs() if effective.is_fitted else ():
+        value, allowed = getattr(effective, name), output(name).allowed
+        if allowed is not None and not allowed[0] <= value <= allowed[1]:
+            beyond.append(f"{name} = {value:.3g} is outside [{allowed[0]:g}, {allowed[1]:g}]")
+    if not beyond:
+        return effective
+    warning = f"the power law does not describe the curve: {' and '.join(beyond)}"
+    nothing = dict.fromkeys((*fitted_outputs(), "hardening_residual"), math.nan)
+    return dataclasses.replace(effective, **nothing, warning=f"{warning}; use the curve")
 
 
 def _recorded(solution: CompositeSolution) -> dict[str, Floats]:

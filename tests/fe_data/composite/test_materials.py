@@ -4,6 +4,7 @@ import copy
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import yaml
 
@@ -120,3 +121,34 @@ except ImportError as error:
     assert found.stdout == (
         "laws of plasticity need PyTorch, which is not installed: pip install torch\n"
     )
+
+
+SHEAR = """phases:
+  matrix: {{elasticity: {{E_GPa: 3.0, nu: 0.35}}}}
+  fibres: {{elasticity: {{E_L_GPa: 225.0, E_T_GPa: 15.0, nu_LT: 0.2, {}, G_LT_GPa: 15.0}}}}
+"""
+
+
+def test_a_file_may_have_the_shear_modulus_instead_of_the_ratio_across_the_fibres(tmp_path):
+    path = tmp_path / "phases.yaml"
+    path.write_text(SHEAR.format("G_TT_GPa: 6.0"))
+    fibres = load_phases(path).fibres.elasticity
+    assert 1 / (2 * np.linalg.inv(fibres.stiffness)[3, 3]) == pytest.approx(6000.0, rel=1e-12)
+    path.write_text(SHEAR.format("nu_TT: 0.25"))
+    assert load_phases(path).fibres.elasticity == fibres
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("nu_TT: 0.25, G_TT_GPa: 6.0", "both nu_TT and G_TT_GPa: leave one of them out"),
+        ("G_TT_GPa: 3.0", r"G_TT_GPa = 3 is out of range: allowed is \[3.769, 75\] with E_T"),
+        ("G_TT_GPa: much", "G_TT_GPa = 'much' must be a number"),
+        ("G_TT_GPa: 0", "G_TT_GPa = 0 is out of range"),
+    ],
+)
+def test_a_wrong_shear_modulus_across_the_fibres_is_named(tmp_path, entry, reason):
+    path = tmp_path / "phases.yaml"
+    path.write_text(SHEAR.format(entry))
+    with pytest.raises(ValueError, match=f"fibres.elasticity.*{reason}"):
+        load_phases(path)
