@@ -102,6 +102,9 @@ def _bracketed(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
     The root may be hundreds of orders of magnitude below the guess: a hardening b p^c with c = 0.01
     gives p = (excess / b)^100. Therefore the fraction that remains of a positive unknown falls
     quickly, to 1e-3, 1e-6, 1e-12 and so on, and bisection halves the logarithm.
+
+    Returns:
+        Roots (n,), NaN if none is found, and inverse slopes (n,).
     """
     low = torch.zeros_like(x)
     high = torch.full_like(x, torch.inf)

@@ -64,7 +64,7 @@ def quadrature(degree: int) -> tuple[Floats, Floats]:
 
 
 def quadratic_gradients(points: Floats) -> Floats:
-    """Derivatives (2, q, 6) of the quadratic shape functions at points of the reference triangle."""
+    """Derivatives (2, q, 6) of quadratic shape functions at points of the reference triangle."""
     return np.asarray(_basix.create_element(*_P2).tabulate(1, points)[1:, :, :, 0])
 
 
