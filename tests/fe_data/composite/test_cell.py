@@ -63,10 +63,10 @@ def small(phases, loading, increments=8, **options):
 )
 def test_j2_is_that_of_the_fast_solver(hardening, b_and_c, changed, loading):
     """Elements differ, so both are compared on a fine mesh."""
-    inputs, settings = Inputs(0.3, 400.0, *b_and_c), replace(SMALL, resolution=6.0, **changed)
+    inputs, settings = Inputs(0.3, 400.0, *b_and_c), replace(SMALL, resolution=8.0, **changed)
     plane = solve_rve(inputs, TWO_FIBRES, settings, loading, fit=False, silent=True)
     matrix = Material(Isotropic(100.0, 0.3), "j2", {"yield_stress": hardening})
-    general = small(Phases(matrix, Material(Isotropic(400.0, 0.25))), loading, resolution=6.0)
+    general = small(Phases(matrix, Material(Isotropic(400.0, 0.25))), loading, resolution=8.0)
     assert general.history["yielded_fraction"][-1] > 0.3
     for name in ("strain", "stress", "plastic_strain"):
         expected = plane.history[name]
