@@ -178,7 +178,7 @@ def solve_composite(
         loading: Path of three components, in plane strain, or of all six, optionally with a
             temperature.
         increments: Number of increments of each part of the path, if the loading gives none.
-        resolution: Elements per fibre diameter [-]; None uses the default, see `Settings`.
+        resolution: Elements per fibre diameter [-]; None is 1.5 times the default of `Settings`.
         tolerance: Relative residual at which Newton's method has converged [-].
         keep_steps: Whether to keep the fields of every increment.
         silent: Show no progress; otherwise a terminal has a bar after two seconds.
