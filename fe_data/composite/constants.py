@@ -187,7 +187,7 @@ def effective_constants(
     Args:
         phases: Materials, of which only the elasticity is used.
         microstructure: Fibres and voids; voids are holes.
-        resolution: Elements per fibre diameter [-]; None uses the default, see `Settings`.
+        resolution: Elements per fibre diameter [-]; None is 1.5 times the default of `Settings`.
 
     Returns:
         The constants. They have bounds if there are two phases and no voids.

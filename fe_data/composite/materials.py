@@ -45,8 +45,6 @@ SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 _STRESS = (1e-3, 1e6)  # MPa
 _MAX_FILE = 1_000_000  # bytes
 _RESERVED = ("matrix", "fibres", "void")
-# An elastic phase with a larger Poisson's ratio is nearly incompressible.
-_NEARLY_INCOMPRESSIBLE = 0.45
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,13 +244,6 @@ class Material(Short):
     def is_elastic(self) -> bool:
         """Whether the phase stays elastic."""
         return self.law == "elastic"
-
-    @property
-    def is_nearly_incompressible(self) -> bool:
-        """Whether the elastic material has a Poisson's ratio near 1/2."""
-        return (
-            isinstance(self.elasticity, Isotropic) and self.elasticity.nu > _NEARLY_INCOMPRESSIBLE
-        )
 
 
 def _restored(

@@ -23,14 +23,18 @@ from fe_data.schema import BOUNDS, COUNTS
 from fe_data.settings import require_between, require_integer, require_kind
 from fe_data.sparse.compilation import timed
 
+# The default elements are smaller than in the solver of the paper's phases by this factor, so that
+# the moduli of porous RVEs err by less than 0.3 %.
+_FINENESS = 1.5
+
 
 @dataclass(frozen=True, repr=False)
 class CompositeStep(Short):
     """The state of an RVE at the start or after an increment.
 
     Attributes:
-        x: (n + k,) nodal displacements, then the k components of the mean strain in Kelvin's
-            notation.
+        x: (n + k,) nodal displacements, amplitudes of the bubbles of elements (see `cell`), then
+            the k components of the mean strain in Kelvin's notation.
         temperature: Temperature change [K].
         states: Variables of the law of each inelastic phase, see `stepping.Stepper`.
         stresses: Stress (points, 6) of each inelastic phase in Kelvin's notation [MPa].
@@ -151,7 +155,7 @@ class CompositeSolution(Short):
         cell = self.cell
         x = self.steps[step].x
         u = np.zeros((cell.domain.n_nodes, 3))
-        u[:-1, : cell.block] = x[: cell.n].reshape(-1, cell.block)
+        u[:-1, : cell.block] = x[: cell.block * cell.nodes].reshape(-1, cell.block)
         xx, yy, _, xy, xz, yz = np.append(x[cell.n :], [0.0] * (6 - cell.size)) / TO_KELVIN
         # v = E x + u, with all of the shears along z in u_z: 2 E_xz x + 2 E_yz y
         affine = np.array([[xx, xy, 2 * xz], [xy, yy, 2 * yz]])
@@ -179,7 +183,7 @@ def solve_composite(
         loading: Path of three components, in plane strain, or of all six, optionally with a
             temperature.
         increments: Number of increments of each part of the path, if the loading gives none.
-        resolution: Elements per fibre diameter [-]; None uses the default, see `Settings`.
+        resolution: Elements per fibre diameter [-]; None is 1.5 times the default of `Settings`.
         tolerance: Relative residual at which Newton's method has converged [-].
         keep_steps: Whether to keep the fields of every increment.
         partial: If Newton's method fails or Ctrl-C interrupts the path, whether to return the RVE
@@ -256,7 +260,7 @@ def composite_domain(microstructure: Microstructure, resolution: float | None) -
     """Mesh a microstructure; voids become holes."""
     if resolution is not None:
         require_between("resolution", resolution, *BOUNDS["resolution"])
-    mesh = generate_mesh(Outline(microstructure, resolution))
+    mesh = generate_mesh(Outline(microstructure, resolution, fineness=_FINENESS))
     voids = np.flatnonzero(microstructure.is_void)
     if voids.size:
         mesh = with_holes(mesh, voids)

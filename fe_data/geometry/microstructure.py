@@ -328,14 +328,16 @@ def random_microstructure(
 
     If no microstructure is found, a `MicrostructureError` is raised.
 
-    >>> micro = random_microstructure(0.3, seed=1)
-    >>> micro.centres.shape
-    (30, 2)
-    >>> round(micro.volume_fraction, 12)
-    0.3
-    >>> several = random_microstructure(0.3, seed=1, radii="lognormal", radii_cov=0.3)
-    >>> bool(several.radii.max() > 2 * several.radii.min())
-    True
+    Examples:
+        >>> from fe_data import random_microstructure
+        >>> micro = random_microstructure(0.3, seed=1)
+        >>> micro.centres.shape
+        (30, 2)
+        >>> round(micro.volume_fraction, 12)
+        0.3
+        >>> several = random_microstructure(0.3, seed=1, radii="lognormal", radii_cov=0.3)
+        >>> bool(several.radii.max() > 2 * several.radii.min())
+        True
     """
     # Use random sequential addition. A sequence that jams is repeated with new random numbers, so
     # results are distributed like sequences that do not jam. If nearly all sequences jam, push
