@@ -137,7 +137,8 @@ def solve_material(
         MicrostructureError: If rings overlap.
     """
     require_no_phases(settings)
-    require_interphase(phases, settings, interphase, random=isinstance(microstructure, int))
+    vf = inputs.vf if isinstance(microstructure, int) else None
+    require_interphase(phases, settings, interphase, vf=vf)
     loading = loading or uniaxial(settings.strain)
     fibres = arrange_fibres(microstructure, inputs, settings, any_phase=True)
     try:
