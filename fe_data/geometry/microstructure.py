@@ -138,7 +138,11 @@ class Microstructure(Short):
                 f"fibre {i} overlaps with its periodic image: radius {radii[i]:.6g}, height "
                 f"{self.height:g}"
             )
-        pair = f"fibres {i} and {j}" + (" with their interphase" if self.interphase else "")
+        names = ["void" if void else "fibre" for void in self.is_void]
+        pair = f"{names[i]} {i} and {names[j]} {j}"
+        if names[i] == names[j]:
+            pair = f"{names[i]}s {i} and {j}"
+        pair += " with their interphase" if self.interphase else ""
         if distance[i, j] < _SAME * radii[i]:
             x, y = given[i]
             u, v = given[j]
