@@ -95,7 +95,13 @@ def of_input(name: str) -> Any:
 
 # Settings of the microstructure and its mesh, shared by several commands.
 NFibres = Annotated[int, Integer(help="number of fibres in the RVE")]
-MinSpacing = Annotated[float, Number(help="least distance of fibre centres, in fibre diameters")]
+MinSpacing = Annotated[
+    float | None,
+    Number(
+        help="least distance of fibre centres, in fibre diameters",
+        show_default="1.14, less above vf = 0.49",
+    ),
+]
 Resolution = Annotated[
     float | None, Number(help="elements per fibre diameter", show_default="automatic")
 ]

@@ -81,7 +81,8 @@ def run_rve(
     """
     if isinstance(solver, tuple):
         require_no_phases(settings)
-        require_interphase(solver[1], settings, interphase, random=isinstance(microstructure, int))
+        vf = inputs.vf if isinstance(microstructure, int) else None
+        require_interphase(solver[1], settings, interphase, vf=vf)
     seed = _checked_seed(inputs, microstructure, settings)
     _require_own_folder(out)
     begun = {

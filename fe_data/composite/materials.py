@@ -32,6 +32,7 @@ from fe_data.composite.elasticity import (
     poisson_across,
 )
 from fe_data.files.reading import read_file
+from fe_data.geometry.microstructure import spacing_of
 from fe_data.settings import HardeningTable, Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS
 from fe_data.settings.hardening import UNUSED_B_AND_C
@@ -432,17 +433,20 @@ def require_no_phases(settings: Settings) -> None:
 
 
 def require_interphase(
-    phases: Phases, settings: Settings, interphase: float, *, random: bool
+    phases: Phases, settings: Settings, interphase: float, *, vf: float | None
 ) -> None:
-    """Raise a ValueError if rings around the fibres have no material, or random fibres no room."""
+    """Raise a ValueError if rings have no material, or random fibres of a `vf` leave no room."""
     require_between("interphase", interphase, 0.0, _THICKEST, unit=" mean fibre radii")
     if not interphase:
         return
     phases.of(INTERPHASE)
-    if random and settings.radii == Settings.radii and interphase >= settings.min_spacing - 1:
+    if vf is None or settings.radii != Settings.radii:
+        return
+    spacing = spacing_of(settings.min_spacing, vf, settings.n_fibres)
+    if interphase >= spacing - 1:
         raise ValueError(
             f"interphase = {interphase:g} does not fit between fibres with min_spacing = "
-            f"{settings.min_spacing:g}: give a min_spacing above {1 + interphase:g}"
+            f"{spacing:g}: give a min_spacing above {1 + interphase:g}"
         )
 
 

@@ -149,7 +149,8 @@ def solve_material(
         KeyboardInterrupt: After Ctrl-C, unless `partial` is given.
     """
     require_no_phases(settings)
-    require_interphase(phases, settings, interphase, random=isinstance(microstructure, int))
+    vf = inputs.vf if isinstance(microstructure, int) else None
+    require_interphase(phases, settings, interphase, vf=vf)
     loading = loading or uniaxial(settings.strain)
     fibres = arrange_fibres(microstructure, inputs, settings, any_phase=True)
     try:

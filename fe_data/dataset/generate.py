@@ -191,8 +191,9 @@ def generate(
             what = "anisotropy: use effective_constants" if anisotropy else "another simulator"
             raise ValueError(f"material cannot be combined with {what}")
         require_no_phases(settings)
-        random = not design.microstructures
-        require_interphase(material, settings, interphase, random=random)
+        fractions = design.inputs[:, INPUT_NAMES.index("vf")]
+        vf = None if design.microstructures else float(fractions.max())
+        require_interphase(material, settings, interphase, vf=vf)
         for phase in {name for micro in design.microstructures for name in micro.phases} - {VOID}:
             material.of(phase)
         simulator = worker.MaterialSimulator(material, interphase, constants)

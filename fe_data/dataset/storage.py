@@ -25,6 +25,7 @@ from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs, digest_mi
 from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.table import TABLE as TABLE
 from fe_data.files.reading import UnusualFile, read_file
+from fe_data.geometry.microstructure import SPACING, SPARSE
 from fe_data.settings import MAX_SEED, Settings, require_integer
 
 FAILURES = "failures.csv"
@@ -101,6 +102,8 @@ def configuration(
     if interphase:
         config["interphase"] = interphase
     # Default laws are left out, so that digests of older datasets stay valid.
+    if settings.min_spacing is None and float(design.inputs[:, 0].max()) <= SPARSE:
+        config["settings"]["min_spacing"] = SPACING
     if settings.hardening == Settings.hardening:
         del config["settings"]["hardening"]
     if settings.radii == Settings.radii:
