@@ -33,7 +33,7 @@ from bnn._validation import (
 )
 from bnn.noise import noise_gradient
 from bnn.noise.known import DataNoise, counted_rows, no_noise
-from bnn.storage import StoredModel
+from bnn.storage import StoredModel, changes_as_a_whole
 
 
 class ConstantInputWarning(UserWarning):
@@ -48,7 +48,7 @@ def warn_of_constant(X: Array) -> None:
     constant = np.flatnonzero(~varies(X))
     if constant.size and len(X) > 1:
         message = f"input {constant[0]} is constant in the data, so its effect cannot be learnt"
-        warnings.warn(message, ConstantInputWarning, stacklevel=4)
+        warnings.warn(message, ConstantInputWarning, stacklevel=5)
 
 
 class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
@@ -79,6 +79,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         changed = {n: v for n, v in given.items() if not _alike(v, defaults[n].default)}
         return described(type(self).__name__, changed)
 
+    @changes_as_a_whole
     def fit(
         self,
         X: ArrayLike,

@@ -226,7 +226,7 @@ class GPRegressor(PredictiveRegressor):
             so_far = self._factors_kept(X, y) if keep_prior else factors
             kept, factors = _tails(prior, kept, X, y, covariances, so_far)
         else:
-            warn_of_excess(covariances, y, stacklevel=4)
+            warn_of_excess(covariances, y, stacklevel=5)
         factors = np.ones(len(X)) if factors is None else factors
         self.data_noise_ = known
         self.open_prior_ = open_prior
@@ -239,7 +239,7 @@ class GPRegressor(PredictiveRegressor):
             size = f"a nugget of {self.nugget_[j]:.3g} is added to the noise of output {j}"
             message = f"noise: too small for the prior in double precision, {size}"
             message += _contradiction(X, y[:, j], self.nugget_[j])
-            warnings.warn(message, NuggetWarning, stacklevel=3)
+            warnings.warn(message, NuggetWarning, stacklevel=4)
 
     def _factors_kept(self, X: Array, y: Array) -> Array:
         """Return E λ_i, (N,), of the last fit for its rows; NaN for new rows."""
