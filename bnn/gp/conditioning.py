@@ -143,6 +143,25 @@ def leave_out(matrix: Array, missing: Ints) -> None:
     matrix[missing, missing] = 1.0
 
 
+def factorised(matrix: Array, noise: Array) -> Array:
+    """Return the Cholesky factor of a covariance of data, which it overwrites.
+
+    Args:
+        matrix: Covariance, (n, n).
+        noise: Covariance of the noise in it, (..., n_out, n_out), for the error message.
+
+    Raises:
+        ValueError: If the covariance is not positive definite in double precision.
+    """
+    try:
+        return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
+    except np.linalg.LinAlgError:
+        least = np.sqrt(np.einsum("...jj->...j", noise).min())
+        reason = "too small for the prior in double precision"
+        other = "or a custom kernel has negative eigenvalues"
+        raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
+
+
 def output_vectors(values: Array) -> Array:
     """Return values (K, n, n_out) as vectors, (K, n_out n), output by output."""
     return np.swapaxes(values, 1, 2).reshape(len(values), -1)
@@ -363,13 +382,7 @@ class ProcessPosterior(Short):
     def _cholesky(self, matrix: Array, missing: Ints) -> Array:
         """Return the Cholesky factor of the covariance of the data, which it overwrites."""
         leave_out(matrix, missing)
-        try:
-            return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
-        except np.linalg.LinAlgError:
-            least = np.sqrt(np.einsum("...jj->...j", self.noise).min())
-            reason = "too small for the prior in double precision"
-            other = "or a custom kernel has negative eigenvalues"
-            raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
+        return factorised(matrix, self.noise)
 
     def _prior_covariance(self, A: Array, B: Array, output: int) -> Array:
         """Return the prior covariance of a column of f U, or of all outputs if they are coupled."""

@@ -34,7 +34,7 @@ from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.evidence.unset import noise_beside_prior
 from bnn.gp.gradients import moment_gradients
 from bnn.gp.hyperparameters import most_components
-from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior, conditioned
+from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior, conditioned, warn_of_few_draws
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior
 from bnn.gp.summary import noise_rows, open_rows, prior_rows, ranges_of
@@ -75,7 +75,8 @@ class GPRegressor(PredictiveRegressor):
 
     Args:
         prior: GaussianProcessPrior whose mean is not random, or a MixturePrior of such priors,
-            whose weights are updated by the evidence. Kernel parameters that are None are open:
+            whose weights are updated by the evidence. Correlated noise couples its outputs; then
+            combinations of components are mixed: all, or 64 draws if there are more. Kernel parameters that are None are open:
             `fit` averages over them, and estimates the noise with them unless it is given. If prior
             is None, it is estimated by `evidence.fit_kernel_average`, an average over families of
             kernels.
@@ -231,6 +232,8 @@ class GPRegressor(PredictiveRegressor):
         self.data_noise_ = known
         self.open_prior_ = open_prior
         self._condition(prior, kept, covariances, factors, X, y)
+        if isinstance(self.posterior_, MixturePosterior):
+            warn_of_few_draws(self.posterior_, stacklevel=3)
         for j in np.flatnonzero(self.nugget_)[:1]:
             size = f"a nugget of {self.nugget_[j]:.3g} is added to the noise of output {j}"
             message = f"noise: too small for the prior in double precision, {size}"
