@@ -76,10 +76,10 @@ class GPRegressor(PredictiveRegressor):
     Args:
         prior: GaussianProcessPrior whose mean is not random, or a MixturePrior of such priors,
             whose weights are updated by the evidence. Correlated noise couples its outputs; then
-            combinations of components are mixed: all, or 64 draws if there are more. Kernel parameters that are None are open:
-            `fit` averages over them, and estimates the noise with them unless it is given. If prior
-            is None, it is estimated by `evidence.fit_kernel_average`, an average over families of
-            kernels.
+            combinations of components are mixed: all, or 64 draws if there are more. Kernel
+            parameters that are None are open: `fit` averages over them, and estimates the noise
+            with them unless it is given. If prior is None, it is estimated by
+            `evidence.fit_kernel_average`, an average over families of kernels.
         mean: Low-fidelity model; only if prior is None. The prior is then estimated as by
             `evidence.fit_prior(X, y, noise, mean=mean)`. Pass a function of X (n, n_in), read-only,
             that returns (n, n_out), or (n,) for one output. Or pass another GPRegressor, fitted to
