@@ -330,8 +330,9 @@ class ProcessPosterior(Short):
             variances = np.where(present.T, by_datum, np.inf)
         keys = map(tuple, variances.reshape(len(variances), -1).tolist())
         self._sources = list(zip(alike, keys, strict=True))[: len(columns)]
-        different = counted(list(dict.fromkeys(self._sources)), "conditioning", "output")
-        self._roots = {source: self._root(*source) for source in different}
+        self._different = list(dict.fromkeys(self._sources))
+        different = counted(self._different, "conditioning", "output")
+        self._factors = [self._root(*source) for source in different]
         roots = [self._roots[source] for source in self._sources]
         # α = (K + σ²I)⁻¹ v for each column v of (y - m) U
         solved = np.array([cho_solve((L, True), v) for L, v in zip(roots, columns, strict=True)])
@@ -342,6 +343,12 @@ class ProcessPosterior(Short):
         counts = present.sum() if self.coupled else present.sum(axis=0)
         constant = counts * np.log(2.0 * np.pi)
         self.log_evidences = -0.5 * (quadratic + log_determinants + constant)  # of each column
+
+    @property
+    def _roots(self) -> dict[Source, Array]:
+        """The Cholesky factor of each source."""
+        # Not an attribute, because files of other packages accept no tuples as keys.
+        return dict(zip(self._different, self._factors, strict=True))
 
     def _root(self, output: int, variances: tuple[float, ...]) -> Array:
         """Return L of K + σ²I = L Lᵀ; there is one variance σ², or one for each datum."""

@@ -320,8 +320,17 @@ class GPRegressor(PredictiveRegressor):
         Returns:
             Mean, (n, n_out), and covariance, (n_out n, n_out n), whose row j n + i belongs to
             output j at point i.
+
+        Raises:
+            ValueError: If the covariance would have more than 10,000 rows.
         """
         points = self.checked_inputs(X)
+        rows = len(points) * self.y_.shape[1]
+        if rows > MOST_ROWS:
+            needed = f"must be at most {MOST_ROWS}; predict has no such limit"
+            raise ValueError(
+                f"X has {len(points)} points: their joint covariance has {rows} rows, {needed}"
+            )
         return self.posterior_.mean(points), self.posterior_.joint_covariance(points)
 
     def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
@@ -474,6 +483,13 @@ def _check_rows(name: str, X: Array) -> None:
     """Raise ValueError if there are too many rows for their covariance matrix."""
     if len(X) > MOST_ROWS:
         needed = f"must be at most {MOST_ROWS} for an exact posterior, which costs O(N³)"
+        distinct = len(np.unique(X, axis=0))
+        if distinct <= MOST_ROWS:
+            means = "fit the means of equal inputs, with their numbers as sample_weight, and give "
+            means += "noise, such as noise.replicate_covariance(y, groups)"
+            raise ValueError(
+                f"{name} has {len(X)} rows, {needed}; only {distinct} inputs differ: {means}"
+            )
         boosting = "HistGradientBoostingRegressor with conformal intervals of scikit-learn"
         instead = f"use fewer rows, a variational process of GPyTorch, or {boosting}"
         raise ValueError(f"{name} has {len(X)} rows: {needed}; {instead}")

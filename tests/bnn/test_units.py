@@ -108,3 +108,20 @@ def test_a_prediction_far_outside_its_band_has_no_density_but_a_crps():
     assert metrics.elppd_gaussian([1e100], [0.0], [1e-100]) == -np.inf
     assert metrics.crps_gaussian([1e100], [0.0], [1e-100]) == pytest.approx(1e100)
     assert metrics.elppd([1e100], [[[0.0]]], 1e-99) == -np.inf
+
+
+def test_an_output_or_input_that_varies_below_rounding_is_reported():
+    """Two around 1e14 are 128 steps of double precision; one step is a constant without a word."""
+    below = r"varies by 2 around -?1e\+14, which counts as rounding: subtract an offset"
+    line = np.linspace(-1.0, 1.0, N)
+    for estimator in (bnn.GPRegressor(), small(bnn.VanillaEnsemble)):
+        with pytest.warns(bnn.ConstantOutputWarning, match=f"output 0 {below}"):
+            model = estimator.fit(X, 1e14 + line)
+        assert model.predict([[0.0]])[0] == 1e14 - 1.0
+    with pytest.raises(ValueError, match=f"output 0 {below}"):
+        bnn.evidence.fit_noise(X, 1e14 + line)
+    given = bnn.GPRegressor(process(1.0), noise=0.1)
+    with pytest.warns(bnn.ConstantInputWarning, match=f"input 1 {below}"):
+        given.fit(np.column_stack([X, line - 1e14]), Y)
+    rounded = np.where(line > 0.0, 0.3, 0.1 + 0.2)
+    assert bnn.GPRegressor().fit(X, rounded).predict([[0.0]])[0] == pytest.approx(0.3, rel=1e-15)

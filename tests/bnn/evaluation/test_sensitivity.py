@@ -82,8 +82,7 @@ FUNCTIONS = {
     "g-function": (sobol_g, exact_g()),
     "product": (lambda X: np.prod(X, axis=1), exact_product()),
 }
-# The largest errors of 40 seeds, as docs/bnn.md says them.
-ERRORS = {256: 0.2, 1024: 0.08, 4096: 0.025}
+ERRORS = {256: 0.28, 1024: 0.08, 4096: 0.02}  # the largest errors in docs/bnn.md
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
