@@ -49,7 +49,7 @@ class Sensitivity(Short):
         >>> X = np.random.default_rng(0).uniform(0.0, 1.0, (40, 2))
         >>> model = bnn.GPRegressor(noise=0.01).fit(X, X[:, 0] * X[:, 1] + X[:, 0])
         >>> print(bnn.sensitivity(model, [(0.0, 1.0)] * 2))
-        Share of variance that an input explains alone (with its interactions), ± at most 0.01
+        Share of variance that an input explains alone (with its interactions), ± at most 0.007
                      y0
         x0  0.87 (0.90)
         x1  0.10 (0.13)
@@ -79,7 +79,7 @@ class Sensitivity(Short):
         ]
         head = "Share of variance that an input explains alone (with its interactions)"
         if self.half_width:
-            head = f"{head}, ± at most {self.half_width:.2g}"
+            head = f"{head}, ± at most {self.half_width:.1g}"
         if n_out > SHOWN_OUTPUTS:
             head = f"{head}, {SHOWN_OUTPUTS} of {n_out} outputs"
         lines = [head, *table([f"y{j}" for j in outputs], rows)]
