@@ -34,7 +34,14 @@ from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.evidence.unset import noise_beside_prior
 from bnn.gp.gradients import moment_gradients
 from bnn.gp.hyperparameters import most_components
-from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior, components_of, conditioned
+from bnn.gp.mixture import (
+    MixturePosterior,
+    MixturePrior,
+    Prior,
+    components_of,
+    conditioned,
+    warn_of_few_draws,
+)
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior
 from bnn.gp.summary import noise_rows, open_rows, prior_rows, ranges_of
@@ -75,10 +82,11 @@ class GPRegressor(PredictiveRegressor):
 
     Args:
         prior: GaussianProcessPrior whose mean is not random, or a MixturePrior of such priors,
-            whose weights are updated by the evidence. Kernel parameters that are None are open:
-            `fit` averages over them, and estimates the noise with them unless it is given. If prior
-            is None, it is estimated by `evidence.fit_kernel_average`, an average over families of
-            kernels.
+            whose weights are updated by the evidence. Correlated noise couples its outputs; then
+            combinations of components are mixed: all, or 64 draws if there are more. Kernel
+            parameters that are None are open: `fit` averages over them, and estimates the noise
+            with them unless it is given. If prior is None, it is estimated by
+            `evidence.fit_kernel_average`, an average over families of kernels.
         mean: Low-fidelity model; only if prior is None. The prior is then estimated as by
             `evidence.fit_prior(X, y, noise, mean=mean)`. Pass a function of X (n, n_in), read-only,
             that returns (n, n_out), or (n,) for one output. Or pass another GPRegressor, fitted to
@@ -231,6 +239,8 @@ class GPRegressor(PredictiveRegressor):
         self.data_noise_ = known
         self.open_prior_ = open_prior
         self._condition(prior, kept, covariances, factors, X, y)
+        if isinstance(self.posterior_, MixturePosterior):
+            warn_of_few_draws(self.posterior_, stacklevel=4)
         # The user cannot change noise that `fit` has chosen.
         chosen = self.noise is None or isinstance(self.noise, str)
         if chosen and (known is None or known.std is None):
@@ -318,8 +328,17 @@ class GPRegressor(PredictiveRegressor):
         Returns:
             Mean, (n, n_out), and covariance, (n_out n, n_out n), whose row j n + i belongs to
             output j at point i.
+
+        Raises:
+            ValueError: If the covariance would have more than 10,000 rows.
         """
         points = self.checked_inputs(X)
+        rows = len(points) * self.y_.shape[1]
+        if rows > MOST_ROWS:
+            needed = f"must be at most {MOST_ROWS}; predict has no such limit"
+            raise ValueError(
+                f"X has {len(points)} points: their joint covariance has {rows} rows, {needed}"
+            )
         return self.posterior_.mean(points), self.posterior_.joint_covariance(points)
 
     def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
@@ -472,6 +491,13 @@ def _check_rows(name: str, X: Array) -> None:
     """Raise ValueError if there are too many rows for their covariance matrix."""
     if len(X) > MOST_ROWS:
         needed = f"must be at most {MOST_ROWS} for an exact posterior, which costs O(N³)"
+        distinct = len(np.unique(X, axis=0))
+        if distinct <= MOST_ROWS:
+            means = "fit the means of equal inputs, with their numbers as sample_weight, and give "
+            means += "noise, such as noise.replicate_covariance(y, groups)"
+            raise ValueError(
+                f"{name} has {len(X)} rows, {needed}; only {distinct} inputs differ: {means}"
+            )
         boosting = "HistGradientBoostingRegressor with conformal intervals of scikit-learn"
         instead = f"use fewer rows, a variational process of GPyTorch, or {boosting}"
         raise ValueError(f"{name} has {len(X)} rows: {needed}; {instead}")
