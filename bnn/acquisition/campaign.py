@@ -312,8 +312,9 @@ class Campaign:
 
     def _with_results(self, points: Array, values: Array) -> list[Run]:
         """Return all runs, with the new results added; ValueError if the results are invalid."""
-        sizes = {len(run.outputs) for run in self._told if run.outputs}
-        if sizes - {values.shape[1]}:
+        # A run that failed may have fewer entries, such as one NaN.
+        sizes = {len(run.outputs) for run in self._told if run.outputs and not run.failed}
+        if sizes - {values.shape[1]} and not np.isnan(values).all():
             raise ValueError(f"y has {values.shape[1]} outputs: must be {sizes.pop()}")
         self._check_within("X", points)
         runs = list(self._runs)

@@ -324,3 +324,15 @@ def test_a_result_of_no_waiting_run_warns_and_says_what_waits(tmp_path):
     with pytest.warns(UserWarning, match=r"0\.6.*2 wait.*0\.5"):
         campaign.tell([[0.6]], [1.0])
     np.testing.assert_array_equal(campaign.ask(), [[0.5], [0.7]])
+
+
+def test_a_failed_run_does_not_fix_the_number_of_outputs(tmp_path):
+    campaign = bnn.Campaign(tmp_path / "a.json", [(0.0, 1.0)], n_initial=[[0.1], [0.5], [0.9]])
+    campaign.tell([[0.1]], [np.nan])
+    campaign.tell([[0.5]], [[1.0, 2.0]])
+    campaign.tell([[0.9]], [np.nan])
+    again = bnn.Campaign.load(tmp_path / "a.json")
+    np.testing.assert_array_equal(again.y, [[1.0, 2.0]])
+    np.testing.assert_array_equal(again.failed, [[0.1], [0.9]])
+    with pytest.raises(ValueError, match="1 outputs: must be 2"):
+        again.tell([[0.3]], [1.0])
