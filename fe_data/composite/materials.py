@@ -32,6 +32,7 @@ from fe_data.composite.elasticity import (
     poisson_across,
 )
 from fe_data.files.reading import read_file
+from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from fe_data.geometry.microstructure import spacing_of
 from fe_data.settings import HardeningTable, Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS
@@ -44,7 +45,6 @@ _THICKEST = 10.0  # largest thickness of this ring, in mean fibre radii
 # Settings that describe the phases of the fast solver, so they cannot be combined with `Phases`.
 SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 _STRESS = (1e-3, 1e6)  # MPa
-_MAX_FILE = 1_000_000  # bytes
 _RESERVED = ("matrix", "fibres", "void")
 
 
@@ -493,33 +493,11 @@ def load_phases(path: str | Path) -> Phases:
         >>> load_phases("fe_data/composite/examples/paper.yaml").matrix.law
         'j2'
     """
-    import yaml
-
     path = require_path("path", path)
     try:
-        text = read_file(path, _MAX_FILE)
-        content = yaml.safe_load(text)
-        repeated = _repeated_key(yaml.compose(text, yaml.SafeLoader))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
-    if repeated:
-        raise ValueError(f"{path}: {repeated:.60} is given twice")
-    try:
-        return _phases(content)
+        return _phases(parse_yaml(read_file(path, MOST_BYTES)))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
-
-
-def _repeated_key(node: Any) -> str:
-    """Find a key that occurs twice in a mapping, where YAML would silently use the last."""
-    inner = getattr(node, "value", ())
-    if not isinstance(inner, list):
-        return ""
-    pairs = [pair if isinstance(pair, tuple) else (pair,) for pair in inner]
-    keys = [pair[0].value for pair in pairs if len(pair) == 2 and isinstance(pair[0].value, str)]
-    again = [key for key in keys if keys.count(key) > 1]
-    found = (_repeated_key(pair[-1]) for pair in pairs)
-    return again[0] if again else next(filter(None, found), "")
 
 
 def _phases(content: Any) -> Phases:
@@ -556,7 +534,7 @@ def _with_poisson(place: str, content: Any) -> Any:
     if "nu_TT" in others:
         raise ValueError(f"{place} has both nu_TT and G_TT_GPa: leave one of them out")
     try:
-        E, G = (_plain(content[name]) for name in ("E_T_GPa", "G_TT_GPa"))
+        E, G = (content[name] for name in ("E_T_GPa", "G_TT_GPa"))
         return {**others, "nu_TT": poisson_across(E, G)}
     except (TypeError, ValueError) as error:
         raise ValueError(f"{place}: {error}") from None
@@ -569,7 +547,7 @@ def _built(kind: Any, place: str, content: Any) -> Any:
     optional = {each.name for each in fields} - needed
     found = _mapping(place, content, needed, optional)
     try:
-        return kind(**{key: _plain(value) for key, value in found.items()})
+        return kind(**found)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{place}: {error}") from None
 
@@ -587,11 +565,3 @@ def _mapping(place: str, content: Any, needed: set[str], optional: set[str]) -> 
         )
         raise ValueError(f"{place}: {what}; allowed are {allowed}")
     return dict(content)
-
-
-def _plain(value: Any) -> Any:
-    """Convert a number such as 58e-6, which YAML reads as text, to a float."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value

@@ -4,10 +4,11 @@ import reprlib
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
+from fe_data.files.reading import UnusualFile, read_file
+from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from figures.pipeline import settings
 from figures.pipeline.paths import ROOT, TEST, TRAINING
 
@@ -128,18 +129,6 @@ class Profile(settings.Section):
         return []
 
 
-class UniqueKeys(yaml.SafeLoader):
-    """Reads YAML, and rejects a mapping with a repeated key."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Return the mapping of a node; ValueError if a key is repeated."""
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        twice = [key for i, key in enumerate(keys) if key in keys[:i]]
-        if twice:
-            raise ValueError(f"the key {twice[0]!r} is given twice in one mapping")
-        return super().construct_mapping(node, deep)
-
-
 def load_profile(profile: str | Path) -> Profile:
     """Load a profile by its name in notebooks/profiles, or from a YAML file.
 
@@ -160,12 +149,10 @@ def load_profile(profile: str | Path) -> Profile:
         raise ProfileError(
             f"unknown profile {str(profile)!r}: must be one of {known}, or a .yaml file"
         )
-    text = path.read_bytes()
     try:
-        content = yaml.load(text, UniqueKeys)
-    except Exception as error:  # PyYAML passes on errors of int, float, date and the stack
-        detail = " ".join(str(error).split())[:300]
-        raise ProfileError(f"{path} is not valid YAML: {detail}") from None
+        content = parse_yaml(read_file(path, MOST_BYTES))
+    except UnusualFile as error:
+        raise ProfileError(f"{path}: {error}") from None
     if isinstance(content, dict):
         if "name" in content:
             raise ProfileError("name: must be left out, the name of the file is used")
