@@ -100,10 +100,21 @@ def say(message: object, code: int) -> int:
 
 
 def shortened(message: object) -> str:
-    """Cut long words out of a message, such as a text that was passed as a number."""
-    cut = re.sub(
-        rf"\S{{{LONG_WORD},}}", lambda word: f"{word[0][:PART]}...{word[0][-PART:]}", str(message)
+    """Cut long words out of a message, and write control characters as escapes.
+
+    Both may come from a file or an option, and a terminal would obey the control characters.
+
+    Args:
+        message: The message.
+
+    Returns:
+        At most LONG_MESSAGE characters and dots.
+    """
+    text = "".join(
+        letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1]
+        for letter in str(message)
     )
+    cut = re.sub(rf"\S{{{LONG_WORD},}}", lambda word: f"{word[0][:PART]}...{word[0][-PART:]}", text)
     return cut if len(cut) <= LONG_MESSAGE else f"{cut[:LONG_MESSAGE]}..."
 
 

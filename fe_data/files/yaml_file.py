@@ -94,15 +94,16 @@ def _node(event: Any, events: Iterator[Any]) -> Any:
     while not isinstance(key := next(events), yaml.MappingEndEvent):
         if not isinstance(key, yaml.ScalarEvent):
             raise UnusualFile(_at(key, "a key must be a word or text"))
-        if key.value in found:
-            raise UnusualFile(_at(key, f"the key {key.value!r:.60} is given twice in one mapping"))
-        found[key.value] = _node(next(events), events)
+        name = _text(key)
+        if name in found:
+            raise UnusualFile(_at(key, f"the key {name!r:.60} is given twice in one mapping"))
+        found[name] = _node(next(events), events)
     return found
 
 
 def _scalar(event: Any) -> Any:
     """Return the number, word or text of a scalar; what is quoted is text."""
-    text = event.value
+    text = _text(event)
     if event.style:
         return text
     if text in WORDS:
@@ -114,6 +115,14 @@ def _scalar(event: Any) -> Any:
         raise UnusualFile(_at(event, f"the number {text[:20]}… has {len(text)} characters"))
     whole = number[2] is None and number[3] is None
     return int(text) if whole else float(text)
+
+
+def _text(event: Any) -> str:
+    """Return the text of a scalar without control characters, which could reach a terminal."""
+    text = str(event.value)
+    if not all(letter.isprintable() or letter in "\n\t" for letter in text):
+        raise UnusualFile(_at(event, f"the text {text!r:.60} has control characters"))
+    return text
 
 
 def _at(event: Any, reason: str) -> str:

@@ -121,6 +121,9 @@ BAD_COMMANDS = [
     (f"generate {LONG} --out {{}}/new", "is not a design"),
     (f"constants --material {LONG} --vf 0.2", "is no known material"),
     (f"verify {LONG}", "File name too long"),
+    ("verify {}/a\x1b[2Jb", "a\\x1b[2Jb"),
+    (f"{RVE} --vf 1\x1b[2J", "'1\\x1b[2J' is not a number"),
+    ("generate \x9b2J --out {}/new", "\\x9b2J"),
 ]
 
 

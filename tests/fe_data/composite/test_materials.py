@@ -94,6 +94,7 @@ def test_shipped_phases_name_their_source_and_their_content_makes_them_again(tmp
         ("E_GPa: 100", "E_GPa: !!float 100", "line 5: the tag 'tag:yaml.org,2002:float' is not"),
         ("source: a test", "source: !!python/object:os.x {}", "line 2: the tag 'tag:yaml.org,2002"),
         ("source: a test", "source: &a a test\nb: *a", r"line 3: the alias \*a is not allowed"),
+        ("source: a test", 'source: "\\e[2J"', r"line 2: the text '.x1b\[2J' has control char"),
         ("source: a test", "<<: {source: a test}", "file: << is unknown"),
         ("source: a test", "[1]: 2", "line 2: a key must be a word or text"),
         ("source: a test", "--- 1\n---", "line 3: a second document is not allowed"),
