@@ -99,10 +99,23 @@ def say(message: object, code: int) -> int:
     return code
 
 
+def show(*lines: object) -> None:
+    """Print lines of results to stdout."""
+    for line in lines:
+        print(escaped(str(line)))
+
+
+def escaped(text: str) -> str:
+    """Write control characters of a text as escapes, because a terminal would obey them."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text
+    )
+
+
 def shortened(message: object) -> str:
     """Cut long words out of a message, and write control characters as escapes.
 
-    Both may come from a file or an option, and a terminal would obey the control characters.
+    Both may come from a file or an option.
 
     Args:
         message: The message.
@@ -110,10 +123,7 @@ def shortened(message: object) -> str:
     Returns:
         At most LONG_MESSAGE characters and dots.
     """
-    text = "".join(
-        letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1]
-        for letter in str(message)
-    )
+    text = escaped(str(message))
     cut = re.sub(rf"\S{{{LONG_WORD},}}", lambda word: f"{word[0][:PART]}...{word[0][-PART:]}", text)
     return cut if len(cut) <= LONG_MESSAGE else f"{cut[:LONG_MESSAGE]}..."
 
@@ -251,9 +261,9 @@ def rve(
     given = inputs, chosen_microstructure, settings, out, chosen, xdmf
     with terminated_like_interrupted():
         line, complete = run_rve(*given, chosen_solver, interphase)
-    print(f"{out}: {line}")
+    show(f"{out}: {line}")
     if xdmf:
-        print(f"wrote {out / FIELDS[0]}")
+        show(f"wrote {out / FIELDS[0]}")
     return OK if complete else INCOMPLETE
 
 
@@ -331,15 +341,15 @@ def constants(
     if out is not None:
         remove_earlier(out)
     solved = fe_data.effective_constants(phases, fibres, resolution=resolution)
-    print(arrangement(fibres))
-    print(solved.table())
+    show(arrangement(fibres))
+    show(solved.table())
     number = int((~fibres.is_void).sum())
     if vf and number < ENOUGH_FIBRES:
         few = f"these are the constants of one RVE of {number} fibres"
         say(f"{few}: compare several --seed, or give --n-fibres {ENOUGH_FIBRES}", OK)
     if out is not None:
         write_constants(solved, phases, fibres, out)
-        print(f"wrote {out}")
+        show(f"wrote {out}")
     return OK
 
 
@@ -361,16 +371,16 @@ def compare(
         require_between("tolerance", tolerance, 0.0, 1.0)
     tables = fe_data.load_table(path), fe_data.load_table(reference)
     if tolerance is None:
-        print(format_comparison(fe_data.compare(*tables)))
+        show(format_comparison(fe_data.compare(*tables)))
         return OK
     largest, differing = check(*tables, tolerance)
     if not differing:
         how = f"the largest difference is {largest:.1e}" if largest else "equal to the last bit"
-        print(f"{path}: all rows agree with {reference}, {how}")
+        show(f"{path}: all rows agree with {reference}, {how}")
         return OK
     rows = ", ".join(map(str, differing[:10])) + (", ..." if len(differing) > 10 else "")
     what = several(len(differing), "row differs", "rows differ")
-    print(
+    show(
         f"{path}: {what} from {reference} by more than {tolerance:g} "
         f"(largest {largest:.1e}): index {rows}"
     )
@@ -399,7 +409,7 @@ def statistics(
         raise ValueError(f"{path}: all RVEs with the inputs {min(failed_inputs)} failed")
     save_statistics(reduced, out)
     inputs = several(len(reduced.X), "input", "inputs")
-    print(f"wrote {out}: {inputs}, {len(cells)} RVEs")
+    show(f"wrote {out}: {inputs}, {len(cells)} RVEs")
     if unfitted:
         what = f"{several(len(unfitted), 'input is', 'inputs are')} left out of {out}"
         say(f"{what}: none of their RVEs has {' and '.join(fitted_outputs())}", INCOMPLETE)
@@ -433,7 +443,7 @@ def curves(
     fe_data.save_curves(found, out)
     number = several(len(found.histories), "curve", "curves")
     increments = sum(len(history["strain"]) - 1 for history in found.histories)
-    print(f"wrote {out}: {number}, {increments} increments in all")
+    show(f"wrote {out}: {number}, {increments} increments in all")
     if is_one_rve(path):
         return OK
     rows = read_rows(table_file(path), (), ("status",))
@@ -449,12 +459,12 @@ def verify(
 ) -> int:
     """Compare the records of a dataset folder with their checksums and with its tables."""
     problems, counts = fe_data.verify(folder)
-    print(*problems[:MAX_LINES], sep="\n", end="\n" if problems else "")
+    show(*problems[:MAX_LINES])
     if len(problems) > MAX_LINES:
-        print(f"... and {len(problems) - MAX_LINES} more")
+        show(f"... and {len(problems) - MAX_LINES} more")
     if problems:
         return say(f"{folder}: {several(len(problems), 'problem', 'problems')}", INCOMPLETE)
-    print(f"{folder}: {sum(counts.values())} records and the table are right ({counted(counts)})")
+    show(f"{folder}: {sum(counts.values())} records and the table are right ({counted(counts)})")
     return OK
 
 
@@ -471,7 +481,7 @@ def import_published(
     from fe_data.published.import_published import import_tables
 
     done, refused = import_tables(source, out)
-    print(*done, sep="\n", end="\n" if done else "")
+    show(*done)
     return max([say(reason, INCOMPLETE) for reason in refused], default=OK)
 
 
@@ -522,9 +532,9 @@ def _loadings(
 def _report(summary: fe_data.GenerationSummary, out: Path) -> int:
     from fe_data.dataset.storage import FAILURES, TABLE
 
-    print(f"{out}: {counted(summary.counts)}; {summary.simulated} simulated in this run")
+    show(f"{out}: {counted(summary.counts)}; {summary.simulated} simulated in this run")
     if summary.table_written:
-        print(f"wrote {out / TABLE}")
+        show(f"wrote {out / TABLE}")
     elif summary.unreadable:
         index, reason = next(iter(summary.unreadable.items()))
         number = several(len(summary.unreadable), "record", "records")
@@ -532,11 +542,11 @@ def _report(summary: fe_data.GenerationSummary, out: Path) -> int:
     else:
         shown = ", ".join(map(str, list(summary.missing)[:10]))
         words = ("sample of other shards is", "samples of other shards are")
-        print(f"no table yet: {several(len(summary.missing), *words)} missing (first: {shown})")
+        show(f"no table yet: {several(len(summary.missing), *words)} missing (first: {shown})")
     if summary.warnings:
         index, warning = next(iter(summary.warnings.items()))
         number = several(len(summary.warnings), "sample has", "samples have")
-        print(f"{number} a warning (first: sample {index}, {warning})")
+        show(f"{number} a warning (first: sample {index}, {warning})")
     if unfitted := summary.counts.get("unfitted", 0):
         number = several(unfitted, "sample has", "samples have")
         lacking = " and ".join(fitted_outputs())
