@@ -9,9 +9,10 @@ PROFILE ?= quick
 DATA ?=
 SEED ?=
 JOBS ?=
+NAME ?=
 ARGS ?=
 SUITE ?= trixie
-settable := PROFILE DATA SEED JOBS ARGS SUITE
+settable := PROFILE DATA SEED JOBS NAME ARGS SUITE
 
 given := $(foreach v,$(.VARIABLES),$(if $(findstring command line,$(origin $v)),$v))
 unknown := $(filter-out $(settable) MAKEFLAGS MFLAGS -%,$(given))
@@ -40,7 +41,7 @@ WITH_ARGS := import os, shlex, sys; \
   os.execv(sys.executable, [sys.executable, *sys.argv[1:], *shlex.split(os.environ["ARGS"])])
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 
-.PHONY: help environment python reproduce quick repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates datasets reference-table path-datasets active-loop scoreboard notebooks report article archive test test-bits test-dolfinx test-python test-slurm lint bench docs clean
+.PHONY: help environment python reproduce quick repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates datasets reference-table path-datasets active-loop study notebooks report article archive test test-bits test-dolfinx test-python test-slurm lint bench docs clean
 
 #: make quick            a small run in minutes: simulate a few RVEs, train on them, write figures/quick/index.html
 #: make reproduce        the same at the size of the paper, into figures/full/index.html
@@ -62,7 +63,7 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make reference-table  the same for the 10,000 RVEs of the reference table, more than an hour
 #: make path-datasets    the same for the shipped sets of strain paths, in data/paths (ARGS="reference_cycles --count 2")
 #: make active-loop      repeat in data/loop: bnn chooses RVEs, and fe_data simulates them (ARGS="--rounds 4")
-#: make scoreboard       compare with other libraries on the same RVEs, and on public sets (DATA=folder)
+#: make study            list the studies beyond the paper; NAME=scoreboard runs one of them (ARGS="--help")
 #: make notebooks        run the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)
 #: make report           run the notebooks and write the page of results
 #: make article          typeset the article into build/article.pdf, and list the fields that you have to fill in
@@ -102,8 +103,8 @@ path-datasets: environment
 active-loop: environment
 	@$(PYTHON_ARGS) -m examples.next_cell --out data/loop.png
 
-scoreboard: environment
-	@$(PYTHON_ARGS) -m bench.scoreboard $${DATA:+--data "$$DATA"}
+study: environment
+	@$(PYTHON_ARGS) -m studies $${NAME:+"$$NAME"}
 
 notebooks: environment
 	@$(DOIT) notebook
@@ -137,7 +138,7 @@ lint: environment
 	@$(PYTHON) -m docs.prose
 
 bench: environment
-	@for program in bnn fe_data fe_solvers fe_reference; do $(PYTHON) -m "bench.$$program"; done
+	@for program in training_speed rve_speed sparse_solvers ufl_solver; do $(PYTHON) -m "bench.$$program"; done
 
 # All pages anew: a page that is not read again would not warn again.
 docs: environment
