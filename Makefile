@@ -20,7 +20,7 @@ ifneq ($(unknown),)
 $(error unknown parameter $(unknown): must be one of $(settable))
 endif
 
-fixed := $(filter quick reproduce repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates datasets reference-table,$(MAKECMDGOALS))
+fixed := $(filter quick reproduce repeat-datasets datasets reference-table,$(MAKECMDGOALS))
 ifneq ($(and $(fixed),$(findstring command line,$(origin PROFILE))),)
 $(error PROFILE = $(value PROFILE) cannot be set for make $(fixed), which has a fixed profile: use make notebooks or make report)
 endif
@@ -41,16 +41,11 @@ WITH_ARGS := import os, shlex, sys; \
   os.execv(sys.executable, [sys.executable, *sys.argv[1:], *shlex.split(os.environ["ARGS"])])
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 
-.PHONY: help environment python reproduce quick repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates datasets reference-table path-datasets active-loop study notebooks report article archive test test-bits test-dolfinx test-python test-slurm lint bench docs clean
+.PHONY: help environment python reproduce quick repeat-datasets datasets reference-table path-datasets active-loop study notebooks report article archive test test-bits test-dolfinx test-python test-slurm lint bench docs clean
 
 #: make quick            a small run in minutes: simulate a few RVEs, train on them, write figures/quick/index.html
 #: make reproduce        the same at the size of the paper, into figures/full/index.html
 #: make repeat-datasets  add to that page: 24 independent draws of the datasets, and training on each
-#: make ablation         add to that page: where the gain of anchoring comes from (settings, epochs, prior, start)
-#: make compare-methods  add to that page: a comparison with other methods
-#: make prior-knowledge  add to that page: mean-field estimates as the prior mean, and noise that depends on the input
-#: make active-learning  add to that page: the gain from RVEs that bnn.select_runs chooses
-#: make path-surrogates  add to that page: stress along strain paths, with error bands
 #: make test             run the tests (ARGS="-k mesh" to choose)
 #: make test-bits        compare every digit of a small run on emulated processors, with other threads, and under load
 #: make test-dolfinx     run the tests of fe_data with the dolfinx of another Debian (SUITE=trixie or sid)
@@ -84,8 +79,8 @@ reproduce: export PROFILE = full
 quick reproduce report: environment
 	@$(DOIT) report equality
 
-repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates: export PROFILE = full
-repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates: environment
+repeat-datasets: export PROFILE = full
+repeat-datasets: environment
 	@$(DOIT) $@
 	@$(DOIT) report equality
 
@@ -103,6 +98,7 @@ path-datasets: environment
 active-loop: environment
 	@$(PYTHON_ARGS) -m examples.next_cell --out data/loop.png
 
+study: export PROFILE = full
 study: environment
 	@$(PYTHON_ARGS) -m studies $${NAME:+"$$NAME"}
 
@@ -110,7 +106,7 @@ notebooks: environment
 	@$(DOIT) notebook
 
 article: environment
-	@$(PYTHON) -m figures.report.article
+	@$(PYTHON) -m article.build
 
 archive: docs article
 	@$(PYTHON) -m figures.report.archive

@@ -1,10 +1,12 @@
 """Run a study: python -m studies NAME [OPTIONS], which `make study NAME=...` calls.
 
-Without a name it prints the names, each with the question that its README answers.
+A study is a program with options, or a notebook whose sizes are those of a profile. Without a name
+the command prints the names, each with the question that its README answers.
 """
 
 import argparse
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -35,8 +37,14 @@ def main(arguments: list[str]) -> None:
         parser.print_help()
         return
     given = parser.parse_args(arguments)
-    sys.argv[1:] = given.options
-    runpy.run_module(f"studies.{given.name}", run_name="__main__", alter_sys=True)
+    if not list((FOLDER / given.name).glob("*.ipynb")):
+        sys.argv[1:] = given.options
+        runpy.run_module(f"studies.{given.name}", run_name="__main__", alter_sys=True)
+    elif given.options:
+        parser.error(f"{given.name} is a notebook, which has no options: set PROFILE, DATA or SEED")
+    else:
+        command = [sys.executable, "-m", "doit", f"study:{given.name}"]
+        sys.exit(subprocess.run(command, cwd=FOLDER.parent).returncode)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import numpy as np
 
 from bnn.paths import MaterialPointBasis
 from fe_data import Paths, load_paths, strain_concentration
-from figures.beyond.strain_paths.study import BOUNDS
+from studies.strain_paths.study import BOUNDS
 
 REFERENCES = ("reference_random", "reference_random_large", "reference_cycles", "reference_tension")
 SOFTENING = 0.1  # of the matrix in the mean-field model of the estimators

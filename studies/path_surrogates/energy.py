@@ -15,10 +15,10 @@ import numpy as np
 import torch
 
 from bnn.paths import StrainPathEnsemble
-from figures.beyond.strain_paths.study import part
 from figures.markdown import markdown
 from studies.path_surrogates import data
 from studies.path_surrogates.estimators import fitted
+from studies.strain_paths.study import part
 
 AMPLITUDES = (0.001, 0.0015, 0.002, 0.003, 0.004, 0.006, 0.01, 0.02)  # |E| at the end of a cycle
 CELLS = 60

@@ -6,9 +6,9 @@ import numpy as np
 
 from bnn import metrics
 from fe_data import Paths
-from figures.beyond.strain_paths.study import sampling_variance, with_error
 from figures.scores import CONFIDENCE
 from studies.path_surrogates.estimators import Predicted
+from studies.strain_paths.study import sampling_variance, with_error
 
 Row = dict[str, Any]
 

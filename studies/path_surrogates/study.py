@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from figures.beyond.strain_paths.study import part
 from figures.pipeline.provenance import processor
 from studies.path_surrogates.data import Sets
 from studies.path_surrogates.estimators import Estimator, Predicted, Training
 from studies.path_surrogates.scores import floor, scores
 from studies.results import Format, Results, is_count, is_numbers, is_text
+from studies.strain_paths.study import part
 
 DRAWS = {5: 5, 20: 3, 50: 3, 100: 3, 500: 1}  # number of draws of each training size
 REFERENCE = "reference"  # name in rows with the errors of the reference means and of zero stress

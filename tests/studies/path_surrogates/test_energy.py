@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from bnn.paths import MaterialPointBasis
-from figures.beyond.strain_paths.study import part
 from studies.path_surrogates import data
 from studies.path_surrogates.energy import AMPLITUDES, PRELOAD, cycled, cycles, gains
 from studies.path_surrogates.estimators import fitted
+from studies.strain_paths.study import part
 
 ENDS = np.array([[0.003, -0.001, 0.002], [0.0, 0.0, 0.004]])
 ABOUT = np.array([[0.02, 0.0, 0.0], [0.0, 0.01, 0.01]])

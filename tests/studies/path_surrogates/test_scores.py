@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from fe_data import Paths
-from figures.beyond.strain_paths.study import sampling_variance
 from studies.path_surrogates.data import BOUNDS
 from studies.path_surrogates.estimators import Predicted
 from studies.path_surrogates.scores import floor, scores
+from studies.strain_paths.study import sampling_variance
 
 
 @pytest.fixture
