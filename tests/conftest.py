@@ -12,7 +12,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # Tests run make and its programs themselves: what the make that runs the tests hands on is not
 # for them.
 OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
-PARAMETERS = ("PROFILE", "DATA", "SEED", "JOBS", "ARGS", "SUITE")
+PARAMETERS = ("PROFILE", "DATA", "SEED", "JOBS", "NAME", "ARGS")
 for name in OF_MAKE + PARAMETERS:
     os.environ.pop(name, None)
 
