@@ -27,6 +27,7 @@ from bnn._validation import (
     check_count,
     check_integer,
     check_kind,
+    is_row,
 )
 from bnn.acquisition.campaign_file import (
     BEGINNING,
@@ -34,10 +35,10 @@ from bnn.acquisition.campaign_file import (
     VERSION,
     Run,
     box_of,
-    outside,
     read_campaign,
 )
-from bnn.acquisition.choice import POINTS, only_constants, select_runs
+from bnn.acquisition.choice import POINTS, only_constants, select_runs, within_limits
+from bnn.acquisition.possible import NEAR, PossibleRuns, outside
 from bnn.acquisition.success import success_probability
 from bnn.gp.regressor import GPRegressor
 from bnn.scaling import BoundsScaler
@@ -45,8 +46,6 @@ from bnn.storage.locking import locked
 from bnn.storage.reading import as_path
 from bnn.storage.writing import write_atomic
 
-# Result and waiting run belong together up to this difference of each input, relative to its range.
-NEAR = 0.01
 SAME = 1e-6  # relative to the range: inputs of one run, but for rounding
 FEWEST = 2  # least results per output for a model; with fewer, another Latin hypercube is run
 
@@ -65,13 +64,20 @@ class Campaign:
     it again and changes it under a lock. All scripts get the same runs, and the results of a run
     can be stored only once.
 
+    With steps or given candidates, no run is asked for twice, unless `select_options` has
+    replicates=True. When all possible runs were made, the campaign ends, and `state` says so.
+
     Args:
         path: Path of the file, or a link to it. If the file exists, its campaign is continued.
         bounds: (low, high) of each input, (n_in, 2).
         model: Estimator for `select_runs`, which the file does not store; None means GPRegressor().
-        n_initial: Number of runs in the first round, or their inputs, (n, n_in).
-        batch_size: Number of runs in each later round.
-        candidates: Number of candidates in each later round.
+        n_initial: Number of runs in the first round, or their inputs, (n, n_in). If fewer runs are
+            possible, all of them are made.
+        batch_size: Number of runs in each later round; fewer if fewer are possible.
+        candidates: Number of candidates in each later round, or the only possible inputs,
+            (n, n_in).
+        steps: Step of each input, counted from its lower bound, (n_in,): 1 for whole numbers, None
+            or 0 for a continuous input. None means that all inputs are continuous.
         select_options: Further arguments of `select_runs`, such as output_bounds, output_weights
             and min_gain. Here `costs` is a function of the inputs, (n, n_in) → (n,).
         random_state: Seed of the hypercubes, an integer >= 0.
@@ -103,7 +109,8 @@ class Campaign:
         *,
         n_initial: int | ArrayLike = 10,
         batch_size: int = 5,
-        candidates: int = 500,
+        candidates: int | ArrayLike = 500,
+        steps: Sequence[float | None] | Array | None = None,
         select_options: Mapping[str, Any] | None = None,
         random_state: int = 0,
     ) -> None:
@@ -112,7 +119,10 @@ class Campaign:
         self.path = Path(os.path.realpath(as_path(path)))
         self._box = box_of(bounds)
         check_count("batch_size", batch_size, 1)
-        check_count("candidates", candidates, 1)
+        is_list = is_row(candidates) or hasattr(candidates, "columns")
+        if not is_list:
+            check_count("candidates", candidates, 1)
+        self._possible = PossibleRuns(self._box, steps, candidates if is_list else None)
         check_integer("random_state", random_state, 0)
         check_kind("select_options", {} if select_options is None else select_options, Mapping)
         self.model = GPRegressor() if model is None else model
@@ -121,6 +131,7 @@ class Campaign:
             raise ValueError(f"model = {short(model)}: must be None or an estimator")
         self.batch_size = batch_size
         self.candidates = candidates
+        self._most = 500 if is_list else int(np.asarray(candidates))
         self.select_options = dict(select_options or {})
         self.random_state = random_state
         self._runs: list[Run] = []
@@ -132,14 +143,15 @@ class Campaign:
         self._read()
 
     def __repr__(self) -> str:
-        """Return the path, the round, and the numbers of runs and of runs with results."""
+        """Return the path, the numbers of runs, runs with results and rounds, and the state."""
         told = sum(run.outputs is not None for run in self._runs)
         parts = {"path": str(self.path), "runs": len(self._runs), "told": told, "round": self.round}
+        parts["state"] = self.state
         return described(type(self).__name__, parts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Any = None, **options: Any) -> Self:
-        """Load a campaign, with its bounds.
+        """Load a campaign, with its bounds, steps and given candidates.
 
         Args:
             path: Path of the file.
@@ -153,7 +165,11 @@ class Campaign:
             FileNotFoundError: If the file does not exist.
             ValueError: If the file is not a campaign.
         """
-        return cls(path, _pairs(read_campaign(as_path(path)).box), model, **options)
+        possible = read_campaign(as_path(path)).possible
+        stored: dict[str, Any] = {"steps": possible.steps}
+        if possible.given is not None:
+            stored["candidates"] = possible.given
+        return cls(path, _pairs(possible.box), model, **(stored | options))
 
     @property
     def round(self) -> int:
@@ -163,8 +179,19 @@ class Campaign:
 
     @property
     def stopped(self) -> bool:
-        """Whether the campaign has ended: after `stop`, or if no run would gain `min_gain`."""
+        """Whether the campaign has ended: after `stop`, or as no run is left or gains enough."""
         return self._stopped
+
+    @property
+    def state(self) -> str:
+        """Number of runs that wait for results, or why the campaign has ended."""
+        waiting = len(self._waiting)
+        if self._exhausted and not waiting:
+            return "ended: all possible runs have been made"
+        if self._stopped:
+            return "ended: it was stopped, or no run gains enough"
+        first = f", the first with {list(self._runs[self._waiting[0]].inputs)}" if waiting else ""
+        return f"{waiting} of {len(self._runs)} runs wait for results{first}"
 
     @property
     def X(self) -> Array:
@@ -241,39 +268,102 @@ class Campaign:
         return self._inputs(self._runs[i] for i in self._waiting if not self._stopped)
 
     def _chosen(self) -> list[Run]:
-        """Select the runs of a new round; none if no run gains enough."""
+        """Select the runs of a new round; none if no run is possible or gains enough."""
+        if self._exhausted:
+            return []
         number = self.round
         failed = self.failed
         few = np.min(np.count_nonzero(~np.isnan(self.y), axis=0), initial=FEWEST) < FEWEST
         model: Any = None if few else self.fit()
         if few or only_constants(model, self.select_options.get("output_weights")):
             n = sum(run.round == 0 for run in self._runs)
-            return [Run(number, (*x,)) for x in self._hypercube(n, len(self._runs)).tolist()]
-        # The seed depends on the number of runs, so each round has new candidates, and a restarted
-        # script gets the same ones.
-        drawn = self._hypercube(self.candidates, len(self._runs))
+            return [Run(number, (*x,)) for x in self._spread(n, len(self._runs)).tolist()]
+        drawn = self._candidates()
         options = dict(self.select_options)
         costs = options.get("costs")
         if callable(costs):
             options["costs"] = costs(drawn)
         if len(failed):
             options = self._where_runs_succeed(drawn) | options
+        elif self._possible.all is not None:
+            # The box around the candidates that are left may have no width.
+            options = {"region": self._region(self._possible.all)} | options
+        if len(failed):
             # Failed runs have no results, but must not be selected again.
             options["pending"] = np.vstack([failed, *_given(options, "pending")])
-        rows, variances = select_runs(model, drawn, self.batch_size, **options)
+        rows, variances = select_runs(model, drawn, self._size(model, drawn), **options)
         deviations = np.sqrt(np.maximum(variances[1:], 0.0)).tolist()
         pairs = zip(drawn[rows].tolist(), deviations, strict=True)
         return [Run(number, tuple(inputs), deviation) for inputs, deviation in pairs]
+
+    def _size(self, model: Any, drawn: Array) -> int:
+        """Return the number of runs of a new round, at most the number of possible runs."""
+        options = self.select_options
+        if not self._possible.discrete.any() or options.get("replicates"):
+            return self.batch_size
+        limits = options.get("output_bounds", (None, None))
+        allowed = within_limits(model, drawn, limits, options.get("min_feasibility", 0.9))
+        return min(self.batch_size, max(int(allowed.sum()), 1))
+
+    def _spread(self, n: int, number: int) -> Array:
+        """Return possible runs near a Latin hypercube, (n, n_in), or fewer if fewer are left."""
+        points = self._hypercube(n, number)
+        if not self._possible.discrete.any():
+            return points
+        found = self._possible.near(points, self._excluded)
+        if self._possible.all is None and len(found) < n:  # some have been rounded to one point
+            more = self._hypercube(10 * n + self._most, number)
+            found = self._possible.without(np.vstack([found, more]), self._excluded)[:n]
+        return found
+
+    @property
+    def _exhausted(self) -> bool:
+        """Whether all possible runs have been made, or are waiting."""
+        return self._possible.all is not None and not len(self._free())
+
+    def _region(self, points: Array, chances: Array | None = None) -> Array:
+        """Return some of the points (n, n_in), drawn in proportion to chances."""
+        rng = generator(np.random.SeedSequence((self.random_state, len(self._runs), 1)))
+        n = min(POINTS, len(points))
+        p = None if chances is None else chances / chances.sum()
+        return points[rng.choice(len(points), n, replace=False, p=p)]
+
+    def _free(self) -> Array:
+        """Return the listed possible runs that can still be asked for, (n, n_in)."""
+        return self._possible.without(np.asarray(self._possible.all), self._excluded)
+
+    @property
+    def _excluded(self) -> Array:
+        """Inputs that must not be asked for again, (n, n_in)."""
+        return self.failed if self.select_options.get("replicates") else self._inputs(self._runs)
+
+    def _candidates(self) -> Array:
+        """Return the candidates of a new round, (n, n_in).
+
+        The seed depends on the number of runs, so each round has new candidates, and a restarted
+        script gets the same ones.
+        """
+        number = len(self._runs)
+        if self._possible.all is None:
+            drawn = self._hypercube(self._most, number)
+            discrete = self._possible.discrete.any()
+            return self._possible.without(drawn, self._excluded) if discrete else drawn
+        free = self._free()
+        if self._possible.given is not None or len(free) <= self._most:
+            return free
+        rng = generator(np.random.SeedSequence((self.random_state, number)))
+        return free[rng.choice(len(free), self._most, replace=False)]
 
     def _where_runs_succeed(self, candidates: Array) -> dict[str, Any]:
         """Return `success` and `region` for `select_runs`, with a region where runs succeed."""
         made = self._box.transform(self._inputs(self._told))
         succeeded = np.array([not run.failed for run in self._told])
         success = success_probability(made, succeeded, self._box.transform(candidates))
-        rng = generator(np.random.SeedSequence((self.random_state, len(self._runs), 1)))
-        n = min(POINTS, len(candidates))
-        rows = rng.choice(len(candidates), n, replace=False, p=success / success.sum())
-        return {"success": success, "region": candidates[rows]}
+        if self._possible.all is None:
+            return {"success": success, "region": self._region(candidates, success)}
+        points = self._possible.all
+        chances = success_probability(made, succeeded, self._box.transform(points))
+        return {"success": success, "region": self._region(points, chances)}
 
     def tell(self, X: ArrayLike, y: ArrayLike) -> None:
         """Store results of runs.
@@ -281,7 +371,8 @@ class Campaign:
         Args:
             X: Inputs that were used, (n, n_in): all or some of those that `ask` returned, or inputs
                 of other runs within the bounds. A result belongs to the nearest run without
-                results, if each input differs by at most 1 % of its range. The file then stores X.
+                results, if each input differs by at most 1 % of its range. An input with a step
+                must round to the same step instead. The file then stores X.
             y: Results, (n,) or (n, n_out). A run whose results are all NaN has failed, and is not
                 repeated. If only some results are NaN, the others are used.
 
@@ -290,8 +381,7 @@ class Campaign:
                 differs, or a result is infinite.
 
         Warns:
-            UserWarning: If runs still wait, and one of the results belongs to none that `ask`
-                returned.
+            UserWarning: If runs wait, and none of the results belongs to a run that waits.
         """
         points = as_points("X", X)
         values = as_columns("y", as_array("y", y), len(points))
@@ -300,15 +390,11 @@ class Campaign:
             raise ValueError(f"y: {needed}")
         with locked(self.path):
             self._read()
-            others = points[[run is None for run in self._asked(points)]]
+            others = all(run is None for run in self._asked(points))
             self._write(self._with_results(points, values), self._stopped)
-        waiting = self._waiting
-        if len(others) and len(waiting) and not self._stopped:
-            what = (
-                f"X: {others[0].tolist()} is more than {NEAR:.0%} of the range from all runs asked"
-            )
-            waits = f"{len(waiting)} wait, the first with {list(self._runs[waiting[0]].inputs)}"
-            warnings.warn(f"{what}, so it counts as another run; {waits}", stacklevel=2)
+        if others and len(self._waiting) and not self._stopped:
+            what = f"X: {points[0].tolist()} counts as another run, not one that waits"
+            warnings.warn(f"{what}; {self.state}", stacklevel=2)
 
     def _with_results(self, points: Array, values: Array) -> list[Run]:
         """Return all runs, with the new results added; ValueError if the results are invalid."""
@@ -319,16 +405,23 @@ class Campaign:
         self._check_within("X", points)
         runs = list(self._runs)
         last = runs[-1].round
+        nearest = self._possible.nearest(points).tolist()
         # A simulator may report other inputs than asked, for instance whole numbers.
         for i, asked in enumerate(self._asked(points)):
             inputs, outputs = points[i].tolist(), values[i].tolist()
             if asked is not None:
                 runs[asked] = replace(runs[asked], inputs=(*inputs,), outputs=(*outputs,))
-            elif any(run.inputs == (*inputs,) for run in runs):
-                raise ValueError(f"X[{i}] = {inputs}: already has its results")
+            elif (*nearest[i],) in self._made(runs):
+                raise ValueError(
+                    f"X[{i}] = {inputs}: already has its results; if inputs are rounded, give steps"
+                )
             else:
                 runs.append(Run(last, (*inputs,), outputs=(*outputs,)))
         return runs
+
+    def _made(self, runs: Sequence[Run]) -> set[tuple[float, ...]]:
+        """Return the possible runs to which the runs belong."""
+        return {(*row,) for row in self._possible.nearest(self._inputs(runs)).tolist()}
 
     def _asked(self, points: Array) -> list[int | None]:
         """Return the waiting run to which each of the points (n, n_in) belongs, or None.
@@ -339,6 +432,9 @@ class Campaign:
         asked: list[int | None] = [None] * len(points)
         runs = self._inputs(self._runs[k] for k in waiting)
         away = np.abs(points[:, None] - runs) / (self._box.high - self._box.low)
+        nearest = self._possible.nearest
+        same = nearest(points)[:, None] == nearest(runs)
+        away = np.where(self._possible.discrete, np.where(same, 0.0, np.inf), away)
         furthest = away.max(axis=2)
         # Results that are told again belong to no other run nearby.
         told = {run.inputs for run in self._told}
@@ -367,10 +463,11 @@ class Campaign:
         """Write the file with the first round."""
         if isinstance(n_initial, int | np.integer):
             check_count("n_initial", n_initial, 1)
-            points = self._hypercube(int(n_initial), 0)
+            points = self._spread(int(n_initial), 0)
         else:
             points = as_points("n_initial", n_initial)
             self._check_within("n_initial", points)
+            points = self._possible.check("n_initial", points)
         self._write([Run(0, tuple(inputs)) for inputs in points.tolist()], stopped=False)
 
     def _hypercube(self, n: int, number: int) -> Array:
@@ -381,8 +478,8 @@ class Campaign:
 
     def _write(self, runs: Sequence[Run], stopped: bool) -> None:
         """Replace the file in one step, then update this object."""
-        bounds = _pairs(self._box).tolist()
-        head = {"format": FORMAT, "version": VERSION, "bounds": bounds, "stopped": stopped}
+        head = {"format": FORMAT, "version": VERSION} | _limits(self._possible)
+        head["stopped"] = stopped
         rows = ",\n".join(json.dumps(_entry(run)) for run in runs)  # one line per run
         text = f'{json.dumps(head)[:-1]}, "runs": [\n{rows}\n]}}\n'
         write_atomic(self.path, text.encode(), BEGINNING)
@@ -392,9 +489,11 @@ class Campaign:
     def _read(self) -> None:
         """Read runs and state from the file, which another script may have changed."""
         content = read_campaign(self.path)
-        given, there = (_pairs(box).tolist() for box in (self._box, content.box))
-        if given != there:
-            raise ValueError(f"bounds = {given}: the campaign in {self.path} has {there}")
+        given, there = _limits(self._possible), _limits(content.possible)
+        for name, value in given.items():
+            if value != there[name]:
+                message = f"the campaign in {self.path} has {short(there[name])}"
+                raise ValueError(f"{name} = {short(value)}: {message}")
         self._runs = content.runs
         self._stopped = content.stopped
 
@@ -402,6 +501,13 @@ class Campaign:
 def _pairs(box: BoundsScaler) -> Array:
     """Return (low, high) of each input, (n_in, 2)."""
     return np.column_stack([box.low, box.high])
+
+
+def _limits(possible: PossibleRuns) -> dict[str, Any]:
+    """Return bounds, steps and given candidates as JSON types, null in place of none."""
+    given = None if possible.given is None else possible.given.tolist()
+    steps = possible.steps.tolist() if possible.steps.any() else None
+    return {"bounds": _pairs(possible.box).tolist(), "steps": steps, "candidates": given}
 
 
 def _given(options: Mapping[str, Any], name: str) -> list[Any]:

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from bnn._validation import LARGEST, Array, as_points
+from bnn._validation import LARGEST, as_points
+from bnn.acquisition.possible import PossibleRuns, outside
 from bnn.scaling import BoundsScaler
 from bnn.storage.reading import is_number, read_json
 
 FORMAT = "bnn campaign"
-VERSION = 1
+VERSION = 2  # version 1 has neither steps nor candidates
 BEGINNING = b'{"format": "bnn campaign"'
 MOST_BYTES = 10**8  # about half a million runs
-ROUNDED = 1e-9  # share of an input's range by which rounding may exceed the bounds
 KEYS = {"round", "inputs", "deviation", "outputs"}
 
 
@@ -46,7 +46,7 @@ class Run:
 class Content:
     """Content of the file of a campaign."""
 
-    box: BoundsScaler
+    possible: PossibleRuns
     runs: list[Run]
     stopped: bool
 
@@ -57,16 +57,6 @@ def box_of(bounds: Any) -> BoundsScaler:
     if pairs.shape[1] != 2:
         raise ValueError(f"bounds has shape {pairs.shape}: must be (n_in, 2)")
     return BoundsScaler(pairs[:, 0], pairs[:, 1])
-
-
-def outside(points: Array, box: BoundsScaler) -> str | None:
-    """Return an error text for the first entry of points (n, n_in) outside the bounds, or None."""
-    room = ROUNDED * (box.high - box.low)
-    wrong = np.argwhere((points < box.low - room) | (points > box.high + room))
-    if not len(wrong):
-        return None
-    i, j = wrong[0]
-    return f"[{i}, {j}] = {points[i, j]:g}: must be from {box.low[j]:g} to {box.high[j]:g}"
 
 
 def read_campaign(path: Path) -> Content:
@@ -85,8 +75,9 @@ def read_campaign(path: Path) -> Content:
     content = read_json(path, MOST_BYTES)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path} is not a campaign file")
-    if content.get("version") != VERSION or content["version"] is True:
-        raise ValueError(f"{path}: version {content.get('version')}, this bnn reads {VERSION}")
+    version = content.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version <= VERSION:
+        raise ValueError(f"{path}: version {version!r:.60}, this bnn reads 1 to {VERSION}")
     try:
         return _checked(content)
     except ValueError as error:
@@ -96,6 +87,7 @@ def read_campaign(path: Path) -> Content:
 def _checked(content: dict[str, Any]) -> Content:
     """Return the content of a campaign file; ValueError if a part is invalid."""
     box = box_of(content.get("bounds"))
+    possible = PossibleRuns(box, content.get("steps"), content.get("candidates"))
     entries = content.get("runs")
     stopped = content.get("stopped")
     if not isinstance(stopped, bool):
@@ -104,7 +96,7 @@ def _checked(content: dict[str, Any]) -> Content:
         raise ValueError("runs: must be a list with at least one run")
     runs = [_run(f"runs[{i}]", entry, len(box.low)) for i, entry in enumerate(entries)]
     _check_together(runs, box)
-    return Content(box, runs, stopped)
+    return Content(possible, runs, stopped)
 
 
 def _run(name: str, entry: Any, n_in: int) -> Run:

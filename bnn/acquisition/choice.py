@@ -129,7 +129,7 @@ def select_runs(
     chances = _positive("success", success, len(asked), "candidates")
     if np.any(chances > 1.0):
         raise ValueError(f"success = {chances!r:.60}: must be at most 1")
-    admissible = _admissible(model, candidates, output_bounds, min_feasibility)
+    admissible = within_limits(model, candidates, output_bounds, min_feasibility)
     most = np.count_nonzero(admissible)
     if most == 0 and len(asked):
         raise ValueError(
@@ -269,7 +269,7 @@ def _shares(weights: ArrayLike, n_outputs: int) -> Array:
     return np.asarray(np.maximum(values / values.sum(), NEGLIGIBLE))
 
 
-def _admissible(
+def within_limits(
     model: GPRegressor | EnsembleRegressor,
     candidates: ArrayLike,
     output_bounds: tuple[ArrayLike | None, ArrayLike | None],

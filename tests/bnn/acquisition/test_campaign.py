@@ -229,7 +229,9 @@ def written(*runs, **changed):
 DAMAGED = {
     "{": "must be JSON",
     "[" * 100_000: "nested too deep",
-    '{"format": "bnn campaign", "bounds": [], "version": 9}': "version 9, this bnn reads 1",
+    '{"format": "bnn campaign", "bounds": [], "version": 9}': "version 9, this bnn reads 1 to 2",
+    written(run(), version=2, steps=[-1.0, 0.0]): r"steps\[0\] = -1",
+    written(run(), version=2, candidates=[[5.0, 0.0]]): r"candidates\[0, 0\] = 5",
     written(run(), stopped="no"): "stopped = 'no'",
     written(run(), bounds=[[2.0, 0.0], [-1.0, 1.0]]): "bounds of column 0",
     written(run(), runs="ab"): "runs: must be a list",
@@ -321,7 +323,7 @@ def test_results_told_again_do_not_answer_a_run_nearby(tmp_path):
 
 def test_a_result_of_no_waiting_run_warns_and_says_what_waits(tmp_path):
     campaign = bnn.Campaign(tmp_path / "a.json", [(0.0, 1.0)], n_initial=[[0.5], [0.7]])
-    with pytest.warns(UserWarning, match=r"0\.6.*2 wait.*0\.5"):
+    with pytest.warns(UserWarning, match=r"0\.6.*2 of 3 runs wait.*0\.5"):
         campaign.tell([[0.6]], [1.0])
     np.testing.assert_array_equal(campaign.ask(), [[0.5], [0.7]])
 
@@ -336,3 +338,130 @@ def test_a_failed_run_does_not_fix_the_number_of_outputs(tmp_path):
     np.testing.assert_array_equal(again.failed, [[0.1], [0.9]])
     with pytest.raises(ValueError, match="1 outputs: must be 2"):
         again.tell([[0.3]], [1.0])
+
+
+PLIES = [(1.0, 7.0), (1.0, 3.0)]
+PLY_MODEL = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, (3.0, 2.0))), noise=0.05)
+ONE_INPUT = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5)), noise=0.01)
+GRID = np.array([[a, b] for a in range(1, 8) for b in range(1, 4)], dtype=float)
+SUBSET = GRID[[0, 3, 4, 8, 11, 17, 20]]
+
+
+def distinct(points):
+    return len(np.unique(points, axis=0)) == len(points)
+
+
+# Options, all possible runs, and whether an input of the simulator fails.
+FINITE = {
+    "whole numbers": ({"steps": [1, 1]}, GRID, None),
+    "steps of two": ({"steps": [2.0, 2.0]}, GRID[(GRID % 2 == 1).all(axis=1)], None),
+    "candidates": ({"candidates": SUBSET}, SUBSET, None),
+    "few candidates at a time": ({"steps": [1, 1], "candidates": 4}, GRID, None),
+    "failed runs": ({"steps": [1, 1]}, GRID, 5.0),
+}
+
+
+@pytest.mark.parametrize("case", FINITE)
+def test_a_campaign_makes_each_possible_run_once_and_ends(file, case):
+    options, possible, failing = FINITE[case]
+    rounds = 0
+    bnn.Campaign(file, PLIES, PLY_MODEL, n_initial=6, batch_size=4, **options)
+    while len(X := (campaign := bnn.Campaign.load(file, PLY_MODEL, batch_size=4)).ask()):
+        assert "runs wait" in campaign.state
+        y = np.where(X[:, 0] == failing, np.nan, X.sum(axis=1))
+        campaign.tell(np.clip(X + 2e-3, 1.0, [7.0, 3.0]), y)
+        rounds += 1
+        assert rounds < 12
+    made = np.round(np.vstack([campaign.X, campaign.failed]))
+    assert distinct(made)
+    np.testing.assert_array_equal(np.unique(made, axis=0), possible)
+    again = bnn.Campaign.load(file)
+    assert again.stopped
+    assert again.state == "ended: all possible runs have been made"
+    assert "all possible runs" in repr(again)
+
+
+def test_told_inputs_belong_to_the_run_of_the_same_step(tmp_path):
+    bounds = [(0.0, 3.0), (0.0, 1.0)]
+    start = [[1.0, 0.5], [2.5, 0.7]]
+    campaign = bnn.Campaign(tmp_path / "a.json", bounds, n_initial=start, steps=[0.5, None])
+    campaign.tell([[2.3, 0.703], [0.9, 0.495]], [2.0, 1.0])
+    np.testing.assert_array_equal(campaign.X, [[0.9, 0.495], [2.3, 0.703]])
+    assert campaign.round == 1
+
+
+def test_an_input_with_steps_and_a_continuous_one(file):
+    options = {"n_initial": 6, "batch_size": 3, "steps": (0.1, None)}
+    campaign = bnn.Campaign(file, [(0.0, 0.3), (0.0, 1.0)], MODEL, **options)
+    for _ in range(2):
+        X = campaign.ask()
+        np.testing.assert_allclose(X[:, 0] / 0.1, np.round(X[:, 0] / 0.1), atol=1e-9)
+        assert X[:, 0].max() <= 0.3
+        campaign.tell(X, simulate(X))
+    assert distinct(campaign.X)
+    assert len(campaign.X) == 9
+
+
+def test_more_steps_than_are_listed_still_give_different_runs(file):
+    options = {"n_initial": 50, "batch_size": 3, "steps": (1.0, 1.0)}
+    campaign = bnn.Campaign(file, [(0.0, 2.0), (0.0, 1e5)], MODEL, **options)
+    X = campaign.ask()
+    assert len(X) == 50
+    assert distinct(X)
+    np.testing.assert_array_equal(X, np.round(X))
+
+
+def test_a_run_is_repeated_only_if_replicates_are_allowed(file):
+    options = {"n_initial": [[0.0], [1.0]], "batch_size": 4, "steps": [1.0]}
+    replicates = {"replicates": True}
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5)), noise=0.5)
+    campaign = bnn.Campaign(file, [(0.0, 1.0)], model, select_options=replicates, **options)
+    for _ in range(3):
+        X = campaign.ask()
+        campaign.tell(X, X[:, 0])
+    assert len(campaign.X) == 10
+    assert campaign.round == 3
+
+
+def test_a_file_of_version_1_has_continuous_inputs(file):
+    file.write_text(written(run()), encoding="utf-8")
+    np.testing.assert_array_equal(made(file).ask(), [[0.5, 0.5]])
+    with pytest.raises(ValueError, match=r"steps = .*: the campaign in .* has None"):
+        made(file, steps=[1.0, None])
+
+
+def test_other_runs_told_together_with_a_run_asked_do_not_warn(tmp_path):
+    campaign = bnn.Campaign(tmp_path / "a.json", [(0.0, 1.0)], n_initial=[[0.5], [0.7]])
+    campaign.tell([[0.2], [0.5]], [1.0, 2.0])
+    assert campaign.state == "1 of 3 runs wait for results, the first with [0.7]"
+
+
+def test_a_simulator_that_changes_its_inputs_a_little_leaves_the_first_round(file):
+    campaign = bnn.Campaign(file, [(0.0, 1.0)], ONE_INPUT, n_initial=4, batch_size=2)
+    for k in range(5):
+        used = np.clip(campaign.ask() + 3e-6 * (1 + k), 0.0, 1.0)
+        campaign.tell(used, used[:, 0] ** 2)
+    assert campaign.round == 5
+    assert len(np.unique(campaign.X.round(3))) == 12
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"steps": [-1, None]}, r"steps\[0\] = -1: must be None .* or > 0"),
+        ({"steps": [1, 5.0]}, r"steps\[1\] = 5: .* at most the range 2"),
+        ({"steps": [1]}, r"steps has shape \(1,\): must be \(2,\)"),
+        ({"steps": 1}, "steps = 1: must have a step, or None, for each input"),
+        ({"steps": [1, np.nan]}, r"steps\[1\] = nan"),
+        ({"steps": [1, 1], "n_initial": [[1.5, 1.0]]}, r"n_initial\[0, 0\] = 1.5: .*step 1"),
+        ({"steps": [1, 1], "candidates": SUBSET}, "steps = .*: must be None if candidates"),
+        ({"candidates": [[1.0, 4.0]]}, r"candidates\[0, 1\] = 4: must be from 1 to 3"),
+        ({"candidates": [[1.0, 2.0]] * 2}, r"candidates\[1\] = .*equals candidates\[0\]"),
+        ({"candidates": [[1.0]]}, r"candidates has shape \(1, 1\)"),
+        ({"candidates": SUBSET, "n_initial": [[2.0, 2.5]]}, "must be one of the candidates"),
+    ],
+)
+def test_wrong_steps_and_candidates_are_named(file, options, message):
+    with pytest.raises(ValueError, match=message):
+        bnn.Campaign(file, PLIES, **options)
+    assert not file.exists()
