@@ -39,6 +39,7 @@ DOIT = $(PYTHON) -m doit
 WITH_ARGS := import os, shlex, sys; \
   os.execv(sys.executable, [sys.executable, *sys.argv[1:], *shlex.split(os.environ["ARGS"])])
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
+CLEAN = python3 figures/pipeline/clean.py
 
 .PHONY: help environment python reproduce quick repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates datasets reference-table path-datasets active-loop scoreboard notebooks report article archive test test-bits test-dolfinx test-python test-slurm lint bench docs clean
 
@@ -68,7 +69,7 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make article          typeset the article into build/article.pdf, and list the fields that you have to fill in
 #: make archive          pack sources, results, site, article and checksums into one file for a data repository
 #: make python           print the path of the Python interpreter in use
-#: make clean            remove computed files, and the path file from an active environment; keep .venv
+#: make clean            remove files of runs, and the path file from an active environment; keep .venv
 help:
 	@sed -n 's/^#: //p' Makefile 2>/dev/null || true # a reader that ends early, as head does
 
@@ -97,10 +98,10 @@ reference-table: environment
 	@$(DOIT) reference_table
 
 path-datasets: environment
-	@$(PYTHON_ARGS) -m figures.pipeline.arithmetic -m fe_data.paths $${JOBS:+--jobs "$$JOBS"}
+	@$(CLEAN) --list data/paths --run $(PYTHON_ARGS) -m figures.pipeline.arithmetic -m fe_data.paths $${JOBS:+--jobs "$$JOBS"}
 
 active-loop: environment
-	@$(PYTHON_ARGS) -m examples.next_cell --out data/loop.png
+	@$(CLEAN) --list data/loop --list data/loop.png --run $(PYTHON_ARGS) -m examples.next_cell --out data/loop.png
 
 scoreboard: environment
 	@$(PYTHON_ARGS) -m bench.scoreboard $${DATA:+--data "$$DATA"}
@@ -141,23 +142,11 @@ bench: environment
 
 # All pages anew: a page that is not read again would not warn again.
 docs: environment
-	@rm -rf build/docs
-	@$(PYTHON) -m sphinx --quiet --fresh-env --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/docs
+	@$(CLEAN) build/docs
+	@$(CLEAN) --list build/docs --list build/doctrees --run $(PYTHON) -m sphinx --quiet --fresh-env --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/docs
 	@echo 'build/docs/index.html is written'
 
-# In data what was simulated goes: dataset folders, keys beside them, campaigns. Other files stay.
-# git knows which results are committed; a copy without it keeps those that a repository has.
+# Only files that a run has listed or marked as its own, and that git ignores.
 clean:
 	@[ ! -f .environment ] || ./setup.sh --leave
-	rm -rf build dist .doit figures/full*/*.html figures/full/notebooks/{*.html,unfinished} figures/full-*/notebooks figures/full-authors/*.svg figures/full-authors/*.png
-	@if [ -d data ]; then \
-	  find data -name config.json -exec grep -q '"inputs_sha256"' {} \; -print0 | sort -z | while IFS= read -r -d '' file; do \
-	    folder=$$(dirname "$$file"); rm -rf "$$folder.key" "$$folder"/records "$$folder"/.lock*; \
-	    for name in dataset.csv failures.csv provenance.json design.csv config.json; do rm -f "$$folder/$$name"; done; done; \
-	  find data -name campaign.json -exec grep -q '"format": "bnn campaign"' {} \; -print0 | sort -z | while IFS= read -r -d '' file; do \
-	    folder=$$(dirname "$$file"); rm -f "$$file" "$$folder/.campaign.json.lock" "$$folder/history.csv"; done; \
-	  rm -f data/loop.png; find data -type d -empty -delete; \
-	  if [ -d data ]; then echo 'data is kept: it holds files that no command of this project wrote'; fi; fi
-	@if git ls-files --error-unmatch Makefile >/dev/null 2>&1; then git clean -fdXq figures; else \
-	  for folder in figures/*/; do case $$folder in */full/|*/full-authors/) ;; \
-	    *) [ -e "$$folder/__init__.py" ] || rm -rf "$$folder" ;; esac; done; fi
+	@$(CLEAN)

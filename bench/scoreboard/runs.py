@@ -19,6 +19,7 @@ from bench.scoreboard.registry import FIELDS, LIBRARIES, Peer
 from bench.scoreboard.scores import scores
 from bnn.storage.reading import is_number
 from fe_data.files.writing import write_atomic
+from figures.pipeline.clean import note
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import processor
 
@@ -53,6 +54,7 @@ def environment(library: str, folder: Path) -> Path:
         write_atomic(mark, MADE.encode(), MADE.encode())  # marks an unfinished folder
         if home.exists():
             shutil.rmtree(home)
+        note(mark, home)
         checked, unchecked = requirements(pins.split())
         venv = [sys.executable, "-m", "venv", home]
         pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]

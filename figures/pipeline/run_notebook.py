@@ -15,6 +15,7 @@ from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 
 from fe_data.files.writing import write_atomic
+from figures.pipeline.clean import note
 from figures.pipeline.paths import ROOT, notebook_path, notebooks, pictures
 
 
@@ -69,6 +70,7 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
         what = f"out_dir = {values['out_dir']!r}: the executed notebook would replace its source"
         raise NotebookError(f"{what}, give another folder")
     unfinished = executed.parent / "unfinished" / path.name  # written cell by cell
+    note(unfinished)
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     metrics = ROOT / values["out_dir"] / f"{path.stem}.json"
     earlier = pictures(metrics) or []
@@ -89,6 +91,7 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
     page, _ = HTMLExporter(embed_images=True).from_filename(str(unfinished))
     write_atomic(executed.with_suffix(".html"), page.encode(), None)
     write_atomic(executed, small(nbformat.read(unfinished, as_version=4)).encode(), None)
+    note(executed, executed.with_suffix(".html"))
     unfinished.unlink()
     later = pictures(metrics)
     for picture in earlier:
