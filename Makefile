@@ -4,14 +4,14 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
 
-# What a user may set: make notebooks PROFILE=quick DATA=my_tables SEED=3
+# What a user may set: make report PROFILE=quick DATA=my_tables SEED=3
 PROFILE ?= quick
 DATA ?=
 SEED ?=
 JOBS ?=
+NAME ?=
 ARGS ?=
-SUITE ?= trixie
-settable := PROFILE DATA SEED JOBS ARGS SUITE
+settable := PROFILE DATA SEED JOBS NAME ARGS
 
 given := $(foreach v,$(.VARIABLES),$(if $(findstring command line,$(origin $v)),$v))
 unknown := $(filter-out $(settable) MAKEFLAGS MFLAGS -%,$(given))
@@ -19,9 +19,9 @@ ifneq ($(unknown),)
 $(error unknown parameter $(unknown): must be one of $(settable))
 endif
 
-fixed := $(filter quick reproduce repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates datasets reference-table,$(MAKECMDGOALS))
+fixed := $(filter quick reproduce repeat-datasets datasets,$(MAKECMDGOALS))
 ifneq ($(and $(fixed),$(findstring command line,$(origin PROFILE))),)
-$(error PROFILE = $(value PROFILE) cannot be set for make $(fixed), which has a fixed profile: use make notebooks or make report)
+$(error PROFILE = $(value PROFILE) cannot be set for make $(fixed), which has a fixed profile: use make report)
 endif
 
 # Values are taken as they are: to make, a $ in the name of a folder would be the start of a command.
@@ -41,31 +41,20 @@ WITH_ARGS := import os, shlex, sys; \
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 CLEAN = python3 figures/pipeline/clean.py
 
-.PHONY: help environment python reproduce quick repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates datasets reference-table path-datasets active-loop scoreboard notebooks report article archive test test-bits test-dolfinx test-python test-slurm lint bench docs clean
+.PHONY: help environment python reproduce quick repeat-datasets datasets study report article archive test test-environment lint bench docs clean
 
 #: make quick            a small run in minutes: simulate a few RVEs, train on them, write figures/quick/index.html
 #: make reproduce        the same at the size of the paper, into figures/full/index.html
 #: make repeat-datasets  add to that page: 24 independent draws of the datasets, and training on each
-#: make ablation         add to that page: where the gain of anchoring comes from (settings, epochs, prior, start)
-#: make compare-methods  add to that page: a comparison with other methods
-#: make prior-knowledge  add to that page: mean-field estimates as the prior mean, and noise that depends on the input
-#: make active-learning  add to that page: the gain from RVEs that bnn.select_runs chooses
-#: make path-surrogates  add to that page: stress along strain paths, with error bands
 #: make test             run the tests (ARGS="-k mesh" to choose)
-#: make test-bits        compare every digit of a small run on emulated processors, with other threads, and under load
-#: make test-dolfinx     run the tests of fe_data with the dolfinx of another Debian (SUITE=trixie or sid)
-#: make test-python      run the tests of bnn with another Python and its newest PyTorch (ARGS="--python 3.11 --oldest")
-#: make test-slurm       run the scripts of docs/cluster.md on a Slurm cluster on this machine
+#: make test-environment test elsewhere: NAME=bits, dolfinx, python or slurm (other processors, Debian, Python, a cluster)
 #: make lint             check style, types, imports between subpackages, and the prose of pages
 #: make bench            measure the speed of simulation and training
 #: make docs             build the site (guides, notebooks, reference): build/docs/index.html
-#: make datasets         simulate the designs of the paper, and compare them with the shipped tables (JOBS=2)
-#: make reference-table  the same for the 10,000 RVEs of the reference table, more than an hour
-#: make path-datasets    the same for the shipped sets of strain paths, in data/paths (ARGS="reference_cycles --count 2")
-#: make active-loop      repeat in data/loop: bnn chooses RVEs, and fe_data simulates them (ARGS="--rounds 4")
-#: make scoreboard       compare with other libraries on the same RVEs, and on public sets (DATA=folder)
-#: make notebooks        run the notebooks (PROFILE=full, DATA=folder of tables, SEED=3)
-#: make report           run the notebooks and write the page of results
+#: make datasets         simulate the designs of the paper, and compare them with the shipped tables (JOBS=2);
+#:                       NAME=reference: the 10,000 RVEs of the reference table; NAME=paths: the strain paths
+#: make study            list the studies beyond the paper; NAME=scoreboard runs one of them (ARGS="--help")
+#: make report           run the notebooks and write the page of results (PROFILE=full, DATA=folder of tables, SEED=3)
 #: make article          typeset the article into build/article.pdf, and list the fields that you have to fill in
 #: make archive          pack sources, results, site, article and checksums into one file for a data repository
 #: make python           print the path of the Python interpreter in use
@@ -84,33 +73,25 @@ reproduce: export PROFILE = full
 quick reproduce report: environment
 	@$(DOIT) report equality
 
-repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates: export PROFILE = full
-repeat-datasets ablation compare-methods prior-knowledge active-learning path-surrogates: environment
+repeat-datasets: export PROFILE = full
+repeat-datasets: environment
 	@$(DOIT) $@
 	@$(DOIT) report equality
 
 datasets: export PROFILE = full
 datasets: environment
-	@$(DOIT) dataset shipped
+	@case $$NAME in \
+	  '') $(DOIT) dataset shipped ;; \
+	  reference) $(DOIT) reference_table ;; \
+	  paths) $(CLEAN) --list data/paths --run $(PYTHON_ARGS) -m figures.pipeline.arithmetic -m fe_data.paths $${JOBS:+--jobs "$$JOBS"} ;; \
+	  *) echo "make: NAME = $$NAME: must be reference or paths, or left out" >&2; exit 2 ;; esac
 
-reference-table: export PROFILE = full
-reference-table: environment
-	@$(DOIT) reference_table
-
-path-datasets: environment
-	@$(CLEAN) --list data/paths --run $(PYTHON_ARGS) -m figures.pipeline.arithmetic -m fe_data.paths $${JOBS:+--jobs "$$JOBS"}
-
-active-loop: environment
-	@$(CLEAN) --list data/loop --list data/loop.png --run $(PYTHON_ARGS) -m examples.next_cell --out data/loop.png
-
-scoreboard: environment
-	@$(PYTHON_ARGS) -m bench.scoreboard $${DATA:+--data "$$DATA"}
-
-notebooks: environment
-	@$(DOIT) notebook
+study: export PROFILE = full
+study: environment
+	@$(PYTHON_ARGS) -m studies $${NAME:+"$$NAME"}
 
 article: environment
-	@$(PYTHON) -m figures.report.article
+	@$(PYTHON) -m article.build
 
 archive: docs article
 	@$(PYTHON) -m figures.report.archive
@@ -118,17 +99,8 @@ archive: docs article
 test: environment
 	@$(PYTHON_ARGS) -m pytest -n 2 --dist worksteal
 
-test-bits: environment
-	@$(PYTHON_ARGS) -m tests.repository.environments.bits
-
-test-dolfinx: environment
-	@$(PYTHON_ARGS) -m tests.repository.environments.debian "$$SUITE"
-
-test-python: environment
-	@$(PYTHON_ARGS) -m tests.repository.environments.pythons
-
-test-slurm: environment
-	@$(PYTHON) -m tests.repository.environments.slurm
+test-environment: environment
+	@$(PYTHON_ARGS) -m tests.repository.environments $${NAME:+"$$NAME"}
 
 lint: environment
 	@$(PYTHON) -m ruff check .
@@ -138,7 +110,7 @@ lint: environment
 	@$(PYTHON) -m docs.prose
 
 bench: environment
-	@for program in bnn fe_data fe_solvers fe_reference; do $(PYTHON) -m "bench.$$program"; done
+	@for program in training_speed rve_speed sparse_solvers ufl_solver; do $(PYTHON) -m "bench.$$program"; done
 
 # All pages anew: a page that is not read again would not warn again.
 docs: environment

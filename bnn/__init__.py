@@ -49,7 +49,7 @@ from bnn.noise import HeteroscedasticNoise, NoiseWarning, StudentNoise
 from bnn.priors import samplers
 from bnn.priors.function_prior import FunctionPrior
 from bnn.priors.samplers import *  # noqa: F403
-from bnn.regressor import ConstantInputWarning
+from bnn.regressor import ConstantInputWarning, ConstantOutputWarning
 from bnn.scaling import BoundsScaler, BoundsWarning, Scaling
 from bnn.storage import load
 from bnn.storage.version import __version__
@@ -127,6 +127,7 @@ __all__ = [
     # warnings and errors
     "BoundsWarning",
     "ConstantInputWarning",
+    "ConstantOutputWarning",
     "DivergenceError",
     "DivergenceWarning",
     "NoiseWarning",

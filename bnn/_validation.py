@@ -22,6 +22,7 @@ MOST_NETWORKS = 10**5  # largest number of networks: each trains for at least a 
 MOST_RESTARTS = 10**4  # largest number of restarts of a search, which take about as long
 LARGEST = 1e100  # largest size of a number, so that sums of squares and their ratios are finite
 ROUNDING = 1e-13  # a column counts as constant up to this range, relative to its largest size
+NO_STEP = 4.0  # a column that varies by fewer rounding steps is constant without doubt
 FEWEST_STEPS = 100.0  # rounding steps of its type that the range of a column must span
 SMALLEST = 1e-75  # least range of a column, so that fourth powers of its deviations are not zero
 
@@ -342,6 +343,16 @@ def varies(values: Floats) -> NDArray[np.bool_]:
     return np.asarray(np.ptp(values, axis=0) > ROUNDING * np.abs(values).max(axis=0))
 
 
+def below_rounding(values: Array) -> str | None:
+    """Return a text about a column (n,) that varies, but counts as constant; None for any other."""
+    largest = np.abs(values).max()
+    width = np.ptp(values)
+    if not NO_STEP * np.finfo(float).eps * largest < width <= ROUNDING * largest:
+        return None
+    size = f"varies by {width:.3g} around {values[0]:.6g}, which counts as rounding"
+    return f"{size}: subtract an offset before the numbers are rounded"
+
+
 _INSTEAD = "remove it from y, or give prior, noise and scaling.outputs"
 
 
@@ -357,6 +368,8 @@ def filled(y: Array) -> Array:
 def check_outputs_vary(y: Floats, what: str = "", instead: str = _INSTEAD) -> None:
     """Raise ValueError if an output, a column of y (N, n_out), is constant."""
     for j in np.flatnonzero(~varies(y))[:1]:
+        if text := below_rounding(np.asarray(y[:, j], dtype=float)):
+            raise ValueError(f"output {j}{what} {text}")
         value = f"{y[0, j]:.6g} in all {len(y)} rows"
         raise ValueError(f"output {j} is constant{what}, {value}, so it has no scale: {instead}")
 

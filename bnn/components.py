@@ -212,10 +212,12 @@ class PCARegressor(PredictiveRegressor):
             raise ValueError("noise_std: must be None, a PCARegressor has noise of scores only")
         if not keep_prior:
             self.components_ = self.components or PrincipalComponents.fit(y)
-            self.estimator_ = clone(self.estimator)
+        start = self.estimator_._copied() if keep_prior else clone(self.estimator)
         scores = self.components_.transform(y)
         weights = None if known is None else known.weights
-        self.estimator_.fit(X, scores, keep_prior=keep_prior, sample_weight=weights)
+        self.estimator_: PredictiveRegressor = start.fit(
+            X, scores, keep_prior=keep_prior, sample_weight=weights
+        )
 
     def check_restored(self) -> None:
         """Raise ValueError unless the restored estimator predicts as many scores as components."""

@@ -21,6 +21,7 @@ from bnn._validation import (
     as_array,
     as_columns,
     as_finite,
+    below_rounding,
     check_flags,
     check_kind,
     check_ranges,
@@ -33,11 +34,15 @@ from bnn._validation import (
 )
 from bnn.noise import noise_gradient
 from bnn.noise.known import DataNoise, counted_rows, no_noise
-from bnn.storage import StoredModel
+from bnn.storage import StoredModel, changes_as_a_whole
 
 
 class ConstantInputWarning(UserWarning):
     """An input is constant in the data of `fit`, or later has a value other than this constant."""
+
+
+class ConstantOutputWarning(UserWarning):
+    """An output varies in the data of `fit`, but so little that it is predicted as a constant."""
 
 
 SAME = 1e-9  # relative difference up to which two values count as equal
@@ -47,8 +52,19 @@ def warn_of_constant(X: Array) -> None:
     """Warn the caller of `fit` if an input is constant in X (N, n_in), unless N = 1."""
     constant = np.flatnonzero(~varies(X))
     if constant.size and len(X) > 1:
-        message = f"input {constant[0]} is constant in the data, so its effect cannot be learnt"
-        warnings.warn(message, ConstantInputWarning, stacklevel=4)
+        i = constant[0]
+        what = below_rounding(X[:, i]) or "is constant in the data, so its effect cannot be learnt"
+        message = f"input {i} {what}"
+        warnings.warn(message, ConstantInputWarning, stacklevel=5)
+
+
+def _warn_of_rounding(y: Array, constants: Array) -> None:
+    """Warn the caller of `fit` if an output of y (N, n_out) varies, but is taken for a constant."""
+    values = filled(y)
+    for j in np.flatnonzero(~np.isnan(constants)):
+        if text := below_rounding(values[:, j]):
+            warnings.warn(f"output {j} {text}", ConstantOutputWarning, stacklevel=4)
+            return
 
 
 class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
@@ -79,6 +95,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         changed = {n: v for n, v in given.items() if not _alike(v, defaults[n].default)}
         return described(type(self).__name__, changed)
 
+    @changes_as_a_whole
     def fit(
         self,
         X: ArrayLike,
@@ -104,8 +121,10 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
                 the units of y, such as the standard error of averaged runs. NaN is allowed where y
                 is NaN. If `noise` is None, this is the whole noise; otherwise `noise` is added to
                 it. `PCARegressor` does not accept it.
-            sample_weight: Weights, (N,). The variances of `noise` are divided by them, so that M
-                equal rows count like one row of weight M. Rows of weight zero are left out.
+            sample_weight: Weights, (N,). The variances of `noise` are divided by them, so that
+                under given noise M rows of equal inputs count like their mean with weight M. If
+                the noise is estimated, give all rows instead: their mean does not show how much
+                they differ. Rows of weight zero are left out.
 
         Returns:
             self.
@@ -119,6 +138,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             BoundsWarning: If data lie far outside the bounds that scale them.
             NoiseWarning: If the noise exceeds the scatter of the data.
             ConstantInputWarning: If an input does not vary.
+            ConstantOutputWarning: If an output varies by less than 1e-13 of its size.
             NuggetWarning: If the noise of a GPRegressor is too small for double precision.
             PriorRangeWarning: If most data lie outside the range where networks were pre-trained.
         """
@@ -153,6 +173,7 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         if keep_prior and noise_std is None and no_noise(getattr(self, "noise_", None)):
             raise ValueError("noise_std = None: must be given, as the last fit had no other noise")
         constants = self._constants(outputs, keep_prior)
+        _warn_of_rounding(outputs, constants)
         start = time.perf_counter()
         self._fit(points, outputs, keep_prior, known)
         single = ~varies(points) & (len(points) > 1)

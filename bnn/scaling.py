@@ -220,4 +220,4 @@ def warn_far(name: str, scaler: BoundsScaler, values: Floats) -> None:
     if distance[i, j] > _FAR:
         given = f"the bounds {scaler.low[j]:.3g} and {scaler.high[j]:.3g}"
         message = f"{name}: {values[i, j]:.3g} in column {j} lies far outside {given}"
-        warnings.warn(message, BoundsWarning, stacklevel=6)
+        warnings.warn(message, BoundsWarning, stacklevel=7)

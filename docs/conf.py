@@ -29,12 +29,13 @@ root_doc = "README"
 FETCHED = r'<script[^>]+src="(?:https?:)?//[^>]*>\s*</script>'
 RUNS = ("figures/full", "figures/quick")  # what a reader is shown of, if it is there
 RUN = next((run for run in RUNS if (ROOT / run / "index.html").is_file()), None)
-FOLDERS = ["figures/full/notebooks", "notebooks", "notebooks/beyond"]  # executed, as written
-NOTEBOOKS = [
-    next(f"{folder}/{path.name}" for folder in FOLDERS if (ROOT / folder / path.name).is_file())
-    for part in ("notebooks", "notebooks/beyond")
-    for path in sorted((ROOT / part).glob("*.ipynb"))
-]
+NOTEBOOKS = []
+for pattern, results in (("notebooks/*.ipynb", "figures"), ("studies/*/*.ipynb", "results")):
+    for path in sorted(ROOT.glob(pattern), key=lambda path: path.name):
+        folder = ROOT if results == "figures" else path.parent
+        executed = folder / results / "full" / "notebooks" / path.name
+        shown = executed if executed.is_file() else path
+        NOTEBOOKS.append(shown.relative_to(ROOT).as_posix())
 include_patterns = [
     "*.md",
     "bnn/*.md",

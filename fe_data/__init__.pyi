@@ -40,6 +40,7 @@ from .errors import SimulationError as SimulationError
 from .fields.paraview import save_fields as save_fields
 from .files.csv_rows import TableError as TableError
 from .geometry.microstructure import Microstructure as Microstructure
+from .geometry.microstructure import random_microstructure as random_microstructure
 from .homogenisation.anisotropy import Anisotropy as Anisotropy
 from .homogenisation.anisotropy import anisotropy as anisotropy
 from .homogenisation.mean_field import mean_field as mean_field

@@ -15,7 +15,10 @@ def run(**options: Any) -> NoReturn:
     """Run a command and exit with its code. Only the first Ctrl-C interrupts the command."""
     open_streams()
     signal.signal(signal.SIGINT, _interrupt_once)
-    sys.exit(main(**options))
+    code = main(**options)
+    # Libraries clean up at the end of the process. A traceback there would deny a finished command.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)
 
 
 def _interrupt_once(*_: object) -> NoReturn:

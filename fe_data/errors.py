@@ -1,5 +1,10 @@
 """Errors that end a simulation; each message says what happened and where."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fe_data.arrays import Floats
+
 
 class SimulationError(RuntimeError):
     """A simulation failed; `generate` records the reason and tries a second microstructure.
@@ -34,11 +39,17 @@ class MeshError(SimulationError):
 class ConvergenceError(SimulationError):
     """Newton's method failed even after the load step was cut back to its minimum.
 
+    Attributes:
+        history: Volume averages at the start and after each increment that was reached, like the
+            `history` of a solved RVE; None if the error does not belong to a loading path.
+
     Examples:
         >>> import fe_data
         >>> issubclass(fe_data.ConvergenceError, fe_data.SimulationError)  # a sample is repeated
         True
     """
+
+    history: "dict[str, Floats] | None" = None
 
 
 class FitError(SimulationError):

@@ -24,6 +24,7 @@ MAX_PATH = 1_000_000  # increments per path: a record of 100 MB, and hours of si
 _SMALLEST_STEP = 1 / 1024  # fraction of an increment
 MAX_TEMPERATURE = 5_000.0  # change [K]
 MAX_TIME = 1e12  # s
+_NEGLIGIBLE = 1e-4  # relative size of a component that a message shows as zero
 Vertex = tuple[float | None, ...]
 
 
@@ -267,6 +268,51 @@ def advance(start: float, end: float, attempt: Callable[[float], bool], part: in
                 f"of the path, even in steps of {whole * _SMALLEST_STEP:.1e}"
             )
     return failures
+
+
+def with_increments(loading: Loading, increments: int) -> Loading:
+    """The same path, which gives `increments` for each part if it gave no numbers."""
+    counts = tuple(part.increments for part in loading.parts(increments))
+    return dataclasses.replace(loading, increments=counts)
+
+
+def stacked(rows: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
+    """Join volume averages at several times to a history of arrays."""
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def explain(
+    error: BaseException, history: dict[str, Floats], averages: Mapping[str, Floats], part: Part
+) -> None:
+    """Add the history to a `ConvergenceError`, and to its message what was reached and why it ends.
+
+    Args:
+        error: Error that ended a loading path; other errors and interruptions stay as they are.
+        history: Volume averages at the start and after each increment that was reached.
+        averages: Volume averages at the last equilibrium, which may be within an increment.
+        part: Part of the path with the error.
+    """
+    if not isinstance(error, ConvergenceError):
+        return
+    strain, stress = (_named(averages[name]) for name in ("strain", "stress"))
+    cause = (
+        "The prescribed stress may be above the limit load: prescribe a strain instead"
+        if np.any(part.end[part.free])
+        else "Usual causes are too few increments, and a material that softens until no "
+        "equilibrium is stable"
+    )
+    error.history = history
+    error.args = (
+        f"{error}. The last equilibrium has the mean stress {stress} MPa at the mean strain "
+        f"{strain}. {cause}",
+    )
+
+
+def _named(tensor: Floats) -> str:
+    """Components of a tensor with their names; zero if they are small compared with the largest."""
+    least = _NEGLIGIBLE * np.abs(tensor).max()
+    values = np.where(np.abs(tensor) < least, 0.0, tensor).tolist()
+    return ", ".join(f"{axes} {each:.4g}" for axes, each in zip(ALL_AXES, values, strict=False))
 
 
 def extrapolate(path: Sequence[tuple[float, Floats]], t: float) -> Floats:

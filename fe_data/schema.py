@@ -95,6 +95,7 @@ class Output(Quantity):
 
     Attributes:
         digits: Decimals that the command line prints.
+        allowed: Smallest and largest meaningful value of a fit by the general solver, if limited.
         noise: Standard deviation that the paper assumes, divided by the middle of `bounds`; None if
             the paper has no such output.
         required: Whether every table must have the column.
@@ -106,10 +107,11 @@ class Output(Quantity):
     Examples:
         >>> from fe_data.schema import OUTPUTS
         >>> [output.name for output in OUTPUTS if output.absolute]
-        ['p_sigma', 'E_spread', 'isotropy_misfit']
+        ['p_sigma', 'E_spread', 'isotropy_misfit', 'transverse_misfit']
     """
 
     digits: int
+    allowed: tuple[float, float] | None = None
     noise: float | None = None
     required: bool = False
     absolute: bool = False
@@ -167,6 +169,7 @@ OUTPUTS = (
         label=r"$b_\mathrm{eff}$",
         bounds=(300.0, 800.0),
         digits=1,
+        allowed=(0.0, 1e4),
         noise=0.03,
         required=True,
         fitted=True,
@@ -178,6 +181,7 @@ OUTPUTS = (
         label=r"$c_\mathrm{eff}$",
         bounds=(0.16, 0.50),
         digits=4,
+        allowed=(0.0, 1.0),
         noise=0.02,
         required=True,
         fitted=True,
@@ -228,6 +232,88 @@ OUTPUTS = (
         unit=DIMENSIONLESS,
         meaning="distance of the elastic stiffness from the nearest isotropic one, over its norm",
         label=r"$\|C - C_\mathrm{iso}\| / \|C\|$",
+        bounds=(0.0, 0.05),
+        digits=4,
+        absolute=True,
+    ),
+    # Of the general solver: E_T_GPa always, the others with constants=True.
+    Output(
+        name="E_T_GPa",
+        unit="GPa",
+        meaning="Young's modulus across the fibres: along x, or with constants over all directions",
+        label=r"$E_T$",
+        bounds=(0.0, 200.0),
+        digits=2,
+    ),
+    Output(
+        name="E_L_GPa",
+        unit="GPa",
+        meaning="Young's modulus along the fibres",
+        label=r"$E_L$",
+        bounds=(0.0, 400.0),
+        digits=2,
+    ),
+    Output(
+        name="nu_LT",
+        unit=DIMENSIONLESS,
+        meaning="contraction across the fibres under stress along them",
+        label=r"$\nu_{LT}$",
+        bounds=(0.0, 0.5),
+        digits=4,
+    ),
+    Output(
+        name="nu_TT",
+        unit=DIMENSIONLESS,
+        meaning="Poisson ratio in the plane across the fibres",
+        label=r"$\nu_{TT}$",
+        bounds=(0.0, 1.0),
+        digits=4,
+    ),
+    Output(
+        name="G_LT_GPa",
+        unit="GPa",
+        meaning="shear modulus along the fibres",
+        label=r"$G_{LT}$",
+        bounds=(0.0, 100.0),
+        digits=3,
+    ),
+    Output(
+        name="G_TT_GPa",
+        unit="GPa",
+        meaning="shear modulus in the plane across the fibres",
+        label=r"$G_{TT}$",
+        bounds=(0.0, 100.0),
+        digits=3,
+    ),
+    Output(
+        name="k_T_GPa",
+        unit="GPa",
+        meaning="bulk modulus in plane strain",
+        label=r"$k_T$",
+        bounds=(0.0, 300.0),
+        digits=2,
+    ),
+    Output(
+        name="alpha_L_per_K",
+        unit="1/K",
+        meaning="thermal expansion along the fibres",
+        label=r"$\alpha_L$",
+        bounds=(0.0, 1e-4),
+        digits=8,
+    ),
+    Output(
+        name="alpha_T_per_K",
+        unit="1/K",
+        meaning="thermal expansion across the fibres",
+        label=r"$\alpha_T$",
+        bounds=(0.0, 1e-4),
+        digits=8,
+    ),
+    Output(
+        name="transverse_misfit",
+        unit=DIMENSIONLESS,
+        meaning="distance of the stiffness from transverse isotropy, over its norm",
+        label=r"misfit",
         bounds=(0.0, 0.05),
         digits=4,
         absolute=True,

@@ -12,12 +12,22 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # Tests run make and its programs themselves: what the make that runs the tests hands on is not
 # for them.
 OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
-PARAMETERS = ("PROFILE", "DATA", "SEED", "JOBS", "ARGS", "SUITE")
+PARAMETERS = ("PROFILE", "DATA", "SEED", "JOBS", "NAME", "ARGS")
 for name in OF_MAKE + PARAMETERS:
     os.environ.pop(name, None)
 
 # A shell's background jobs ignore Ctrl-C, and so would the programs that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--blocks",
+        type=int,
+        default=1,
+        metavar="N",
+        help="blocks of tables on which the default of GPRegressor is tried, 1 to 36 (slow tests)",
+    )
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -44,7 +45,9 @@ from bnn.storage.locking import locked
 from bnn.storage.reading import as_path
 from bnn.storage.writing import write_atomic
 
-NEAR = 1e-6  # inputs that differ by less than this share of their range belong to the same run
+# Result and waiting run belong together up to this difference of each input, relative to its range.
+NEAR = 0.01
+SAME = 1e-6  # relative to the range: inputs of one run, but for rounding
 FEWEST = 2  # least results per output for a model; with fewer, another Latin hypercube is run
 
 
@@ -276,14 +279,19 @@ class Campaign:
         """Store results of runs.
 
         Args:
-            X: Inputs, (n, n_in): all or some of those that `ask` returned, or inputs of other runs
-                within the bounds.
+            X: Inputs that were used, (n, n_in): all or some of those that `ask` returned, or inputs
+                of other runs within the bounds. A result belongs to the nearest run without
+                results, if each input differs by at most 1 % of its range. The file then stores X.
             y: Results, (n,) or (n, n_out). A run whose results are all NaN has failed, and is not
                 repeated. If only some results are NaN, the others are used.
 
         Raises:
             ValueError: If a run is outside the bounds or already has results, the number of outputs
                 differs, or a result is infinite.
+
+        Warns:
+            UserWarning: If runs still wait, and one of the results belongs to none that `ask`
+                returned.
         """
         points = as_points("X", X)
         values = as_columns("y", as_array("y", y), len(points))
@@ -292,30 +300,55 @@ class Campaign:
             raise ValueError(f"y: {needed}")
         with locked(self.path):
             self._read()
+            others = points[[run is None for run in self._asked(points)]]
             self._write(self._with_results(points, values), self._stopped)
+        waiting = self._waiting
+        if len(others) and len(waiting) and not self._stopped:
+            what = (
+                f"X: {others[0].tolist()} is more than {NEAR:.0%} of the range from all runs asked"
+            )
+            waits = f"{len(waiting)} wait, the first with {list(self._runs[waiting[0]].inputs)}"
+            warnings.warn(f"{what}, so it counts as another run; {waits}", stacklevel=2)
 
     def _with_results(self, points: Array, values: Array) -> list[Run]:
         """Return all runs, with the new results added; ValueError if the results are invalid."""
-        sizes = {len(run.outputs) for run in self._told if run.outputs}
-        if sizes - {values.shape[1]}:
+        # A run that failed may have fewer entries, such as one NaN.
+        sizes = {len(run.outputs) for run in self._told if run.outputs and not run.failed}
+        if sizes - {values.shape[1]} and not np.isnan(values).all():
             raise ValueError(f"y has {values.shape[1]} outputs: must be {sizes.pop()}")
         self._check_within("X", points)
         runs = list(self._runs)
         last = runs[-1].round
-        # The inputs of a pending run may have been rounded, for instance in a text file.
-        near = NEAR * (self._box.high - self._box.low)
-        for i, (inputs, outputs) in enumerate(zip(points.tolist(), values.tolist(), strict=True)):
-            waiting = [k for k, run in enumerate(runs) if run.outputs is None]
-            away = np.abs(self._inputs(runs[k] for k in waiting) - inputs)
-            same = np.flatnonzero(np.all(away <= near, axis=1))
-            if len(same):
-                asked = waiting[same[0]]
-                runs[asked] = replace(runs[asked], outputs=(*outputs,))
+        # A simulator may report other inputs than asked, for instance whole numbers.
+        for i, asked in enumerate(self._asked(points)):
+            inputs, outputs = points[i].tolist(), values[i].tolist()
+            if asked is not None:
+                runs[asked] = replace(runs[asked], inputs=(*inputs,), outputs=(*outputs,))
             elif any(run.inputs == (*inputs,) for run in runs):
                 raise ValueError(f"X[{i}] = {inputs}: already has its results")
             else:
                 runs.append(Run(last, (*inputs,), outputs=(*outputs,)))
         return runs
+
+    def _asked(self, points: Array) -> list[int | None]:
+        """Return the waiting run to which each of the points (n, n_in) belongs, or None.
+
+        The nearest pairs of a point and a run are matched first.
+        """
+        waiting = self._waiting
+        asked: list[int | None] = [None] * len(points)
+        runs = self._inputs(self._runs[k] for k in waiting)
+        away = np.abs(points[:, None] - runs) / (self._box.high - self._box.low)
+        furthest = away.max(axis=2)
+        # Results that are told again belong to no other run nearby.
+        told = {run.inputs for run in self._told}
+        limits = [SAME if (*inputs,) in told else NEAR for inputs in points.tolist()]
+        for flat in np.argsort(furthest, axis=None, kind="stable"):
+            i, k = np.unravel_index(flat, furthest.shape)
+            near = furthest[i, k] <= limits[i]
+            if near and asked[i] is None and int(waiting[k]) not in asked:
+                asked[i] = int(waiting[k])
+        return asked
 
     def _check_within(self, name: str, points: Array) -> None:
         """Raise ValueError unless points are inputs within the bounds, (n, n_in)."""

@@ -142,7 +142,7 @@ def _check_together(runs: Sequence[Run], box: BoundsScaler) -> None:
         if run.round not in ((number, number + 1) if i else (0,)):
             raise ValueError(f"runs[{i}] has the round {run.round} after round {number}")
         number = run.round
-    sizes = {len(run.outputs) for run in runs if run.outputs is not None}
+    sizes = {len(run.outputs) for run in runs if run.outputs is not None and not run.failed}
     if len(sizes) > 1:
         raise ValueError(f"runs have {' and '.join(map(str, sorted(sizes)))} outputs")
     if complaint := outside(np.array([run.inputs for run in runs]), box):

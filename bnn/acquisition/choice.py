@@ -23,7 +23,8 @@ from bnn._validation import (
     is_row,
 )
 from bnn.ensembles.ensemble import EnsembleRegressor
-from bnn.gp.conditioning import JointColumns, output_vectors
+from bnn.gp.conditioning import JointColumns, least_variance, output_vectors
+from bnn.gp.mixture import mixed
 from bnn.gp.regressor import GPRegressor
 from bnn.noise import Covariance, StudentNoise
 from bnn.noise.known import noise_of_new
@@ -58,6 +59,9 @@ def select_runs(
     units of half its range. Runs are selected one by one: each reduces the average most, or most
     per cost, given the runs selected before. If runs may fail, the reduction is multiplied by the
     probability that the run succeeds.
+
+    A candidate whose result is already certain has no gain: without noise, a finished run or the
+    second of two equal candidates.
 
     A run at x with noise Σ(x) changes the covariance to C - C(., x) (C(x, x) + Σ(x))⁻¹ C(x, .),
     independently of its result. This is exact for a Gaussian process. For a mixture or an ensemble
@@ -143,7 +147,8 @@ def select_runs(
     if pending is not None:
         waiting = model.checked_inputs(pending, "pending")
     runs = np.concatenate([asked, waiting])
-    (_, spread, columns), half_ranges, noise = _joint(model, np.concatenate([runs, wanted]))
+    points = np.concatenate([runs, wanted])
+    (_, spread, columns), half_ranges, noise = _joint(model, points)
     if output_ranges is not None:
         half_ranges = _positive("output_ranges", output_ranges, len(half_ranges), "outputs") / 2.0
     weights = _of_varying(model, output_weights)
@@ -151,7 +156,9 @@ def select_runs(
     # Trace of the covariance over the region, scaled to a mean over points and outputs
     before = np.sum(np.einsum("njj->nj", spread[len(runs) :]) / scales**2)
     # D = C(x, x) + Σ(x)
-    results = spread[: len(runs)] + noise_of_new(noise, runs)
+    noise_of_runs = noise_of_new(noise, runs) * np.ones((len(runs), 1, 1))
+    errors = _rounding_errors(model, points, spread, len(waiting) + n)
+    results = spread[: len(runs)] + _resolved(noise_of_runs, errors)
     greedy = _Greedy(columns, results, len(wanted), scales)
     expected = [greedy.run(row) for row in range(len(asked), len(runs))]
     least = min_gain * (before - sum(expected))
@@ -319,15 +326,37 @@ def _joint(
     return (mean, at_points, at), members.output_scaler.half_range, members.noise_covariance
 
 
+def _rounding_errors(
+    model: GPRegressor | EnsembleRegressor, X: Array, spread: Array, n_runs: int
+) -> Array:
+    """Return a bound of the rounding errors of the variances at X after n_runs runs, (n_out,)."""
+    variances = np.einsum("njj->jn", spread)
+    n_data = n_runs
+    if isinstance(model, GPRegressor):
+        # A posterior variance is a difference of variances as large as those of the prior.
+        priors = [part.prior.variances(X) for part in mixed(model.posterior_)[0]]
+        variances = np.max([variances, *priors], axis=0)
+        n_data += len(model.X_)
+    return least_variance(n_data, variances.max(axis=1))
+
+
+def _resolved(noise: Array, errors: Array) -> Array:
+    """Return noise (n, n_out, n_out) that is at least as large as rounding errors (n_out,)."""
+    # Then a candidate whose variance is only a rounding error has no gain.
+    # The noise suffices if all eigenvalues of Σ - diag(errors) are >= 0, in units of the errors.
+    units = np.sqrt(np.where(errors > 0.0, errors, 1.0))
+    least = np.linalg.eigvalsh(noise / units[:, None] / units)[:, :1]
+    return noise + np.where(least < 1.0, errors, 0.0)[:, :, None] * np.eye(len(errors))
+
+
 class _Greedy:
     """Covariances V between P possible runs and a region, updated after each selected run.
 
     The covariance has one block for all outputs together, or one block per output; q is the number
-    of outputs in a block. A run changes V by a matrix of rank q. The changes are stored as factors:
-    V = V0 - L T, where V0 is the covariance before the first run, `left` is L and `right` is T. For
-    each possible run, `squares` is the sum of V Vᵀ over the region, and `D` is the covariance of
-    its result, noise included. Arrays have the shape (blocks, P q, ...); entry i q + j is output j
-    of run i.
+    of outputs in a block. A run changes the covariance between the runs by -L Lᵀ, with a matrix L
+    of rank q, and `left` has the L of all runs. For each possible run, `D` is the covariance of its
+    result, noise included. Arrays have the shape (blocks, P q, ...); entry i q + j is output j of
+    run i.
     """
 
     def __init__(
@@ -339,11 +368,8 @@ class _Greedy:
         self._shape = (len(blocks), P, n_out // len(blocks))
         g, _, q = self._shape
         V = self._by_runs(blocks, n_region) / scales.reshape(g, 1, q, 1)
-        of_each = V.reshape(g, P, q, -1)
-        self.V0 = V.reshape(g, P * q, -1)
-        self.squares = of_each @ of_each.swapaxes(2, 3)
+        self.V = V.reshape(g, P * q, -1)
         self.left = np.zeros((g, P * q, 0))
-        self.right = np.zeros((g, 0, self.V0.shape[2]))
         kept = np.einsum("pjj->jp", results)[:, :, None, None] if g > 1 else results[None]
         self.D = kept.copy()
 
@@ -356,7 +382,10 @@ class _Greedy:
     def gains(self) -> Array:
         """Return the reduction of the mean variance over the region by each possible run, (P,)."""
         # Σ_region V_pᵀ D_p⁻¹ V_p = tr(D_p⁻¹ V_p V_pᵀ)
-        return np.asarray(np.einsum("gpjj->p", np.linalg.solve(self.D, self.squares)))
+        g, P, q = self._shape
+        of_each = self.V.reshape(g, P, q, -1)
+        squares = of_each @ of_each.swapaxes(2, 3)
+        return np.asarray(np.einsum("gpjj->p", np.linalg.solve(self.D, squares)))
 
     def run(self, row: int) -> float:
         """Add a run and return the reduction of the mean variance over the region."""
@@ -364,24 +393,14 @@ class _Greedy:
         own = slice(row * q, (row + 1) * q)
         # D_row = R Rᵀ
         root = np.linalg.cholesky(self.D[:, row])
-        V = self.V0[:, own]
-        left = self.left[:, own]
         column = self._by_runs(self._columns(np.array([row])), 1)[:, :, :, 0]
-        # Lnew = (C(runs, row) - L L_rowᵀ) R⁻ᵀ and Tnew = R⁻¹ (V0_row - L_row T)
-        new = np.linalg.solve(root, (column - self.left @ left.swapaxes(1, 2)).swapaxes(1, 2))
-        right = np.linalg.solve(root, V - left @ self.right)
-        new = new.swapaxes(1, 2)
-        across = right.swapaxes(1, 2)
-        # V Tnewᵀ = V0 Tnewᵀ - L (T Tnewᵀ), with V before this run; the gain is tr(Tnew Tnewᵀ)
-        shared = self.V0 @ across - self.left @ (self.right @ across)
-        reduced = right @ across
-        self.left = np.concatenate([self.left, new], axis=2)
-        self.right = np.concatenate([self.right, right], axis=1)
-        L = new.reshape(g, P, q, q)
-        H = shared.reshape(g, P, q, q)
-        turned = L.swapaxes(2, 3)
-        # V Vᵀ changes by -H Lᵀ - L Hᵀ + L (T Tᵀ) Lᵀ, with L, T of this run and H = V Tᵀ; D by -L Lᵀ
-        product = H @ turned
-        self.squares -= product + product.swapaxes(2, 3) - L @ reduced[:, None] @ turned
-        self.D -= L @ turned
-        return float(np.einsum("gjj->", reduced))
+        column = column - self.left @ self.left[:, own].swapaxes(1, 2)
+        # L = C(runs, row) R⁻ᵀ and T = R⁻¹ V_row
+        L = np.linalg.solve(root, column.swapaxes(1, 2)).swapaxes(1, 2)
+        T = np.linalg.solve(root, self.V[:, own])
+        # V changes by -L T, and D by -L Lᵀ; the gain is tr(T Tᵀ)
+        self.V -= L @ T
+        of_each = L.reshape(g, P, q, q)
+        self.D -= of_each @ of_each.swapaxes(2, 3)
+        self.left = np.concatenate([self.left, L], axis=2)
+        return float(np.sum(T**2))

@@ -36,6 +36,7 @@ from bnn.priors.function_prior import FunctionalPrior
 from bnn.priors.samplers import draw_realisations
 from bnn.regressor import PredictiveRegressor, warn_of_constant
 from bnn.scaling import BoundsScaler, Scaling
+from bnn.storage import changes_as_a_whole
 from bnn.storage.values import NotStored, kept, same
 
 
@@ -253,6 +254,7 @@ class PretrainedEnsemble(EnsembleRegressor):
             raise NotFittedError("call pretrain or fit first")
         return self.pretrained_.prior
 
+    @changes_as_a_whole
     def pretrain(self, X: ArrayLike | None = None, *, n_features: int | None = None) -> Self:
         """Pre-train the networks on realisations of the prior, and discard trained members.
 

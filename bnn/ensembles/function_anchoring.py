@@ -32,7 +32,7 @@ from bnn.ensembles.pretraining import Pretrained, Pretraining, check_data, check
 from bnn.gp.conditioning import Conditioning, check_nugget, output_vectors
 from bnn.gp.evidence.groups import found_for
 from bnn.gp.evidence.unset import WIDE, noise_of_training
-from bnn.gp.mixture import MixturePosterior, MixturePrior, combination
+from bnn.gp.mixture import MixturePosterior, MixturePrior, combination, warn_of_few_draws
 from bnn.networks.architecture import Architecture
 from bnn.noise import Covariance, Noise, StudentNoise, resample
 from bnn.noise.covariances import apart
@@ -336,6 +336,7 @@ def _anchor_to_components(
     K = len(pretrained.weights)
     assert isinstance(mixture, MixturePrior)
     given = MixturePosterior(mixture, covariance, X, y)
+    warn_of_few_draws(given, stacklevel=3)
     numbers = given.allocate(K, spawn(seeds, Purpose.COMPONENTS))
     # Members are trained one by one, with a common progress bar. A single member is not centred.
     alone = replace(anchoring, progress=False)

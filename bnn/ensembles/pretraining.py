@@ -382,7 +382,7 @@ def check_data(pretrained: Pretrained, X: Array, y: Array) -> None:
         points_of = f"the points at which the prior was fitted, {low} to {high}"
         remedy = "give scaling=Scaling(inputs=...), or pre-train at your own points"
         message = f"{outside:.0%} of the data lie outside {points_of}: {remedy}"
-        warnings.warn(message, PriorRangeWarning, stacklevel=6)
+        warnings.warn(message, PriorRangeWarning, stacklevel=7)
 
 
 def drawn_prior(pretrained: Pretrained) -> DrawnPrior:

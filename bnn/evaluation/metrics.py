@@ -21,6 +21,7 @@ from scipy.linalg import solve_triangular
 from scipy.stats import norm
 
 from bnn._validation import (
+    LARGEST,
     Array,
     Ints,
     as_array,
@@ -97,8 +98,13 @@ def _errors(
         raise ValueError(f"shapes differ: y {truth.shape}, mean {centre.shape}, std {scale.shape}")
     n, n_out = truth.shape
     added = np.zeros((n_out, n_out)) if noise is None else noise_covariance(noise, n_out, n)
-    if np.any(scale < 0) or not np.all(scale + np.einsum("...jj->...j", added) > 0):
+    if np.any(scale < 0):
         raise ValueError("std: must be > 0 everywhere")
+    # Squares of smaller deviations would vanish.
+    total = np.maximum(scale, np.sqrt(np.einsum("...jj->...j", added)))
+    for i, j in np.argwhere(total < 1.0 / LARGEST)[:1]:
+        needed = f"must be at least {1.0 / LARGEST:g} everywhere, or noise must be given"
+        raise ValueError(f"std[{i}, {j}] = {scale[i, j]:.3g}: {needed}")
     return truth - centre, scale, added
 
 
@@ -151,7 +157,8 @@ def _log_density(residuals: Array, std: Array, added: Array, freedom: float = np
         return float(np.sum(parts))
     d = residuals.shape[1]
     roots = np.linalg.cholesky(std[:, :, None] ** 2 * np.eye(d) + added)
-    squares = np.sum(np.linalg.solve(roots, residuals[:, :, None]) ** 2, axis=(1, 2))
+    with np.errstate(over="ignore"):  # the density may vanish: its logarithm is -inf then
+        squares = np.sum(np.linalg.solve(roots, residuals[:, :, None]) ** 2, axis=(1, 2))
     logs = _logs(squares, d, freedom=freedom)
     return float(logs.sum() - np.log(np.einsum("njj->nj", roots).copy()).sum())
 
@@ -303,7 +310,8 @@ def _mixture(residuals: Array, covariances: Array, freedom: float) -> float:
     logs = []
     roots = np.linalg.cholesky(covariances.reshape(-1, d, d))
     for root, part in zip(roots, np.split(residuals, len(roots), axis=1), strict=True):
-        squares = np.sum(solve_triangular(root, part.reshape(-1, d).T, lower=True) ** 2, axis=0)
+        with np.errstate(over="ignore"):  # as in `_log_density`
+            squares = np.sum(solve_triangular(root, part.reshape(-1, d).T, lower=True) ** 2, axis=0)
         each = _logs(squares, d, 2.0 * np.log(np.diag(root).copy()).sum(), freedom)
         logs.append(each.reshape(K, -1))
     return float(np.sum(special.logsumexp(np.hstack(logs), axis=0) - np.log(K)))
@@ -378,7 +386,8 @@ def crps_gaussian(
         0.234
     """
     z, deviation = _z_scores(y, mean, std, noise)
-    inner = z * (2.0 * norm.cdf(z) - 1.0) + 2.0 * norm.pdf(z) - 1.0 / np.sqrt(np.pi)
+    with np.errstate(over="ignore"):  # far from the mean the density is zero
+        inner = z * (2.0 * norm.cdf(z) - 1.0) + 2.0 * norm.pdf(z) - 1.0 / np.sqrt(np.pi)
     return _averaged(_mean(deviation * inner)[None], per_output)
 
 

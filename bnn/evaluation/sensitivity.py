@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import qmc
+from sklearn.exceptions import ConvergenceWarning
 
 from bnn._progress import counted
 from bnn._seeding import RandomState, generator
@@ -17,6 +18,9 @@ from bnn._validation import Array, as_finite, check_count, varies
 from bnn.scaling import BoundsScaler
 
 LEVELS = 25  # values of an input at which its main effect is computed
+BLOCKS = 16  # blocks of consecutive base points that the bootstrap resamples
+RESAMPLES = 500  # of the bootstrap
+WIDE = 0.1  # half width of an interval from which on a warning says that n is too small
 POINTS = 256  # largest number of points of the other inputs for the average of a main effect
 # Limits of the printed result, so that it has at most ten lines of 100 characters.
 SHOWN_INPUTS = 7
@@ -36,6 +40,8 @@ class Sensitivity(Short):
         levels: Values of each input, (n_in, 25).
         effects: Mean of an output at each of these values, (n_out, n_in, 25).
         inputs: Names of the inputs, (n_in,), or () if the model has none.
+        first_interval: 95 % interval of each first-order index, (n_out, n_in, 2).
+        total_interval: 95 % interval of each total index, (n_out, n_in, 2).
 
     Examples:
         >>> import bnn
@@ -43,7 +49,7 @@ class Sensitivity(Short):
         >>> X = np.random.default_rng(0).uniform(0.0, 1.0, (40, 2))
         >>> model = bnn.GPRegressor(noise=0.01).fit(X, X[:, 0] * X[:, 1] + X[:, 0])
         >>> print(bnn.sensitivity(model, [(0.0, 1.0)] * 2))
-        Share of the variance that an input explains alone (with its interactions)
+        Share of variance that an input explains alone (with its interactions), ± at most 0.007
                      y0
         x0  0.87 (0.90)
         x1  0.10 (0.13)
@@ -54,6 +60,8 @@ class Sensitivity(Short):
     levels: Array
     effects: Array
     inputs: tuple[str, ...] = ()
+    first_interval: Array | None = None
+    total_interval: Array | None = None
 
     def __str__(self) -> str:
         """Return a table of the Sobol indices; if there are many inputs, of the largest indices."""
@@ -69,13 +77,23 @@ class Sensitivity(Short):
             )
             for i in chosen
         ]
-        head = "Share of the variance that an input explains alone (with its interactions)"
+        head = "Share of variance that an input explains alone (with its interactions)"
+        if self.half_width:
+            head = f"{head}, ± at most {self.half_width:.1g}"
         if n_out > SHOWN_OUTPUTS:
             head = f"{head}, {SHOWN_OUTPUTS} of {n_out} outputs"
         lines = [head, *table([f"y{j}" for j in outputs], rows)]
         if n_in > SHOWN_INPUTS:
             lines.append(f"and {n_in - SHOWN_INPUTS} more inputs, none with a larger share")
         return "\n".join(lines)
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the widest interval; zero if there is none."""
+        intervals = [i for i in (self.first_interval, self.total_interval) if i is not None]
+        return 0.5 * float(
+            np.max([np.nan_to_num(np.ptp(i, axis=-1)) for i in intervals], initial=0)
+        )
 
 
 def sensitivity(
@@ -92,15 +110,22 @@ def sensitivity(
         random_state: Seed of the points.
 
     Returns:
-        Indices and effects. The errors of the indices are about 1 / n for smooth functions. If an
-        output does not vary, its indices are NaN.
+        Indices with intervals, and effects. If an output does not vary, its indices are NaN. The
+        intervals are percentiles of a bootstrap of blocks of points. They contain 93 to 100 % of
+        the exact indices from n = 256 on, for seven test functions. A first-order index may exceed
+        the total index of its input by their errors.
 
     Raises:
         TypeError: If the model has no method predict.
-        ValueError: If the bounds are not (n_in, 2) and increasing, or n is not a power of two.
+        ValueError: If the bounds are not (n_in, 2) and increasing, n is not a power of two, or the
+            model predicts a value that is not finite.
+
+    Warns:
+        ConvergenceWarning: If an interval is wider than ± 0.1.
 
     Source: Saltelli et al. (2010), Computer Physics Communications 181; for the total indices,
-    Jansen (1999).
+    Jansen (1999); for the intervals, Archer, Saltelli & Sobol (1997), Journal of Statistical
+    Computation and Simulation 58.
 
     Examples:
         >>> import bnn
@@ -126,28 +151,71 @@ def sensitivity(
     B = np.asarray(box.inverse_transform(2.0 * unit[:, n_in:] - 1.0))
     f = _predicted(model, A)
     g = _predicted(model, B)
-    centre = 0.5 * (f.mean(axis=0) + g.mean(axis=0))
     both = np.vstack([f, g])
-    variance = np.where(varies(both), np.var(both, axis=0), np.nan)
+    # A power of two near the size of each output: squares of f / unit neither overflow nor vanish
+    unit = np.exp2(np.frexp(np.abs(both).max(axis=0))[1] - 1.0)
+    middle = np.mean(both / unit, axis=0)
+    f, g = f / unit - middle, g / unit - middle
     levels = np.linspace(box.low, box.high, LEVELS).T
-    first = []
-    total = []
+    mixed = []
     effects = []
     for i in counted(range(n_in), "sensitivity", "input"):
-        mixed = A.copy()
-        mixed[:, i] = B[:, i]
-        h = _predicted(model, mixed)
-        # V_i = E (g - c)(h - f) and V_Ti = ½ E (f - h)²
-        first.append(np.mean((g - centre) * (h - f), axis=0))
-        total.append(0.5 * np.mean((f - h) ** 2, axis=0))
-        effects.append(_effect(model, A[:POINTS], i, levels[i]))
-    return Sensitivity(
-        np.transpose(first / variance),
-        np.transpose(total / variance),
-        levels,
-        np.transpose(effects, (2, 0, 1)),
-        tuple(map(str, getattr(model, "feature_names_in_", ()))),
+        points = A.copy()
+        points[:, i] = B[:, i]
+        mixed.append(_predicted(model, points) / unit - middle)
+        effects.append(_effect(model, A[:POINTS], i, levels[i], unit))
+    moments = _Moments(f, g, np.array(mixed))
+    constant = ~varies(both)
+    first, total = (np.where(constant, np.nan, index).T for index in moments.indices())
+    resampled = [moments.indices(counts) for counts in _resamples(moments.blocks)]
+    intervals = np.quantile(np.where(constant, 0.0, resampled), [0.025, 0.975], axis=0)
+    of_first, of_total = np.where(constant, np.nan, intervals).transpose(1, 3, 2, 0)
+    names = tuple(map(str, getattr(model, "feature_names_in_", ())))
+    result = Sensitivity(
+        first, total, levels, np.transpose(effects, (2, 0, 1)), names, of_first, of_total
     )
+    if result.half_width > WIDE:
+        widest = f"± {result.half_width:.2g}"
+        message = f"n = {n}: the 95 % intervals of the indices reach {widest}, use a larger n"
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    return result
+
+
+class _Moments:
+    """Means over blocks of base points, of which the Sobol indices are functions.
+
+    Consecutive points of a scrambled Sobol sequence are a sample of the whole cube, so blocks of
+    them vary less than as many random points would.
+    """
+
+    def __init__(self, f: Array, g: Array, mixed: Array) -> None:
+        n, n_out = f.shape
+        self.blocks = min(BLOCKS, n)
+        # V_i = E (g - c)(h - f) with h = f at the points with input i of g, and V_Ti = ½ E (f - h)²
+        away = mixed - f
+        self._parts = [
+            part.reshape(*part.shape[:-2], self.blocks, -1, n_out).mean(axis=-2)
+            for part in (f, g, f**2 + g**2, away, g * away, 0.5 * away**2)
+        ]
+
+    def indices(self, counts: Array | None = None) -> Array:
+        """Return first-order and total indices, (2, n_in, n_out).
+
+        Args:
+            counts: How often each block counts, (blocks,); None is once.
+        """
+        weights = np.ones(self.blocks) if counts is None else counts
+        means = [np.average(part, axis=-2, weights=weights) for part in self._parts]
+        of_f, of_g, squares, away, products, total = means
+        centre = 0.5 * (of_f + of_g)
+        variance = np.maximum(0.5 * squares - centre**2, np.finfo(float).tiny)
+        return np.asarray(np.stack([products - centre * away, total]) / variance)
+
+
+def _resamples(blocks: int) -> Array:
+    """Return how often each block is drawn in each resample of a bootstrap, (RESAMPLES, blocks)."""
+    shares = np.full(blocks, 1.0 / blocks)
+    return np.random.default_rng(0).multinomial(blocks, shares, RESAMPLES).astype(float)
 
 
 def _rounded(share: float) -> str:
@@ -160,12 +228,18 @@ def _predicted(model: Any, X: Array) -> Array:
     with warnings.catch_warnings():
         # A model that was fitted to a table would warn that column names are missing.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        return np.reshape(np.asarray(model.predict(X), dtype=float), (len(X), -1))
+        values = np.reshape(np.asarray(model.predict(X), dtype=float), (len(X), -1))
+    for i, j in np.argwhere(~np.isfinite(values))[:1]:
+        raise ValueError(f"model predicts {values[i, j]} for output {j} at {X[i]}: must be finite")
+    return values
 
 
-def _effect(model: Any, X: Array, i: int, levels: Array) -> Array:
-    """Return the mean of f over X (n, n_in) with input i at each of its levels, (LEVELS, n_out)."""
+def _effect(model: Any, X: Array, i: int, levels: Array, unit: Array) -> Array:
+    """Return the mean of f over X (n, n_in) with input i at each of its levels, (LEVELS, n_out).
+
+    Predictions are averaged in units (n_out,).
+    """
     points = np.repeat(X[None], len(levels), axis=0)
     points[:, :, i] = levels[:, None]
-    found = _predicted(model, points.reshape(-1, X.shape[1]))
-    return np.asarray(found.reshape(len(levels), len(X), -1).mean(axis=1))
+    found = _predicted(model, points.reshape(-1, X.shape[1])) / unit
+    return np.asarray(found.reshape(len(levels), len(X), -1).mean(axis=1) * unit)

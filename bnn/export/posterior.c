@@ -10,7 +10,7 @@
    Process p has the kernel sum_t k_t(z, z') + linear(z, z') of the numbers PARTS[p]: its TERMS
    stationary terms, its linear part, and the warps of its coordinates z(x). */
 
-#define ROWS (N + 1 + N_IN)
+#define ROWS (N + 1 + SIDES * N_IN)
 #define SIGN(i) ((i) < N ? 1.0 : -1.0)
 #define LINEAR_OF(p) LINEAR[PARTS[p][TERMS]]
 #define WARPS_OF(p) PARTS[p][TERMS + 1]
@@ -57,14 +57,30 @@ static double from_origin(const double *linear, int c, const double *z)
     return away < -reach ? -reach : away > reach ? reach : away;
 }
 
+/* Function i of the linear basis except the constant: z_c less the origin, or, if SIDES is 3, its part
+   beyond the upper or the lower end, times a standard deviation. Also its derivative by z_c. */
+static double linear_function(const double *linear, int i, const double *z, double *by_z)
+{
+    int c = i % N_IN, side = i / N_IN;
+    double away = from_origin(linear, c, z), end = linear[1 + 4 * N_IN + c];
+    double deviation = linear[side == 0 ? 1 + c : 1 + 3 * N_IN + c];
+    int inside = fabs(z[c] - linear[1 + N_IN + c]) <= linear[1 + 2 * N_IN + c];
+    if (side > 0) {
+        int beyond = side == 1 ? away > end : away < -end;
+        away = beyond ? away + (side == 1 ? -end : end) : 0.0;
+        inside = inside && beyond;
+    }
+    *by_z = inside ? deviation : 0.0;
+    return deviation * away;
+}
+
 /* Entry i of process p at z: its covariance with datum i, or a function of the linear basis. Also
    the derivatives of the stationary terms by half of their r^2. */
 static double entry(int p, int i, const double *z, double *slopes)
 {
-    const double *linear = LINEAR_OF(p);
-    double sum = 0.0;
+    double sum = 0.0, by_z;
     if (i >= N)
-        return i == N ? linear[0] : linear[i - N] * from_origin(linear, i - N - 1, z);
+        return i == N ? LINEAR_OF(p)[0] : linear_function(LINEAR_OF(p), i - N - 1, z, &by_z);
     for (int t = 0; t < TERMS; t++) {
         const double *kernel = STATIONARY[PARTS[p][t]], *inverse = kernel + 2;
         double q = 0.0;
@@ -83,9 +99,9 @@ static double derivative(int p, int i, const double *z, const double *slopes, in
 {
     double sum = 0.0;
     if (i >= N) {
-        const double *linear = LINEAR_OF(p);
-        int inside = fabs(z[c] - linear[1 + N_IN + c]) <= linear[1 + 2 * N_IN + c];
-        return c == i - N - 1 && inside ? linear[1 + c] : 0.0;
+        if (i > N && (i - N - 1) % N_IN == c)
+            linear_function(LINEAR_OF(p), i - N - 1, z, &sum);
+        return sum;
     }
     for (int t = 0; t < TERMS; t++) {
         double inverse = STATIONARY[PARTS[p][t]][2 + c];

@@ -32,7 +32,7 @@ class _Rows(NamedTuple):
     """Rows of the tables for one kernel."""
 
     stationary: list[_Term]
-    linear: Row  # √offset, √k0..., o..., reach...
+    linear: Row  # √offset, √k0..., o..., reach..., √b..., e...
     warps: tuple[Row, ...]  # low, width, λ, C... of each input
 
 
@@ -65,9 +65,11 @@ def posterior_tables(model: GPRegressor) -> tuple[dict[str, Table], str]:
     terms = max(1, *(len(each.stationary) for each in rows))
     noise = np.einsum("...jj->...j", first.noise) * np.ones((N, n_out))
     S = len(processes)
+    # Functions of each input in the linear basis: a straight one, and one beyond either end.
+    sides = 3 if any(any(each.linear[1 + 3 * n_in : 1 + 4 * n_in]) for each in rows) else 1
 
     def doubles(inputs: int, outputs: int) -> int:
-        of_process = (1 + terms) * (N + 1 + n_in) + 4 * n_in
+        of_process = (1 + terms) * (N + 1 + sides * n_in) + 4 * n_in
         return of_process + (1 + inputs) * (2 * S + 1 + 2 * outputs)
 
     # The C file treats one output at a time, because outputs have no common work.
@@ -81,6 +83,7 @@ def posterior_tables(model: GPRegressor) -> tuple[dict[str, Table], str]:
         "N": N,
         "S": S,
         "TERMS": terms,
+        "SIDES": sides,
         "X": X,
         "RESIDUAL": y - first.prior.mean_values(X),
         "NOISE": noise,
@@ -159,11 +162,14 @@ def _kernel_rows(kernel: sk.Kernel, features: list[int], n_in: int) -> _Rows:
             terms = float(part.variance), parameters, tuple(inverse.tolist())
             stationary.append(_Term(type(part), *terms))
         elif type(part) is Linear and linear is None:
-            row = np.zeros(1 + 3 * n_in)
+            row = np.zeros(1 + 5 * n_in)
             row[0] = np.sqrt(part.offset)
             row[1 + seen] = np.sqrt(part.variance)
             row[1 + n_in + seen] = part.origin
             row[1 + 2 * n_in + seen] = part.reach
+            bent = np.isfinite(part.ends)
+            row[1 + 3 * n_in + seen] = np.where(bent, np.sqrt(part.bends), 0.0)
+            row[1 + 4 * n_in + seen] = np.where(bent, part.ends, 0.0)
             linear = tuple(row.tolist())
         else:
             needed = "stationary kernels with c_code, at most one Linear, or a sum of these"
@@ -172,7 +178,7 @@ def _kernel_rows(kernel: sk.Kernel, features: list[int], n_in: int) -> _Rows:
                 f"the kernel {kernel} of the prior cannot be exported to C; supported are "
                 f"{needed}, {whole}"
             )
-    return _Rows(stationary, linear or (0.0,) * (1 + 3 * n_in), _warp_rows(kernel, seen, n_in))
+    return _Rows(stationary, linear or (0.0,) * (1 + 5 * n_in), _warp_rows(kernel, seen, n_in))
 
 
 def _summands(kernel: sk.Kernel) -> list[sk.Kernel]:

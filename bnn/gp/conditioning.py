@@ -143,6 +143,25 @@ def leave_out(matrix: Array, missing: Ints) -> None:
     matrix[missing, missing] = 1.0
 
 
+def factorised(matrix: Array, noise: Array) -> Array:
+    """Return the Cholesky factor of a covariance of data, which it overwrites.
+
+    Args:
+        matrix: Covariance, (n, n).
+        noise: Covariance of the noise in it, (..., n_out, n_out), for the error message.
+
+    Raises:
+        ValueError: If the covariance is not positive definite in double precision.
+    """
+    try:
+        return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
+    except np.linalg.LinAlgError:
+        least = np.sqrt(np.einsum("...jj->...j", noise).min())
+        reason = "too small for the prior in double precision"
+        other = "or a custom kernel has negative eigenvalues"
+        raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
+
+
 def output_vectors(values: Array) -> Array:
     """Return values (K, n, n_out) as vectors, (K, n_out n), output by output."""
     return np.swapaxes(values, 1, 2).reshape(len(values), -1)
@@ -311,8 +330,9 @@ class ProcessPosterior(Short):
             variances = np.where(present.T, by_datum, np.inf)
         keys = map(tuple, variances.reshape(len(variances), -1).tolist())
         self._sources = list(zip(alike, keys, strict=True))[: len(columns)]
-        different = counted(list(dict.fromkeys(self._sources)), "conditioning", "output")
-        self._roots = {source: self._root(*source) for source in different}
+        self._different = list(dict.fromkeys(self._sources))
+        different = counted(self._different, "conditioning", "output")
+        self._factors = [self._root(*source) for source in different]
         roots = [self._roots[source] for source in self._sources]
         # α = (K + σ²I)⁻¹ v for each column v of (y - m) U
         solved = np.array([cho_solve((L, True), v) for L, v in zip(roots, columns, strict=True)])
@@ -323,6 +343,12 @@ class ProcessPosterior(Short):
         counts = present.sum() if self.coupled else present.sum(axis=0)
         constant = counts * np.log(2.0 * np.pi)
         self.log_evidences = -0.5 * (quadratic + log_determinants + constant)  # of each column
+
+    @property
+    def _roots(self) -> dict[Source, Array]:
+        """The Cholesky factor of each source."""
+        # Not an attribute, because files of other packages accept no tuples as keys.
+        return dict(zip(self._different, self._factors, strict=True))
 
     def _root(self, output: int, variances: tuple[float, ...]) -> Array:
         """Return L of K + σ²I = L Lᵀ; there is one variance σ², or one for each datum."""
@@ -363,13 +389,7 @@ class ProcessPosterior(Short):
     def _cholesky(self, matrix: Array, missing: Ints) -> Array:
         """Return the Cholesky factor of the covariance of the data, which it overwrites."""
         leave_out(matrix, missing)
-        try:
-            return np.asarray(cholesky(matrix, lower=True, overwrite_a=True))
-        except np.linalg.LinAlgError:
-            least = np.sqrt(np.einsum("...jj->...j", self.noise).min())
-            reason = "too small for the prior in double precision"
-            other = "or a custom kernel has negative eigenvalues"
-            raise ValueError(f"noise = {least:.3g}: {reason}, {other}") from None
+        return factorised(matrix, self.noise)
 
     def _prior_covariance(self, A: Array, B: Array, output: int) -> Array:
         """Return the prior covariance of a column of f U, or of all outputs if they are coupled."""

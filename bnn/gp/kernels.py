@@ -224,6 +224,10 @@ class Periodic(Stationary):
 class Linear(Kernel):
     """Linear functions with Gaussian coefficients, Σ_i k0_i (x_i - o_i) (x'_i - o_i) + offset.
 
+    At the distance `ends` from the origin the slope may change, by an independent Gaussian step on
+    either side. With the overhangs h₊ = max(x_i - o_i - e_i, 0) and h₋ = max(o_i - x_i - e_i, 0)
+    this adds Σ_i b_i (h₊ h₊' + h₋ h₋').
+
     Attributes:
         variance: k0, the variance of the slopes: one number, or one per input that the kernel uses.
             0 removes the slope, None is open.
@@ -231,6 +235,10 @@ class Linear(Kernel):
         origin: o, one number, or one per input that the kernel uses.
         reach: Distance |x_i - o_i| beyond which the functions are constant: one number, or one per
             input that the kernel uses.
+        bends: b, the variance of the changes of slope: one number, or one per input that the kernel
+            uses. 0 leaves the functions straight.
+        ends: e, the distance |x_i - o_i| at which the slope changes: one number, or one per input
+            that the kernel uses.
 
     Examples:
         >>> import bnn
@@ -240,17 +248,20 @@ class Linear(Kernel):
         array([[1., 1.]])
     """
 
-    _scaled: ClassVar[tuple[str, ...]] = ("variance", "offset")
+    _scaled: ClassVar[tuple[str, ...]] = ("variance", "offset", "bends")
     quantities: ClassVar[Mapping[str, str]] = {"variance": "slope", "offset": "variance"}
     variance: float | tuple[float | Open, ...] | Open = 1.0
     offset: float | Open = 0.0
     origin: float | tuple[float, ...] = 0.0
     reach: float | tuple[float, ...] = np.inf
+    bends: float | tuple[float, ...] = 0.0
+    ends: float | tuple[float, ...] = np.inf
 
     def __post_init__(self) -> None:
-        check_parameter("reach", self.reach, most=np.inf)
-        self.reach = comparable(self.reach)
-        for name, most in (("variance", 1), ("offset", 0), ("origin", 1)):
+        for name in ("reach", "ends"):
+            check_parameter(name, getattr(self, name), most=np.inf)
+            setattr(self, name, comparable(getattr(self, name)))
+        for name, most in (("variance", 1), ("offset", 0), ("origin", 1), ("bends", 1)):
             value = getattr(self, name)
             if is_open(value) and name in self.quantities and (most or value is None):
                 value = set_entries(value) or 1.0
@@ -260,18 +271,29 @@ class Linear(Kernel):
         self.variance = comparable(self.variance)
         self.offset = comparable(self.offset)
         self.origin = comparable(self.origin)
+        self.bends = comparable(self.bends)
+        if np.min(self.bends) < 0:
+            raise ValueError(f"bends = {self.bends}: must be >= 0")
         known = set_entries(self.variance), set_entries(self.offset)
         values = np.append(*known)
-        if not np.all(values >= 0) or not (values.any() or self.open_fields()):
+        bent = np.min(self.ends) < np.inf and np.any(self.bends)
+        if not np.all(values >= 0) or not (values.any() or bent or self.open_fields()):
             given = f"variance = {self.variance}, offset = {self.offset}"
             raise ValueError(f"{given}: must be >= 0, not all 0")
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         variance = of_each_input("variance", self.variance, A)
         of_each_input("origin", self.origin, A)
-        of_each_input("reach", self.reach, A)
+        for name in ("reach", "bends", "ends"):
+            of_each_input(name, getattr(self, name), A)
         # k = (x - o)ᵀ diag(k0) (x' - o) + offset
-        return (self.away(A) * variance) @ self.away(B).T + self.offset
+        of_a, of_b = self.away(A), self.away(B)
+        values = (of_a * variance) @ of_b.T + self.offset
+        if not np.any(self.bends):
+            return np.asarray(values)
+        # Σ_i b_i (h₊ h₊' + h₋ h₋')
+        pairs = zip(self.overhangs(of_a), self.overhangs(of_b), strict=True)
+        return np.asarray(sum(((a * self.bends) @ b.T for a, b in pairs), start=values))
 
     def away(self, X: Array) -> Array:
         """Return x - o, clipped to the interval from -reach to reach.
@@ -285,6 +307,18 @@ class Linear(Kernel):
         reach = np.asarray(self.reach)
         return np.asarray(np.clip(X - np.asarray(self.origin), -reach, reach))
 
+    def overhangs(self, away: Array) -> tuple[Array, Array]:
+        """Return h₊ and -h₋, the parts of x - o beyond the ends on either side.
+
+        Args:
+            away: x - o, clipped by `away`, (..., n_in).
+
+        Returns:
+            (..., n_in) each.
+        """
+        ends = np.asarray(self.ends)
+        return np.maximum(away - ends, 0.0), np.minimum(away + ends, 0.0)
+
     def diag(self, X: Array) -> Array:
         """Return the diagonal of k(X, X).
 
@@ -296,10 +330,14 @@ class Linear(Kernel):
         """
         self.check_set()
         X = seen_points("X", X)
-        # k(x, x) = Σ_i k0_i (x_i - o_i)² + offset
-        away = self.away(X) ** 2
+        # k(x, x) = Σ_i k0_i (x_i - o_i)² + offset + Σ_i b_i (h₊² + h₋²)
+        away = self.away(X)
         variance = of_each_input("variance", self.variance, X)
-        return np.asarray(np.sum(variance * away, axis=1) + self.offset)
+        values = np.sum(variance * away**2, axis=1) + self.offset
+        if not np.any(self.bends):
+            return np.asarray(values)
+        bends = of_each_input("bends", self.bends, X)
+        return np.asarray(values + sum(np.sum(bends * h**2, axis=1) for h in self.overhangs(away)))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
         """Return the kernel and its gradient with respect to the first point.
@@ -311,8 +349,14 @@ class Linear(Kernel):
         Returns:
             k(x, x'), (...), and ∂k/∂x, (..., n_in).
         """
-        slope = np.asarray(self.variance) * self.away(b)
-        values = np.sum(self.away(a) * slope, axis=-1) + self.offset
+        of_a, of_b = self.away(a), self.away(b)
+        slope = np.asarray(self.variance) * of_b
+        values = np.sum(of_a * slope, axis=-1) + self.offset
+        if np.any(self.bends):
+            for h_a, h_b in zip(self.overhangs(of_a), self.overhangs(of_b), strict=True):
+                steps = np.asarray(self.bends) * h_b
+                values = values + np.sum(h_a * steps, axis=-1)
+                slope = slope + steps * (h_a != 0.0)
         # The functions are constant beyond their reach.
         inside = np.abs(a - np.asarray(self.origin)) <= np.asarray(self.reach)
         return values, slope * inside * np.ones(np.broadcast_shapes(a.shape, b.shape))

@@ -46,7 +46,7 @@ class ProcessModel(ModelMean):
         self.fitted = copy.copy(fitted)
         self.posterior = fitted.posterior_
         super().__init__(self.posterior.mean)
-        self._latest = dict[tuple[bytes, ...], Array]()
+        self._latest: list[tuple[tuple[bytes, ...], Array]] = []
 
     def __call__(self, X: Array) -> Array:
         """Return m(X), (n, n_out)."""
@@ -87,10 +87,12 @@ class ProcessModel(ModelMean):
 
     def _kept(self, key: tuple[bytes, ...], found: Callable[[], Array]) -> Array:
         """Return the cached values of a key; if there are none, compute and cache them."""
-        if key not in self._latest:
-            latest = list(self._latest.items())[1 - KEPT :]
-            self._latest = {**dict(latest), key: found()}
-        return self._latest[key]
+        for known, values in self._latest:
+            if known == key:
+                return values
+        values = found()
+        self._latest = [*self._latest[1 - KEPT :], (key, values)]
+        return values
 
 
 register(ProcessModel, lambda model: {"fitted": model.fitted}, ProcessModel, shared=True)

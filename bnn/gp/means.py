@@ -107,24 +107,26 @@ class ModelMean(Short):
     def __init__(self, function: Callable[[Array], ArrayLike]) -> None:
         check_function("mean", function)
         self.function = function
-        self._found = dict[bytes, Array]()
+        # Pairs, because files of other packages accept no bytes as keys of a dictionary.
+        self._latest_values: list[tuple[bytes, Array]] = []
 
     def __call__(self, X: Array) -> Array:
         """Return m(X), (n, n_out); raise ValueError if a value is not finite."""
         key = X.tobytes()
-        if key not in self._found:
-            points = np.frombuffer(key).reshape(X.shape)  # read-only
-            found = as_array("mean(X)", self.function(points))
-            beyond = np.flatnonzero(~np.isfinite(found).reshape(len(found), -1).all(axis=-1))
-            if beyond.size:
-                point = points[beyond[0]].tolist()
-                raise ValueError(
-                    f"mean(X) is not finite at X = {point}: it must be finite within the ranges of "
-                    "the data, and at all predictions. Let it return the value at the nearest "
-                    "valid input instead, or learn logarithms"
-                )
-            values = as_columns("mean(X)", found, len(X))
-            values.flags.writeable = False  # later calls return the same array
-            latest = list(self._found.items())[1 - KEPT :]
-            self._found = {**dict(latest), key: values}
-        return self._found[key]
+        for known, values in self._latest_values:
+            if known == key:
+                return values
+        points = np.frombuffer(key).reshape(X.shape)  # read-only
+        found = as_array("mean(X)", self.function(points))
+        beyond = np.flatnonzero(~np.isfinite(found).reshape(len(found), -1).all(axis=-1))
+        if beyond.size:
+            point = points[beyond[0]].tolist()
+            raise ValueError(
+                f"mean(X) is not finite at X = {point}: it must be finite within the ranges of "
+                "the data, and at all predictions. Let it return the value at the nearest "
+                "valid input instead, or learn logarithms"
+            )
+        values = as_columns("mean(X)", found, len(X))
+        values.flags.writeable = False  # later calls return the same array
+        self._latest_values = [*self._latest_values[1 - KEPT :], (key, values)]
+        return values

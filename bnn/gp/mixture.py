@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -10,19 +11,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import block_diag
 from scipy.special import logsumexp, softmax
+from sklearn.exceptions import ConvergenceWarning
 
 from bnn._progress import counted
 from bnn._seeding import RandomState, generator, seed_sequence, spawn
 from bnn._text import Short
 from bnn._validation import Array, Ints, as_finite, is_row, own_copy
 from bnn.gp.conditioning import JointColumns, ProcessPosterior
+from bnn.gp.coupling import ENOUGH, combinations_of
+from bnn.gp.hyperparameters import most_components
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise.covariances import is_diagonal
 from bnn.priors.function_prior import FunctionPrior
 from bnn.storage.values import same
 
 TINY = 1e-300  # replaces a weight of zero in logarithms and divisions
-COMBINATIONS = 32  # draws of combinations of components, if correlated noise couples the outputs
+# If correlated noise couples the outputs, at most COMBINATIONS of their components are mixed, or as
+# many as fit in memory, but at least FEWEST.
+COMBINATIONS = 64
+FEWEST = 16
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,41 +156,51 @@ class MixturePosterior(Short):
     """A mixture given data: posteriors of components, weighted by prior weights times evidence.
 
     The outputs of a mixture are independent under diagonal noise. Correlated noise couples the
-    components of different outputs. Combinations of components are then drawn with the weights that
-    each output gives them, and reweighted by importance sampling:
-    w ∝ p(y | combination) / Π_j p(y_j | component of output j).
+    components of different outputs. Then combinations of components are mixed, with weights
+    proportional to prior weights times p(y | combination). Up to 64 combinations are all mixed; of
+    more, 64 are drawn, or fewer if their matrices would take more than 2 GB. The evidence is exact
+    if there are at most 64 combinations of all outputs but the last. Otherwise combinations of the
+    outputs before are drawn, too, see `coupling`.
 
     Attributes:
         posteriors: Posteriors that are mixed: of the S components or of combinations of them.
         weights: Their weights for each output, (len(posteriors), n_out).
-        shares: Posterior weights of the components given each output alone, (S, n_out).
+        shares: Posterior weights of the components of each output, (S, n_out).
         log_evidences: Log evidence of each output, (n_out,); a single number for all outputs if the
             noise is correlated.
         independent: Whether the outputs are independent, under diagonal noise.
+        effective: Effective number of draws of combinations; infinite if none had to be drawn.
     """
 
     def __init__(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
-        own = noise * np.eye(y.shape[1])
         self.independent = is_diagonal(noise)
-        components = counted(prior.components, "conditioning", "component")
-        self.posteriors = [ProcessPosterior(each, own, X, y) for each in components]
-        alone = np.array([given.log_evidences for given in self.posteriors])
-        # Posterior weights π_s p(y | s) / p(y), and the evidence p(y) = Σ_s π_s p(y | s)
-        logs = alone + np.log(np.maximum(prior.shares, TINY))
-        self.shares = softmax(logs, axis=0)
-        self.log_evidences = logsumexp(logs, axis=0)
-        self.weights = self.shares
+        self.effective = np.inf
         if not self.independent:
-            self._combinations = allocate_components(self.shares, COMBINATIONS, 0)
-            priors = [combination(prior, row) for row in self._combinations]
-            combinations = counted(priors, "conditioning", "combination")
-            self.posteriors = [ProcessPosterior(each, noise, X, y) for each in combinations]
-            together = np.array([given.log_evidences.sum() for given in self.posteriors])
-            # log w = log p(y | combination) - Σ_j log p(y_j | component of j)
-            chosen = np.take_along_axis(alone, self._combinations, axis=0)
-            beyond = together - chosen.sum(axis=1)
-            self.log_evidences = self.log_evidences.sum() + logsumexp(beyond) - np.log(len(beyond))
-            self.weights = np.tile(softmax(beyond)[:, None], prior.n_outputs)
+            self._couple(prior, noise, X, y)
+            return
+        components = counted(prior.components, "conditioning", "component")
+        self.posteriors = [ProcessPosterior(each, noise, X, y) for each in components]
+        # Posterior weights π_s p(y | s) / p(y), and the evidence p(y) = Σ_s π_s p(y | s)
+        logs = np.array([given.log_evidences for given in self.posteriors])
+        logs += np.log(np.maximum(prior.shares, TINY))
+        self.shares = softmax(logs, axis=0)
+        self.weights = self.shares
+        self.log_evidences = logsumexp(logs, axis=0)
+
+    def _couple(self, prior: MixturePrior, noise: Array, X: Array, y: Array) -> None:
+        """Mix combinations of components, because correlated noise couples the outputs."""
+        n_out = y.shape[1]
+        most = max(most_components(COMBINATIONS, y.size, 1, room=2.0), FEWEST)
+        found = combinations_of(prior.components, prior.shares, noise, X, y, most)
+        self._combinations = found.numbers
+        self.effective = found.effective
+        self.log_evidences = np.array(found.log_evidence)
+        self.weights = np.tile(found.weights[:, None], n_out)
+        self.shares = np.zeros(prior.shares.shape)
+        np.add.at(self.shares, (found.numbers, np.arange(n_out)), self.weights)
+        priors = [combination(prior, numbers) for numbers in found.numbers]
+        combinations = counted(priors, "conditioning", "combination")
+        self.posteriors = [ProcessPosterior(each, noise, X, y) for each in combinations]
 
     def allocate(self, n: int, random_state: RandomState) -> Ints:
         """Draw components for n draws of the outputs, (n, n_out), with posterior weights."""
@@ -292,8 +309,25 @@ class MixturePosterior(Short):
         return np.asarray(logsumexp(terms, axis=0))
 
 
+def warn_of_few_draws(posterior: MixturePosterior, stacklevel: int) -> None:
+    """Warn if the combinations of components that were drawn do not represent all of them."""
+    if posterior.effective < ENOUGH:
+        S, n_out = posterior.shares.shape
+        message = (
+            f"prior: the draws of the {S}^{n_out} combinations of components count like "
+            f"{posterior.effective:.1f} independent draws, so means may be wrong by about "
+            f"{posterior.effective**-0.5:.1g} standard deviations: use fewer components"
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
 Prior: TypeAlias = GaussianProcessPrior | MixturePrior
 Posterior: TypeAlias = ProcessPosterior | MixturePosterior
+
+
+def components_of(prior: Prior) -> Sequence[GaussianProcessPrior]:
+    """Return the components of a mixture, or the single prior."""
+    return prior.components if isinstance(prior, MixturePrior) else [prior]
 
 
 def mixed(posterior: Posterior) -> tuple[list[ProcessPosterior], Array]:

@@ -8,7 +8,8 @@ from tqdm import tqdm
 
 from bnn._progress import progress_bar, titled
 from bnn._validation import Array
-from bnn.gp.mixture import TINY, Posterior, Prior, conditioned
+from bnn.gp.conditioning import resolved
+from bnn.gp.mixture import TINY, Posterior, Prior, components_of, conditioned
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import StudentNoise, covariance_at
 from bnn.noise.student import bound, given_factors, likely_freedom, precision_factors
@@ -98,7 +99,7 @@ def _updated(
     if stays.any():
         known = given_factors(noise, own, factors)
     for left in range(iterations, 0, -1):
-        scatter = expected_scatter(conditioned(prior, known, X, y), X, y)
+        scatter = expected_scatter(_posterior(prior, known, X, y), X, y)
         squares = np.einsum("nij,nji->n", precision, scatter)  # E (y - f)ᵀ Σ⁻¹ (y - f)
         if noise.freedom is None:
             found = replace(noise, freedom=likely_freedom(squares, d))
@@ -115,8 +116,13 @@ def _updated(
 def _bound(prior: Prior, found: Found, X: Array, y: Array) -> float:
     """Return the lower bound of log p(y)."""
     noise, known, factors = found
-    evidences = conditioned(prior, known, X, y).log_evidences
+    evidences = _posterior(prior, known, X, y).log_evidences
     return float(np.sum(evidences)) + bound(noise.degrees, factors, y.shape[1])
+
+
+def _posterior(prior: Prior, noise: Array, X: Array, y: Array) -> Posterior:
+    """Return the posterior of a prior given data, with a nugget if the noise needs one."""
+    return conditioned(prior, resolved(noise, components_of(prior), X, y), X, y)
 
 
 def expected_scatter(given: Posterior, X: Array, y: Array) -> Array:

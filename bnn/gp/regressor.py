@@ -34,7 +34,14 @@ from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.evidence.unset import noise_beside_prior
 from bnn.gp.gradients import moment_gradients
 from bnn.gp.hyperparameters import most_components
-from bnn.gp.mixture import MixturePosterior, MixturePrior, Prior, conditioned
+from bnn.gp.mixture import (
+    MixturePosterior,
+    MixturePrior,
+    Prior,
+    components_of,
+    conditioned,
+    warn_of_few_draws,
+)
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import MOST_ROWS, GaussianProcessPrior
 from bnn.gp.summary import noise_rows, open_rows, prior_rows, ranges_of
@@ -75,10 +82,11 @@ class GPRegressor(PredictiveRegressor):
 
     Args:
         prior: GaussianProcessPrior whose mean is not random, or a MixturePrior of such priors,
-            whose weights are updated by the evidence. Kernel parameters that are None are open:
-            `fit` averages over them, and estimates the noise with them unless it is given. If prior
-            is None, it is estimated by `evidence.fit_kernel_average`, an average over families of
-            kernels.
+            whose weights are updated by the evidence. Correlated noise couples its outputs; then
+            combinations of components are mixed: all, or 64 draws if there are more. Kernel
+            parameters that are None are open: `fit` averages over them, and estimates the noise
+            with them unless it is given. If prior is None, it is estimated by
+            `evidence.fit_kernel_average`, an average over families of kernels.
         mean: Low-fidelity model; only if prior is None. The prior is then estimated as by
             `evidence.fit_prior(X, y, noise, mean=mean)`. Pass a function of X (n, n_in), read-only,
             that returns (n, n_out), or (n,) for one output. Or pass another GPRegressor, fitted to
@@ -105,7 +113,7 @@ class GPRegressor(PredictiveRegressor):
         nugget_: Standard deviation of the nugget of each output, (n_out,): zero if the covariance
             of the data can be factorised with the given noise. Its variance is 4 N ε times the
             largest prior variance at the data, with the rounding error ε = 2.2e-16. `fit` reports
-            a nugget by a NuggetWarning.
+            a nugget on noise that you give by a NuggetWarning.
         X_: Training inputs, (N, n_in).
         y_: Training outputs, (N, n_out), NaN for missing outputs.
 
@@ -226,16 +234,22 @@ class GPRegressor(PredictiveRegressor):
             so_far = self._factors_kept(X, y) if keep_prior else factors
             kept, factors = _tails(prior, kept, X, y, covariances, so_far)
         else:
-            warn_of_excess(covariances, y, stacklevel=4)
+            warn_of_excess(covariances, y, stacklevel=5)
         factors = np.ones(len(X)) if factors is None else factors
         self.data_noise_ = known
         self.open_prior_ = open_prior
         self._condition(prior, kept, covariances, factors, X, y)
+        if isinstance(self.posterior_, MixturePosterior):
+            warn_of_few_draws(self.posterior_, stacklevel=4)
+        # The user cannot change noise that `fit` has chosen.
+        chosen = self.noise is None or isinstance(self.noise, str)
+        if chosen and (known is None or known.std is None):
+            return
         for j in np.flatnonzero(self.nugget_)[:1]:
             size = f"a nugget of {self.nugget_[j]:.3g} is added to the noise of output {j}"
             message = f"noise: too small for the prior in double precision, {size}"
             message += _contradiction(X, y[:, j], self.nugget_[j])
-            warnings.warn(message, NuggetWarning, stacklevel=3)
+            warnings.warn(message, NuggetWarning, stacklevel=4)
 
     def _factors_kept(self, X: Array, y: Array) -> Array:
         """Return E λ_i, (N,), of the last fit for its rows; NaN for new rows."""
@@ -258,19 +272,16 @@ class GPRegressor(PredictiveRegressor):
         StudentNoise it is scaled by `factors`, the E λ_i.
         """
         _check_matrices(prior, len(X))
-        self.nugget_ = np.zeros(y.shape[1])
         self._beyond = 0.0
         if isinstance(noise, StudentNoise):
             # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
             known = given_factors(noise, known, factors)
             # Lower bound: log p(y) >= log p(y | noise of covariances known) + beyond.
             self._beyond = bound(noise.degrees, factors, y.shape[1])
-        else:
-            components = prior.components if isinstance(prior, MixturePrior) else [prior]
-            given = np.einsum("...jj->...j", known)
-            known = resolved(known, components, X, y)
-            added = np.einsum("...jj->...j", known) - given
-            self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))
+        given = np.einsum("...jj->...j", known)
+        known = resolved(known, components_of(prior), X, y)
+        added = np.einsum("...jj->...j", known) - given
+        self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))
         self.prior_ = prior
         self.noise_ = noise
         self.factors_ = factors
@@ -317,8 +328,17 @@ class GPRegressor(PredictiveRegressor):
         Returns:
             Mean, (n, n_out), and covariance, (n_out n, n_out n), whose row j n + i belongs to
             output j at point i.
+
+        Raises:
+            ValueError: If the covariance would have more than 10,000 rows.
         """
         points = self.checked_inputs(X)
+        rows = len(points) * self.y_.shape[1]
+        if rows > MOST_ROWS:
+            needed = f"must be at most {MOST_ROWS}; predict has no such limit"
+            raise ValueError(
+                f"X has {len(points)} points: their joint covariance has {rows} rows, {needed}"
+            )
         return self.posterior_.mean(points), self.posterior_.joint_covariance(points)
 
     def _summary_lines(self, inputs: Sequence[str]) -> list[str]:
@@ -471,6 +491,13 @@ def _check_rows(name: str, X: Array) -> None:
     """Raise ValueError if there are too many rows for their covariance matrix."""
     if len(X) > MOST_ROWS:
         needed = f"must be at most {MOST_ROWS} for an exact posterior, which costs O(N³)"
+        distinct = len(np.unique(X, axis=0))
+        if distinct <= MOST_ROWS:
+            means = "fit the means of equal inputs, with their numbers as sample_weight, and give "
+            means += "noise, such as noise.replicate_covariance(y, groups)"
+            raise ValueError(
+                f"{name} has {len(X)} rows, {needed}; only {distinct} inputs differ: {means}"
+            )
         boosting = "HistGradientBoostingRegressor with conformal intervals of scikit-learn"
         instead = f"use fewer rows, a variational process of GPyTorch, or {boosting}"
         raise ValueError(f"{name} has {len(X)} rows: {needed}; {instead}")

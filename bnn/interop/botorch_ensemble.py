@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bnn.acquisition.choice import FEWEST_MEMBERS
 from bnn.ensembles.members import Members
+from bnn.gp.conditioning import ROUNDING
 from bnn.interop.torch_noise import double, noise_at, noise_of_points
 
 
@@ -69,7 +70,10 @@ class BotorchEnsemble(EnsembleModel):  # type: ignore[misc, unused-ignore]
             at = noise_at(self.noise, X)[..., self.outputs, :][..., self.outputs]
         else:
             at = torch.diag_embed(noise.expand(*X.shape[:-1], q))
-        return mean, away, noise_of_points(at)
+        # Rounding errors of the covariance C = Aᵀ A, so that results without noise are accepted
+        size = K + away.shape[-1]
+        errors = ROUNDING * size * away.square().sum(dim=-2)
+        return mean, away, noise_of_points(at) + torch.diag_embed(errors)
 
     def condition_on_observations(
         self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **_: Any

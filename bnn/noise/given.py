@@ -109,14 +109,17 @@ def warn_of_excess(covariances: Array, y: Array, stacklevel: int) -> None:
     present = ~np.isnan(y)
     counts = present.sum(axis=0)
     variances = np.einsum("...jj->...j", covariances) * present
-    # Satterthwaite's degrees of freedom, because the variances may differ.
-    total = variances.sum(axis=0)
-    squares = np.square(variances).sum(axis=0)
-    least = chi2.ppf(_CHANCE, total**2 / squares - 1.0) * squares / total
+    # Satterthwaite's degrees of freedom, because the variances may differ; relative to the largest
+    # variance, so that squares neither overflow nor vanish.
+    largest = np.maximum(variances.max(axis=0), np.finfo(float).tiny)
+    relative = variances / largest
+    total = relative.sum(axis=0)
+    squares = np.square(relative).sum(axis=0)
+    least = chi2.ppf(_CHANCE, total**2 / squares - 1.0) * (squares / total) * largest
     # A constant output gives no information about its noise.
     seen = varies(filled(y))
     for j in np.flatnonzero(seen & (counts * np.nanvar(y, axis=0) < least))[:1]:
-        given = f"{np.sqrt(total[j] / counts[j]):.3g}"
+        given = f"{np.sqrt(total[j] / counts[j] * largest[j]):.3g}"
         found = f"{np.nanstd(y[:, j]):.3g}"
         message = f"noise: standard deviation {given} of output {j} exceeds that of y, {found}"
         warnings.warn(message, NoiseWarning, stacklevel=stacklevel)

@@ -35,7 +35,7 @@ from bnn.storage import storable
 # coefficient of an output.
 BOOTSTRAP = 20
 ENOUGH = 10
-LARGEST_LOG = 0.5 * float(np.log(LARGEST))  # largest log standard deviation
+LARGEST_LOG = float(np.log(LARGEST))  # largest log standard deviation
 
 
 @storable
@@ -46,7 +46,7 @@ class HeteroscedasticNoise(Short):
     The logarithms of the standard deviations, which are the diagonal of D(x), are linear in the
     inputs and in the squares of some inputs. Outside its bounds the noise has the covariance of the
     nearest point inside. Noise that is estimated from data has the ranges of the inputs as bounds.
-    Variances are at most 1e100.
+    Standard deviations are at most 1e100.
 
     Attributes:
         coefficients: Coefficients of 1, of each input and of each square,

@@ -15,6 +15,7 @@ from bnn.storage import storable
 
 QUADRATURE_NODES = 64  # of the integral over λ
 TAIL_PROBABILITY = 1e-16  # probability of λ beyond each end of the range of integration
+GAUSSIAN = 1e8  # degrees of freedom from which on the noise is Gaussian up to rounding errors
 _LOGS = float(np.log(0.01)), float(np.log(1e3))  # range of log (ν - 2) in the search for ν
 
 
@@ -36,8 +37,8 @@ class StudentNoise(Short):
 
     Attributes:
         noise: Covariance of the noise: standard deviations, Σ_noise or a HeteroscedasticNoise.
-        freedom: Degrees of freedom ν > 2; infinity is Gaussian noise. None: `GPRegressor` estimates
-            them.
+        freedom: Degrees of freedom ν > 2; infinity is Gaussian noise, and 1e8 or more counts as
+            infinity. None: `GPRegressor` estimates them.
 
     Source: Lange, Little & Taylor (1989), Journal of the American Statistical Association 84.
 
@@ -66,6 +67,8 @@ class StudentNoise(Short):
         check_positive(freedom=self.freedom)
         if self.freedom <= 2.0:
             raise ValueError(f"freedom = {self.freedom}: must be > 2, or None")
+        if self.freedom >= GAUSSIAN:
+            object.__setattr__(self, "freedom", np.inf)
 
     @property
     def degrees(self) -> float:

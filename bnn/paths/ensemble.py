@@ -50,7 +50,7 @@ from bnn._validation import (
 from bnn.paths.bank import Concentration, MaterialPointBasis
 from bnn.paths.network import INPUTS, checked_inputs, checked_paths
 from bnn.paths.scatter import PathScatter, travelled, whitened
-from bnn.storage import StoredModel, load, storable
+from bnn.storage import StoredModel, changes_as_a_whole, load, storable
 from bnn.storage.values import kept
 
 # Medians of the log-normal priors of τ and λ, and the standard deviation of their logarithms. These
@@ -159,6 +159,7 @@ class StrainPathEnsemble(Short, StoredModel):
         check_not_negative(model_error=self.model_error)
         check_count("n_members", self.n_members, 1)
 
+    @changes_as_a_whole
     def fit(
         self, X: ArrayLike, strain: PathsLike, stress: PathsLike, *, replicates: int = 1
     ) -> StrainPathEnsemble:
@@ -483,7 +484,7 @@ def _warn_of_misfit(residuals: Array) -> None:
         warnings.warn(
             f"the mean square of the residuals is {misfit:.3g} times what scatter and model error "
             "explain: were the paths simulated with the phases and the hardening law of the basis?",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

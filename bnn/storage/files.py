@@ -3,8 +3,10 @@
 import io
 import json
 import os
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 from zipfile import ZipFile, is_zipfile
 
 import numpy as np
@@ -23,7 +25,32 @@ VERSION = 8
 BEGINNING = rb"PK\x03\x04.{26}header\.npy"  # of an archive whose first array is the header
 MAX_RATIO = 10  # largest ratio of the unpacked arrays to the size of their file
 MIN_UNPACKED = 1_000_000  # unpacked bytes that are accepted for any size of the file
+M = TypeVar("M", bound="StoredModel")
+P = ParamSpec("P")
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+
+
+def changes_as_a_whole(method: Callable[Concatenate[M, P], M]) -> Callable[Concatenate[M, P], M]:
+    """Decorate a method that changes a model and returns it, such as `fit`.
+
+    The method changes a copy, whose attributes replace those of the model at the end. After an
+    error or an interruption the model is as it was.
+
+    Args:
+        method: The method.
+
+    Returns:
+        The decorated method.
+    """
+
+    @wraps(method)
+    def changed(model: M, /, *args: P.args, **kwargs: P.kwargs) -> M:
+        copy = model._copied()
+        method(copy, *args, **kwargs)
+        model.__dict__ = copy.__dict__
+        return model
+
+    return changed
 
 
 class StoredModel:
@@ -41,6 +68,12 @@ class StoredModel:
     def feature_names_(self, names: tuple[str, ...] | None) -> None:
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _copied(self) -> Self:
+        """Return a copy with the same attributes, which are not copied themselves."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(vars(self))
+        return copy
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one .npz file, without pickle.

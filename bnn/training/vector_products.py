@@ -3,7 +3,8 @@
 Why this exists. Training spends nearly all of its time in matrix products of about 50 x 50 by
 50 x 32, one per member and layer. Libraries choose their kernels for each processor, so the last
 digits of results differ between processors. They also pack matrices, which is a waste of time if
-these fit into the first-level cache. GFLOP/s of one core, for 50 members (`python -m bench.bnn`):
+these fit into the first-level cache. GFLOP/s of one core, for 50 members
+(`python -m bench.training_speed`):
 
 | product                     | Zen 3, AVX2 | PyTorch | Xeon, AVX-512 | PyTorch |
 |-----------------------------|-------------|---------|---------------|---------|

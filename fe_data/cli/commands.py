@@ -1,11 +1,8 @@
 """The commands. Each imports what it needs when it runs, so that --help works without dolfinx."""
 
-import contextlib
 import dataclasses
-import signal
+import re
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,6 +12,7 @@ from typer import Argument, Option
 import fe_data
 from fe_data.cli import options
 from fe_data.cli.options import CommandWithSettings, File, Integer, Number
+from fe_data.cli.signals import terminated_like_interrupted
 from fe_data.schema import INPUT_NAMES, fitted_outputs
 from fe_data.settings import Inputs, Settings, VolumeFraction, require_between
 
@@ -23,11 +21,15 @@ OK = 0
 INCOMPLETE = 1
 REFUSED = 2
 INTERRUPTED = 130
+LONG_WORD = 300  # characters; longer words of a message are cut
+PART = 100  # characters that are left at each end of a cut word
+LONG_MESSAGE = 10_000  # characters
 MAX_LINES = 50  # problems printed by verify
 LARGE_STRAIN = 0.1  # a larger strain of --loading is also printed in percent
 STIFFEST = 1300.0  # GPa: a larger modulus causes a hint on units; diamond has 1,220
 WEAKEST = 1.0  # MPa: a smaller yield stress causes a hint on units; polymers have 10 or more
 OTHER_RADIUS = 0.2  # a larger relative change of --void-radius is reported
+ENOUGH_FIBRES = 100  # random fibres; with fewer, `constants` states their number
 LONG_PATH = 10_000  # increments, about 100 s of simulation; a longer path is reported
 Dataset = Annotated[
     Path, Argument(parser=options.path, metavar="DIR", help="dataset folder or table")
@@ -93,8 +95,37 @@ def of_the_program(
 
 def say(message: object, code: int) -> int:
     """Print one sentence to stderr, and return the exit code `code`."""
-    print(f"fe_data: {message}", file=sys.stderr)
+    print(f"fe_data: {shortened(message)}", file=sys.stderr)
     return code
+
+
+def show(*lines: object) -> None:
+    """Print lines of results to stdout."""
+    for line in lines:
+        print(escaped(str(line)))
+
+
+def escaped(text: str) -> str:
+    """Write control characters of a text as escapes, because a terminal would obey them."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text
+    )
+
+
+def shortened(message: object) -> str:
+    """Cut long words out of a message, and write control characters as escapes.
+
+    Both may come from a file or an option.
+
+    Args:
+        message: The message.
+
+    Returns:
+        At most LONG_MESSAGE characters and dots.
+    """
+    text = escaped(str(message))
+    cut = re.sub(rf"\S{{{LONG_WORD},}}", lambda word: f"{word[0][:PART]}...{word[0][-PART:]}", text)
+    return cut if len(cut) <= LONG_MESSAGE else f"{cut[:LONG_MESSAGE]}..."
 
 
 def several(number: int, one: str, more: str) -> str:
@@ -122,6 +153,10 @@ def generate(
     seed: Annotated[int, Integer(help="seed of the design and of all microstructures")] = 0,
     loading: Loading = None,
     anisotropy: WithAnisotropy = False,
+    constants: Annotated[
+        bool,
+        Option("--constants", help="with --material also compute all effective elastic constants"),
+    ] = False,
     jobs: Annotated[
         int | None, Integer(help="number of worker processes", show_default="all cores")
     ] = None,
@@ -153,8 +188,9 @@ def generate(
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
     choices |= {"anisotropy": anisotropy, "material": phases, "interphase": interphase}
+    choices |= {"constants": constants}
     choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
-    with _terminated_like_interrupted():
+    with terminated_like_interrupted():
         summary = fe_data.generate(design, settings, out, **choices)
     return _report(summary, out)
 
@@ -187,7 +223,7 @@ def rve(
         Literal["compiled", "dolfinx"], Option(help="compiled kernels, or UFL (slower)")
     ] = "compiled",
 ) -> int:
-    """Simulate one RVE; write result, figure and fields. Files of an earlier run are replaced."""
+    """Simulate one RVE; write result, figure and fields. Files of an earlier run are removed."""
     settings: Settings = context.meta["settings"]
     chosen_microstructure: Any = seed
     if microstructure is not None and vf is None:
@@ -223,10 +259,11 @@ def rve(
 
     chosen = paths[0] if paths else None
     given = inputs, chosen_microstructure, settings, out, chosen, xdmf
-    line, complete = run_rve(*given, chosen_solver, interphase)
-    print(f"{out}: {line}")
+    with terminated_like_interrupted():
+        line, complete = run_rve(*given, chosen_solver, interphase)
+    show(f"{out}: {line}")
     if xdmf:
-        print(f"wrote {out / FIELDS[0]}")
+        show(f"wrote {out / FIELDS[0]}")
     return OK if complete else INCOMPLETE
 
 
@@ -265,12 +302,18 @@ def constants(
 ) -> int:
     """Print all effective elastic constants of one RVE with their bounds."""
     from fe_data.cli.constants import (
+        BEGINNING,
         arrangement,
         fibres_of,
         radii_of_voids,
+        remove_earlier,
         write_constants,
     )
+    from fe_data.files.writing import require_own
 
+    if out is not None:
+        options.require_writable(out.parent)
+        require_own(out, BEGINNING)
     phases = options.phases(material)
     _say_units(Settings(), 0.0, phases)
     if void_radius is not None and not void_fraction:
@@ -295,12 +338,18 @@ def constants(
         fibres = fibres.coated(interphase)
     except ValueError as error:
         raise ValueError(f"--interphase {interphase:g}: {error}") from None
+    if out is not None:
+        remove_earlier(out)
     solved = fe_data.effective_constants(phases, fibres, resolution=resolution)
-    print(arrangement(fibres))
-    print(solved.table())
+    show(arrangement(fibres))
+    show(solved.table())
+    number = int((~fibres.is_void).sum())
+    if vf and number < ENOUGH_FIBRES:
+        few = f"these are the constants of one RVE of {number} fibres"
+        say(f"{few}: compare several --seed, or give --n-fibres {ENOUGH_FIBRES}", OK)
     if out is not None:
         write_constants(solved, phases, fibres, out)
-        print(f"wrote {out}")
+        show(f"wrote {out}")
     return OK
 
 
@@ -322,16 +371,16 @@ def compare(
         require_between("tolerance", tolerance, 0.0, 1.0)
     tables = fe_data.load_table(path), fe_data.load_table(reference)
     if tolerance is None:
-        print(format_comparison(fe_data.compare(*tables)))
+        show(format_comparison(fe_data.compare(*tables)))
         return OK
     largest, differing = check(*tables, tolerance)
     if not differing:
         how = f"the largest difference is {largest:.1e}" if largest else "equal to the last bit"
-        print(f"{path}: all rows agree with {reference}, {how}")
+        show(f"{path}: all rows agree with {reference}, {how}")
         return OK
     rows = ", ".join(map(str, differing[:10])) + (", ..." if len(differing) > 10 else "")
     what = several(len(differing), "row differs", "rows differ")
-    print(
+    show(
         f"{path}: {what} from {reference} by more than {tolerance:g} "
         f"(largest {largest:.1e}): index {rows}"
     )
@@ -344,20 +393,23 @@ def statistics(
     out: Annotated[Path, File(metavar="FILE", help="CSV file with one row for each input")],
 ) -> int:
     """Write mean and scatter over the RVEs of each input. Each input needs at least two RVEs."""
-    from fe_data.dataset.table import table_file, unfitted_inputs
+    import numpy as np
+
+    from fe_data.dataset.table import different_inputs, table_file
     from fe_data.statistics.replicates import save_statistics
 
     path = table_file(path)
     options.require_other(out, path)
     cells = fe_data.load_table(path)
     reduced = fe_data.replicate_statistics(cells)
-    lost = {*map(tuple, fe_data.load_inputs(path)[0])} - {*map(tuple, reduced.X)}
-    unfitted = lost & unfitted_inputs(path)
+    kept = np.hstack([reduced.X, reduced.field_values]).tolist()
+    lost = different_inputs(path) - {*map(tuple, kept)}
+    unfitted = lost & different_inputs(path, "unfitted")
     if failed_inputs := lost - unfitted:
         raise ValueError(f"{path}: all RVEs with the inputs {min(failed_inputs)} failed")
     save_statistics(reduced, out)
     inputs = several(len(reduced.X), "input", "inputs")
-    print(f"wrote {out}: {inputs}, {len(cells)} RVEs")
+    show(f"wrote {out}: {inputs}, {len(cells)} RVEs")
     if unfitted:
         what = f"{several(len(unfitted), 'input is', 'inputs are')} left out of {out}"
         say(f"{what}: none of their RVEs has {' and '.join(fitted_outputs())}", INCOMPLETE)
@@ -391,7 +443,7 @@ def curves(
     fe_data.save_curves(found, out)
     number = several(len(found.histories), "curve", "curves")
     increments = sum(len(history["strain"]) - 1 for history in found.histories)
-    print(f"wrote {out}: {number}, {increments} increments in all")
+    show(f"wrote {out}: {number}, {increments} increments in all")
     if is_one_rve(path):
         return OK
     rows = read_rows(table_file(path), (), ("status",))
@@ -407,12 +459,12 @@ def verify(
 ) -> int:
     """Compare the records of a dataset folder with their checksums and with its tables."""
     problems, counts = fe_data.verify(folder)
-    print(*problems[:MAX_LINES], sep="\n", end="\n" if problems else "")
+    show(*problems[:MAX_LINES])
     if len(problems) > MAX_LINES:
-        print(f"... and {len(problems) - MAX_LINES} more")
+        show(f"... and {len(problems) - MAX_LINES} more")
     if problems:
         return say(f"{folder}: {several(len(problems), 'problem', 'problems')}", INCOMPLETE)
-    print(f"{folder}: {sum(counts.values())} records and the table are right ({counted(counts)})")
+    show(f"{folder}: {sum(counts.values())} records and the table are right ({counted(counts)})")
     return OK
 
 
@@ -429,7 +481,7 @@ def import_published(
     from fe_data.published.import_published import import_tables
 
     done, refused = import_tables(source, out)
-    print(*done, sep="\n", end="\n" if done else "")
+    show(*done)
     return max([say(reason, INCOMPLETE) for reason in refused], default=OK)
 
 
@@ -471,15 +523,18 @@ def _loadings(
         materials = (phases.matrix, phases.fibres, *phases.others.values())
         if not any(each.elasticity.expansion.any() for each in materials):
             say("the temperature has no effect: no phase of --material has alpha_per_K", OK)
+        elif rigid := phases.without_expansion(["fibres", *phases.others]):
+            what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
+            say(f"{what}: add it to --material if it is missing", OK)
     return paths
 
 
 def _report(summary: fe_data.GenerationSummary, out: Path) -> int:
     from fe_data.dataset.storage import FAILURES, TABLE
 
-    print(f"{out}: {counted(summary.counts)}; {summary.simulated} simulated in this run")
+    show(f"{out}: {counted(summary.counts)}; {summary.simulated} simulated in this run")
     if summary.table_written:
-        print(f"wrote {out / TABLE}")
+        show(f"wrote {out / TABLE}")
     elif summary.unreadable:
         index, reason = next(iter(summary.unreadable.items()))
         number = several(len(summary.unreadable), "record", "records")
@@ -487,11 +542,11 @@ def _report(summary: fe_data.GenerationSummary, out: Path) -> int:
     else:
         shown = ", ".join(map(str, list(summary.missing)[:10]))
         words = ("sample of other shards is", "samples of other shards are")
-        print(f"no table yet: {several(len(summary.missing), *words)} missing (first: {shown})")
+        show(f"no table yet: {several(len(summary.missing), *words)} missing (first: {shown})")
     if summary.warnings:
         index, warning = next(iter(summary.warnings.items()))
         number = several(len(summary.warnings), "sample has", "samples have")
-        print(f"{number} a warning (first: sample {index}, {warning})")
+        show(f"{number} a warning (first: sample {index}, {warning})")
     if unfitted := summary.counts.get("unfitted", 0):
         number = several(unfitted, "sample has", "samples have")
         lacking = " and ".join(fitted_outputs())
@@ -500,16 +555,3 @@ def _report(summary: fe_data.GenerationSummary, out: Path) -> int:
         what = several(failed, "sample", "samples")
         return say(f"{what} failed: see {out / FAILURES}", INCOMPLETE)
     return INCOMPLETE if unfitted else OK
-
-
-@contextlib.contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM, by which batch systems end a job, act like Ctrl-C."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

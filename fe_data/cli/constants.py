@@ -10,7 +10,7 @@ from fe_data.arrays import Floats
 from fe_data.composite.constants import EffectiveConstants
 from fe_data.composite.materials import Phases
 from fe_data.dataset import record
-from fe_data.files.writing import write_atomic
+from fe_data.files.writing import require_own, write_atomic
 from fe_data.geometry.microstructure import (
     Microstructure,
     hexagonal_distance,
@@ -19,7 +19,7 @@ from fe_data.geometry.microstructure import (
 from fe_data.settings import MAX_SEED, Settings, require_integer
 
 # Beginning of a result file, which may be replaced. A result of `rve` has "of tensors" instead.
-_BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz; stress over strain'
+BEGINNING = rb'\{\n "components": "xx, yy, zz, xy, xz, yz; stress over strain'
 
 
 def fibres_of(
@@ -62,19 +62,27 @@ def arrangement(fibres: Microstructure) -> str:
     )
 
 
+def remove_earlier(out: Path) -> None:
+    """Remove the result of an earlier run, which could be taken for that of a run that failed."""
+    require_own(out, BEGINNING)
+    out.unlink(missing_ok=True)
+
+
 def write_constants(
     found: EffectiveConstants, phases: Phases, fibres: Microstructure, out: Path
 ) -> None:
-    """Write constants, bounds, materials and fibres to a JSON file; an earlier one is replaced."""
+    """Write constants, bounds, materials and fibres to a JSON file."""
     bounds = {name: getattr(found, name) for name in ("lower", "upper")}
+    expands = found.expansion_per_K.any()
     content = {
         "components": "xx, yy, zz, xy, xz, yz; stress over strain with engineering shear strains",
         "stiffness_GPa": found.stiffness_GPa.tolist(),
-        "expansion_per_K": found.expansion_per_K.tolist(),
+        "expansion_per_K": found.expansion_per_K.tolist() if expands else None,
         "constants": dataclasses.asdict(found.constants),
-        "alpha_L_per_K": found.alpha_L_per_K,
-        "alpha_T_per_K": found.alpha_T_per_K,
+        "alpha_L_per_K": found.alpha_L_per_K if expands else None,
+        "alpha_T_per_K": found.alpha_T_per_K if expands else None,
         "misfit": found.misfit,
+        "by_direction": found.by_direction,
         **{name: each and dataclasses.asdict(each) for name, each in bounds.items()},
         "matrix": dataclasses.asdict(phases.matrix.elasticity),
         "fibres_material": dataclasses.asdict(phases.fibres.elasticity),
@@ -86,4 +94,4 @@ def write_constants(
         "E_GPa": None if fibres.E_GPa is None else fibres.E_GPa.tolist(),
         "provenance": record.provenance(),
     }
-    write_atomic(out, (json.dumps(content, indent=1) + "\n").encode(), _BEGINNING)
+    write_atomic(out, (json.dumps(content, indent=1) + "\n").encode(), BEGINNING)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import fe_data
-from fe_data.cli.commands import INCOMPLETE, INTERRUPTED, OK, REFUSED, app, say
+from fe_data.cli.commands import INCOMPLETE, INTERRUPTED, OK, REFUSED, app, say, shortened
 from fe_data.errors import SimulationError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _invoke(command: Any, given: list[str], simulator: "Simulator | None") -> in
     except typer.TyperException as error:
         at = getattr(error, "ctx", None)
         place = at.command_path if at else "fe_data"
-        sentence = error.format_message().rstrip(".")
+        sentence = shortened(error.format_message().rstrip("."))
         print(f"{place}: {sentence}; see {place} --help", file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt as interrupt:

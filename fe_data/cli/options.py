@@ -1,6 +1,9 @@
 """The options of the command line: their help, and the parsers of their values."""
 
+import errno
 import functools
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -40,7 +43,7 @@ def parser(kind: Callable[[str], T], name: str) -> Callable[[str], T]:
         try:
             return kind(text)
         except ValueError:
-            raise typer.BadParameter(f"{text!r} is not {name}") from None
+            raise typer.BadParameter(f"{text!r:.60} is not {name}") from None
 
     return parse
 
@@ -67,7 +70,7 @@ def hardening(text: str) -> Hardening:
         return text
     if kind != "table" or not name:
         allowed = ", ".join([*LAWS, "table:FILE.csv"])
-        raise typer.BadParameter(f"{text!r} is unknown: allowed are {allowed}")
+        raise typer.BadParameter(f"{text!r:.60} is unknown: allowed are {allowed}")
     file = path(name)
     try:
         rows = read_numbers(file, ("plastic_strain", "stress_MPa"), others=False)
@@ -92,7 +95,13 @@ def of_input(name: str) -> Any:
 
 # Settings of the microstructure and its mesh, shared by several commands.
 NFibres = Annotated[int, Integer(help="number of fibres in the RVE")]
-MinSpacing = Annotated[float, Number(help="least distance of fibre centres, in fibre diameters")]
+MinSpacing = Annotated[
+    float | None,
+    Number(
+        help="least distance of fibre centres, in fibre diameters",
+        show_default="1.14, less above vf = 0.49",
+    ),
+]
 Resolution = Annotated[
     float | None, Number(help="elements per fibre diameter", show_default="automatic")
 ]
@@ -269,6 +278,14 @@ def require_other(output: Path, *read: Path | None) -> None:
             raise ValueError(f"{each} is an input that --out would replace: give another --out")
 
 
+def require_writable(folder: Path) -> None:
+    """Raise an OSError, before any simulation, if no file can be written into a folder."""
+    if not stat.S_ISDIR(folder.stat().st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, "this is not a folder", str(folder))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, "no file can be written into this folder", str(folder))
+
+
 def require_given_microstructure(settings: Settings, seed: int) -> None:
     """Raise a ValueError if options of random fibres are combined with --microstructure."""
     random = {name: getattr(settings, name) for name in RANDOM_FIBRES}
@@ -296,9 +313,9 @@ def shard(text: str) -> tuple[int, int]:
     try:
         part, total = map(int, text.split("/"))
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not of the form i/n, such as 1/4") from None
+        raise typer.BadParameter(f"{text!r:.60} is not of the form i/n, such as 1/4") from None
     if not 1 <= part <= total:
-        raise typer.BadParameter(f"{text!r} is out of range: allowed are 1/n to n/n")
+        raise typer.BadParameter(f"{text!r:.60} is out of range: allowed are 1/n to n/n")
     return part, total
 
 
@@ -309,6 +326,6 @@ def loading(text: str) -> LoadingValues | Path:
     parts = [part.strip().partition(":") for part in text.split(",")]
     if len(parts) not in (len(AXES), len(ALL_AXES)):
         example = "such as 0.02,free,free; a file with the vertices of paths ends in .csv"
-        raise typer.BadParameter(f"{text!r} is not of the form XX,YY,XY, {example}")
+        raise typer.BadParameter(f"{text!r:.60} is not of the form XX,YY,XY, {example}")
     strains = tuple(None if word == "free" else number(word) for word, _, _ in parts)
     return strains, tuple(number(stress) if stress else 0.0 for _, _, stress in parts)

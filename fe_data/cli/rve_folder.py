@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from fe_data.arrays import Floats
+from fe_data.cli.options import require_writable
+from fe_data.cli.signals import uninterrupted
 from fe_data.composite.materials import (
     SETTINGS_OF_PHASES,
     Phases,
@@ -17,7 +19,8 @@ from fe_data.composite.materials import (
 )
 from fe_data.composite.properties import MaterialRVE, solve_material
 from fe_data.dataset import record
-from fe_data.dataset.curves import MAX_RESULT, RESULT
+from fe_data.dataset.curves import COMPLETE, MAX_RESULT, RESULT
+from fe_data.errors import ConvergenceError
 from fe_data.fields.paraview import replacing_fields, require_own_fields
 from fe_data.files import writing
 from fe_data.files.reading import read_file
@@ -53,7 +56,10 @@ def run_rve(
     solver: SolverName | tuple[str, Phases],
     interphase: float = 0.0,
 ) -> tuple[str, bool]:
-    """Simulate one RVE into a folder; files of an earlier run are replaced.
+    """Simulate one RVE into a folder; files of an earlier run are removed at the start.
+
+    A run that stops early writes the increments that it reached. The `status` in result.json is
+    "running", then "complete", "not converged", "interrupted" or "failed".
 
     Args:
         inputs: Inputs of the RVE; with a material only the volume fraction.
@@ -68,55 +74,101 @@ def run_rve(
     Returns:
         The result in one line, and whether it is complete: with a given loading always, otherwise
         if the effective properties have a fitted power law.
+
+    Raises:
+        ConvergenceError: If Newton's method fails.
+        KeyboardInterrupt: After Ctrl-C or SIGTERM.
     """
     if isinstance(solver, tuple):
         require_no_phases(settings)
-        require_interphase(solver[1], settings, interphase, random=isinstance(microstructure, int))
+        vf = inputs.vf if isinstance(microstructure, int) else None
+        require_interphase(solver[1], settings, interphase, vf=vf)
     seed = _checked_seed(inputs, microstructure, settings)
     _require_own_folder(out)
+    begun = {
+        "inputs": dataclasses.asdict(inputs),
+        "seed": seed,
+        "settings": dataclasses.asdict(settings),
+    }
+    _begin(begun, out)
     given: Any = inputs, microstructure, settings, loading
+    choices: Any = {"keep_steps": xdmf, "partial": True}
     rve: RVESolution | MaterialRVE
-    if isinstance(solver, tuple):
-        rve = solve_material(solver[1], *given, interphase=interphase, keep_steps=xdmf)
-    else:
-        rve = solve_rve(*given, solver=solver, keep_steps=xdmf)
-    summary = _summary(rve, inputs, seed, settings, solver)
-    line = describe(rve)
-    if seed is None and isinstance(rve, RVESolution):
-        found = anisotropy(rve)
-        summary["anisotropy"] = {
-            "stiffness_GPa": found.stiffness_GPa.tolist(),
-            "spread": found.spread,
-            "stiffest_deg": found.stiffest_deg,
-            "misfit": found.misfit,
-        }
-        largest = f"{found.spread:.1%} above the smallest, at {found.stiffest_deg:g} degrees from x"
-        line += f"; largest elastic modulus in the plane {largest}"
-    if rve.effective is not None:
-        result = rve.result()
-        summary |= {"effective": result.effective, "info": result.info}
-    _write(rve, summary, _heading(inputs, settings, seed, solver), out, xdmf)
+    try:
+        if isinstance(solver, tuple):
+            rve = solve_material(solver[1], *given, interphase=interphase, **choices)
+        else:
+            rve = solve_rve(*given, solver=solver, **choices)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            _write_result(_state(error) | begun | {"history": {}}, out)
+        raise
+    with uninterrupted():
+        summary = _summary(rve, inputs, seed, settings, solver)
+        heading = _heading(inputs, settings, seed, solver)
+        if rve.stop is not None:
+            reached = len(rve.history["strain"]) - 1
+            number = f"{reached} of {rve.loading.total(settings.increments)} increments"
+            _write(rve, summary, f"{heading}; stopped after {number}", out, xdmf)
+            text = str(rve.stop) or "interrupted"
+            raise type(rve.stop)(f"{text}; {out} has the first {number}") from rve.stop
+        line = describe(rve)
+        if seed is None and isinstance(rve, RVESolution):
+            line += _add_anisotropy(rve, summary)
+        _write(rve, summary, heading, out, xdmf)
     return line, loading is not None or (rve.effective is not None and rve.effective.is_fitted)
+
+
+def _add_anisotropy(rve: RVESolution, summary: dict[str, Any]) -> str:
+    """Add the elastic anisotropy of given fibres to the summary, and describe it."""
+    found = anisotropy(rve)
+    summary["anisotropy"] = {
+        "stiffness_GPa": found.stiffness_GPa.tolist(),
+        "spread": found.spread,
+        "stiffest_deg": found.stiffest_deg,
+        "misfit": found.misfit,
+    }
+    largest = f"{found.spread:.1%} above the smallest, at {found.stiffest_deg:g} degrees from x"
+    return f"; largest elastic modulus in the plane {largest}"
+
+
+def _begin(begun: dict[str, Any], out: Path) -> None:
+    """Replace the result of an earlier run by one without numbers, and remove its other files."""
+    _write_result({"status": "running"} | begun | {"history": {}}, out)
+    # Remove fields.xdmf last: fields.bin without it would not be recognised as written here.
+    for name in (PICTURE, *reversed(FIELDS)):
+        (out / name).unlink(missing_ok=True)
+
+
+def _state(stop: BaseException | None) -> dict[str, str]:
+    """Status of a run that ended, and the reason if it is not complete."""
+    if stop is None:
+        return {"status": COMPLETE}
+    status = "failed"
+    if isinstance(stop, KeyboardInterrupt):
+        status = "interrupted"
+    elif isinstance(stop, ConvergenceError):
+        status = "not converged"
+    return {"status": status, "reason": str(stop) or type(stop).__name__}
+
+
+def _write_result(content: dict[str, Any], out: Path) -> None:
+    write_atomic(out / RESULT, (json.dumps(content, indent=1) + "\n").encode(), None)
 
 
 def _write(
     rve: RVESolution | MaterialRVE, summary: dict[str, Any], heading: str, out: Path, xdmf: bool
 ) -> None:
-    """Write all files to temporary ones, then replace the files of an earlier run.
-
-    The result is replaced first, because a later run recognises the folder by it.
-    """
+    """Write all files; the result is first, because a later run recognises the folder by it."""
     from fe_data.mechanics.plots import plot_rve
 
-    solved = rve.solution if isinstance(rve, MaterialRVE) else rve
-    fields = replacing_fields(solved, out / FIELDS[0]) if xdmf else contextlib.nullcontext()
-    with fields, replacing(out / PICTURE, writing.PICTURE) as picture:
+    _write_result(summary, out)
+    if xdmf:
+        solved = rve.solution if isinstance(rve, MaterialRVE) else rve
+        with replacing_fields(solved, out / FIELDS[0]):
+            pass
+    with replacing(out / PICTURE, writing.PICTURE) as picture:
         plot_rve(rve, heading).savefig(picture, format="png", dpi=150)
-        picture.flush()
-        write_atomic(out / RESULT, (json.dumps(summary, indent=1) + "\n").encode(), None)
-        # Remove fields.xdmf last: fields.bin without it would not be recognised as written here.
-        for name in () if xdmf else reversed(FIELDS):
-            (out / name).unlink(missing_ok=True)
 
 
 def _checked_seed(
@@ -139,6 +191,7 @@ def _checked_seed(
 def _require_own_folder(out: Path) -> None:
     """Create the folder; a ValueError if `rve` did not write the files to be replaced."""
     out.mkdir(parents=True, exist_ok=True)
+    require_writable(out)
     present = [out / name for name in (RESULT, PICTURE, *FIELDS) if (out / name).exists()]
     if present and not _is_own(out / RESULT):
         raise ValueError(f"{present[0]} was not written by `rve`: give another --out")
@@ -157,9 +210,10 @@ def _summary(
     settings: Settings,
     solver: SolverName | tuple[str, Phases],
 ) -> dict[str, Any]:
-    """Content of result.json without effective properties and anisotropy."""
+    """Content of result.json without anisotropy."""
     m = rve.microstructure
     summary: dict[str, Any] = {
+        **_state(rve.stop),
         "components": "xx, yy, zz, xy of tensors; strain xy is half the engineering shear strain",
         "inputs": dataclasses.asdict(inputs),
         "seed": seed,
@@ -170,6 +224,9 @@ def _summary(
         "provenance": record.provenance(),
         "history": {name: values.tolist() for name, values in rve.history.items()},
     }
+    if rve.effective is not None:
+        result = rve.result()
+        summary |= {"effective": result.effective, "info": result.info}
     if not isinstance(solver, tuple):
         return summary
     name, phases = solver

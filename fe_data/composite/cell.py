@@ -5,9 +5,11 @@ periodic fluctuation u that does not depend on z. The strain at an integration p
 
     ε = E + B u_e,
 
-with the strain operator B of isoparametric quadratic triangles. In inelastic or nearly
-incompressible phases the dilatation in B is averaged over the element (B-bar; T. J. R. Hughes,
-IJNME 15 (1980) 1413). The principle of virtual work for all periodic δu and all δE gives the
+with the strain operator B of isoparametric quadratic triangles. Each element also has a cubic
+bubble, which is zero on its sides, and the dilatation in B is projected onto linear functions
+(M. Crouzeix & P.-A. Raviart, RAIRO 7 (1973) 33). These elements do not lock in nearly
+incompressible or plastic phases, and all phases have them, so a result does not jump with Poisson's
+ratio or with the law. The principle of virtual work for all periodic δu and all δE gives the
 equations (Hill-Mandel)
 
     ∫ Bᵀ σ dV = 0,    ∫ σ dV = V <σ>.
@@ -25,12 +27,14 @@ from fe_data.arrays import Booleans, Floats, Ints, Short
 from fe_data.composite.elasticity import ROOT2
 from fe_data.composite.materials import Material
 from fe_data.composite.tangent import TangentSystem
-from fe_data.geometry.domain import QUADRATURE, REFERENCE_GRADIENTS, Domain
+from fe_data.geometry.domain import Domain, quadratic_gradients, quadrature
 
 if TYPE_CHECKING:
     from fe_data.composite.laws import Response
 
 State = dict[str, Floats]
+_NODES = 7  # of an element: six of the quadratic triangle, then the bubble
+_DEGREE = 4  # of the polynomials that the integration rule integrates exactly
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,8 +45,8 @@ class Part(Short):
         name: Name of the phase.
         material: The material.
         elements: (m,) indices of the elements in the domain.
-        nodes: (m, 6) indices of their nodes after merging periodic nodes; the largest index is the
-            fixed node.
+        nodes: (m, 7) indices of their nodes after merging periodic nodes, then of the bubbles; the
+            largest index is the fixed node.
         B: (m, q k, d) strain operator: k components at q points from d nodal displacements.
         weights: (m, q) integration weights, which sum to the area of the phase.
     """
@@ -67,7 +71,8 @@ class Cell(Short):
         area: Area of the RVE including voids; None is the area of the bounding box of the mesh.
 
     Attributes:
-        n: Number of displacements. The unknowns (n + k,) are displacements, then the mean strain.
+        n: Number of displacements. The unknowns (n + k,) are displacements of nodes, amplitudes of
+            bubbles, then the mean strain.
         size: Number k of components of tensors, in Kelvin's notation.
         area: Area of the RVE.
         thermal: (n + k,) internal forces that a temperature drop of one kelvin causes in the
@@ -90,28 +95,30 @@ class Cell(Short):
         self.area = float(np.prod(np.ptp(domain.points, axis=0))) if area is None else area
         # The last node is fixed, because a translation causes no strain.
         self.nodes = domain.n_nodes - 1
-        self.n = self.block * self.nodes
-        self.parts = [self._part(*each, elastic) for each in materials if each[2].any()]
+        elements = len(domain.triangles)
+        self.n = self.block * (self.nodes + elements)
+        bubbles = self.nodes + np.arange(elements)
+        merged = np.append(np.arange(self.nodes), bubbles[-1] + 1)[domain.merged]
+        self._elements = np.column_stack([merged[domain.triangles], bubbles])
+        self.parts = [self._part(*each) for each in materials if each[2].any()]
         self.elastic = [part for part in self.parts if elastic or part.material.is_elastic]
         self.inelastic = [part for part in self.parts if not (elastic or part.material.is_elastic)]
-        indptr, indices, slots = _node_pattern(domain.merged[domain.triangles], self.nodes)
+        indptr, indices, slots = _node_pattern(self._elements, self.nodes + elements)
         self._slots = slots
-        coordinates = np.empty((domain.n_nodes, 2))
-        coordinates[domain.merged] = domain.points
+        coordinates = np.empty((self.nodes + elements + 1, 2))
+        coordinates[merged] = domain.points
+        coordinates[bubbles] = domain.points[domain.triangles[:, :3]].mean(axis=1)
         self.system = TangentSystem(indptr, indices, coordinates[:-1], self.block, self.size)
         self._assemble_elastic()
         self.force_scale = self._nodal_force_of_unit_stress()
 
-    def _part(self, name: str, material: Material, chosen: Booleans, elastic: bool) -> Part:
+    def _part(self, name: str, material: Material, chosen: Booleans) -> Part:
         """Make the integration data of the elements of a phase."""
-        averaged = material.is_nearly_incompressible or not (elastic or material.is_elastic)
-        domain = self.domain
         elements = np.flatnonzero(chosen)
-        triangles = domain.triangles[elements]
-        gradients, weights = shape_gradients(domain.points[triangles])
-        B = strain_operator(gradients, weights, self.block, averaged)
-        B = B.reshape(len(B), -1, 6 * self.block)
-        return Part(name, material, elements, domain.merged[triangles], B, weights)
+        gradients, weights = shape_gradients(self.domain.points[self.domain.triangles[elements]])
+        B = strain_operator(gradients, weights, self.block)
+        B = B.reshape(len(B), -1, _NODES * self.block)
+        return Part(name, material, elements, self._elements[elements], B, weights)
 
     def _assemble_elastic(self) -> None:
         """Assemble the constant part of the tangent, and the thermal forces of elastic phases."""
@@ -193,10 +200,14 @@ class Cell(Short):
         force[:n] = self.system.constant_product(x[:n], K) + border @ x[n:]
         force[n:] = across @ x[:n] + macro @ x[n:]
         force -= temperature * self.thermal
-        for part in self.inelastic:
-            stress = responses[part.name].stress[:, : self.size]
-            force += self._force(part, stress.reshape(*part.weights.shape, self.size))
+        self.add_forces(force, {name: each.stress for name, each in responses.items()})
         return force
+
+    def add_forces(self, force: Floats, stresses: Mapping[str, Floats]) -> None:
+        """Add the forces of stresses (points, 6) in the inelastic phases to forces (n + k,)."""
+        for part in self.inelastic:
+            stress = stresses[part.name][:, : self.size]
+            force += self._force(part, stress.reshape(*part.weights.shape, self.size))
 
     def assemble(self, responses: "Mapping[str, Response]") -> None:
         """Assemble the tangent into `system`."""
@@ -231,7 +242,7 @@ class Cell(Short):
     def _add_blocks(self, part: Part, matrices: Floats) -> None:
         """Add element matrices (m, d, d) to the blocks of K, without blocks of the fixed node."""
         c = self.block
-        blocks = matrices.reshape(-1, 6, c, 6, c).swapaxes(2, 3)  # (m, 6, 6, c, c)
+        blocks = matrices.reshape(-1, _NODES, c, _NODES, c).swapaxes(2, 3)  # (m, 7, 7, c, c)
         slots = self._slots[part.elements][..., None] * c * c + np.arange(c * c)
         size = self.system.values.size + c * c
         added = np.bincount(slots.ravel(), blocks.ravel(), size)
@@ -245,31 +256,36 @@ def shape_gradients(nodes: Floats) -> tuple[Floats, Floats]:
         nodes: (m, 6, 2) positions of the nodes.
 
     Returns:
-        Derivatives dN/dx (m, q, 6, 2), and weights (m, q), which sum to the area.
+        Derivatives dN/dx (m, q, 7, 2), of the bubble last, and weights (m, q), which sum to the
+        area.
     """
-    _, rule = QUADRATURE
+    points, rule = quadrature(_DEGREE)
+    quadratic = quadratic_gradients(points)
+    s, t = points.T
+    # N = 27 s t (1 - s - t)
+    bubble = 27 * np.stack([t * (1 - 2 * s - t), s * (1 - s - 2 * t)])
+    reference = np.concatenate([quadratic, bubble[:, :, None]], axis=2)
     # J = dx/ds,   dN/dx = dN/ds J⁻¹
-    jacobian = np.einsum("mid,sqi->mqds", nodes, REFERENCE_GRADIENTS)
-    gradients = np.einsum("sqi,mqsd->mqid", REFERENCE_GRADIENTS, np.linalg.inv(jacobian))
+    jacobian = np.einsum("mid,sqi->mqds", nodes, quadratic)
+    gradients = np.einsum("sqi,mqsd->mqid", reference, np.linalg.inv(jacobian))
     return gradients, rule * np.linalg.det(jacobian)
 
 
-def strain_operator(gradients: Floats, weights: Floats, block: int, averaged: bool) -> Floats:
-    """Strain operator B of quadratic triangles in Kelvin's notation.
+def strain_operator(gradients: Floats, weights: Floats, block: int) -> Floats:
+    """Strain operator B of quadratic triangles with a bubble in Kelvin's notation.
 
     Args:
-        gradients: (m, q, 6, 2) dN/dx.
+        gradients: (m, q, 7, 2) dN/dx.
         weights: (m, q) integration weights.
         block: Number of components of the displacement, 2 or 3.
-        averaged: Whether the dilatation is averaged over each element.
 
     Returns:
-        The operator (m, q, k, 6 block), with k = 4 or 6 components.
+        The operator (m, q, k, 7 block), with k = 4 or 6 components.
     """
     m, q = weights.shape
     x = gradients[..., 0]
     y = gradients[..., 1]
-    B = np.zeros((m, q, 4 if block == 2 else 6, 6, block))
+    B = np.zeros((m, q, 4 if block == 2 else 6, _NODES, block))
     B[:, :, 0, :, 0] = x  # ε_xx = u_x,x
     B[:, :, 1, :, 1] = y  # ε_yy = u_y,y
     B[:, :, 3, :, 0] = y / ROOT2  # √2 ε_xy = (u_x,y + u_y,x) / √2
@@ -277,11 +293,15 @@ def strain_operator(gradients: Floats, weights: Floats, block: int, averaged: bo
     if block == 3:
         B[:, :, 4, :, 2] = x / ROOT2  # √2 ε_xz = u_z,x / √2
         B[:, :, 5, :, 2] = y / ROOT2
-    if averaged:
-        # B̄ = B + 1/3 1 ⊗ (mean of div - div)
-        divergence = B[:, :, 0] + B[:, :, 1]
-        mean = np.einsum("mq,mqid->mid", weights, divergence) / weights.sum(axis=1)[:, None, None]
-        B[:, :, :3] += ((mean[:, None] - divergence) / 3)[:, :, None]
+    # With φ = (1, s, t) and M = ∫ φ φᵀ dV, the projection of div is φᵀ M⁻¹ ∫ φ div dV.
+    points, _ = quadrature(_DEGREE)
+    modes = np.column_stack([np.ones(q), points])
+    moments = weights[:, :, None] * modes
+    divergence = (B[:, :, 0] + B[:, :, 1]).reshape(m, q, -1)
+    transposed = moments.swapaxes(1, 2)
+    projected = modes @ np.linalg.solve(transposed @ modes, transposed @ divergence)
+    # B̄ = B + 1/3 1 ⊗ (projection of div - div)
+    B[:, :, :3] += ((projected - divergence) / 3).reshape(m, q, 1, _NODES, block)
     return B.reshape(m, q, B.shape[2], -1)
 
 
@@ -289,15 +309,15 @@ def _node_pattern(nodes: Ints, n: int) -> tuple[Ints, Ints, Ints]:
     """Pattern of the pairs of nodes that share an element, without the fixed node n.
 
     Args:
-        nodes: (m, 6) nodes of each element.
+        nodes: (m, 7) nodes of each element.
         n: Number of nodes that are not fixed.
 
     Returns:
-        `indptr` and `indices` of the pairs in compressed rows, and the index (m, 6, 6) among them
+        `indptr` and `indices` of the pairs in compressed rows, and the index (m, 7, 7) among them
         of each pair of nodes of each element. Pairs with the fixed node have the number of all
         pairs as index.
     """
-    rows = np.broadcast_to(nodes[:, :, None], (*nodes.shape, 6))
+    rows = np.broadcast_to(nodes[:, :, None], (*nodes.shape, nodes.shape[1]))
     columns = rows.swapaxes(1, 2)
     kept = (rows < n) & (columns < n)
     keys, place = np.unique(rows[kept] * n + columns[kept], return_inverse=True)

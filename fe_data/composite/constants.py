@@ -15,6 +15,7 @@ they are the constants of composite cylinders with one phase around the other, i
 """
 
 import dataclasses
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from fe_data.arrays import Floats, Short, keep_copies
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
-from fe_data.composite.materials import Phases
+from fe_data.composite.materials import INTERPHASE, Phases
 from fe_data.composite.rve import composite_cell, composite_domain
 from fe_data.geometry.microstructure import FIBRES, Microstructure, clear_of_edges
 from fe_data.settings import require_kind
@@ -40,6 +41,9 @@ _BASIS = (
     (np.outer(_ACROSS, _ACROSS) + np.diag([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])) * _ROOT_HALF,
     np.diag([0.0, 0.0, 0.0, 0.0, 1.0, 1.0]) * _ROOT_HALF,
 )
+
+
+_LARGEST_MISFIT = 0.01  # of constants that do not depend on the direction across the fibres
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,8 @@ class EffectiveConstants(Short):
         alpha_L_per_K: Coefficient of thermal expansion along the fibres [1/K].
         alpha_T_per_K: Coefficient of thermal expansion across the fibres [1/K].
         misfit: Distance of the stiffness from the nearest transversely isotropic stiffness, divided
-            by the norm of the stiffness [-].
+            by the norm of the stiffness [-]. If it is large, such as for a square array, use
+            `by_direction`.
         lower: Lower bounds of the constants. None if there are voids, a third phase or fibres with
             separate moduli, or if a phase is not transversely isotropic about z.
         upper: Upper bounds, or None like `lower`.
@@ -129,8 +134,31 @@ class EffectiveConstants(Short):
     def __post_init__(self) -> None:
         keep_copies(self)
 
+    @property
+    def by_direction(self) -> dict[str, float]:
+        """Constants along x, y and the fibres (L), and E at 45 degrees from x, by name."""
+        S = np.linalg.inv(self.stiffness_GPa)
+        # 1 / E = mᵀ S m with m = (cos² t, sin² t, 0, cos t sin t, 0, 0)
+        m = np.array([0.5, 0.5, 0.0, 0.5, 0.0, 0.0])
+        found = {
+            "E_x_GPa": 1 / S[0, 0],
+            "E_y_GPa": 1 / S[1, 1],
+            "E_45_GPa": 1 / (m @ S @ m),
+            "nu_xy": -S[0, 1] / S[0, 0],
+            "nu_Lx": -S[0, 2] / S[2, 2],
+            "nu_Ly": -S[1, 2] / S[2, 2],
+            "G_xy_GPa": 1 / S[3, 3],
+            "G_Lx_GPa": 1 / S[4, 4],
+            "G_Ly_GPa": 1 / S[5, 5],
+        }
+        return {name: float(value) for name, value in found.items()}
+
     def table(self) -> str:
-        """Return the constants and their bounds as lines of text."""
+        """Return the constants and their bounds as lines of text.
+
+        Thermal expansion is left out if no phase expands. If the misfit is above 1 %, the constants
+        by direction follow.
+        """
         lines = ["constant            value     bounds"]
         for item in dataclasses.fields(Constants):
             line = f"{item.name:12s}{getattr(self.constants, item.name):13.5g}"
@@ -138,9 +166,13 @@ class EffectiveConstants(Short):
                 low, high = (getattr(each, item.name) for each in (self.lower, self.upper))
                 line += f"     {low:.5g} to {high:.5g}"
             lines.append(line)
-        lines.append(f"{'alpha_L_per_K':12s}{self.alpha_L_per_K:12.4g}")
-        lines.append(f"{'alpha_T_per_K':12s}{self.alpha_T_per_K:12.4g}")
+        if self.expansion_per_K.any():
+            lines.append(f"{'alpha_L_per_K':12s}{self.alpha_L_per_K:12.4g}")
+            lines.append(f"{'alpha_T_per_K':12s}{self.alpha_T_per_K:12.4g}")
         lines.append(f"{'misfit':12s}{self.misfit:13.2e}     from transverse isotropy")
+        if self.misfit > _LARGEST_MISFIT:
+            lines.append("The misfit is above 1 %: T is a mean over directions. By direction:")
+            lines += [f"{name:12s}{value:13.5g}" for name, value in self.by_direction.items()]
         return "\n".join(lines)
 
 
@@ -155,7 +187,7 @@ def effective_constants(
     Args:
         phases: Materials, of which only the elasticity is used.
         microstructure: Fibres and voids; voids are holes.
-        resolution: Elements per fibre diameter [-]; None uses the default, see `Settings`.
+        resolution: Elements per fibre diameter [-]; None is 1.5 times the default of `Settings`.
 
     Returns:
         The constants. They have bounds if there are two phases and no voids.
@@ -163,7 +195,8 @@ def effective_constants(
     Raises:
         ValueError: If the resolution is out of range.
 
-    If the microstructure cannot be meshed, a `MeshError` is raised.
+    If the microstructure cannot be meshed, a `MeshError` is raised. If only some phases expand, a
+    `UserWarning` has the names of the others, whose coefficient may be forgotten.
 
     Examples:
         >>> from fe_data import Microstructure, effective_constants, named_phases
@@ -174,6 +207,10 @@ def effective_constants(
     """
     require_kind("phases", phases, Phases)
     require_kind("microstructure", microstructure, Microstructure)
+    rings = (INTERPHASE,) if microstructure.interphase else ()
+    if rigid := phases.without_expansion([*microstructure.phases, *rings]):
+        what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
+        warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=2)
     with threadpool_limits(limits=1):
         microstructure = clear_of_edges(microstructure)
         domain = composite_domain(microstructure, resolution)

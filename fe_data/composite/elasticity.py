@@ -21,6 +21,7 @@ IDENTITY = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
 TO_KELVIN = np.array([1.0, 1.0, 1.0, ROOT2, ROOT2, ROOT2])  # factors of tensor components
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # axes of each component
 _MODULUS = (1e-6, 1e5)  # GPa; the smallest is for a foam or a soft filler
+_RATIO = (-0.9, 0.99)
 _EXPANSION = (-1e-3, 1e-2)  # 1/K
 
 
@@ -116,7 +117,8 @@ class TransverselyIsotropic(Short):
         E_L_GPa: Young's modulus along the axis [GPa].
         E_T_GPa: Young's modulus across the axis [GPa].
         nu_LT: Poisson's ratio: contraction across the axis under stress along it [-].
-        nu_TT: Poisson's ratio in the plane across the axis [-].
+        nu_TT: Poisson's ratio in the plane across the axis [-]; `poisson_across` finds it from the
+            shear modulus G_TT.
         G_LT_GPa: Shear modulus along the axis [GPa].
         alpha_L_per_K: Coefficient of thermal expansion along the axis [1/K].
         alpha_T_per_K: Coefficient of thermal expansion across the axis [1/K].
@@ -142,13 +144,12 @@ class TransverselyIsotropic(Short):
     axis: str | float = "z"
 
     def __post_init__(self) -> None:
-        ratio = (-0.9, 0.99)
         bounds = {"E_L_GPa": _MODULUS, "E_T_GPa": _MODULUS, "G_LT_GPa": _MODULUS}
-        bounds |= {"nu_LT": ratio, "nu_TT": ratio}
+        bounds |= {"nu_LT": _RATIO, "nu_TT": _RATIO}
         bounds |= {"alpha_L_per_K": _EXPANSION, "alpha_T_per_K": _EXPANSION}
         if not isinstance(self.axis, str) or self.axis != "z":
             if isinstance(self.axis, str):
-                raise ValueError(f"axis = {self.axis!r}: allowed are 'z' and an angle [deg]")
+                raise ValueError(f"axis = {self.axis!r:.60}: allowed are 'z' and an angle [deg]")
             bounds["axis"] = (-360.0, 360.0)
         _check(self, bounds)
         # C is positive definite if E_L (1 - ν_TT) > 2 E_T ν_LT²
@@ -188,6 +189,35 @@ class TransverselyIsotropic(Short):
 
 
 Elasticity = Isotropic | TransverselyIsotropic
+
+
+def poisson_across(E_T_GPa: float, G_TT_GPa: float) -> float:
+    """Return Poisson's ratio across the axis, ν_TT, from the moduli across the axis.
+
+    Args:
+        E_T_GPa: Young's modulus across the axis [GPa].
+        G_TT_GPa: Shear modulus in the plane across the axis [GPa].
+
+    Returns:
+        The ratio [-].
+
+    Raises:
+        ValueError: If a modulus or the ratio is out of range.
+
+    >>> poisson_across(15.0, 6.0)
+    0.25
+    """
+    E = require_between("E_T_GPa", E_T_GPa, *_MODULUS)
+    G = require_between("G_TT_GPa", G_TT_GPa, *_MODULUS)
+    # G_TT = E_T / 2(1 + ν_TT)
+    ratio = E / (2 * G) - 1
+    low, high = _RATIO
+    if not low <= ratio <= high:
+        allowed = f"[{E / (2 * (1 + high)):.4g}, {E / (2 * (1 + low)):.4g}]"
+        raise ValueError(
+            f"G_TT_GPa = {G:g} is out of range: allowed is {allowed} with E_T_GPa = {E:g}"
+        )
+    return ratio
 
 
 def _check(values: Elasticity, bounds: dict[str, tuple[float, float]]) -> None:

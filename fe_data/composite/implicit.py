@@ -19,6 +19,7 @@ from torch.func import vmap
 _ITERATIONS = 60
 _ACCURACY = 1e-8  # of the last step, relative to the unknown; `root` adds another step
 _LEAST_SHARE = 1e-3  # fraction of the unknown that remains if a step would make it negative
+_LEAST = 1e-300  # smaller roots of an equation for one unknown count as this number
 
 Residual = Callable[..., Tensor]
 
@@ -96,22 +97,37 @@ def _solve(
 
 
 def _bracketed(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Newton's method for one unknown, with bisection if a step leaves the known bounds."""
+    """Newton's method for one unknown, with bisection if a step leaves the known bounds.
+
+    The root may be hundreds of orders of magnitude below the guess: a hardening b p^c with c = 0.01
+    gives p = (excess / b)^100. Therefore the fraction that remains of a positive unknown falls
+    quickly, to 1e-3, 1e-6, 1e-12 and so on, and bisection halves the logarithm.
+
+    Returns:
+        Roots (n,), NaN if none is found, and inverse slopes (n,).
+    """
     low = torch.zeros_like(x)
     high = torch.full_like(x, torch.inf)
+    share = torch.full_like(x, _LEAST_SHARE)
     for _ in range(_ITERATIONS):
         r, slope = _with_slope(residual, x)
         low = torch.where(r > 0, x, low)
         high = torch.where(r < 0, x, high)
-        new = torch.maximum(x - r / slope, _LEAST_SHARE * x)
+        new = x - r / slope
+        least = share * x
+        share = torch.where(new < least, share**2, share)
+        new = torch.maximum(new, least).clamp(min=_LEAST)
         inside = (new >= low) & (new <= high)
         if not inside.all():
-            new = torch.where(inside, new, torch.where(high.isinf(), 4 * x, (low + high) / 2))
+            middle = (low.rsqrt() * high.rsqrt()).reciprocal()  # √(low · high)
+            new = torch.where(inside, new, torch.where(high.isinf(), 4 * x, middle))
         found = (new - x).abs() <= _ACCURACY * x
         if found.all():
             break
         x = new
-    return torch.where(found, x, torch.nan), 1 / slope
+    # At the least root the residual need not vanish, so that `root` must not take its last step.
+    inverse = torch.where(x > _LEAST, 1 / slope, 0.0)
+    return torch.where(found, x, torch.nan), inverse
 
 
 def _with_slope(residual: Residual, x: Tensor) -> tuple[Tensor, Tensor]:

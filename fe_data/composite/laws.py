@@ -407,11 +407,65 @@ class MaterialPoints:
         Returns:
             Stress and state at the end of the step.
         """
-        material = SimpleNamespace(**self._values, dt=dt)
         at = torch.from_numpy(strain).requires_grad_()
         old = {name: torch.from_numpy(values) for name, values in state.items()}
-        stress, new = vmap(lambda e, s: self._update(e, s, material))(at, old)
+        stress, new = self._step(at, old, dt)
         return Response(stress, new, at, self._size)
+
+    def _step(self, strain: Tensor, state: State, dt: float) -> tuple[Tensor, State]:
+        """Stress and state of all points at the end of a step."""
+        material = SimpleNamespace(**self._values, dt=dt)
+        stress, new = vmap(lambda e, s: self._update(e, s, material))(strain, state)
+        return stress, new
+
+    def differentials(
+        self,
+        strain: Floats,
+        state: Mapping[str, Floats],
+        dt: float,
+        d_strain: Floats,
+        d_state: Mapping[str, Floats],
+    ) -> tuple[Floats, dict[str, Floats]]:
+        """Changes of stress and state at the end of a step, to first order.
+
+        Args:
+            strain: As for `evaluate`.
+            state: As for `evaluate`.
+            dt: As for `evaluate`.
+            d_strain: (n, 6, c) changes of the strain, one per column.
+            d_state: Changes of each state variable at the start, (n, c) or (n, 6, c).
+
+        Returns:
+            Changes of the stress (n, 6, c), and of each state variable at the end.
+        """
+        at = torch.from_numpy(strain).requires_grad_()
+        old = {
+            name: torch.from_numpy(values.copy()).requires_grad_() for name, values in state.items()
+        }
+        stress, new = self._step(at, old, dt)
+        arguments = [at, *old.values()]
+        changes = [d_strain, *(d_state[name] for name in old)]
+
+        def change(output: Tensor) -> Floats:
+            """Changes (n, c) of an output (n,): dy = Σ ∂y/∂x dx."""
+            total = np.zeros((len(strain), d_strain.shape[-1]))
+            if output.requires_grad:
+                # Each output depends only on the arguments at its point.
+                slopes = torch.autograd.grad(
+                    output.sum(), arguments, retain_graph=True, allow_unused=True
+                )
+                for slope, dx in zip(slopes, changes, strict=True):
+                    if slope is not None:
+                        product = slope.numpy()[..., None] * dx
+                        total += product.reshape(len(strain), -1, dx.shape[-1]).sum(axis=1)
+            return total
+
+        def changes_of(output: Tensor) -> Floats:
+            if output.ndim == 1:
+                return change(output)
+            return np.stack([change(output[:, i]) for i in range(output.shape[1])], axis=1)
+
+        return changes_of(stress), {name: changes_of(values) for name, values in new.items()}
 
 
 def _in_torch(curve: Any) -> Callable[[Tensor], Tensor]:

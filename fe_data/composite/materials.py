@@ -18,15 +18,22 @@ import dataclasses
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from fe_data.arrays import Short, number
-from fe_data.composite.elasticity import Elasticity, Isotropic, TransverselyIsotropic
+from fe_data.composite.elasticity import (
+    Elasticity,
+    Isotropic,
+    TransverselyIsotropic,
+    poisson_across,
+)
 from fe_data.files.reading import read_file
+from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
+from fe_data.geometry.microstructure import spacing_of
 from fe_data.settings import HardeningTable, Settings, require_between, require_kind, require_path
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS
 from fe_data.settings.hardening import UNUSED_B_AND_C
@@ -38,10 +45,7 @@ _THICKEST = 10.0  # largest thickness of this ring, in mean fibre radii
 # Settings that describe the phases of the fast solver, so they cannot be combined with `Phases`.
 SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 _STRESS = (1e-3, 1e6)  # MPa
-_MAX_FILE = 1_000_000  # bytes
 _RESERVED = ("matrix", "fibres", "void")
-# An elastic phase with a larger Poisson's ratio is nearly incompressible.
-_NEARLY_INCOMPRESSIBLE = 0.45
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,7 +180,7 @@ class Material(Short):
         if given.keys() != entry.parameters.keys():
             wrong = ", ".join(sorted(map(str, given.keys() ^ entry.parameters.keys())))
             allowed = ", ".join(entry.parameters) or "none"
-            raise ValueError(f"parameters of law {self.law!r} are {allowed}; wrong: {wrong}")
+            raise ValueError(f"parameters of law {self.law!r} are {allowed}; wrong: {wrong:.200}")
         values = {
             name: _parameter(name, given[name], kind) for name, kind in entry.parameters.items()
         }
@@ -242,13 +246,6 @@ class Material(Short):
         """Whether the phase stays elastic."""
         return self.law == "elastic"
 
-    @property
-    def is_nearly_incompressible(self) -> bool:
-        """Whether the elastic material has a Poisson's ratio near 1/2."""
-        return (
-            isinstance(self.elasticity, Isotropic) and self.elasticity.nu > _NEARLY_INCOMPRESSIBLE
-        )
-
 
 def _restored(
     elasticity: Elasticity, law: str, parameters: dict[str, Any], entry: LawEntry
@@ -310,7 +307,7 @@ class Phases(Short):
         require_kind("others", self.others, Mapping)
         for name, material in self.others.items():
             require_kind("others", name, str)
-            require_kind(f"others[{name!r}]", material, Material)
+            require_kind(f"others[{name!r:.60}]", material, Material)
             if name in _RESERVED:
                 raise ValueError(f"others has {name!r}, which is the name of another phase")
         object.__setattr__(self, "others", dict(self.others))
@@ -345,6 +342,20 @@ class Phases(Short):
         """Return the phases as nested dictionaries, as in a file, without the source."""
         all_phases = {"matrix": self.matrix, "fibres": self.fibres, **self.others}
         return {name: material.as_dict() for name, material in all_phases.items()}
+
+    def without_expansion(self, names: Iterable[str]) -> list[str]:
+        """Names of the phases that do not expand, if another of these phases expands.
+
+        Args:
+            names: Names of phases; "void" is ignored.
+
+        Returns:
+            The names, in alphabetical order. The list is empty if no phase expands.
+        """
+        materials = {"matrix": self.matrix}
+        materials |= {name: self.of(name) for name in sorted({*names} - {"matrix", "void"})}
+        rigid = [n for n, each in materials.items() if not each.elasticity.expansion.any()]
+        return rigid if len(rigid) < len(materials) else []
 
     @property
     def fields(self) -> dict[str, float]:
@@ -422,17 +433,20 @@ def require_no_phases(settings: Settings) -> None:
 
 
 def require_interphase(
-    phases: Phases, settings: Settings, interphase: float, *, random: bool
+    phases: Phases, settings: Settings, interphase: float, *, vf: float | None
 ) -> None:
-    """Raise a ValueError if rings around the fibres have no material, or random fibres no room."""
+    """Raise a ValueError if rings have no material, or random fibres of a `vf` leave no room."""
     require_between("interphase", interphase, 0.0, _THICKEST, unit=" mean fibre radii")
     if not interphase:
         return
     phases.of(INTERPHASE)
-    if random and settings.radii == Settings.radii and interphase >= settings.min_spacing - 1:
+    if vf is None or settings.radii != Settings.radii:
+        return
+    spacing = spacing_of(settings.min_spacing, vf, settings.n_fibres)
+    if interphase >= spacing - 1:
         raise ValueError(
             f"interphase = {interphase:g} does not fit between fibres with min_spacing = "
-            f"{settings.min_spacing:g}: give a min_spacing above {1 + interphase:g}"
+            f"{spacing:g}: give a min_spacing above {1 + interphase:g}"
         )
 
 
@@ -479,33 +493,11 @@ def load_phases(path: str | Path) -> Phases:
         >>> load_phases("fe_data/composite/examples/paper.yaml").matrix.law
         'j2'
     """
-    import yaml
-
     path = require_path("path", path)
     try:
-        text = read_file(path, _MAX_FILE)
-        content = yaml.safe_load(text)
-        repeated = _repeated_key(yaml.compose(text, yaml.SafeLoader))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
-    if repeated:
-        raise ValueError(f"{path}: {repeated} is given twice")
-    try:
-        return _phases(content)
+        return _phases(parse_yaml(read_file(path, MOST_BYTES)))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
-
-
-def _repeated_key(node: Any) -> str:
-    """Find a key that occurs twice in a mapping, where YAML would silently use the last."""
-    inner = getattr(node, "value", ())
-    if not isinstance(inner, list):
-        return ""
-    pairs = [pair if isinstance(pair, tuple) else (pair,) for pair in inner]
-    keys = [pair[0].value for pair in pairs if len(pair) == 2 and isinstance(pair[0].value, str)]
-    again = [key for key in keys if keys.count(key) > 1]
-    found = (_repeated_key(pair[-1]) for pair in pairs)
-    return again[0] if again else next(filter(None, found), "")
 
 
 def _phases(content: Any) -> Phases:
@@ -524,7 +516,7 @@ def _phases(content: Any) -> Phases:
 def _material(name: str, content: Any) -> Material:
     """Make the material of a phase from the content of a file."""
     found = _mapping(name, content, {"elasticity"}, {"law", "parameters"})
-    elastic = found["elasticity"]
+    elastic = _with_poisson(f"{name}.elasticity", found["elasticity"])
     across = isinstance(elastic, Mapping) and "E_L_GPa" in elastic
     kind: Any = TransverselyIsotropic if across else Isotropic
     elasticity = _built(kind, f"{name}.elasticity", elastic)
@@ -534,6 +526,20 @@ def _material(name: str, content: Any) -> Material:
         raise ValueError(f"{name}: {error}") from None
 
 
+def _with_poisson(place: str, content: Any) -> Any:
+    """Replace G_TT_GPa by nu_TT in the elasticity of a file, which may have either."""
+    if not isinstance(content, Mapping) or "G_TT_GPa" not in content or "E_T_GPa" not in content:
+        return content
+    others = {name: value for name, value in content.items() if name != "G_TT_GPa"}
+    if "nu_TT" in others:
+        raise ValueError(f"{place} has both nu_TT and G_TT_GPa: leave one of them out")
+    try:
+        E, G = (content[name] for name in ("E_T_GPa", "G_TT_GPa"))
+        return {**others, "nu_TT": poisson_across(E, G)}
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{place}: {error}") from None
+
+
 def _built(kind: Any, place: str, content: Any) -> Any:
     """Make a dataclass from a mapping whose keys are its fields."""
     fields = dataclasses.fields(kind)
@@ -541,7 +547,7 @@ def _built(kind: Any, place: str, content: Any) -> Any:
     optional = {each.name for each in fields} - needed
     found = _mapping(place, content, needed, optional)
     try:
-        return kind(**{key: _plain(value) for key, value in found.items()})
+        return kind(**found)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{place}: {error}") from None
 
@@ -554,14 +560,8 @@ def _mapping(place: str, content: Any, needed: set[str], optional: set[str]) -> 
     missing = needed - content.keys()
     if unknown or missing:
         allowed = ", ".join(sorted(needed | optional))
-        what = f"{min(map(str, unknown))} is unknown" if unknown else f"{min(missing)} is missing"
+        what = (
+            f"{min(map(str, unknown)):.60} is unknown" if unknown else f"{min(missing)} is missing"
+        )
         raise ValueError(f"{place}: {what}; allowed are {allowed}")
     return dict(content)
-
-
-def _plain(value: Any) -> Any:
-    """Convert a number such as 58e-6, which YAML reads as text, to a float."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value

@@ -5,6 +5,7 @@ same for both solvers. Of the inputs only the volume fraction is used; the phase
 others.
 """
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from fe_data.arrays import Floats, Short
 from fe_data.composite.materials import Phases, require_interphase, require_no_phases
 from fe_data.composite.rve import CompositeSolution, one_thread, solve_composite
 from fe_data.composite.stepping import Stepper, follow
-from fe_data.errors import MicrostructureError
+from fe_data.errors import ConvergenceError, MicrostructureError
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.microstructure import FIBRES, Microstructure
 from fe_data.loading import Loading
@@ -26,6 +27,7 @@ from fe_data.mechanics.properties import (
 )
 from fe_data.mechanics.rve import RVEResult, arrange_fibres, several_radii, uniaxial, values_of
 from fe_data.mechanics.solvers import Fields
+from fe_data.schema import fitted_outputs, output
 from fe_data.settings import Inputs, Settings, VolumeFraction
 
 _PLANE = 4  # number of components in plane strain: xx, yy, zz, xy
@@ -88,6 +90,11 @@ class MaterialRVE(Short):
         return {k.removeprefix("seconds_"): float(v) for k, v in info if k.startswith("seconds_")}
 
     @property
+    def stop(self) -> ConvergenceError | KeyboardInterrupt | None:
+        """What ended the path early; None if the path is complete."""
+        return self.solution.stop
+
+    @property
     def n_dofs(self) -> int:
         """Number of degrees of freedom."""
         return self.solution.cell.block * self.discretisation.n_nodes
@@ -95,6 +102,8 @@ class MaterialRVE(Short):
     def result(self) -> RVEResult:
         """Averages and properties without the fields, like `RVESolution.result`."""
         effective, qualities = values_of(self.effective, self.p_sigma)
+        if self.effective is not None:
+            effective["E_T_GPa"] = self.effective.transverse_modulus_GPa
         fibres = self.microstructure
         radius = float(fibres.radii.max(initial=0.0))
         return RVEResult(
@@ -115,6 +124,7 @@ def solve_material(
     *,
     interphase: float = 0.0,
     keep_steps: bool = False,
+    partial: bool = False,
     silent: bool = False,
 ) -> MaterialRVE:
     """Simulate an RVE of given phases.
@@ -127,6 +137,7 @@ def solve_material(
         loading: Path; None is the uniaxial loading of the settings.
         interphase: Thickness of a ring around each fibre, in mean radii of the fibres [-].
         keep_steps: Whether to keep the fields of every increment.
+        partial: Whether to return the increments before an error or an interruption.
         silent: Show no progress.
 
     Returns:
@@ -135,9 +146,11 @@ def solve_material(
     Raises:
         ValueError: If a setting of phases is not the default, or an argument is out of range.
         MicrostructureError: If rings overlap.
+        KeyboardInterrupt: After Ctrl-C, unless `partial` is given.
     """
     require_no_phases(settings)
-    require_interphase(phases, settings, interphase, random=isinstance(microstructure, int))
+    vf = inputs.vf if isinstance(microstructure, int) else None
+    require_interphase(phases, settings, interphase, vf=vf)
     loading = loading or uniaxial(settings.strain)
     fibres = arrange_fibres(microstructure, inputs, settings, any_phase=True)
     try:
@@ -152,24 +165,53 @@ def solve_material(
         resolution=settings.resolution,
         tolerance=settings.tolerance,
         keep_steps=keep_steps,
+        partial=partial,
         silent=silent,
     )
     history = _recorded(solution)
     p_sigma = _overstressed_fraction(solution, settings.p_sigma_threshold_MPa)
+    if solution.stop is not None:
+        return MaterialRVE(solution, _fields(solution), history, None, math.nan)
     rve = MaterialRVE(solution, _fields(solution), history, None, p_sigma)
     if not loading.is_uniaxial:
         return rve
-    elastic = history
+    try:
+        return dataclasses.replace(rve, effective=_fitted(rve, settings))
+    except KeyboardInterrupt as interrupt:
+        if not partial:
+            raise
+        return dataclasses.replace(rve, solution=dataclasses.replace(solution, stop=interrupt))
+
+
+def _fitted(rve: MaterialRVE, settings: Settings) -> EffectiveProperties:
+    """Find the effective properties of the averaged curves."""
+    solution = rve.solution
+    elastic = rve.history
     # A law without a plastic strain does not show when it yields, so simulate a small strain.
     states = [part.material.entry.state for part in solution.cell.inelastic]
     hidden = any(not {"p", "plastic_strain"} & set(state) for state in states)
-    if hidden or not elastic_increments(history).any():
+    if hidden or not elastic_increments(rve.history).any():
         with one_thread():
             small = uniaxial(_ELASTIC_STRAIN)
             elastic = _first(follow(Stepper(solution.cell, settings.tolerance), small, 1), _PLANE)
     axial = _mixed_modulus(solution)
-    effective = effective_properties(history, rve.yield_stress, elastic, axial)
-    return MaterialRVE(solution, rve.fields, history, effective, p_sigma)
+    return _fitted_within_bounds(
+        effective_properties(rve.history, rve.yield_stress, elastic, axial)
+    )
+
+
+def _fitted_within_bounds(effective: EffectiveProperties) -> EffectiveProperties:
+    """Drop a power law without meaning, which is only extrapolated from a short curve."""
+    beyond = []
+    for name in fitted_outputs() if effective.is_fitted else ():
+        value, allowed = getattr(effective, name), output(name).allowed
+        if allowed is not None and not allowed[0] <= value <= allowed[1]:
+            beyond.append(f"{name} = {value:.3g} is outside [{allowed[0]:g}, {allowed[1]:g}]")
+    if not beyond:
+        return effective
+    warning = f"the power law does not describe the curve: {' and '.join(beyond)}"
+    nothing = dict.fromkeys((*fitted_outputs(), "hardening_residual"), math.nan)
+    return dataclasses.replace(effective, **nothing, warning=f"{warning}; use the curve")
 
 
 def _recorded(solution: CompositeSolution) -> dict[str, Floats]:

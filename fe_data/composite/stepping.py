@@ -15,7 +15,7 @@ from fe_data.arrays import Floats, Short, short
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.errors import ConvergenceError
-from fe_data.loading import AXES, IN_PLANE, Loading, Part, advance, extrapolate
+from fe_data.loading import AXES, IN_PLANE, Loading, Part, advance, explain, extrapolate, stacked
 
 if TYPE_CHECKING:
     from fe_data.composite.laws import Response
@@ -117,27 +117,6 @@ class Stepper(Short):
         self.x, self.temperature, self.time, self.states, self.stresses, self.stress = at[:6]
         self._number, self._largest_stress = at[6:]
 
-    def tangent(self) -> Floats:
-        """Derivative of the mean stress by the mean strain at the last equilibrium.
-
-        It can be computed only once per equilibrium. After a cutback it is the derivative for the
-        last substep.
-
-        Returns:
-            The derivative (k, k) in Kelvin's notation [MPa].
-
-        Raises:
-            ConvergenceError: If the linear systems cannot be solved.
-        """
-        cell = self.cell
-        system = cell.system
-        cell.assemble(self._responses)
-        # C - Bᵀ* K⁻¹ B
-        found = (system.macro - system.across @ system.solve_columns(system.border)) / cell.area
-        if not np.isfinite(found).all():
-            raise ConvergenceError("the tangent of the RVE cannot be computed: it is singular")
-        return np.asarray(found)
-
     @property
     def mean_strain(self) -> Floats:
         """Mean strain (6,) in Kelvin's notation."""
@@ -237,7 +216,7 @@ def follow(
     stepper: Stepper,
     loading: Loading,
     increments: int,
-    reached: Callable[[], object] = bool,
+    reached: Callable[[dict[str, Floats]], object] = bool,
 ) -> dict[str, Floats]:
     """Follow a loading path from the undeformed state.
 
@@ -245,23 +224,31 @@ def follow(
         stepper: Stepper in the undeformed state.
         loading: Path.
         increments: Number of increments of each part, if the loading gives none.
-        reached: Function called at the start and after each increment.
+        reached: Function of the volume averages, called at the start and after each increment.
 
     Returns:
         Volume averages at the start and after each increment. `strain`, `stress` [MPa] and
         `plastic_strain` are (increments + 1, 6) with tensor components xx, yy, zz, xy, xz, yz.
         `yielded_fraction`, `temperature` [K] and `time` [s] are (increments + 1,).
+
+    Raises:
+        ConvergenceError: If Newton's method does not converge even in the smallest steps.
     """
     rows = [averages(stepper)]
-    reached()
-    for part in loading.parts(increments):
-        step = Step(part)
-        stepper.turn(step)
-        for increment in range(1, part.increments + 1):
-            stepper.advance(increment / part.increments)
-            rows.append(averages(stepper))
-            reached()
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    reached(rows[-1])
+    parts = loading.parts(increments)
+    part = parts[0]
+    try:
+        for part in parts:
+            stepper.turn(Step(part))
+            for increment in range(1, part.increments + 1):
+                stepper.advance(increment / part.increments)
+                rows.append(averages(stepper))
+                reached(rows[-1])
+    except ConvergenceError as error:
+        explain(error, stacked(rows), averages(stepper), part)
+        raise
+    return stacked(rows)
 
 
 def averages(stepper: Stepper) -> dict[str, Floats]:

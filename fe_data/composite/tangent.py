@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from fe_data.arrays import Floats, Ints, Short
+from fe_data.errors import ConvergenceError
 from fe_data.sparse.solver import sparse_cholesky
 
 _MAX_ITERATIONS = 30  # of one call of GMRES
@@ -151,7 +152,20 @@ class TangentSystem(Short):
 
         Returns:
             Solutions (n, k).
+
+        Raises:
+            ConvergenceError: If K is singular.
         """
+        x = self._columns(right)
+        if self._is_symmetric and not np.isfinite(x).all():
+            self._is_symmetric = False
+            x = self._columns(right)
+        if not np.isfinite(x).all():
+            raise ConvergenceError("the tangent of the RVE cannot be computed: it is singular")
+        return x
+
+    def _columns(self, right: Floats) -> Floats:
+        """Solve like `solve_columns`; NaN if GMRES fails."""
         self.factorise(np.empty(0, int))
         x = np.zeros_like(right)
         for column, solution in zip(right.T, x.T, strict=True):

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from fe_data.dataset import record
+from fe_data.dataset import record, storage
 from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.storage import FAILURES, PROVENANCE, TABLE, record_path
 from fe_data.dataset.table import PATH_COLUMNS, STATUSES, format_row, table_columns
@@ -174,12 +174,23 @@ def columns_of(found: Collection) -> tuple[str, ...]:
 
 
 def write_tables(folder: Path, config: dict[str, Any], found: Collection) -> None:
-    """Write the files of `table_texts`: first the provenance, then the table."""
+    """Write the files of `table_texts`; a ValueError if they would replace a changed file."""
     texts = table_texts(config, found)
-    for name, text in texts.items():
-        record.write_atomic(folder / name, text.encode())
-    if FAILURES not in texts:
-        (folder / FAILURES).unlink(missing_ok=True)
+    storage.require_unchanged(folder, config["digest"], texts)
+    old = {name: _content(folder / name) for name in (PROVENANCE, TABLE, FAILURES)}
+    changed = [name for name in old if old[name] != texts.get(name, "").encode()]
+    # Earlier tables go first. After a kill no table lies next to the checksum of another table.
+    for name in (TABLE, FAILURES):
+        if name in changed and old[name]:
+            (folder / name).unlink(missing_ok=True)
+    for name in changed:
+        if name in texts:
+            record.write_atomic(folder / name, texts[name].encode())
+
+
+def _content(path: Path) -> bytes:
+    """Content of a file; empty if there is none."""
+    return path.read_bytes() if path.is_file() else b""
 
 
 def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
@@ -193,20 +204,23 @@ def table_texts(config: dict[str, Any], found: Collection) -> dict[str, str]:
     rows = [format_row(empty | row, columns) for row in found.rows]
     table = ",".join(columns) + "\n" + "".join(rows)
     makers = [{**json.loads(text), "records": count} for text, count in found.made_by.items()]
-    content = {
-        "config_sha256": config["digest"],
-        "inputs_sha256": config["inputs_sha256"],
-        "table_sha256": hashlib.sha256(table.encode()).hexdigest(),
-        "seed": config["seed"],
-        "samples": found.counts,
-        "rve_seconds": round(found.seconds, 3),
-        "made_by": makers,
-    }
-    texts = {PROVENANCE: json.dumps(content, indent=2) + "\n", TABLE: table}
+    texts = {PROVENANCE: "", TABLE: table}
+    checksums = {"table_sha256": hashlib.sha256(table.encode()).hexdigest()}
     if found.failures:
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow(FAILURE_COLUMNS)
         writer.writerows(found.failures)
         texts[FAILURES] = buffer.getvalue()
+        checksums["failures_sha256"] = hashlib.sha256(texts[FAILURES].encode()).hexdigest()
+    content = {
+        "config_sha256": config["digest"],
+        "inputs_sha256": config["inputs_sha256"],
+        **checksums,
+        "seed": config["seed"],
+        "samples": found.counts,
+        "rve_seconds": round(found.seconds, 3),
+        "made_by": makers,
+    }
+    texts[PROVENANCE] = storage.formatted(content)
     return texts

@@ -24,6 +24,7 @@ from fe_data.settings import require_kind, require_path
 
 RESULT = "result.json"  # in a folder that `rve` wrote
 MAX_RESULT = 200_000_000  # bytes
+COMPLETE = "complete"  # the status in this file, unless the run stopped early
 SHIPPED = "curves.npz"  # next to the shipped tables: the strain, and the stress by name of table
 MAX_SHIPPED = 100_000_000  # bytes
 BEGINNING = b"index,increment,strain_xx"  # of a CSV file of curves
@@ -248,8 +249,8 @@ def load_curves(path: Path) -> Curves:
         The curves of the samples that did not fail, in the order of the table.
 
     Raises:
-        TableError: If the table or a record cannot be read, there are no curves, or all samples
-            failed.
+        TableError: If the table or a record cannot be read, there are no curves, all samples
+            failed, or the run of `rve` stopped early.
 
     Examples:
         >>> from fe_data import load_curves
@@ -284,14 +285,20 @@ def is_one_rve(path: Path) -> bool:
 
 def _of_one_rve(path: Path) -> Curves:
     """Read the curve in a result of the command `rve`."""
+    foreign = TableError(f"{path} was not written by `rve`: it contains no stress–strain history")
     try:
-        found = json.loads(read_file(path, MAX_RESULT))["history"]
+        content = json.loads(read_file(path, MAX_RESULT))
+        status = content.get("status", COMPLETE)
+    except (ValueError, AttributeError, RecursionError):
+        raise foreign from None
+    if status != COMPLETE:
+        raise TableError(f"{path}: its curve is not complete, the status of the run is {status!r}")
+    try:
+        found = content["history"]
         needed = (*_UNITS, *_NUMBERS) if "time" in found else (*_UNITS, _YIELDED)
         history = {name: np.array(found[name], float) for name in needed}
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise TableError(
-            f"{path} was not written by `rve`: it contains no stress–strain history"
-        ) from None
+    except (ValueError, TypeError, KeyError):
+        raise foreign from None
     n = len(history["strain"])
     shapes = [values.shape for values in history.values()]
     finite = all(np.isfinite(values).all() for values in history.values())

@@ -245,7 +245,9 @@ def named_design(
         ((6, 4), [0, 0, 0, 1, 1, 1])
     """
     if not isinstance(name, str) or name not in NAMED_DESIGNS:
-        raise ValueError(f"name = {name!r} is not a design: allowed are {', '.join(NAMED_DESIGNS)}")
+        raise ValueError(
+            f"name = {name!r:.60} is not a design: allowed are {', '.join(NAMED_DESIGNS)}"
+        )
     spec = NAMED_DESIGNS[name]
     count = spec.count if count is None else count
     repeats = spec.replicates if replicates is None else replicates

@@ -33,11 +33,17 @@ Runner = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
 
 
 class WorkerDied(RuntimeError):
-    """A worker process died during a task; `tasks` are the tasks that it may have been running."""
+    """A worker process died during a task.
 
-    def __init__(self, tasks: list[Any]):
-        super().__init__("a worker process died")
+    Attributes:
+        tasks: The tasks that it may have been running.
+        how: Description of the death, if it is known.
+    """
+
+    def __init__(self, tasks: list[Any], how: str = ""):
+        super().__init__(f"a worker process died{how}")
         self.tasks = tasks
+        self.how = how
 
 
 class ClusterError(RuntimeError):
@@ -194,8 +200,12 @@ def _results(
                 result = _result(future, running)
                 del running[future]
             yield result
-    except BrokenProcessPool:
-        raise WorkerDied(list(running.values())) from None
+    except BrokenProcessPool as error:
+        # loky's message ends with the exit codes of its workers. Linux kills with SIGKILL to free
+        # memory.
+        killed = "SIGKILL" in str(error)
+        how = " of SIGKILL: usually the memory is full; use fewer jobs" if killed else ""
+        raise WorkerDied(list(running.values()), how) from None
 
 
 def _result(future: Future[Any], running: dict[Future[Any], Any]) -> Any:

@@ -1,8 +1,8 @@
 """Simulate all samples of a design into a dataset folder; interrupted runs can be continued."""
 
-import contextlib
 import dataclasses
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,12 @@ from typing import Any, NoReturn, TextIO
 from tqdm import tqdm
 
 from fe_data.arrays import Short, number
-from fe_data.composite.materials import Phases, require_interphase, require_no_phases
+from fe_data.composite.materials import (
+    INTERPHASE,
+    Phases,
+    require_interphase,
+    require_no_phases,
+)
 from fe_data.dataset import collection, executors, record, storage, worker
 from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
@@ -97,6 +102,7 @@ def generate(
     anisotropy: bool = False,
     material: Phases | None = None,
     interphase: float = 0.0,
+    constants: bool = False,
     jobs: int = 1,
     shard: tuple[int, int] = (1, 1),
     dask: str | None = None,
@@ -125,6 +131,8 @@ def generate(
             inputs from the material. Settings of phases must have their defaults.
         interphase: Thickness of a ring around each fibre, in mean radii of the fibres [-]. The ring
             has the phase "interphase" of the material.
+        constants: Also compute all effective elastic constants of each sample as outputs. This
+            needs a material.
         jobs: Number of worker processes on this machine.
         shard: (i, n) simulates only the samples i - 1, i - 1 + n, ...
         dask: Address of a Dask scheduler whose workers are used instead of local processes.
@@ -140,7 +148,8 @@ def generate(
     Raises:
         TypeError: If an argument has the wrong type.
         ValueError: If an argument is out of range, the fibres of a sample cannot be packed, b_m or
-            c_m is invalid for the hardening law, or the folder has another configuration.
+            c_m is invalid for the hardening law, the folder has another configuration, or someone
+            changed its table.
         FolderLockedError: If another process writes the same samples.
         GenerationError: If the disk is full, the scheduler is lost, a package is missing or the
             solver does not work on this machine. Repeat the call to finish.
@@ -166,6 +175,7 @@ def generate(
     folder = require_path("folder", folder)
     require_kind("dask", dask, str, NoneType)
     require_kind("anisotropy", anisotropy, bool)
+    require_kind("constants", constants, bool)
     require_kind("retry_failed", retry_failed, bool)
     require_kind("silent", silent, bool)
     shard = _checked_shard(shard)
@@ -181,27 +191,40 @@ def generate(
             what = "anisotropy: use effective_constants" if anisotropy else "another simulator"
             raise ValueError(f"material cannot be combined with {what}")
         require_no_phases(settings)
-        random = not design.microstructures
-        require_interphase(material, settings, interphase, random=random)
+        fractions = design.inputs[:, INPUT_NAMES.index("vf")]
+        vf = None if design.microstructures else float(fractions.max())
+        require_interphase(material, settings, interphase, vf=vf)
         for phase in {name for micro in design.microstructures for name in micro.phases} - {VOID}:
             material.of(phase)
-        simulator = worker.MaterialSimulator(material, interphase)
+        simulator = worker.MaterialSimulator(material, interphase, constants)
+        if constants and design.loadings:
+            raise ValueError("constants = True cannot be combined with paths, without outputs")
+        names = {name for micro in design.microstructures for name in micro.phases}
+        names |= {INTERPHASE} if interphase else set()
+        if constants and (rigid := material.without_expansion(names or ["fibres"])):
+            what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
+            warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=2)
         design = _of_material(design, material, interphase)
+    elif constants:
+        raise ValueError("constants = True needs a material")
     elif design.fields:
         raise ValueError(f"design has fields {', '.join(design.fields)}: give their material")
     elif number("interphase", interphase):
         raise ValueError(f"interphase = {interphase:g} needs a material with this phase")
     _require_possible(design, settings, general=material is not None)
     chosen_solver()  # raises an error if the solver is unknown
-    config = storage.configuration(design, settings, anisotropy, material, interphase)
+    config = storage.configuration(design, settings, anisotropy, material, interphase, constants)
     job = worker.Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
     storage.open_folder(folder, config)
     with storage.locked(folder, shard):
-        storage.remove_leftovers(folder, indices)
         pending = [
             i for i in indices if not collection.is_done(folder, i, job.config, retry_failed)
         ]
+        if pending:
+            storage.require_no_link(folder, pending)
+            storage.require_unchanged(folder, job.config)
+        storage.remove_leftovers(folder, indices)
         storage.make_places(folder, pending)
         _Run(design, folder, job, jobs, dask, len(indices), silent).finish(pending)
         found = _collected(folder, config, indices, len(design))
@@ -329,6 +352,8 @@ class _Run:
             try:
                 self._run_tasks(run, [worker.Task(self.design.sample(i)) for i in self.remaining])
             except WorkerDied as death:
+                if not self.silent:
+                    self.progress.write(f"fe_data: {death}", file=sys.stderr)
                 for task in death.tasks:
                     self._run_alone(run, task.sample)
 
@@ -340,17 +365,20 @@ class _Run:
         """Simulate a sample that may kill its worker, while no other sample is running."""
         failed: list[worker.Attempt] = []
         for attempt in range(worker.attempts_at(sample)):
+            how = ""
             for _ in range(DEATHS_OF_A_SAMPLE):
-                with contextlib.suppress(WorkerDied):
+                try:
                     self._run_tasks(run, [worker.Task(sample, tuple(failed))])
                     return
+                except WorkerDied as death:
+                    how = death.how
             seed = worker.attempt_seed(sample, attempt)
-            failed.append(worker.Attempt(seed, worker.DIED))
+            failed.append(worker.Attempt(seed, worker.DIED + how))
         try:
             for _ in run(self.job.require_working, [None]):
                 pass
-        except WorkerDied:
-            raise worker.unusable(worker.DIED) from None
+        except WorkerDied as death:
+            raise worker.unusable(worker.DIED + death.how) from None
         self._save(*worker.encode_result(self.job, sample, failed, None, 0.0))
 
     def _save(self, index: int, data: bytes) -> None:
@@ -400,4 +428,6 @@ def describe(error: BaseException) -> str:
     """Describe an error in a few words, as part of a sentence."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror + (f" ({error.filename})" if error.filename else "")
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error}".removesuffix(": ")
     return " ".join(str(error).split()) or type(error).__name__

@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,6 +25,7 @@ from fe_data.dataset.design import MAX_SAMPLES, Design, digest_inputs, digest_mi
 from fe_data.dataset.record import CorruptRecordError
 from fe_data.dataset.table import TABLE as TABLE
 from fe_data.files.reading import UnusualFile, read_file
+from fe_data.geometry.microstructure import SPACING, SPARSE
 from fe_data.settings import MAX_SEED, Settings, require_integer
 
 FAILURES = "failures.csv"
@@ -38,6 +39,16 @@ CONFIG_ENTRIES = {
     "seed": int,
     "inputs_sha256": str,
     "settings": dict,
+}
+PROVENANCE_ENTRIES = {
+    "config_sha256",
+    "inputs_sha256",
+    "table_sha256",
+    "failures_sha256",  # only if an attempt failed
+    "seed",
+    "samples",
+    "rve_seconds",
+    "made_by",
 }
 # Errors of network file systems without locks. Writing there is safe nevertheless: it is atomic.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
@@ -65,6 +76,7 @@ def configuration(
     anisotropy: bool = False,
     material: Phases | None = None,
     interphase: float = 0.0,
+    constants: bool = False,
 ) -> dict[str, Any]:
     """Return everything that determines the table, with the digest of these entries."""
     config: dict[str, Any] = {
@@ -83,11 +95,15 @@ def configuration(
         config["microstructures_sha256"] = digest_microstructures(design)
     if anisotropy:
         config["anisotropy"] = True
+    if constants:
+        config["constants"] = True
     if design.fields:
         config["fields"] = list(design.fields)
     if interphase:
         config["interphase"] = interphase
     # Default laws are left out, so that digests of older datasets stay valid.
+    if settings.min_spacing is None and float(design.inputs[:, 0].max()) <= SPARSE:
+        config["settings"]["min_spacing"] = SPACING
     if settings.hardening == Settings.hardening:
         del config["settings"]["hardening"]
     if settings.radii == Settings.radii:
@@ -182,6 +198,79 @@ def make_places(folder: Path, indices: Iterable[int]) -> None:
         record.make_place(folder / name)
 
 
+def require_no_link(folder: Path, indices: Iterable[int]) -> None:
+    """Raise a ValueError if records would be written into another folder, through a link."""
+    parents = {record_path(folder, index).parent for index in indices}
+    for path in ({folder / RECORDS} if parents else set()) | parents:
+        if path.is_symlink():
+            what = f"{path} is a link to another folder, whose records are not replaced"
+            raise ValueError(f"{what}: remove the link, or choose another --out")
+
+
+def require_unchanged(
+    folder: Path, config_digest: str, texts: Mapping[str, str] | None = None
+) -> None:
+    """Check that tables and provenance may be replaced.
+
+    Args:
+        folder: Dataset folder.
+        config_digest: Digest of its configuration.
+        texts: New content by name of the file, which is also allowed.
+
+    Raises:
+        ValueError: If a file is not as `generate` wrote it.
+    """
+    # The tables are read first, because another shard writes the provenance first.
+    files = [path for path in (folder / TABLE, folder / FAILURES) if path.is_file()]
+    digests = {path: _digest_of_file(path) for path in files}
+    written = _written_provenance(folder / PROVENANCE, config_digest)
+    if (folder / PROVENANCE).is_file():
+        digests = {folder / PROVENANCE: _digest_of_file(folder / PROVENANCE), **digests}
+    for path, found in digests.items():
+        new = (texts or {}).get(path.name)
+        if new is not None and found == hashlib.sha256(new.encode()).hexdigest():
+            continue
+        if not _is_as_written(path, found, written):
+            what = f"{path} is not as `generate` wrote it, and is not replaced"
+            raise ValueError(f"{what}: move it away, or choose another --out")
+
+
+def _is_as_written(path: Path, found: str, written: dict[str, Any]) -> bool:
+    """Whether a file with the checksum `found` is as in the provenance `written`."""
+    if path.name == PROVENANCE:
+        return bool(written)
+    if path.name == TABLE:
+        return found == written.get("table_sha256")
+    # Older versions wrote no checksum of the failures.
+    if "failures_sha256" not in written and written.get("samples"):
+        with path.open("rb") as file:
+            return file.readline() == b"index,attempt,seed,status,reason\n"
+    return found == written.get("failures_sha256")
+
+
+def _written_provenance(path: Path, config_digest: str) -> dict[str, Any]:
+    """Read the provenance; an empty dictionary unless `generate` wrote it for this dataset."""
+    try:
+        text = read_file(path, record.MAX_BYTES).decode()
+        content = json.loads(text)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(content, dict) or not content.keys() <= PROVENANCE_ENTRIES:
+        return {}
+    right = content.get("config_sha256") == config_digest
+    return content if right and text == formatted(content) else {}
+
+
+def formatted(provenance: dict[str, Any]) -> str:
+    """Return the text of a provenance."""
+    return json.dumps(provenance, indent=2) + "\n"
+
+
+def _digest_of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def remove_leftovers(folder: Path, indices: Iterable[int]) -> None:
     """Delete temporary files of these samples, which a killed process left behind."""
     ours = {record_path(folder, index).name for index in indices}
@@ -259,6 +348,7 @@ def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
         "microstructures",
         "microstructures_sha256",
         "anisotropy",
+        "constants",
         "format",
     )
     for name in ("material", *first, *rest):

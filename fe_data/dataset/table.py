@@ -55,7 +55,8 @@ class Table(Short):
         unfitted: (k,) index of each sample without b_eff and c_eff, because its curve has too few
             plastic increments for a fit. Its other outputs are only in the file.
         fields: Names of columns with numbers of a material, such as `matrix.elasticity.E_GPa`,
-            that differ between the samples. Their values are only in the file.
+            that differ between the samples.
+        field_values: (n, n_fields) these numbers, in the order of `fields`.
 
     Raises:
         ValueError: If an input is out of range, an output is not finite, a name or a status is
@@ -78,6 +79,7 @@ class Table(Short):
     output_names: tuple[str, ...] = field(default_factory=required_outputs)
     unfitted: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
     fields: tuple[str, ...] = ()
+    field_values: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
     def __post_init__(self) -> None:
         plain: dict[str, Any] = {"output_names": _known_outputs("output_names", self.output_names)}
@@ -89,8 +91,12 @@ class Table(Short):
         plain["outputs"] = numbers("outputs", self.outputs)
         plain["status"] = objects("status", self.status)
         n = len(plain["index"])
+        plain["field_values"] = numbers("field_values", self.field_values)
+        if not plain["fields"] and not plain["field_values"].size:
+            plain["field_values"] = np.empty((n, 0))
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("seed", "group", "status"), (n,))
         shapes |= {"inputs": (n, len(INPUT_NAMES)), "outputs": (n, len(plain["output_names"]))}
+        shapes["field_values"] = (n, len(plain["fields"]))
         for name, shape in shapes.items():
             if plain[name].shape != shape:
                 what = f"{name} of shape {plain[name].shape} must have the shape {shape}"
@@ -145,8 +151,8 @@ class Table(Short):
         """Convert the samples to a `pandas.DataFrame`; this needs pandas.
 
         Returns:
-            One row per sample, with the columns of `dataset.csv`, except columns of `fields`.
-            Samples in `failed` and `unfitted` are left out.
+            One row per sample, with the columns of `dataset.csv`. Samples in `failed` and
+            `unfitted` are left out.
 
         Examples:
             >>> from fe_data import load_table
@@ -156,6 +162,7 @@ class Table(Short):
         """
         columns = {"index": self.index, "seed": self.seed, "group": self.group}
         columns |= dict(zip(INPUT_NAMES, self.inputs.T, strict=True))
+        columns |= dict(zip(self.fields, self.field_values.T, strict=True))
         columns |= dict(zip(self.output_names, self.outputs.T, strict=True))
         return import_pandas().DataFrame(columns | {"status": self.status.astype(object)})
 
@@ -250,6 +257,7 @@ class _Sample:
     inputs: list[float]
     outputs: list[float]
     status: str
+    field_values: list[float]
 
 
 def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
@@ -262,7 +270,7 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
     for number, (line, row) in enumerate(rows):
         parse = partial(problems.parse, line, row)
         names = outputs_among(row)
-        fields = tuple(name for name in row if any(part in name for part in _OF_MATERIAL))
+        fields = tuple(name for name in row if _is_of_material(name))
         index = parse(parse_integer, "index", number)
         status = parse(_status, "status", "ok")
         if (first := first_line.setdefault(index, line)) != line:
@@ -270,13 +278,14 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
         seed = parse(parse_integer, "seed", -1)
         group = parse(parse_integer, "group", index)
         inputs = [parse(parse_input, name) for name in INPUT_NAMES]
+        values = [parse(parse_float, name) for name in fields]
         empty = {"failed": names, "unfitted": fitted_outputs()}.get(status, ())
         nothing = partial(_nothing, status)
         outputs = [parse(nothing if name in empty else parse_float, name) for name in names]
         if status in lacking:
             lacking[status].append(index)
         elif not problems.count:
-            samples.append(_Sample(index, seed, group, inputs, outputs, status))
+            samples.append(_Sample(index, seed, group, inputs, outputs, status, values))
     problems.raise_if_any()
     if unfitted := lacking["unfitted"]:
         some = ", ".join(map(str, unfitted[:10])) + (", ..." if len(unfitted) > 10 else "")
@@ -293,6 +302,9 @@ def _table(rows: Iterable[tuple[int, Row]], problems: Problems) -> Table:
         output_names=names,
         unfitted=np.array(lacking["unfitted"], np.int64),
         fields=fields,
+        field_values=np.reshape([sample.field_values for sample in samples], (-1, len(fields)))
+        if fields
+        else np.empty((len(samples), 0)),
     )
 
 
@@ -441,11 +453,27 @@ def parse_or_fixed(
     return fixed[name]
 
 
-def unfitted_inputs(path: Path) -> set[tuple[float, ...]]:
-    """Set of the inputs of all samples without b_eff and c_eff in a valid CSV file."""
-    rows = (row for _, row in read_rows(path, INPUT_NAMES, ("status",)))
-    unfitted = (row for row in rows if row.get("status") == "unfitted")
-    return {tuple(parse_input(name, row[name]) for name in INPUT_NAMES) for row in unfitted}
+def different_inputs(path: Path, status: str | None = None) -> set[tuple[float, ...]]:
+    """Set of the inputs, with numbers of a material, in a valid CSV file.
+
+    Args:
+        path: The file.
+        status: Status of the samples; None means all.
+
+    Returns:
+        The inputs and numbers of each sample, without repetition.
+    """
+    found = set()
+    for _, row in read_rows(path, INPUT_NAMES, ("status",), also=FIELD):
+        if status in (None, row.get("status")):
+            fields = [float(row[name]) for name in row if _is_of_material(name)]
+            found.add((*(parse_input(name, row[name]) for name in INPUT_NAMES), *fields))
+    return found
+
+
+def _is_of_material(column: str) -> bool:
+    """Whether a column has numbers of a material."""
+    return any(part in column for part in _OF_MATERIAL)
 
 
 def require_samples(table: Table) -> None:
@@ -463,7 +491,7 @@ def require_samples(table: Table) -> None:
 
 def _status(name: str, text: str) -> str:
     if text not in STATUSES:
-        raise ValueError(f"{name} = {text!r} is unknown: allowed are {', '.join(STATUSES)}")
+        raise ValueError(f"{name} = {text!r:.60} is unknown: allowed are {', '.join(STATUSES)}")
     return text
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -145,6 +146,7 @@ class MaterialSimulator:
 
     phases: Phases
     interphase: float = 0.0  # see `solve_material`
+    constants: bool = False  # whether to add all effective constants to the outputs
 
     def __call__(
         self,
@@ -157,7 +159,19 @@ class MaterialSimulator:
         from fe_data.composite.properties import solve_material
 
         given = self.phases, inputs, microstructure, settings, loading
-        return solve_material(*given, interphase=self.interphase, silent=True).result()
+        rve = solve_material(*given, interphase=self.interphase, silent=True)
+        result = rve.result()
+        if not self.constants:
+            return result
+        from fe_data.composite.constants import effective_constants
+
+        cell = self.phases, rve.microstructure
+        with warnings.catch_warnings(action="ignore"):  # `generate` warns once
+            found = effective_constants(*cell, resolution=settings.resolution)
+        further = dataclasses.asdict(found.constants)
+        further |= {name: getattr(found, name) for name in ("alpha_L_per_K", "alpha_T_per_K")}
+        further["transverse_misfit"] = found.misfit
+        return dataclasses.replace(result, effective=result.effective | further)
 
 
 def unusable(reason: str) -> OSError:

@@ -99,7 +99,7 @@ def read_rows(
         with _opened(path) as file:
             lines = shown(_lines(path, file), path.name, "line")
             reader = csv.reader(lines, strict=True)
-            header = _header(path, next(reader, []), required)
+            header = _header(path, next(reader, []), required, optional)
             further = [name for name in header if also is not None and also in name]
             names = dict.fromkeys((*required, *optional, *further))
             wanted = {name: header.index(name) for name in names if name in header}
@@ -148,10 +148,14 @@ def _lines(path: Path, file: TextIO) -> Iterator[str]:
             yield line
 
 
-def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str]:
+def _header(
+    path: Path, entries: list[str], required: Sequence[str], optional: Sequence[str]
+) -> list[str]:
     header = [entry.strip() for entry in entries]
     if not any(header):
-        raise TableError(f"{path} is empty: expected a header with {', '.join(required)}")
+        kind, names = ("", required) if required else ("some of ", optional)
+        expected = f"expected a header with {kind}{', '.join(names)}"
+        raise TableError(f"{path} is empty: {expected}")
     if len(header) == 1 and ";" in header[0]:
         what = f"a comma separates columns, not a semicolon: {header[0]!r:.300}"
         raise TableError(f"{path}, line 1: {what}")
@@ -159,7 +163,7 @@ def _header(path: Path, entries: list[str], required: Sequence[str]) -> list[str
         found = ",".join(header)
         raise TableError(f"{path}, line 1: column {missing} is missing in {found!r:.300}")
     if twice := sorted(name for name, n in Counter(header).items() if name and n > 1):
-        raise TableError(f"{path}, line 1: column {', '.join(twice)} appears twice")
+        raise TableError(f"{path}, line 1: column {', '.join(twice):.300} appears twice")
     return header
 
 

@@ -54,11 +54,22 @@ if warnings.showwarning is not _show_warning:
 _basix: Any = basix
 _dolfinx: Any = dolfinx
 QUADRATURE_DEGREE = 2
-# Three points in the reference triangle, and their weights.
-QUADRATURE = _basix.make_quadrature(_basix.CellType.triangle, QUADRATURE_DEGREE)
 _P2 = _basix.ElementFamily.P, _basix.CellType.triangle, 2, _basix.LagrangeVariant.equispaced
-# (2, q, 6) derivatives of the shape functions at these points.
-REFERENCE_GRADIENTS = _basix.create_element(*_P2).tabulate(1, QUADRATURE[0])[1:, :, :, 0]
+
+
+def quadrature(degree: int) -> tuple[Floats, Floats]:
+    """Points (q, 2) in the reference triangle and weights (q,), exact for this degree."""
+    points, weights = _basix.make_quadrature(_basix.CellType.triangle, degree)
+    return np.asarray(points), np.asarray(weights)
+
+
+def quadratic_gradients(points: Floats) -> Floats:
+    """Derivatives (2, q, 6) of quadratic shape functions at points of the reference triangle."""
+    return np.asarray(_basix.create_element(*_P2).tabulate(1, points)[1:, :, :, 0])
+
+
+QUADRATURE = quadrature(QUADRATURE_DEGREE)  # three points
+REFERENCE_GRADIENTS = quadratic_gradients(QUADRATURE[0])
 _VERSION = tuple(int(part) for part in _dolfinx.__version__.split(".")[:2])
 
 

@@ -5,6 +5,8 @@ added afterwards. Lengths are relative to the side of the square.
 """
 
 import contextlib
+import signal
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -155,6 +157,10 @@ def _fill(outline: Outline) -> tuple[Floats, Ints, Ints]:
     if not gmsh.isInitialized():
         # Threads of workers, such as Dask threads, cannot install signal handlers.
         gmsh.initialize(readConfigFiles=False, interruptible=False)
+        if threading.current_thread() is threading.main_thread():
+            # gmsh has reset SIGTERM, so set the handler of Python again.
+            handler = signal.getsignal(signal.SIGTERM)
+            signal.signal(signal.SIGTERM, handler or signal.SIG_DFL)
     try:
         gmsh.option.setNumber("General.Verbosity", 1)
         gmsh.model.add("rve")

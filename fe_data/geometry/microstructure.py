@@ -20,9 +20,16 @@ from fe_data.settings import in_percent, require_between, require_kind
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
 # Pairs of the largest number of fibres, and the densest packing of discs of exclusion (diameter =
-# least distance of centres) that relaxation reached from every random start that was tried. The
-# hexagonal limit is 0.907. One or two fibres are limited only by their periodic images.
-_DENSEST_PACKING = ((2, 0.78), (3, 0.62), (15, 0.70), (math.inf, 0.80))
+# least distance of centres) that relaxation reached from every random start that was tried, or
+# above which discs freeze. One or two fibres are limited only by their periodic images.
+_DENSEST_PACKING = ((2, 0.78), (3, 0.62), (15, 0.70), (math.inf, 0.72))
+# Discs that cover about 0.7 freeze. In a square cell all crystals then have similar directions, so
+# that means over microstructures are anisotropic. By default the spacing falls from SPACING to
+# _LEAST_SPACING, so that discs of exclusion cover at most _LIQUID.
+_LIQUID = 0.64
+SPACING = 1.14  # of the paper
+_LEAST_SPACING = 1.02
+SPARSE = 0.42  # up to this volume fraction fibres are added one by one, with this spacing
 # Random sequential addition jams when discs of exclusion cover 0.547 ± 0.15/√n of the square. At
 # one standard deviation above the mean every sixth sequence places all n fibres.
 _SATURATION = 0.547
@@ -131,7 +138,11 @@ class Microstructure(Short):
                 f"fibre {i} overlaps with its periodic image: radius {radii[i]:.6g}, height "
                 f"{self.height:g}"
             )
-        pair = f"fibres {i} and {j}" + (" with their interphase" if self.interphase else "")
+        names = ["void" if void else "fibre" for void in self.is_void]
+        pair = f"{names[i]} {i} and {names[j]} {j}"
+        if names[i] == names[j]:
+            pair = f"{names[i]}s {i} and {j}"
+        pair += " with their interphase" if self.interphase else ""
         if distance[i, j] < _SAME * radii[i]:
             x, y = given[i]
             u, v = given[j]
@@ -248,31 +259,59 @@ def hexagonal_distance(vf: float) -> float:
     return math.sqrt(math.pi / (2 * math.sqrt(3) * vf))
 
 
-def largest_volume_fraction(n_fibres: int, min_spacing: float) -> float:
+def _densest(n_fibres: int) -> float:
+    """Largest area fraction of discs of exclusion."""
+    return next(packing for largest, packing in _DENSEST_PACKING if n_fibres <= largest)
+
+
+def spacing_of(min_spacing: float | None, vf: float, n_fibres: int) -> float:
+    """Least distance of random fibres, in fibre diameters.
+
+    Args:
+        min_spacing: The distance [-]; None for the default, which falls with the volume fraction.
+        vf: Volume fraction of fibres and voids [-].
+        n_fibres: Number of fibres and voids.
+
+    Returns:
+        The distance [-].
+
+    >>> [round(spacing_of(None, vf, 30), 3) for vf in (0.4, 0.55, 0.6)]
+    [1.14, 1.079, 1.033]
+    """
+    if min_spacing is not None:
+        return min_spacing
+    liquid = min(_LIQUID, _densest(n_fibres) - 0.02)
+    return min(SPACING, max(_LEAST_SPACING, math.sqrt(liquid / max(vf, liquid / 4))))
+
+
+def largest_volume_fraction(n_fibres: int, min_spacing: float | None) -> float:
     """Largest fibre volume fraction for which random microstructures are generated.
 
     Args:
         n_fibres: Number of fibres.
-        min_spacing: Least distance of two fibre centres, in fibre diameters [-].
+        min_spacing: Least distance of two fibre centres, in fibre diameters [-]; None for the
+            default, see `spacing_of`.
 
     Returns:
         The volume fraction [-].
 
-    >>> round(largest_volume_fraction(30, 1.14), 3)
-    0.616
+    >>> round(largest_volume_fraction(30, 1.14), 3), round(largest_volume_fraction(30, None), 3)
+    (0.554, 0.615)
     """
-    packing = next(packing for largest, packing in _DENSEST_PACKING if n_fibres <= largest)
-    return packing / min_spacing**2
+    if min_spacing is None:
+        return min(_LIQUID, _densest(n_fibres) - 0.02) / _LEAST_SPACING**2
+    return _densest(n_fibres) / min_spacing**2
 
 
-def require_packable(vf: float, n_fibres: int, min_spacing: float) -> None:
+def require_packable(vf: float, n_fibres: int, min_spacing: float | None) -> None:
     """Raise a ValueError with the limit if vf exceeds `largest_volume_fraction`."""
     limit = largest_volume_fraction(n_fibres, min_spacing)
     if vf > limit:
+        least = spacing_of(min_spacing, vf, n_fibres)
         raise ValueError(
-            f"vf = {vf!r} is out of range: {n_fibres} fibres at least {min_spacing:g} diameters "
+            f"vf = {vf!r} is out of range: {n_fibres} fibres at least {least:g} diameters "
             f"apart are limited to vf <= {limit:.4f}{in_percent(vf, 1.0, 'vf is a fraction')}; "
-            "a smaller spacing allows more"
+            "a smaller min_spacing (option --min-spacing) allows more"
         )
 
 
@@ -300,7 +339,7 @@ def random_microstructure(
     vf: float,
     seed: int,
     n_fibres: int = 30,
-    min_spacing: float = 1.14,
+    min_spacing: float | None = None,
     radii: RadiiName = "equal",
     radii_cov: float = 0.0,
     void_fraction: float = 0.0,
@@ -312,7 +351,8 @@ def random_microstructure(
         vf: Volume fraction of the fibres [-], which the result has exactly.
         seed: Seed of the random numbers.
         n_fibres: Number of fibres.
-        min_spacing: Least distance of two fibre centres, in sums of their radii [-].
+        min_spacing: Least distance of two fibre centres, in sums of their radii [-]; None for the
+            default of `spacing_of`.
         radii: Distribution of the radii, a key of `settings.radii.RADII_LAWS`.
         radii_cov: Coefficient of variation of the radii [-].
         void_fraction: Area fraction of round voids between the fibres [-], which the result has
@@ -328,20 +368,22 @@ def random_microstructure(
 
     If no microstructure is found, a `MicrostructureError` is raised.
 
-    >>> micro = random_microstructure(0.3, seed=1)
-    >>> micro.centres.shape
-    (30, 2)
-    >>> round(micro.volume_fraction, 12)
-    0.3
-    >>> several = random_microstructure(0.3, seed=1, radii="lognormal", radii_cov=0.3)
-    >>> bool(several.radii.max() > 2 * several.radii.min())
-    True
+    Examples:
+        >>> from fe_data import random_microstructure
+        >>> micro = random_microstructure(0.3, seed=1)
+        >>> micro.centres.shape
+        (30, 2)
+        >>> round(micro.volume_fraction, 12)
+        0.3
+        >>> several = random_microstructure(0.3, seed=1, radii="lognormal", radii_cov=0.3)
+        >>> bool(several.radii.max() > 2 * several.radii.min())
+        True
     """
     # Use random sequential addition. A sequence that jams is repeated with new random numbers, so
     # results are distributed like sequences that do not jam. If nearly all sequences jam, push
-    # random centres apart until all pairs keep their distance, then move them until they are in
-    # equilibrium; dense microstructures are then crystals with defects. Finally translate the
-    # pattern, because a fibre that nearly touches an edge or a corner would cause sliver elements.
+    # random centres apart until all pairs keep their distance, then move them until they
+    # touch as rarely as fibres that are added one by one. Finally translate the pattern, because a
+    # fibre that nearly touches an edge or a corner would cause sliver elements.
     low, high = BOUNDS["void_fraction"]
     hint = in_percent(number("void_fraction", void_fraction), high, "it is a fraction")
     require_between("void_fraction", void_fraction, low, high, unit=hint)
@@ -352,6 +394,9 @@ def random_microstructure(
         if void_fraction:
             raise ValueError("void_fraction needs fibres, but vf = 0")
         return Microstructure(np.empty((0, 2)), np.empty(0))
+    # Voids take room like fibres.
+    if min_spacing is None:
+        min_spacing = spacing_of(None, vf + void_fraction, n_fibres)
     rng = np.random.default_rng(seed)
     r, distance = _radii_and_distances(rng, vf, n_fibres, min_spacing, radii, radii_cov)
     phases = [FIBRES] * n_fibres

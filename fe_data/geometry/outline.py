@@ -45,6 +45,7 @@ class Outline:
     Args:
         micro: Microstructure.
         resolution: Elements per diameter of the largest fibres; None uses `default_size` for them.
+        fineness: Number by which the default size is divided.
 
     Attributes:
         points: (n, 2) ends of the segments.
@@ -65,12 +66,14 @@ class Outline:
     13
     """
 
-    def __init__(self, micro: Microstructure, resolution: float | None = None):
+    def __init__(
+        self, micro: Microstructure, resolution: float | None = None, *, fineness: float = 1.0
+    ):
         self.micro = micro
         n_fibres = len(micro.centres)
         diameter = 2 * float(micro.radii.max()) if n_fibres else 1.0
         # Relative to the mean fibre distance √(height / n), also in a rectangle.
-        default = default_size(n_fibres) * math.sqrt(micro.height)
+        default = default_size(n_fibres) * math.sqrt(micro.height) / fineness
         self.size = diameter / resolution if resolution else default
         self.coarsest = self.size * max(1.0, _COARSEST / _DEFAULT_SIZE)
         # Proportional to the radii, so that all fibres have the same number of elements.

@@ -11,12 +11,8 @@ _RSA_CANDIDATES = 4096
 _RSA_BATCHES = 16
 _RELAXATION_STARTS = 8
 _RELAXATION_STEPS = 4000
-_SWEEPS = 400
-# If the discs of exclusion (diameter = least distance) cover a larger fraction of the square, Monte
-# Carlo sweeps hardly mix the fibres, and chains of collisions are used.
-_DENSE = 0.655
-_EVENTS = 400  # collisions per fibre in chains
-_CHAIN = 200  # largest number of collisions of one chain
+_SWEEPS = 250
+_STEP = 0.2  # in mean gaps between fibres
 # Batches for fibres of different sizes, with as many candidates in total as for equal fibres.
 _SIZES_CANDIDATES = 512
 _SIZES_BATCHES = 128
@@ -92,62 +88,23 @@ def relaxed_microstructure(rng: np.random.Generator, n: int, distance: Distance)
 
 
 def equilibrated(rng: np.random.Generator, centres: Floats, distance: Distance) -> Floats:
-    """Run Monte Carlo sweeps of hard discs, so that valid microstructures are equally probable."""
+    """Run short Monte Carlo sweeps of hard discs, so that fibres no longer touch."""
     # A sweep proposes a step for every fibre. Two fibres conflict if they are too close after one
     # or both of them have moved. Fibres without a conflict move. The reverse steps have the same
-    # conflicts and the same probability, so detailed balance holds.
+    # conflicts and the same probability, so detailed balance holds. Few sweeps separate neighbours
+    # only: in long runs the square cell gives directions to all fibres.
     n = len(centres)
-    # The step is half the mean gap between fibres, computed with the mean least distance.
+    # The step is a fifth of the mean gap between fibres, computed with the mean least distance.
     mean = float(np.mean(distance))
-    reach = 0.5 * (math.sqrt(2 / (math.sqrt(3) * n)) - mean)
+    reach = _STEP * (math.sqrt(2 / (math.sqrt(3) * n)) - mean)
     of_both = np.tile(distance, (2, 2)) if isinstance(distance, np.ndarray) else distance
     for _ in range(_SWEEPS):
-        steps = rng.uniform(-reach, reach, (n, 2))
+        length = reach * np.sqrt(rng.random(n))  # uniform in a disc, so that no axis is preferred
+        angle = 2 * math.pi * rng.random(n)
+        steps = length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
         both = np.concatenate([centres, centres + steps])
         conflicts = ~_apart(both, both, of_both).reshape(2, n, 2, n).all(axis=(0, 2))
         np.fill_diagonal(conflicts, False)
         stays = conflicts.any(axis=1)
         centres = centres + np.where(stays[:, None], 0.0, steps)
-    # Sweeps hardly mix dense microstructures. Chains use only the nearest image of each fibre,
-    # which is sufficient for distances below 0.5.
-    if n * math.pi * mean**2 / 4 > _DENSE and np.max(distance) < 0.5:
-        centres = _collided(rng, np.mod(centres, 1.0), distance, 6.0 * reach)
     return np.mod(centres, 1.0)
-
-
-def _collided(
-    rng: np.random.Generator, centres: Floats, distance: Distance, reach: float
-) -> Floats:
-    """Move fibres by chains of collisions (E. P. Bernard et al., Phys. Rev. E 80 (2009) 056704)."""
-    # A fibre moves along an axis until it meets another fibre, which then moves on, until the steps
-    # add up to the length of the chain. The reverse chain has the same number of collisions.
-    # Detailed balance therefore also holds if chains with too many collisions are rejected, such as
-    # through fibres that nearly touch.
-    n = len(centres)
-    squares = np.broadcast_to((distance * (1 + 1e-10)) ** 2, (n, n))
-    centres = centres.copy()
-    events = 0
-    while events < _EVENTS * n:
-        moving, axis = int(rng.integers(n)), int(rng.integers(2))
-        forward = 1.0 if rng.integers(2) else -1.0
-        left = float(rng.uniform(0.0, reach))
-        along = forward * centres[:, axis]
-        across = centres[:, 1 - axis]
-        for _ in range(_CHAIN):
-            events += 1
-            beside = across - across[moving]
-            beside -= np.round(beside)
-            # It meets a fibre that is d ahead after the step d - √(distance² - beside²).
-            square = squares[moving] - beside**2
-            free = (along - along[moving]) % 1.0 - np.sqrt(np.maximum(square, 0.0))
-            free[square <= 0.0] = np.inf
-            free[moving] = np.inf
-            met = int(free.argmin())
-            step = max(float(free[met]), 0.0)
-            along[moving] += min(step, left)
-            if step >= left:
-                centres[:, axis] = (forward * along) % 1.0
-                break
-            left -= step
-            moving = met
-    return centres

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fe_data.arrays import Floats, Ints, Short, short
+from fe_data.errors import ConvergenceError
 from fe_data.mechanics.elements import Elements
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled, inlined
@@ -25,6 +26,7 @@ from fe_data.sparse.solver import sparse_cholesky
 # A factorisation costs as much as eight iterations. Limits from 10 to 28 change the total time by
 # less than 5 %.
 _MAX_ITERATIONS = 12  # of one solve
+_MACHINE_PRECISION = 1e-13  # relative residual of a solution in double precision
 _REFACTORISE_AFTER = 20  # more iterations than with a fresh factor, summed over solves
 
 
@@ -120,14 +122,29 @@ class BorderedSystem(Short):
         self._age += iterations - 1
         return solution
 
-    def condensed(self) -> Floats:
-        """Stiffness (3, 3) of the macro strains, with the displacements eliminated."""
+    def solve_columns(self, right: Floats) -> Floats:
+        """Solve K x = right to machine precision, with one factorisation.
+
+        Args:
+            right: (n, k) right-hand sides.
+
+        Returns:
+            Solutions (n, k).
+
+        Raises:
+            ConvergenceError: If K is not positive definite.
+        """
+        border = self.tangent.border[:, :0]
+        macro = self.tangent.macro[:0, :0]
         self._factor_free = np.empty(0, int)
-        self.factorise(self.tangent.border[:, :0], self.tangent.macro[:0, :0])
-        # C - Bᵀ K⁻¹ B
-        border = self.tangent.border
-        stiffness: Floats = self.tangent.macro - border.T @ self.solver.solve(border)
-        return stiffness
+        self.factorise(border, macro)
+        solved = [
+            self._conjugate_gradients(column, border, macro, _MACHINE_PRECISION)[0]
+            for column in right.T
+        ]
+        if not np.isfinite(solved).all():
+            raise ConvergenceError("the tangent of the RVE cannot be computed: it is singular")
+        return np.column_stack(solved)
 
     def _diagonal(self) -> Floats:
         """Diagonal (n,) of K: the first entry of each row of the upper triangle."""

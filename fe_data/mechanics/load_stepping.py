@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fe_data.arrays import Floats, Ints, Short, short
-from fe_data.loading import Loading, Part, advance, extrapolate
+from fe_data.errors import ConvergenceError
+from fe_data.loading import Loading, Part, advance, explain, extrapolate, stacked
 from fe_data.mechanics.problem import RVEProblem, State
 
 _NEWTON_ITERATIONS = 12
@@ -29,13 +30,15 @@ class EquilibriumPath(Short):
     """Volume averages at the start and after each increment, and the state at the end.
 
     `history` has the arrays `strain`, `stress` [MPa] and `plastic_strain`, (increments + 1, 4) with
-    tensor components xx, yy, zz, xy, and `yielded_fraction`, (increments + 1,).
+    tensor components xx, yy, zz, xy, and `yielded_fraction`, (increments + 1,). `stop` is what
+    ended the path early, so that history and state end at the last increment that was reached.
     """
 
     x: Floats  # (n + 3,) unknowns at the end
     state: State
     history: dict[str, Floats]
     counts: dict[str, int]
+    stop: ConvergenceError | KeyboardInterrupt | None = None
 
 
 @short
@@ -54,6 +57,8 @@ def solve_load_steps(
     increments: int,
     tolerance: float,
     converged: Callable[[Floats, State], None] | None = None,
+    *,
+    partial: bool = False,
 ) -> EquilibriumPath:
     """Follow a loading path from the undeformed state, in equal increments of each part.
 
@@ -63,23 +68,43 @@ def solve_load_steps(
         increments: Number of increments of each part, if the loading gives none.
         tolerance: Relative residual at which Newton's method has converged [-].
         converged: Function of unknowns and history, called at the start and after each increment.
+        partial: Whether to return the increments before an error or an interruption.
 
     Returns:
         Volume averages at the start and after each increment, and the state at the end.
+
+    Raises:
+        ConvergenceError: If Newton's method does not converge even in the smallest steps.
+        KeyboardInterrupt: After Ctrl-C, unless `partial` is given.
     """
     stepper = Stepper(problem, tolerance)
-    rows = [problem.volume_averages(stepper.x, stepper.integrals)]
-    if converged is not None:
-        converged(stepper.x, stepper.state)
-    for part in loading.parts(increments):
-        stepper.turn(part, part.start(rows[-1]))
-        for increment in range(1, part.increments + 1):
-            integrals = stepper.advance(increment / part.increments)
-            rows.append(problem.volume_averages(stepper.x, integrals))
-            if converged is not None:
-                converged(stepper.x, stepper.state)
-    history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    return EquilibriumPath(stepper.x, stepper.state, history, stepper.counts | problem.counts)
+    rows = []
+    last = stepper.x, stepper.state
+    stop = None
+
+    def reached() -> None:
+        nonlocal last
+        if converged is not None:
+            converged(stepper.x, stepper.state)
+        rows.append(problem.volume_averages(stepper.x, stepper.integrals))
+        last = stepper.x, stepper.state.copy() if partial else stepper.state
+
+    reached()
+    parts = loading.parts(increments)
+    part = parts[0]
+    try:
+        for part in parts:
+            stepper.turn(part, part.start(rows[-1]))
+            for increment in range(1, part.increments + 1):
+                stepper.advance(increment / part.increments)
+                reached()
+    except (ConvergenceError, KeyboardInterrupt) as error:
+        averages = problem.volume_averages(stepper.x, stepper.integrals)
+        explain(error, stacked(rows), averages, part)
+        if not partial:
+            raise
+        stop = error
+    return EquilibriumPath(*last, stacked(rows), stepper.counts | problem.counts, stop)
 
 
 class Stepper:

@@ -159,6 +159,80 @@ def return_map(
                 force[dofs[first + e, i]] += f[i, e]
 
 
+@short
+class Changes(NamedTuple):
+    """Changes of the history variables of m elements with q points, in c columns."""
+
+    plastic_strain: Floats  # (m, q, 3, c) xx, yy, xy [-]
+    p: Floats  # (m, q, c) [-]
+
+
+def differentials(
+    strain: Floats,
+    start: HistoryVariables,
+    end: HistoryVariables,
+    tangent: Floats,
+    law: J2Law,
+    d_strain: Floats,
+    d_start: Changes,
+) -> tuple[Floats, Changes]:
+    """Changes of the end of a step that follow from changes of its strain and its start.
+
+    With n = s_tr / |s_tr| and β = h'(p) / (3μ + h'(p)), in points that yield
+
+        ds = ds/dε (dε - dε_p,n) + √6 μ β n dp_n,    dp = (1 - β) (dp_n + √(3/2) n : ds_tr / 3μ),
+
+    and dε_p = dev dε - ds / 2μ. Elastic points have dp = dp_n and dε_p = dε_p,n.
+
+    Args:
+        strain: (m, q, 3) strain tensor xx, yy, xy at the end of the step.
+        start: History variables at the start of the step.
+        end: History variables at the end of the step.
+        tangent: (m, q, 6) in-plane ds/dε, see `return_map`.
+        law: Law of the matrix.
+        d_strain: (m, q, 3, c) changes of the strain tensor.
+        d_start: Changes of the history variables at the start.
+
+    Returns:
+        Changes of the deviatoric stress xx, yy, xy (m, q, 3, c) [MPa], and of the history variables
+        at the end.
+    """
+    mu = law.shear_modulus
+    C = tangent[..., [[0, 1, 2], [1, 3, 4], [2, 4, 5]]]
+    direction = _deviator(strain[..., None]) - end.plastic_strain[..., None]
+    direction /= np.sqrt(_double_contraction(direction, direction) + 1e-300)[..., None, :]
+    # s = 2μ β n under a strain with the deviator n, see ds/dε above
+    beta = _double_contraction(direction, C @ _strain_of(direction)) / (2 * mu)
+    beta = np.where(end.p > start.p, beta[..., 0], 0.0)[..., None]
+    elastic = _deviator(d_strain) - d_start.plastic_strain
+    d_stress = C @ _strain_of(elastic)
+    d_stress += math.sqrt(6) * mu * (beta * d_start.p)[..., None, :] * direction
+    d_norm = 2 * mu * _double_contraction(direction, elastic)
+    yielding = (1 - beta) * (d_start.p + _ROOT * d_norm / (3 * mu))
+    dp = np.where((end.p > start.p)[..., None], yielding, d_start.p)
+    return d_stress, Changes(_deviator(d_strain) - d_stress / (2 * mu), dp)
+
+
+def _deviator(strain: Floats) -> Floats:
+    """Deviator xx, yy, xy of strain tensors (..., 3, c) in plane strain."""
+    third = (strain[..., 0, :] + strain[..., 1, :]) / 3
+    zero = np.zeros_like(third)
+    return np.asarray(strain - np.stack([third, third, zero], axis=-2))
+
+
+def _strain_of(deviator: Floats) -> Floats:
+    """Strain xx, yy and engineering shear xy in plane strain, of deviators (..., 3, c)."""
+    xx, yy, xy = np.moveaxis(deviator, -2, 0)
+    return np.stack([2 * xx + yy, xx + 2 * yy, 2 * xy], axis=-2)
+
+
+def _double_contraction(a: Floats, b: Floats) -> Floats:
+    """Contraction a : b (..., c) of deviators with components xx, yy, xy (..., 3, c)."""
+    axx, ayy, axy = np.moveaxis(a, -2, 0)
+    bxx, byy, bxy = np.moveaxis(b, -2, 0)
+    return np.asarray(2 * (axx * bxx + ayy * byy + axy * bxy) + axx * byy + ayy * bxx)
+
+
 @inlined
 def _gather(
     gradients: Floats,

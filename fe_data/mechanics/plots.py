@@ -191,7 +191,7 @@ def draw_stress_strain(ax: Axes, rve: Drawn) -> None:
         return
     vertices = _vertex_rows(rve)
     # On a path with several vertices, markers at all increments would hide its loops.
-    is_path = len(vertices) > 1
+    is_path = len(rve.loading.strain) > 1
     marked = vertices if is_path else None
     numbered = vertices[:_VERTICES_NUMBERED] if is_path else []
     order = _axes(rve.loading)
@@ -269,10 +269,11 @@ def draw_path(ax: Axes, rve: Drawn) -> None:
 
 
 def _vertex_rows(rve: Drawn) -> list[int]:
-    """Row of the history at each vertex; equally spaced unless the path gives increments."""
+    """Row of the history at each vertex that was reached."""
+    # The vertices are equally spaced if the path gives no increments.
     each = (len(rve.history["strain"]) - 1) // len(rve.loading.strain)
-    rows: list[int] = np.cumsum([part.increments for part in rve.loading.parts(each)]).tolist()
-    return rows
+    ends: list[int] = np.cumsum([part.increments for part in rve.loading.parts(each)]).tolist()
+    return [row for row in ends if row < len(rve.history["strain"])]
 
 
 def _write_properties(ax: Axes, rve: Drawn) -> None:

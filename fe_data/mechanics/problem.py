@@ -203,6 +203,24 @@ class RVEProblem(Short):
             target[:] = source
         assemble_tangent(self.matrix, state.tangent, self._slots, self.system.tangent)
 
+    def forces_of(self, stress: Floats) -> tuple[Floats, Floats]:
+        """Internal forces of c deviatoric stresses xx, yy, xy at the points of the matrix.
+
+        Args:
+            stress: (m, q, 3, c) stresses [MPa].
+
+        Returns:
+            The nodal forces (n, c), and the integrals of the stresses (3, c).
+        """
+        weighted = self.matrix.weights[..., None, None] * stress
+        tensor = weighted[:, :, [[0, 2], [2, 1]]]
+        # ∫ Gᵀ s dV
+        nodal = np.einsum("mqid,mqdec->miec", self.matrix.gradients, tensor)
+        columns = nodal.reshape(-1, stress.shape[-1]).T
+        dofs = self.matrix.dofs.ravel()
+        forces = [np.bincount(dofs, column, self.n) for column in columns]
+        return np.column_stack(forces), weighted.sum(axis=(0, 1))
+
     def volume_averages(self, x: Floats, integrals: Floats) -> dict[str, Floats]:
         """Row of `EquilibriumPath.history`, from the integrals (11,) of `internal_force`."""
         mu, kappa = self.fibre_moduli

@@ -1,6 +1,7 @@
 """Simulate one representative volume element (RVE), from inputs to effective properties."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal
@@ -9,6 +10,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fe_data.arrays import Floats, Short, keep_copies
+from fe_data.errors import ConvergenceError
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import (
     VF_TOLERANCE,
@@ -17,7 +19,7 @@ from fe_data.geometry.microstructure import (
     random_microstructure,
 )
 from fe_data.geometry.outline import Outline
-from fe_data.loading import Loading
+from fe_data.loading import Loading, with_increments
 from fe_data.mechanics.elements import VOLUMETRIC_MODES, Discretisation, discretise
 from fe_data.mechanics.load_stepping import EquilibriumPath
 from fe_data.mechanics.problem import RVEProblem
@@ -119,6 +121,9 @@ class RVESolution(Short):
             separate stage.
         steps: Unknowns and fields at the start and after each increment, if they were kept.
 
+    With `partial=True` the path may have ended early. Then all results are those of the last
+    increment that was reached, `stop` is the error, and there are no effective properties.
+
     Examples:
         >>> from fe_data import Inputs, Settings, solve_rve
         >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
@@ -159,6 +164,11 @@ class RVESolution(Short):
     def counts(self) -> dict[str, int]:
         """Numbers of Newton iterations, factorisations, cutbacks and so on."""
         return self.path.counts
+
+    @property
+    def stop(self) -> ConvergenceError | KeyboardInterrupt | None:
+        """What ended the path early; None if the path is complete."""
+        return self.path.stop
 
     @property
     def n_dofs(self) -> int:
@@ -238,6 +248,7 @@ def solve_rve(
     element: str = "P2/P0",
     solver: SolverName = "compiled",
     keep_steps: bool = False,
+    partial: bool = False,
     silent: bool = False,
 ) -> RVESolution:
     """Simulate one RVE.
@@ -256,6 +267,8 @@ def solve_rve(
             UFL more slowly.
         keep_steps: Whether to keep the fields of every increment for `save_fields`, about 0.7 MB
             per increment at the default resolution.
+        partial: If Newton's method fails or Ctrl-C interrupts the path, whether to return the RVE
+            at the last increment that was reached, with the error as `stop`, instead of raising it.
         silent: Show no progress; otherwise a terminal has a bar after two seconds.
 
     Returns:
@@ -264,8 +277,10 @@ def solve_rve(
     Raises:
         ValueError: If an argument is out of range or unknown, the volume fraction cannot be packed
             or does not match the given fibres, or `fit` is not possible for the loading.
+        KeyboardInterrupt: After Ctrl-C, unless `partial` is given.
 
-    If the RVE cannot be meshed or solved, a `SimulationError` is raised. If the curve has fewer
+    If the RVE cannot be meshed or solved, a `SimulationError` is raised. A `ConvergenceError` has
+    the `history` up to the last increment that was reached. If the curve has fewer
     than three increments above the yield stress, b_eff and c_eff are NaN, and the `warning` of the
     effective properties says so.
 
@@ -280,6 +295,7 @@ def solve_rve(
     """
     _require_valid(inputs, settings, loading, fit, element, solver)
     require_kind("keep_steps", keep_steps, bool)
+    require_kind("partial", partial, bool)
     require_kind("silent", silent, bool)
     loading = loading or uniaxial(settings.strain)
     if fit is None:
@@ -301,26 +317,32 @@ def solve_rve(
             with timed(seconds, "assembly", bar):
                 equations = SOLVERS[solver](d, inputs, settings)
             with timed(seconds, "solution"):
-                path = equations.solve(
-                    loading, settings.increments, settings.tolerance, visit, bar.update
-                )
+                given = loading, settings.increments, settings.tolerance, visit, bar.update
+                path = equations.solve(*given, partial=partial)
             with timed(seconds, "fields"):
                 fields = equations.fields(path)
             effective = None
-            if fit:
-                effective = _fit_properties(path, equations, inputs, settings, seconds)
-            p_sigma = _overstressed_fraction(d, fields, settings.p_sigma_threshold_MPa)
+            if fit and path.stop is None:
+                try:
+                    effective = _fit_properties(path, equations, inputs, settings, seconds)
+                except KeyboardInterrupt as interrupt:
+                    if not partial:
+                        raise
+                    path = dataclasses.replace(path, stop=interrupt)
+            p_sigma = math.nan
+            if path.stop is None:
+                p_sigma = _overstressed_fraction(d, fields, settings.p_sigma_threshold_MPa)
     return RVESolution(
         microstructure,
         d,
         equations,
-        loading,
+        loading if path.stop is None else with_increments(loading, settings.increments),
         path,
         fields,
         effective,
         p_sigma,
         seconds,
-        tuple(steps),
+        tuple(steps[: len(path.history["strain"])]),
     )
 
 

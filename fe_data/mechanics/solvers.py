@@ -50,6 +50,8 @@ class Solver(Protocol):
         tolerance: float,
         visit: Visitor | None = None,
         reached: Callable[[], object] = bool,
+        *,
+        partial: bool = False,
     ) -> EquilibriumPath:
         """Follow a loading path from the undeformed state.
 
@@ -61,6 +63,7 @@ class Solver(Protocol):
                 increment.
             reached: Function without arguments, called at the same times. It is cheaper, because
                 fields are not computed for it. The default `bool` does nothing.
+            partial: Whether to return the increments before an error or an interruption.
 
         Returns:
             Volume averages at the start and after each increment, and the state at the end.
@@ -84,6 +87,8 @@ class CompiledSolver(Short):
         tolerance: float,
         visit: Visitor | None = None,
         reached: Callable[[], object] = bool,
+        *,
+        partial: bool = False,
     ) -> EquilibriumPath:
         """Follow a loading path from the undeformed state, see `Solver.solve`."""
 
@@ -92,7 +97,8 @@ class CompiledSolver(Short):
             if visit is not None:
                 visit(x, self._recovered(x, state))
 
-        return solve_load_steps(self.problem, loading, increments, tolerance, converged)
+        path = self.problem, loading, increments, tolerance, converged
+        return solve_load_steps(*path, partial=partial)
 
     def fields(self, path: EquilibriumPath) -> Fields:
         """Compute stress and plastic strain from the unknowns at the end of a path."""
@@ -132,6 +138,8 @@ class UFLSolver(Short):
         tolerance: float,
         visit: Visitor | None = None,
         reached: Callable[[], object] = bool,
+        *,
+        partial: bool = False,
     ) -> EquilibriumPath:
         """Follow a loading path from the undeformed state, see `Solver.solve`."""
         cell = self.problem
@@ -141,15 +149,14 @@ class UFLSolver(Short):
             if visit is not None:
                 visit(y.copy(), self._recovered(history.p[cell.in_matrix]))
 
-        x, history, averages, counts = reference.solve_load_steps(
-            cell, loading, increments, tolerance, converged
-        )
+        path = cell, loading, increments, tolerance, converged
+        x, history, averages, counts, stop = reference.solve_load_steps(*path, partial=partial)
         plastic_strain = history.plastic_strain[cell.in_matrix]
         p = history.p[cell.in_matrix]
         state = State(*p.shape)
         state.old = HistoryVariables(plastic_strain[..., IN_PLANE], p, cell.law.hardening(p))
         counts |= {"factorisations": counts["newton_iterations"], "cg_iterations": 0}
-        return EquilibriumPath(x, state, averages, counts)
+        return EquilibriumPath(x, state, averages, counts, stop)
 
     def fields(self, path: EquilibriumPath) -> Fields:
         """Return the stresses of the last update, and the plastic strain of the path."""

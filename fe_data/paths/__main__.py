@@ -1,6 +1,7 @@
 """Simulate the shipped sets of strain paths again, and compare: python -m fe_data.paths."""
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -78,4 +79,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as in `fe_data.__main__`
+    sys.exit(code)

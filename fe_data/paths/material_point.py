@@ -3,8 +3,17 @@
 The solver of the structure prescribes a mean strain at the point, and receives the mean stress and
 its derivative (Feyel & Chaboche, CMAME 183, 2000). To find equilibrium of the structure it tries
 several strains, which all start from the last accepted state.
+
+If Newton's method fails, the stepper divides the increment into substeps. At the end t_k of a
+substep the nodal forces r(u_k, t_k E, s_k-1) vanish, and the law gives the state s_k of all points.
+The derivative by the mean strain E of the whole increment therefore accumulates,
+
+    K du_k/dE = -(B t_k + ∂r/∂s ds_k-1/dE),    ds_k/dE = ∂s/∂ε dε_k/dE + ∂s/∂s ds_k-1/dE.
 """
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any
@@ -18,18 +27,30 @@ from fe_data.composite import stepping
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.materials import Phases, require_no_phases
 from fe_data.composite.rve import composite_cell, composite_domain, one_thread
+from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.outline import Outline
-from fe_data.loading import IN_PLANE, Part
-from fe_data.mechanics.elements import discretise
-from fe_data.mechanics.load_stepping import Stepper
-from fe_data.mechanics.problem import RVEProblem
+from fe_data.loading import IN_PLANE, MAX_TEMPERATURE, MAX_TIME, Part
+from fe_data.mechanics.elements import discretise, strain_at_points
+from fe_data.mechanics.load_stepping import Equilibrium, Stepper
+from fe_data.mechanics.plasticity import Changes, HistoryVariables, differentials
+from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.rve import arrange_fibres
 from fe_data.schema import LARGEST_STRAIN
-from fe_data.settings import Inputs, Settings, VolumeFraction, in_percent, require_kind
+from fe_data.settings import (
+    Inputs,
+    Settings,
+    VolumeFraction,
+    in_percent,
+    require_between,
+    require_kind,
+)
 
 _NONE_FREE: Ints = np.empty(0, int)
+_SHORTEST = 1e-12  # duration of a step [s]
+_SAME_FIBRES = 1e-9  # largest difference of centres and radii, relative to the side of the RVE
+Stored = dict[str, Any]
 
 
 class _Fast(Stepper):
@@ -37,11 +58,65 @@ class _Fast(Stepper):
 
     def respond(self, part: Part) -> tuple[Floats, Floats]:
         """Mean stress and tangent at the end of a part."""
+        self._changes: Changes | None = None
         self.turn(part, self.x[-3:] * np.array([1.0, 1.0, 0.5]))
         self.advance(1.0)
         averages = self.problem.volume_averages(self.x, self.integrals)
-        self.problem.assemble_tangent(self.state)
-        return averages["stress"][IN_PLANE], self.problem.system.condensed()
+        return averages["stress"][IN_PLANE], self._tangent
+
+    def restart(self, equilibrium: Equilibrium) -> None:
+        """Go back to a converged state, so that further steps depend only on this state."""
+        super().restart(equilibrium)
+        self.part = Part(_NONE_FREE, np.zeros(3), 1)
+        self.way = np.zeros(3)  # no prediction from the step of another trial
+
+    def _attempt(self, t: float) -> bool:
+        """Try to reach fraction t; on success, differentiate by the mean strain of the part."""
+        if not super()._attempt(t):
+            return False
+        problem = self.problem
+        d_stress, _ = self._differentiate(np.zeros((problem.n, 3)), np.zeros((3, 3)))
+        forces, means = problem.forces_of(d_stress)
+        problem.assemble_tangent(self.state)
+        K = problem.system
+        # K du = -(B t + ∂r/∂s ds)
+        du = -K.solve_columns(t * K.tangent.border + forces)
+        self._tangent = t * K.tangent.macro + K.tangent.border.T @ du + means
+        if t < 1.0:
+            _, self._changes = self._differentiate(du, t * np.eye(3))
+        return True
+
+    def _differentiate(self, du: Floats, d_mean: Floats) -> tuple[Floats, Changes]:
+        """Changes of stress and history in the last step, for columns of changed unknowns."""
+        matrix = self.problem.matrix
+        end, start = self.state.old, self.state.new  # `State.accept` has exchanged them
+        changes = self._changes
+        if changes is None:
+            changes = Changes(np.zeros((*end.plastic_strain.shape, 3)), np.zeros((*end.p.shape, 3)))
+        n = self.problem.n
+        columns = zip(du.T, d_mean.T, strict=True)
+        d_strain = np.stack([strain_at_points(matrix, *column) for column in columns], axis=-1)
+        strain = strain_at_points(matrix, self.x[:n], self.x[n:])
+        step = strain, start, end, self.state.tangent, self.problem.law
+        return differentials(*step, d_strain, changes)
+
+    def stored(self, at: Equilibrium) -> Stored:
+        """An equilibrium as numbers and arrays by name."""
+        history = at.state.old._asdict().items()
+        return {
+            "unknowns": at.x,
+            **{f"matrix/{name}": values for name, values in history},
+            "steps": at.parts,
+            "largest_stress_MPa": at.largest_stress,
+        }
+
+    def restored(self, stored: Stored) -> Equilibrium:
+        """The equilibrium of `stored`."""
+        state = State(*self.problem.matrix.weights.shape)
+        names = HistoryVariables._fields
+        state.old = HistoryVariables(*(stored[f"matrix/{name}"] for name in names))
+        steps = int(stored["steps"])
+        return Equilibrium(stored["unknowns"], state, steps, float(stored["largest_stress_MPa"]))
 
 
 class _General(stepping.Stepper):
@@ -49,26 +124,104 @@ class _General(stepping.Stepper):
 
     def respond(self, part: Part) -> tuple[Floats, Floats]:
         """Mean stress and tangent at the end of a part."""
+        self._changes: dict[str, dict[str, Floats]] = {}
         self.turn(stepping.Step(part))
         with one_thread():
             self.advance(1.0)
-            tangent = self.tangent()[np.ix_(IN_PLANE, IN_PLANE)]
         # Convert from Kelvin's notation: engineering shear strain is √2 times the component there.
         kelvin = TO_KELVIN[IN_PLANE]
-        return self.stress[IN_PLANE] / kelvin, tangent / np.outer(kelvin, kelvin)
+        return self.stress[IN_PLANE] / kelvin, self._tangent / np.outer(kelvin, kelvin)
+
+    def _attempt(self, t: float) -> bool:
+        """Try to reach fraction t; on success, differentiate by the mean strain of the part."""
+        start = self.states
+        began = self.time
+        if not super()._attempt(t):
+            return False
+        cell = self.cell
+        K = cell.system
+        forces = np.zeros((3, cell.n + cell.size))
+        mean = np.eye(cell.size)[:, IN_PLANE]
+        if self._changes:
+            none = np.zeros((cell.n + cell.size, 3))
+            d_stress = self._differentiate(none, start, self.time - began)[0]
+            for j, force in enumerate(forces):
+                cell.add_forces(force, {name: each[..., j] for name, each in d_stress.items()})
+        cell.assemble(self._responses)
+        # K du = -(B t + ∂r/∂s ds)
+        du = -K.solve_columns(t * K.border @ mean + forces[:, : cell.n].T)
+        total = t * K.macro @ mean + K.across @ du + forces[:, cell.n :].T
+        self._tangent = total[IN_PLANE] / cell.area
+        if t < 1.0:
+            dx = np.concatenate([du, t * mean])
+            _, self._changes = self._differentiate(dx, start, self.time - began)
+        return True
+
+    def _differentiate(
+        self, dx: Floats, start: dict[str, dict[str, Floats]], dt: float
+    ) -> tuple[dict[str, Floats], dict[str, dict[str, Floats]]]:
+        """Changes of stresses and states in the last step, for columns of changed unknowns."""
+        stresses = {}
+        states = {}
+        for part in self.cell.inelastic:
+            name = part.name
+            strain = self.cell.strain(part, self.x, self.temperature).reshape(-1, 6)
+            d_strain = [self.cell.strain(part, column, 0.0).reshape(-1, 6) for column in dx.T]
+            changes = self._changes.get(name) or {
+                variable: np.zeros((*values.shape, 3)) for variable, values in start[name].items()
+            }
+            stresses[name], states[name] = self.points[name].differentials(
+                strain, start[name], dt, np.stack(d_strain, axis=-1), changes
+            )
+        return stresses, states
+
+    def stored(self, at: stepping.Equilibrium) -> Stored:
+        """An equilibrium as numbers and arrays by name."""
+        return {
+            "unknowns": at.x,
+            "temperature_K": at.temperature,
+            "time_s": at.time,
+            **{f"{name}/stress": values for name, values in at.stresses.items()},
+            **{
+                f"{name}/state/{variable}": values
+                for name, state in at.states.items()
+                for variable, values in state.items()
+            },
+            "mean_stress": at.stress,
+            "steps": at.number,
+            "largest_stress_MPa": at.largest_stress,
+        }
+
+    def restored(self, stored: Stored) -> stepping.Equilibrium:
+        """The equilibrium of `stored`."""
+        return stepping.Equilibrium(
+            x=stored["unknowns"],
+            temperature=float(stored["temperature_K"]),
+            time=float(stored["time_s"]),
+            states={
+                name: {variable: stored[f"{name}/state/{variable}"] for variable in state}
+                for name, state in self.states.items()
+            },
+            stresses={name: stored[f"{name}/stress"] for name in self.stresses},
+            stress=stored["mean_stress"],
+            number=int(stored["steps"]),
+            largest_stress=float(stored["largest_stress_MPa"]),
+        )
 
 
 @dataclass(eq=False, repr=False)
 class MaterialPoint(Short):
     """An RVE as a material law: mean stress and tangent for a mean strain.
 
+    Copies, also in other processes, mesh the RVE again and have its accepted state. Several threads
+    may use different points at the same time.
+
     Args:
         inputs: The four inputs. With a material only the volume fraction is used; pass a
             `VolumeFraction`.
         microstructure: Seed of random fibres, or a given microstructure, as for `solve_rve`.
         settings: Mesh, material constants and solver options; None uses the defaults.
-        material: Phases for the general solver; None uses the fast solver. For laws that depend on
-            time a step lasts one second.
+        material: Phases for the general solver; None uses the fast solver.
 
     Raises:
         ValueError: If an argument is out of range, the volume fraction cannot be packed, or
@@ -105,18 +258,22 @@ class MaterialPoint(Short):
         fibres = arrange_fibres(self.microstructure, self.inputs, settings, any_phase=general)
         with threadpool_limits(limits=1):
             if self.material is None:
-                mesh = generate_mesh(Outline(fibres, settings.resolution))
+                d = discretise(generate_mesh(Outline(fibres, settings.resolution)))
                 assert isinstance(self.inputs, Inputs)
-                problem = RVEProblem(discretise(mesh), self.inputs, settings)
+                problem = RVEProblem(d, self.inputs, settings)
                 self._stepper: _Fast | _General = _Fast(problem, settings.tolerance)
+                domain: Domain = d
             else:
                 domain = composite_domain(fibres, settings.resolution)
                 cell = composite_cell(self.material, fibres, domain, out_of_plane=False)
                 self._stepper = _General(cell, settings.tolerance)
+        self._rve = _identity(fibres, domain, self.inputs, settings, self.material)
         self._accepted: Any = self._stepper.equilibrium
-        self._answered = self._accepted
+        self._answered: Any = self._accepted  # None after an error
 
-    def respond(self, strain: ArrayLike) -> tuple[Floats, Floats]:
+    def respond(
+        self, strain: ArrayLike, *, duration: float = 1.0, temperature: float | None = None
+    ) -> tuple[Floats, Floats]:
         """Return mean stress and tangent for a mean strain, from the last accepted state.
 
         The result depends only on accepted strains, not on earlier trials.
@@ -124,31 +281,148 @@ class MaterialPoint(Short):
         Args:
             strain: Mean strain tensor (3,) xx, yy, xy at the end of the step; xy is half the
                 engineering shear strain.
+            duration: Duration of the step [s], for laws of a material that depend on time.
+            temperature: Temperature change at the end of the step, from the stress-free state [K].
+                It needs a material. None keeps the temperature of the accepted state.
 
         Returns:
             Mean stress (3,) xx, yy, xy [MPa], and its derivative (3, 3) [MPa] with respect to xx,
-            yy and engineering shear xy.
+            yy and engineering shear xy. If the step needs substeps, it is the derivative of the
+            whole step.
 
         Raises:
-            ValueError: If the strain is not finite, or a component exceeds 0.5.
+            ValueError: If the strain is not finite, or a component exceeds 0.5. If duration or
+                temperature are out of range, or are given without a material.
 
         If no equilibrium is found, even in smaller steps, a `ConvergenceError` is raised.
         """
+        self._answered = None
         end = numbers("strain", strain)
         if end.shape != (3,) or not (np.abs(end) <= LARGEST_STRAIN).all():
             allowed = f"three numbers xx, yy, xy of at most {LARGEST_STRAIN:g}"
             allowed += in_percent(float(np.abs(end).max(initial=0.0)), LARGEST_STRAIN)
             raise ValueError(f"strain = {strain!r:.60}: must be {allowed}")
+        duration = require_between("duration", duration, _SHORTEST, MAX_TIME)
+        if temperature is None:
+            temperature = getattr(self._accepted, "temperature", 0.0)
+        temperature = require_between("temperature", temperature, -MAX_TEMPERATURE, MAX_TEMPERATURE)
+        if self.material is None and (temperature or duration != 1.0):
+            name, value = ("temperature", temperature) if temperature else ("duration", duration)
+            raise ValueError(f"{name} = {value:g} needs a material, otherwise it has no effect")
         stepper = self._stepper
         stepper.restart(self._accepted)
         with threadpool_limits(limits=1):
-            answer = stepper.respond(Part(_NONE_FREE, end, 1))
+            answer = stepper.respond(Part(_NONE_FREE, end, 1, temperature, duration))
         self._answered = stepper.equilibrium
         return answer
 
     def accept(self) -> None:
         """Accept the state of the last `respond`; further steps start from it.
 
-        A trial that ended in an error is not accepted.
+        Raises:
+            RuntimeError: If the last `respond` ended in an error.
         """
+        if self._answered is None:
+            raise RuntimeError(
+                "the last trial ended in an error, so that there is no state to accept: call "
+                "`respond` with a smaller step"
+            )
         self._accepted = self._answered
+
+    def state(self) -> dict[str, Any]:
+        """Return the last accepted state as a dictionary of numbers and arrays.
+
+        `numpy.savez("state.npz", **point.state())` writes it to a file.
+
+        Returns:
+            The state: unknowns, history variables of all integration points, and what identifies
+            the RVE.
+
+        Examples:
+            >>> from fe_data import Inputs, MaterialPoint, Settings
+            >>> point = MaterialPoint(Inputs(0.2, 400.0, 400.0, 0.4), 0, Settings(n_fibres=1))
+            >>> _ = point.respond([0.01, 0.0, 0.0])
+            >>> point.accept()
+            >>> stored = point.state()
+            >>> _ = point.respond([0.02, 0.0, 0.0])
+            >>> point.accept()
+            >>> point.restore(stored)  # back to a strain of 0.01
+        """
+        stored = self._rve | self._stepper.stored(self._accepted)
+        return {
+            name: value.copy() if isinstance(value, np.ndarray) else value
+            for name, value in stored.items()
+        }
+
+    def restore(self, state: Mapping[str, ArrayLike]) -> None:
+        """Accept a state that `state` returned, of this or an equal point.
+
+        Args:
+            state: The state, or an open .npz file with it.
+
+        Raises:
+            TypeError: If the state is not a mapping.
+            ValueError: If the state belongs to other fibres, another mesh or other phases, or an
+                entry is missing, has another shape or is not finite.
+        """
+        require_kind("state", state, Mapping)
+        expected = self._rve | self._stepper.stored(self._accepted)
+        if {*state} != {*expected}:
+            names = ", ".join(sorted({*map(str, state)} ^ {*expected}))
+            raise ValueError(f"state: belongs to another kind of point, it differs in {names:.80}")
+        stored = {name: numbers(f"state: {name}", state[name]) for name in expected}
+        for name, value in stored.items():
+            shape = np.shape(expected[name])
+            if name in _IDENTITY:
+                tolerance = _SAME_FIBRES if name == "fibres" else 0.0
+                same = value.shape == shape and np.allclose(value, self._rve[name], 0.0, tolerance)
+                if not same:
+                    raise ValueError(f"state: belongs to {_IDENTITY[name]} than this point")
+            elif value.shape != shape or not np.isfinite(value).all():
+                what = f"{shape} finite numbers" if shape else "a finite number"
+                raise ValueError(f"state: {name} of shape {value.shape} must be {what}")
+        self._accepted = self._stepper.restored(stored)
+        self._answered = self._accepted
+
+    def __reduce__(self) -> Any:
+        given = self.inputs, self.microstructure, self.settings, self.material
+        return _restored, (given, self.state())
+
+
+# What identifies an RVE in a state, and what differs if it is not equal
+_IDENTITY = {"fibres": "other fibres", "mesh": "another mesh", "phases": "other phases"}
+
+
+def _identity(
+    fibres: Microstructure,
+    domain: Domain,
+    inputs: Inputs | VolumeFraction,
+    settings: Settings,
+    material: Phases | None,
+) -> Stored:
+    """Arrays that identify an RVE: fibres, and checksums of mesh and phases."""
+    if material is None:
+        constants = vars(inputs) | vars(settings)
+        names = ("E_f_GPa", "b_m_MPa", "c_m", "E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa")
+        described: Any = [constants[name] for name in names] + [repr(settings.hardening)]
+    else:
+        moduli = None if fibres.E_GPa is None else fibres.E_GPa.tolist()
+        described = [material.sha256, fibres.phases, moduli]
+    topology = domain.triangles.astype(np.int64).tobytes()
+    return {
+        "fibres": np.column_stack([fibres.centres, fibres.radii]),  # x, y, radius
+        "mesh": _checksum(topology + domain.material.astype(np.int64).tobytes()),
+        "phases": _checksum(json.dumps(described).encode()),
+    }
+
+
+def _checksum(data: bytes) -> Ints:
+    """SHA-256 (32,) of bytes, as numbers from 0 to 255."""
+    return np.frombuffer(hashlib.sha256(data).digest(), np.uint8)
+
+
+def _restored(given: tuple[Any, ...], state: Stored) -> MaterialPoint:
+    """Build a point again, for `pickle` and `copy`."""
+    point = MaterialPoint(*given)
+    point.restore(state)
+    return point

@@ -58,6 +58,8 @@ def import_tables(source: Path, out: Path) -> tuple[list[str], list[str]]:
             tables.setdefault(name, []).append((path, groups))
         except ValueError as error:
             refused.append(str(error))
+        except OSError as error:
+            refused.append(f"{path}: {error.strerror}")
     for name, [(path, groups), *others] in tables.items():
         if others:
             both = " and ".join(map(str, [path, *(other for other, _ in others)]))
@@ -67,6 +69,9 @@ def import_tables(source: Path, out: Path) -> tuple[list[str], list[str]]:
             rows = write_csv(groups, out / f"{name}.csv")
         except FileExistsError as error:
             refused.append(f"{error.filename} is another table: move it away or name another OUT")
+            continue
+        except (IsADirectoryError, PermissionError) as error:
+            refused.append(f"{error.filename}: {error.strerror}")
             continue
         note = "" if name in PUBLISHED else ", which no notebook uses"
         done.append(f"{path} -> {out / name}.csv: {rows} samples{note}")
@@ -89,7 +94,10 @@ def load_content(path: Path) -> Any:
     data = read_file(path, MAX_BYTES)
     command = [sys.executable, "-P", unpickling.__file__, str(MAX_SECONDS)]
     options: Any = {"capture_output": True, "env": os.environ | ONE_THREAD}
-    done = subprocess.run(command, input=data, timeout=60 * MAX_SECONDS, check=False, **options)
+    try:
+        done = subprocess.run(command, input=data, timeout=60 * MAX_SECONDS, check=False, **options)
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"{path} takes more than {60 * MAX_SECONDS} s to read") from None
     if done.returncode < 0:
         raise ValueError(f"{path} takes more than {MAX_SECONDS} s of processor time to read")
     if done.returncode:
@@ -138,7 +146,8 @@ def describe(content: Any) -> str:
     """Describe the layout of some content in a few words."""
     if isinstance(content, dict):
         return f"a dict with the keys {', '.join(content):.100}"
-    return f"a {type(content).__name__}" + (f" of {len(content)}" if content else "")
+    size = f" of {len(content)}" if isinstance(content, list | str) and content else ""
+    return f"a {type(content).__name__}{size}"
 
 
 def _join(x: Any, y: Any) -> Floats:

@@ -22,10 +22,11 @@ import ufl
 from petsc4py import PETSc
 
 from fe_data.arrays import Floats, Short
+from fe_data.errors import ConvergenceError
 from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
 from fe_data.geometry.outline import MATRIX
-from fe_data.loading import Loading, Part, advance
+from fe_data.loading import Loading, Part, advance, explain, stacked
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
 from fe_data.settings import Inputs, Settings
 
@@ -167,7 +168,15 @@ def solve_load_steps(
     increments: int,
     tolerance: float,
     converged: Callable[[Floats, History], None],
-) -> tuple[Floats, History, dict[str, Floats], dict[str, int]]:
+    *,
+    partial: bool = False,
+) -> tuple[
+    Floats,
+    History,
+    dict[str, Floats],
+    dict[str, int],
+    ConvergenceError | KeyboardInterrupt | None,
+]:
     """Follow a loading path from the undeformed state, in equal increments of each part.
 
     Args:
@@ -176,26 +185,46 @@ def solve_load_steps(
         increments: Number of increments of each part, if the loading gives none.
         tolerance: Relative residual at which Newton's method has converged [-].
         converged: Function of unknowns and history, called at the start and after each increment.
+        partial: Whether to return the increments before an error or an interruption.
 
     Returns:
-        Unknowns and history at the end, averages at the start and after each increment, and numbers
-        of Newton iterations, updates and cutbacks.
+        Unknowns and history at the end, averages at the start and after each increment, numbers of
+        Newton iterations, updates and cutbacks, and what ended the path early.
 
     Raises:
         ConvergenceError: If Newton's method does not converge even in the smallest steps.
+        KeyboardInterrupt: After Ctrl-C, unless `partial` is given.
     """
     stepper = _Stepper(rve, tolerance)
-    rows = [rve.averages(stepper.y, stepper.history)]
-    converged(stepper.y, stepper.history)
-    for number, part in enumerate(loading.parts(increments), start=1):
-        stepper.turn(part, part.start(rows[-1]))
-        for increment in range(1, part.increments + 1):
-            end = increment / part.increments
-            stepper.counts["cutbacks"] += advance(stepper.t, end, stepper.attempt, number)
-            rows.append(rve.averages(stepper.y, stepper.history))
-            converged(stepper.y, stepper.history)
-    averages = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    return stepper.y, stepper.history, averages, stepper.counts
+    rows = []
+    last = stepper.y, stepper.history
+    stop = None
+
+    def reached() -> None:
+        nonlocal last
+        converged(stepper.y, stepper.history)
+        rows.append(rve.averages(stepper.y, stepper.history))
+        last = stepper.y, stepper.history
+
+    reached()
+    parts = loading.parts(increments)
+    part = parts[0]
+    try:
+        for number, part in enumerate(parts, start=1):
+            stepper.turn(part, part.start(rows[-1]))
+            for increment in range(1, part.increments + 1):
+                end = increment / part.increments
+                stepper.counts["cutbacks"] += advance(stepper.t, end, stepper.attempt, number)
+                reached()
+    except (ConvergenceError, KeyboardInterrupt) as error:
+        rve.update(stepper.y, stepper.history)  # the stresses of the last equilibrium
+        averages = rve.averages(stepper.y, stepper.history)
+        explain(error, stacked(rows), averages, part)
+        if not partial:
+            raise
+        stop = error
+        rve.update(*last)
+    return *last, stacked(rows), stepper.counts, stop
 
 
 class _Stepper:

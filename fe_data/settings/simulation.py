@@ -114,7 +114,8 @@ class Settings(Short):
 
     Attributes:
         n_fibres: Number of fibres.
-        min_spacing: Least distance of two fibre centres, in fibre diameters [-].
+        min_spacing: Least distance of two fibre centres, in fibre diameters [-]. None is 1.14 up to
+            vf = 0.49, and falls to 1.02 at vf = 0.615, so that dense fibres stay disordered.
         resolution: Elements per fibre diameter [-]. None makes the element size 1/7.9 of the mean
             fibre distance: 2.3 per diameter at vf = 0.07, 4.3 at 0.23 and 5.6 at 0.39.
         increments: Number of equal load increments.
@@ -145,7 +146,7 @@ class Settings(Short):
     """
 
     n_fibres: int = 30
-    min_spacing: float = 1.14
+    min_spacing: float | None = None
     resolution: float | None = None
     increments: int = 50
     strain: float = 0.05
@@ -167,7 +168,7 @@ class Settings(Short):
         if isinstance(self.hardening, HardeningTable):
             self._take_initial_stress(self.hardening)
         for name in _BOUNDED:
-            if getattr(self, name) is not None:  # only `resolution` may be None
+            if getattr(self, name) is not None:  # `min_spacing` and `resolution` may be None
                 require_between(name, getattr(self, name), *BOUNDS[name])
         if not LEAST_STRAIN <= abs(self.strain) <= LARGEST_STRAIN:
             allowed = f"[{-LARGEST_STRAIN:g}, {-LEAST_STRAIN:g}] or [{LEAST_STRAIN:g}, "

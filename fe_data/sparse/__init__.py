@@ -6,7 +6,7 @@ preconditioner for conjugate gradients (`fe_data.mechanics.bordered_system`): ab
 factorisations and 200 solves with these factors are enough for an RVE. A preconditioner may be in
 single precision, which halves the memory traffic; general libraries factorise in double precision.
 On the tangent of an RVE at the default mesh, on one core of an AMD EPYC
-(`python -m bench.fe_solvers`):
+(`python -m bench.sparse_solvers`):
 
     14 612 unknowns                     factorisation [ms]   solve [ms]
     own multifrontal, single precision            9              0.4

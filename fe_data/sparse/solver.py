@@ -39,7 +39,7 @@ def chosen_solver() -> str:
     """
     name = os.environ.get(VARIABLE) or SOLVERS[0]
     if name not in SOLVERS:
-        raise ValueError(f"{VARIABLE} = {name!r} is unknown: allowed are {', '.join(SOLVERS)}")
+        raise ValueError(f"{VARIABLE} = {name!r:.60} is unknown: allowed are {', '.join(SOLVERS)}")
     return name
 
 

@@ -1,6 +1,6 @@
 """Compare a dataset with a reference table: bias, spread and scatter of each output."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -74,8 +74,9 @@ def check(ours: Table, reference: Table, tolerance: float) -> tuple[float, list[
     """Largest difference of two tables, and the indices of all rows beyond the tolerance."""
     require_samples(ours)
     ours, reference = _of_common_outputs(ours, reference)
-    same_shape = ours.inputs.shape == reference.inputs.shape
-    if not same_shape or not np.allclose(ours.inputs, reference.inputs, rtol=1e-12, atol=0):
+    ours_varied, varied = (np.hstack([t.inputs, t.field_values]) for t in (ours, reference))
+    same_shape = ours_varied.shape == varied.shape
+    if not same_shape or not np.allclose(ours_varied, varied, rtol=1e-12, atol=0):
         raise ValueError("the tables do not hold the same inputs in the same order")
     difference = np.abs(_differences(ours.outputs, reference.outputs, ours.output_names)).max(
         axis=1
@@ -97,7 +98,8 @@ def compare(ours: Table, reference: Table) -> Comparison:
         Differences of each output, and the pairs.
 
     Raises:
-        ValueError: If a table has no complete sample, or RVEs of different materials.
+        ValueError: If a table has no complete sample, or if the tables have different columns of
+            numbers of a material.
 
     Examples:
         >>> from fe_data import compare, load_table
@@ -113,6 +115,12 @@ def compare(ours: Table, reference: Table) -> Comparison:
     b = replicate_statistics(reference)
     low, high = np.transpose(list(INPUT_BOUNDS.values()))
     unit_a, unit_b = ((table.X - low) / (high - low) for table in (a, b))
+    if a.fields:
+        # Numbers of a material have no fixed range, so that of the reference is used.
+        shift, range_b = b.field_values.min(axis=0), np.ptp(b.field_values, axis=0)
+        scale = np.where(range_b > 0, range_b, np.maximum(np.abs(shift), np.finfo(float).tiny))
+        scaled = [(table.field_values - shift) / scale for table in (a, b)]
+        unit_a, unit_b = np.hstack([unit_a, scaled[0]]), np.hstack([unit_b, scaled[1]])
     distance, nearest = cKDTree(unit_b).query(unit_a)
     matched = Statistics(
         group=b.group[nearest],
@@ -121,6 +129,8 @@ def compare(ours: Table, reference: Table) -> Comparison:
         covariance=b.covariance[nearest],
         count=b.count[nearest],
         output_names=b.output_names,
+        fields=b.fields,
+        field_values=b.field_values[nearest] if b.fields else b.field_values,
     )
     return Comparison(
         ours=a,
@@ -132,7 +142,13 @@ def compare(ours: Table, reference: Table) -> Comparison:
 
 
 def _of_common_outputs(ours: Table, reference: Table) -> tuple[Table, Table]:
-    """Reduce both tables to their common outputs."""
+    """Reduce both tables to their common outputs, with numbers of a material in equal order."""
+    if set(ours.fields) != set(reference.fields):
+        different = ", ".join(sorted({*ours.fields} ^ {*reference.fields}))
+        raise ValueError(f"only one of the tables has the columns {different:.300}")
+    order = [reference.fields.index(name) for name in ours.fields]
+    values = reference.field_values[:, order]
+    reference = replace(reference, fields=ours.fields, field_values=values)
     names = [name for name in ours.output_names if name in reference.output_names]
     return ours.with_outputs(names), reference.with_outputs(names)
 

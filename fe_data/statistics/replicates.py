@@ -25,6 +25,7 @@ class StatisticsColumns:
     """
 
     outputs: tuple[str, ...]
+    fields: tuple[str, ...] = ()  # numbers of a material
 
     @property
     def std(self) -> list[str]:
@@ -45,7 +46,7 @@ class StatisticsColumns:
     @property
     def all(self) -> tuple[str, ...]:
         """All columns in their order."""
-        means = ("group", *INPUT_NAMES, "count", *self.outputs)
+        means = ("group", *INPUT_NAMES, "count", *self.fields, *self.outputs)
         return (*means, *self.std, *self.errors, *self.correlations)
 
 
@@ -61,6 +62,8 @@ class Statistics(Short):
             count - 1; NaN if there is only one RVE.
         count: (m,) number of complete RVEs.
         output_names: Names of the outputs.
+        fields: Names of numbers of a material that differ between the inputs, as in `Table`.
+        field_values: (m, n_fields) these numbers.
 
     Examples:
         >>> from fe_data import load_statistics
@@ -75,6 +78,8 @@ class Statistics(Short):
     covariance: Floats
     count: NDArray[np.int64]
     output_names: tuple[str, ...] = field(default_factory=required_outputs)
+    fields: tuple[str, ...] = ()
+    field_values: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
     def __post_init__(self) -> None:
         keep_copies(self)
@@ -91,7 +96,7 @@ class Statistics(Short):
 
 
 def replicate_statistics(table: Table) -> Statistics:
-    """Reduce the RVEs of equal inputs to their mean and covariance.
+    """Reduce the RVEs of equal inputs and materials to their mean and covariance.
 
     Args:
         table: RVEs, any number of them with the same inputs.
@@ -100,7 +105,7 @@ def replicate_statistics(table: Table) -> Statistics:
         Statistics with one entry per different input, in the order of the first RVE of each input.
 
     Raises:
-        ValueError: If the table has no RVE with all outputs, or has RVEs of different materials.
+        ValueError: If the table has no RVE with all outputs.
 
     Examples:
         >>> from fe_data import load_table, replicate_statistics
@@ -110,10 +115,8 @@ def replicate_statistics(table: Table) -> Statistics:
     """
     require_kind("table", table, Table)
     require_samples(table)
-    if table.fields:
-        what = f"the RVEs differ in {', '.join(table.fields)}, which statistics ignore"
-        raise ValueError(f"{what}: use a table of one material")
-    _, first, which = np.unique(table.inputs, axis=0, return_index=True, return_inverse=True)
+    varied = np.hstack([table.inputs, table.field_values])
+    _, first, which = np.unique(varied, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     members = [table.outputs[which.ravel() == number] for number in order]
     n_out = len(table.output_names)
@@ -125,6 +128,8 @@ def replicate_statistics(table: Table) -> Statistics:
         covariance=np.array([np.cov(x, rowvar=False) if len(x) > 1 else unknown for x in members]),
         count=np.array([len(cells) for cells in members]),
         output_names=table.output_names,
+        fields=table.fields,
+        field_values=table.field_values[first[order]],
     )
 
 
@@ -140,13 +145,16 @@ def save_statistics(statistics: Statistics, path: Path) -> None:
         group = statistics.group[few][0]
         known = f"group = {group} has 1 RVE with outputs"
         raise ValueError(f"{known}, scatter needs 2: use --replicates")
-    header = StatisticsColumns(statistics.output_names).all
+    header = StatisticsColumns(statistics.output_names, statistics.fields).all
     std = statistics.std
     scale = np.where(std > 0, std, 1.0)
     correlation = statistics.covariance / (scale[:, :, None] * scale[:, None])
-    columns = [statistics.group, statistics.X, statistics.count, statistics.mean]
+    columns = [statistics.group, statistics.X, statistics.count]
+    columns += [statistics.field_values] if statistics.fields else []
+    columns += [statistics.mean]
     columns += [std, statistics.standard_error, correlation[:, *_pairs(statistics.output_names)]]
     kinds = ["%d", *["%.17g"] * len(INPUT_NAMES), "%d"]
+    kinds += ["%.17g"] * len(statistics.fields)
     kinds += ["%.10g"] * (len(header) - len(kinds))
     text = ",".join(header)
     with replacing(path, BEGINNING) as file:
@@ -186,7 +194,14 @@ def load_statistics(path: Path) -> Statistics:
     covariance *= std[:, :, None] * std[:, None]
     counts = count.ravel().astype(np.int64)
     return Statistics(
-        table.group, table.inputs, table.outputs, covariance, counts, table.output_names
+        table.group,
+        table.inputs,
+        table.outputs,
+        covariance,
+        counts,
+        table.output_names,
+        table.fields,
+        table.field_values,
     )
 
 

@@ -9,6 +9,7 @@ from zlib import crc32
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"
+STUDIES = ROOT / "studies"
 SHIPPED_TABLES = ROOT / "fe_data" / "datasets"
 REFERENCE = ROOT / "figures" / "full"  # its verdicts are shown on the page of a smaller run
 TRAINING: Final = "train_beta"  # design of the second training set
@@ -18,14 +19,32 @@ REPLICATES = ("replicates", "noise")  # designs with several RVEs per input
 
 
 def notebooks() -> list[Path]:
-    """Return the notebooks of the paper, then the further ones, in the order of their numbers."""
-    return [*sorted(NOTEBOOKS.glob("*.ipynb")), *sorted((NOTEBOOKS / "beyond").glob("*.ipynb"))]
+    """Return the notebooks of the paper, then those of studies, in the order of their numbers."""
+    further = sorted(STUDIES.glob("*/*.ipynb"), key=lambda path: path.name)
+    return [*sorted(NOTEBOOKS.glob("*.ipynb")), *further]
 
 
 def notebook_path(name: str) -> Path:
-    """Return the path of a notebook; notebooks beyond the paper have a separate folder."""
-    path = NOTEBOOKS / f"{name}.ipynb"
-    return path if path.is_file() else NOTEBOOKS / "beyond" / f"{name}.ipynb"
+    """Return the path of a notebook; a notebook that does not exist would be one of the paper."""
+    named = {path.stem: path for path in notebooks()}
+    return named.get(name, NOTEBOOKS / f"{name}.ipynb")
+
+
+def study_of(notebook: Path) -> str | None:
+    """Return the name of the study that a notebook belongs to; None for one of the paper."""
+    return notebook.parent.name if notebook.parent.parent == STUDIES else None
+
+
+def results_folder(name: str, run: str) -> Path:
+    """Return the folder with the results of a notebook in a run, such as full or quick."""
+    study = study_of(notebook_path(name))
+    return ROOT / "figures" / run if study is None else STUDIES / study / "results" / run
+
+
+def committed_metrics(run: str = "full") -> list[Path]:
+    """Return the paths of all metrics files of a run, by the numbers of their notebooks."""
+    found = [results_folder(path.stem, run) / f"{path.stem}.json" for path in notebooks()]
+    return [path for path in found if path.is_file()]
 
 
 def table_path(data_dir: Path | str, design: str) -> Path:

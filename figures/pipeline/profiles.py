@@ -4,10 +4,11 @@ import reprlib
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
+from fe_data.files.reading import UnusualFile, read_file
+from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from figures.pipeline import settings
 from figures.pipeline.paths import ROOT, TEST, TRAINING
 
@@ -19,6 +20,8 @@ Notebook = Literal[
     "03_materials_data",
     "04_materials_surrogate",
     "04b_repeated_datasets",
+]
+StudyNotebook = Literal[
     "04c_ablation",
     "05_other_methods",
     "06_prior_knowledge",
@@ -38,23 +41,19 @@ SECTIONS = (
     "active_learning",
     "strain_paths",
 )
-SETTINGS = dict(zip(get_args(Notebook), SECTIONS, strict=True))  # notebook → its section
-EXAMPLE, DATA, SURROGATE, DRAWS, *further = get_args(Notebook)[2:]
-ABLATION, OTHER_METHODS, PRIOR_KNOWLEDGE, ACTIVE_LEARNING, STRAIN_PATHS = further
+EXAMPLE, DATA, SURROGATE, DRAWS = get_args(Notebook)[2:]
+ABLATION, OTHER_METHODS, PRIOR_KNOWLEDGE, ACTIVE_LEARNING, STRAIN_PATHS = get_args(StudyNotebook)
+ALL = get_args(Notebook) + get_args(StudyNotebook)
+SETTINGS = dict(zip(ALL, SECTIONS, strict=True))  # notebook → its section
 NEEDED = {
-    DRAWS: "draws",
-    ABLATION: "ablation",
-    OTHER_METHODS: "other_methods",
-    PRIOR_KNOWLEDGE: "other_methods",
+    DRAWS: ("draws",),
+    ABLATION: ("ablation",),
+    OTHER_METHODS: ("other_methods",),
+    PRIOR_KNOWLEDGE: ("other_methods",),
 }  # sections without defaults
 FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that use the setting `training`
 APART = {  # target of make → notebook that it executes on request
     "repeat-datasets": DRAWS,
-    "ablation": ABLATION,
-    "compare-methods": OTHER_METHODS,
-    "prior-knowledge": PRIOR_KNOWLEDGE,
-    "active-learning": ACTIVE_LEARNING,
-    "path-surrogates": STRAIN_PATHS,
 }
 SHIPPED = ("full", "quick")  # results of the full run are committed
 # Least numbers of simulated inputs. The estimator of mutual information needs 3 neighbours.
@@ -94,9 +93,9 @@ class Profile(settings.Section):
             held = self.datasets.get(design, 0)
             if held < fewest:
                 raise ValueError(f"datasets.{design} = {held}: must be at least {fewest}")
-        for notebook, section in NEEDED.items():
-            if notebook in self.notebooks and getattr(self, section) is None:
-                raise ValueError(f"{section}: field required for {notebook}")
+        for notebook in self.notebooks:
+            if missing := self.missing(notebook):
+                raise ValueError(f"{missing}: field required for {notebook}")
         for section in ("surrogate", "other_methods"):
             for name, case in getattr(getattr(self, section), "cases", {}).items():
                 held = self.datasets.get(case.design, 0)
@@ -112,32 +111,24 @@ class Profile(settings.Section):
         """Notebooks that a run of the whole profile executes."""
         return [name for name in self.notebooks if name not in self.apart]
 
-    def settings_of(self, notebook: Notebook) -> dict[str, Any]:
+    def missing(self, notebook: str) -> str:
+        """Return the sections that a notebook needs and the profile lacks, as text."""
+        return ", ".join(s for s in NEEDED.get(notebook, ()) if getattr(self, s) is None)
+
+    def settings_of(self, notebook: str) -> dict[str, Any]:
         """Return the parts of a profile that a notebook reads, by name."""
         names = [SETTINGS[notebook], *(["training"] if notebook in FOLLOWING else [])]
         names += ["surrogate", "datasets"] if notebook == DRAWS else []
         names += ["other_methods"] if notebook == PRIOR_KNOWLEDGE else []
         return {name: getattr(self, name) for name in names}
 
-    def designs_of(self, notebook: Notebook) -> list[settings.Design]:
+    def designs_of(self, notebook: str) -> list[settings.Design]:
         """Return the designs whose tables a notebook reads."""
         if notebook in (DATA, OTHER_METHODS):
             return list(self.datasets)
         if notebook in (SURROGATE, DRAWS):
             return [TEST, *dict.fromkeys(case.design for case in self.surrogate.cases.values())]
         return []
-
-
-class UniqueKeys(yaml.SafeLoader):
-    """Reads YAML, and rejects a mapping with a repeated key."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Return the mapping of a node; ValueError if a key is repeated."""
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        twice = [key for i, key in enumerate(keys) if key in keys[:i]]
-        if twice:
-            raise ValueError(f"the key {twice[0]!r} is given twice in one mapping")
-        return super().construct_mapping(node, deep)
 
 
 def load_profile(profile: str | Path) -> Profile:
@@ -160,12 +151,10 @@ def load_profile(profile: str | Path) -> Profile:
         raise ProfileError(
             f"unknown profile {str(profile)!r}: must be one of {known}, or a .yaml file"
         )
-    text = path.read_bytes()
     try:
-        content = yaml.load(text, UniqueKeys)
-    except Exception as error:  # PyYAML passes on errors of int, float, date and the stack
-        detail = " ".join(str(error).split())[:300]
-        raise ProfileError(f"{path} is not valid YAML: {detail}") from None
+        content = parse_yaml(read_file(path, MOST_BYTES))
+    except UnusualFile as error:
+        raise ProfileError(f"{path}: {error}") from None
     if isinstance(content, dict):
         if "name" in content:
             raise ProfileError("name: must be left out, the name of the file is used")

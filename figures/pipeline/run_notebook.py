@@ -10,11 +10,11 @@ from typing import Any
 
 import nbformat
 import papermill
-import yaml
 from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 
 from fe_data.files.writing import write_atomic
+from fe_data.files.yaml_file import parse_yaml
 from figures.pipeline.clean import note
 from figures.pipeline.paths import ROOT, notebook_path, notebooks, pictures
 
@@ -52,7 +52,7 @@ def parameters(path: Path, given: Mapping[str, object]) -> dict[str, Any]:
                 f"unknown parameter {name!r} of {path.stem}: must be one of {known}"
             )
         kind = type(values[name])
-        values[name] = str(raw) if kind is str else yaml.safe_load(str(raw))
+        values[name] = str(raw) if kind is str else parse_yaml(str(raw).encode())
         if type(values[name]) is not kind:
             raise NotebookError(f"{name} = {raw!r} of {path.stem} must be of type {kind.__name__}")
     return values

@@ -12,7 +12,7 @@ import typer
 import yaml
 
 from fe_data.files.writing import write_atomic
-from figures.pipeline.paths import REFERENCE, ROOT, SHIPPED_TABLES
+from figures.pipeline.paths import REFERENCE, ROOT, SHIPPED_TABLES, committed_metrics
 from figures.pipeline.provenance import file_digest
 from figures.report.comparison import command
 
@@ -26,11 +26,11 @@ def texts() -> dict[Path, str]:
     for file in tables["distribution"]:
         file["sha256"] = file_digest(SHIPPED_TABLES / file["contentUrl"])
     check = yaml.safe_load(CODECHECK.read_text(encoding="utf-8")) | {"manifest": []}
-    for path in sorted(REFERENCE.glob("*.json")):
+    for path in committed_metrics():
         metrics = json.loads(path.read_text(encoding="utf-8"))
         made_by = f"{metrics['title']}: numbers, by {command(REFERENCE.name, path.stem)}"
         for name, comment in {path.name: made_by, **metrics["figures"]}.items():
-            file = str(REFERENCE.relative_to(ROOT) / name)
+            file = str((path.parent / name).relative_to(ROOT))
             check["manifest"].append({"file": file, "comment": comment})
     manifest = yaml.safe_dump(check, sort_keys=False, allow_unicode=True, width=120)
     return {

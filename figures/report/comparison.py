@@ -20,7 +20,7 @@ from figures.claims import (
     says_something,
     tolerance,
 )
-from figures.pipeline.paths import REFERENCE, notebook_path
+from figures.pipeline.paths import REFERENCE, ROOT, notebook_path, results_folder, study_of
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.pipeline.settings import TRAINING_CASE
 
@@ -262,7 +262,14 @@ class Comparison:
 def command(folder: str, notebook: str) -> str:
     """Return the command that reproduces the metrics of a notebook in a committed folder."""
     data = "" if folder == REFERENCE.name else f"DATA={folder.removeprefix('full-')} "
+    if study := study_of(notebook_path(notebook)):
+        return f"{data}make study NAME={study}"
     return f"{data}PROFILE=full $(make -s python) -m doit notebook:{folder}:{notebook}"
+
+
+def metrics_file(folder: str, notebook: str) -> str:
+    """Return the path of a notebook's metrics in a run, from the root of the repository."""
+    return str((results_folder(notebook, folder) / f"{notebook}.json").relative_to(ROOT))
 
 
 def compare(run: Mapping[str, Metrics]) -> dict[str, Comparison]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import jinja2
 import typer
-from typer import Argument
+from typer import Argument, Option
 
 from fe_data.files.writing import write_atomic
 from figures.pipeline.clean import note
@@ -23,6 +23,7 @@ from figures.pipeline.paths import (
     ROOT,
     is_complete,
     picture_path,
+    results_folder,
     tables_below,
 )
 from figures.pipeline.profiles import APART, Profile, load_profile
@@ -34,6 +35,7 @@ from figures.report.comparison import (
     command,
     compare,
     heading,
+    metrics_file,
     read,
 )
 from figures.report.equality import report
@@ -55,6 +57,7 @@ ENVIRONMENT.filters |= {
 }
 ENVIRONMENT.globals |= {
     "command": command,
+    "source": metrics_file,
     "explained": "../../docs/verdicts.md",
     "heading": heading,
     "signs": SIGNS,
@@ -109,6 +112,37 @@ def render(profile: Profile, out_dir: Path) -> dict[str, str]:
     return pages
 
 
+def render_study(notebook: str, out_dir: Path) -> dict[str, str]:
+    """Return the page of a study's notebook as HTML, by file name.
+
+    Claims of a small run are judged by the committed full run.
+
+    Raises:
+        ValueError: If the metrics or a picture of the run are missing.
+    """
+    run = read([require_metrics(out_dir / f"{notebook}.json")])
+    full = results_folder(notebook, REFERENCE.name)
+    small = out_dir.resolve() != full and not out_dir.name.startswith(f"{full.name}-")
+    judged = read([full / f"{notebook}.json"]) if small else run
+    content = run[notebook]
+    text = ENVIRONMENT.get_template("notebook.html").render(
+        run_name=out_dir.name,
+        run={},
+        executed={notebook} if (out_dir / "notebooks" / f"{notebook}.html").is_file() else set(),
+        small=small,
+        judged=judged,
+        made_apart={},
+        judging=full.name if small else out_dir.name,
+        entries={},
+        inlined=partial(inlined, out_dir),
+        here=notebook,
+        content=content,
+        other_pictures=content.figures,
+        provenance=provenance({notebook}, out_dir, run, judged),
+    )
+    return {"index.html": text}
+
+
 def provenance(
     names: set[str], out_dir: Path, *runs: dict[str, Metrics]
 ) -> dict[str, dict[str, Any]]:
@@ -148,11 +182,14 @@ def require_pictures(entry: Comparison, run: dict[str, Metrics]) -> None:
 def read_run(profile: Profile, out_dir: Path) -> dict[str, Metrics]:
     """Read the metrics of all notebooks of a run, and of those on request that are complete."""
     apart = [name for name in profile.apart if is_complete(out_dir / f"{name}.json")]
-    paths = [out_dir / f"{name}.json" for name in [*profile.at_once, *apart]]
-    for path in paths:
-        if not path.is_file():
-            raise ValueError(f"{path} is missing: run the notebooks first")
-    return read(paths)
+    return read(require_metrics(out_dir / f"{name}.json") for name in [*profile.at_once, *apart])
+
+
+def require_metrics(path: Path) -> Path:
+    """Return the path of a metrics file; ValueError if it is missing."""
+    if not path.is_file():
+        raise ValueError(f"{path} is missing: run the notebooks first")
+    return path
 
 
 def inlined(out_dir: Path, name: str) -> str:
@@ -164,12 +201,20 @@ def inlined(out_dir: Path, name: str) -> str:
     return f"data:{MEDIA_TYPES[path.suffix]};base64,{encoded}"
 
 
-def main(profile: str, out_dir: Annotated[Path | None, Argument()] = None) -> None:
+def main(
+    profile: str,
+    out_dir: Annotated[Path | None, Argument()] = None,
+    notebook: Annotated[str, Option(help="of a study, whose page is written")] = "",
+) -> None:
     """Write the pages of a run into its folder, by default figures/PROFILE."""
     try:
         chosen = load_profile(profile)
-        out_dir = out_dir or ROOT / "figures" / chosen.name
-        pages = render(chosen, out_dir)
+        if notebook:
+            out_dir = out_dir or results_folder(notebook, chosen.name)
+            pages = render_study(notebook, out_dir)
+        else:
+            out_dir = out_dir or ROOT / "figures" / chosen.name
+            pages = render(chosen, out_dir)
     except ValueError as error:
         sys.exit(f"error: {error}")
     try:

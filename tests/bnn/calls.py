@@ -150,6 +150,8 @@ OWN = {
         "offset": np.array(0.5),
         "origin": np.array([0.1, 0.2]),
         "reach": np.array([0.6, 0.7]),
+        "bends": np.array([0.3, 0.4]),
+        "ends": np.array([0.4, 0.5]),
     },
     "Warped": {
         "kernel": bnn.RBF(),

@@ -44,7 +44,7 @@ ALSO = {
 # Calls that take NaN in y for what is missing: a row, or here all rows, without any may not pass.
 MISSING = ("GPRegressor", "VanillaEnsemble", "AnchoredEnsemble", "FunctionAnchoredEnsemble")
 MISSING += ("GPRegressor.elppd", *(f"metrics.{name}" for name in bnn.metrics.__dict__))
-INFINITE = {"lengthscale", "reach"}  # parameters that leave an input out, or have no end
+INFINITE = {"lengthscale", "reach", "ends"}  # parameters that leave an input out, or have no end
 # Searches that take minutes with all wrong values
 LONG = {"AnchoredEnsemble", "FunctionAnchoredEnsemble", "train_function_anchored"}
 LONG |= {"HeteroscedasticNoise.from_replicates"}

@@ -23,6 +23,7 @@ STATIONARY.append(OwnStationary(1.5, L))
 SMOOTH = bnn.Matern52(1.5, L)
 WIDE = bnn.Linear((150.0, 0.015), 50.0, (0.1, 300.0))
 ENDING = bnn.Linear((1.5, 0.01), 2.0, (0.1, 300.0), (0.7, 60.0))
+BENT = bnn.Linear((1.5, 0.01), 2.0, (0.1, 300.0), (1.2, 120.0), (2.0, 0.02), (0.5, 40.0))
 WARPED = bnn.Warped(
     bnn.RBF(4.0, 0.5) + bnn.Linear(1.0, 2.0, 0.5),
     (-1.0, 200.0),

@@ -44,6 +44,7 @@ GLASS = fe_data.named_phases("glass_epoxy")
 CARBON = fe_data.named_phases("carbon_epoxy").fibres.elasticity
 PATHS = fe_data.load_paths("repeated_random")
 SHIPPED_CURVES = fe_data.load_curves(VALUES["path"])
+POINT = fe_data.MaterialPoint(INPUTS, 0, SETTINGS)
 CURVES = fe_data.Curves(SHIPPED_CURVES.histories[:3], np.ones((3, 50)), np.arange(3))
 ROWS = "E_f_GPa,b_m_MPa,c_m\n400,400,0.4\n"
 ROW = [*vars(INPUTS).values()]
@@ -124,12 +125,13 @@ OWN = {
     "anisotropy": lambda folder: {"rve": solved(folder)},
     "save_fields": lambda folder: {"rve": solved(folder), "path": folder / "rve.xdmf"},
     "MaterialPoint.respond": {"strain": [1e-4, 0.0, 0.0]},
+    "MaterialPoint.restore": {"state": POINT.state()},
     "generate": lambda folder: {"folder": folder},
 }
 OBJECTS = {
     "HardeningTable": fe_data.HardeningTable([0.0, 1.0], [400.0, 500.0]),
     "Table": TABLE,
-    "MaterialPoint": fe_data.MaterialPoint(INPUTS, 0, SETTINGS),
+    "MaterialPoint": POINT,
 }
 # What the solver makes, which nobody gives.
 RESULTS = {

@@ -3,22 +3,22 @@
 import pytest
 from pydantic import TypeAdapter
 
-from figures.beyond.ablation import claims as ablation
-from figures.beyond.ablation.ensembles import EnsembleScores
-from figures.beyond.ablation.reasons import Experiments
-from figures.beyond.active_learning import findings as active_learning
-from figures.beyond.active_learning.study import Errors
-from figures.beyond.other_methods import findings as other_methods
-from figures.beyond.other_methods.tables import Results
-from figures.beyond.prior_knowledge import findings as prior_knowledge
-from figures.beyond.prior_knowledge.study import ReferenceScores
-from figures.beyond.strain_paths import findings as strain_paths
-from figures.beyond.strain_paths.study import Errors as PathErrors
-from figures.beyond.strain_paths.study import Members
 from figures.composite.scores import MethodScores, WeightSpaceScores
 from figures.example_1d import metrics as example_1d
 from figures.materials_surrogate import surrogate
 from figures.scores import Interval
+from studies.ablation import claims as ablation
+from studies.ablation.ensembles import EnsembleScores
+from studies.ablation.reasons import Experiments
+from studies.active_learning import findings as active_learning
+from studies.active_learning.study import Errors
+from studies.other_methods import findings as other_methods
+from studies.other_methods.tables import Results
+from studies.prior_knowledge import findings as prior_knowledge
+from studies.prior_knowledge.study import ReferenceScores
+from studies.strain_paths import findings as strain_paths
+from studies.strain_paths.study import Errors as PathErrors
+from studies.strain_paths.study import Members
 from tests.figures.report.committed import committed_run
 
 RUNS = [

@@ -1,4 +1,7 @@
-"""A small run gives the same bits however it is executed; make test-bits tries more cases."""
+"""A small run gives the same bits however it is executed.
+
+make test-environment NAME=bits tries more cases.
+"""
 
 import shutil
 

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 from docs.prose import cells
-from figures.pipeline.paths import REFERENCE, notebooks
+from figures.pipeline.paths import REFERENCE, notebooks, results_folder
 
 ROOT = Path(__file__).parents[2]
 SHOWN = re.findall(
@@ -60,13 +60,14 @@ def test_every_public_name_is_on_the_built_site_and_no_page_asks_for_an_address(
 
 @pytest.mark.parametrize("path", notebooks(), ids=lambda p: p.stem)
 def test_a_committed_executed_notebook_links_every_picture_of_its_run(path):
-    executed = REFERENCE / "notebooks" / path.name
+    folder = results_folder(path.stem, REFERENCE.name)
+    executed = folder / "notebooks" / path.name
     found = nbformat.read(executed, as_version=4)
     nbformat.validate(found)
     outputs = [output for cell in found.cells for output in cell.get("outputs", [])]
     texts = [output.get("data", {}).get("text/markdown", "") for output in outputs]
     linked = re.findall(r"\]\((.+)\)", "\n".join(texts))
-    metrics = json.loads((REFERENCE / f"{path.stem}.json").read_text(encoding="utf-8"))
+    metrics = json.loads((folder / f"{path.stem}.json").read_text(encoding="utf-8"))
     assert sorted(linked) == sorted(f"../{name}" for name in metrics["figures"])
     assert all((executed.parent / name).is_file() for name in linked)
     assert executed.stat().st_size < 300_000

@@ -9,14 +9,14 @@ import re
 import subprocess
 from pathlib import Path
 
-from bench.scoreboard.runs import requirements
+from studies.scoreboard.runs import requirements
 
 ROOT = Path(__file__).parents[2]
 HASHES = ROOT / "hashes.txt"
-PINS = [ROOT / "constraints.txt", *sorted((ROOT / "bench/scoreboard/libraries").glob("*.txt"))]
+PINS = [ROOT / "constraints.txt", *sorted((ROOT / "studies/scoreboard/libraries").glob("*.txt"))]
 UNCHECKED = "torch"  # whose builds for processors do not come from PyPI
 HEAD = """\
-# Hashes of all files of the pinned versions, which setup.sh and bench.scoreboard check as they
+# Hashes of all files of the pinned versions, which setup.sh and studies.scoreboard check as they
 # install packages with pip. `python -m tests.repository.test_hashes` writes this file again.
 """
 

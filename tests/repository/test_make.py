@@ -23,21 +23,21 @@ def test_values_are_handed_on_as_they_are(tmp_path, by):
     setup.write_text("#!/bin/sh\n", encoding="utf-8")
     setup.chmod(0o755)
     (tmp_path / ".environment").write_text(f"hash\n{sys.executable}\n", encoding="utf-8")
-    script = tmp_path / "tests" / "repository" / "environments" / "debian.py"
+    script = tmp_path / "tests" / "repository" / "environments" / "__main__.py"
     script.parent.mkdir(parents=True)
     script.write_text(
         "import json, os, sys\njson.dump([sys.argv[1:], dict(os.environ)], open('given', 'w'))\n",
         encoding="utf-8",
     )
-    values = dict.fromkeys(("PROFILE", "DATA", "SEED", "JOBS", "SUITE"), LITERAL)
+    values = dict.fromkeys(("PROFILE", "DATA", "SEED", "JOBS", "NAME"), LITERAL)
     values["ARGS"] = """-k "a and b" '$(shell touch expanded)' `touch executed` $HOME"""
     given = values if by == "environment" else {}
     words = [] if given else [f"{name}={value}" for name, value in values.items()]
-    command = ["make", "-s", "test-dolfinx", *words]
+    command = ["make", "-s", "test-environment", *words]
     subprocess.run(command, cwd=tmp_path, env={**os.environ, **given}, check=True)
     assert not {"expanded", "executed"} & {path.name for path in tmp_path.iterdir()}
-    (suite, *others), environment = json.loads((tmp_path / "given").read_text(encoding="utf-8"))
+    (name, *others), environment = json.loads((tmp_path / "given").read_text(encoding="utf-8"))
     assert {name: environment[name] for name in values} == values
-    assert suite == LITERAL
+    assert name == LITERAL
     # The words of ARGS are those of a shell without its commands.
     assert others == ["-k", "a and b", "$(shell touch expanded)", "`touch", "executed`", "$HOME"]

@@ -49,7 +49,7 @@ HOW = {
 }
 MENTIONED = (
     r"(?<![\w./-])(?:[\w.-]+/)*[\w-]+\.(?:py|md|ipynb|sh)\b",
-    r"`(?!figures/(?:full|quick))((?:bnn|bench|fe_data|figures|notebooks|tests)/[\w./-]+)`",
+    r"`(?!figures/(?:full|quick))((?:bnn|bench|fe_data|figures|notebooks|studies|tests)/[\w./-]+)`",
 )
 NUMBER = r"\b\d+(?:\.\d+)?"
 START = re.compile(r"(\$\(make -s python\)|python|make|pip|git|dask|sbatch|bash)( |$)")
@@ -91,7 +91,7 @@ def test_files_and_names_that_a_page_mentions_exist(page):
     """A path may leave out the folders that lead to it; scripts to copy are no files."""
     text = page.read_text(encoding="utf-8")
     found = (path for pattern in MENTIONED for path in re.findall(pattern, text))
-    paths = {path.removeprefix("../").rstrip("/") for path in found} - set(scripts(jobs=1))
+    paths = {re.sub(r"^(\.\./)+", "", path).rstrip("/") for path in found} - set(scripts(jobs=1))
     assert {p for p in paths if not any(file.match(p) for file in FILES)} == set()
     for name in re.findall(r"`((?:bnn|fe_data|figures|prior_study)(?:\.\w+)+)[`(]", text):
         pkgutil.resolve_name(name)

@@ -1,6 +1,7 @@
 """What each public function writes: whole or not at all, and never in place of a user's file."""
 
 import functools
+import json
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -128,6 +129,9 @@ def test_its_own_file_is_replaced_and_a_file_of_a_user_stays(name, tmp_path):
     assert contents(tmp_path) == before
 
 
+BEGUN = {"inputs": 0, "seed": 0, "settings": 0}
+
+
 class Drawn:
     """A picture of a cell that is drawn in no time."""
 
@@ -142,10 +146,10 @@ class Drawn:
 def write_rve(tmp_path, monkeypatch):
     """How `rve` writes a solved cell into a folder, where the heading tells the runs apart."""
     monkeypatch.setattr("fe_data.mechanics.plots.plot_rve", Drawn)
-    summary = {"inputs": 0, "seed": 0, "settings": 0}
 
     def write(run, xdmf=True):
-        rve_folder._write(cell(), summary | {"history": run}, run, tmp_path, xdmf)
+        rve_folder._begin(BEGUN, tmp_path)
+        rve_folder._write(cell(), BEGUN | {"history": run}, run, tmp_path, xdmf)
 
     return write
 
@@ -160,11 +164,13 @@ def test_an_rve_that_is_killed_leaves_whole_files_in_a_folder_of_its_own(write_r
     other = contents(tmp_path)
     assert sorted(other) == (names if xdmf else names[2:])
     write_rve("first")
+    begun = (json.dumps({"status": "running", **BEGUN, "history": {}}, indent=1) + "\n").encode()
     found = set()
     for _ in killed_at_each_step(lambda: write_rve("other", xdmf)):
         left = {name: content for name, content in contents(tmp_path).items() if name[0] != "."}
-        assert {*other} <= {*left} <= {*first}
-        assert all(content in (first[name], other.get(name)) for name, content in left.items())
+        assert {"result.json"} <= {*left} <= {*first}
+        whole = [first, other, {"result.json": begun}]
+        assert all(content in [each.get(name) for each in whole] for name, content in left.items())
         found.add(b"".join(left.values()))
         rve_folder._require_own_folder(tmp_path)
         for path in tmp_path.iterdir():

@@ -16,8 +16,9 @@ from bnn.gp.evidence.laplace import Draw, prior_weights, updated
 from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.evidence.tails import TAIL_STEPS, OutputNoise
 from bnn.gp.evidence.trend import GivenCovariance
+from bnn.gp.kernels import Linear
 from bnn.gp.low_fidelity import MultipleMean, ProcessModel
-from bnn.gp.mixture import MixturePosterior, MixturePrior
+from bnn.gp.mixture import TINY, MixturePosterior, MixturePrior
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
@@ -35,7 +36,7 @@ def priors_of(data: SearchData, draws: Sequence[Sequence[Draw]]) -> list[Gaussia
             density.kernel(eta, data.low, data.width, float(spread)) for density, eta in each
         ]
         if data.mean_given and data.prior is None:
-            of_means = [_given(density).kernel(eta[density.open]) for density, eta in each]
+            of_means = [_bent_mean(*draw, data, float(spread)) for draw in each]
             pairs = zip(kernels, of_means, strict=True)
             kernels = [_of_all_inputs(k, data.varying, n_in, mean) for k, mean in pairs]
         columns.append(kernels)
@@ -51,6 +52,21 @@ def priors_of(data: SearchData, draws: Sequence[Sequence[Draw]]) -> list[Gaussia
         means = [MultipleMean(data.mean, each) for each in zip(*factors, strict=True)]
     pairs = zip(means, components, strict=True)
     return [GaussianProcessPrior(mean, list(each), n_out, features) for mean, each in pairs]
+
+
+def _bent_mean(density: FamilyDensity, eta: Array, data: SearchData, spread: float) -> Any:
+    """Return the kernel of the mean, whose linear trend also bends beyond the data."""
+    kernel = _given(density).kernel(eta[density.open])
+    trend = kernel.k1 if isinstance(kernel, sk.Sum) else kernel
+    if not isinstance(trend, Linear) or np.min(trend.reach) == np.inf:
+        return kernel
+    # A trend starts to bend at the edge of the data, BEYOND ranges within its reach.
+    points = data.X[data.rows]
+    ends = np.abs(points - np.asarray(trend.origin)).max(axis=0)
+    bends = np.zeros(len(ends))
+    bends[data.varying] = density.bends(eta) * spread / data.width**2
+    bent = replace(trend, bends=tuple(bends.tolist()), ends=tuple(np.maximum(ends, TINY).tolist()))
+    return bent + kernel.k2 if isinstance(kernel, sk.Sum) else bent
 
 
 def _given(density: FamilyDensity) -> GivenCovariance:

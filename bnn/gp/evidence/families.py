@@ -5,10 +5,10 @@ is a sum of stationary parts and a linear trend,
 
     k(x, x') = Σ_p k0_p φ_p(|(z - z') / L_p|) + 12 v (z - ½)·(z' - ½) + o²,
 
-of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero. Two
-ranges beyond the data the trend becomes constant, see `bnn.Linear`. A given covariance replaces the
-trend and the constant o. It is the covariance of a mean, or of a kernel whose open parameters are
-part of η.
+of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero. At the
+edges of the data the slope changes by an unknown amount, and BEYOND ranges farther the functions
+become constant, see `bnn.Linear`. A given covariance replaces the trend and the constant o. It is
+the covariance of a mean, or of a kernel whose open parameters are part of η.
 """
 
 from dataclasses import dataclass
@@ -36,6 +36,10 @@ LENGTHSCALE_DEVIATION = 1.5
 SPARSE_DEVIATION = 2.5  # of length scales if there are few data per input
 TREND = 10.0  # median of v; v is the variance of slopes if y and inputs have unit deviation
 TREND_DEVIATION = 2.0
+# Variance of the change of slope beyond the data, relative to the variance 2 k0 (1 - φ(1 / L)) of
+# the mean slope of the stationary parts across the data. Independent slopes inside and outside give
+# 2. A larger value also covers curvature that grows, such as that of an exponential.
+BEND = 12.0
 NOISE = np.exp(-4.0)  # median of the variance of the noise, relative to that of the output
 NOISE_DEVIATION = 2.0
 # Normal hyperpriors around zero.
@@ -206,6 +210,14 @@ class FamilyDensity:
         assert self.basis is not None
         return np.asarray(np.exp(eta[self.noise] + 2.0 * self.basis @ eta[self.slopes]))
 
+    def bends(self, eta: Array) -> Array:
+        """Return the variances of the changes of slope beyond the data, (n,), see BEND."""
+        total = np.zeros(self.u.shape[1])
+        for form, (k0, L) in zip(self._forms, self.parts, strict=True):
+            correlation = form._correlation(np.exp(-2.0 * eta[L]), derivative=False)[0]
+            total += 2.0 * np.exp(eta[k0]) * (1.0 - correlation)
+        return BEND * total
+
     def mixing_matrix(self, eta: Array) -> Array:
         """Return C, (n, n)."""
         n = self.u.shape[1]
@@ -236,8 +248,9 @@ class FamilyDensity:
         # Half of the range of z over data within [0, 1], and BEYOND ranges more
         turn = np.eye(len(width)) + self.mixing_matrix(eta)
         ends = np.stack([np.minimum(turn, 0.0).sum(axis=0), np.maximum(turn, 0.0).sum(axis=0)])
-        reach = (1.0 + 2.0 * BEYOND) * np.abs(ends - 0.5).max(axis=0) * scale
-        points = (tuple(each.tolist()) for each in (origin, reach))
+        half = np.abs(ends - 0.5).max(axis=0) * scale
+        bends = self.bends(eta) * spread / scale**2
+        points = (tuple(v.tolist()) for v in (origin, (1.0 + 2.0 * BEYOND) * half, bends, half))
         linear = Linear(tuple(slopes.tolist()), OFFSET**2 * spread, *points)
         total = total + linear
         if plain:
@@ -252,7 +265,7 @@ class FamilyDensity:
         w, by_warps = self._warped(eta)
         turn = np.eye(w.shape[1]) + self.mixing_matrix(eta)
         z = w @ turn
-        root, profiles = self._factorised(eta, z)
+        root, _, profiles = self._factorised(eta, z)
         if root is None:
             return -np.inf, np.zeros_like(eta)
         value, solved = self._evidence(root, eta)
@@ -330,8 +343,9 @@ class FamilyDensity:
 
     def squares(self, eta: Array) -> Array:
         """Return E (y - f)² of the data, (N,)."""
-        root, solved = self.solved(eta)
-        noise = self.variances(eta)
+        root, noise, _ = self._factorised(eta, self._coordinates(eta))
+        assert root is not None
+        solved = self._evidence(root, eta)[1]
         inverse = np.diag(dpotri(root, lower=True)[0])
         # y - m = σ² α, and S_ii = σ_i² - σ_i⁴ (Σ⁻¹)_ii
         return np.asarray((noise * solved) ** 2 + noise - noise**2 * inverse)
@@ -346,11 +360,25 @@ class FamilyDensity:
         return float(np.exp(eta[self.trend])[0]) if self.family.trend else 0.0
 
     def _root(self, eta: Array) -> Array | None:
-        w = self._warped(eta)[0]
-        return self._factorised(eta, w + w @ self.mixing_matrix(eta))[0]
+        return self._factorised(eta, self._coordinates(eta))[0]
 
-    def _factorised(self, eta: Array, z: Array) -> tuple[Array | None, list[tuple[Array, Array]]]:
-        """Return L of Σ = L Lᵀ, or None, and k0 φ and k0 ∂φ/∂r² of each part for all pairs."""
+    def _coordinates(self, eta: Array) -> Array:
+        """Return z, the warped and mixed inputs, (N, n)."""
+        w = self._warped(eta)[0]
+        return np.asarray(w + w @ self.mixing_matrix(eta))
+
+    def _factorised(
+        self, eta: Array, z: Array
+    ) -> tuple[Array | None, Array, list[tuple[Array, Array]]]:
+        """Factorise the covariance Σ of the data at the coordinates z.
+
+        Returns:
+            L of Σ = L Lᵀ, or None if there is no factor; the variances of the noise in Σ, (N,), at
+            least the nugget; and k0 φ and k0 ∂φ/∂r² of each part for all pairs.
+
+        Raises:
+            ValueError: If a kernel lacks the derivative of its correlation.
+        """
         profiles = []
         total = np.zeros(len(z) * (len(z) - 1) // 2)
         variance = 0.0
@@ -370,9 +398,10 @@ class FamilyDensity:
         matrix += UNIFORM * self._trend(eta) * (centred @ centred.T) + constant
         matrix[np.diag_indices(len(z))] += variance
         least = least_variance(len(z), np.diag(matrix).max())
-        matrix[np.diag_indices(len(z))] += np.maximum(self.variances(eta), least)
+        noise = np.maximum(self.variances(eta), least)
+        matrix[np.diag_indices(len(z))] += noise
         root, failed = dpotrf(matrix.T, lower=True, clean=False, overwrite_a=True)
-        return None if failed else root, profiles
+        return None if failed else root, noise, profiles
 
     def _evidence(self, root: Array, eta: Array) -> tuple[float, Array]:
         """Return log p(y | X, η) and α = Σ⁻¹ (y - m), with L of Σ = L Lᵀ."""

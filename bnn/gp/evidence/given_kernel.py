@@ -105,7 +105,7 @@ class _Scales:
 
     def _of_variance(self, median: float) -> Hyperprior:
         low, high = LIMITS["variance"]
-        middle = np.sqrt(self._spread * self._square)
+        middle = np.sqrt(self._spread) * np.sqrt(self._square)
         deviation = np.hypot(VARIANCE_DEVIATION, 0.5 * np.log(self._square / self._spread))
         return _log_normal(median * middle, deviation, (low * self._spread, high * self._square))
 

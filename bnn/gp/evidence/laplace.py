@@ -226,14 +226,18 @@ def posterior_draws(fits: Sequence[FamilyFit], seed: int | None) -> tuple[list[D
 def limited(fits: Sequence[FamilyFit], log_weights: Sequence[Array]) -> list[Array]:
     """Lower the weights of each family whose share exceeds its limit, see `Family.most`.
 
+    A limit leaves weight to the families without a limit. If there is none, it changes nothing.
+
     Args:
-        fits: The families, at least one of which has no limit.
+        fits: The families.
         log_weights: For each family the logarithms of the weights of its draws, (S,).
 
     Returns:
         The logarithms of the new weights, (S,) for each family, not normalised.
     """
     most = np.array([fit.density.family.most for fit in fits])
+    if np.all(most < 1.0):
+        return list(log_weights)
     totals = np.array([logsumexp(each) for each in log_weights])
     free = logsumexp(totals[most == 1.0])  # of the families without a limit
     lowered = totals.copy()

@@ -42,9 +42,10 @@ def fit_prior(
         c_j + θ_j·x + GP(0, k0_j exp(-½ Σ_i (x_i - x'_i)² / L_ji²)).
 
     The constant c_j and the coefficients θ_j have Gaussian priors and are integrated out, so that
-    they are part of the kernel. Two ranges beyond the data the trend becomes constant, unless
-    `coefficient_variance` is given. With a low-fidelity model m the term ρ_j m_j(x) is added, and
-    its factor ρ_j ~ N(1, 1) is integrated out too.
+    they are part of the kernel. Unless `coefficient_variance` is given, the slope changes by an
+    unknown amount at the edges of the data, and ten ranges farther the trend becomes constant. With
+    a low-fidelity model m the term ρ_j m_j(x) is added, and its factor ρ_j ~ N(1, 1) is integrated
+    out too.
 
     If m is a fitted GPRegressor, of mean m_j and covariance S_j, the term is ρ_j g_j(x) with g_j ~
     GP(m_j, S_j). Given both datasets, f is then the autoregressive process of recursive co-kriging.

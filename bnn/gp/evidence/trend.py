@@ -23,7 +23,7 @@ from bnn.gp.open_parameters import slopes, with_values
 FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
 FACTORS = (-9.0, 11.0)  # bounds of ρ in a search
 WIDE = 10.0  # prior standard deviation of a coefficient, for x and y of unit standard deviation
-BEYOND = 2.0  # distance beyond the data, in their ranges, at which a trend becomes constant
+BEYOND = 10.0  # distance beyond the data, in their ranges, at which functions become constant
 
 
 class Hyperprior(NamedTuple):

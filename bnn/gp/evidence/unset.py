@@ -79,5 +79,5 @@ def noise_of_training(
     zeros = known is not None and no_noise(found)
     kept = np.zeros(sizes[1:] * 2) if zeros else checked_noise(found, *sizes)
     covariances = covariances_of_data(kept, X, known)
-    warn_of_excess(covariances, y, stacklevel=6)
+    warn_of_excess(covariances, y, stacklevel=7)
     return kept, covariances

@@ -118,7 +118,8 @@ def test_a_first_round_of_failures_leads_to_another_hypercube(file):
 def test_runs_that_were_not_asked_for_are_data(file):
     campaign, X = begun(file)
     others = np.column_stack([X[:2, 0], [0.5, -0.5]])  # with an input of runs that were
-    campaign.tell(others, simulate(others))
+    with pytest.warns(UserWarning, match="counts as another run"):
+        campaign.tell(others, simulate(others))
     # The inputs of a run that was asked for may come back from a text.
     campaign.tell(np.round(X, 8), simulate(X))
     again = bnn.Campaign.load(file, MODEL)
@@ -292,3 +293,46 @@ def test_a_weighted_output_that_is_constant_so_far_gets_another_hypercube(file):
     campaign.tell(first, np.column_stack([np.sin(first[:, 0]), np.full(8, 3.0)]))
     second = campaign.ask()
     np.testing.assert_array_equal(second, campaign._hypercube(8, 8))
+
+
+def test_rounded_inputs_answer_the_nearest_waiting_runs_and_are_stored(tmp_path):
+    campaign = bnn.Campaign(tmp_path / "a.json", [(0.0, 1.0), (5.0, 9.0)], n_initial=4)
+    asked = campaign.ask()
+    used = np.clip(asked + np.array([4e-3, 0.02]), [0.0, 5.0], [1.0, 9.0])
+    campaign.tell(used[::-1], used[::-1, 0])
+    assert campaign.round == 1
+    np.testing.assert_array_equal(bnn.Campaign.load(tmp_path / "a.json").X, used)
+
+
+def test_of_two_results_near_a_waiting_run_the_nearer_belongs_to_it(tmp_path):
+    campaign = bnn.Campaign(tmp_path / "a.json", [(0.0, 1.0)], n_initial=[[0.5], [0.505]])
+    campaign.tell([[0.504], [0.501]], [4.0, 1.0])
+    np.testing.assert_array_equal(campaign.X, [[0.501], [0.504]])
+    np.testing.assert_array_equal(campaign.y, [[1.0], [4.0]])
+    assert campaign.round == 1
+
+
+def test_results_told_again_do_not_answer_a_run_nearby(tmp_path):
+    campaign = bnn.Campaign(tmp_path / "a.json", [(0.0, 1.0)], n_initial=[[0.5], [0.505]])
+    campaign.tell([[0.501]], [1.0])
+    with pytest.raises(ValueError, match="already has its results"):
+        campaign.tell([[0.501]], [1.0])
+
+
+def test_a_result_of_no_waiting_run_warns_and_says_what_waits(tmp_path):
+    campaign = bnn.Campaign(tmp_path / "a.json", [(0.0, 1.0)], n_initial=[[0.5], [0.7]])
+    with pytest.warns(UserWarning, match=r"0\.6.*2 wait.*0\.5"):
+        campaign.tell([[0.6]], [1.0])
+    np.testing.assert_array_equal(campaign.ask(), [[0.5], [0.7]])
+
+
+def test_a_failed_run_does_not_fix_the_number_of_outputs(tmp_path):
+    campaign = bnn.Campaign(tmp_path / "a.json", [(0.0, 1.0)], n_initial=[[0.1], [0.5], [0.9]])
+    campaign.tell([[0.1]], [np.nan])
+    campaign.tell([[0.5]], [[1.0, 2.0]])
+    campaign.tell([[0.9]], [np.nan])
+    again = bnn.Campaign.load(tmp_path / "a.json")
+    np.testing.assert_array_equal(again.y, [[1.0, 2.0]])
+    np.testing.assert_array_equal(again.failed, [[0.1], [0.9]])
+    with pytest.raises(ValueError, match="1 outputs: must be 2"):
+        again.tell([[0.3]], [1.0])

@@ -95,6 +95,55 @@ def test_a_mixture_and_an_ensemble_as_the_best_linear_prediction(kind, noise):
         assert variances[k + 1] == pytest.approx(after[chosen[k]], rel=1e-8)
 
 
+LINE = np.linspace(0.0, 1.0, 6)[:, None]
+GRID = np.array([[0.0], [0.1], [0.1], [0.4], [0.4], [0.9], [0.9]])  # 0 and 0.4 are finished
+WAVES = np.column_stack([np.sin(5.0 * LINE[:, 0]), np.cos(4.0 * LINE[:, 0])])
+GAPS = np.where([[False, True], *[[False, False]] * 5], np.nan, WAVES)
+KERNELS = [bnn.RBF(1.0, 0.3), bnn.Matern52(1.0, 0.3)]
+BETWEEN = np.linspace(0.05, 0.95, 7)[:, None]
+ONE = bnn.GaussianProcessPrior(0.0, KERNELS[0])
+SMALL = bnn.GaussianProcessPrior(0.0, bnn.RBF(1e-60, 0.3))
+SLOPE = bnn.GaussianProcessPrior(0.0, bnn.Linear(1.0))
+TWO = bnn.GaussianProcessPrior(0.0, KERNELS, 2)
+PAIR = [bnn.GaussianProcessPrior(0.0, k, 2) for k in KERNELS]
+ROOT = np.array([[1e-9, 0.0], [1e-6, 0.0]])
+# Prior, noise, outputs, and whether a finished run is certain
+WITHOUT_NOISE = {
+    "one output": (ONE, 0.0, WAVES[:, 0], True),
+    "two outputs": (TWO, 0.0, WAVES, True),
+    "equal kernels": (PAIR[0], 0.0, WAVES, True),
+    "one without noise": (TWO, [0.0, 0.2], WAVES, False),
+    "correlated": (TWO, ROOT @ ROOT.T + 1e-24 * np.eye(2), WAVES, True),
+    "tiny": (ONE, 1e-9, WAVES[:, 0], True),
+    "tiny unit": (SMALL, 0.0, 1e-30 * WAVES[:, 0], True),
+    "mixture": (bnn.MixturePrior(PAIR, [0.5, 0.5]), 0.0, WAVES, True),
+    "gap": (TWO, 0.0, GAPS, False),
+    "no variance at zero": (SLOPE, 0.0, LINE[:, 0], False),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_NOISE)
+@pytest.mark.parametrize("options", [{}, {"replicates": True}, {"pending": GRID[[0, 1]]}])
+@pytest.mark.filterwarnings("ignore::bnn.gp.conditioning.NuggetWarning")
+def test_finished_and_doubled_runs_have_no_gain_without_noise(name, options):
+    """The grid may contain both; the variances are those of the distinct runs."""
+    prior, noise, y, certain = WITHOUT_NOISE[name]
+    model = bnn.GPRegressor(prior, noise=noise).fit(LINE, y)
+    distinct = [1, 5] if "pending" not in options else [5]
+    chosen, variances = bnn.select_runs(model, GRID, 7, **options)
+    assert len(chosen) == 7
+    gains = -np.diff(variances)
+    assert np.all(np.isfinite(gains))
+    assert np.all(gains > -1e-8 * variances[0])
+    if certain:
+        options = options | {"region": BETWEEN}
+        few = bnn.select_runs(model, GRID[distinct], len(distinct), **options)[1]
+        all_of = bnn.select_runs(model, GRID, len(distinct), **options)[1]
+        assert set(GRID[chosen[: len(distinct)], 0]) == set(GRID[distinct, 0])
+        np.testing.assert_allclose(gains[len(distinct) :], 0.0, atol=1e-8 * variances[0])
+        np.testing.assert_allclose(all_of, few, rtol=1e-6)
+
+
 def test_candidates_are_within_the_limits_with_the_probability():
     """Against the shares of draws from the posterior within the limits."""
     model = bnn.GPRegressor(OWN, noise=0.1).fit(X, Y)

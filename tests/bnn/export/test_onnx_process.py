@@ -7,6 +7,7 @@ from sklearn.gaussian_process import kernels as sk
 import bnn
 from bnn.export import to_onnx
 from tests.bnn.two_inputs import (
+    BENT,
     CORRELATED,
     ENDING,
     GAPS,
@@ -46,6 +47,7 @@ def agrees(tmp_path, given, noise, tolerance=1e-10, y=Y, include_noise=False):
         *STATIONARY,
         WIDE,
         ENDING,
+        BENT,
         WARPED,
         SMOOTH * ENDING,
         sk.ConstantKernel(2.0) * SMOOTH + sk.ConstantKernel(0.5),

@@ -8,12 +8,14 @@ import pytest
 import bnn
 import fe_data
 from tests.bnn.export.conftest import agrees_with_python, call
-from tests.bnn.two_inputs import ENDING, NEW, NOISES, SMOOTH, STATIONARY, WIDE, L, X, Y, prior
+from tests.bnn.two_inputs import BENT, ENDING, NEW, NOISES, SMOOTH, STATIONARY, WIDE, L, X, Y, prior
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("kernel", [*STATIONARY, WIDE, ENDING], ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize(
+    "kernel", [*STATIONARY, WIDE, ENDING, BENT], ids=lambda k: type(k).__name__
+)
 def test_every_kernel_is_that_of_python(compiled, kernel):
     model = bnn.GPRegressor(prior(kernel, 1e4 * kernel), noise=[0.3, 20.0]).fit(X[:9], Y[:9])
     found = call(compiled(model), NEW, 2)

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from bnn import RBF, GaussianProcessPrior, GPRegressor, NuggetWarning
+from bnn import RBF, GaussianProcessPrior, GPRegressor, NuggetWarning, StudentNoise
 from bnn.gp.conditioning import Conditioning, least_variance, resolved
 from bnn.gp.evidence import fit_prior
 
@@ -58,6 +58,17 @@ def test_data_without_noise(n_data, n_inputs, noise):
     _, std = model.predict(new, return_std=True)
     assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 10.0 * max(unresolved, given)
     assert np.all(np.isfinite(std))
+
+
+def test_heavy_tails_without_noise():
+    """Noise with heavy tails gets the same nugget, while its factors are estimated and later."""
+    X, y, new = simulated(60, 1, 0)
+    prior = GaussianProcessPrior(0.0, RBF(1.0, 3.0))
+    with pytest.warns(NuggetWarning, match="a nugget of"):
+        model = GPRegressor(prior, noise=StudentNoise(1e-12, 3.0)).fit(X, y)
+    assert model.nugget_[0] ** 2 == pytest.approx(least_variance(60, 1.0).item(), rel=1e-6, abs=0.0)
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-5)
+    assert np.all(np.isfinite(model.predict(new, return_std=True)[1]))
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-6])

@@ -112,3 +112,30 @@ def test_points_are_predicted_in_blocks(kernel, monkeypatch):
     monkeypatch.setattr(conditioning, "ENTRIES", 5 * len(X))
     for parts, all_at_once in zip(posterior.predict(X_TEST, return_cov=True), whole, strict=True):
         np.testing.assert_allclose(parts, all_at_once, atol=1e-14)
+
+
+def test_too_many_points_are_refused_before_their_covariance_is_computed():
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5), 2)
+    model = bnn.GPRegressor(prior, noise=0.1).fit([[0.0], [1.0]], [[0.0, 1.0], [1.0, 0.0]])
+    points = np.linspace(0.0, 1.0, 5001)[:, None]
+    with pytest.raises(ValueError, match="5001 points: their joint covariance has 10002 rows"):
+        model.joint_moments(points)
+
+
+def test_rows_of_equal_inputs_are_refused_with_what_to_do():
+    """Their means with weights, under the noise of the replicates, give the same posterior."""
+    rng = np.random.default_rng(0)
+    prior = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+    inputs = np.linspace(0.0, 1.0, 5)[:, None]
+    many = inputs[np.arange(10_001) % 5]
+    model = bnn.GPRegressor(prior, noise=0.1)
+    with pytest.raises(ValueError, match=r"only 5 inputs differ: fit the means .* sample_weight"):
+        model.fit(many, np.sin(many[:, 0]))
+    rows = np.arange(20) % 5
+    y = np.sin(inputs[rows, 0]) + 0.2 * rng.standard_normal(20)
+    noise = bnn.noise.replicate_covariance(y, rows)
+    single = bnn.GPRegressor(prior, noise=noise).fit(inputs[rows], y)
+    means = np.array([y[rows == i].mean() for i in range(5)])
+    averaged = bnn.GPRegressor(prior, noise=noise).fit(inputs, means, sample_weight=np.full(5, 4))
+    expected = single.predict([[0.3]], return_std=True)
+    np.testing.assert_allclose(averaged.predict([[0.3]], return_std=True), expected, rtol=1e-9)

@@ -93,3 +93,16 @@ def test_what_has_no_covariances_and_a_missing_library_are_said(monkeypatch):
     pytest.importorskip("botorch", reason=MISSING)
     with pytest.raises(ValueError, match="model has 5 members: must be at least 200"):
         botorch_model(few).condition_on_observations(*map(torch.as_tensor, (X[:1], Y[:1])))
+
+
+def test_equal_results_almost_without_noise_are_taken_in():
+    """The variance at them is that of the noise, half of it for two equal results."""
+    pytest.importorskip("botorch", reason=MISSING)
+    model = ensemble(n_members=200, noise=[1e-9, 1e-6])
+    points = torch.as_tensor(WANTED[[0, 0, 1]])
+    mean = botorch_model(model).posterior(points).mean
+    given = botorch_model(model).condition_on_observations(points, mean + 0.1)
+    found = given.posterior(points)
+    scale = model.predict(WANTED[[0, 0, 1]], return_std=True)[1]
+    np.testing.assert_allclose(found.mean, mean + 0.1, atol=1e-5 * scale.max())
+    np.testing.assert_array_less(given(points).std(dim=0).numpy() / scale, 1e-5)

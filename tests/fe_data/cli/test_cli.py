@@ -76,6 +76,7 @@ NOISE = "fe_data/datasets/noise.csv"
 RVE = "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --out {}"
 
 
+LONG = "x" * 100_000
 BAD_COMMANDS = [
     (f"{GENERATE} --jobs 0", "jobs = 0 is out of range: allowed are integers in [1, 4096]"),
     (f"{GENERATE} --radii uniform", "radii_cov = 0.0 is out of range: allowed is above 0 and up"),
@@ -108,6 +109,20 @@ BAD_COMMANDS = [
     (f"{GENERATE}/bad.csv", "File exists: {}/bad.csv"),
     ("compare {}/failed.csv {}/failed.csv --tolerance 1e-6", "no sample with outputs"),
     ("import-published {} {}/out", "{} has no .pkl file"),
+    (
+        f"{RVE} --loading {{}}/empty.csv",
+        "expected a header with some of path, strain_xx, strain_yy",
+    ),
+    (f"{GENERATE} --jobs {LONG}", "is not an integer"),
+    (f"{RVE} --loading {LONG}", "is not of the form XX,YY,XY"),
+    (f"{RVE} --hardening {LONG}", "is unknown: allowed are power, "),
+    (f"{RVE} --{LONG}", "No such option"),
+    (f"{LONG} --out {{}}", "No such command"),
+    (f"generate {LONG} --out {{}}/new", "is not a design"),
+    (f"constants --material {LONG} --vf 0.2", "is no known material"),
+    (f"verify {LONG}", "File name too long"),
+    (f"{RVE} --vf 1\x1b[2J", "'1\\x1b[2J' is not a number"),
+    ("generate \x9b2J --out {}/new", "\\x9b2J"),
 ]
 
 
@@ -124,6 +139,7 @@ def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys):
     (tmp_path / "semicolons.csv").write_text("x;y;radius\n0,5;0,5;0,2\n")
     long = "".join(f"{0.01 * (-1) ** i},10000\n" for i in range(101))
     (tmp_path / "long.csv").write_text(f"strain_xx,increments\n{long}")
+    (tmp_path / "empty.csv").write_text("")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "dataset.csv").write_text(f"{head}\n0.2,400,350,0.4\n")
     before = contents(tmp_path)
@@ -134,7 +150,14 @@ def test_bad_commands_get_one_sentence_and_change_nothing(tmp_path, capsys):
         assert err.startswith("fe_data"), command
         assert message.replace("{}", str(tmp_path)) in err, command
         assert err.count("\n") == 1, command
+        assert len(err) < 2_000, command[:100]
         assert contents(tmp_path) == before, command
+
+
+def test_results_show_no_control_characters(tmp_path, capsys):
+    code, out, _ = run(capsys, "verify", str(tmp_path / "a\x1b[2Jb"))
+    assert code == 1
+    assert "a\\x1b[2Jb is not a dataset folder" in out
 
 
 def start(folder):
@@ -197,6 +220,20 @@ def test_further_interrupts_do_not_disturb_the_end(tmp_path):
     assert process.returncode == 130, err
     assert err.splitlines()[-1].startswith("fe_data: interrupted: ")
     assert "Traceback" not in err
+
+
+def test_an_interrupt_after_the_end_of_a_command_changes_nothing():
+    """Libraries end their threads and files at exit, which takes a while."""
+    code = (
+        "import atexit, os, signal, sys\n"
+        "from fe_data.__main__ import run\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "sys.argv[1:] = ['--version']\n"
+        "run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("fe_data ")
 
 
 @pytest.mark.parametrize(

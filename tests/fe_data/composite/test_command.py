@@ -1,6 +1,7 @@
 """The command `constants`."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -24,6 +25,19 @@ def test_the_command_prints_and_writes_the_constants(tmp_path, capsys):
     assert content["lower"]["E_T_GPa"] == found.lower.E_T_GPa
 
 
+def test_the_command_writes_no_expansion_that_no_phase_has_and_states_few_fibres(tmp_path, capsys):
+    words = "constants --material paper --vf 0.3 --n-fibres 3 --resolution 2 --out"
+    assert main([*words.split(), str(tmp_path / "x.json")]) == 0
+    out, err = capsys.readouterr()
+    assert "alpha" not in out
+    assert "one RVE of 3 fibres" in err
+    content = json.loads((tmp_path / "x.json").read_text())
+    assert (
+        content["alpha_L_per_K"] is content["alpha_T_per_K"] is content["expansion_per_K"] is None
+    )
+    assert set(content["by_direction"]) >= {"E_x_GPa", "G_xy_GPa"}
+
+
 def test_the_command_takes_voids_by_fraction_and_by_file(tmp_path, capsys):
     start = "constants --material glass_epoxy --resolution 3 "
     words = (
@@ -45,6 +59,51 @@ def test_the_command_takes_voids_by_fraction_and_by_file(tmp_path, capsys):
 RESULT_OF_AN_RVE = '{\n "components": "xx, yy, zz, xy, xz, yz of tensors; MPa, K and s"\n}\n'
 
 
+@pytest.fixture
+def unsimulated(monkeypatch):
+    """No simulation may begin."""
+
+    def simulated(*_, **__):
+        raise AssertionError("the simulation began")
+
+    monkeypatch.setattr("fe_data.effective_constants", simulated)
+    monkeypatch.setattr("fe_data.cli.rve_folder.solve_rve", simulated)
+
+
+@pytest.mark.usefixtures("unsimulated")
+@pytest.mark.parametrize(
+    ("out", "reason"),
+    [
+        ("file/x.json", "this is not a folder"),
+        ("missing/x.json", "No such file or directory"),
+        (".", "a folder has this name"),
+        ("/proc/x.json", "no file can be written into this folder"),
+    ],
+)
+def test_an_impossible_output_is_refused_before_the_simulation(
+    tmp_path, capsys, monkeypatch, out, reason
+):
+    (tmp_path / "file").write_text("")
+    access = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: "/proc" not in str(path) and access(path, mode)
+    )
+    words = f"constants --material paper --vf 0.1 --n-fibres 1 --out {tmp_path / out}"
+    assert main(words.split()) == 1
+    assert reason in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("unsimulated")
+def test_rve_refuses_a_folder_that_cannot_be_written_before_the_simulation(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    words = f"rve --vf 0.1 --E-f 400 --b-m 400 --c-m 0.4 --n-fibres 1 --out {tmp_path}"
+    assert main(words.split()) == 1
+    assert "no file can be written into this folder" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("unsimulated")
 @pytest.mark.parametrize("content", ["{}", RESULT_OF_AN_RVE])
 def test_the_command_keeps_a_file_that_is_not_its_own(tmp_path, content):
     (tmp_path / "mine.json").write_text(content)

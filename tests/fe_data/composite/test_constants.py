@@ -54,6 +54,67 @@ def test_a_square_array_of_boron_and_aluminium_has_published_moduli():
     assert -S[0, 2] / S[2, 2] == pytest.approx(0.19, abs=0.006)
 
 
+def test_a_square_array_prints_its_moduli_by_direction():
+    """E_x and G_xy are those published; E at 45 degrees follows from the rotated compliance."""
+    found = effective_constants(METAL, square(0.47), resolution=10)
+    assert found.misfit > 0.01
+    directions = found.by_direction
+    assert directions["E_x_GPa"] == pytest.approx(144.0, abs=0.5)
+    assert directions["E_x_GPa"] == pytest.approx(directions["E_y_GPa"], rel=1e-6)
+    assert directions["G_xy_GPa"] == pytest.approx(45.9, abs=0.15)
+    # 4 / E_45 = 2 (1 - ν_xy) / E_x + 1 / G_xy
+    expected = 2 * (1 - directions["nu_xy"]) / directions["E_x_GPa"] + 1 / directions["G_xy_GPa"]
+    assert 4 / directions["E_45_GPa"] == pytest.approx(expected, rel=1e-6)
+    *_, title = found.table().partition("above 1 %")
+    for name, value in directions.items():
+        assert f"{name:12s}{value:13.5g}" in title
+    hexagons = effective_constants(METAL, hexagonal(0.47), resolution=6)
+    assert hexagons.misfit < 0.01
+    assert "E_x_GPa" not in hexagons.table()
+    for name in ("E_x_GPa", "E_y_GPa", "E_45_GPa"):
+        assert hexagons.by_direction[name] == pytest.approx(hexagons.constants.E_T_GPa, rel=1e-2)
+
+
+def test_constants_by_direction_of_a_known_stiffness_are_those_of_its_material():
+    material = TransverselyIsotropic(225.0, 15.0, 0.2, 0.4, 12.0, axis=0.0)
+    one = Phases(Material(material), Material(material))
+    found = effective_constants(one, square(0.2), resolution=2).by_direction
+    assert found["E_x_GPa"] == pytest.approx(225.0, rel=1e-8)
+    assert found["E_y_GPa"] == pytest.approx(15.0, rel=1e-8)
+    assert found["nu_xy"] == pytest.approx(0.2, rel=1e-8)
+    assert found["nu_Ly"] == pytest.approx(0.4, rel=1e-8)
+    assert found["G_xy_GPa"] == pytest.approx(12.0, rel=1e-8)
+    assert found["G_Ly_GPa"] == pytest.approx(15.0 / 2.8, rel=1e-8)
+
+
+def expanding(matrix, fibres, ring):
+    others = {"interphase": Material(Isotropic(10.0, 0.3, ring))}
+    return Phases(
+        Material(Isotropic(3.0, 0.3, matrix)), Material(Isotropic(70.0, 0.2, fibres)), others=others
+    )
+
+
+@pytest.mark.parametrize(
+    ("phases", "names", "coated"),
+    [
+        (expanding(5e-5, 0.0, 0.0), "fibres", False),
+        (expanding(0.0, 5e-6, 0.0), "matrix", False),
+        (expanding(5e-5, 5e-6, 0.0), "interphase", True),
+        (expanding(5e-5, 0.0, 0.0), "fibres and interphase", True),
+    ],
+)
+def test_a_phase_that_does_not_expand_is_named(phases, names, coated):
+    micro = square(0.2).coated(0.1) if coated else square(0.2)
+    with pytest.warns(UserWarning, match=f"alpha_per_K of {names} is zero, while other phases"):
+        found = effective_constants(phases, micro, resolution=2)
+    assert "alpha_L_per_K" in found.table()
+
+
+def test_without_expansion_of_any_phase_none_is_printed():
+    found = effective_constants(expanding(0.0, 0.0, 1e-5), square(0.2), resolution=2)
+    assert "alpha" not in found.table()
+
+
 @pytest.mark.parametrize("phases", [METAL, CARBON], ids=["metal", "carbon"])
 def test_expansion_and_stiffness_of_two_phases_are_related(phases):
     """Levin (1967): α* = <α> + (α_f - α_m) : (S_f - S_m)⁻¹ : (S* - <S>), whatever the geometry."""

@@ -127,6 +127,21 @@ def test_a_root_that_does_not_exist_is_nan():
     assert torch.isnan(found).all()
 
 
+@pytest.mark.parametrize("excess", [250.0, 10.0, 1.0, 0.3])
+def test_a_steep_curve_yields_however_small_the_increment(excess):
+    """With b p^0.01 = excess, p = (excess / b)^100; its slope is c excess / p."""
+    b, c = 400.0, 0.01
+    given = torch.tensor([excess], dtype=torch.float64, requires_grad=True)
+    yes = torch.tensor([True])
+    solve = torch.func.vmap(lambda a, w: root(lambda p, a: a - b * p**c, a / 1e5, a, where=w))
+    p = solve(given, yes)
+    p.sum().backward()
+    exact = max((excess / b) ** (1 / c), 1e-300)
+    assert p.item() == pytest.approx(exact, rel=1e-9)
+    slope = exact / (c * excess) if exact > 1e-300 else 0.0
+    assert given.grad.item() == pytest.approx(slope, rel=1e-7)
+
+
 @pytest.mark.parametrize(
     ("name", "sign", "curve"),
     [

@@ -45,6 +45,8 @@ def test_the_material_of_the_paper_has_the_outputs_of_the_fast_solver(increments
     settings = dataclasses.replace(SMALL, increments=increments, tolerance=1e-8)
     fast = fe_data.solve_rve(inputs, 5, settings).result()
     found = solve_material(PAPER, inputs, 5, settings).result()
+    across = found.effective.pop("E_T_GPa")
+    assert across == pytest.approx(fast.info["transverse_modulus_GPa"], rel=1e-6)
     assert found.effective == pytest.approx(fast.effective, rel=1e-6)
     for name, values in fast.history.items():
         # Residuals are below 1e-8 of a stress of 650 MPa.
@@ -315,8 +317,7 @@ def test_numbers_of_a_material_vary_between_the_rows_of_a_file(tmp_path, capsys)
         names[0]: [3.35, 4.0, 3.35],
         names[1]: [40.0, 40.0, 35.0],
     }
-    with pytest.raises(ValueError, match=r"differ in matrix\.elasticity\.E_GPa, .*statistics"):
-        fe_data.replicate_statistics(table)
+    assert fe_data.replicate_statistics(table).fields == table.fields
     with pytest.raises(ValueError, match=r"design has fields matrix\.elasticity\.E_GPa, .*give"):
         fe_data.generate(again, SMALL, tmp_path / "other")
     capsys.readouterr()

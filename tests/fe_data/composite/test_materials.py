@@ -4,6 +4,7 @@ import copy
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import yaml
 
@@ -75,8 +76,31 @@ def test_shipped_phases_name_their_source_and_their_content_makes_them_again(tmp
         ("  fibres:", "  fibre:", "phases: fibre is unknown; allowed are fibres, matrix"),
         ("source: a test", "origin: a test", "file: origin is unknown"),
         ("matrix:", "matrix: [", "is not valid YAML"),
-        ("law: j2", "law: j2\n    law: elastic", "law is given twice"),
-        ("nu: 0.3", "nu: 0.3, E_GPa: 3", "E_GPa is given twice"),
+        ("law: j2", "law: j2\n    law: elastic", "the key 'law' is given twice"),
+        ("nu: 0.3", "nu: 0.3, E_GPa: 3", "the key 'E_GPa' is given twice"),
+        ("E_GPa: 100", "E_GPa: 0100", "matrix.elasticity: E_GPa = '0100' must be a number"),
+        ("E_GPa: 100", "E_GPa: 1:40", "matrix.elasticity: E_GPa = '1:40' must be a number"),
+        ("E_GPa: 100", "E_GPa: 1_00", "matrix.elasticity: E_GPa = '1_00' must be a number"),
+        ("E_GPa: 100", 'E_GPa: "100"', "matrix.elasticity: E_GPa = '100' must be a number"),
+        (
+            "E_GPa: 100",
+            "E_GPa: １００",
+            "matrix.elasticity: E_GPa = '１００' must be a number",
+        ),
+        ("E_GPa: 100", "E_GPa: 2001-01-01", "E_GPa = '2001-01-01' must be a number"),
+        ("E_GPa: 100", "E_GPa: " + 5000 * "1", "line 5: the number 1{20}… has 5000 characters"),
+        ("[400, 450, 500]", "[400, 4_50, 500]", "'4_50'"),
+        ("[400, 450, 500]", '[400, "450", 500]', "'450'"),
+        ("E_GPa: 100", "E_GPa: !!float 100", "line 5: the tag 'tag:yaml.org,2002:float' is not"),
+        ("source: a test", "source: !!python/object:os.x {}", "line 2: the tag 'tag:yaml.org,2002"),
+        ("source: a test", "source: &a a test\nb: *a", r"line 3: the alias \*a is not allowed"),
+        ("source: a test", 'source: "\\e[2J"', r"line 2: the text '.x1b\[2J' has control char"),
+        ("source: a test", "<<: {source: a test}", "file: << is unknown"),
+        ("source: a test", "[1]: 2", "line 2: a key must be a word or text"),
+        ("source: a test", "--- 1\n---", "line 3: a second document is not allowed"),
+        ("source: a test", "source: " + 30 * "[" + 30 * "]", "line 2: more than 20 levels"),
+        ("source: a test", f"source: [{10_001 * '1,'}]", "line 2: more than 10000 entries"),
+        ("source: a test", f"source: {100_000 * 'a'}", "at most 100000 are read"),
         ("{E_GPa: 100, nu: 0.3, alpha_per_K: 23e-6}", "74.0", "elasticity = 74.0 must be a map"),
     ],
 )
@@ -120,3 +144,34 @@ except ImportError as error:
     assert found.stdout == (
         "laws of plasticity need PyTorch, which is not installed: pip install torch\n"
     )
+
+
+SHEAR = """phases:
+  matrix: {{elasticity: {{E_GPa: 3.0, nu: 0.35}}}}
+  fibres: {{elasticity: {{E_L_GPa: 225.0, E_T_GPa: 15.0, nu_LT: 0.2, {}, G_LT_GPa: 15.0}}}}
+"""
+
+
+def test_a_file_may_have_the_shear_modulus_instead_of_the_ratio_across_the_fibres(tmp_path):
+    path = tmp_path / "phases.yaml"
+    path.write_text(SHEAR.format("G_TT_GPa: 6.0"))
+    fibres = load_phases(path).fibres.elasticity
+    assert 1 / (2 * np.linalg.inv(fibres.stiffness)[3, 3]) == pytest.approx(6000.0, rel=1e-12)
+    path.write_text(SHEAR.format("nu_TT: 0.25"))
+    assert load_phases(path).fibres.elasticity == fibres
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("nu_TT: 0.25, G_TT_GPa: 6.0", "both nu_TT and G_TT_GPa: leave one of them out"),
+        ("G_TT_GPa: 3.0", r"G_TT_GPa = 3 is out of range: allowed is \[3.769, 75\] with E_T"),
+        ("G_TT_GPa: much", "G_TT_GPa = 'much' must be a number"),
+        ("G_TT_GPa: 0", "G_TT_GPa = 0 is out of range"),
+    ],
+)
+def test_a_wrong_shear_modulus_across_the_fibres_is_named(tmp_path, entry, reason):
+    path = tmp_path / "phases.yaml"
+    path.write_text(SHEAR.format(entry))
+    with pytest.raises(ValueError, match=f"fibres.elasticity.*{reason}"):
+        load_phases(path)

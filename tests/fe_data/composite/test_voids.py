@@ -58,6 +58,29 @@ def test_along_the_pores_a_plate_follows_the_law_of_mixtures():
     assert found.G_LT_GPa == pytest.approx(G * (1 - porosity) / (1 + porosity), rel=3e-3)
 
 
+@pytest.mark.parametrize("nu", [0.0, 0.3, 0.45, 0.4501, 0.499])
+def test_the_ratio_of_in_plane_moduli_does_not_depend_on_poissons_ratio(nu):
+    """E* / E of a plate with holes (Cherkaev, Lurie & Milton 1992); .39247 from a fine mesh."""
+    matrix = Material(Isotropic(E, nu))
+    hole = Microstructure([[0.5, 0.5]], math.sqrt(0.4 / math.pi), "void")
+    stiffness = effective_constants(Phases(matrix, matrix), hole).stiffness_GPa
+    compliance = np.linalg.inv(stiffness)
+    in_plane = 1 / (compliance[0, 0] - compliance[0, 2] ** 2 / compliance[2, 2])
+    assert in_plane * (1 - nu**2) / E == pytest.approx(0.39247, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["fibres", "void"])
+@pytest.mark.parametrize("name", ["glass_epoxy", "boron_aluminium"])
+def test_a_small_strain_has_the_stress_of_the_effective_constants(name, kind):
+    """The law of a phase does not change its elastic response."""
+    micro = Microstructure([[0.5, 0.5]], 0.3, kind)
+    phases = named_phases(name)
+    expected = effective_constants(phases, micro, resolution=3).stiffness_GPa[:4, 0] * 1e3
+    pull = Loading((1e-5, 0.0, 0.0), increments=1)
+    found = solve_composite(phases, micro, pull, resolution=3, tolerance=1e-9, silent=True)
+    np.testing.assert_allclose(found.history["stress"][-1, :3], expected[:3] * 1e-5, rtol=1e-6)
+
+
 def test_a_void_beside_a_fibre_is_the_limit_of_a_soft_phase():
     """The stiffness of the cell differs by a share of the soft modulus, which vanishes with it."""
     two = clear_of_edges(Microstructure([[0.25, 0.3], [0.75, 0.7]], [0.2, 0.15]))

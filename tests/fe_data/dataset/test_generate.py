@@ -160,7 +160,10 @@ def test_a_sample_that_kills_its_worker_is_blamed_and_retried_alone(tmp_path):
     seed = DESIGN.sample(0).seed
     summary = make(tmp_path, AnalyticCell(killing=frozenset({seed})))
     assert summary.counts == {"ok": 7, "retried": 1, "failed": 0}
-    assert failures(tmp_path)[0] == f"0,1,{seed},retried,the worker process died"
+    assert failures(tmp_path)[0] == (
+        f"0,1,{seed},retried,the worker process died of SIGKILL: usually the memory is full; "
+        "use fewer jobs"
+    )
     assert verify(tmp_path)[0] == []
 
 

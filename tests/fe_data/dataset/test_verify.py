@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from fe_data.dataset import record, storage
-from fe_data.dataset.design import named_design
+from fe_data.dataset.design import named_design, retry_seed
 from fe_data.dataset.verify import verify
-from tests.fe_data.dataset.conftest import RECORD, make, sealed, table
+from tests.fe_data.analytic_cell import AnalyticCell
+from tests.fe_data.dataset.conftest import DESIGN, RECORD, make, sealed, table
 from tests.limits import limited
 
 
@@ -79,6 +80,8 @@ REPLACED = [  # file, what happens to it, and what is said
     (storage.CONFIG, written(sealed(design=[1])), "config.json is not a configuration of format 1"),
     (storage.CONFIG, written(sealed(design="x" * 2_000_000)), "at most 1000000 are read"),
     (storage.TABLE, Path.unlink, "dataset.csv is missing"),
+]
+EDITED = [  # file, what a user did to it, and what `verify` says
     (storage.TABLE, written(b"\xff"), "dataset.csv cannot be read"),
     (storage.PROVENANCE, written(b"{}"), "provenance.json, line 1: differs from the records"),
     (storage.TABLE, cut, "dataset.csv: has the entries of the records, but"),
@@ -95,6 +98,71 @@ def test_damage_is_found_and_the_same_command_repairs_it(made, undisturbed, name
     assert make(made).simulated == (name == RECORD)
     assert verify(made)[0] == []
     assert table(made) == undisturbed
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["finished", "a record is lost"])
+@pytest.mark.parametrize(("name", "edit", "said"), EDITED)
+def test_an_edited_file_is_found_and_never_replaced(made, name, edit, said, lost):
+    edit(made / name)
+    before = (made / name).read_bytes()
+    assert said in verify(made)[0][0]
+    if lost:
+        storage.record_path(made, 6).unlink()
+    with pytest.raises(ValueError, match=f"{name} is not as `generate` wrote it, .*move it away"):
+        make(made)
+    assert (made / name).read_bytes() == before
+    assert storage.record_path(made, 6).exists() is not lost  # refused before any simulation
+    (made / name).rename(made.parent / name)
+    if not lost or name == storage.FAILURES:
+        assert make(made).table_written
+        assert verify(made)[0] == []
+
+
+def test_records_behind_a_link_are_not_replaced(made):
+    moved = (made / storage.RECORDS).rename(made.parent / "elsewhere")
+    (made / storage.RECORDS).symlink_to(moved)
+    assert make(made).simulated == 0
+    path = storage.record_path(made, 6)
+    flip(path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="records is a link to another folder"):
+        make(made)
+    assert path.read_bytes() == before
+
+
+def test_a_folder_of_an_older_version_has_no_checksum_of_its_failures(tmp_path):
+    seeds = frozenset({DESIGN.sample(2).seed, retry_seed(DESIGN.sample(2).seed)})
+    make(tmp_path, AnalyticCell(failing=seeds))
+    path = tmp_path / storage.PROVENANCE
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if "failures_sha256" not in line))
+    assert verify(tmp_path)[0] == []
+    assert make(tmp_path, retry_failed=True).counts["ok"] == 8
+    assert not (tmp_path / storage.FAILURES).exists()
+    assert verify(tmp_path)[0] == []
+
+
+def test_a_kill_between_two_tables_leaves_a_folder_that_the_same_command_finishes(
+    tmp_path, monkeypatch, undisturbed
+):
+    seeds = frozenset({DESIGN.sample(2).seed, retry_seed(DESIGN.sample(2).seed)})
+    write = record.write_atomic
+    for killed in (storage.PROVENANCE, storage.TABLE):
+        folder = tmp_path / killed
+        make(folder, AnalyticCell(failing=seeds))
+
+        def killed_before(path, data, last=killed):
+            if path.name == last:
+                raise SystemExit
+            write(path, data)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(record, "write_atomic", killed_before)
+            with pytest.raises(SystemExit):
+                make(folder, retry_failed=True)
+        assert make(folder, retry_failed=True).counts["ok"] == 8
+        assert table(folder) == undisturbed
+        assert verify(folder)[0] == []
 
 
 def test_verify_finds_seeds_and_records_of_no_sample(made):

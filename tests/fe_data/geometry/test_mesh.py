@@ -1,6 +1,8 @@
 """Periodic curved meshes."""
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -111,3 +113,20 @@ def test_stiffness_does_not_jump_where_fibres_come_near():
         rve = solve_rve(inputs, micro, Settings(resolution=6.0, increments=10), silent=True)
         moduli.append(rve.effective.E_eff_GPa)
     assert moduli[0] == pytest.approx(moduli[1], rel=3e-4)
+
+
+HANDLED = """
+import os, signal
+from fe_data.geometry.mesh import generate_mesh
+from fe_data.geometry.microstructure import Microstructure
+from fe_data.geometry.outline import Outline
+signal.signal(signal.SIGTERM, lambda *_: print("handled"))
+generate_mesh(Outline(Microstructure([[0.5, 0.5]], 0.2), 2.0))
+os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+def test_a_handler_of_sigterm_stays():
+    """In a process that has not meshed before, because gmsh resets signals when it starts."""
+    ended = subprocess.run([sys.executable, "-c", HANDLED], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "handled\n")

@@ -116,6 +116,24 @@ def test_two_files_of_one_design_are_refused_and_a_table_of_a_user_stays(tmp_pat
     assert table.read_text() == mine
 
 
+ODD = [5, 0.5, None, True, "x" * 100_000, [], {1: 2}, plain(5, 3), plain(None, "a"), grouped([])]
+
+
+def test_one_odd_pickle_does_not_keep_the_other_files_from_their_tables(tmp_path, capsys):
+    folder = tmp_path / "published"
+    folder.mkdir()
+    for number, content in enumerate(ODD):
+        write(folder / f"odd_{number}.pkl", content)
+    (folder / "lost.pkl").symlink_to(folder / "nothing")
+    write(folder / "good.pkl", plain(X, Y))
+    assert main(["import-published", str(folder), str(tmp_path / "out")]) == 1
+    assert load_table(tmp_path / "out" / "good.csv").inputs.shape == X.shape
+    sentences = capsys.readouterr().err.splitlines()
+    assert len(sentences) == len(ODD) + 1
+    for name in ["lost", *(f"odd_{number}" for number in range(len(ODD)))]:
+        assert sum(f"{name}.pkl: " in each and len(each) < 400 for each in sentences) == 1, name
+
+
 @pytest.mark.parametrize("kind", UNUSUAL)
 def test_a_file_of_another_name_keeps_it_whatever_stands_beside_it(tmp_path, capsys, kind):
     """What is no regular file is refused alone."""

@@ -30,10 +30,14 @@ def typed_run(name: str) -> dict[str, Metrics]:
 
 
 def committed_files(name: str, *suffixes: str) -> list[Path]:
-    """Files of a run that git has, staged ones too; without git, those that there are."""
-    staged = filter(None, _git("ls-files", "-z", "--", f"figures/{name}").split("\0"))
-    paths = [ROOT / each for each in staged] or sorted((ROOT / "figures" / name).glob("*"))
-    return [path for path in paths if path.suffix in suffixes]
+    """Files of a run that git has, staged ones too; without git, those that there are.
+
+    Those of studies count as well.
+    """
+    folders = [ROOT / "figures" / name, *ROOT.glob(f"studies/*/results/{name}")]
+    staged = filter(None, _git("ls-files", "-z", "--", *map(str, folders)).split("\0"))
+    paths = [ROOT / each for each in staged] or [p for each in folders for p in each.glob("*")]
+    return sorted((path for path in paths if path.suffix in suffixes), key=lambda path: path.name)
 
 
 @functools.cache

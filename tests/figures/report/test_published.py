@@ -10,8 +10,10 @@ from figures.claims import load_published
 from figures.composite.problem import FEATURES, NOISE_COV
 from figures.pipeline.paths import ROOT, drawn
 from figures.pipeline.profiles import load_profile
+from figures.report import tables as of_paper
 from figures.report.comparison import DIFFERS, REPRODUCED, compare, heading
-from figures.report.tables import RUNS, blocks, files, with_blocks
+from figures.report.tables import RUNS, with_blocks
+from studies import tables as of_studies
 from tests.figures.report.committed import quoted, typed_run
 
 PUBLISHED = load_published()
@@ -20,14 +22,15 @@ VERDICTS = "docs/verdicts.md"
 REFERENCE = ROOT.parent / "shared" / "reference" / "published"
 
 
-def test_what_is_committed_is_what_is_rendered():
+@pytest.mark.parametrize("tables", [of_paper, of_studies])
+def test_what_is_committed_is_what_is_rendered(tables):
     """Tables of the guides, and the CSV files that they link."""
-    remedy = "git add figures, python -m figures.report.tables --write"
+    remedy = f"git add figures studies, python -m {tables.__name__} --write"
     runs = {name: typed_run(name) for name in RUNS}
-    for path, current in blocks(runs).items():
+    for path, current in tables.blocks(runs).items():
         text = path.read_text()
         assert with_blocks(text, current) == text, remedy
-    for path, text in files(runs).items():
+    for path, text in tables.files(runs).items():
         assert path.read_text(encoding="utf-8") == text, remedy
 
 

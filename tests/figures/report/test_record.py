@@ -6,7 +6,7 @@ import json
 import nbformat
 import pytest
 
-from figures.pipeline.paths import REFERENCE, notebooks
+from figures.pipeline.paths import REFERENCE, notebooks, study_of
 from figures.report.record import verdict_table
 
 
@@ -15,8 +15,8 @@ def test_a_notebook_keeps_its_records_once_and_those_of_the_paper_take_nothing_f
     cells = nbformat.read(path, as_version=4).cells
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     statements = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
-    further = [each for each in statements if (each.module or "").startswith("figures.beyond")]
-    assert bool(further) == (path.parent.name == "beyond")
+    further = [each for each in statements if (each.module or "").startswith("studies")]
+    assert bool(further) == (study_of(path) is not None)
     assert code.count("record.keep(") == 1
 
 

@@ -58,7 +58,7 @@ def imported_packages(folders: Iterable[str]) -> set[str]:
     paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     codes = [path.read_text(encoding="utf-8") for path in paths]
     names = {name.split(".")[0] for code in codes for name in imported_names(code)}
-    own = {path.name for path in ROOT.iterdir()} | {"tests", "bench"}
+    own = {path.name for path in ROOT.iterdir()} | {"tests", "bench", "studies"}
     foreign = names - own - set(sys.stdlib_module_names) - FROM_DISTRIBUTION - {""}
     return {PACKAGE_OF.get(name, name.replace("_", "-").lower()) for name in foreign}
 

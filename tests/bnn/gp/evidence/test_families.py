@@ -76,6 +76,16 @@ def test_expected_squares_at_the_data():
     np.testing.assert_allclose(made.squares(eta), expected, rtol=1e-6)
 
 
+def test_expected_squares_include_the_nugget_of_noise_that_is_too_small():
+    """As under known noise of the size of the nugget, 4 N ε times the largest variance."""
+    made = density(FAMILIES[0], None)
+    eta = made.centre
+    variance = made.kernel(eta, np.zeros(3), np.ones(3), 1.0).diag(U).max()
+    nugget = 4.0 * 25 * np.finfo(float).eps * variance
+    small, enough = (made.under(np.full(25, size)) for size in (1e-3 * nugget, nugget))
+    np.testing.assert_allclose(small.squares(eta), enough.squares(eta), rtol=1e-3)
+
+
 @pytest.mark.parametrize("n_inputs", [1, 4, 16])
 def test_length_scales_of_few_data_keep_pace_with_distances(n_inputs):
     """At their medians the squared distance of two random points is 1/6 for any number of inputs.

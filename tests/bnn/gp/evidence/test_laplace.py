@@ -48,6 +48,18 @@ def test_a_family_with_a_largest_share_has_no_more_whatever_the_evidence_is():
     assert np.exp(logs).sum() == pytest.approx(1.0)
 
 
+def test_a_family_alone_has_all_the_weight_whatever_its_limit_is():
+    """There is no other family to which a limit could leave weight."""
+    u = np.linspace(0.0, 1.0, 20)[:, None]
+    y = np.sin(6.0 * u[:, 0])
+    density = FamilyDensity(Family((bnn.RBF,), most=0.25), u, y, np.zeros((20, 0)), np.ones(20))
+    fit = approximated(density, density.centre, 0)
+    for fits in ([fit], [fit, fit]):
+        draws, logs = posterior_draws(fits, 0)
+        assert len(draws) == len(logs)
+        assert np.exp(logs).sum() == pytest.approx(1.0)
+
+
 def test_weights_are_tempered_until_several_count():
     """Weights to the power τ; those that are enough stay as they are."""
     alike = np.log(np.full(20, 0.05))

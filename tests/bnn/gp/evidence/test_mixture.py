@@ -145,7 +145,7 @@ def test_an_input_that_hardly_varied_does_not_take_the_mean_away():
     model = bnn.GPRegressor().fit(X, y)
     mean, std = model.predict(new, return_std=True)
     assert np.abs(mean).max() < 5.0 * y.std()
-    assert std.max() < 10.0 * y.std()
+    assert std.max() < 25.0 * y.std()
     assert np.mean(np.abs(mean - function(new)) < 1.96 * std) > 0.9
     far = np.array([[0.0, 1e6], [0.0, 1e9]])
     np.testing.assert_allclose(*model.predict(far), rtol=1e-9)

@@ -1,0 +1,89 @@
+"""Speed of fe_data: python -m bench.rve_speed prints a table.
+
+It measures the time of an RVE and of its stages, the speed-up by a second worker, and the memory of
+a worker. `bench.ufl_solver` compares the solver with a formulation in UFL.
+"""
+
+import argparse
+
+if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
+
+# Imported after the options are parsed, so that --help is fast.
+import resource
+import statistics
+import tempfile
+import time
+import timeit
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from bench.fe_convergence import SEED, VOLUME_FRACTIONS, solve
+from fe_data import Inputs, Loading, Settings, generate, named_design, solve_rve
+from fe_data.sparse.solver import chosen_solver
+
+REPEATS = 3
+CELLS = 150  # RVEs per worker; with 40 RVEs the start-up of workers would take 10 % of the time
+
+
+def time_cells() -> dict[str, float]:
+    """Return median wall seconds of an RVE and of its stages, over volume fractions and repeats."""
+    stages = [
+        solve_rve(Inputs(vf, 400.0, 400.0, 0.4), seed, Settings()).seconds
+        for vf in VOLUME_FRACTIONS
+        for seed in range(SEED, SEED + REPEATS)
+    ]
+    total = statistics.median(sum(seconds.values()) for seconds in stages)
+    medians = {name: statistics.median(each[name] for each in stages) for name in stages[0]}
+    parts = {f"  of it {name} [s]": seconds for name, seconds in medians.items()}
+    return {f"one cell with the solver {chosen_solver()} [s]": total, **parts}
+
+
+def processor_seconds(settings: Settings, loading: Loading | None = None) -> float:
+    """Return the median processor time of one RVE over repeats."""
+    times = []
+    for _ in range(REPEATS):
+        start = time.process_time()
+        solve_rve(Inputs(0.23, 400.0, 400.0, 0.4), SEED, settings, loading)
+        times.append(time.process_time() - start)
+    return statistics.median(times)
+
+
+def time_paths() -> dict[str, float]:
+    """Return processor seconds of the paper's ramp, and of a path of 10 parts of 10 increments."""
+    ends = np.random.default_rng(SEED).uniform(-0.02, 0.02, (10, 3)).tolist()
+    ramp = processor_seconds(Settings())
+    path = processor_seconds(Settings(increments=10), Loading(ends))
+    return {"ramp of the paper [s]": ramp, "random path [s]": path, "over the ramp": path / ramp}
+
+
+def time_workers() -> dict[str, float]:
+    """Return the seconds of `generate` with one and two workers, start-up included."""
+    seconds = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for jobs in (2, 1):  # with one job the second worker ends, so its peak memory is counted
+            design = named_design("train_uniform", count=jobs * CELLS)
+            out = Path(folder, str(jobs))
+            work = partial(generate, design, Settings(), out, jobs=jobs, silent=True)
+            seconds[jobs] = timeit.timeit(work, number=1)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return {
+        f"generate, one worker, {CELLS} cells [s]": seconds[1],
+        f"generate, two workers, {2 * CELLS} cells [s]": seconds[2],
+        "speed-up of two workers": 2 * seconds[1] / seconds[2],
+        "peak memory of a worker [MB]": peak,
+    }
+
+
+def main() -> None:
+    """Print the table."""
+    solve(0.1, 0.5)  # compiles, or loads compiled code, before times are measured
+    for measure in (time_cells, time_paths, time_workers):
+        for name, value in measure().items():
+            print(f"{name:50s} {value:10.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""Studies beyond the paper: a package for each notebook in notebooks/beyond."""

@@ -1,0 +1,1 @@
+"""Research beyond the paper: a folder per study. No package imports it."""

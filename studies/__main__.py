@@ -1,0 +1,51 @@
+"""Run a study: python -m studies NAME [OPTIONS], which `make study NAME=...` calls.
+
+A study is a program with options, or a notebook whose sizes are those of a profile. Without a name
+the command prints the names, each with the question that its README answers.
+"""
+
+import argparse
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def questions() -> dict[str, str]:
+    """Return the heading of each study's README, by the name of the study."""
+    headings = {}
+    for page in sorted(FOLDER.glob("*/README.md")):
+        headings[page.parent.name] = page.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
+    return headings
+
+
+def main(arguments: list[str]) -> None:
+    """List the studies, or run one of them with the remaining arguments."""
+    studies = questions()
+    listed = "\n".join(f"  {name:24s}{question}" for name, question in studies.items())
+    parser = argparse.ArgumentParser(
+        "python -m studies",
+        description="Run a study beyond the paper: make study NAME=... does the same.",
+        epilog=f"studies:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", choices=studies, metavar="NAME", help="the study to run")
+    parser.add_argument("options", nargs=argparse.REMAINDER, metavar="...", help="its options")
+    if not arguments:
+        parser.print_help()
+        return
+    given = parser.parse_args(arguments)
+    if not list((FOLDER / given.name).glob("*.ipynb")):
+        sys.argv[1:] = given.options
+        runpy.run_module(f"studies.{given.name}", run_name="__main__", alter_sys=True)
+    elif given.options:
+        parser.error(f"{given.name} is a notebook, which has no options: set PROFILE, DATA or SEED")
+    else:
+        command = [sys.executable, "-m", "doit", f"study:{given.name}"]
+        sys.exit(subprocess.run(command, cwd=FOLDER.parent).returncode)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

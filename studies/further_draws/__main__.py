@@ -1,0 +1,99 @@
+"""Tables 3 and 4 and Fig. 14 out of distribution over more draws: python -m studies.further_draws.
+
+A draw is one independently simulated set of training and test RVEs. The study adds the draws in the
+given folders to the 24 draws that come with the package. Each folder must contain
+draws/test_uniform and draws/train_beta, as `python -m fe_data generate DESIGN --out draws/DESIGN`
+writes them. Training for one draw takes about a minute on one core.
+
+The findings quote 60 draws: folder SEED36 has 24 draws (`--count 1200 --seed 36` for both designs),
+and folder SEED60 has 12 draws (`--count 600 --seed 60`). Their table is
+docs/tables/further_draws.csv, written with `--table`.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from figures.pipeline.paths import SHIPPED_TABLES, TEST, drawn, require_tables, table_path
+from figures.pipeline.profiles import Profile, load_profile
+from figures.pipeline.settings import TRAINING_CASE
+
+if TYPE_CHECKING:
+    from figures.materials_surrogate.surrogate import Rows
+
+SEED = 0  # as in notebook 04b_repeated_datasets, whose 24 draws are the first 24 here
+
+
+def out_of_distribution(folder: Path) -> Profile:
+    """Return the full profile with one training case, and the number of draws in a folder."""
+    from figures.composite.problem import load_paper_table
+
+    profile = load_profile("full")
+    assert profile.draws
+    case = profile.surrogate.cases[TRAINING_CASE]
+    counts = []
+    for design in (TEST, case.design):
+        require_tables(drawn(folder), design)
+        table = load_paper_table(table_path(drawn(folder), design))
+        counts.append(table.n_rows // profile.datasets[design])
+    surrogate = profile.surrogate.model_copy(update={"cases": {TRAINING_CASE: case}})
+    draws = profile.draws.model_copy(update={"count": min(counts)})
+    return profile.model_copy(update={"surrogate": surrogate, "draws": draws})
+
+
+def table(rows: "Rows", outside: Sequence[float]) -> tuple[list[str], list[list[str]]]:
+    """Return header and lines of the table of gains, with p-values of Wilcoxon's test."""
+    from scipy.stats import wilcoxon
+
+    from figures.materials_surrogate.surrogate import improvements
+    from figures.repeated_datasets.draws import ALL, gains, table_of_gains
+    from figures.scores import written
+
+    found = gains(rows, outside)
+    every = [pair for by_output in found.values() for pair in by_output.items()]
+    printed = table_of_gains(found, len(outside))
+    lines = []
+    for line, (name, each) in zip(printed.rows, every, strict=True):
+        p = f"{wilcoxon(each.gain.values).pvalue:.2g}" if name == ALL else ""
+        lines.append([*line, p])
+    gained = improvements(rows, TRAINING_CASE)["rmse"]
+    second = gained["E_eff_GPa"] - gained["b_eff_MPa"]
+    empty = [""] * (len(printed.header) - 1)
+    lines.append(["RMSE, gain of E_eff less gain of b_eff", written(second, 3), *empty])
+    return [*printed.header, "Wilcoxon p"], lines
+
+
+def main(folders: list[Path], file: Path | None) -> None:
+    """Print the gain by anchoring, and the verdicts on claims of the paper, over all draws."""
+    # Imported here, so that --help does not wait for PyTorch.
+    from fe_data.files.writing import write_atomic
+    from figures.composite.draws import load_draws
+    from figures.markdown import comma_separated, markdown
+    from figures.materials_surrogate.surrogate import comparison_claims
+    from figures.repeated_datasets.draws import over_draws, train_draws
+
+    profiles = {folder: out_of_distribution(folder) for folder in (SHIPPED_TABLES, *folders)}
+    draws = [draw for folder, profile in profiles.items() for draw in load_draws(folder, profile)]
+    profile = profiles[SHIPPED_TABLES]
+    rows = over_draws(train_draws(draws, profile, SEED))
+    header, lines = table(rows, [draw.outside for draw in draws])
+    print(f"{len(draws)} draws")
+    print(markdown(header, lines))
+    if file is not None:
+        write_atomic(file, comma_separated(header, lines).encode(), None)
+    count = len(draws[0].cases[TRAINING_CASE])
+    for claim in comparison_claims(rows, {TRAINING_CASE: count}):
+        verdict = {True: "holds", False: "does not hold", None: "open"}[claim.holds]
+        print(f"{claim.about}: {claim.claim}: {verdict}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, help="folders with further draws")
+    parser.add_argument("--table", type=Path, help="also write the table to this CSV file")
+    given = parser.parse_args()
+    try:
+        main(given.folders, given.table)
+    except FileNotFoundError as error:  # a folder lacks one of the tables
+        parser.error(str(error))

@@ -1,0 +1,54 @@
+"""Surrogates of strain paths compared: python -m studies.path_surrogates.
+
+Each estimator is fitted to parts of the training paths, and tested on RVEs with other paths, whose
+stress is averaged over twenty microstructures. Existing results are not computed again, so that the
+same command continues an interrupted run. Then the tables and the figure of docs/paths.md are
+written.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import torch
+
+from figures.pipeline.paths import ROOT
+from studies.path_surrogates import data, estimators, study, tables
+
+RESULTS = Path(__file__).with_name("results.jsonl")
+PAGE = ROOT / "docs" / "paths.md"
+
+
+def main() -> None:
+    """Run the missing cases, then write the tables and the figure."""
+    parser = argparse.ArgumentParser("python -m studies.path_surrogates", description=__doc__)
+    parser.add_argument("--estimators", nargs="+", default=[""], help="beginnings of names")
+    parser.add_argument("--sizes", nargs="+", type=int, help="numbers of training paths")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--pages", action="store_true", help="only write tables and figure")
+    given = parser.parse_args()
+    chosen = [e for e in estimators.ESTIMATORS if e.name.startswith(tuple(given.estimators))]
+    sizes = list(study.DRAWS) if given.sizes is None else given.sizes
+    if not chosen or set(sizes) - set(study.DRAWS):
+        names = ", ".join(each.name for each in estimators.ESTIMATORS)
+        parser.error(
+            f"--estimators allows {names}; --sizes allows {', '.join(map(str, study.DRAWS))}"
+        )
+    torch.set_num_threads(1)
+    try:
+        results = study.load(given.results)
+        if not given.pages:
+            with results.opened():
+                study.study(data.load(), chosen, sizes, results)
+    except KeyboardInterrupt:
+        sys.exit(
+            f"interrupted: results are in {given.results}, run the same command again to continue"
+        )
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    if given.results == RESULTS:
+        tables.publish(results.rows, PAGE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""The tables of docs/paths.md in Markdown, and every score as CSV."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fe_data.files.writing import write_atomic
+from figures.markdown import comma_separated, markdown, with_blocks
+from figures.style import save
+from studies.path_surrogates.data import REFERENCES
+from studies.path_surrogates.picture import picture
+from studies.path_surrogates.study import REFERENCE
+from studies.path_surrogates.summary import LABELS, TITLES, Mean, Summary
+from studies.results import Result
+
+SHOWN = (0, 100, 500)  # numbers of training paths in the page
+ONLY_IN_FILE = (REFERENCE, "gru")  # the table of the page has "gru_long", trained twice as long
+FILE = "tables/paths.csv"  # relative to the folder of the page
+SCORES = ("nmse", "coverage", "elppd", "cells", "fit", "predict")
+
+
+def publish(rows: Sequence[Result], page: Path) -> None:
+    """Write the tables into the page, and the figure next to it."""
+    summary = Summary(rows)
+    if not summary.cases():
+        return
+    text = page.read_text(encoding="utf-8")
+    write_atomic(page, with_blocks(text, blocks(summary)).encode(), None)
+    save(picture(summary), page.with_name("paths.png"))
+    path = page.parent / FILE
+    path.parent.mkdir(exist_ok=True)
+    write_atomic(path, all_scores(summary).encode(), None)
+
+
+def blocks(summary: Summary) -> dict[str, str]:
+    """Return the tables by the names of their places in the page."""
+    return {"paths-errors": errors(summary)}
+
+
+def errors(summary: Summary) -> str:
+    """Return the table of mean square errors in thousandths, by estimator and number of paths."""
+    body = []
+    for name, n in summary.cases():
+        means = [summary.mean(problem, name, n, "nmse") for problem in REFERENCES]
+        if name not in ONLY_IN_FILE and n in SHOWN and any(means):
+            paths = str(n) if n else "–"
+            body.append([LABELS[name], paths, *(shown(each, 1e3) for each in means)])
+    means = [summary.mean(problem, REFERENCE, 0, "nmse") for problem in REFERENCES]
+    body.append(["error of the reference means", "–", *(shown(each, 1e3) for each in means)])
+    return markdown(["estimator", "paths", *TITLES.values()], body)
+
+
+def all_scores(summary: Summary) -> str:
+    """Return all scores as CSV, with one row per estimator, number of paths and set."""
+    rows = []
+    for name, n in summary.cases():
+        for problem in REFERENCES:
+            means = {score: summary.mean(problem, name, n, score) for score in SCORES}
+            if any(means.values()):
+                draws = len(summary.values(problem, name, n, "nmse"))
+                numbers = [text for mean in means.values() for text in _numbers(mean)]
+                rows.append(
+                    [LABELS[name].strip("`"), str(n), TITLES[problem], str(draws), *numbers]
+                )
+    columns = [each for score in SCORES for each in (score, f"{score}_2se")]
+    return comma_separated(["estimator", "paths", "set", "draws", *columns], rows)
+
+
+def _numbers(found: Mean | None) -> list[str]:
+    """Format a mean and two standard errors; missing numbers become empty texts."""
+    numbers = found or (np.nan, np.nan)
+    return [f"{number:.5g}" if np.isfinite(number) else "" for number in numbers]
+
+
+def shown(found: Mean | None, factor: float = 1.0) -> str:
+    """Format a mean to three digits, with two standard errors."""
+    if found is None:
+        return "–"
+    value = factor * found.mean
+    size = np.floor(np.log10(abs(value))) if value else 0
+    decimals = int(np.clip(2 - size, 0, 4))
+    text = f"{value:.{decimals}f}".replace("-", "−")
+    if np.isnan(found.error):
+        return text
+    return f"{text} ± {factor * found.error:.{decimals}f}"

@@ -1,0 +1,239 @@
+"""Differences from ours, verdicts and ranks, from the rows of results."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from figures.composite.draws import in_words
+from studies.scoreboard.problems import CASES, COMPOSITE, FRESH, is_composite
+from studies.scoreboard.registry import DATA, OURS, PEERS, Peer
+
+# Score → name, decimals, and whether larger is better; None if neither is.
+SCORES = {
+    "loglik": ("log-likelihood", 2, True),
+    "crps": ("CRPS", 3, False),
+    "rmse": ("RMSE", 3, False),
+    "coverage": ("coverage (95 %)", 2, None),
+}
+# Problems used during development: sets with which the default settings were chosen, and problems
+# whose results were known before the defaults were fixed, as were those of the composite. And
+# problems whose results depend on duplicated rows (docs/benchmarks.md).
+CHOSEN_BY = ("concrete", "yacht")
+LOOKED_AT = ("energy/gap", "energy/standard", "airfoil/holdout")
+OF_COPIES = ("wine/standard",)
+JUDGED = [score for score, (_, _, more) in SCORES.items() if more is not None]
+LEVEL = 0.05  # family-wise error rate of a family of comparisons
+
+
+@dataclass(frozen=True)
+class Rival:
+    """An estimator that ran here, or a method with published scores."""
+
+    name: str
+    label: str
+    knows: str = DATA
+    peer: Peer | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A mean difference, with its standard error over splits, which is NaN for one split."""
+
+    mean: float
+    error: float
+    splits: int
+
+    @property
+    def word(self) -> str:
+        """Sign of the mean: "more", "less", "tied" within two errors, "undecided" for one split."""
+        if not np.isfinite(self.error):
+            return "undecided"
+        if abs(self.mean) <= 2 * self.error:
+            return "tied"
+        return "more" if self.mean > 0 else "less"
+
+    @property
+    def probability(self) -> float:
+        """p-value of the difference in a two-sided t test; NaN for one split."""
+        if self.error == 0.0:
+            return float(self.mean == 0.0)
+        return float(2.0 * student.sf(abs(self.mean / self.error), self.splits - 1))
+
+
+def survive(probabilities: Sequence[float]) -> list[bool]:
+    """Return which differences are significant, by the procedure of Holm (1979)."""
+    found = [False] * len(probabilities)
+    for tried, i in enumerate(np.argsort(probabilities)):
+        if probabilities[i] > LEVEL / (len(found) - tried):
+            break
+        found[i] = True
+    return found
+
+
+@dataclass(frozen=True)
+class Board:
+    """All results. An estimator's older results count only for problems without current ones."""
+
+    rows: Sequence[Mapping[str, Any]]
+
+    @cached_property
+    def found(self) -> dict[tuple[str, str], dict[int, Mapping[str, Any]]]:
+        """Rows by (problem, estimator), then by split."""
+        versions = {peer.name: peer.version for peer in PEERS}
+        found: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
+        for current in (False, True):
+            fresh: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
+            for row in self.rows:
+                if "peer" in row and (row["version"] == versions.get(row["peer"])) == current:
+                    fresh.setdefault((row["problem"], row["peer"]), {})[row["split"]] = row
+            found |= fresh
+        return found
+
+    @cached_property
+    def published(self) -> dict[tuple[str, str], Mapping[str, Any]]:
+        """Published rows by (problem, method)."""
+        rows = (row for row in self.rows if "published" in row)
+        return {(row["problem"], row["published"]): row for row in rows}
+
+    @cached_property
+    def cells(self) -> str:
+        """Name of the composite's draws: the fresh ones if ours has run on all of them."""
+        ran = all((f"{FRESH}/{case}", OURS[DATA].name) in self.found for case in CASES)
+        return FRESH if ran else COMPOSITE
+
+    @property
+    def problems(self) -> list[str]:
+        """Names of problems: public sets by kind of split, then the composite's training sets."""
+        names = {problem for problem, _ in [*self.found, *self.published]}
+        shown = [name for name in names if not is_composite(name) or self._is_shown(name)]
+        return sorted(shown, key=_place)
+
+    def _is_shown(self, name: str) -> bool:
+        """Return whether a composite problem has the shown draws, or is from a custom folder."""
+        return name.partition("/")[0] not in {FRESH, COMPOSITE} - {self.cells}
+
+    def rivals(self, problem: str) -> list[Rival]:
+        """Return the rivals with results on a problem, in the order of the registry."""
+        ran = [
+            Rival(peer.name, peer.label, peer.knows, peer)
+            for peer in PEERS
+            if (problem, peer.name) in self.found
+        ]
+        methods = [method for name, method in self.published if name == problem]
+        return ran + [Rival(method, f"{method} (published)") for method in methods]
+
+    def values(self, problem: str, peer: Peer, score: str = "loglik") -> dict[int, float]:
+        """Return a score by split, without failed splits."""
+        own = self.found.get((problem, peer.name), {})
+        return {i: row[score] for i, row in sorted(own.items()) if score in row}
+
+    def mean(self, problem: str, rival: Rival, score: str = "loglik") -> float:
+        """Return the mean of a rival's score over its splits, or NaN without results."""
+        if rival.peer is None:
+            return self.published.get((problem, rival.name), {}).get(score, [np.nan])[0]
+        numbers = list(self.values(problem, rival.peer, score).values())
+        return float(np.mean(numbers)) if numbers else np.nan
+
+    def errors(self, problem: str, peer: Peer) -> list[str]:
+        """Return the error texts of failed splits."""
+        rows = self.found.get((problem, peer.name), {}).values()
+        return [row["error"] for row in rows if "error" in row]
+
+    def is_late(self, problem: str, peer: Peer) -> bool:
+        """Return whether all results of an estimator on a problem are that it was too slow."""
+        rows = self.found.get((problem, peer.name), {}).values()
+        return bool(rows) and all("limit" in row for row in rows)
+
+    def is_older(self, problem: str, peer: Peer) -> bool:
+        """Return whether results are of an older version of the estimator."""
+        rows = self.found.get((problem, peer.name), {}).values()
+        return any(row["version"] != peer.version for row in rows)
+
+    def gap(self, problem: str, rival: Rival, score: str = "loglik") -> Gap | None:
+        """Return the score of a rival minus ours with the same data, or None without scores.
+
+        Differences are paired over the splits that both have. For published scores only mean and
+        standard deviation over splits are known. Their error is therefore that of two independent
+        means, which is too large, because the splits are the same.
+        """
+        ours = self.values(problem, OURS[rival.knows], score)
+        if rival.peer is not None:
+            theirs = self.values(problem, rival.peer, score)
+            return between([theirs[i] - ours[i] for i in theirs if i in ours])
+        row = self.published.get((problem, rival.name), {})
+        if score not in row or not ours:
+            return None
+        mean, std = row[score]
+        numbers = list(ours.values())
+        error = np.nan
+        if std is not None and len(numbers) > 1:
+            error = np.sqrt(np.var(numbers, ddof=1) / len(numbers) + std**2 / row["splits"])
+        return Gap(float(mean - np.mean(numbers)), float(error), len(numbers))
+
+    def verdict(self, problem: str, rival: Rival, score: str) -> str:
+        """Return whether ours is "better", "tied", "worse" or "undecided", or "–" without results.
+
+        Results of an older version, of ours or of the rival, do not count.
+        """
+        gap = self.gap(problem, rival, score)
+        ran = [peer for peer in (OURS[rival.knows], rival.peer) if peer]
+        if gap is None or any(self.is_older(problem, peer) for peer in ran):
+            return "–"
+        theirs = "more" if SCORES[score][2] else "less"  # word if the rival's score is better
+        words = {"tied": "tied", "undecided": "undecided", theirs: "worse"}
+        return words.get(gap.word, "better")
+
+    def ranks(self, problems: Sequence[str]) -> dict[str, float]:
+        """Return mean ranks by log-likelihood over problems, for rivals with results on them all.
+
+        Ranks are computed from the paired differences from ours.
+        """
+        each = []
+        for problem in problems:
+            gaps = {rival.name: self.gap(problem, rival) for rival in self.rivals(problem)}
+            each.append({name: gap.mean for name, gap in gaps.items() if gap})
+        everywhere = [name for name in (each or [{}])[0] if all(name in means for means in each)]
+        found: dict[str, list[int]] = {name: [] for name in everywhere}
+        for every in each:
+            means = {name: every[name] for name in everywhere}
+            for name in everywhere:
+                found[name].append(1 + sum(means[name] < other for other in means.values()))
+        return {name: float(np.mean(ranks)) for name, ranks in found.items()}
+
+
+def title(problem: str) -> str:
+    """Return the name of a problem in tables and figures."""
+    name, _, kind = problem.partition("/")
+    if name == FRESH:
+        name = "composite"
+    return f"{name}, {in_words(kind) if is_composite(problem) else kind}"
+
+
+def mark(problem: str) -> str:
+    """Return the mark of a problem: "*" (CHOSEN_BY), "†" (LOOKED_AT), "‡" (OF_COPIES) or ""."""
+    if problem.partition("/")[0] in CHOSEN_BY:
+        return "*"
+    if problem in LOOKED_AT or is_composite(problem):
+        return "†"
+    return "‡" if problem in OF_COPIES else ""
+
+
+def _place(problem: str) -> tuple:
+    """Return the sort key of a problem."""
+    name, _, kind = problem.partition("/")
+    if is_composite(problem):
+        return True, name, CASES.index(kind)
+    return False, kind, name
+
+
+def between(differences: Sequence[float]) -> Gap | None:
+    """Return the mean of paired differences with its error, or None without differences."""
+    n = len(differences)
+    if not n:
+        return None
+    error = np.std(differences, ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    return Gap(float(np.mean(differences)), float(error), n)

@@ -1,0 +1,148 @@
+"""A model changes as a whole or not at all: after a refused or interrupted fit it is as before."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import bnn
+from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
+from tests.bnn.small import small
+
+PACKAGE = str(Path(bnn.__file__).parent)
+RNG = np.random.default_rng(0)
+X = pd.DataFrame(RNG.uniform(-1.0, 1.0, (8, 2)), columns=["a", "b"])
+TWO = np.column_stack([X["a"] + 0.1 * RNG.standard_normal(8), X["b"]])
+NEW = X[:3] * 0.5
+SWAPPED = X[["b", "a"]]
+PROCESS = bnn.GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.7), 2)
+MODELS = {
+    "Gaussian process": bnn.GPRegressor(PROCESS, noise=0.1),
+    "Gaussian process, open kernel": bnn.GPRegressor(
+        bnn.GaussianProcessPrior(0.0, bnn.RBF(None, 0.7), 2), noise=0.1
+    ),
+    "vanilla": small(bnn.VanillaEnsemble),
+    "anchored": small(bnn.AnchoredEnsemble, PROCESS),
+    "function space": small(bnn.FunctionAnchoredEnsemble, PROCESS),
+    "components": bnn.PCARegressor(bnn.GPRegressor(PROCESS, noise=0.1)),
+    "components, networks": bnn.PCARegressor(small(bnn.VanillaEnsemble)),
+}
+REFUSED = {  # arguments of a fit that is refused
+    "fewer outputs than inputs": ((SWAPPED, TWO[:5]), {}),
+    "NaN in the inputs": ((X.where(X < 0.5), TWO), {}),
+    "an infinite output": ((SWAPPED, np.where(TWO > 0.5, np.inf, TWO)), {}),
+    "text": ((SWAPPED.astype(str) + "x", TWO), {}),
+    "no rows": ((SWAPPED[:0], TWO[:0]), {}),
+    "three inputs": ((X.assign(c=1.0), TWO), {"keep_prior": True}),
+    "swapped inputs": ((SWAPPED, TWO), {"keep_prior": True}),
+    "one output": ((X, TWO[:, 0]), {"keep_prior": True}),
+    "weights below zero": ((SWAPPED, TWO), {"sample_weight": -np.ones(8)}),
+    "noise of other shape": ((SWAPPED, TWO), {"noise_std": np.ones(3)}),
+}
+STAGES = 5  # interruptions, at equal distances in the calls of a fit
+
+
+class InterruptedAt:
+    """Raises KeyboardInterrupt at a call of a function of bnn; counts the calls without one."""
+
+    def __init__(self, number=None):
+        self.number = number
+        self.calls = 0
+
+    def __call__(self, frame, event, _):
+        if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
+            self.calls += 1
+            if self.calls == self.number:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+    def __enter__(self):
+        sys.setprofile(self)
+        return self
+
+    def __exit__(self, *error):
+        sys.setprofile(None)
+
+
+def answers(model):
+    found = [*model.predict(NEW, return_std=True), *model.predict(NEW, return_cov=True)]
+    return [*found, repr(model), vars(model).keys()]
+
+
+@pytest.fixture(params=MODELS)
+def fitted(request):
+    return clone(MODELS[request.param]).fit(X, TWO)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("why", REFUSED)
+def test_a_refused_fit_changes_nothing(name, why, tmp_path):
+    arguments, options = REFUSED[why]
+    model = clone(MODELS[name])
+    if "keep_prior" not in options:
+        with pytest.raises(ValueError, match=r"."):
+            model.fit(*arguments, **options)
+        with pytest.raises(NotFittedError):
+            model.predict(NEW)
+    model.fit(X, TWO)
+    expected = answers(model)
+    with pytest.raises(ValueError, match=r"."):
+        model.fit(*arguments, **options)
+    np.testing.assert_equal(answers(model), expected)
+    model.save(tmp_path / "model.npz")
+    np.testing.assert_equal(answers(bnn.load(tmp_path / "model.npz"))[:4], expected[:4])
+
+
+@pytest.mark.parametrize("keep_prior", [False, True])
+def test_an_interrupted_fit_changes_nothing(fitted, keep_prior, tmp_path):
+    expected = answers(fitted)
+    other = TWO + 1.0
+    with InterruptedAt() as counted:
+        clone(fitted).fit(X, TWO).fit(X, other, keep_prior=keep_prior)
+    first = counted.calls
+    with InterruptedAt() as counted:
+        clone(fitted).fit(X, TWO)
+    last = first - counted.calls
+    for number in np.unique(np.linspace(1, last, STAGES).astype(int)):
+        with pytest.raises(KeyboardInterrupt), InterruptedAt(number):
+            fitted.fit(X, other, keep_prior=keep_prior)
+        np.testing.assert_equal(answers(fitted), expected)
+    fitted.save(tmp_path / "model.npz")
+    np.testing.assert_equal(answers(bnn.load(tmp_path / "model.npz"))[:4], expected[:4])
+    fitted.fit(X, other)
+    assert not np.allclose(fitted.predict(NEW), expected[0])
+
+
+def test_an_interrupted_pretraining_keeps_the_members():
+    model = clone(MODELS["anchored"]).fit(X, TWO)
+    expected = answers(model)
+    with pytest.raises(KeyboardInterrupt), InterruptedAt(50):
+        model.pretrain(n_features=2)
+    np.testing.assert_equal(answers(model), expected)
+    with pytest.raises(ValueError, match="n_members"):
+        model.set_params(n_members=1000).pretrain(n_features=2)
+    np.testing.assert_equal(answers(model)[:4], expected[:4])
+
+
+def test_a_refused_or_interrupted_fit_to_strain_paths_changes_nothing():
+    bounds = np.array([[0.0, 200.0, 300.0, 0.2], [0.4, 600.0, 500.0, 0.6]])
+    basis = MaterialPointBasis(lambda X: np.tile(np.eye(3), (len(X), 2, 1, 1)), bounds, n_points=3)
+    inputs = RNG.uniform(bounds[0] + 0.1, bounds[1], (4, 4))
+    strain = np.cumsum(RNG.normal(0.0, 0.001, (4, 30, 3)), axis=1)
+    stress = basis.features(inputs, strain).mean_fields + 1.0
+    scatter = PathScatter(np.tile([5.0, 3.0, 0.0, 0.0], (3, 1)))
+    model = StrainPathEnsemble(basis, scatter, n_members=5, random_state=0)
+    with pytest.raises(ValueError, match="stress"):
+        model.fit(inputs, strain, stress[:2])
+    with pytest.raises(NotFittedError):
+        model.predict(inputs, strain)
+    model.fit(inputs, strain, stress)
+    expected = model.predict(inputs, strain, return_std=True)
+    for number in (1, 40, 60):
+        with pytest.raises(KeyboardInterrupt), InterruptedAt(number):
+            model.fit(inputs, strain, stress + 5.0)
+        np.testing.assert_equal(model.predict(inputs, strain, return_std=True), expected)

@@ -1,0 +1,226 @@
+"""A run that stops early writes what it reached, and nobody takes it for a whole one."""
+
+import json
+import os
+import pickle
+import signal
+
+import numpy as np
+import pytest
+
+from fe_data import (
+    ConvergenceError,
+    Inputs,
+    Loading,
+    MeshError,
+    Microstructure,
+    Settings,
+    TableError,
+    load_curves,
+    named_phases,
+    solve_composite,
+    solve_rve,
+)
+from fe_data.__main__ import main
+
+PLASTIC = Inputs(0.3, 400.0, 0.0, 1.0)  # perfectly plastic: the limit load is about 1.2 σ_y
+CELL = Settings(n_fibres=2, resolution=2.5, increments=20)
+PULL = Loading((None, None, None), (2000.0, 0.0, 0.0))
+SMALL = ["--vf", "0.3", "--n-fibres", "2", "--resolution", "2.5", "--increments", "20"]
+PAPER = [*SMALL, "--E-f", "400", "--b-m", "0", "--c-m", "1"]
+EPOXY = [*SMALL, "--material", "glass_epoxy"]
+TENSION = "--loading=0.002,free,free"
+# Options, and a stress far above the limit load; a fifth of it is below the limit load
+COMMANDS = {
+    "compiled": (PAPER, 2000),
+    "dolfinx": ([*PAPER, "--solver", "dolfinx"], 2000),
+    "material": (EPOXY, 300),
+}
+BELOW = 4  # increments, of 20
+
+
+def run(folder, options, *further):
+    """Exit code, and the result in the folder."""
+    code = main(["rve", *options, *further, "--out", str(folder)])
+    return code, json.loads((folder / "result.json").read_text())
+
+
+# See test_rve.py.
+@pytest.mark.filterwarnings("ignore:`product` is deprecated:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_at_a_limit_load_the_increments_below_it_are_written(tmp_path, capsys, name):
+    """They equal those of a path that ends below the limit load."""
+    options, above = COMMANDS[name]
+    code, part = run(tmp_path / "part", options, f"--loading=free:{above},free,free", "--xdmf")
+    said = capsys.readouterr().err
+    assert code == 1
+    assert part["status"] == "not converged"
+    assert part["reason"] in said
+    n = len(part["history"]["stress"]) - 1
+    assert f"has the first {n} of 20 increments" in said
+    assert "MPa at the mean strain xx 0." in said
+    assert "may be above the limit load: prescribe a strain instead" in said
+    assert not part.keys() & {"effective", "anisotropy"}
+    assert (tmp_path / "part" / "rve.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "part" / "fields.xdmf").read_text().count("<Time ") == n + 1
+    whole = [f"--loading=free:{above / 5},free,free", f"--increments={BELOW}"]
+    code, complete = run(tmp_path / "whole", options, *whole)
+    assert (code, complete["status"]) == (0, "complete")
+    for key, values in complete["history"].items():
+        size = np.abs(values).max() + 1e-9
+        expected = np.array(part["history"][key][: BELOW + 1])
+        np.testing.assert_allclose(values, expected, atol=1e-3 * size, err_msg=key)
+
+
+def test_a_part_is_not_read_as_a_curve(tmp_path, capsys):
+    """A result without a status was written by an earlier version, which wrote whole curves."""
+    code, result = run(tmp_path, PAPER, TENSION)
+    assert (code, result["status"]) == (0, "complete")
+    for status in ("running", "not converged", "interrupted", "failed"):
+        (tmp_path / "result.json").write_text(json.dumps(result | {"status": status}))
+        with pytest.raises(TableError, match=f"not complete, the status of the run is '{status}'"):
+            load_curves(tmp_path)
+        assert main(["curves", str(tmp_path), "--out", str(tmp_path / "curves.csv")]) == 2
+    assert not (tmp_path / "curves.csv").exists()
+    del result["status"]
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    assert load_curves(tmp_path).stress.shape == (1, 20)
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda n: n.name)
+@pytest.mark.parametrize("options", [PAPER, EPOXY], ids=["compiled", "material"])
+def test_a_signal_writes_what_was_reached(tmp_path, capsys, monkeypatch, number, options):
+    """The signal comes in the fifth increment, and again while the result is written."""
+    module = "composite.stepping" if options is EPOXY else "mechanics.load_stepping"
+    modules = __import__(f"fe_data.{module}", fromlist=["advance"])
+    follow = modules.advance
+    calls = []
+
+    def advance(*given):
+        calls.append(given)
+        if len(calls) == 5:
+            os.kill(os.getpid(), number)
+        return follow(*given)
+
+    def picture(*given):
+        os.kill(os.getpid(), number)
+        return plot_rve(*given)
+
+    from fe_data.mechanics.plots import plot_rve
+
+    monkeypatch.setattr(modules, "advance", advance)
+    monkeypatch.setattr("fe_data.mechanics.plots.plot_rve", picture)
+    code, result = run(tmp_path, options, TENSION)
+    assert code == 130
+    assert result["status"] == "interrupted"
+    assert np.array(result["history"]["strain"])[:, 0] == pytest.approx([0, 1e-4, 2e-4, 3e-4, 4e-4])
+    assert (tmp_path / "rve.png").exists()
+    assert "has the first 4 of 20 increments" in capsys.readouterr().err
+
+
+def test_an_interruption_of_the_fit_keeps_the_curve(tmp_path, capsys, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    for name in ("mechanics.rve", "composite.properties"):
+        monkeypatch.setattr(f"fe_data.{name}.effective_properties", interrupt)
+    for options in (PAPER, EPOXY):
+        code, result = run(tmp_path, options)
+        assert (code, result["status"]) == (130, "interrupted")
+        assert len(result["history"]["stress"]) == 21
+        assert "effective" not in result
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("error", [MeshError("no mesh"), MemoryError(), KeyboardInterrupt()])
+def test_files_of_an_earlier_run_are_gone_when_a_run_fails(tmp_path, capsys, monkeypatch, error):
+    """Whatever ends it before the first increment."""
+    code, _ = run(tmp_path, PAPER, TENSION, "--xdmf")
+    assert code == 0
+    assert len(list(tmp_path.iterdir())) == 4
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("fe_data.mechanics.rve.generate_mesh", fail)
+    code, result = run(tmp_path, PAPER, TENSION)
+    assert code == (130 if isinstance(error, KeyboardInterrupt) else 1)
+    assert result["status"] == ("interrupted" if code == 130 else "failed")
+    assert result["history"] == {}
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+    capsys.readouterr()
+
+
+def test_constants_of_an_earlier_run_are_gone_when_a_run_fails(tmp_path, capsys, monkeypatch):
+    out = tmp_path / "constants.json"
+    words = [
+        "constants",
+        "--material",
+        "paper",
+        "--vf",
+        "0.2",
+        "--n-fibres",
+        "1",
+        "--out",
+        str(out),
+    ]
+    assert main([*words, "--resolution", "2"]) == 0
+    assert out.exists()
+
+    def fail(*_):
+        raise MeshError("no mesh")
+
+    monkeypatch.setattr("fe_data.composite.rve.generate_mesh", fail)
+    assert main(words) == 1
+    assert not out.exists()
+    capsys.readouterr()
+
+
+FIBRES = Microstructure([[0.3, 0.3], [0.7, 0.7]], [0.2, 0.2])
+SOLVERS = {
+    "fast": lambda **options: solve_rve(PLASTIC, 0, CELL, PULL, silent=True, **options),
+    "general": lambda **options: solve_composite(
+        named_phases("glass_epoxy"),
+        FIBRES,
+        Loading((None, None, None), (300.0, 0.0, 0.0), increments=20),
+        resolution=2.5,
+        silent=True,
+        **options,
+    ),
+}
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_an_error_has_the_history_and_can_be_pickled(solver):
+    with pytest.raises(ConvergenceError, match="limit load") as caught:
+        SOLVERS[solver]()
+    history = pickle.loads(pickle.dumps(caught.value)).history  # noqa: S301
+    part = SOLVERS[solver](partial=True)
+    assert isinstance(part.stop, ConvergenceError)
+    n = len(history["stress"])
+    assert 2 < n < 21
+    increment = history["stress"][1, 0]
+    assert history["stress"][:, 0] == pytest.approx(increment * np.arange(n), rel=1e-4)
+    for name, values in history.items():
+        np.testing.assert_array_equal(part.history[name], values)
+
+
+def test_fields_of_a_part_have_its_mean_stress():
+    """Also after failed attempts beyond it."""
+    part = SOLVERS["fast"](partial=True, keep_steps=True)
+    assert len(part.steps) == len(part.history["stress"])
+    d = part.discretisation
+    mean = np.einsum("mq,mqi->i", d.matrix.weights, part.fields.matrix_stress)
+    for fibre, stress in zip(d.fibres, part.fields.fibre_stress, strict=True):
+        mean += np.einsum("mq,mqi->i", fibre.weights, stress)
+    np.testing.assert_allclose(mean, part.history["stress"][-1], atol=1e-2)
+    assert part.effective is None
+    assert part.result().effective == {}
+
+
+def test_without_a_prescribed_stress_other_causes_are_named(monkeypatch):
+    monkeypatch.setattr("fe_data.mechanics.load_stepping.Stepper._newton", lambda *_: None)
+    with pytest.raises(ConvergenceError, match="too few increments, and a material that softens"):
+        solve_rve(PLASTIC, 0, CELL, silent=True)

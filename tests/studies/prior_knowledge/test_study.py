@@ -1,0 +1,62 @@
+"""What knowledge is worth: scores over draws, and errors in numbers of cells."""
+
+import numpy as np
+import pytest
+
+from figures.composite.draws import load_draws
+from figures.composite.problem import load_designs, scaled
+from figures.composite.reference import Reference
+from figures.pipeline.paths import SHIPPED_TABLES
+from figures.pipeline.profiles import load_profile
+from figures.pipeline.settings import PriorKnowledge
+from studies.prior_knowledge.study import (
+    MODELS,
+    equivalent_cells,
+    judge,
+    noises,
+    posterior,
+    training_sets,
+)
+
+COUNTS = PriorKnowledge().counts
+
+
+@pytest.fixture(scope="module")
+def draws():
+    return load_draws(SHIPPED_TABLES, load_profile("full"))
+
+
+@pytest.fixture(scope="module")
+def kinds():
+    table = load_designs(SHIPPED_TABLES, ["noise"])["noise"]
+    return noises(scaled(table), table.group)
+
+
+def test_the_first_draw_is_the_shipped_tables_and_smaller_sets_are_its_first_cells(draws):
+    sets = training_sets(draws[0], COUNTS)
+    assert len(draws) == 24
+    assert [len(cells) for cells in sets.values()] == [*COUNTS, 50]
+    shipped = scaled(load_designs(SHIPPED_TABLES, ["train_uniform"])["train_uniform"])
+    for count in COUNTS:
+        np.testing.assert_array_equal(sets[f"ind{count}"].y, shipped.y[:count])
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_scores_at_cells_and_against_the_reference_data_are_those_of_the_predictions(draws, kinds):
+    draw = draws[1]
+    known = MODELS["evidence"]
+    model = posterior(known, training_sets(draw, COUNTS)["ind10"], kinds[known.noise], None)
+    reference = Reference(draw.test.X, model.predict(draw.test.X), np.full((50, 5), 1e-6))
+    found = judge(model, draw.test, reference)
+    assert found.reference_rmse == found.reference_rmse_fields == 0.0
+    assert found.reference_coverage == 1.0
+    error = model.predict(draw.test.X) - draw.test.y
+    assert found.rmse == pytest.approx(np.sqrt(np.mean(error**2)))
+
+
+@pytest.mark.parametrize(
+    ("error", "cells"), [(0.1, 10.0), (0.05, 20.0), (0.01, 100.0), (0.2, 0.0), (0.005, np.inf)]
+)
+def test_an_error_is_worth_the_cells_that_another_method_needs_for_it(error, cells):
+    errors = {count: 1.0 / count for count in COUNTS}
+    assert equivalent_cells(error, errors) == pytest.approx(cells)

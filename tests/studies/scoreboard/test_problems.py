@@ -1,0 +1,37 @@
+import pytest
+
+from figures.pipeline.paths import SHIPPED_TABLES
+from studies.scoreboard.problems import CASES, composite
+
+SIZES = {"test_uniform": 50, "train_beta": 50, "train_uniform": 100}
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Write the first cells of the shipped draws as `fe_data generate` writes tables."""
+
+    def tables(draws):
+        folder = tmp_path / "fresh"
+        for design, size in SIZES.items():
+            text = (SHIPPED_TABLES / "draws" / f"{design}.csv").read_text(encoding="utf-8")
+            path = folder / "draws" / design / "dataset.csv"
+            path.parent.mkdir(parents=True)
+            rows = text.splitlines(keepends=True)[: 1 + int(draws * size)]
+            path.write_text("".join(rows), encoding="utf-8")
+        return folder
+
+    return tables
+
+
+def test_tables_of_a_folder_give_it_its_name_and_as_many_splits_as_they_have_draws(tables):
+    found = {each.name: each for each in composite(tables(draws=2.5))}
+    assert {name: each.splits for name, each in found.items()} == {
+        f"fresh/{case}": 2 for case in CASES
+    }
+    shipped = {each.name: each for each in composite()}
+    assert {each.splits for each in shipped.values()} == {24}
+    split = found["fresh/outd"].split(1)
+    assert split.digest == shipped["composite/outd"].split(1).digest
+    assert split.digest != found["fresh/outd"].split(0).digest
+    assert split.given["X"].shape == (50, 4)
+    assert found["fresh/ind25"].split(0).given["y"].shape == (25, 5)

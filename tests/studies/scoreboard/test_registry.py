@@ -1,0 +1,87 @@
+import numpy as np
+
+from figures.pipeline.paths import ROOT
+from studies.scoreboard import registry, worker
+from studies.scoreboard.registry import LIBRARIES, ONE, PEERS
+
+# Version and checksum of the code and pins of each estimator.
+VERSIONS = {
+    "ours.Default": (3, "692c3284"),
+    "ours.ExactConstant": (2, "e4869d7f"),
+    "ours.ExactByInput": (2, "4aaf4769"),
+    "ours.FunctionAnchored": (4, "e2c3d8b3"),
+    "scikit_learn.GaussianProcess": (2, "76d9ab02"),
+    "scikit_learn.Restarted": (1, "ce080945"),
+    "botorch.SingleTask": (1, "60c6a83a"),
+    "botorch.Warped": (1, "69aa2a17"),
+    "botorch.MultiTask": (1, "cf4f65c1"),
+    "botorch.Saas": (1, "da251c90"),
+    "smt.Kriging": (1, "065b9a2d"),
+    "hetgpy.HeteroscedasticProcess": (1, "052dc6bf"),
+    "laplace.Network": (1, "366f2252"),
+    "pytorch.DeepEnsemble": (1, "eb0f2595"),
+    "mapie.GradientBoosting": (1, "fa28220e"),
+    "ours.ExactPaper": (2, "6993441a"),
+    "ours.Anchored": (2, "f596e113"),
+    "ours.Vanilla": (1, "34856a8f"),
+    "ours.ExactReplicates": (2, "325fc4ad"),
+    "hetgpy.WithReplicates": (1, "583fb01c"),
+    "scikit_learn.WithReplicates": (1, "b7e4a0b9"),
+    "ours.ExactFields": (2, "6f1b5092"),
+    "scikit_learn.OnFields": (1, "6fa9cd31"),
+    "smt.MultiFidelity": (2, "bf3af45a"),
+}
+
+
+def test_what_has_changed_has_a_new_version():
+    """Where results change, raise the version in the registry; then write both down here."""
+    assert {peer.name: (peer.version, peer.digest) for peer in PEERS} == VERSIONS
+
+
+def test_a_digest_is_of_the_code_that_a_class_uses_and_of_the_pins(tmp_path, monkeypatch):
+    """Other classes, unused constants, docstrings and comments may change."""
+    monkeypatch.setattr(registry, "LIBRARIES", tmp_path)
+    code = "WIDTH = 1\nOTHER = 2\n\n\nclass Own:\n    width = WIDTH\n"
+    found = []
+    for text, pins in [
+        (code, "numpy==1"),
+        (code.replace("OTHER = 2", "OTHER = 3") + "\n\nclass Beside:\n    pass\n", "numpy==1"),
+        (code.replace("Own:", 'Own:\n    """Described."""\n') + "    # explained\n", "numpy==1"),
+        (code.replace("WIDTH = 1", "WIDTH = 4"), "numpy==1"),
+        (code, "numpy==2"),
+    ]:
+        (tmp_path / "made.py").write_text(text)
+        (tmp_path / "made.txt").write_text(pins)
+        found.append(registry.Peer("made", "Own", ONE).digest)
+    assert len(set(found[:3])) == 1
+    assert len(set(found)) == 3
+
+
+def test_every_package_of_every_library_is_pinned():
+    assert {path.stem for path in LIBRARIES.glob("*.py")} == {peer.library for peer in PEERS}
+    pins = {path.stem: path.read_text().split() for path in LIBRARIES.glob("*.txt")}
+    assert set(pins) == {peer.library for peer in PEERS if not peer.ours}
+    assert all(pin.count("==") == 1 for lines in pins.values() for pin in lines)
+    torches = {pin for lines in pins.values() for pin in lines if pin.startswith("torch==")}
+    assert torches <= set((ROOT / "constraints.txt").read_text().split())
+
+
+def test_noise_by_regression_of_log_variances_grows_as_it_should():
+    """Equal inputs beside the training cells; the noise grows with the first input."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (40, 2))
+    points = rng.uniform(-1, 1, (12, 2)).repeat(15, axis=0)
+
+    def observed(X):
+        std = np.exp(-2.0 + X[:, 0])
+        return (np.sin(2 * X[:, 1]) + std * rng.normal(size=len(X)))[:, None]
+
+    given = {"X": X, "y": observed(X), "X_repeated": points, "y_repeated": observed(points)}
+    model = worker.load(LIBRARIES / "scikit_learn.py", "WithReplicates")()
+    model.fit(worker.Given(**given, X_test=X[:0], groups=np.arange(12).repeat(15)))
+    X = np.array([[-0.8, 0.0], [0.8, 0.0]])
+    found = 0.5 * np.log(model.variances(X)[:, 0])
+    np.testing.assert_allclose(found, -2.0 + X[:, 0], atol=0.25)
+    mean, std = model.predict(X)
+    np.testing.assert_allclose(mean[:, 0], 0.0, atol=0.3)
+    assert np.all(std[:, 0] > np.sqrt(model.variances(X)[:, 0]))

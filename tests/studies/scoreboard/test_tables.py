@@ -1,0 +1,155 @@
+import csv
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp
+
+from studies.scoreboard import runs, tables
+from studies.scoreboard.__main__ import PAGES, RESULTS
+from studies.scoreboard.comparison import Board, between, survive
+from studies.scoreboard.registry import BY_NAME, FIELDS
+from tests.figures.report.committed import quoted
+
+OUTD = "composite/outd"
+
+
+def of(board, estimator):
+    """The row of an estimator, whose name has these words, in the CSV of all scores."""
+    rows = csv.DictReader(tables.all_scores(board).splitlines())
+    (row,) = [row for row in rows if estimator in row["estimator"]]
+    return row
+
+
+@pytest.fixture
+def current(result):
+    """A row of our default as it is now."""
+    version = tables.OURS[tables.DATA].version
+
+    def current(problem, split, loglik, **more):
+        return result("ours.Default", problem, split, loglik, version=version, **more)
+
+    return current
+
+
+def late(row):
+    """The same row of a fit that took too long."""
+    return {name: row[name] for name in row if name != "loglik"} | {"error": "late", "limit": 600}
+
+
+def test_differences_are_paired_over_the_splits_that_both_have(result, current):
+    lead = [0.8, 1.2, 1.0, 1.0]  # splits differ much more than estimators do
+    ours = [current(OUTD, i, 2.0 * i) for i in range(5)]
+    theirs = [result("smt.Kriging", OUTD, i, 2.0 * i + lead[i]) for i in range(4)]
+    board = Board([*ours, *theirs, late(result("smt.Kriging", OUTD, 4, 0.0))])
+    row = of(board, "SMT")
+    assert (row["loglik_less_ours"], row["ours_is_by_loglik"]) == ("1", "worse")
+    error = float(row["loglik_less_ours_2se"])
+    assert error == pytest.approx(2 * np.std(lead, ddof=1) / 2, rel=1e-4)
+    assert (row["ours_is_by_crps"], row["splits"], row["failures"]) == ("tied", "4", "late")
+    (first, *_) = csv.DictReader(tables.strongest(board).splitlines())
+    assert (first["ours_is"], first["ours_less_it"], first["draws"]) == ("worse", "-1", "4")
+
+
+def test_verdicts_are_by_two_standard_errors():
+    words = ["more", "tied", "tied", "less", "undecided"]
+    gains = ([3.0, 4.0], [1.0, 4.0], [-4.0, 3.0], [-3.0, -4.0], [1.0])
+    assert [between(each).word for each in gains] == words
+    assert between([3.0, 5.0]).error == pytest.approx(1.0)
+    sample = [1.0, 4.0, 2.5, 3.0]
+    assert between(sample).probability == pytest.approx(ttest_1samp(sample, 0.0).pvalue)
+    assert [between([d, d]).probability for d in (0.0, 1.0)] == [1.0, 0.0]
+
+
+def test_holm_stops_at_the_first_probability_above_its_share_of_the_level():
+    # 0.05 / 4, / 3, / 2: the third is too large, and so the last one does not count either.
+    assert survive([0.03, 0.01, 0.04, 0.016]) == [False, True, False, True]
+    assert survive([]) == []
+    assert between([]) is None
+
+
+def published(problem, method, mean, std):
+    return {"problem": problem, "published": method, "loglik": [mean, std], "splits": 4}
+
+
+def test_published_scores_have_the_error_of_two_independent_means(current):
+    ours = [current("made/gap", i, number) for i, number in enumerate([1.0, 3.0])]
+    board = Board([*ours, published("made/gap", "Ensemble", 7.0, 0.6)])
+    gap = board.gap("made/gap", board.rivals("made/gap")[1])
+    assert gap.mean == 5.0
+    # Var of a mean of two, and of a mean of four
+    assert gap.error == pytest.approx(np.sqrt(2.0 / 2 + 0.6**2 / 4))
+
+
+def test_ranks_are_over_those_with_results_everywhere_by_paired_differences(result, current):
+    problems = ["a/gap", "b/gap", "concrete/gap"]
+    ours = [current(name, i, 1.0 + i) for name in problems for i in range(2)]
+    best = [result("botorch.SingleTask", name, 0, 1.5) for name in problems]
+    slow = [result("botorch.Saas", name, 0, 5.0) for name in problems]
+    board = Board([*ours, *best, late(slow[0]), *slow[1:], result("smt.Kriging", "a/gap", 0, 9.0)])
+    assert board.ranks(problems) == {"ours.Default": 2.0, "botorch.SingleTask": 1.0}
+
+
+def test_guides_show_the_committed_results(tmp_path):
+    copies = [tmp_path / page.name for page in PAGES]
+    for page, copy in zip(PAGES, copies, strict=True):
+        copy.write_text(page.read_text(encoding="utf-8"), encoding="utf-8")
+    tables.publish(runs.load(RESULTS).rows, copies)
+    for page, copy in zip(PAGES, copies, strict=True):
+        assert copy.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+    for name in tables.FILES:
+        kept = PAGES[0].parent / name
+        assert (tmp_path / name).read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
+    assert (tmp_path / "scoreboard.png").stat().st_size > 10_000
+
+
+def test_sentences_of_the_guides_quote_the_committed_results():
+    board = Board(runs.load(RESULTS).rows)
+    default = tables.OURS[tables.DATA]
+    fields, alone = rival_of(tables.OURS[FIELDS]), rival_of(default)
+    for case in ("fresh/ind25", "fresh/outd"):
+        more = tables.CELLS_OF_A_TEST * (board.mean(case, fields) - board.mean(case, alone))
+        quoted("docs/which_estimator.md", "Use a low-fidelity model", f"{more:.0f}")
+    gap, standard = (board.values(f"energy/{kind}", default) for kind in ("gap", "standard"))
+    covered = board.values("energy/gap", default, "coverage")
+    assert f"{covered[0]:.2f}" == f"{covered[1]:.2f}"
+    numbers = [min(gap.values()), max(gap.values()), *(standard[i] for i in (12, 8, 16))]
+    numbers += [covered[0], board.values("airfoil/holdout", default)[0]]
+    texts = [tables.digits(each, 2) for each in numbers]
+    texts.append(f"{board.values('airfoil/holdout', default, 'rmse')[0]:.3f}")
+    for name in ("concrete", "wine", "yacht"):
+        less = board.gap(f"{name}/gap", rival_of(BY_NAME["ours.FunctionAnchored"]))
+        texts.append(f"{-less.mean:.2f} ± {2 * less.error:.2f}")
+    less = board.gap("fresh/outd", rival_of(BY_NAME["ours.ExactConstant"]), "rmse")
+    texts.append(f"{-less.mean:.3f} ± {2 * less.error:.3f}")
+    for case in ("fresh/ind50", "fresh/ind100", "fresh/outd"):
+        more = board.gap(case, rival_of(BY_NAME["ours.ExactByInput"]))
+        texts.append(tables.shown(more, 0, tables.CELLS_OF_A_TEST))
+    quoted("docs/benchmarks.md", "| weakness | measured", *texts)
+    restarted, warped = (BY_NAME[name] for name in ("scikit_learn.Restarted", "botorch.Warped"))
+    less = board.gap("composite/outd", rival_of(restarted))
+    lead = f"{-less.mean:.2f} ± {2 * less.error:.2f}"
+    quoted("docs/benchmarks.md", "have settings beyond the defaults", lead)
+    for peer, fewest in ((restarted, 2), (warped, 1)):
+        splits = [len(board.values(each, peer)) for each in tables.public_pairs(board)]
+        assert (sorted(splits)[1], max(splits)) == (fewest, 6)
+        assert board.is_late("wine/standard", peer)
+    worse = [("fresh/ind25", "botorch.Saas", "rmse"), ("fresh/ind50", "botorch.Saas", "rmse")]
+    worse.append(("wine/gap", "pytorch.DeepEnsemble", "crps"))
+    for problem, name, score in worse:
+        assert board.verdict(problem, rival_of(BY_NAME[name]), score) == "worse"
+
+
+def test_how_much_of_the_lead_equal_noise_models_leave():
+    with (PAGES[0].parent / "tables" / "benchmarks_noise.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    left = [
+        float(row["with_equal_noise_models"]) / float(row["ours_less_it"])
+        for row in rows
+        if row["its_noise"] == "constant" and not row["estimator"].startswith("laplace")
+        if row["problem"].endswith(("standard", " 50 RVEs", "100 RVEs"))
+    ]
+    quoted("docs/benchmarks.md", "Against Gaussian processes with", f"{100 * max(left):.0f} %")
+
+
+def rival_of(peer):
+    return tables.Rival(peer.name, peer.label, peer.knows, peer)

@@ -1,0 +1,110 @@
+"""Posteriors judged by sets of paths, on a small bank."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from bnn.paths import MaterialPointBasis, PathScatter, StrainPathEnsemble
+from fe_data import Paths, random_path
+from studies.strain_paths.study import (
+    BOUNDS,
+    HALF_WIDTH,
+    LABELS,
+    TENSION,
+    Study,
+    compare,
+    load_study,
+    part,
+    spread_of_theta,
+    with_error,
+)
+
+SCATTER = 2.0  # MPa
+
+
+def alike(X):
+    """Matrix and fibres strain as the cell does."""
+    return np.tile(np.eye(3), (len(X), 2, 1, 1))
+
+
+def cells(n, microstructures, seed, bank):
+    """Stress of mean fields, 3 % more of it, and the scatter of microstructures."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(BOUNDS[0] + [0.1, 0, 0, 0], BOUNDS[1], (n, 4))
+    strain = np.array([random_path(rng, increments=30) for _ in range(n)])
+    stress = 1.03 * bank.features(X, strain).mean_fields
+    shifts = SCATTER * rng.standard_normal((n, microstructures, 1, 3))
+    return Paths(X, strain, stress[:, None] + shifts)
+
+
+@pytest.fixture(scope="module")
+def study():
+    bank = MaterialPointBasis(alike, BOUNDS, n_points=4)
+    log_variance = 2.0 * np.log(SCATTER)
+    scatter = PathScatter(np.tile([log_variance, 0.0, 0.0, 0.0], (3, 1)))
+    references = {name: cells(4, 6, seed, bank) for seed, name in enumerate(LABELS)}
+    return Study(bank, scatter, cells(7, 1, 10, bank), references)
+
+
+def test_errors_and_coverages_are_those_of_the_prediction(study):
+    """A prediction 5 MPa off in xx alone, whose bands are as wide as the argument says."""
+    off = np.array([5.0, 0.0, 0.0])
+    means = {each.inputs[0, 0]: each.mean_stress for each in study.references.values()}
+
+    def model(std):
+        def predict(X, strain, *, return_std, include_noise=False):
+            assert return_std
+            return means[X[0, 0]] + off, np.full(strain.shape, 100.0 if include_noise else std)
+
+        return SimpleNamespace(predict=predict)
+
+    found = study.errors(model(1e-6))
+    assert found["reference_random"].error == pytest.approx(25.0 / study.variance[0] / 3)
+    assert found[TENSION].error == pytest.approx(25.0 / study.variance[0])
+    assert found["reference_cycles"].coverage == pytest.approx(2 / 3)
+    assert found[TENSION].coverage == 0.0
+    assert {each.single for each in found.values()} == {1.0}
+    wide = study.errors(model(5.1 / HALF_WIDTH))
+    assert {each.coverage for each in wide.values()} == {1.0}
+
+
+def test_the_error_of_the_mean_over_microstructures_widens_a_band(study):
+    reference = study.references["reference_random"]
+    expected = 9.0 + reference.stress.var(axis=1, ddof=1) / 6
+    found = with_error(np.full(reference.strain.shape, 3.0), reference)
+    np.testing.assert_allclose(found**2, expected)
+
+
+def test_members_scatter_as_theta_alone_does(study):
+    random_paths = study.random_paths
+    model = StrainPathEnsemble(study.bank, study.scatter, n_members=4000, random_state=0)
+    model.fit(random_paths.inputs, random_paths.strain, random_paths.stress[:, 0])
+    found = study.members(model, "reference_random")
+    assert found.spread == pytest.approx(1.0, abs=0.05)
+    assert found.off < 3.0
+    assert found.theta < found.full
+    reference = study.references["reference_random"]
+    _, std = model.predict(reference.inputs, reference.strain, return_std=True)
+    curves = model.predict_members(reference.inputs, reference.strain)
+    ratio = curves.std(axis=0) / spread_of_theta(model, reference, std)
+    assert np.median(ratio) == pytest.approx(1.0, abs=0.05)
+
+
+def test_there_are_as_many_draws_as_the_walks_have_parts_without_a_walk_in_common(study):
+    parts = [part(study.random_paths, 3, number).inputs for number in range(2)]
+    np.testing.assert_array_equal(np.concatenate(parts), study.random_paths.inputs[:6])
+    rows = compare(study, [2, 5], draws=3, seed=0)
+    assert [*rows] == [*LABELS]
+    for errors in rows.values():
+        assert [len(each.error.values) for each in errors.values()] == [3, 1]
+    first = study.errors(study.posterior(part(study.random_paths, 2, 0), 0))["reference_random"]
+    assert rows["reference_random"][2].error.values[0] == pytest.approx(first.error)
+
+
+def test_no_cell_that_judges_has_the_inputs_of_one_to_learn_from(study):
+    shipped = load_study(study.bank, study.scatter, 15)
+    learnt = {tuple(x) for x in shipped.random_paths.inputs}
+    for reference in shipped.references.values():
+        assert reference.stress.shape[:2] == (15, 20)
+        assert not learnt & {tuple(x) for x in reference.inputs}

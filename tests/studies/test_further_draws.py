@@ -1,0 +1,61 @@
+import csv
+from types import SimpleNamespace
+
+from figures.claims import load_published
+from figures.materials_surrogate.surrogate import SCORES
+from figures.pipeline.paths import ROOT
+from figures.scores import as_interval
+from studies.further_draws.__main__ import table
+from tests.figures.report.committed import metrics, quoted
+
+FILE = ROOT / "docs" / "tables" / "further_draws.csv"
+
+
+def committed():
+    """The lines of the committed table over 60 datasets, by their first column."""
+    with FILE.open(encoding="utf-8", newline="") as file:
+        return {line[0]: line[1:] for line in csv.reader(file)}
+
+
+def intervals(row):
+    """The scores of a method as intervals over datasets."""
+    scores = {score: as_interval(row[score]) for score in SCORES}
+    by_output = {
+        score: {name: as_interval(number) for name, number in numbers.items()}
+        for score, numbers in row.by_output.items()
+    }
+    return SimpleNamespace(**scores, by_output=by_output)
+
+
+def test_the_table_of_the_notebook_is_the_table_over_its_datasets():
+    it = metrics("04b_repeated_datasets")
+    rows = {name: intervals(row) for name, row in it.rows.published.items()}
+    header, lines = table(rows, it.outside)
+    assert [line[:-1] for line in lines[:-1]] == it.tables[0].rows
+    assert set(committed()) == {header[0], *(line[0] for line in lines)}
+    assert [line[-1] != "" for line in lines[:7]] == [True, *[False] * 5, True]
+
+
+def test_verdicts_over_60_datasets_count_the_committed_table():
+    lines = committed()
+    further = load_published()["Fig. 14"].further
+    assert further
+    for claim, counts in further.items():
+        better = lines[claim.replace("calibration/", "miscalibration, ")][1]
+        assert better == "{} of {}".format(*counts)
+    shown = [further[f"calibration/{each}"][0] for each in ("b_eff_MPa", "nu_eff", "E_eff_GPa")]
+    quoted("article/article.typ", "In Fig. 14 only the calibration", *shown)
+    second = lines["RMSE, gain of E_eff less gain of b_eff"][0].split(" ± ")
+    rounded = " ± ".join(f"{float(number):.2f}" for number in second)
+    quoted("article/article.typ", "Contrary to the paper", rounded)
+
+
+def test_pages_quote_the_gains_over_60_datasets():
+    lines = committed()
+    gain, better = lines["RMSE, all outputs"][:2]
+    calibrated, count = lines["miscalibration, all outputs"][:2]
+    quoted("README.md", "Anchoring helps out of distribution", calibrated, better)
+    numbers = [gain, better, calibrated, count.partition(" ")[0], "p = 0.0008"]
+    quoted("docs/findings.md", "With 36 further datasets", *numbers)
+    quoted("article/article.typ", "On new datasets anchoring is better", *numbers)
+    assert round(float(lines["miscalibration, all outputs"][-1]), 4) == 0.0008

@@ -1,0 +1,19 @@
+"""RVEs of two meshes, in small: the coarse ones cost less, and every method predicts."""
+
+import re
+
+import pytest
+
+from studies.two_fidelities.__main__ import rves
+
+
+@pytest.mark.slow
+def test_rves(tmp_path, capsys):
+    rves(tmp_path, n_coarse=12, n_fine=8, timed=2)
+    printed = capsys.readouterr().out
+    coarse, fine = re.findall(r"^(?:coarse|fine): ([0-9.]+) s for one RVE$", printed, re.MULTILINE)
+    assert float(coarse) < float(fine)
+    found = re.findall(r"^(.*): error ([0-9.]+) .* inside 95 % ([0-9.]+)$", printed, re.MULTILINE)
+    assert [name for name, _, _ in found] == ["both", "fine alone", "coarse alone"]
+    assert all(0 < float(error) < 1 for _, error, _ in found)
+    assert all(float(inside) > 0.5 for _, _, inside in found)
