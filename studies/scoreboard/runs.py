@@ -60,7 +60,7 @@ def environment(library: str, folder: Path) -> Path:
         pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]
         commands = [venv, [*pip, "--require-hashes", "-r", "/dev/stdin"]]
         if unchecked:
-            commands.append([*pip, *unchecked])
+            commands.append([*pip, "--only-binary", ":all:", *unchecked])
         for command in commands:
             ended = subprocess.run(
                 [*map(str, command)],
