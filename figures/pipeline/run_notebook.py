@@ -2,6 +2,8 @@
 
 import argparse
 import ast
+import json
+import os
 import sys
 import warnings
 from collections.abc import Mapping
@@ -90,7 +92,7 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
         raise NotebookError(f"cell {error.exec_count} of {path.stem} failed: {cause}") from None
     page, _ = HTMLExporter(embed_images=True).from_filename(str(unfinished))
     write_atomic(executed.with_suffix(".html"), page.encode(), None)
-    write_atomic(executed, small(nbformat.read(unfinished, as_version=4)).encode(), None)
+    write_atomic(executed, small(nbformat.read(unfinished, as_version=4), values).encode(), None)
     note(executed, executed.with_suffix(".html"))
     unfinished.unlink()
     later = pictures(metrics)
@@ -99,11 +101,12 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
             picture.unlink()  # left from an earlier run
 
 
-def small(notebook: nbformat.NotebookNode) -> str:
+def small(notebook: nbformat.NotebookNode, parameters: Mapping[str, object]) -> str:
     """Return an executed notebook as text that can be committed.
 
-    It has no cell times, no progress output and no paths of this machine. Saved figures are
-    replaced by links to their files.
+    It has no cell times, no progress output and no absolute paths of the checkout and
+    of parameters, which become relative to the checkout. Saved figures are replaced by links to
+    their files.
     """
     for part in (notebook, *notebook.cells):
         for name in ("papermill", "execution"):
@@ -114,7 +117,12 @@ def small(notebook: nbformat.NotebookNode) -> str:
         for output in cell.get("outputs", []):
             if name := output.get("metadata", {}).get("picture"):
                 output.data = {"text/markdown": f"![{name}](../{name})"}
-    return nbformat.writes(notebook).replace(f"{ROOT}/", "") + "\n"
+    text = nbformat.writes(notebook).replace(f"{ROOT}/", "")
+    for value in map(str, parameters.values()):
+        if Path(value).is_absolute():
+            shown = os.path.relpath(value, ROOT)
+            text = text.replace(json.dumps(value)[1:-1], json.dumps(shown)[1:-1])
+    return text + "\n"
 
 
 def main(arguments: list[str] | None = None) -> int:
