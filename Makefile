@@ -39,6 +39,7 @@ DOIT = $(PYTHON) -m doit
 WITH_ARGS := import os, shlex, sys; \
   os.execv(sys.executable, [sys.executable, *sys.argv[1:], *shlex.split(os.environ["ARGS"])])
 PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
+CLEAN = python3 figures/pipeline/clean.py
 
 .PHONY: help environment python reproduce quick repeat-datasets datasets study report article archive test test-environment lint bench docs clean
 
@@ -57,7 +58,7 @@ PYTHON_ARGS = $(PYTHON) -c '$(WITH_ARGS)'
 #: make article          typeset the article into build/article.pdf, and list the fields that you have to fill in
 #: make archive          pack sources, results, site, article and checksums into one file for a data repository
 #: make python           print the path of the Python interpreter in use
-#: make clean            remove computed files, and the path file from an active environment; keep .venv
+#: make clean            remove files of runs, and the path file from an active environment; keep .venv
 help:
 	@sed -n 's/^#: //p' Makefile 2>/dev/null || true # a reader that ends early, as head does
 
@@ -82,7 +83,7 @@ datasets: environment
 	@case $$NAME in \
 	  '') $(DOIT) dataset shipped ;; \
 	  reference) $(DOIT) reference_table ;; \
-	  paths) $(PYTHON_ARGS) -m figures.pipeline.arithmetic -m fe_data.paths $${JOBS:+--jobs "$$JOBS"} ;; \
+	  paths) $(CLEAN) --list data/paths --run $(PYTHON_ARGS) -m figures.pipeline.arithmetic -m fe_data.paths $${JOBS:+--jobs "$$JOBS"} ;; \
 	  *) echo "make: NAME = $$NAME: must be reference or paths, or left out" >&2; exit 2 ;; esac
 
 study: export PROFILE = full
@@ -113,23 +114,11 @@ bench: environment
 
 # All pages anew: a page that is not read again would not warn again.
 docs: environment
-	@rm -rf build/docs
-	@$(PYTHON) -m sphinx --quiet --fresh-env --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/docs
+	@$(CLEAN) build/docs
+	@$(CLEAN) --list build/docs --list build/doctrees --run $(PYTHON) -m sphinx --quiet --fresh-env --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/docs
 	@echo 'build/docs/index.html is written'
 
-# In data what was simulated goes: dataset folders, keys beside them, campaigns. Other files stay.
-# git knows which results are committed; a copy without it keeps those that a repository has.
+# Only files that a run has listed or marked as its own, and that git ignores.
 clean:
 	@[ ! -f .environment ] || ./setup.sh --leave
-	rm -rf build dist .doit figures/full*/*.html figures/full/notebooks/{*.html,unfinished} figures/full-*/notebooks figures/full-authors/*.svg figures/full-authors/*.png
-	@if [ -d data ]; then \
-	  find data -name config.json -exec grep -q '"inputs_sha256"' {} \; -print0 | sort -z | while IFS= read -r -d '' file; do \
-	    folder=$$(dirname "$$file"); rm -rf "$$folder.key" "$$folder"/records "$$folder"/.lock*; \
-	    for name in dataset.csv failures.csv provenance.json design.csv config.json; do rm -f "$$folder/$$name"; done; done; \
-	  find data -name campaign.json -exec grep -q '"format": "bnn campaign"' {} \; -print0 | sort -z | while IFS= read -r -d '' file; do \
-	    folder=$$(dirname "$$file"); rm -f "$$file" "$$folder/.campaign.json.lock" "$$folder/history.csv"; done; \
-	  rm -f data/loop.png; find data -type d -empty -delete; \
-	  if [ -d data ]; then echo 'data is kept: it holds files that no command of this project wrote'; fi; fi
-	@if git ls-files --error-unmatch Makefile >/dev/null 2>&1; then git clean -fdXq figures; else \
-	  for folder in figures/*/; do case $$folder in */full/|*/full-authors/) ;; \
-	    *) [ -e "$$folder/__init__.py" ] || rm -rf "$$folder" ;; esac; done; fi
+	@$(CLEAN)

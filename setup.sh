@@ -9,8 +9,8 @@
 #
 # It uses the first of these that is available: an active environment that imports dolfinx; conda,
 # mamba or micromamba (environment-dev.yml); apt of Debian or Ubuntu with a virtual environment
-# (constraints.txt). In this virtual environment pip accepts only files whose hashes are in
-# hashes.txt, except for PyTorch (see fetch below). The file .environment has three lines: a hash of
+# (constraints.txt). pip accepts only wheels whose hashes are in hashes.txt or pytorch-hashes.txt, or
+# a CPU build of PyTorch from another index than PyPI. conda checks its packages itself. The file .environment has three lines: a hash of
 # the files that define the environment, the path of the interpreter, and the path of the checkout.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -49,7 +49,7 @@ digest() {
 
 # Of pyproject.toml only the lists of dependencies count, not the settings of linters.
 recipe_hash() {
-  { cat setup.sh environment-dev.yml constraints.txt hashes.txt
+  { cat setup.sh environment-dev.yml constraints.txt hashes.txt pytorch-hashes.txt
     awk '/^(requires-python|dependencies) =/,/^\]|^requires/; /^\[project.optional/,/^$/' pyproject.toml
   } | digest
 }
@@ -111,12 +111,11 @@ pip_in() { # $1: interpreter; further arguments go to pip
   "$1" -m pip "${@:2}" --quiet --disable-pip-version-check
 }
 
-# Downloads the requirements of pyproject.toml, then each pinned package that has a hash in hashes.txt.
-# pip keeps a file with this hash, and replaces or rejects any other file. PyTorch has no hash: an
-# index may have a CPU build of the same version instead of the file of PyPI. Packages without a pin
-# for this version of Python have no hash either.
+# Downloads each pinned package, of which pip accepts only files with a hash in hashes.txt. PyTorch
+# comes last: an index may have a CPU build of the pinned version, with a label as in 2.13.0+cpu.
+# PyPI allows no such labels. Any other file of PyTorch, and the CUDA libraries that it requires, must
+# have a hash in pytorch-hashes.txt.
 fetch() { # $1: interpreter, $2: folder
-  local hashed=$venv/hashed.txt
   "$1" - <<'PY' >"$venv/requirements.txt"
 import tomllib
 with open("pyproject.toml", "rb") as file:
@@ -125,14 +124,24 @@ print(*sum(project["optional-dependencies"].values(), project["dependencies"]), 
 PY
   awk 'NR == FNR { hashes[$1] = substr($0, length($1) + 1); next }
     { pin = $0; sub(/;.*/, "", pin) } pin in hashes { print $0 hashes[pin] }' \
-    hashes.txt constraints.txt >"$hashed"
-  pip_in "$1" download --dest "$2" --constraint constraints.txt --requirement "$venv/requirements.txt"
-  pip_in "$1" download --dest "$2" --no-deps --require-hashes --requirement "$hashed"
+    hashes.txt constraints.txt >"$venv/hashed.txt"
+  rm -rf "$2"
+  wheels_in "$1" "$2" --require-hashes --requirement "$venv/hashed.txt"
+  wheels_in "$1" "$2" "$(grep '^torch==' constraints.txt)"
+  compgen -G "$2/torch-*+*.whl" >/dev/null && return
+  rm "$2"/torch-*
+  wheels_in "$1" "$2" --require-hashes --requirement pytorch-hashes.txt
 }
 
-# Installs the requirements from the folder with the downloaded files.
+# A source distribution is not accepted, because pip would run code of it.
+wheels_in() { # $1: interpreter, $2: folder; further arguments go to pip
+  pip_in "$1" download --dest "$2" --no-deps --only-binary :all: "${@:3}"
+}
+
+# Installs the requirements from the folder with the downloaded files, and from no other place that
+# pip's settings name.
 install_requirements() { # $1: interpreter, $2: folder
-  pip_in "$1" install --no-index --no-compile --find-links "$2" --constraint constraints.txt \
+  PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS='' pip_in "$1" install --no-index --no-compile --find-links "$2" --constraint constraints.txt \
     --requirement "$venv/requirements.txt"
 }
 
@@ -198,17 +207,54 @@ print(*missing, sep="\n")
 PY
 }
 
-use_active() { # $1: interpreter
+# Prints the packages of a report of pip with their listed hashes, and stops if one has none. Only a
+# build with a label, which cannot be on PyPI, gets the hash of the file itself.
+hashed_report() { # $1: interpreter, $2: report
+  "$1" - "$2" <<'PY'
+import json, re, sys
+listed = {}
+for name in ("hashes.txt", "pytorch-hashes.txt"):
+    with open(name) as file:
+        for line in file:
+            pin, _, hashes = line.strip().partition(" ")
+            listed[pin.lower().replace("_", "-").replace(".", "-")] = hashes
+with open(sys.argv[1]) as file:
+    packages = json.load(file)["install"]
+for package in packages:
+    name, version = package["metadata"]["name"], package["metadata"]["version"]
+    pin = f"{name}=={version}"
+    hashes = listed.get(pin.lower().replace("_", "-").replace(".", "-"))
+    if hashes is None and name == "torch" and "+" in version:
+        hashes = f"--hash=sha256:{package['download_info']['archive_info']['hashes']['sha256']}"
+    if hashes is None:
+        sys.exit(f"setup: {pin} has no hash in hashes.txt: install this package yourself, then try again")
+    print(pin, hashes)
+PY
+}
+
+install_missing() { # $1: interpreter, $2: requirements, $3: constraints
+  local report=$scratch/report.json
+  printf '%s\n' "$2" |
+    pip_in "$1" install --dry-run --report "$report" --only-binary :all: --constraint "$3" \
+      --requirement /dev/stdin >>"$log" 2>&1 || give_up "pip found no wheels of the Python packages"
+  hashed_report "$1" "$report" >"$scratch/hashed.txt" || exit 1
+  pip_in "$1" install --no-deps --only-binary :all: --require-hashes --requirement "$scratch/hashed.txt" \
+    >>"$log" 2>&1 || give_up "pip could not install the Python packages"
+}
+
+complete() { # $1: interpreter; installs what it lacks, and keeps what it has
   local missing constraints=$scratch/constraints.txt
-  say "using the active environment: $1"
-  begin
   missing=$(missing_requirements "$1" "$constraints")
   if [ -n "$missing" ]; then
     say "installing missing packages:" $missing
-    printf '%s\n' "$missing" |
-      "$1" -m pip install --quiet --disable-pip-version-check --constraint "$constraints" \
-        --requirement /dev/stdin >>"$log" 2>&1 || give_up "pip could not install the Python packages"
+    install_missing "$1" "$missing" "$constraints"
   fi
+}
+
+use_active() { # $1: interpreter
+  say "using the active environment: $1"
+  begin
+  complete "$1"
   finish "$1"
   say "wrote composite-bnn.pth into it; 'make clean' removes this file"
 }
@@ -225,6 +271,7 @@ use_conda() { # $1: program
     micromamba) "$1" create --yes --quiet --prefix "$PWD/$venv" --file environment-dev.yml ;;
     *) "$1" env create --quiet --prefix "$PWD/$venv" --file environment-dev.yml ;;
   esac || die "$1 could not create the environment (see above)"
+  complete "$PWD/$venv/bin/python"
   finish "$PWD/$venv/bin/python"
 }
 

@@ -29,6 +29,7 @@ from fe_data.mechanics import properties
 from figures import claims
 from figures.composite import problem
 from figures.example_1d import ensembles
+from figures.pipeline.clean import note
 from figures.pipeline.paths import ROOT
 from figures.pipeline.profiles import load_profile
 from figures.report.comparison import SIGNS, Comparison, compare
@@ -133,6 +134,7 @@ def main(check: bool = False) -> None:
         return
     TARGET.parent.mkdir(exist_ok=True)
     write_atomic(TARGET, compiled(), b"%PDF-")
+    note(TARGET)
     draft = f" as a draft; {METADATA.relative_to(ROOT)} has empty fields: {empty}" if empty else ""
     print(f"{TARGET.relative_to(ROOT)} is written{draft}")
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import t
 
 from fe_data.files.writing import write_atomic
+from figures.pipeline.clean import note
 
 LARGER_IS_BETTER = ("elppd",)  # of the scores; all others are better when smaller
 CONFIDENCE = 0.95  # level of intervals, and of the sign of a comparison
@@ -162,6 +163,7 @@ def write_json(path: Path, content: Mapping[str, Any], scatter: str = "std") -> 
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(plain, indent=1, allow_nan=False) + "\n"
     write_atomic(path, text.encode(), BEGINNING)
+    note(path)
 
 
 def _plain(content: Any, place: str, scatter: str) -> Any:

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure, SubFigure
 from PIL import Image
 
 from fe_data.files.writing import PICTURE, write_atomic
+from figures.pipeline.clean import note
 
 STYLE = Path(__file__).with_name("paper.mplstyle")
 Drawn = TypeVar("Drawn", Figure, SubFigure)
@@ -47,6 +48,7 @@ def save(figure: Figure, path: Path, colours: int | None = None) -> None:
         content = io.BytesIO()
         reduced.save(content, kind, optimize=True)
     write_atomic(path, content.getvalue(), BEGINNING)
+    note(path)
     if plt.isinteractive():  # in a notebook; the metadata of the output name the figure
         from IPython.display import display
 

@@ -56,17 +56,21 @@ static void member(int k, const double *x, struct part at, double values[][OUTPU
     }
 }
 
-/* Values of each network, (K, n, N_OUT). Returns 0, or 1 without surrogate_init. */
+/* Values of each network, (K, n, N_OUT). Returns 0, 1 without surrogate_init, or 2 if a value is not
+   finite. */
 int surrogate_members(int n, const double *x, double *values)
 {
+    int finite = 1;
     for (int k = 0; ready && k < K; k++)
         for (int p = 0; p < n; p++)
             for (int j = 0; j < N_OUT; j += OUTPUTS) {
                 struct part at = {0, 0, j, smaller(OUTPUTS, N_OUT - j)};
                 double *first = values + ((long)k * n + p) * N_OUT + j;
                 member(k, x + (long)p * N_IN, at, (double(*)[OUTPUTS])first);
+                for (int o = 0; o < at.outputs; o++)
+                    finite &= isfinite(first[o]) != 0;
             }
-    return !ready;
+    return !ready ? 1 : finite ? 0 : 2;
 }
 
 static void point(const double *x, struct part at, double mean[][OUTPUTS], double std[][OUTPUTS])

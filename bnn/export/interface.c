@@ -8,8 +8,9 @@
 int surrogate_init(void);
 
 /* Computes at n points x (n, N_IN) mean and std (n, N_OUT) and their gradients dmean and dstd
-   (n, N_OUT, N_IN). Arrays are stored by rows; any of the four may be a null pointer. Returns 0, or
-   1 without surrogate_init. */
+   (n, N_OUT, N_IN). Arrays are stored by rows; any of the four may be a null pointer. Returns 0, 1
+   without surrogate_init, or 2 if a result is not finite, for example because an input is so far away
+   that its distance from the data overflows. */
 int surrogate(int n, const double *x, double *mean, double *std, double *dmean, double *dstd);
 
 /* TABLES */
@@ -59,7 +60,7 @@ static void add_noise(const double *x, struct part at, double std[][OUTPUTS])
 int surrogate(int n, const double *x, double *mean, double *std, double *dmean, double *dstd)
 {
     double m[1 + INPUTS][OUTPUTS] = {{0.0}}, s[1 + INPUTS][OUTPUTS] = {{0.0}};
-    int gradients = dmean || dstd;
+    int gradients = dmean || dstd, finite = 1;
     for (long p = 0; ready && p < n; p++)
         for (int j = 0; j < N_OUT; j += OUTPUTS)
             for (int i = 0; i < (gradients ? N_IN : 1); i += INPUTS) {
@@ -73,12 +74,15 @@ int surrogate(int n, const double *x, double *mean, double *std, double *dmean, 
                     long value = p * N_OUT + j + o, slope = value * N_IN + i;
                     if (mean) mean[value] = m[0][o];
                     if (std) std[value] = s[0][o];
+                    finite &= (!mean || isfinite(m[0][o])) && (!std || isfinite(s[0][o]));
                     for (int c = 0; c < at.inputs; c++) {
                         if (dmean) dmean[slope + c] = m[1 + c][o];
                         if (dstd) dstd[slope + c] = s[1 + c][o];
+                        finite &= !dmean || isfinite(m[1 + c][o]);
+                        finite &= !dstd || isfinite(s[1 + c][o]);
                     }
                 }
             }
-    return !ready;
+    return !ready ? 1 : finite ? 0 : 2;
 }
 

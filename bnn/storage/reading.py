@@ -10,9 +10,11 @@ MOST_DIGITS = 18  # of an integer, so that it fits into 64 bits
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file; ValueError unless it is a string or a path."""
+    """Return the path of a file; ValueError unless it is a string or a path without a null byte."""
     if not isinstance(path, str | os.PathLike):
         raise ValueError(f"path = {path!r:.60}: must be a text or a Path")
+    if "\0" in str(path):
+        raise ValueError(f"path = {str(path)!r:.60}: must not contain a null byte")
     return Path(path)
 
 

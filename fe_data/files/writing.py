@@ -9,9 +9,15 @@ import os
 import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # a system without these locks, where files of killed processes stay
+    fcntl = None  # type: ignore[assignment]
 
 HEAD = 4096  # bytes that are read to recognise a file
 # Beginnings of PNG, SVG and PDF files by matplotlib.
@@ -36,7 +42,7 @@ def replacing(path: Path, beginning: bytes | None) -> Iterator[BinaryIO]:
 
     After an error such as a full disk, a kill or a power cut, the earlier file is unchanged. The
     new file has the permissions of the earlier file. If `path` is a link, the link is replaced, not
-    the file to which it leads.
+    the file to which it leads. Temporary files that killed processes left of the file are deleted.
 
     Args:
         path: Path of the file, in an existing folder.
@@ -54,6 +60,7 @@ def replacing(path: Path, beginning: bytes | None) -> Iterator[BinaryIO]:
     mode = 0o600 if path.exists() else 0o666  # private until the permissions are copied
     try:
         with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            _lock(file.fileno())
             _take_permissions(file.fileno(), path)
             yield file
             file.flush()
@@ -66,6 +73,7 @@ def replacing(path: Path, beginning: bytes | None) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.errno and named in {None, str(temporary)}:
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+    _remove_leftovers(path)
     _sync_folder(path.parent)
 
 
@@ -82,7 +90,10 @@ def require_own(path: Path, beginning: bytes | None) -> None:
         IsADirectoryError: If the path is a folder.
         PermissionError: If the file is read-only.
         OSError: If the path is a pipe or a device.
+        ValueError: If the path has a null byte.
     """
+    if "\0" in str(path):
+        raise ValueError(f"path = {str(path)!r:.60}: must not contain a null byte")
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
     except FileNotFoundError:
@@ -102,6 +113,30 @@ def require_own(path: Path, beginning: bytes | None) -> None:
     if head and not re.match(beginning, head, re.DOTALL):
         what = "this file has another format: move it, or use another name"
         raise FileExistsError(errno.EEXIST, what, str(path))
+
+
+def _lock(descriptor: int) -> bool:
+    """Return whether this process has locked an open file; the lock ends with the process."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # another process writes it, or the file system has no locks
+        return False
+    return True
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Delete temporary files of `path` that no process writes any more."""
+    own = re.compile(rf"\.{re.escape(path.name[:50])}\.[0-9a-f]{{16}}\.tmp")
+    with contextlib.suppress(OSError):
+        for leftover in [each for each in path.parent.iterdir() if own.fullmatch(each.name)]:
+            # A file of this second may be so new that its process has not locked it yet.
+            if leftover.is_symlink() or time.time() - leftover.stat().st_mtime < 1.0:
+                continue
+            with leftover.open("rb") as file:
+                if _lock(file.fileno()):
+                    leftover.unlink()
 
 
 def _take_permissions(descriptor: int, path: Path) -> None:

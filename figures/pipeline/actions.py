@@ -18,6 +18,7 @@ from doit.task import Task
 from joblib import cpu_count
 
 from figures.pipeline.arithmetic import environment
+from figures.pipeline.clean import note
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import file_digest
 
@@ -28,6 +29,7 @@ def make_state(folder: Path = STATE) -> None:
     """Create the folder of doit's state; ValueError if it cannot be written."""
     try:
         folder.mkdir(exist_ok=True)
+        note(folder / "lock", folder / "state.db")
         for name in ("lock", "state.db"):
             (folder / name).open("ab").close()
     except OSError as error:

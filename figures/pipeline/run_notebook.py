@@ -2,6 +2,8 @@
 
 import argparse
 import ast
+import json
+import os
 import sys
 import warnings
 from collections.abc import Mapping
@@ -15,6 +17,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from fe_data.files.writing import write_atomic
 from fe_data.files.yaml_file import parse_yaml
+from figures.pipeline.clean import note
 from figures.pipeline.paths import ROOT, notebook_path, notebooks, pictures
 
 
@@ -69,6 +72,7 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
         what = f"out_dir = {values['out_dir']!r}: the executed notebook would replace its source"
         raise NotebookError(f"{what}, give another folder")
     unfinished = executed.parent / "unfinished" / path.name  # written cell by cell
+    note(unfinished)
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     metrics = ROOT / values["out_dir"] / f"{path.stem}.json"
     earlier = pictures(metrics) or []
@@ -88,7 +92,8 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
         raise NotebookError(f"cell {error.exec_count} of {path.stem} failed: {cause}") from None
     page, _ = HTMLExporter(embed_images=True).from_filename(str(unfinished))
     write_atomic(executed.with_suffix(".html"), page.encode(), None)
-    write_atomic(executed, small(nbformat.read(unfinished, as_version=4)).encode(), None)
+    write_atomic(executed, small(nbformat.read(unfinished, as_version=4), values).encode(), None)
+    note(executed, executed.with_suffix(".html"))
     unfinished.unlink()
     later = pictures(metrics)
     for picture in earlier:
@@ -96,11 +101,12 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
             picture.unlink()  # left from an earlier run
 
 
-def small(notebook: nbformat.NotebookNode) -> str:
+def small(notebook: nbformat.NotebookNode, parameters: Mapping[str, object]) -> str:
     """Return an executed notebook as text that can be committed.
 
-    It has no cell times, no progress output and no paths of this machine. Saved figures are
-    replaced by links to their files.
+    It has no cell times, no progress output and no absolute paths of the checkout and
+    of parameters, which become relative to the checkout. Saved figures are replaced by links to
+    their files.
     """
     for part in (notebook, *notebook.cells):
         for name in ("papermill", "execution"):
@@ -111,7 +117,12 @@ def small(notebook: nbformat.NotebookNode) -> str:
         for output in cell.get("outputs", []):
             if name := output.get("metadata", {}).get("picture"):
                 output.data = {"text/markdown": f"![{name}](../{name})"}
-    return nbformat.writes(notebook).replace(f"{ROOT}/", "") + "\n"
+    text = nbformat.writes(notebook).replace(f"{ROOT}/", "")
+    for value in map(str, parameters.values()):
+        if Path(value).is_absolute():
+            shown = os.path.relpath(value, ROOT)
+            text = text.replace(json.dumps(value)[1:-1], json.dumps(shown)[1:-1])
+    return text + "\n"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -14,6 +14,7 @@ from fe_data.cli.main import main as run_command
 from fe_data.dataset import storage
 from fe_data.dataset.executors import local_workers
 from fe_data.files.writing import write_atomic
+from figures.pipeline.clean import note
 from figures.pipeline.dependencies import simulation_sources
 from figures.pipeline.provenance import config_digest, file_digest
 
@@ -42,6 +43,7 @@ def keep_own_samples(folder: Path, arguments: list[str], digest: str) -> None:
         storage.remove_folder(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(mark, f"{key} {digest}".encode(), b"[0-9a-f]{64}( [0-9a-f]{64})?$")
+    note(mark)
 
 
 def solve_tiny_cell(seed: int) -> None:

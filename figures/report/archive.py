@@ -17,6 +17,7 @@ from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
 from fe_data.files.writing import replacing
+from figures.pipeline.clean import note
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import file_digest
 from figures.report.tables import RUNS
@@ -83,6 +84,7 @@ def main(out: Path = ROOT / "dist") -> None:
         output(*tar, "--directory", temporary, "--file", packed, folder.name)
         with packed.open("rb") as source, replacing(path, b"\x1f\x8b") as target:
             shutil.copyfileobj(source, target)
+        note(path)
     print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
 
 

@@ -15,6 +15,7 @@ import typer
 from typer import Argument, Option
 
 from fe_data.files.writing import write_atomic
+from figures.pipeline.clean import note
 from figures.pipeline.paths import (
     MEDIA_TYPES,
     NOTEBOOKS,
@@ -219,6 +220,7 @@ def main(
     try:
         for name, text in reversed(pages.items()):  # index.html, which links to the others, last
             write_atomic(out_dir / name, text.encode(), BEGINNING)
+            note(out_dir / name)
     except OSError as error:
         sys.exit(f"error: {error}")
     print(f"open {out_dir / 'index.html'}")

@@ -15,6 +15,7 @@ import numpy as np
 
 from bnn.storage.reading import is_number
 from fe_data.files.writing import write_atomic
+from figures.pipeline.clean import note
 from figures.pipeline.paths import ROOT
 from figures.pipeline.provenance import processor
 from studies.results import Format, Results, is_count, is_text
@@ -53,12 +54,13 @@ def environment(library: str, folder: Path) -> Path:
         write_atomic(mark, MADE.encode(), MADE.encode())  # marks an unfinished folder
         if home.exists():
             shutil.rmtree(home)
+        note(mark, home)
         checked, unchecked = requirements(pins.split())
         venv = [sys.executable, "-m", "venv", home]
         pip = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]
         commands = [venv, [*pip, "--require-hashes", "-r", "/dev/stdin"]]
         if unchecked:
-            commands.append([*pip, *unchecked])
+            commands.append([*pip, "--only-binary", ":all:", *unchecked])
         for command in commands:
             ended = subprocess.run(
                 [*map(str, command)],

@@ -1,51 +1,168 @@
-"""make clean removes results of every profile, and nothing that is committed."""
+"""make clean removes what runs list or mark as their own, and nothing else."""
 
+import hashlib
+import json
+import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
+from figures.pipeline import clean
 from figures.pipeline.paths import ROOT
 
-DATASET = '{"inputs_sha256": "0"}'
-CAMPAIGN = '{"format": "bnn campaign"}'
-MINE = ("data/mine/dataset.csv", "data/mine/config.json", "data/my/notes.txt")
-KEPT = (
-    "figures/report/__init__.py",
-    "figures/full/01.json",
-    "figures/full/fig01.svg",
-    "figures/full/notebooks/01.ipynb",
-)
-REMOVED = (
-    "data/my/train_beta/dataset.csv",
-    "data/my/train_beta/records/0000/0000000.npz",
-    "data/my/train_beta/.lock-1-of-2",
-    "data/my/train_beta.key",
-    "data/loop/00/design.csv",
+PROGRAM = "figures/pipeline/clean.py"
+TABLE = "index,seed\n"
+RECORD = "x" + 64 * "0"
+PROVENANCE = json.dumps({"table_sha256": hashlib.sha256(TABLE.encode()).hexdigest()})
+MARKED = {  # removed by their own content
+    "data/my/train_beta/config.json": '{"inputs_sha256": "0"}',
+    "data/my/train_beta/dataset.csv": TABLE,
+    "data/my/train_beta/provenance.json": PROVENANCE,
+    "data/my/train_beta/failures.csv": "index,attempt,reason\n",
+    "data/my/train_beta/records/0000/0000000.npz": RECORD,
+    "data/my/train_beta/records/0000/.0000001.npz.0123456789abcdef.tmp": "x",
+    "data/my/train_beta/.lock-1-of-2": "",
+    "data/my/train_beta.key": 64 * "0",
+    "data/loop/campaign.json": '{"format": "bnn campaign"}',
+    "data/loop/.campaign.json.lock": "",
+}
+LISTED = (
     "data/loop/history.csv",
     "figures/my/notebooks/01.html",
     "figures/full/index.html",
     "figures/full/notebooks/01.html",
+    "studies/other/results/quick/fig.svg",
+    "build/docs/index.html",
+    "build/docs/a/b.html",
+    "build/scoreboard/sklearn/bin/python",
+    "dist/composite-bnn-0.tar.gz",
     ".doit/state.db",
 )
+TEMPORARY = "figures/my/notebooks/.01.html.0123456789abcdef.tmp"
+COMMITTED = (
+    "figures/report/__init__.py",
+    "figures/full/01.json",
+    "figures/full-rebuilt/04.json",
+    "figures/full/notebooks/01.ipynb",
+)
+FOREIGN = {
+    "data/mine/dataset.csv": "x",
+    "data/mine/config.json": "{}",
+    "data/my/notes.txt": "x",
+    "data/my/train_beta/notes.txt": "x",
+    "data/my/train_beta/records/0000/mine.npz": "x",
+    "data/edited/config.json.txt": "x",
+    "data/edited/dataset.csv": TABLE + "0,0\n",
+    "build/notes.txt": "x",
+    "build/docs/notes.txt": "x",
+    "dist/mine.whl": "x",
+    "figures/mine/fig.svg": "x",
+}
+
+
+def write(folder, contents):
+    for name, content in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+
+
+def names_in(folder):
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if not path.is_dir() and ".git" not in path.parts
+    }
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """Return a checkout with results of runs, committed results and foreign files."""
+    root = tmp_path / "a checkout"
+    root.mkdir()
+    for name in ("Makefile", ".gitignore", PROGRAM):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    with (root / ".gitignore").open("a", encoding="utf-8") as file:
+        file.write("/studies/*/results/*\n")
+    others = dict.fromkeys((*COMMITTED, *LISTED, TEMPORARY), "x")
+    write(root, {**others, **MARKED, **FOREIGN})
+    for command in (["init", "-q"], ["add", "-f", "Makefile", PROGRAM, ".gitignore", *COMMITTED]):
+        subprocess.run(["git", *command], cwd=root, check=True)
+    named = [name for name in (*LISTED, *COMMITTED) if "scoreboard" not in name]
+    clean.note(*(root / name for name in named), root=root)
+    clean.note(root / "build/scoreboard/sklearn", root=root)  # a folder
+    return root
+
+
+def run(root, **environment):
+    """Run the program without the packages and return its lines."""
+    command = [sys.executable, "-I", "-S", PROGRAM]
+    given = {**os.environ, **environment}
+    ended = subprocess.run(
+        command, cwd=root, env=given, check=True, capture_output=True, encoding="utf-8"
+    )
+    return ended.stdout.splitlines()
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="no make here")
-@pytest.mark.parametrize("repository", [True, False])
-def test_results_are_removed_and_nothing_that_is_committed(tmp_path, repository):
-    for name in ("Makefile", ".gitignore"):
-        shutil.copy(ROOT / name, tmp_path)
-    contents = dict.fromkeys((*KEPT, *MINE, *REMOVED), "x")
-    contents |= {f"data/{name}/config.json": DATASET for name in ("my/train_beta", "loop/00")}
-    contents["data/loop/campaign.json"] = CAMPAIGN
-    for name, content in contents.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    if repository:
-        for command in (["init", "-q"], ["add", "-f", "Makefile", *KEPT]):
-            subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    subprocess.run(["make", "-s", "clean"], cwd=tmp_path, check=True)
-    assert all((tmp_path / name).exists() for name in KEPT)
-    assert not [name for name in REMOVED if (tmp_path / name).exists()]
-    left = {path.relative_to(tmp_path).as_posix() for path in (tmp_path / "data").rglob("*.*")}
-    assert left == {*MINE}
+def test_make_clean_removes_what_runs_made_and_nothing_else(checkout):
+    subprocess.run(["make", "-s", "clean"], cwd=checkout, check=True)
+    kept = {*COMMITTED, *FOREIGN, "Makefile", ".gitignore", PROGRAM, clean.LEDGER}
+    assert names_in(checkout) == kept
+
+
+def test_kept_files_are_named(checkout):
+    lines = run(checkout)
+    assert len(lines) == clean.SHOWN + 1
+    assert "build/notes.txt" in "".join(lines)
+    assert len([*FOREIGN]) - clean.SHOWN == 1
+    assert lines[-1] == "clean: kept, and not shown: 1 further files"
+
+
+@pytest.mark.parametrize("why", ["no git", "no repository", "another repository"])
+def test_nothing_is_removed_without_gits_agreement(checkout, why):
+    before = names_in(checkout)
+    environment = {"PATH": "/nowhere"} if why == "no git" else {}
+    if why != "no git":
+        shutil.rmtree(checkout / ".git")
+    if why == "another repository":
+        subprocess.run(["git", "init", "-q"], cwd=checkout.parent, check=True)
+    (line,) = run(checkout, **environment, GIT_CEILING_DIRECTORIES=str(checkout.parent.parent))
+    assert line.startswith("clean: nothing is removed, because")
+    assert names_in(checkout) == before
+
+
+@pytest.mark.parametrize("name", ["figures/my", "data", "build", "data/my/train_beta", ".doit"])
+def test_links_are_not_followed(checkout, name):
+    elsewhere = checkout.parent / "elsewhere"
+    (checkout / name).rename(elsewhere)
+    before = names_in(elsewhere)
+    (checkout / name).symlink_to(elsewhere)
+    lines = run(checkout)
+    assert names_in(elsewhere) == before
+    assert (checkout / name).is_symlink()
+    assert any(repr(name) in line for line in lines) or "not shown" in lines[-1]
+
+
+def test_an_edited_table_and_results_that_git_does_not_ignore_are_kept(checkout):
+    write(checkout, {"data/my/train_beta/dataset.csv": "edited", "figures/full/02.json": "x"})
+    clean.note(checkout / "figures/full/02.json", root=checkout)
+    run(checkout)
+    assert (checkout / "data/my/train_beta/dataset.csv").is_file()
+    assert (checkout / "figures/full/02.json").is_file()
+
+
+@pytest.mark.parametrize("line", ['"../outside"', '"/etc"', '""', '"data/../../outside"', "[", "3"])
+def test_lines_that_lead_out_of_the_checkout_are_skipped(tmp_path, line):
+    (tmp_path / clean.LEDGER).write_text(f'{line}\n"data/a"\n', encoding="utf-8")
+    assert clean.listed(tmp_path) == {"data/a"}
+
+
+def test_files_that_a_command_adds_are_listed(tmp_path):
+    write(tmp_path, {"out/mine.txt": "x"})
+    program = "import pathlib; pathlib.Path('out/made.txt').touch(); raise SystemExit(3)"
+    code = clean.run([sys.executable, "-c", program], [tmp_path / "out"], tmp_path)
+    assert code == 3
+    assert clean.listed(tmp_path) == {"out/made.txt"}

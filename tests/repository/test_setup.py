@@ -13,7 +13,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-RECIPE = ("setup.sh", "environment-dev.yml", "pyproject.toml", "constraints.txt", "hashes.txt")
+RECIPE = (
+    "setup.sh",
+    "environment-dev.yml",
+    "pyproject.toml",
+    "constraints.txt",
+    "hashes.txt",
+    "pytorch-hashes.txt",
+)
 PROGRAMS = (
     "bash dirname awk cat cut sha256sum sed rm mv mkdir touch cp sleep pwd tail mktemp grep env"
 )

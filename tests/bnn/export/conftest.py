@@ -64,4 +64,13 @@ def call(library, X, n_out, name="surrogate"):
     alone = np.empty((n, n_out))
     assert function(n, arrays[0], None, alone.ctypes.data_as(ctypes.c_void_p), None, None) == 0
     np.testing.assert_array_equal(alone, found[1])
+    far = np.empty((1, n_in))
+    written = [np.empty((1, *a.shape[1:])) for a in found]
+    outputs = [a.ctypes.data_as(ctypes.c_void_p) for a in written]
+    for value in (np.nan, np.inf, -np.inf, 1e308):
+        far[:] = value
+        far[0, ::2] *= -1.0
+        code = function(1, far.ctypes.data_as(ctypes.c_void_p), *outputs)
+        finite = all(np.isfinite(a).all() for a in written)
+        assert code == (0 if finite else 2), value
     return found

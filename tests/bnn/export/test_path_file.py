@@ -155,6 +155,7 @@ def test_what_is_not_admissible_returns_one_and_writes_nothing(compiled, model):
         pointers = [each.ctypes.data_as(POINTER) for each in (*given, *written)]
         found = cell.function(member, *pointers)
         assert all((each == 7.0).all() == (found == 1) for each in written)
+        assert all(np.isfinite(each).all() for each in written)
         return found
 
     assert returned() == returned(-1) == returned(1) == 0
@@ -163,6 +164,8 @@ def test_what_is_not_admissible_returns_one_and_writes_nothing(compiled, model):
         assert all(returned(strain=(i, wrong)) == 1 for i in range(3))
         assert all(returned(old=(i, wrong)) == 1 for i in (0, len(cell.rest) - 1))
     assert returned(old=(3, -1e-3)) == 1
+    for large in (1e100, -1e100):
+        assert all(returned(strain=(i, large)) == 0 for i in range(3))
 
 
 def test_size_and_time_of_a_file_of_the_default_bank(compiled, tmp_path):

@@ -1,0 +1,273 @@
+"""Remove what runs have written in this checkout, and nothing else: python3 clean.py.
+
+Runs list their files in `.made`, one path per line. A dataset folder and a campaign are recognised
+by their own files. Only the standard library is used, so that any Python 3 can remove results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LEDGER = ".made"
+PLACES = ("data", "build", "dist", ".doit", "figures/*", "studies/*/results")
+SHOWN = 10  # paths that are kept
+RECORD = re.compile(r"records/\d+/\d+\.npz")  # in the folder of a dataset
+LOCK = re.compile(r"\.lock(-\d+-of-\d+)?")
+TEMPORARY = re.compile(r"\.(.{1,50})\.[0-9a-f]{16}\.tmp", re.DOTALL)
+KEY = re.compile(rb"[0-9a-f]{64}( [0-9a-f]{64})?")  # of a dataset folder that make simulated
+DATASET = ("config.json", "provenance.json", "dataset.csv", "failures.csv")
+
+
+def note(*paths: Path, root: Path = ROOT) -> None:
+    """List files that a run has written, or folders that it has created, for `clean`.
+
+    Paths outside the checkout are not listed.
+    """
+    known = listed(root)
+    lines = []
+    for path in paths:
+        place = Path.cwd() / path
+        if place.is_relative_to(root) and (name := place.relative_to(root).as_posix()) not in known:
+            lines.append(json.dumps(name) + "\n")
+    if lines:
+        with (root / LEDGER).open("a", encoding="utf-8") as file:
+            file.write("".join(lines))
+
+
+def listed(root: Path) -> set[str]:
+    """Return the paths that runs have listed, relative to the checkout."""
+    try:
+        lines = (root / LEDGER).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return set()
+    names = set()
+    for line in lines:
+        try:
+            name = json.loads(line)
+        except ValueError:  # a line that was not finished
+            continue
+        if isinstance(name, str) and name and not {"", ".", ".."} & {*name.split("/")}:
+            names.add(name)
+    return names
+
+
+def first_link(root: Path, path: Path) -> Path | None:
+    """Return the first link on the way from the checkout to a path, the path included."""
+    links = (step for step in [*reversed(path.parents), path] if step.is_relative_to(root))
+    return next((step for step in links if step != root and step.is_symlink()), None)
+
+
+def files_below(path: Path) -> Iterator[Path]:
+    """Yield the files and links in a folder and below, without following links; or the file."""
+    if path.is_symlink() or path.is_file():
+        yield path
+    elif path.is_dir():
+        for folder, folders, files in os.walk(path):
+            links = [name for name in folders if Path(folder, name).is_symlink()]
+            folders[:] = sorted({*folders} - {*links, "__pycache__"})
+            yield from (Path(folder, name) for name in sorted(files + links))
+
+
+class Git:
+    """What git says about the files of a checkout; `refusal` says why it cannot be asked."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.committed: set[str] = set()
+        self.refusal = ""
+        try:
+            top = self._ask("rev-parse", "--show-toplevel").rstrip("\n")
+            if not Path(top).samefile(root):
+                self.refusal = f"this folder belongs to the repository {top}"
+            self.committed = {*filter(None, self._ask("ls-files", "-z").split("\0"))}
+        except FileNotFoundError:
+            self.refusal = "git is not installed"
+        except subprocess.CalledProcessError as error:
+            self.refusal = (error.stderr.strip().splitlines() or ["git failed"])[0]
+
+    def _ask(self, *words: str, given: str | None = None) -> str:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+        result = subprocess.run(
+            ["git", *words],
+            cwd=self.root,
+            env={**environment, "LC_ALL": "C"},
+            input=given,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+        )
+        if result.returncode and not (words[0] == "check-ignore" and result.returncode == 1):
+            raise subprocess.CalledProcessError(result.returncode, words, "", result.stderr)
+        return result.stdout
+
+    def ignored(self, root: Path, paths: Iterable[Path]) -> set[Path]:
+        """Return the paths that git ignores. Committed files are not among them."""
+        names = [path.relative_to(root).as_posix() for path in paths]
+        answer = self._ask("check-ignore", "-z", "--stdin", given="\0".join(names) + "\0")
+        return {root / name for name in {*answer.split("\0")} - self.committed if name}
+
+
+def is_json(path: Path, key: str, value: str | None = None) -> bool:
+    """Return whether a file is a JSON mapping with a key, and with this value if it is given."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and key in content and value in (None, content[key])
+
+
+def is_of_dataset(folder: Path, path: Path) -> bool:
+    """Return whether a file in the folder of a dataset was written by fe_data.
+
+    A table must have the checksum in the provenance, so that an edited one is kept.
+    """
+    name = path.relative_to(folder).as_posix()
+    if name == "dataset.csv":
+        checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+        return is_json(folder / "provenance.json", "table_sha256", checksum)
+    if name == "failures.csv":
+        with path.open("rb") as file:
+            return file.read(14) == b"index,attempt,"
+    if RECORD.fullmatch(name):
+        with path.open("rb") as file:
+            file.seek(-min(64, path.stat().st_size), os.SEEK_END)
+            return re.fullmatch(rb"[0-9a-f]{64}", file.read()) is not None
+    own = TEMPORARY.fullmatch(path.name)
+    beside = path.with_name(own[1]).relative_to(folder).as_posix() if own else ""
+    return (
+        name in {"config.json", "provenance.json"}
+        or LOCK.fullmatch(name) is not None
+        or beside in DATASET
+        or RECORD.fullmatch(beside) is not None
+    )
+
+
+def simulated(data: Path) -> Iterator[Path]:
+    """Yield the files of datasets and campaigns in a folder and below."""
+    for path in [*files_below(data)]:
+        if path.is_symlink():
+            continue
+        folder = path.parent
+        if path.name == "config.json" and is_json(path, "inputs_sha256"):
+            yield from (
+                file
+                for file in files_below(folder)
+                if not file.is_symlink() and is_of_dataset(folder, file)
+            )
+            key = folder.with_suffix(".key")
+            if key.is_file() and KEY.fullmatch(key.read_bytes()[:200]):
+                yield key
+        if path.name == "campaign.json" and is_json(path, "format", "bnn campaign"):
+            yield path
+            yield folder / f".{path.name}.lock"
+
+
+def candidates(root: Path) -> set[Path]:
+    """Return the files that a run has listed, or marked as its own."""
+    found = set()
+    if first_link(root, root / "data") is None:
+        found |= {*simulated(root / "data")}
+    for name in listed(root):
+        path = root / name
+        if first_link(root, path) is not None:
+            continue
+        found |= {*files_below(path)}
+        for temporary in path.parent.glob(".*.tmp"):  # of a killed process
+            own = TEMPORARY.fullmatch(temporary.name)
+            if own and own[1] == path.name[:50] and temporary.is_file():
+                found.add(temporary)
+    return found
+
+
+def remove(root: Path, files: Iterable[Path]) -> None:
+    """Delete files, and the folders that become empty."""
+    folders = set()
+    for path in files:
+        path.unlink()
+        folders |= {folder for folder in path.parents if folder.is_relative_to(root)}
+    for folder in sorted(folders - {root}, key=lambda folder: -len(folder.parts)):
+        try:
+            folder.rmdir()
+        except OSError:  # it has other files
+            continue
+
+
+def remaining(root: Path, places: Iterable[str]) -> set[Path]:
+    """Return the files and links in some places; a link is not followed."""
+    found = set()
+    for place in places:
+        for path in root.glob(place):
+            link = first_link(root, path)
+            found |= {*files_below(path)} if link is None else {link}
+    return found
+
+
+def clean(root: Path = ROOT, places: Iterable[str] = PLACES) -> list[str]:
+    """Remove the files of runs in some places of a checkout.
+
+    Returns:
+        A line for each file that is kept although git ignores it, or the reason why nothing is
+        removed.
+    """
+    places = [*places]
+    left = remaining(root, places)
+    if not left:
+        return []
+    git = Git(root)
+    if git.refusal:
+        return [f"nothing is removed, because git does not say what it ignores: {git.refusal}"]
+    ignored = git.ignored(root, left)
+    links = {path for path in left if path.is_symlink()} - {root / name for name in git.committed}
+    removed = candidates(root) & ignored
+    remove(root, removed)
+    kept = sorted(path.relative_to(root).as_posix() for path in (ignored | links) - removed)
+    lines = [f"kept, a file or link that no run lists: {name!a}" for name in kept[:SHOWN]]
+    if kept[SHOWN:]:
+        lines.append(f"kept, and not shown: {len(kept) - SHOWN} further files")
+    return lines
+
+
+def run(command: list[str], folders: list[Path], root: Path = ROOT) -> int:
+    """Run a command in the checkout, and list the files that it adds to some folders.
+
+    Returns:
+        The exit code of the command.
+    """
+    earlier = {path for folder in folders for path in files_below(folder)}
+    # Ctrl-C ends the command, and its files are still listed.
+    former = signal.signal(signal.SIGINT, lambda *_: None)
+    code = subprocess.call(command, cwd=root)
+    signal.signal(signal.SIGINT, former)
+    later = {path for folder in folders for path in files_below(folder)}
+    note(*sorted(later - earlier), root=root)
+    return code if code >= 0 else 128 - code
+
+
+def main() -> int:
+    """Run the command line and return the exit code."""
+    parser = argparse.ArgumentParser(description="Remove the files that runs have written.")
+    parser.add_argument("places", nargs="*", default=PLACES, help="default: all")
+    parser.add_argument("--list", action="append", metavar="FOLDER", type=Path, default=[])
+    parser.add_argument("--run", nargs=argparse.REMAINDER, metavar="COMMAND")
+    options = parser.parse_args()
+    if options.run:
+        return run(options.run, options.list)
+    for line in clean(places=options.places):
+        print(f"clean: {line}")
+    if listed(ROOT) and not any(os.path.lexists(ROOT / name) for name in listed(ROOT)):
+        (ROOT / LEDGER).unlink()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
