@@ -64,7 +64,7 @@ class Campaign:
     it again and changes it under a lock. All scripts get the same runs, and the results of a run
     can be stored only once.
 
-    With steps or given candidates, no run is asked for twice, unless `select_options` has
+    With steps or given candidates, no run is requested twice, unless `select_options` has
     replicates=True. When all possible runs were made, the campaign ends, and `state` says so.
 
     Args:
