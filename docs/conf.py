@@ -92,6 +92,20 @@ def complete(app, name, source):
         )
 
 
+# A page may load only what lies beside it, and from a folder as from a server.
+POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+    "script-src 'self' file: 'unsafe-inline'; style-src 'self' file: 'unsafe-inline'; "
+    "img-src 'self' file: data:; font-src 'self' file: data:; connect-src 'self' file:; "
+    "base-uri 'self'; form-action 'self' file:\">"
+)
+
+
+def restrict(app, page, template, context, doctree):
+    """Put the content security policy into the head of a page."""
+    context["metatags"] = context.get("metatags", "") + POLICY
+
+
 def unbroken(text):
     """Keep a number and its error, its unit or its verdict in one line of a table's cell."""
     text = re.sub(r"(?<=\d) (?=[±%✓✗]|\(\d+\))|(?<=±) (?=\d)", "\u00a0", text)
@@ -126,7 +140,8 @@ def finish(app, error):
             copy.parent.mkdir(parents=True, exist_ok=True)
             # An executed notebook would fetch what typesets its formulas.
             text = page.read_text(encoding="utf-8")
-            copy.write_text(re.sub(FETCHED, "", text), encoding="utf-8")
+            text = re.sub(FETCHED, "", text).replace("<head>", f"<head>{POLICY}", 1)
+            copy.write_text(text, encoding="utf-8")
     if not error:
         shutil.copy2(out / "README.html", out / "index.html")
 
@@ -141,5 +156,6 @@ def setup(app):
     app.connect("source-read", complete)
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("html-page-context", parts_that_open, priority=900)  # after furo
+    app.connect("html-page-context", restrict)
     app.connect("build-finished", finish)
     app.connect("autodoc-process-docstring", escape, priority=400)  # before napoleon

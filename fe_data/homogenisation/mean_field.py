@@ -37,6 +37,7 @@ _FIBRE_SPREAD = 0.144
 _ITERATIONS = 12  # of the reference medium, and of the fit
 _NO_HARDENING = 1e-6  # smallest b relative to the initial yield stress
 _NEWTON_STEPS = 6  # for a plastic strain
+_CHUNK = 10_000  # RVEs at a time; each needs some 10 kB
 # Grid of matrix strains for the interpolation of curves: from _LEAST times the mean strain of the
 # first increment to _LARGEST times the mean strain of the last increment.
 _LEAST = 0.2
@@ -112,13 +113,24 @@ def mean_field(
     except ValueError:
         shapes = ", ".join(f"{name} {values.shape}" for name, values in others.items())
         raise ValueError(f"shapes do not match: inputs {X.shape}, {shapes}") from None
-    cells = _cells_of(settings, *(column[..., None] for column in columns))
+    shape = columns[0].shape
+    rows = [column.reshape(-1, 1) for column in columns]
+    if needs_power_law := bool({"b_eff_MPa", "c_eff"} & set(outputs)):
+        _require_measured(_cells_of(settings, *rows))
+    results = [np.empty((0, len(outputs)))]
+    for start in range(0, len(rows[0]), _CHUNK):
+        cells = _cells_of(settings, *(row[start : start + _CHUNK] for row in rows))
+        results.append(_outputs(cells, outputs, needs_power_law))
+    return np.concatenate(results).reshape(*shape, len(outputs))
+
+
+def _outputs(cells: "RVEs", outputs: Sequence[str], needs_power_law: bool) -> Floats:
+    """Compute the named outputs of RVEs with arrays (n, 1), (n, len(outputs))."""
     E, nu = cells.elastic_constants()
     G_s, reached = cells.increments()
     p_sigma = cells.share_above_threshold(G_s[..., -1:], reached[..., -1:])
     columns_by_name = {"E_eff_GPa": E / 1e3, "nu_eff": nu, "p_sigma": p_sigma}
-    if not set(outputs) <= set(columns_by_name):
-        _require_measured(cells)
+    if needs_power_law:
         b_eff, c_eff = cells.power_law(G_s, reached)
         columns_by_name |= {"b_eff_MPa": b_eff, "c_eff": c_eff}
     return np.stack([columns_by_name[name] for name in outputs], axis=-1)

@@ -193,3 +193,11 @@ def test_parameters_are_broadcast():
             alone = mean_field(X[j], reference=references[i, 0], hardening=factors[i, 0])
             np.testing.assert_allclose(together[i, j], alone, rtol=1e-10)
     assert together[1, 0, 0] != together[0, 0, 0]
+
+
+def test_many_inputs_are_evaluated_in_chunks_of_limited_memory(monkeypatch):
+    inputs = np.random.default_rng(0).uniform([0.05, 200, 300, 0.2], [0.4, 600, 500, 0.55], (24, 4))
+    together = mean_field(inputs.reshape(4, 6, 4))
+    monkeypatch.setattr("fe_data.homogenisation.mean_field._CHUNK", 7)
+    np.testing.assert_array_equal(mean_field(inputs.reshape(4, 6, 4)), together)
+    assert mean_field(inputs[:0]).shape == (0, 5)
