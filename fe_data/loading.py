@@ -18,12 +18,13 @@ AXES = ("xx", "yy", "xy")  # components of a loading in plane strain, in this or
 # Components of a general loading and of all tensors, in this order; in plane strain the first four.
 ALL_AXES = ("xx", "yy", "zz", "xy", "xz", "yz")
 IN_PLANE = [0, 1, 3]  # indices of AXES among ALL_AXES
-_ONLY_SOME = ("temperature", "time")  # attributes that only the general solver supports
+_ONLY_SOME = ("temperature", "time", "angle")  # attributes that only the general solver supports
 MAX_INCREMENTS = 10_000  # per part of a path
 MAX_PATH = 1_000_000  # increments per path: a record of 100 MB, and hours of simulation
 _SMALLEST_STEP = 1 / 1024  # fraction of an increment
 MAX_TEMPERATURE = 5_000.0  # change [K]
 MAX_TIME = 1e12  # s
+_LARGEST_ANGLE = 180.0  # deg
 _NEGLIGIBLE = 1e-4  # relative size of a component that a message shows as zero
 Vertex = tuple[float | None, ...]
 
@@ -39,6 +40,7 @@ class Part(NamedTuple):
     increments: int
     temperature: float = 0.0  # change at the end, from the stress-free state [K]
     duration: float = 1.0  # s
+    angle: float = 0.0  # from x to the first axis of the components [deg]
 
     def start(self, averages: Mapping[str, Floats]) -> Floats:
         """Values at the start of the part, (3,) or (6,) like `end`, from the volume averages."""
@@ -71,6 +73,8 @@ class Loading(Short):
         temperature: Temperature change from the stress-free state [K]. Give one number for all
             vertices, or one per vertex; it changes linearly between vertices. None is 0.
         time: Time at each vertex [s], for laws that depend on it. None is one second per part.
+        angle: Angle from x to the axis of component xx, in the plane [deg]: 45 turns tension xx to
+            45 degrees. Volume averages keep the axes x and y. None is 0.
 
     Raises:
         ValueError: If there is no vertex, times do not grow, or a number of increments, a
@@ -99,8 +103,12 @@ class Loading(Short):
     increments: int | Sequence[int] | None = None
     temperature: float | Sequence[float] | None = None
     time: float | Sequence[float] | None = None
+    angle: float | None = None
 
     def __post_init__(self) -> None:
+        if self.angle is not None:
+            angle = require_between("angle", self.angle, -_LARGEST_ANGLE, _LARGEST_ANGLE)
+            object.__setattr__(self, "angle", angle)
         strain = _vertices("strain", self.strain, (Real, NoneType))
         stress = _vertices("stress", self.stress, (Real,))
         if len(stress[0]) < len(strain[0]) and not np.any(stress):  # such as the default
@@ -152,16 +160,16 @@ class Loading(Short):
         """Reject a path that needs the general solver.
 
         Raises:
-            ValueError: If the path has six components, a temperature or times.
+            ValueError: If the path has six components, a temperature, times or an angle.
         """
         if self.is_general:
             raise ValueError(
-                "a loading of six components, with a temperature or with times, needs a material: "
+                "a loading of six components, with temperature, time or angle, needs a material: "
                 f"use --material or solve_composite; loading: {self!s:.200}"
             )
 
     def as_dict(self) -> dict[str, Any]:
-        """Attributes by name, for a file; temperature and time only if they are given."""
+        """Attributes by name, for a file; temperature, time and angle only if they are given."""
         given = dataclasses.asdict(self)
         return {k: v for k, v in given.items() if k not in _ONLY_SOME or v is not None}
 
@@ -222,7 +230,8 @@ class Loading(Short):
         degrees: Any = self.temperature or (0.0,) * n
         times: Any = self.time or range(1, n + 1)
         durations = np.diff((0.0, *times)).tolist()
-        rows = zip(free, end, counts, degrees, durations, strict=True)
+        angles = (self.angle or 0.0,) * n
+        rows = zip(free, end, counts, degrees, durations, angles, strict=True)
         return [Part(np.flatnonzero(f), *rest) for f, *rest in rows]
 
 

@@ -50,6 +50,14 @@ def rotation(matrix: Floats) -> Floats:
     return rows
 
 
+def plane_rotation(angle: float) -> Floats:
+    """Rotation (6, 6) of tensors about z by an angle [deg]."""
+    if angle == 0.0:
+        return np.eye(6)  # the formula has errors of rounding
+    c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+    return rotation(np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]))
+
+
 def axis_rotation(axis: str | float) -> Floats:
     """Rotation (6, 6) from z to an axis: "z", or an angle from x in the plane [deg]."""
     if axis == "z":

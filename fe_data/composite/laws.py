@@ -32,6 +32,7 @@ Update = Callable[[Tensor, State, Any], tuple[Tensor, State]]
 
 IDENTITY = torch.tensor([1.0, 1.0, 1.0, 0.0, 0.0, 0.0], dtype=torch.float64)
 _TINY = 1e-30  # added under a square root, whose derivative at zero would be infinite
+_LEAST_RECOVERY = 1e-20  # takes the place of γ = 0, by which the formulas would divide
 _PLASTIC = {"plastic_strain": 6, "p": 0}
 
 
@@ -180,26 +181,38 @@ def chaboche(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State
     """Kinematic hardening of Armstrong and Frederick, with one or two back stresses.
 
     The back stresses follow dX_i = 2/3 C_i dε_p - γ_i X_i dp (Chaboche, Int. J. Plasticity 5 (1989)
-    247). With θ_i = 1 / (1 + γ_i Δp) the implicit Euler step is one equation for Δp,
+    247). The flow direction N = 3/2 (s - X) / q is that at the end of the step, and for constant N
+    the back stresses are exact. With θ_i = exp(-γ_i Δp) and h_i = (1 - θ_i) / γ_i,
 
-        q(s_tr - Σ θ_i X_i,n) = σ_y(p_n + Δp) + (3μ + Σ θ_i C_i) Δp.
+        X_i = θ_i X_i,n + 2/3 C_i h_i N,
+        q(s_tr - Σ θ_i X_i,n) = σ_y(p_n + Δp) + 3μ Δp + Σ C_i h_i.
+
+    Uniaxial cycles therefore have no error of the increments.
 
     Returns:
         Stress and state at the end of the step.
     """
     mu = material.shear
-    terms = ((material.C1_MPa, material.gamma1), (material.C2_MPa, material.gamma2))
+    terms = (
+        (material.C1_MPa, max(material.gamma1, _LEAST_RECOVERY)),
+        (material.C2_MPa, max(material.gamma2, _LEAST_RECOVERY)),
+    )
     backs = (state["back_stress1"], state["back_stress2"])
     trial = 2 * mu * (deviator(strain) - state["plastic_strain"])
 
-    def recovered(dp: Tensor) -> list[Tensor]:
-        return [1 / (1 + gamma * dp) for _, gamma in terms]
+    def remaining(dp: Tensor) -> list[Tensor]:
+        return [torch.exp(-gamma * dp) for _, gamma in terms]
+
+    def growth(dp: Tensor) -> list[Tensor]:
+        # h = (1 - θ) / γ, which is Δp for the smallest γ
+        return [-torch.expm1(-gamma * dp) / gamma for _, gamma in terms]
 
     def residual(dp: Tensor, trial: Tensor, x1: Tensor, x2: Tensor, p: Tensor) -> Tensor:
-        t1, t2 = recovered(dp)
-        stiffness = 3 * mu + t1 * material.C1_MPa + t2 * material.C2_MPa
+        t1, t2 = remaining(dp)
+        h1, h2 = growth(dp)
+        hardening = 3 * mu * dp + material.C1_MPa * h1 + material.C2_MPa * h2
         relative = von_mises(trial - t1 * x1 - t2 * x2)
-        excess: Tensor = relative - material.yield_stress(p + dp) - stiffness * dp
+        excess: Tensor = relative - material.yield_stress(p + dp) - hardening
         return excess
 
     start = von_mises(trial - backs[0] - backs[1])
@@ -207,13 +220,14 @@ def chaboche(strain: Tensor, state: State, material: Any) -> tuple[Tensor, State
     yields = start > material.yield_stress(state["p"]) * SURFACE
     guess = excess / (3 * mu + material.C1_MPa + material.C2_MPa)
     dp = root(residual, guess, trial, *backs, state["p"], where=yields)
-    theta = recovered(dp)
+    theta = remaining(dp)
     relative = trial - theta[0] * backs[0] - theta[1] * backs[1]
-    plastic = dp * 1.5 * relative / von_mises(relative)
-    new = {"plastic_strain": state["plastic_strain"] + plastic, "p": state["p"] + dp}
-    for number, (share, x, (C, _)) in enumerate(zip(theta, backs, terms, strict=True), start=1):
-        new[f"back_stress{number}"] = share * (x + 2 / 3 * C * plastic)
-    return pressure_stress(strain, material) + trial - 2 * mu * plastic, new
+    flow = 1.5 * relative / von_mises(relative)
+    new = {"plastic_strain": state["plastic_strain"] + dp * flow, "p": state["p"] + dp}
+    back_stresses = zip(theta, backs, growth(dp), terms, strict=True)
+    for number, (share, x, h, (C, _)) in enumerate(back_stresses, start=1):
+        new[f"back_stress{number}"] = share * x + 2 / 3 * C * h * flow
+    return pressure_stress(strain, material) + trial - 2 * mu * dp * flow, new
 
 
 @law(

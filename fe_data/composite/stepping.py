@@ -13,7 +13,7 @@ import numpy as np
 
 from fe_data.arrays import Floats, Short, short
 from fe_data.composite.cell import Cell
-from fe_data.composite.elasticity import TO_KELVIN
+from fe_data.composite.elasticity import TO_KELVIN, plane_rotation
 from fe_data.errors import ConvergenceError
 from fe_data.loading import AXES, IN_PLANE, Loading, Part, advance, explain, extrapolate, stacked
 
@@ -31,9 +31,10 @@ Responses = dict[str, "Response"]
 
 
 class Step(Short):
-    """Target of a part of the path, in Kelvin's notation.
+    """Target of a part of the path, in Kelvin's notation and in the axes of the loading.
 
     Attributes:
+        turn: (6, 6) rotation R from x, y, z to the axes of the loading, E' = R E.
         free: Indices of the components whose mean strain is free.
         end: (6,) mean strain [-] at the end, or mean stress [MPa] of a free component.
         temperature: Temperature change at the end [K].
@@ -44,6 +45,7 @@ class Step(Short):
     def __init__(self, part: Part):
         plane = len(part.end) == len(AXES)
         place = np.array(IN_PLANE) if plane else np.arange(6)
+        self.turn = plane_rotation(-part.angle)
         self.free = place[part.free]
         self.end = np.zeros(6)
         self.end[place] = part.end
@@ -127,8 +129,8 @@ class Stepper(Short):
     def turn(self, step: Step) -> None:
         """Begin a part of the path."""
         self._step = step
-        self._start = self.mean_strain
-        self._start[step.free] = self.stress[step.free]
+        self._start = step.turn @ self.mean_strain
+        self._start[step.free] = (step.turn @ self.stress)[step.free]
         self._from = self.temperature
         self._began = self.time
         self._path = [(0.0, self.x)]
@@ -178,15 +180,19 @@ class Stepper(Short):
         n, size = cell.n, cell.size
         free = self._step.free[self._step.free < size]
         given = np.setdiff1d(np.arange(size), free)
-        x[n + given] = target[given]
-        unknown = np.append(np.arange(n), n + free)
+        turn = self._step.turn[:size, :size]
+        directions = turn[free].T
+        # E = Rᵀ E' with the prescribed components of E'
+        mean = turn @ x[n:]
+        mean[given] = target[given]
+        x[n:] = turn.T @ mean
         self.residuals = []
         for _ in range(_NEWTON_ITERATIONS):
             responses = self.evaluate(x, temperature, dt)
             force = cell.force(x, temperature, responses)
             # r = f_ext - f_int(x)
-            residual = -force[unknown]
-            residual[n:] += cell.area * target[free]
+            mean_force = cell.area * target[free] - directions.T @ force[n:]
+            residual = np.append(-force[:n], mean_force)
             stress = force[n:] / cell.area
             error = self._relative_error(residual, stress, temperature)
             self.residuals.append(error)
@@ -199,7 +205,9 @@ class Stepper(Short):
             cell.assemble(responses)
             accuracy = min(0.1, max(error, 0.3 * self.tolerance / error))
             # x ← x + K⁻¹ r
-            x[unknown] += cell.system.solve(residual, free, accuracy)
+            dx = cell.system.solve(residual, directions, accuracy)
+            x[:n] += dx[:n]
+            x[n:] += directions @ dx[n:]
         return None
 
     def _relative_error(self, residual: Floats, stress: Floats, temperature: float) -> float:

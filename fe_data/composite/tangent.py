@@ -56,7 +56,7 @@ class TangentSystem(Short):
         self._solver = sparse_cholesky(upper.indptr, upper.indices, coordinates)
         self.name = self._solver.name
         self.counts = {"factorisations": 0, "iterations": 0, "lu_factorisations": 0}
-        self._free: Ints = np.empty(0, int)
+        self._free: Floats = np.empty((size, 0))
         self.drop_factor()
 
     def drop_factor(self) -> None:
@@ -69,15 +69,15 @@ class TangentSystem(Short):
         matrix = sp.bsr_matrix((values, self._K.indices, self._K.indptr), shape=self._K.shape)
         return np.asarray(matrix @ u)
 
-    def product(self, x: Floats, free: Ints) -> Floats:
+    def product(self, x: Floats, free: Floats) -> Floats:
         """Product of the tangent with a vector (n + k,) of displacements and free mean strains."""
         n = len(self.border)
         y = np.empty_like(x)
-        y[:n] = self._K @ x[:n] + self.border[:, free] @ x[n:]
-        y[n:] = self.across[free] @ x[:n] + self.macro[np.ix_(free, free)] @ x[n:]
+        y[:n] = self._K @ x[:n] + self.border @ (free @ x[n:])
+        y[n:] = free.T @ (self.across @ x[:n] + self.macro @ (free @ x[n:]))
         return y
 
-    def factorise(self, free: Ints) -> None:
+    def factorise(self, free: Floats) -> None:
         """Renew the preconditioner at the current tangent, for these free mean strains."""
         if self._is_symmetric:
             flat = self.values.reshape(-1)
@@ -88,10 +88,10 @@ class TangentSystem(Short):
         else:
             self._solve_factor = self._lu_solve()
         self._free = free
-        self._factor_across = self.across[free]
+        self._factor_across = free.T @ self.across
         # W = K⁻¹ B,   S = C - Bᵀ* W
-        self._factor_border = self._solve_factor(self.border[:, free])
-        self._schur = self.macro[np.ix_(free, free)] - self._factor_across @ self._factor_border
+        self._factor_border = self._solve_factor(self.border @ free)
+        self._schur = free.T @ self.macro @ free - self._factor_across @ self._factor_border
         self.counts["factorisations"] += 1
 
     def _lu_solve(self) -> Callable[[Floats], Floats]:
@@ -113,12 +113,12 @@ class TangentSystem(Short):
         z[:n] = y - self._factor_border @ z[n:]
         return z
 
-    def solve(self, rhs: Floats, free: Ints, accuracy: float) -> Floats:
+    def solve(self, rhs: Floats, free: Floats, accuracy: float) -> Floats:
         """Solve for a Newton step.
 
         Args:
             rhs: (n + k,) residual of nodal forces and of the mean stresses of free components.
-            free: (k,) indices of the components whose mean strain is free.
+            free: (k, f) orthonormal directions of the f free mean strains.
             accuracy: Relative residual to reach.
 
         Returns:
@@ -137,7 +137,7 @@ class TangentSystem(Short):
             x, iterations = self._iterate(rhs, free, accuracy)
         return x
 
-    def _iterate(self, rhs: Floats, free: Ints, accuracy: float) -> tuple[Floats, int]:
+    def _iterate(self, rhs: Floats, free: Floats, accuracy: float) -> tuple[Floats, int]:
         """Solve by GMRES with the last factor; return the solution and the iterations."""
         x, iterations = gmres(lambda v: self.product(v, free), self._precondition, rhs, accuracy)
         self.counts["iterations"] += iterations
@@ -166,7 +166,7 @@ class TangentSystem(Short):
 
     def _columns(self, right: Floats) -> Floats:
         """Solve like `solve_columns`; NaN if GMRES fails."""
-        self.factorise(np.empty(0, int))
+        self.factorise(np.empty((len(self.macro), 0)))
         x = np.zeros_like(right)
         for column, solution in zip(right.T, x.T, strict=True):
             residual = column

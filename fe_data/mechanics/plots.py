@@ -118,6 +118,8 @@ def _name(loading: Loading) -> str:
         words.append("change of temperature")
         changes = np.atleast_1d(loading.temperature).tolist()
         values.append(" → ".join(f"{each:g} K" for each in changes))
+    if loading.angle is not None:
+        values.append(f"axes turned by {loading.angle:g}°")
     name = " and ".join(words) if n == 1 else f"path of {n} parts"
     return f"Loading: {name}, mean {', '.join(values)}"
 

@@ -17,16 +17,23 @@ from fe_data import (
     Settings,
     TransverselyIsotropic,
     YieldStress,
+    effective_constants,
     named_phases,
     solve_composite,
     solve_rve,
 )
 from fe_data.composite.constants import homogenised
-from fe_data.composite.elasticity import TO_KELVIN, rotation
+from fe_data.composite.elasticity import PAIRS, TO_KELVIN, rotation
+from fe_data.composite.laws import MaterialPoints
 from fe_data.composite.rve import composite_cell, composite_domain
 from fe_data.composite.stepping import Step, Stepper
 from fe_data.composite.tangent import TangentSystem, gmres
+from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
+from fe_data.geometry.outline import Outline
+from fe_data.loading import IN_PLANE
+from fe_data.mechanics.elements import discretise
+from fe_data.mechanics.problem import RVEProblem, State
 from tests.fe_data.composite.lattices import square_cell
 
 SMALL = Settings(n_fibres=2, resolution=2.0, increments=8, strain=0.02, tolerance=1e-9)
@@ -40,6 +47,37 @@ def small(phases, loading, increments=8, **options):
     """An RVE of two fibres on a coarse mesh."""
     given = {"resolution": 2.0, "tolerance": 1e-9, "silent": True, **options}
     return solve_composite(phases, TWO_FIBRES, loading, increments=increments, **given)
+
+
+@pytest.mark.parametrize(
+    ("hardening", "b_and_c", "changed"),
+    [
+        (YieldStress(400.0, 400.0, 0.4), (400.0, 0.4), {}),
+        (YieldStress(400.0, 400.0, 0.02, "voce"), (400.0, 0.02), {"hardening": "voce"}),
+        (TABLE, (0.0, 1.0), {"hardening": TABLE, "sigma_y0_MPa": 300.0}),
+    ],
+    ids=["power", "voce", "table"],
+)
+def test_j2_at_a_point_is_that_of_the_fast_solver(hardening, b_and_c, changed):
+    """Uniform strains of both signs, one after the other: the same history variables."""
+    domain = discretise(generate_mesh(Outline(TWO_FIBRES, 2.0)))
+    problem = RVEProblem(domain, Inputs(0.3, 400.0, *b_and_c), replace(SMALL, **changed))
+    fast = State(*problem.matrix.weights.shape)
+    matrix = Material(Isotropic(100.0, 0.3), "j2", {"yield_stress": hardening})
+    points = MaterialPoints(matrix, 4)
+    state = points.rest(1)
+    x = np.zeros(problem.n + 3)
+    for xx, yy, xy in np.random.default_rng(0).normal(scale=0.02, size=(10, 3)):
+        x[-3:] = xx, yy, 2 * xy
+        problem.internal_force(x, fast)
+        fast.accept()
+        strain = np.array([[xx, yy, 0.0, xy, 0.0, 0.0]]) * TO_KELVIN
+        state = points.evaluate(strain, state).state
+        expected = (state["plastic_strain"][0] / TO_KELVIN)[IN_PLANE]
+        np.testing.assert_allclose(fast.old.p, state["p"][0], rtol=1e-9)
+        found = fast.old.plastic_strain.reshape(-1, 3)
+        np.testing.assert_allclose(found, np.tile(expected, (len(found), 1)), rtol=1e-9)
+    assert state["p"][0] > 0.1
 
 
 @pytest.mark.parametrize(
@@ -214,7 +252,7 @@ def test_a_law_without_symmetry_is_solved_by_gmres_and_by_lu():
     system.border[:] = rng.normal(size=system.border.shape)
     system.across[:] = system.border.T + 0.1 * rng.normal(size=system.across.shape)
     system.macro[:] = 40 * np.eye(4)
-    free = np.array([1, 3])
+    free = np.eye(4)[:, [1, 3]]
     rhs = rng.normal(size=2 * n + 2)
     x = system.solve(rhs, free, 1e-11)
     np.testing.assert_allclose(system.product(x, free), rhs, atol=1e-9)
@@ -252,3 +290,25 @@ def test_glass_and_epoxy_are_stronger_in_compression_than_in_tension():
         assert rve.history["yielded_fraction"][-1] > 0.25
         ends.append(abs(rve.history["stress"][-1, 0]))
     assert 1.4 < ends[1] / ends[0] < 2.0
+
+
+@pytest.mark.parametrize("angle", [45.0, 30.0, -90.0])
+def test_tension_at_an_angle_has_the_modulus_of_this_direction(angle):
+    """Six components, zz free: 1 / E = mᵀ S m for a homogeneous cell, and for a square array."""
+    n = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle)), 0.0])
+    m = np.array([n[i] * n[j] for i, j in PAIRS]) * TO_KELVIN
+    fibre = Microstructure([[0.5, 0.5]], 0.35)
+    same = Material(Isotropic(70.0, 0.3))
+    for phases in (Phases(same, same), Phases(same, Material(Isotropic(400.0, 0.2)))):
+        found = effective_constants(phases, fibre, resolution=3.0)
+        kelvin = found.stiffness_GPa * np.outer(TO_KELVIN, TO_KELVIN)
+        modulus = 1e3 / (m @ np.linalg.inv(kelvin) @ m)
+        if phases.fibres is same:
+            assert modulus == pytest.approx(70e3, rel=1e-8)
+        pull = Loading((1e-3, *(None,) * 5), increments=1, angle=angle)
+        rve = solve_composite(phases, fibre, pull, resolution=3.0, tolerance=1e-9, silent=True)
+        strain, stress = (rve.history[name][-1] for name in ("strain", "stress"))
+        np.testing.assert_allclose(m @ (strain * TO_KELVIN), 1e-3, rtol=1e-9)
+        np.testing.assert_allclose(stress * TO_KELVIN, modulus * 1e-3 * m, atol=1e-9 * modulus)
+    with pytest.raises(ValueError, match="angle"):
+        Loading((1e-3, None, None), angle=181.0)

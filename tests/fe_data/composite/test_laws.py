@@ -229,25 +229,52 @@ def uniaxial_chaboche(path, yield_stress):
     return plastic, X
 
 
+CYCLES = (0.0, 260.0, -140.0, 260.0, -140.0, 260.0)  # MPa, with a mean stress
+
+
 @pytest.mark.parametrize(
-    "stresses",
+    ("stresses", "increments"),
     [
-        (0.0, 250.0, -250.0),
-        pytest.param((0.0, 260.0, -140.0, 260.0, -140.0, 260.0), marks=pytest.mark.slow),
+        ((0.0, 250.0, -250.0), 10),
+        (CYCLES, 10),
+        pytest.param(CYCLES, 50, marks=pytest.mark.slow),
+        pytest.param(CYCLES, 200, marks=pytest.mark.slow),
     ],
 )
-def test_loops_and_ratchetting_of_back_stresses(stresses):
-    """A Bauschinger loop, and cycles under a mean stress, against an integration in SciPy."""
+def test_loops_and_ratchetting_of_back_stresses(stresses, increments):
+    """A Bauschinger loop, and cycles under a mean stress, against an integration in SciPy.
+
+    Implicit Euler steps had errors of 67 % in the loop with 10 increments, and of 21 %, 5 % and 1 %
+    after the cycles.
+    """
     material = Material(METAL, "chaboche", {"yield_stress": 150.0, **CHABOCHE})
     vertices = [(s, 0, 0, 0, 0, 0) for s in stresses[1:]]
     expected, _ = uniaxial_chaboche(stresses, 150.0)
-    coarse, fine = (
-        simulate(material, Loading((None,) * 6, vertices, n))["plastic_strain"][-1, 0]
-        for n in (15, 30)
-    )
-    # Implicit Euler is of first order: halved increments have half the error.
-    assert 1.6 < (coarse - expected) / (fine - expected) < 2.5
-    assert 2 * fine - coarse == pytest.approx(expected, rel=0.04)
+    history = simulate(material, Loading((None,) * 6, vertices, increments))
+    assert history["plastic_strain"][-1, 0] == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.slow
+def test_back_stresses_converge_while_the_direction_of_flow_turns():
+    """A circle of shear strains: the error is below 1.1 % with 50 steps per quarter, and halves."""
+    points = MaterialPoints(Material(METAL, "chaboche", {"yield_stress": 150.0, **CHABOCHE}))
+
+    def end(steps):
+        state = points.rest(1)
+        turn = np.linspace(0, 2 * np.pi, 4 * steps + 1)[1:]
+        angles = np.concatenate([np.zeros(steps), turn])
+        sizes = np.concatenate([np.linspace(0, 0.01, steps + 1)[1:], np.full(4 * steps, 0.01)])
+        for size, angle in zip(sizes, angles, strict=True):
+            axial, shear = size * np.cos(angle), size * np.sqrt(1.5) * np.sin(angle)
+            strain = np.array([[axial, -axial / 2, -axial / 2, shear, 0.0, 0.0]])
+            response = points.evaluate(strain, state)
+            state = response.state
+        return response.stress[0]
+
+    coarse, fine, finest = (end(steps) for steps in (25, 50, 100))
+    assert 1.8 < np.linalg.norm(coarse - fine) / np.linalg.norm(fine - finest) < 2.2
+    exact = 2 * finest - fine
+    assert np.linalg.norm(fine - exact) < 0.011 * np.linalg.norm(exact)
 
 
 @pytest.mark.parametrize("name", ["j2 power", "chaboche", "paraboloid", "cone"])
