@@ -242,7 +242,9 @@ def check_integers(name: str, values: object, smallest: int) -> None:
 def as_columns(name: str, values: ArrayLike, n: int) -> Array:
     """Return values of n points, (n,) or (n, n_out), as (n, n_out) float64."""
     array = as_array(name, values)
-    if array.ndim not in (1, 2) or len(array) != n or 0 in array.shape:
+    if not array.ndim:
+        raise ValueError(f"{name} is the number {array}: must be ({n},) or ({n}, n_out)")
+    if array.ndim > 2 or len(array) != n or 0 in array.shape:
         raise ValueError(f"{name} has shape {array.shape}: must be ({n},) or ({n}, n_out)")
     return array.reshape(n, -1)
 
