@@ -144,8 +144,6 @@ def check_real(**arrays: object) -> None:
                 for j, column in enumerate(getattr(values, "columns", ())):
                     table: Any = values
                     if kind in _kinds(table[column]):
-                        table.iloc[:, j] if hasattr(table, "iloc") else table[column]
-                    ):
                         raise ValueError(f"{name}: column {column!r:.60}: {needed}")
                 raise ValueError(f"{name} = {shown:.60}: {needed}")
 
