@@ -141,7 +141,7 @@ def check_real(**arrays: object) -> None:
         for kind, needed in NOT_REAL.items():
             if kind in _kinds(values):
                 shown = " ".join(repr(values).split())
-                for j, column in enumerate(getattr(values, "columns", ())):
+                for column in getattr(values, "columns", ()):
                     table: Any = values
                     if kind in _kinds(table[column]):
                         raise ValueError(f"{name}: column {column!r:.60}: {needed}")
