@@ -28,6 +28,7 @@ from bnn.evaluation.prior_check import PriorCheck, check_prior
 from bnn.evaluation.sensitivity import Sensitivity, sensitivity
 from bnn.gp import evidence
 from bnn.gp.conditioning import NuggetWarning
+from bnn.gp.evidence.given_kernel import HyperpriorWarning
 from bnn.gp.kernel import Kernel, Stationary
 from bnn.gp.kernels import (
     RBF,
@@ -130,6 +131,7 @@ __all__ = [
     "ConstantOutputWarning",
     "DivergenceError",
     "DivergenceWarning",
+    "HyperpriorWarning",
     "NoiseWarning",
     "NuggetWarning",
     "PriorRangeWarning",

@@ -141,6 +141,10 @@ def check_real(**arrays: object) -> None:
         for kind, needed in NOT_REAL.items():
             if kind in _kinds(values):
                 shown = " ".join(repr(values).split())
+                for column in getattr(values, "columns", ()):
+                    table: Any = values
+                    if kind in _kinds(table[column]):
+                        raise ValueError(f"{name}: column {column!r:.60}: {needed}")
                 raise ValueError(f"{name} = {shown:.60}: {needed}")
 
 
@@ -242,7 +246,9 @@ def check_integers(name: str, values: object, smallest: int) -> None:
 def as_columns(name: str, values: ArrayLike, n: int) -> Array:
     """Return values of n points, (n,) or (n, n_out), as (n, n_out) float64."""
     array = as_array(name, values)
-    if array.ndim not in (1, 2) or len(array) != n or 0 in array.shape:
+    if not array.ndim:
+        raise ValueError(f"{name} is the number {array}: must be ({n},) or ({n}, n_out)")
+    if array.ndim > 2 or len(array) != n or 0 in array.shape:
         raise ValueError(f"{name} has shape {array.shape}: must be ({n},) or ({n}, n_out)")
     return array.reshape(n, -1)
 

@@ -30,6 +30,8 @@ Open: TypeAlias = Any  # None, for a number that a fit estimates
 
 LEAST_LENGTH = 1.0 / LARGEST  # least length scale or period
 FARTHEST = 1e75  # larger distances are reduced to it, so that their fourth powers are finite
+KINDS = ("variance", "slope", "length", "ratio", "period", "number")  # of `quantities`
+UNLISTED = ""  # the kind of an open field that `quantities` does not list
 STEP = 1e-4  # step of differences of fourth order, relative to the parameter that is changed
 
 
@@ -124,10 +126,13 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     before loading. The C export supports custom kernels only if they are stationary with `c_code`.
 
     Set a field that has a positive default to None to estimate it (an open field): `GPRegressor`
-    and `evidence.fit_prior` then find its value, which is positive. Its hyperprior is log-normal.
-    Unless `quantities` lists the field, the median is the default, and the logarithm has a standard
-    deviation of two. In a tuple each None is open. The search needs the derivatives of k with
-    respect to open fields. It uses differences, unless the class has a method `parameter_gradient`.
+    and `evidence.fit_prior` then find its value, which is positive. Its hyperprior is log-normal,
+    and the logarithm has a standard deviation of two. If the formula shows that the field has a
+    unit, the data set the median. Otherwise the median is the default. If the formula does not show
+    the unit, the class lists it in `quantities`, a dict from names to kinds: "variance" of the
+    output, "length", "period" or "slope" (a variance over a squared length), "ratio" and "number".
+    In a tuple each None is open. The search needs the derivatives of k with respect to open fields.
+    It uses differences, unless the class has a method `parameter_gradient`.
 
     Examples:
         >>> import bnn
@@ -152,13 +157,20 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     _scaled: ClassVar[tuple[str, ...]] = ()  # fields that a product with a number multiplies
     # The kind of each field: a "variance", the variance of a "slope", a "length", a "ratio" (a
     # length without unit) or a "period". Slopes, lengths and ratios have an entry for each input.
-    # Fields that are not listed here, and have a positive default, are a "number".
+    # A "number" has its default as the median. The kind of any other field that has a positive
+    # default is UNLISTED, and its unit follows from the formula.
     quantities: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
         """Register a class for storage; a new formula removes inherited gradients and C code."""
         super().__init_subclass__()
         storable(cls)
+        inherited = super(cls, cls).quantities
+        cls.quantities = {**inherited, **vars(cls).get("quantities", {})}
+        for name, kind in cls.quantities.items():
+            if kind not in KINDS:
+                needed = f"must be one of {', '.join(KINDS)}"
+                raise ValueError(f"quantities[{name!r}] of {cls.__name__} = {kind!r:.60}: {needed}")
         if "_evaluate" in vars(cls) and "parameter_gradient" not in vars(cls):
             cls.parameter_gradient = Kernel.parameter_gradient  # type: ignore[method-assign]
         pairs = ("_evaluate", "gradient"), ("_evaluate", "c_code"), ("_correlation", "c_code")
@@ -206,7 +218,7 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
         found = {}
         for each in fields(self):
             number = isinstance(each.default, int | float) and 0.0 < each.default < np.inf
-            kind = self.quantities.get(each.name, "number" if number else None)
+            kind = self.quantities.get(each.name, UNLISTED if number else None)
             if kind is not None and is_open(getattr(self, each.name)):
                 found[each.name] = kind
         return found

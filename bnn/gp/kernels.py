@@ -130,6 +130,7 @@ class RationalQuadratic(Stationary):
         "double base = 1.0 + q / (2.0 * alpha); phi = pow(base, -alpha); slope = -0.5 * phi / base;"
     )
 
+    quantities: ClassVar[Mapping[str, str]] = {"alpha": "number"}
     alpha: float | Open = 1.0
 
     def __post_init__(self) -> None:

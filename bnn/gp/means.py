@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from bnn._text import Short
 from bnn._validation import (
     Array,
-    as_array,
     as_columns,
     as_finite,
     check_function,
@@ -117,8 +116,8 @@ class ModelMean(Short):
             if known == key:
                 return values
         points = np.frombuffer(key).reshape(X.shape)  # read-only
-        found = as_array("mean(X)", self.function(points))
-        beyond = np.flatnonzero(~np.isfinite(found).reshape(len(found), -1).all(axis=-1))
+        values = as_columns("mean(X)", self.function(points), len(X))
+        beyond = np.flatnonzero(~np.isfinite(values).all(axis=-1))
         if beyond.size:
             point = points[beyond[0]].tolist()
             raise ValueError(
@@ -126,7 +125,6 @@ class ModelMean(Short):
                 "the data, and at all predictions. Let it return the value at the nearest "
                 "valid input instead, or learn logarithms"
             )
-        values = as_columns("mean(X)", found, len(X))
         values.flags.writeable = False  # later calls return the same array
         self._latest_values = [*self._latest_values[1 - KEPT :], (key, values)]
         return values

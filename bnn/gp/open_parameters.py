@@ -44,7 +44,7 @@ def open_parameters(kernel: sk.Kernel) -> list[OpenParameter]:
         The parameters, in the order in which `with_values` takes their values.
     """
     found = []
-    for inner in _fields(kernel).values():
+    for inner in fields_of(kernel).values():
         if isinstance(inner, sk.Kernel):
             found += open_parameters(inner)
     if isinstance(kernel, Kernel):
@@ -164,9 +164,9 @@ def _moved(kernel: sk.Kernel, values: Array, X: Array, i: int, steps: float) -> 
 
 def _values(kernel: sk.Kernel, known: sk.Kernel) -> list[float]:
     """Return the values of the open parameters of a kernel, in the order of `open_parameters`."""
-    of_known = _fields(known)
+    of_known = fields_of(known)
     found = []
-    for name, inner in _fields(kernel).items():
+    for name, inner in fields_of(kernel).items():
         if isinstance(inner, sk.Kernel):
             found += _values(inner, of_known[name])
     for name in kernel.open_fields() if isinstance(kernel, Kernel) else ():
@@ -175,7 +175,7 @@ def _values(kernel: sk.Kernel, known: sk.Kernel) -> list[float]:
     return found
 
 
-def _fields(kernel: sk.Kernel) -> dict[str, Any]:
+def fields_of(kernel: sk.Kernel) -> dict[str, Any]:
     """Return the constructor parameters of a kernel by name, none if it has no constructor."""
     return {} if isinstance(kernel, Kernel) and not _made(kernel) else kernel.get_params(deep=False)
 
@@ -202,7 +202,7 @@ def _changed(kernel: sk.Kernel, change: Callable[[Kernel], dict[str, Any]]) -> s
             return first
         same = first is kernel.k1 and second is kernel.k2
         return kernel if same else type(kernel)(first, second)
-    own = _fields(kernel)
+    own = fields_of(kernel)
     new = {name: _changed(v, change) for name, v in own.items() if isinstance(v, sk.Kernel)}
     if isinstance(kernel, Kernel):
         new |= change(kernel)

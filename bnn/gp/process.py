@@ -16,6 +16,7 @@ from bnn._seeding import RandomState, generator, member_generators, seed_sequenc
 from bnn._validation import (
     Array,
     as_array,
+    as_columns,
     as_finite,
     check_count,
     check_function,
@@ -41,10 +42,12 @@ class GaussianProcessPrior(FunctionPrior):
     """Independent Gaussian processes, one for each output.
 
     Attributes:
-        mean: A number, a function X → (n,) or (n, n_out), a LinearMean or a RandomMean.
+        mean: A number, a sequence of numbers, one for each output, a function X → (n,) or
+            (n, n_out), a LinearMean or a RandomMean.
         kernel: Kernel of bnn or scikit-learn for all outputs, or a sequence, one for each output.
             Parameters that are None are open: `GPRegressor` and `evidence.fit_prior` estimate them.
-        n_outputs: Number of outputs.
+        n_outputs: Number of outputs. None takes it from the parameters that have an entry for each
+            output; without them there is one output.
         features: Indices of the inputs that the kernel uses, or such a list for each output; None
             uses all.
         bounds: (low, high), each None, a number or (n_out,); realisations are clipped to them.
@@ -59,47 +62,88 @@ class GaussianProcessPrior(FunctionPrior):
         array([[2.]])
     """
 
-    mean: float | Callable[[Array], ArrayLike] | RandomMean = 0.0
+    mean: float | Sequence[float] | Callable[[Array], ArrayLike] | RandomMean = 0.0
     kernel: sk.Kernel | Sequence[sk.Kernel] = field(default_factory=RBF)
-    n_outputs: int = 1
+    n_outputs: int = None  # type: ignore[assignment]  # an integer once the prior is made
     features: Sequence[int] | Sequence[Sequence[int]] | None = None
     bounds: tuple[ArrayLike | None, ArrayLike | None] = (None, None)
 
     def __post_init__(self) -> None:
         for item in fields(self):
             object.__setattr__(self, item.name, own_copy(getattr(self, item.name)))
-        check_count("n_outputs", self.n_outputs, 1)
+        self._check_mean()
+        if not (
+            isinstance(self.kernel, sk.Kernel)
+            or (
+                isinstance(self.kernel, Sequence)
+                and len(self.kernel)
+                and all(isinstance(kernel, sk.Kernel) for kernel in self.kernel)
+            )
+        ):
+            raise ValueError(f"kernel = {self.kernel!r:.60}: must be a kernel, or one per output")
+        self._check_bounds()
+        self._count_outputs()
+        for name, chosen in self._features_by_name().items():
+            check_integers(name, chosen, 0)
+        low, high = self.limits
+        if not np.all(low < high):
+            raise ValueError(f"bounds = {self.bounds}: low must be below high")
+
+    def _check_mean(self) -> None:
+        """Raise ValueError unless the mean is valid; a sequence becomes a tuple of numbers."""
         if isinstance(self.mean, sk.Kernel):
             raise ValueError(f"mean = {self.mean!r:.60}: is a kernel, give it as kernel=")
         if callable(self.mean):
             check_function("mean", self.mean)
-        elif not isinstance(self.mean, RandomMean) and as_finite("mean", self.mean).ndim:
-            raise ValueError(f"mean = {self.mean!r:.60}: must be a number or a function")
-        given = [self.kernel] if isinstance(self.kernel, sk.Kernel) else self.kernel
-        if not (isinstance(given, Sequence) and all(isinstance(k, sk.Kernel) for k in given)):
-            raise ValueError(f"kernel = {self.kernel!r:.60}: must be a kernel, or one per output")
-        if len(self.kernels) != self.n_outputs:
-            raise ValueError(f"kernel has {len(given)} entries: must be {self.n_outputs}")
-        if self.features is not None:
-            if not self._per_output:
-                check_integers("features", self.features, 0)
-            elif len(self.features) != self.n_outputs:
-                given = len(self.features)
-                raise ValueError(f"features has {given} lists: must be {self.n_outputs}")
-            else:
-                for j, chosen in enumerate(self.features):
-                    check_integers(f"features[{j}]", chosen, 0)
+        elif not isinstance(self.mean, RandomMean):
+            needed = "must be a number, a number for each output, or a function"
+            if is_row(self.mean) and any(callable(value) for value in self.mean):
+                raise ValueError(f"mean = {self.mean!r:.60}: {needed}")
+            values = as_finite("mean", self.mean)
+            if values.ndim > 1 or not values.size:
+                raise ValueError(f"mean = {self.mean!r:.60}: {needed}")
+            if values.ndim:
+                object.__setattr__(self, "mean", tuple(values.tolist()))
+
+    def _features_by_name(self) -> dict[str, Any]:
+        """Return the lists of inputs, with the names that error messages use."""
+        if self.features is None:
+            return {}
+        if not self._per_output:
+            return {"features": self.features}
+        return {f"features[{j}]": chosen for j, chosen in enumerate(self.features)}
+
+    def _check_bounds(self) -> None:
+        """Raise ValueError unless the bounds are a pair, each a number or a sequence."""
         if not is_row(self.bounds) or len(self.bounds) != 2:
             raise ValueError(f"bounds = {self.bounds!r:.60}: must be (low, high)")
         for bound in self.bounds:
-            as_array("bounds", () if bound is None else bound)
-        shapes = {() if bound is None else np.shape(bound) for bound in self.bounds}
-        if not shapes <= {(), (self.n_outputs,)}:
-            needed = f"must have one number per side, or {self.n_outputs}"
-            raise ValueError(f"bounds = {self.bounds}: {needed}")
-        low, high = self.limits
-        if not np.all(low < high):
-            raise ValueError(f"bounds = {self.bounds}: low must be below high")
+            if as_array("bounds", () if bound is None else bound).ndim > 1:
+                needed = "each side must be a number, or a number for each output"
+                raise ValueError(f"bounds = {self.bounds!r:.60}: {needed}")
+
+    def _count_outputs(self) -> None:
+        """Set the number of outputs, and raise ValueError if parameters contradict it."""
+        counts = {
+            name: len(value)
+            for name, value in (
+                ("mean", self.mean),
+                ("kernel", self.kernel),
+                ("features", self.features if self._per_output else None),
+                ("bounds[0]", self.bounds[0]),
+                ("bounds[1]", self.bounds[1]),
+            )
+            if is_row(value)
+        }
+        if isinstance(self.mean, LinearMean) and len(np.asarray(self.mean.coefficients)) > 1:
+            counts["mean"] = len(np.asarray(self.mean.coefficients))
+        if self.n_outputs is None:
+            object.__setattr__(self, "n_outputs", next(iter(counts.values()), 1))
+        check_count("n_outputs", self.n_outputs, 1)
+        for name, count in counts.items():
+            if count != self.n_outputs:
+                needed = f"must be {self.n_outputs}, one for each output"
+                raise ValueError(f"{name} has {count} entries: {needed}")
 
     @property
     def limits(self) -> Array:
@@ -266,17 +310,17 @@ class GaussianProcessPrior(FunctionPrior):
         if isinstance(self.mean, RandomMean):
             if not isinstance(rng, np.random.Generator):
                 raise ValueError(f"rng = {rng!r:.60}: must be a generator, as the mean is random")
-            values = as_array("mean(X, rng)", self.mean.function(X, rng))
+            values = as_columns("mean(X, rng)", self.mean.function(X, rng), len(X))
+        elif callable(self.mean):
+            values = as_columns("mean(X)", self.mean(X), len(X))
         else:
-            mean = self.mean(X) if callable(self.mean) else np.full(len(X), float(self.mean))
-            values = as_array("mean(X)", mean)
-        values = values[:, None] if values.ndim == 1 else values
-        if values.shape not in {(len(X), 1), shape}:
+            values = np.reshape(np.asarray(self.mean, dtype=float), (1, -1))
+        if values.shape[1] not in (1, self.n_outputs):
             raise ValueError(f"mean returned shape {values.shape}: must be {shape}")
         return np.broadcast_to(values, shape)
 
     def linear_mean(self, n_in: int) -> tuple[Array, Array]:
-        """Return A and a of a mean A x + a, which is a number or linear.
+        """Return A and a of a mean A x + a, which is constant or linear.
 
         Args:
             n_in: Number of inputs.
@@ -291,9 +335,9 @@ class GaussianProcessPrior(FunctionPrior):
         mean: Any = self.mean
         is_function = callable(mean) or isinstance(mean, RandomMean)
         if is_function and not hasattr(mean, "linear"):
-            needed = "must be a number or a LinearMean"
+            needed = "must be a number, a number for each output, or a LinearMean"
             raise ValueError(f"the mean of the prior is a {type(mean).__name__}: {needed}")
-        A, a = mean.linear(n_in) if is_function else (0.0, float(mean))
+        A, a = mean.linear(n_in) if is_function else (0.0, np.asarray(mean, dtype=float))
         return A + slopes, a + slopes[:, 0]
 
     def mean_slopes(self, X: Array) -> Array:

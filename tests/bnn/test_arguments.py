@@ -214,3 +214,21 @@ def test_ranges_whose_squares_are_zero_are_refused(model):
     for data in ((X, 1e-77 * Y), (1e-300 * X, Y)):
         with pytest.raises(ValueError, match=r"[Xy]: column 0 has the range .*: use another unit"):
             clone(model).fit(*data)
+
+
+FRAME = pd.DataFrame({"load": [1.0, 2.0, 3.0], "tested": pd.date_range("2020-01-01", periods=3)})
+MESSAGES = {
+    "a column of dates": ((FRAME, [0.0, 1.0, 0.5]), {}, "X: column 'tested': .*not dates"),
+    "noise of each row": (
+        ([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.5]),
+        {"noise": [0.1, 0.1, 0.2]},
+        r"noise has 3 entries: must be one, or 1; for each row give fit\(X, y, noise_std=",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_messages_name_the_column_or_the_argument(name):
+    data, parameters, message = MESSAGES[name]
+    with pytest.raises(ValueError, match=message):
+        bnn.GPRegressor(**parameters).fit(*data)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from scipy.stats import qmc
+from sklearn.gaussian_process import kernels as sk
 
 from bnn._seeding import generator
 from bnn._validation import Array, Ints
@@ -22,15 +24,19 @@ from bnn.gp.evidence.families import (
 )
 from bnn.gp.evidence.laplace import STEPS, further_starts, most_probable, some_rows
 from bnn.gp.evidence.trend import GivenCovariance, Hyperprior
-from bnn.gp.open_parameters import OpenParameter, open_parameters
+from bnn.gp.kernel import KINDS, UNLISTED, Kernel
+from bnn.gp.open_parameters import OpenParameter, fields_of, open_parameters
 from bnn.gp.process import GaussianProcessPrior
+from bnn.gp.units import Place, Unit, contributions, default_of, units_of
+from bnn.gp.warping import Warped
 
 # Median of period / range, standard deviation of its logarithm, and the largest such ratio. The
 # shortest period contains two data on average.
 PERIOD = 0.3
 PERIOD_DEVIATION = 1.2
 LONGEST = 4.0
-NUMBER_DEVIATION = 2.0  # of the logarithm of any other parameter, whose median is its default
+NUMBER_DEVIATION = 2.0  # of the logarithm of any other parameter
+FAR = 2.5  # distance of an estimate from the median, in deviations, from which `fit` warns
 REACH = 3.0  # distance of its bounds from the median, in deviations
 SEARCHED = 300  # most data of a search from many starts
 PEAKS = 4  # peaks of a scan from which searches start
@@ -38,6 +44,10 @@ ENDS = 2  # results of searches with some data from which searches with all data
 FIRST_STEPS = STEPS // 2  # most steps of the search from each start
 LAST_STEPS = 5 * STEPS  # most steps of the last search
 TOLERANCE = 1e-13  # of the last search, because products of kernels have long flat ridges
+
+
+class HyperpriorWarning(UserWarning):
+    """The estimate of an open parameter of a kernel is far from the median of its hyperprior."""
 
 
 def given_covariance(
@@ -60,27 +70,133 @@ def given_covariance(
     """
     features = prior.features_of(output, X.shape[1])
     kernel = prior.kernels[output]
-    scales = _Scales(column, X[:, features], sparse)
-    hyperpriors = [scales.hyperprior(each) for each in open_parameters(kernel)]
+    hyperpriors = _hyperpriors(kernel, _Scales(column, X[:, features], sparse))
     return GivenCovariance(
         kernel, X, *scaling, float(column.var()), features=features, open_=hyperpriors
     )
 
 
-class _Scales:
-    """The scales of the data of an output, which determine hyperpriors of open parameters."""
+def _hyperpriors(kernel: sk.Kernel, scales: _Scales) -> list[Hyperprior]:
+    """Return the hyperpriors of the open parameters of a kernel, in their order."""
+    found = []
+    for part in fields_of(kernel).values():
+        if isinstance(part, sk.Kernel):
+            found += _hyperpriors(part, scales.of_parts(kernel))
+    if isinstance(kernel, Kernel):
+        own = [each for each in open_parameters(kernel) if each.kernel is kernel]
+        found += scales.hyperpriors(kernel, own)
+    return found
 
-    def __init__(self, column: Array, X: Array, sparse: bool) -> None:
+
+def _has_amplitude(kernel: sk.Kernel, X: Array) -> bool:
+    """Return whether an open parameter of a kernel has the unit of a power of the output."""
+    for part, name, entry, quantity in open_parameters(kernel):
+        if quantity in ("variance", "slope"):
+            return True
+        unit = units_of(part, X).get((name, entry)) if quantity == UNLISTED else None
+        if unit is not None and unit.output:
+            return True
+    return False
+
+
+def warn_of_far(given: GivenCovariance, logs: Array, stacklevel: int) -> None:
+    """Warn if the estimate of a parameter of a custom kernel is far from its median.
+
+    Args:
+        given: The covariance of an output.
+        logs: Logarithms of its open parameters, averaged over their posterior.
+        stacklevel: Of the warning.
+    """
+    parameters = open_parameters(given.open_kernel)
+    for parameter, hyperprior, value in zip(parameters, given.open, logs, strict=True):
+        away = abs(value - hyperprior.median) / hyperprior.deviation
+        if parameter.quantity in (UNLISTED, "number") and away > FAR:
+            name = f"{parameter.name} of the kernel {type(parameter.kernel).__name__}"
+            found = f"is estimated as {np.exp(value):.3g}, far from its median "
+            warnings.warn(
+                f"{name} {found}{np.exp(hyperprior.median):.3g}: change its default, or its kind "
+                "in `quantities`, if the unit of the data is another one",
+                HyperpriorWarning,
+                stacklevel=stacklevel + 1,
+            )
+
+
+class _Scales:
+    """The scales of the data of an output, which determine hyperpriors of open parameters.
+
+    `power` is the power of the output's variance that is the unit of the kernel: one, but less for
+    a factor of a product whose other factor also has an open variance.
+    """
+
+    def __init__(self, column: Array, X: Array, sparse: bool, power: float = 1.0) -> None:
+        self._of_data = column, X, sparse
+        self._X = X
         self._ranges = np.ptp(X, axis=0)
         self._n_data = len(X)
         # If the mean is far from the data, a variance may have to explain this distance.
-        self._spread = float(column.var())
-        self._square = float(np.mean(column**2))
+        self._spread = float(column.var() ** power)
+        self._square = float(np.mean(column**2) ** power)
+        self._power = power
         self._growth = np.sqrt(np.count_nonzero(self._ranges)) if sparse else 1.0
         self._deviation = SPARSE_DEVIATION if sparse else LENGTHSCALE_DEVIATION
 
-    def hyperprior(self, parameter: OpenParameter) -> Hyperprior:
-        """Return the hyperprior of the logarithm of a parameter."""
+    def of_parts(self, kernel: sk.Kernel) -> _Scales:
+        """Return the scales of the kernels within another one."""
+        column, X, sparse = self._of_data
+        if isinstance(kernel, Warped):
+            X = kernel.coordinates(X)
+        power = self._power
+        if isinstance(kernel, sk.Exponentiation):
+            power /= kernel.exponent
+        if isinstance(kernel, sk.Product):
+            sharing = sum(_has_amplitude(each, X) for each in (kernel.k1, kernel.k2))
+            power /= max(sharing, 1)
+        return _Scales(column, X, sparse, power)
+
+    def hyperpriors(self, kernel: Kernel, own: Sequence[OpenParameter]) -> list[Hyperprior]:
+        """Return the hyperpriors of the logarithms of the parameters of one kernel."""
+        units = units_of(kernel, self._X) if any(p.quantity == UNLISTED for p in own) else {}
+        found: dict[Place, Hyperprior] = {}
+        for parameter in own:
+            place = parameter.name, parameter.entry
+            if parameter.quantity != UNLISTED:
+                found[place] = self._hyperprior(parameter)
+                continue
+            unit = units.get(place)
+            if unit is None or (unit.inputs is None and unit.output <= 0.0):
+                kind = type(kernel).__name__
+                listed = f"add quantities = {{{parameter.name!r}: kind}} to the class"
+                needed = f"{listed}, where kind is one of {', '.join(KINDS)}"
+                raise ValueError(
+                    f"{parameter.name} = None of the kernel {kind}: the formula does not show "
+                    f"its unit, so {needed}"
+                )
+            found[place] = _number(self._scale(kernel, place, unit))
+        medians = {place: float(np.exp(each.median)) for place, each in found.items()}
+        shares = contributions(kernel, medians, self._X) if units else {}
+        for place, unit in units.items():
+            # A term f of k ∝ θ^(2/a) has the slope 2 f / a. Its size shall be that of the output.
+            size = 0.5 * unit.output * shares[place]
+            is_listed = place[0] in kernel.quantities
+            if not is_listed and unit.output > 0.0 and 0.0 < size < np.inf:
+                factor = (self._middle / size) ** (0.5 * unit.output)
+                found[place] = _number(medians[place] * factor)
+        return list(found.values())
+
+    def _scale(self, kernel: Kernel, place: Place, unit: Unit) -> float:
+        """Return the median of a parameter: the default of a number, or one in units of data."""
+        inputs = np.zeros(self._X.shape[1]) if unit.inputs is None else unit.inputs
+        if not unit.output and not inputs.any():
+            return default_of(kernel, *place)
+        ranges = np.where(self._ranges > 0.0, self._ranges, 1.0)
+        return float(self._middle ** (0.5 * unit.output) * np.prod(ranges**inputs))
+
+    @property
+    def _middle(self) -> float:
+        return float(np.sqrt(self._spread) * np.sqrt(self._square))
+
+    def _hyperprior(self, parameter: OpenParameter) -> Hyperprior:
+        """Return the hyperprior of the logarithm of a parameter whose kind is listed."""
         kernel, name, entry, quantity = parameter
         width = self._ranges[entry or 0]
         if quantity == "variance":
@@ -95,19 +211,23 @@ class _Scales:
             return _log_normal(1.0, LENGTHSCALE_DEVIATION, lengths)
         if quantity == "period":
             # Inputs of infinite length scale have no effect.
-            scales = np.array([1.0 if L is None else L for L in np.ravel(kernel.lengthscale)])
+            lengths_ = np.ravel(getattr(kernel, "lengthscale", 1.0))
+            scales = np.array([1.0 if L is None else L for L in lengths_])
             longest = np.max(self._ranges * np.isfinite(scales.astype(float)))
             ends = longest * np.array([2.0 / self._n_data, LONGEST])
             return _log_normal(PERIOD * longest, PERIOD_DEVIATION, ends, periodic=True)
-        median = type(kernel).__dataclass_fields__[name].default
-        reach = np.exp(REACH * NUMBER_DEVIATION)
-        return _log_normal(median, NUMBER_DEVIATION, median * np.array([1.0 / reach, reach]))
+        return _number(default_of(kernel, name, entry))
 
     def _of_variance(self, median: float) -> Hyperprior:
         low, high = LIMITS["variance"]
         middle = np.sqrt(self._spread) * np.sqrt(self._square)
         deviation = np.hypot(VARIANCE_DEVIATION, 0.5 * np.log(self._square / self._spread))
         return _log_normal(median * middle, deviation, (low * self._spread, high * self._square))
+
+
+def _number(median: float) -> Hyperprior:
+    reach = np.exp(REACH * NUMBER_DEVIATION)
+    return _log_normal(median, NUMBER_DEVIATION, median * np.array([1.0 / reach, reach]))
 
 
 def _log_normal(

@@ -17,6 +17,7 @@ from bnn._progress import progress_bar, titled
 from bnn._validation import MOST_RESTARTS, Array, as_data, check_count, check_option
 from bnn.gp.evidence.answer import factors_of_all, given_all, noise_correlation, noise_of, priors_of
 from bnn.gp.evidence.families import Family
+from bnn.gp.evidence.given_kernel import warn_of_far
 from bnn.gp.evidence.laplace import prior_weights
 from bnn.gp.evidence.scaling import SearchData
 from bnn.gp.evidence.search import STAGES, Search, families_for
@@ -165,6 +166,12 @@ def found_model(
             draws, posteriors = search.components(most_components(most, N, n_out), around)
     priors = priors_of(data, draws)
     found = given if given is not None else noise_of(data, search.noises, kind)
+    if data.prior is not None:
+        of_draws = posteriors if estimate == "average" else [(np.ones(1), None)] * n_out
+        for given_, each, (shares, _) in zip(data.given, draws, of_draws, strict=True):
+            if given_ is not None and given_.open:
+                logs = shares @ np.array([eta[density.open] for density, eta in each])
+                warn_of_far(given_, logs, stacklevel=6)
     if estimate == "map":
         return priors[0], found, None
     weights = [prior_weights(*each) for each in posteriors]

@@ -173,6 +173,11 @@ class GivenCovariance:
         scaling = *self._scaling, self._spread
         return GivenCovariance(self._kernel, X, *scaling, self._features, self.open)
 
+    @property
+    def open_kernel(self) -> Any:
+        """The kernel with its open parameters."""
+        return self._kernel
+
     def kernel(self, logs: Array) -> Any:
         """Return the kernel in the units of X and y, for logarithms of its open parameters."""
         if not self.open:

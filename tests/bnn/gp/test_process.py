@@ -60,6 +60,111 @@ def test_features_outputs_and_bounds():
     np.testing.assert_array_equal(clipped.min(axis=(0, 1)), [-0.5, -1.0])
 
 
+FLAT = bnn.LinearMean(np.zeros((3, 2)), [1.0, 2.0, 3.0])
+THREE = [RBF(0.5, 0.7), Matern52(1.0, 0.5), RBF(0.2, 0.3) + Linear((0.1, 0.0))]
+# Priors with a parameter for each output, and priors with the same moments
+EQUAL = {
+    "means": (GaussianProcessPrior([1, 2, 3], RBF()), GaussianProcessPrior(FLAT, RBF(), 3)),
+    "array of means": (
+        GaussianProcessPrior(np.array([1.0, 2.0, 3.0]), RBF(), 3),
+        GaussianProcessPrior(FLAT, RBF(), 3),
+    ),
+    "kernels": (GaussianProcessPrior(0.0, THREE), GaussianProcessPrior(0.0, tuple(THREE), 3)),
+    "both": (GaussianProcessPrior((1, 2, 3), THREE), GaussianProcessPrior(FLAT, THREE, 3)),
+    "rows of coefficients": (
+        GaussianProcessPrior(FLAT, RBF()),
+        GaussianProcessPrior(FLAT, RBF(), 3),
+    ),
+    "features": (
+        GaussianProcessPrior(0.5, RBF(), features=[[0], [1], [0, 1]]),
+        GaussianProcessPrior(0.5, RBF(), 3, features=[[0], [1], [0, 1]]),
+    ),
+    "bounds": (
+        GaussianProcessPrior(0.5, RBF(), bounds=(None, [1.0, 2.0, 3.0])),
+        GaussianProcessPrior(0.5, RBF(), 3, bounds=(None, [1.0, 2.0, 3.0])),
+    ),
+    "mixture": (
+        bnn.MixturePrior([GaussianProcessPrior([1, 2, 3], k) for k in (THREE, RBF())], [0.4, 0.6]),
+        bnn.MixturePrior([GaussianProcessPrior(FLAT, k) for k in (THREE, RBF())], [0.4, 0.6]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_parameters_for_each_output_set_the_number_of_outputs(name, tmp_path):
+    """Equal samples, predictions and C code; a saved model predicts the same."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.uniform(-1.0, 1.0, (8, 2)), rng.normal(2.0, 1.0, (8, 3))
+    given, expected = EQUAL[name]
+    np.testing.assert_array_equal(given.sample(X, 2, 0), expected.sample(X, 2, 0))
+    models = [bnn.GPRegressor(prior, noise=0.1).fit(X, Y) for prior in (given, expected)]
+    models[0].save(tmp_path / "model.npz")
+    models.append(bnn.load(tmp_path / "model.npz"))
+    models.append(bnn.load(tmp_path / "model.npz").fit(X, Y, keep_prior=True))
+    texts = []
+    for i, model in enumerate(models):
+        for value, wanted in zip(
+            model.predict(X, return_std=True), models[1].predict(X, return_std=True), strict=True
+        ):
+            np.testing.assert_allclose(value, wanted, rtol=1e-12)
+        gradients = model.predict_gradient(X)[0], models[1].predict_gradient(X)[0]
+        np.testing.assert_allclose(*gradients, rtol=1e-9, atol=1e-12)
+        bnn.export.to_c(model, tmp_path / f"{i}.c", name="model")
+        texts.append((tmp_path / f"{i}.c").read_text())
+    assert set(texts) == {texts[1]}
+
+
+def test_means_of_each_output_in_a_search_and_an_ensemble():
+    """An open kernel is estimated around each mean, whose size has no effect on the result."""
+    rng = np.random.default_rng(0)
+    X = np.linspace(0.0, 1.0, 12)[:, None]
+    y = np.sin(4.0 * X) + 0.01 * rng.standard_normal((12, 2))
+    means = np.array([5.0, -7.0])
+    shifted = bnn.GPRegressor(GaussianProcessPrior(means, RBF(None, None)), noise=0.01)
+    plain = bnn.GPRegressor(GaussianProcessPrior([0.0, 0.0], RBF(None, None)), noise=0.01)
+    found = shifted.fit(X, y + means).predict([[0.55]], return_std=True)
+    wanted = plain.fit(X, y).predict([[0.55]], return_std=True)
+    np.testing.assert_allclose(found[0] - means, wanted[0], rtol=1e-6)
+    np.testing.assert_allclose(found[1], wanted[1], rtol=1e-4)
+    drawn = continued(GaussianProcessPrior(means, RBF(1e-12, 1.0)), X, X, 3, 0)
+    np.testing.assert_allclose(drawn, np.broadcast_to(means, drawn.shape), atol=1e-4)
+
+
+DISAGREEING = {
+    "mean has 3 entries: must be 2": {"mean": [1, 2, 3], "n_outputs": 2},
+    "kernel has 3 entries: must be 1": {"kernel": THREE, "n_outputs": 1},
+    "kernel has 3 entries: must be 2": {"mean": [1.0, 2.0], "kernel": THREE},
+    "mean has 3 entries: must be 2, one": {"mean": FLAT, "n_outputs": 2},
+    "features has 1 entries: must be 3": {"kernel": THREE, "features": [[0]]},
+    r"bounds\[1\] has 2 entries: must be 3": {"kernel": THREE, "bounds": (None, [1.0, 2.0])},
+    r"mean\[1\] = nan: must be finite": {"mean": [1.0, np.nan]},
+    "mean = .*must be a number, a number for each output, or a function": {
+        "mean": [lambda X: X[:, 0], 0.0]
+    },
+    "kernel = .*must be a kernel, or one per output": {"kernel": []},
+}
+
+
+@pytest.mark.parametrize("message", DISAGREEING)
+def test_parameters_that_disagree_on_the_number_of_outputs_are_named(message):
+    with pytest.raises(ValueError, match=message):
+        GaussianProcessPrior(**DISAGREEING[message])
+
+
+def test_a_mean_that_returns_one_number_is_named():
+    def number(*_):
+        return 2.5
+
+    message = r"mean\(X.*\) is the number 2.5: must be \(4,\) or \(4, n_out\)"
+    X = np.arange(4.0)[:, None]
+    for prior in (GaussianProcessPrior(number), GaussianProcessPrior(RandomMean(number))):
+        with pytest.raises(ValueError, match=message):
+            prior.sample(X, 2, 0)
+    for model in (bnn.GPRegressor(GaussianProcessPrior(number)), bnn.GPRegressor(mean=number)):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, [0.0, 1.0, 0.5, 0.2])
+
+
 def test_realisations_do_not_depend_on_their_number():
     """Realisation k is the same among 3 and among 10."""
     prior = GaussianProcessPrior(

@@ -22,6 +22,7 @@ BOUNDED_APART = replace(
 SUM = prior(SMOOTH + ENDING, 1e4 * SMOOTH, features=[[0, 1], [1, 0]])
 FITS = {
     "apart": (PRIORS["different"], (0.1, 5.0), Y),
+    "a mean of each output": (PRIORS["numbers"], (0.1, 5.0), Y),
     "turned": (PRIORS["alike"], CORRELATED, Y),
     "coupled": (SUM, VARYING, Y),
     "bounds of each output": (SUM, BOUNDED_APART, Y),
