@@ -36,10 +36,10 @@ LENGTHSCALE_DEVIATION = 1.5
 SPARSE_DEVIATION = 2.5  # of length scales if there are few data per input
 TREND = 10.0  # median of v; v is the variance of slopes if y and inputs have unit deviation
 TREND_DEVIATION = 2.0
-# Variance of the change of slope beyond the data, relative to the variance 2 k0 (1 - φ(1 / L)) of
-# the mean slope of the stationary parts across the data. Independent slopes inside and outside give
-# 2. A larger value also covers curvature that grows, such as that of an exponential.
-BEND = 12.0
+# Variance of the change of slope beyond the data, relative to the variance of f(2) - 2 f(1) + f(0),
+# by which the stationary parts change the mean slope from one range to the next. A value above 1
+# also covers curvature that grows, such as that of an exponential.
+BEND = 2.0
 NOISE = np.exp(-4.0)  # median of the variance of the noise, relative to that of the output
 NOISE_DEVIATION = 2.0
 # Normal hyperpriors around zero.
@@ -214,8 +214,12 @@ class FamilyDensity:
         """Return the variances of the changes of slope beyond the data, (n,), see BEND."""
         total = np.zeros(self.u.shape[1])
         for form, (k0, L) in zip(self._forms, self.parts, strict=True):
-            correlation = form._correlation(np.exp(-2.0 * eta[L]), derivative=False)[0]
-            total += 2.0 * np.exp(eta[k0]) * (1.0 - correlation)
+            # Var [f(2) - 2 f(1) + f(0)] = 2 k0 (3 - 4 φ(1 / L) + φ(2 / L))
+            near, far = (
+                form._correlation(step**2 * np.exp(-2.0 * eta[L]), derivative=False)[0]
+                for step in (1.0, 2.0)
+            )
+            total += 2.0 * np.exp(eta[k0]) * (3.0 - 4.0 * near + far)
         return BEND * total
 
     def mixing_matrix(self, eta: Array) -> Array:
