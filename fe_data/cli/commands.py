@@ -65,7 +65,7 @@ WithAnisotropy = Annotated[
 ]
 WITHOUT_PROPERTIES = (
     "with --loading the table has path numbers instead of effective properties; "
-    "use --strain (negative in compression) to compute them"
+    "to compute them, give --strain in place of --loading"
 )
 app = typer.Typer(
     help="Representative volume elements (RVEs) of a fibre composite: from inputs to effective "
