@@ -235,6 +235,14 @@ def _set_sizes(outline: Outline) -> None:
     fields = []
     for radius, size in zip(*np.unique([radii, outline.sizes], axis=1), strict=True):
         fields.append(_add_size_field(outline, radius, size))
+    if outline.micro.interphase:
+        # Short segments of thin rings must not fill whole fibres with small elements.
+        gmsh.option.setNumber("Mesh.MeshSizeExtendFromBoundary", 0)
+        extended = field.add("Extend")
+        field.setNumbers(extended, "CurvesList", list(range(1, len(outline.arcs) + 1)))
+        field.setNumber(extended, "DistMax", outline.coarsest / GROWTH)
+        field.setNumber(extended, "SizeMax", outline.coarsest)
+        fields.append(extended)
     smallest = field.add("Min")
     field.setNumbers(smallest, "FieldsList", fields)
     field.setAsBackgroundMesh(smallest)
