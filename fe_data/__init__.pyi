@@ -37,6 +37,7 @@ from .errors import FitError as FitError
 from .errors import MeshError as MeshError
 from .errors import MicrostructureError as MicrostructureError
 from .errors import SimulationError as SimulationError
+from .fields.mesh_file import save_mesh as save_mesh
 from .fields.paraview import save_fields as save_fields
 from .files.csv_rows import TableError as TableError
 from .geometry.microstructure import Microstructure as Microstructure

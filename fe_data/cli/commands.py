@@ -65,7 +65,7 @@ WithAnisotropy = Annotated[
 ]
 WITHOUT_PROPERTIES = (
     "with --loading the table has path numbers instead of effective properties; "
-    "use --strain (negative in compression) to compute them"
+    "to compute them, give --strain in place of --loading"
 )
 app = typer.Typer(
     help="Representative volume elements (RVEs) of a fibre composite: from inputs to effective "
@@ -218,6 +218,13 @@ def rve(
         bool,
         Option("--xdmf", help="also write fields.xdmf over all increments, which ParaView opens"),
     ] = False,
+    mesh: Annotated[
+        Path | None,
+        File(
+            metavar="FILE.msh | .inp | .vtk",
+            help="also write the mesh there, for gmsh, Abaqus, or programs that read VTK",
+        ),
+    ] = None,
     loading: Loading = None,
     solver: Annotated[
         Literal["compiled", "dolfinx"], Option(help="compiled kernels, or UFL (slower)")
@@ -260,10 +267,12 @@ def rve(
     chosen = paths[0] if paths else None
     given = inputs, chosen_microstructure, settings, out, chosen, xdmf
     with terminated_like_interrupted():
-        line, complete = run_rve(*given, chosen_solver, interphase)
+        line, complete = run_rve(*given, chosen_solver, interphase, mesh)
     show(f"{out}: {line}")
     if xdmf:
         show(f"wrote {out / FIELDS[0]}")
+    if mesh is not None:
+        show(f"wrote {mesh}")
     return OK if complete else INCOMPLETE
 
 

@@ -1,4 +1,4 @@
-"""Simulate one RVE into a folder: result.json, rve.png and optionally fields.xdmf."""
+"""Simulate one RVE into a folder: result.json, rve.png, and optionally fields and a mesh."""
 
 import contextlib
 import dataclasses
@@ -21,6 +21,7 @@ from fe_data.composite.properties import MaterialRVE, solve_material
 from fe_data.dataset import record
 from fe_data.dataset.curves import COMPLETE, MAX_RESULT, RESULT
 from fe_data.errors import ConvergenceError
+from fe_data.fields.mesh_file import require_mesh_file, save_mesh
 from fe_data.fields.paraview import replacing_fields, require_own_fields
 from fe_data.files import writing
 from fe_data.files.reading import read_file
@@ -55,6 +56,7 @@ def run_rve(
     xdmf: bool,
     solver: SolverName | tuple[str, Phases],
     interphase: float = 0.0,
+    mesh: Path | None = None,
 ) -> tuple[str, bool]:
     """Simulate one RVE into a folder; files of an earlier run are removed at the start.
 
@@ -70,6 +72,7 @@ def run_rve(
         xdmf: Whether to write the fields of all increments.
         solver: Name of the solver, or name and phases of a material for the general solver.
         interphase: Thickness of a ring around each fibre, see `solve_material`.
+        mesh: File for the mesh, see `save_mesh`; None writes none.
 
     Returns:
         The result in one line, and whether it is complete: with a given loading always, otherwise
@@ -84,13 +87,17 @@ def run_rve(
         vf = inputs.vf if isinstance(microstructure, int) else None
         require_interphase(solver[1], settings, interphase, vf=vf)
     seed = _checked_seed(inputs, microstructure, settings)
+    if mesh is not None:
+        require_mesh_file(mesh)
     _require_own_folder(out)
+    if mesh is not None:
+        require_writable(mesh.parent)
     begun = {
         "inputs": dataclasses.asdict(inputs),
         "seed": seed,
         "settings": dataclasses.asdict(settings),
     }
-    _begin(begun, out)
+    _begin(begun, out, mesh)
     given: Any = inputs, microstructure, settings, loading
     choices: Any = {"keep_steps": xdmf, "partial": True}
     rve: RVESolution | MaterialRVE
@@ -109,13 +116,13 @@ def run_rve(
         if rve.stop is not None:
             reached = len(rve.history["strain"]) - 1
             number = f"{reached} of {rve.loading.total(settings.increments)} increments"
-            _write(rve, summary, f"{heading}; stopped after {number}", out, xdmf)
+            _write(rve, summary, f"{heading}; stopped after {number}", out, xdmf, mesh)
             text = str(rve.stop) or "interrupted"
             raise type(rve.stop)(f"{text}; {out} has the first {number}") from rve.stop
         line = describe(rve)
         if seed is None and isinstance(rve, RVESolution):
             line += _add_anisotropy(rve, summary)
-        _write(rve, summary, heading, out, xdmf)
+        _write(rve, summary, heading, out, xdmf, mesh)
     return line, loading is not None or (rve.effective is not None and rve.effective.is_fitted)
 
 
@@ -132,12 +139,14 @@ def _add_anisotropy(rve: RVESolution, summary: dict[str, Any]) -> str:
     return f"; largest elastic modulus in the plane {largest}"
 
 
-def _begin(begun: dict[str, Any], out: Path) -> None:
+def _begin(begun: dict[str, Any], out: Path, mesh: Path | None) -> None:
     """Replace the result of an earlier run by one without numbers, and remove its other files."""
     _write_result({"status": "running"} | begun | {"history": {}}, out)
     # Remove fields.xdmf last: fields.bin without it would not be recognised as written here.
     for name in (PICTURE, *reversed(FIELDS)):
         (out / name).unlink(missing_ok=True)
+    if mesh is not None:
+        mesh.unlink(missing_ok=True)
 
 
 def _state(stop: BaseException | None) -> dict[str, str]:
@@ -157,14 +166,21 @@ def _write_result(content: dict[str, Any], out: Path) -> None:
 
 
 def _write(
-    rve: RVESolution | MaterialRVE, summary: dict[str, Any], heading: str, out: Path, xdmf: bool
+    rve: RVESolution | MaterialRVE,
+    summary: dict[str, Any],
+    heading: str,
+    out: Path,
+    xdmf: bool,
+    mesh: Path | None,
 ) -> None:
     """Write all files; the result is first, because a later run recognises the folder by it."""
     from fe_data.mechanics.plots import plot_rve
 
     _write_result(summary, out)
+    solved = rve.solution if isinstance(rve, MaterialRVE) else rve
+    if mesh is not None:
+        save_mesh(solved, mesh)
     if xdmf:
-        solved = rve.solution if isinstance(rve, MaterialRVE) else rve
         with replacing_fields(solved, out / FIELDS[0]):
             pass
     with replacing(out / PICTURE, writing.PICTURE) as picture:

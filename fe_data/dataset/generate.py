@@ -23,7 +23,7 @@ from fe_data.dataset.design import Design, Sample
 from fe_data.dataset.executors import WorkerDied
 from fe_data.geometry.microstructure import VOID, require_packable
 from fe_data.loading import Loading
-from fe_data.progress import open_streams
+from fe_data.progress import LOG_SECONDS, Lines, open_streams
 from fe_data.schema import INPUT_NAMES
 from fe_data.settings import (
     Settings,
@@ -36,7 +36,6 @@ from fe_data.sparse.solver import chosen_solver
 
 MAX_JOBS = 4096
 MAX_SHARDS = 1_000_000
-LOG_SECONDS = 30.0  # between two lines of a log
 # An attempt fails after so many deaths of workers that ran only this sample.
 DEATHS_OF_A_SAMPLE = 2
 
@@ -393,20 +392,6 @@ class _Run:
         return f"{done} of {where}; run the same command again to continue"
 
 
-class _Lines:
-    """A stream that turns the updates of a progress bar into lines of a log."""
-
-    def __init__(self, stream: TextIO):
-        self.stream = stream
-        self.last = ""
-
-    def write(self, text: str) -> None:
-        """Write a state of the bar, unless it is empty or equals the last one."""
-        if (line := text.strip()) not in ("", self.last):
-            print(line, file=self.stream, flush=True)
-            self.last = line
-
-
 def progress_bar(
     total: int, done: int, stream: TextIO, *, silent: bool = False
 ) -> "tqdm[NoReturn]":
@@ -418,7 +403,7 @@ def progress_bar(
         unit="sample",
         smoothing=0.0,
         disable=silent,
-        file=_Lines(stream) if log else stream,
+        file=Lines(stream) if log else stream,
         mininterval=LOG_SECONDS if log else 0.1,
         bar_format="{n}/{total} samples, {rate_inv_fmt}, {remaining} left" if log else None,
     )

@@ -12,6 +12,7 @@ from fe_data.arrays import Floats, Ints
 from fe_data.composite.rve import CompositeSolution, PhaseFields
 from fe_data.files.writing import replacing, require_own
 from fe_data.geometry.domain import Domain
+from fe_data.geometry.mesh import OTHER_ORDER
 from fe_data.geometry.outline import MATRIX
 from fe_data.mechanics.elements import Elements, strain_at_points
 from fe_data.mechanics.properties import von_mises
@@ -22,7 +23,6 @@ from fe_data.settings import require_kind, require_path
 ENDING = ".xdmf"
 BEGINNING = rb".*<Xdmf Version=.3\.0.>\s*<Domain>\s*<Grid Name=.RVE. GridType=.Collection."
 NEVER = b"(?!)"  # matches no file
-_VTK_ORDER = [0, 1, 2, 5, 3, 4]  # our mid-side nodes 3, 4, 5 are opposite to vertices 0, 1, 2
 
 
 def save_fields(rve: RVESolution | CompositeSolution, path: Path) -> None:
@@ -84,7 +84,7 @@ def replacing_fields(rve: RVESolution | CompositeSolution, path: Path) -> Iterat
     series = ET.Element("Grid", Name="RVE", GridType="Collection", CollectionType="Temporal")
     numbers = path.with_suffix(".bin")
     with replacing(numbers, None) as file:
-        topology = _item(file, d.triangles[:, _VTK_ORDER])
+        topology = _item(file, d.triangles[:, OTHER_ORDER])
         points = _item(file, d.points)
         material = _attribute("material", _item(file, d.material))
         for time, step in enumerate(shown(steps, "fields", "step", len(steps))):

@@ -7,7 +7,9 @@ added afterwards. Lengths are relative to the side of the square.
 import contextlib
 import signal
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -25,7 +27,10 @@ except ImportError as error:
 _NARROW = 1e-6  # a narrower gap between fibres may not be meshed at any resolution
 _FINER = (1.25, 1.5, 2.0, 3.0, 4.0)  # factors on the resolution, tried for advice in a message
 _TRIANGLE = 2  # gmsh's number of this kind of element
+_SIX_NODES = 9  # gmsh's number of quadratic triangles
 _FRONTAL_DELAUNAY = 6  # gmsh's number of this algorithm
+# Our mid-side nodes 3, 4, 5 are opposite to vertices 0, 1, 2. Other programs begin after vertex 0.
+OTHER_ORDER = [0, 1, 2, 5, 3, 4]
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,6 +159,21 @@ def _faces(outline: Outline) -> dict[int, list[list[int]]]:
 
 def _fill(outline: Outline) -> tuple[Floats, Ints, Ints]:
     """Let gmsh fill the faces: points (n, 2), straight triangles (m, 3) and their material."""
+    with _model("rve"):
+        try:
+            surfaces = _add_faces(outline)
+            _set_sizes(outline)
+            gmsh.model.mesh.generate(2)
+            return _collect(surfaces)
+        except Exception as error:
+            if type(error) is not Exception:  # gmsh raises plain Exceptions
+                raise
+            raise MeshError(f"gmsh could not mesh the RVE: {error}") from error
+
+
+@contextlib.contextmanager
+def _model(name: str) -> Iterator[None]:
+    """Add a model to gmsh, which is started if necessary, and remove it at the end."""
     if not gmsh.isInitialized():
         # Threads of workers, such as Dask threads, cannot install signal handlers.
         gmsh.initialize(readConfigFiles=False, interruptible=False)
@@ -161,17 +181,10 @@ def _fill(outline: Outline) -> tuple[Floats, Ints, Ints]:
             # gmsh has reset SIGTERM, so set the handler of Python again.
             handler = signal.getsignal(signal.SIGTERM)
             signal.signal(signal.SIGTERM, handler or signal.SIG_DFL)
+    gmsh.option.setNumber("General.Verbosity", 1)
+    gmsh.model.add(name)
     try:
-        gmsh.option.setNumber("General.Verbosity", 1)
-        gmsh.model.add("rve")
-        surfaces = _add_faces(outline)
-        _set_sizes(outline)
-        gmsh.model.mesh.generate(2)
-        return _collect(surfaces)
-    except Exception as error:
-        if type(error) is not Exception:  # gmsh raises plain Exceptions; others are not from gmsh
-            raise
-        raise MeshError(f"gmsh could not mesh the RVE: {error}") from error
+        yield
     finally:
         gmsh.model.remove()
 
@@ -222,6 +235,14 @@ def _set_sizes(outline: Outline) -> None:
     fields = []
     for radius, size in zip(*np.unique([radii, outline.sizes], axis=1), strict=True):
         fields.append(_add_size_field(outline, radius, size))
+    if outline.micro.interphase:
+        # Short segments of thin rings must not fill whole fibres with small elements.
+        gmsh.option.setNumber("Mesh.MeshSizeExtendFromBoundary", 0)
+        extended = field.add("Extend")
+        field.setNumbers(extended, "CurvesList", list(range(1, len(outline.arcs) + 1)))
+        field.setNumber(extended, "DistMax", outline.coarsest / GROWTH)
+        field.setNumber(extended, "SizeMax", outline.coarsest)
+        fields.append(extended)
     smallest = field.add("Min")
     field.setNumbers(smallest, "FieldsList", fields)
     field.setAsBackgroundMesh(smallest)
@@ -299,6 +320,43 @@ def _bulge(points: Floats, keys: Ints, mid: Floats, outline: Outline) -> None:
     sagitta = 1.5 * r**2 * (half - np.sin(half) * np.cos(half)) / chord
     outward = np.column_stack([along[:, 1], -along[:, 0]]) / chord[:, None]
     mid[side] += sagitta[:, None] * outward
+
+
+def export_mesh(
+    points: Floats,
+    triangles: Ints,
+    entity: Ints,
+    groups: list[tuple[int, str, Ints]],
+    path: Path,
+    title: str,
+) -> None:
+    """Write a mesh for other programs by gmsh, in the format that the suffix of the file names.
+
+    Args:
+        points: (n, 2) nodes.
+        triangles: (m, 6) nodes of each triangle.
+        entity: (m,) number of the surface of gmsh that has each triangle, from 1.
+        groups: Number and name of each physical group, and its surfaces.
+        path: Path of an .msh, .inp or .vtk file, which is replaced.
+        title: Name of the gmsh model, which is the title of a .vtk file.
+    """
+    with _model(title):
+        mesh = gmsh.model.mesh
+        nodes = np.arange(1, len(points) + 1)
+        surfaces = np.unique(entity).tolist()
+        for surface in surfaces:
+            gmsh.model.addDiscreteEntity(2, surface)
+        mesh.addNodes(2, surfaces[0], nodes, np.insert(points, 2, 0.0, axis=1).ravel())
+        for surface in surfaces:
+            chosen = np.flatnonzero(entity == surface)
+            corners = triangles[chosen][:, OTHER_ORDER] + 1
+            mesh.addElementsByType(surface, _SIX_NODES, chosen + 1, corners.ravel())
+        for number, name, members in groups:
+            gmsh.model.addPhysicalGroup(2, members.tolist(), number, name)
+        gmsh.option.setNumber("Mesh.Binary", 0)
+        gmsh.option.setNumber("Mesh.MshFileVersion", 4.1)
+        gmsh.option.setNumber("Mesh.SaveGroupsOfElements", 1)  # ELSET of .inp files
+        gmsh.write(str(path))
 
 
 def smallest_jacobian(nodes: Floats) -> float:

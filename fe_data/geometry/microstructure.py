@@ -41,6 +41,7 @@ FIBRES = "fibres"  # default phase of a fibre
 VOID = "void"  # phase of a hole in the mesh
 IMAGES = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])  # periodic shifts
 VF_TOLERANCE = 1e-3  # largest difference between an input vf and the given fibres
+_THINNEST_RING = 1e-3  # in mean fibre radii; thinner ones need more than 4,000 elements per fibre
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,7 +198,7 @@ class Microstructure(Short):
             The microstructure; unchanged if the thickness is zero or there are no fibres.
 
         Raises:
-            ValueError: If rings overlap.
+            ValueError: If rings overlap, or are too thin to mesh in reasonable time.
 
         >>> one = Microstructure([[0.5, 0.5]], 0.2)
         >>> round(one.coated(0.1).interphase, 6)
@@ -206,6 +207,11 @@ class Microstructure(Short):
         radii = self.radii[~self.is_void]
         if not thickness or not len(radii):
             return self
+        if 0 < thickness < _THINNEST_RING:
+            raise ValueError(
+                f"interphase = {thickness:g} is too thin to mesh: give 0, or at least "
+                f"{_THINNEST_RING:g} mean fibre radii"
+            )
         return dataclasses.replace(self, interphase=thickness * float(radii.mean()))
 
     def require_one_phase(self) -> None:

@@ -138,9 +138,9 @@ class Outline:
         radii = self.radii
         size = self.sizes[fibre]
         if self.micro.interphase and not self.micro.is_void[fibre]:
-            # Limit the aspect ratio of elements in the ring, as in a thin gap.
+            # One element spans a thin ring. With h = √(r ring / 2) its sagitta is ring/16.
             ring = self.micro.interphase
-            size = min(size, max(_RING * ring, min(size / 8, math.sqrt(r * ring / 2))))
+            size = min(size, max(_RING * ring, math.sqrt(r * ring / 2)))
         angles = np.linspace(start, end, 2 * math.ceil((end - start) * 16) + 1)
         angles = self._with_contacts(fibre, angles)
         x = centres[fibre] + r * np.column_stack([np.cos(angles), np.sin(angles)])

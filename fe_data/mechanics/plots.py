@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from fe_data.arrays import Booleans, Floats
-from fe_data.geometry.domain import Domain
+from fe_data.geometry.domain import Domain, quadrature
 from fe_data.geometry.microstructure import IMAGES, Microstructure
 from fe_data.geometry.outline import MATRIX
 from fe_data.loading import ALL_AXES, AXES, IN_PLANE, Loading
@@ -24,8 +24,7 @@ _LEGEND = 0.15  # height of a legend of one line, relative to the height of the 
 _LEAST_RANGE = 1e-6  # of the colour scale, for constant fields such as zero plastic strain
 _LINE = 80  # characters per line of a warning
 _COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5")  # of components
-# Extrapolates linear fields from the three integration points to the corners of a triangle.
-_TO_CORNERS = np.array([[5, -1, -1], [-1, 5, -1], [-1, -1, 5]]) / 3
+_DEGREES = {3: 2, 6: 4}  # of the integration rules of both solvers, by their number of points
 
 
 class Drawn(Protocol):
@@ -343,9 +342,9 @@ def _draw_triangles(ax: Axes, rve: Drawn, fibres: str, **edges: Any) -> None:
 def _field(
     ax: Axes, rve: Drawn, matrix: Floats, fibres: list[Floats], label: str, colours: str
 ) -> None:
-    """Draw values (m, 3) at the points, averaged at nodes; `fibres` may be [] for zero."""
+    """Draw values (m, q) at the points, averaged at nodes; `fibres` may be [] for zero."""
     d = rve.discretisation
-    values = np.zeros((len(d.material), 3))
+    values = np.zeros((len(d.material), matrix.shape[1]))
     values[d.material == MATRIX] = matrix
     for fibre, own in enumerate(fibres):
         values[d.material == fibre] = own
@@ -368,7 +367,10 @@ def _field(
 def _averaged_at_nodes(rve: Drawn, values: Floats) -> Floats:
     """Values (m, 6) at nodes, averaged over the elements of the same material at each node."""
     d = rve.discretisation
-    corners = values @ _TO_CORNERS.T
+    # Least squares extrapolate a linear field z from q points to the corners: λ z_corners = z
+    points, _ = quadrature(_DEGREES[values.shape[1]])
+    coordinates = np.column_stack([1 - points.sum(axis=1), points])  # λ, barycentric
+    corners = values @ np.linalg.pinv(coordinates).T
     middle = (corners[:, [1, 2, 0]] + corners[:, [2, 0, 1]]) / 2
     at_nodes = np.concatenate([corners, middle], axis=1)
     kind = np.where(d.material == MATRIX, 1, 0)

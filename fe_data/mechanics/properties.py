@@ -204,9 +204,10 @@ def fit_power_law(mises: Floats, plastic: Floats, a: float) -> tuple[float, floa
     if a == np.inf:
         raise FitError("the law of the matrix has no initial yield stress: no power law is fitted")
     if count < 3:
+        reached = ("no increment reaches", "only 1 increment reaches", "only 2 increments reach")
         raise FitError(
-            f"only {count} increments reach {a:g} MPa with a plastic strain: at least 3 are "
-            "needed to fit the hardening curve"
+            f"{reached[count]} {a:g} MPa with a plastic strain: at least 3 are needed to fit the "
+            "hardening curve"
         )
     excess = mises[used] - a
     log_p = np.log(plastic[used])
@@ -298,11 +299,16 @@ def effective_properties(
     across = float(transverse_modulus(elastic_strain, elastic_stress, axial).mean())
     difference = float(E.mean()) / across - 1
     if misfit > _POOR_FIT or abs(difference) > _MISLEADING_MODULUS:
-        poor.append(
-            f"E_eff is {abs(difference):.1%} {'above' if difference > 0 else 'below'} the modulus "
-            f"across the fibres, {across / 1e3:.4g} GPa, and its fit errs in the stress yy by "
-            f"{misfit:.1%} of the stress xx: use that modulus"
-        )
+        modulus = f"the modulus across the fibres, {across / 1e3:.4g} GPa"
+        reasons = []
+        use = modulus
+        if abs(difference) > _MISLEADING_MODULUS:
+            side = "above" if difference > 0 else "below"
+            reasons.append(f"E_eff is {abs(difference):.1%} {side} {modulus}")
+            use = "that modulus"
+        if misfit > _POOR_FIT:
+            reasons.append(f"the fit of E_eff errs in the stress yy by {misfit:.1%} of xx")
+        poor.append(f"{' and '.join(reasons)}: use {use}")
     if residual > _POOR_FIT:
         poor.append(f"power-law misfit {residual:.1%}")
     if spread > _POOR_FIT:

@@ -92,6 +92,9 @@ WRITERS = {
     "model.onnx": to_onnx,
     "study.npz": study,
     "fields.xdmf": lambda path: fe_data.save_fields(cell(), path),
+    "mesh.msh": lambda path: fe_data.save_mesh(cell(), path),
+    "mesh.inp": lambda path: fe_data.save_mesh(cell(), path),
+    "mesh.vtk": lambda path: fe_data.save_mesh(cell(), path),
     "curves.parquet": curves,
     "curves.csv": curves,
     "picture.png": picture,
@@ -148,8 +151,8 @@ def write_rve(tmp_path, monkeypatch):
     monkeypatch.setattr("fe_data.mechanics.plots.plot_rve", Drawn)
 
     def write(run, xdmf=True):
-        rve_folder._begin(BEGUN, tmp_path)
-        rve_folder._write(cell(), BEGUN | {"history": run}, run, tmp_path, xdmf)
+        rve_folder._begin(BEGUN, tmp_path, None)
+        rve_folder._write(cell(), BEGUN | {"history": run}, run, tmp_path, xdmf, None)
 
     return write
 

@@ -56,6 +56,7 @@ def test_a_ring_of_matrix_changes_nothing_and_one_of_fibre_is_a_thicker_fibre():
         assert found.upper is None
 
 
+@pytest.mark.filterwarnings("ignore:alpha_per_K of interphase is zero:UserWarning")
 def test_a_hexagonal_array_of_coated_fibres_is_close_to_coated_cylinders():
     """E_L, ν_LT, k_T and G_LT: the coated fibre is a fibre of the constants of its cylinder."""
     fibre = hexagonal(0.3)

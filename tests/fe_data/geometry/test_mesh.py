@@ -130,3 +130,25 @@ def test_a_handler_of_sigterm_stays():
     """In a process that has not meshed before, because gmsh resets signals when it starts."""
     ended = subprocess.run([sys.executable, "-c", HANDLED], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (0, "handled\n")
+
+
+@pytest.mark.parametrize("thickness", [0.1, 0.01, 0.001])
+def test_thin_rings_have_few_elements_and_their_exact_area(thickness):
+    micro = random_microstructure(0.5, 1, 4).coated(thickness)
+    mesh = generate_mesh(Outline(micro, fineness=1.5))
+    assert len(mesh.triangles) < 20_000
+    nodes = mesh.points[mesh.triangles[mesh.material >= 4]]
+    a, m, b = nodes[:, [0, 1, 2]], nodes[:, [5, 3, 4]], nodes[:, [1, 2, 0]]
+    # ∮ x × dx / 2 along quadratic sides = Σ (4 a × m + 4 m × b - a × b) / 6
+    swept = 4 * cross(a, m) + 4 * cross(m, b) - cross(a, b)
+    ring = np.pi * (micro.outer_radii**2 - micro.radii**2).sum()
+    assert swept.sum() / 6 == pytest.approx(ring, rel=1e-6)
+
+
+def cross(a, b):
+    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+
+
+def test_a_ring_that_is_too_thin_to_mesh_is_refused():
+    with pytest.raises(ValueError, match=r"interphase = 3e-05 is too thin .* at least 0\.001"):
+        random_microstructure(0.5, 1, 4).coated(3e-5)

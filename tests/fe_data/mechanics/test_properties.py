@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from fe_data import Inputs, Settings, solve_rve
+from fe_data import FitError, Inputs, Settings, solve_rve
+from fe_data.mechanics import properties
 from fe_data.mechanics.properties import (
     effective_properties,
     elastic_constants,
@@ -102,3 +103,35 @@ def test_an_exponent_that_the_curve_does_not_have_yet_is_reported(knee, poor):
     elastic["yielded_fraction"] = np.zeros(2)
     warning = effective_properties(history, 400.0, elastic, 1e5).warning
     assert ("extrapolated from plastic strains up to 0.04; " in warning) == poor
+
+
+@pytest.mark.parametrize(
+    ("count", "start"),
+    [(0, "no increment reaches"), (1, "only 1 increment reaches"), (2, "only 2 increments reach")],
+)
+def test_too_few_plastic_increments_are_counted_in_words(count, start):
+    with pytest.raises(FitError, match=f"^{start} 400 MPa with a plastic strain"):
+        fit_power_law(np.full(count, 410.0), np.full(count, 0.001), 400.0)
+
+
+@pytest.mark.parametrize(
+    ("misfit", "across", "texts", "absent"),
+    [
+        (0.0, 2.0, ["% below the modulus across the fibres", "use that modulus"], ["errs in"]),
+        (0.1, 1.0, ["errs in the stress yy by", "use the modulus across the fibres"], ["E_eff is"]),
+    ],
+)
+def test_a_warning_on_E_states_only_what_is_above_its_limit(
+    misfit, across, texts, absent, monkeypatch
+):
+    """No sentence says that a fit errs by 0.0 %."""
+    monkeypatch.setattr(properties, "hooke_misfit", lambda *_: np.array([misfit]))
+    monkeypatch.setattr(properties, "elastic_constants", lambda *_: (np.ones(4), np.ones(4)))
+    monkeypatch.setattr(properties, "transverse_modulus", lambda *_: np.array([across]))
+    strain = np.linspace(0, 1e-3, 5)[:, None] * [1.0, -0.3, 0.0, 0.0]
+    history = {"strain": strain, "stress": 1e5 * strain, "plastic_strain": 0 * strain}
+    history["yielded_fraction"] = np.zeros(5)
+    warning = properties.effective_properties(history, 400.0, history, 1e5).warning
+    assert all(text in warning for text in texts)
+    assert not any(text in warning for text in absent)
+    assert " 0.0%" not in warning
