@@ -81,7 +81,7 @@ def require_mesh_file(path: Path) -> None:
     """Check that a mesh may be written: a ValueError for another suffix, else `require_own`."""
     if path.suffix not in _BEGINNINGS:
         allowed = f"{', '.join(_BEGINNINGS)} (gmsh, Abaqus, VTK)"
-        raise ValueError(f"the mesh file {str(path)!r:.200} must end in one of {allowed}")
+        raise ValueError(f"path = {str(path)!r:.200}: a mesh file must end in one of {allowed}")
     require_own(path, _BEGINNINGS[path.suffix])
 
 

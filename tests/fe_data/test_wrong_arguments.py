@@ -124,6 +124,7 @@ OWN = {
     "strain_concentration": {"inputs": ROW, "reference": 0.5, "softening": 0.5},
     "anisotropy": lambda folder: {"rve": solved(folder)},
     "save_fields": lambda folder: {"rve": solved(folder), "path": folder / "rve.xdmf"},
+    "random_microstructure": {"seed": 0},
     "save_mesh": lambda folder: {"rve": solved(folder), "path": folder / "rve.msh"},
     "MaterialPoint.respond": {"strain": [1e-4, 0.0, 0.0]},
     "MaterialPoint.restore": {"state": POINT.state()},
@@ -171,7 +172,11 @@ def call(name, folder):
 
 
 # What messages call an argument, beside its name.
-ALSO = {**dict.fromkeys(["strain", "stress", "temperature"], "loading"), "centres": "fibres"}
+ALSO = {
+    **dict.fromkeys(["strain", "stress", "temperature"], "loading"),
+    "centres": "fibres",
+    "fields": "field_values",
+}
 
 
 # Each call of `generate` starts workers or simulates a cell.

@@ -234,7 +234,7 @@ def test_a_small_file_cannot_ask_for_the_covariance_of_many_rows(tmp_path):
     ONE.fit(X.to_numpy(), Y).save(path)
     rewrite(path, [], **{f"fitted.{name}": np.zeros((40_000, 1)) for name in ("X_", "y_")})
     assert path.stat().st_size < 1e6
-    with limited(), pytest.raises(ValueError, match="X_ has 40000 rows: must be at most 10000"):
+    with limited(), pytest.raises(ValueError, match="X_ has 40000 rows, must be at most 10000"):
         load(path)
 
 

@@ -103,6 +103,7 @@ def test_a_void_beside_a_fibre_is_the_limit_of_a_soft_phase():
     assert distances[1] == pytest.approx(distances[0] / 100, rel=0.02)
 
 
+@pytest.mark.filterwarnings("ignore:alpha_per_K of")  # nothing here expands
 def test_a_third_phase_is_that_of_the_material():
     """Two of three fibres of the same stuff under another name are the same composite."""
     three = clear_of_edges(Microstructure([[0.2, 0.3], [0.7, 0.2], [0.6, 0.7]], [0.15, 0.15, 0.2]))
@@ -121,6 +122,7 @@ def test_a_third_phase_is_that_of_the_material():
     assert mixed.upper is None
 
 
+@pytest.mark.filterwarnings("ignore:alpha_per_K of")  # nothing here expands
 def test_each_fibre_may_have_its_modulus(tmp_path):
     """As fibres of phases of these moduli; an empty one is that of the phase."""
     three = clear_of_edges(Microstructure([[0.2, 0.3], [0.7, 0.2], [0.6, 0.7]], [0.15, 0.15, 0.2]))

