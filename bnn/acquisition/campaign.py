@@ -326,7 +326,7 @@ class Campaign:
         rng = generator(np.random.SeedSequence((self.random_state, len(self._runs), 1)))
         n = min(POINTS, len(points))
         p = None if chances is None else chances / chances.sum()
-        return points[rng.choice(len(points), n, replace=False, p=p)]
+        return np.asarray(points[rng.choice(len(points), n, replace=False, p=p)])
 
     def _free(self) -> Array:
         """Return the listed possible runs that can still be asked for, (n, n_in)."""
@@ -352,7 +352,7 @@ class Campaign:
         if self._possible.given is not None or len(free) <= self._most:
             return free
         rng = generator(np.random.SeedSequence((self.random_state, number)))
-        return free[rng.choice(len(free), self._most, replace=False)]
+        return np.asarray(free[rng.choice(len(free), self._most, replace=False)])
 
     def _where_runs_succeed(self, candidates: Array) -> dict[str, Any]:
         """Return `success` and `region` for `select_runs`, with a region where runs succeed."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -132,7 +131,7 @@ def _steps(steps: Any, box: BoundsScaler) -> Array:
         return np.zeros(len(box.low))
     if not is_row(steps) and not isinstance(steps, np.ndarray):
         raise ValueError(f"steps = {short(steps)}: must have a step, or None, for each input")
-    entries: Iterable[Any] = [0.0 if step is None else step for step in steps]
+    entries = [0.0 if step is None else step for step in steps]
     found = as_finite("steps", entries)
     if found.shape != box.low.shape:
         raise ValueError(f"steps has shape {found.shape}: must be ({len(box.low)},)")
@@ -152,7 +151,7 @@ def _given(candidates: Any, box: BoundsScaler) -> Array:
         raise ValueError(f"candidates has shape {points.shape}: {needed}")
     if complaint := outside(points, box):
         raise ValueError(f"candidates{complaint}")
-    first = {}
+    first: dict[tuple[float, ...], int] = {}
     for i, row in enumerate(points.tolist()):
         if (*row,) in first:
             message = f"candidates[{i}] = {row}: equals candidates[{first[(*row,)]}]"

@@ -16,7 +16,14 @@ from fe_data.geometry.packing import (
     sequential_addition,
 )
 from fe_data.schema import BOUNDS, COUNTS
-from fe_data.settings import in_percent, require_between, require_kind
+from fe_data.settings import (
+    MAX_SEED,
+    Settings,
+    in_percent,
+    require_between,
+    require_integer,
+    require_kind,
+)
 from fe_data.settings.radii import RADII_LAWS, RadiiName
 
 # Pairs of the largest number of fibres, and the densest packing of discs of exclusion (diameter =
@@ -394,6 +401,10 @@ def random_microstructure(
     hint = in_percent(number("void_fraction", void_fraction), high, "it is a fraction")
     require_between("void_fraction", void_fraction, low, high, unit=hint)
     require_between("void_radius", void_radius, *BOUNDS["void_radius"])
+    # This checks the arguments.
+    Settings(n_fibres=n_fibres, min_spacing=min_spacing, radii=radii, radii_cov=radii_cov)
+    seed = require_integer("seed", seed, 0, MAX_SEED)
+    number("vf", vf)
     require_packable(vf, n_fibres, min_spacing)
     require_between("vf", vf, 0.0, 1.0)
     if vf == 0.0:

@@ -124,7 +124,7 @@ OWN = {
     "strain_concentration": {"inputs": ROW, "reference": 0.5, "softening": 0.5},
     "anisotropy": lambda folder: {"rve": solved(folder)},
     "save_fields": lambda folder: {"rve": solved(folder), "path": folder / "rve.xdmf"},
-    "random_microstructure": {"seed": 0},
+    "random_microstructure": {"seed": 0, "radii": "equal"},
     "save_mesh": lambda folder: {"rve": solved(folder), "path": folder / "rve.msh"},
     "MaterialPoint.respond": {"strain": [1e-4, 0.0, 0.0]},
     "MaterialPoint.restore": {"state": POINT.state()},

@@ -75,7 +75,7 @@ def test_a_truncated_normal_hypercube_fills_every_stratum():
         (lambda: TablePrior(X1, np.zeros((2, 9))).sample(X1 + 1, 1), "differs from the table"),
         (
             lambda: SamplerPrior(lambda *_: 1.0).sample(X1, 2),
-            "a realisation of the prior is the number 1.0",
+            "prior is the number 1.0",
         ),
         (lambda: SamplerPrior(lambda X, _: X.fill(2.0)).sample(X1, 2), "read-only"),
         (lambda: draw_realisations(WRONG, X1, 2), r"the prior returned shape \(2, 3, 1\)"),
