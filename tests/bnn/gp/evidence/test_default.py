@@ -106,5 +106,7 @@ def test_the_default_on_a_few_tables():
 
 
 @pytest.mark.slow
-def test_the_default_on_all_kinds_of_tables(pytestconfig):
-    check([table for number in range(pytestconfig.getoption("blocks")) for table in block(number)])
+@pytest.mark.parametrize("rows", ROWS)
+def test_the_default_on_all_kinds_of_tables(rows, pytestconfig):
+    blocks = pytestconfig.getoption("blocks")
+    check([table for number in range(blocks) for table in block(number) if table[0] == rows])
