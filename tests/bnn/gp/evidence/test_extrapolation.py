@@ -42,7 +42,7 @@ def test_a_straight_and_a_curved_function(name):
     _check(name, [(8, 1)], [1e-3], 1)
 
 
-@pytest.mark.slow
+@pytest.mark.coverage
 @pytest.mark.parametrize("name", [*STRAIGHT, *CURVED])
 def test_functions_with_and_without_noise(name):
     _check(name, SIZES, NOISES, 2)
