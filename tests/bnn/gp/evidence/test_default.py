@@ -2,8 +2,8 @@
 
 The kinds are crossed: rows, inputs, outputs, noise and function, 1,296 tables. They form 36 blocks
 of 36 tables. In each block any two kinds of rows, noise and function meet once, and so does each of
-them with each number of inputs and of outputs. The coverage test takes one block, with `--blocks 36`
-all of them, and the fast test a few tables.
+them with each number of inputs and of outputs. The coverage test takes one block, or as many as
+`--blocks` says, and the fast test a few tables.
 """
 
 import numpy as np
