@@ -117,12 +117,17 @@ def small(notebook: nbformat.NotebookNode, parameters: Mapping[str, object]) -> 
         for output in cell.get("outputs", []):
             if name := output.get("metadata", {}).get("picture"):
                 output.data = {"text/markdown": f"![{name}](../{name})"}
-    text = nbformat.writes(notebook).replace(f"{ROOT}/", "")
+    text = nbformat.writes(notebook).replace(_in_json(f"{ROOT}/"), "")
     for value in map(str, parameters.values()):
         if Path(value).is_absolute():
             shown = os.path.relpath(value, ROOT)
-            text = text.replace(json.dumps(value)[1:-1], json.dumps(shown)[1:-1])
+            text = text.replace(_in_json(value), _in_json(shown))
     return text + "\n"
+
+
+def _in_json(text: str) -> str:
+    """Return a text as it stands between the quotes of a notebook's file."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def main(arguments: list[str] | None = None) -> int:

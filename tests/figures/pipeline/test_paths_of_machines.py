@@ -1,5 +1,6 @@
 """Committed notebooks and results have no absolute path of the machine that ran them."""
 
+import json
 import re
 import subprocess
 
@@ -33,12 +34,21 @@ def test_committed_notebooks_and_results_have_no_absolute_paths():
     assert found == {}
 
 
-@pytest.mark.parametrize("data", [ROOT / "data" / "full", ROOT.parent / "else where" / "data"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        ROOT / "data" / "full",
+        ROOT.parent / "else where" / "data",
+        ROOT.parent / "zwei Wörter" / "data",
+    ],
+    ids=["inside", "outside", "accent"],
+)
 def test_parameters_and_outputs_of_an_executed_notebook_show_relative_paths(data):
     cell = nbformat.v4.new_code_cell(
-        f'data_dir = "{data}"',
+        f"data_dir = {json.dumps(str(data), ensure_ascii=False)}",
         outputs=[nbformat.v4.new_output("stream", text=f"read {data}/train.csv\n")],
     )
     text = small(nbformat.v4.new_notebook(cells=[cell]), {"data_dir": str(data), "seed": 0})
     assert str(ROOT.parent) + "/" not in text
-    assert f"{data.name}" in text
+    assert data.name in text
+    json.loads(text)
