@@ -26,7 +26,7 @@ def pytest_addoption(parser):
         type=int,
         default=1,
         metavar="N",
-        help="blocks of tables on which the default of GPRegressor is tried, 1 to 36 (-m coverage)",
+        help="blocks of tables on which the default of GPRegressor is tried, 1 to 36 (-m slow)",
     )
 
 

@@ -179,10 +179,10 @@ def _kernel(kernel: sk.Kernel, nodes: Nodes, x: Noted, data: Array) -> tuple[Not
         total = away @ others + kernel.offset
         if np.any(kernel.bends):
             bends = np.asarray(kernel.bends) * np.ones(data.shape[1])
-            of_x = kernel.overhangs(away)  # type: ignore[arg-type]
-            for h, of_data in zip(of_x, kernel.overhangs(kernel.away(data)), strict=True):
-                total = total + h @ (bends * of_data).T
-                own = own + np.square(h) @ bends[:, None]
+            of_x = kernel.bent(away)  # type: ignore[arg-type]
+            for g, of_data in zip(of_x, kernel.bent(kernel.away(data)), strict=True):
+                total = total + g @ (bends * of_data).T
+                own = own + np.square(g) @ bends[:, None]
         return total, own
     flat = 0.0 * nodes.add("ReduceSum", x, np.array([1]), keepdims=1)
     if type(kernel) is sk.ConstantKernel:

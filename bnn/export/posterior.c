@@ -57,8 +57,9 @@ static double from_origin(const double *linear, int c, const double *z)
     return away < -reach ? -reach : away > reach ? reach : away;
 }
 
-/* Function i of the linear basis except the constant: z_c less the origin, or, if SIDES is 3, its part
-   beyond the upper or the lower end, times a standard deviation. Also its derivative by z_c. */
+/* Function i of the linear basis except the constant, times a standard deviation: z_c less the origin,
+   or, if SIDES is 3, h^2 / 2 e for its part h beyond the upper or the lower end e. Also its
+   derivative by z_c. */
 static double linear_function(const double *linear, int i, const double *z, double *by_z)
 {
     int c = i % N_IN, side = i / N_IN;
@@ -68,7 +69,8 @@ static double linear_function(const double *linear, int i, const double *z, doub
     if (side > 0) {
         int beyond = side == 1 ? away > end : away < -end;
         away = beyond ? away + (side == 1 ? -end : end) : 0.0;
-        inside = inside && beyond;
+        *by_z = inside && beyond ? deviation * (away / end) : 0.0;
+        return beyond ? deviation * away * (away / (2.0 * end)) : 0.0;
     }
     *by_z = inside ? deviation : 0.0;
     return deviation * away;

@@ -169,7 +169,7 @@ def _kernel_rows(kernel: sk.Kernel, features: list[int], n_in: int) -> _Rows:
             row[1 + 2 * n_in + seen] = part.reach
             bent = np.isfinite(part.ends)
             row[1 + 3 * n_in + seen] = np.where(bent, np.sqrt(part.bends), 0.0)
-            row[1 + 4 * n_in + seen] = np.where(bent, part.ends, 0.0)
+            row[1 + 4 * n_in + seen] = np.where(bent, part.ends, 1.0)
             linear = tuple(row.tolist())
         else:
             needed = "stationary kernels with c_code, at most one Linear, or a sum of these"

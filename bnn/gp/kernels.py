@@ -225,9 +225,9 @@ class Periodic(Stationary):
 class Linear(Kernel):
     """Linear functions with Gaussian coefficients, Σ_i k0_i (x_i - o_i) (x'_i - o_i) + offset.
 
-    At the distance `ends` from the origin the slope may change, by an independent Gaussian step on
-    either side. With the overhangs h₊ = max(x_i - o_i - e_i, 0) and h₋ = max(o_i - x_i - e_i, 0)
-    this adds Σ_i b_i (h₊ h₊' + h₋ h₋').
+    From the distance `ends` from the origin on the functions may bend, with an independent Gaussian
+    curvature on either side. With the parts beyond the ends, h₊ = max(x_i - o_i - e_i, 0) and
+    h₋ = max(o_i - x_i - e_i, 0), this adds Σ_i b_i (g₊ g₊' + g₋ g₋') for g = h² / 2 e_i.
 
     Attributes:
         variance: k0, the variance of the slopes: one number, or one per input that the kernel uses.
@@ -236,10 +236,10 @@ class Linear(Kernel):
         origin: o, one number, or one per input that the kernel uses.
         reach: Distance |x_i - o_i| beyond which the functions are constant: one number, or one per
             input that the kernel uses.
-        bends: b, the variance of the changes of slope: one number, or one per input that the kernel
-            uses. 0 leaves the functions straight.
-        ends: e, the distance |x_i - o_i| at which the slope changes: one number, or one per input
-            that the kernel uses.
+        bends: b, the variance of the change of slope from |x_i - o_i| = e to 2 e: one number, or
+            one per input that the kernel uses. 0 leaves the functions straight.
+        ends: e, the distance |x_i - o_i| beyond which the functions bend: one number, or one per
+            input that the kernel uses.
 
     Examples:
         >>> import bnn
@@ -292,8 +292,8 @@ class Linear(Kernel):
         values = (of_a * variance) @ of_b.T + self.offset
         if not np.any(self.bends):
             return np.asarray(values)
-        # Σ_i b_i (h₊ h₊' + h₋ h₋')
-        pairs = zip(self.overhangs(of_a), self.overhangs(of_b), strict=True)
+        # Σ_i b_i (g₊ g₊' + g₋ g₋')
+        pairs = zip(self.bent(of_a), self.bent(of_b), strict=True)
         return np.asarray(sum(((a * self.bends) @ b.T for a, b in pairs), start=values))
 
     def away(self, X: Array) -> Array:
@@ -320,6 +320,18 @@ class Linear(Kernel):
         ends = np.asarray(self.ends)
         return np.maximum(away - ends, 0.0), np.minimum(away + ends, 0.0)
 
+    def bent(self, away: Array) -> tuple[Array, Array]:
+        """Return g₊ and g₋ = h² / 2 e, the functions that bend beyond the ends on either side.
+
+        Args:
+            away: x - o, clipped by `away`, (..., n_in).
+
+        Returns:
+            (..., n_in) each.
+        """
+        upper, lower = (h * (h / (2.0 * np.asarray(self.ends))) for h in self.overhangs(away))
+        return upper, lower
+
     def diag(self, X: Array) -> Array:
         """Return the diagonal of k(X, X).
 
@@ -331,14 +343,14 @@ class Linear(Kernel):
         """
         self.check_set()
         X = seen_points("X", X)
-        # k(x, x) = Σ_i k0_i (x_i - o_i)² + offset + Σ_i b_i (h₊² + h₋²)
+        # k(x, x) = Σ_i k0_i (x_i - o_i)² + offset + Σ_i b_i (g₊² + g₋²)
         away = self.away(X)
         variance = of_each_input("variance", self.variance, X)
         values = np.sum(variance * away**2, axis=1) + self.offset
         if not np.any(self.bends):
             return np.asarray(values)
         bends = of_each_input("bends", self.bends, X)
-        return np.asarray(values + sum(np.sum(bends * h**2, axis=1) for h in self.overhangs(away)))
+        return np.asarray(values + sum(np.sum(bends * g**2, axis=1) for g in self.bent(away)))
 
     def gradient(self, a: Array, b: Array) -> Gradient:
         """Return the kernel and its gradient with respect to the first point.
@@ -354,10 +366,11 @@ class Linear(Kernel):
         slope = np.asarray(self.variance) * of_b
         values = np.sum(of_a * slope, axis=-1) + self.offset
         if np.any(self.bends):
-            for h_a, h_b in zip(self.overhangs(of_a), self.overhangs(of_b), strict=True):
-                steps = np.asarray(self.bends) * h_b
-                values = values + np.sum(h_a * steps, axis=-1)
-                slope = slope + steps * (h_a != 0.0)
+            sides = zip(self.overhangs(of_a), self.bent(of_a), self.bent(of_b), strict=True)
+            for h, g, g_b in sides:
+                values = values + np.sum(g * self.bends * g_b, axis=-1)
+                # ∂g/∂x = h / e
+                slope = slope + h / np.asarray(self.ends) * self.bends * g_b
         # The functions are constant beyond their reach.
         inside = np.abs(a - np.asarray(self.origin)) <= np.asarray(self.reach)
         return values, slope * inside * np.ones(np.broadcast_shapes(a.shape, b.shape))

@@ -18,7 +18,7 @@ from bnn.gp.evidence.tails import TAIL_STEPS, OutputNoise
 from bnn.gp.evidence.trend import GivenCovariance
 from bnn.gp.kernels import Linear
 from bnn.gp.low_fidelity import MultipleMean, ProcessModel
-from bnn.gp.mixture import TINY, MixturePosterior, MixturePrior
+from bnn.gp.mixture import MixturePosterior, MixturePrior
 from bnn.gp.precision_factors import factors_of
 from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import HeteroscedasticNoise, Noise, StudentNoise, checked_tails, covariance_at
@@ -64,8 +64,10 @@ def _bent_mean(density: FamilyDensity, eta: Array, data: SearchData, spread: flo
     points = data.X[data.rows]
     ends = np.abs(points - np.asarray(trend.origin)).max(axis=0)
     bends = np.zeros(len(ends))
-    bends[data.varying] = density.bends(eta) * spread / data.width**2
-    bent = replace(trend, bends=tuple(bends.tolist()), ends=tuple(np.maximum(ends, TINY).tolist()))
+    relative = 2.0 * ends[data.varying] / data.width
+    bends[data.varying] = density.curvatures(eta) * relative**2 * spread / data.width**2
+    ends = np.where(bends > 0.0, ends, 1.0)
+    bent = replace(trend, bends=tuple(bends.tolist()), ends=tuple(ends.tolist()))
     return bent + kernel.k2 if isinstance(kernel, sk.Sum) else bent
 
 

@@ -5,10 +5,10 @@ is a sum of stationary parts and a linear trend,
 
     k(x, x') = Σ_p k0_p φ_p(|(z - z') / L_p|) + 12 v (z - ½)·(z' - ½) + o²,
 
-of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero. At the
-edges of the data the slope changes by an unknown amount, and BEYOND ranges farther the functions
-become constant, see `bnn.Linear`. A given covariance replaces the trend and the constant o. It is
-the covariance of a mean, or of a kernel whose open parameters are part of η.
+of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero. Beyond
+the data the functions bend by an unknown amount, and BEYOND ranges farther they become constant,
+see `bnn.Linear`. A given covariance replaces the trend and the constant o. It is the covariance of
+a mean, or of a kernel whose open parameters are part of η.
 """
 
 from dataclasses import dataclass
@@ -36,10 +36,6 @@ LENGTHSCALE_DEVIATION = 1.5
 SPARSE_DEVIATION = 2.5  # of length scales if there are few data per input
 TREND = 10.0  # median of v; v is the variance of slopes if y and inputs have unit deviation
 TREND_DEVIATION = 2.0
-# Variance of the change of slope beyond the data, relative to the variance of f(2) - 2 f(1) + f(0),
-# by which the stationary parts change the mean slope from one range to the next. A value above 1
-# also covers curvature that grows, such as that of an exponential.
-BEND = 2.0
 NOISE = np.exp(-4.0)  # median of the variance of the noise, relative to that of the output
 NOISE_DEVIATION = 2.0
 # Normal hyperpriors around zero.
@@ -210,18 +206,23 @@ class FamilyDensity:
         assert self.basis is not None
         return np.asarray(np.exp(eta[self.noise] + 2.0 * self.basis @ eta[self.slopes]))
 
-    def bends(self, eta: Array) -> Array:
-        """Return the variances of the changes of slope beyond the data, (n,), see BEND."""
-        total = np.zeros(self.u.shape[1])
+    def curvatures(self, eta: Array) -> Array:
+        """Return the variances of c_i, (n,): beyond the data f(u) bends by c_i h², h = u_i - 1.
+
+        There is as much curvature as over the data, and as much as the stationary parts have on
+        average over three times the range of the data.
+        """
+        total = squared_curvatures(self.u, self.y)
+        d = 3.0
         for form, (k0, L) in zip(self._forms, self.parts, strict=True):
-            # Var [f(2) - 2 f(1) + f(0)] = 2 k0 (3 - 4 φ(1 / L) + φ(2 / L))
+            # Var [f(2 d) - 2 f(d) + f(0)] / d⁴ = 2 k0 (3 - 4 φ(d / L) + φ(2 d / L)) / d⁴
             near, far = (
-                form._correlation(step**2 * np.exp(-2.0 * eta[L]), derivative=False)[0]
+                form._correlation((step * d) ** 2 * np.exp(-2.0 * eta[L]), derivative=False)[0]
                 for step in (1.0, 2.0)
             )
-            total += 2.0 * np.exp(eta[k0]) * (3.0 - 4.0 * near + far)
-        # For a long L the sum is below its rounding errors.
-        return BEND * np.maximum(total, 0.0)
+            # For a long L the sum is below its rounding errors.
+            total += 2.0 * np.exp(eta[k0]) * np.maximum(3.0 - 4.0 * near + far, 0.0) / d**4
+        return total
 
     def mixing_matrix(self, eta: Array) -> Array:
         """Return C, (n, n)."""
@@ -254,7 +255,8 @@ class FamilyDensity:
         turn = np.eye(len(width)) + self.mixing_matrix(eta)
         ends = np.stack([np.minimum(turn, 0.0).sum(axis=0), np.maximum(turn, 0.0).sum(axis=0)])
         half = np.abs(ends - 0.5).max(axis=0) * scale
-        bends = self.bends(eta) * spread / scale**2
+        # Of the slopes in the units of X, over half the range
+        bends = self.curvatures(eta) * (2.0 * half / scale) ** 2 * spread / scale**2
         points = (tuple(v.tolist()) for v in (origin, (1.0 + 2.0 * BEYOND) * half, bends, half))
         linear = Linear(tuple(slopes.tolist()), OFFSET**2 * spread, *points)
         total = total + linear
@@ -414,3 +416,34 @@ class FamilyDensity:
         solved = dpotrs(root, y, lower=True)[0]
         # log p(y) = -½ (y - m)ᵀ α - Σ_i log L_ii + const
         return float(-0.5 * y @ solved - log_diagonal(root).sum()), solved
+
+
+def squared_curvatures(u: Array, y: Array) -> Array:
+    """Return estimates of c_i², (n,), for y = a_i + b_i u_i + c_i u_i² + error of each input.
+
+    Each input has its own fit. A common fit gives inputs that depend on each other large
+    coefficients of opposite signs.
+
+    The estimates are unbiased if the error does not depend on the input, except that negative ones
+    are replaced by zero. They are zero for inputs with two values, and for fewer than five data.
+
+    Args:
+        u: Inputs scaled to [0, 1], (N, n).
+        y: Values of the output, (N,).
+    """
+    curvatures = np.zeros(u.shape[1])
+    freedom = len(y) - 3
+    if freedom < 2:
+        return curvatures
+    for i, column in enumerate(u.T):
+        line = np.stack([np.ones_like(column), column], axis=1)
+        # q and r: u² and y minus their straight lines
+        q, r = (v - line @ np.linalg.lstsq(line, v, rcond=None)[0] for v in (column**2, y))
+        norm = q @ q
+        if norm < 1e-12 * len(y):
+            continue
+        # c = qᵀ r / qᵀ q and var c = |r - c q|² / ((N - 3) qᵀ q)
+        c = q @ r / norm
+        variance = np.sum((r - c * q) ** 2) / (freedom * norm)
+        curvatures[i] = max(c**2 - variance, 0.0)
+    return curvatures

@@ -109,16 +109,16 @@ def test_linear_functions_are_constant_beyond_their_reach():
     np.testing.assert_allclose(ending.diag(far), free.diag(edge), rtol=1e-14)
 
 
-def test_slopes_change_at_the_ends_by_independent_steps_on_either_side():
-    """Variances and covariances of the functions s x + c₊ (x - 1)₊ + c₋ (-1 - x)₊."""
+def test_functions_bend_beyond_the_ends_independently_on_either_side():
+    """Variances and covariances of the functions s x + c₊ (x - 1)₊² + c₋ (-1 - x)₊²."""
     straight = Linear(2.0, 0.1, reach=4.0)
     bent = Linear(2.0, 0.1, reach=4.0, bends=0.5, ends=1.0)
     x = np.array([[-9.0], [-4.0], [-2.0], [-1.0], [0.5], [3.0], [4.0], [9.0]])
     inside = np.clip(x, -4.0, 4.0)
-    upper, lower = np.maximum(inside - 1.0, 0.0), np.maximum(-inside - 1.0, 0.0)
+    upper, lower = (np.maximum(s * inside - 1.0, 0.0) ** 2 / 2.0 for s in (1.0, -1.0))
     expected = straight(x) + 0.5 * (upper @ upper.T + lower @ lower.T)
     np.testing.assert_allclose(bent(x), expected, rtol=1e-14)
     np.testing.assert_allclose(bent.diag(x), np.diag(expected), rtol=1e-14)
     with pytest.raises(ValueError, match=r"bends = -1.0: must be >= 0"):
         Linear(bends=-1.0)
-    assert Linear(0.0, bends=1.0, ends=1.0)([[3.0]]) == 4.0
+    assert Linear(0.0, bends=1.0, ends=1.0)([[3.0]]) == 4.0  # (2² / 2)²

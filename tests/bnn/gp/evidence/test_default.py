@@ -2,7 +2,7 @@
 
 The kinds are crossed: rows, inputs, outputs, noise and function, 1,296 tables. They form 36 blocks
 of 36 tables. In each block any two kinds of rows, noise and function meet once, and so does each of
-them with each number of inputs and of outputs. The coverage test takes one block, or as many as
+them with each number of inputs and of outputs. The slow test takes one block, or as many as
 `--blocks` says, and the fast test a few tables.
 """
 
@@ -105,7 +105,7 @@ def test_the_default_on_a_few_tables():
     check([every[i] for i in numbers])
 
 
-@pytest.mark.coverage
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ROWS)
 def test_the_default_on_all_kinds_of_tables(rows, pytestconfig):
     blocks = pytestconfig.getoption("blocks")
