@@ -106,7 +106,8 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
             if entry and name in own and not hasattr(params.get(name, own[name]), "set_params"):
                 needed = f"give whole values of {name}, such as {{{name!r}: [...]}} in a search"
                 raise ValueError(f"{key}: {name} has no entries that can be set: {needed}")
-        return super().set_params(**params)
+        super().set_params(**params)
+        return self
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the class and the parameters that differ from their defaults."""
