@@ -88,6 +88,27 @@ class PredictiveRegressor(StoredModel, RegressorMixin, BaseEstimator):  # type: 
         tags.target_tags.multi_output = True
         return tags
 
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters.
+
+        Args:
+            params: Values by name; `name__entry` is an entry of a parameter that has settings.
+
+        Returns:
+            self.
+
+        Raises:
+            ValueError: If there is no such parameter, or an entry is invalid.
+        """
+        own = self.get_params(deep=False)
+        for key in params:
+            name, _, entry = key.partition("__")
+            if entry and name in own and not hasattr(params.get(name, own[name]), "set_params"):
+                needed = f"give whole values of {name}, such as {{{name!r}: [...]}} in a search"
+                raise ValueError(f"{key}: {name} has no entries that can be set: {needed}")
+        super().set_params(**params)
+        return self
+
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the class and the parameters that differ from their defaults."""
         defaults = inspect.signature(type(self)).parameters

@@ -6,6 +6,7 @@ kernels that have a positive default. Their kernels may be parts of sums, produc
 compositions. Parameters of scikit-learn kernels keep their values.
 """
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk
 
-from bnn._validation import Array
+from bnn._validation import Array, is_row
 from bnn.gp.kernel import STEP, Kernel, differences
 
 # Quantities that have an entry for each input, and their value for an input that does not vary.
@@ -53,6 +54,28 @@ def open_parameters(kernel: sk.Kernel) -> list[OpenParameter]:
             entries = [None] if value is None else [i for i, v in enumerate(value) if v is None]
             found += [OpenParameter(kernel, name, entry, quantity) for entry in entries]
     return found
+
+
+def check_others(kernel: sk.Kernel) -> None:
+    """Check that parameters of scikit-learn kernels, which cannot be open, are not None.
+
+    Args:
+        kernel: Any kernel.
+
+    Raises:
+        ValueError: If such a parameter, or an entry of it, is None.
+    """
+    for name, value in fields_of(kernel).items():
+        if isinstance(value, sk.Kernel):
+            check_others(value)
+        elif not isinstance(kernel, Kernel) and _has_none(value):
+            default = inspect.signature(type(kernel)).parameters[name].default
+            if default is not None:
+                kind = type(kernel).__name__
+                needed = "must have a value, because only kernels of bnn have open parameters"
+                raise ValueError(
+                    f"kernel: {name} = {value!r:.60} of scikit-learn's {kind}: {needed}"
+                )
 
 
 def of_inputs(kernel: sk.Kernel, varies: NDArray[np.bool_]) -> sk.Kernel:
@@ -178,6 +201,10 @@ def _values(kernel: sk.Kernel, known: sk.Kernel) -> list[float]:
 def fields_of(kernel: sk.Kernel) -> dict[str, Any]:
     """Return the constructor parameters of a kernel by name, none if it has no constructor."""
     return {} if isinstance(kernel, Kernel) and not _made(kernel) else kernel.get_params(deep=False)
+
+
+def _has_none(value: Any) -> bool:
+    return value is None or (is_row(value) and any(entry is None for entry in value))
 
 
 def _made(kernel: Kernel) -> bool:

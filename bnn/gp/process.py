@@ -28,7 +28,7 @@ from bnn._validation import (
 )
 from bnn.gp.kernels import RBF
 from bnn.gp.means import LinearMean, RandomMean
-from bnn.gp.open_parameters import of_inputs, open_parameters
+from bnn.gp.open_parameters import check_others, of_inputs, open_parameters
 from bnn.priors.function_prior import FunctionPrior
 from bnn.scaling import BoundsScaler
 
@@ -83,6 +83,8 @@ class GaussianProcessPrior(FunctionPrior):
             raise ValueError(f"kernel = {self.kernel!r:.60}: must be a kernel, or one per output")
         self._check_bounds()
         self._count_outputs()
+        for kernel in self.kernels:
+            check_others(kernel)
         for name, chosen in self._features_by_name().items():
             check_integers(name, chosen, 0)
         low, high = self.limits

@@ -8,6 +8,7 @@ import pytest
 import torch
 from scipy import stats
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 import bnn
 from bnn import GaussianProcessPrior
@@ -232,3 +233,30 @@ def test_messages_name_the_column_or_the_argument(name):
     data, parameters, message = MESSAGES[name]
     with pytest.raises(ValueError, match=message):
         bnn.GPRegressor(**parameters).fit(*data)
+
+
+PRIOR = GaussianProcessPrior(0.0, bnn.RBF(1.0, 0.5))
+FIXED = {
+    "prior__kernel": bnn.GPRegressor(PRIOR, noise=0.1),
+    "prior__mean": bnn.FunctionAnchoredEnsemble(PRIOR, noise=0.1),
+    "noise__freedom": bnn.GPRegressor(PRIOR, noise=bnn.StudentNoise(0.1)),
+    "mean__kernel": bnn.GPRegressor(),
+    "estimator__prior__kernel": bnn.PCARegressor(bnn.GPRegressor(PRIOR, noise=0.1)),
+}
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_entries_of_parameters_that_are_fixed_are_named(name):
+    """A search is told to vary the whole parameter, which works."""
+    name_in_model = name.removeprefix("estimator__")
+    whole = name_in_model.partition("__")[0]
+    search = GridSearchCV(FIXED[name], {name: [bnn.RBF()]}, cv=2, error_score="raise")
+    message = f"{name_in_model}: {whole} has no entries that can be set: give whole values of"
+    with pytest.raises(ValueError, match=message):
+        search.fit(X, Y)
+
+
+def test_a_search_varies_whole_priors():
+    priors = [PRIOR, GaussianProcessPrior(0.0, bnn.RBF(1.0, 2.0))]
+    search = GridSearchCV(bnn.GPRegressor(noise=0.1), {"prior": priors}, cv=2)
+    assert search.fit(X, Y).best_params_["prior"] in priors

@@ -38,6 +38,10 @@ TREND = 10.0  # median of v; v is the variance of slopes if y and inputs have un
 TREND_DEVIATION = 2.0
 NOISE = np.exp(-4.0)  # median of the variance of the noise, relative to that of the output
 NOISE_DEVIATION = 2.0
+# The same of noise that is small, or none at all as of a deterministic simulator.
+SMALL_NOISE = 1e-6
+SMALL_DEVIATION = 4.0
+SMALL_ODDS = 3.0  # prior odds of usual to small noise
 # Normal hyperpriors around zero.
 WARP_DEVIATION = 1.0
 MIXING_DEVIATION = 0.3
@@ -106,6 +110,7 @@ class FamilyDensity:
         relative: r, (N,); if the noise is known, its variances.
         given: Given covariance, for a family without a trend; None adds o².
         known: Known part of the variances if the noise is unknown, (N,); None for zeros.
+        small: Whether the hyperprior of unknown noise is that of small noise.
     """
 
     def __init__(
@@ -117,8 +122,10 @@ class FamilyDensity:
         relative: Array,
         given: GivenCovariance | None = None,
         known: Array | None = None,
+        small: bool = False,
     ) -> None:
         self.family = family
+        self.small = small and basis is not None
         self.given = given
         self.known = known
         self.u = u
@@ -156,7 +163,10 @@ class FamilyDensity:
         self.open = slice(first, len(centre))
         levels = 0 if basis is None else 1
         slopes = 0 if basis is None else basis.shape[1]
-        self.noise = add(levels, np.log(NOISE), NOISE_DEVIATION, ends["noise"])
+        median, deviation = NOISE, NOISE_DEVIATION
+        if self.small:
+            median, deviation = SMALL_NOISE, SMALL_DEVIATION
+        self.noise = add(levels, np.log(median), deviation, ends["noise"])
         self.slopes = add(slopes, 0.0, SLOPE_DEVIATION, (-SLOPES, SLOPES))
         self.centre = np.array(centre)
         self.deviations = np.array(deviations)
@@ -168,9 +178,8 @@ class FamilyDensity:
         basis = None if self.basis is None else self.basis[rows]
         given = None if self.given is None else self.given.thinned(rows)
         known = None if self.known is None else self.known[rows]
-        return type(self)(
-            self.family, self.u[rows], self.y[rows], basis, self.relative[rows], given, known
-        )
+        data = self.u[rows], self.y[rows], basis, self.relative[rows]
+        return type(self)(self.family, *data, given, known, self.small)
 
     def under(self, variances: Array) -> Self:
         """Return the density under known variances of the noise, (N,), with no noise in its η."""
@@ -179,7 +188,13 @@ class FamilyDensity:
     def with_noise(self, basis: Array | None, relative: Array) -> Self:
         """Return the density under another noise: b (N, p), or None for known noise, and r (N,)."""
         known = None if basis is None else self.known
-        return type(self)(self.family, self.u, self.y, basis, relative, self.given, known)
+        data = self.u, self.y, basis, relative
+        return type(self)(self.family, *data, self.given, known, self.small)
+
+    def with_small_noise(self) -> Self:
+        """Return the density with the hyperprior of small noise in place of its own."""
+        data = self.u, self.y, self.basis, self.relative
+        return type(self)(self.family, *data, self.given, self.known, small=True)
 
     def start_from(self, other: "FamilyDensity", eta: Array) -> Array:
         """Return a start for this family: values in η of parameters in common, else its medians."""
@@ -326,8 +341,9 @@ class FamilyDensity:
         return -np.inf if root is None else self._evidence(root, eta)[0]
 
     def log_prior(self, eta: Array) -> float:
-        """Return log p(η) up to a constant."""
-        return float(-0.5 * (eta - self.centre) ** 2 @ self.precision)
+        """Return log p(η) up to a constant, which is less for small noise by its prior odds."""
+        of_kind = -np.log(SMALL_ODDS) if self.small else 0.0
+        return float(of_kind - 0.5 * (eta - self.centre) ** 2 @ self.precision)
 
     def solved(self, eta: Array) -> tuple[Array, Array]:
         """Return L, on and below its diagonal, and α, for an η whose covariance has a factor."""

@@ -1,9 +1,10 @@
 """The search for prior and noise by the evidence, averaged over families of Gaussian processes.
 
 There are four stages. First, families of kernels are fitted to each output under constant noise.
-Second, this noise is compared with input-dependent noise and with heavy tails. Third, the families
-are fitted again under the noise that was found. Fourth, draws of their hyper-parameters become the
-components of a mixture. If the noise is known, the families are fitted once, under this noise.
+Second, this noise is compared with small noise, input-dependent noise and heavy tails. Third, the
+families are fitted again under the noise that was found. Fourth, draws of their hyper-parameters
+become the components of a mixture. If the noise is known, the families are fitted once, under this
+noise.
 """
 
 from __future__ import annotations
@@ -72,13 +73,16 @@ def fit_kernel_average(
     number of components stays as large as before, or at least eight.
 
     The noise of an output is an average, weighted by the evidence, over constant noise and noise
-    whose logarithm is linear in the inputs. The noise of a single output has heavy tails if these
-    are more probable. Constant noise is ten times as probable a priori as input-dependent noise,
-    and Gaussian noise ten times as probable as heavy tails. The precision factors of the data, see
-    `StudentNoise`, are then estimated under all components together, with their posterior weights.
-    A `GPRegressor` with default settings takes these factors. If you pass this prior and noise to
-    a GPRegressor, it estimates the factors again, with weights from the evidence. Fewer components
-    may then have a noticeable weight.
+    whose logarithm is linear in the inputs. Up to 300 data the constant noise of
+    an RBF is either of usual size or small, as of a deterministic simulator. The medians of its
+    variance are exp(-4) and 1e-6 times that of the output, and usual noise is three times as
+    probable a priori. The noise of a single output has heavy tails if these are more probable.
+    Constant noise is ten times as probable a priori as input-dependent noise, and Gaussian noise
+    ten times as probable as heavy tails. The precision factors of the data, see `StudentNoise`, are
+    then estimated under all components together, with their posterior weights. A `GPRegressor` with
+    default settings takes these factors. If you pass this prior and noise to a GPRegressor, it
+    estimates the factors again, with weights from the evidence. Fewer components may then have a
+    noticeable weight.
 
     If you pass noise, or a kind of noise, it replaces these choices.
 

@@ -85,7 +85,9 @@ class Search:
         seed = self._data.seed
         self.fits = [_likely(self._fit_families(j)) for j in outputs]
         if self._known is None:
-            pairs = [_gaussian_noise(each, self._basis, self._kind, seed) for each in self.fits]
+            both = [_likely(each + self._with_small_noise(each)) for each in self.fits]
+            pairs = [_gaussian_noise(each, self._basis, self._kind, seed) for each in both]
+            self.fits = [_one_of_each_family(each) for each in both]
             bests = [best for best, _ in pairs]
             noises = [noise for _, noise in pairs]
         elif self._kind is None:  # the noise is known, so families are fitted only once
@@ -129,6 +131,25 @@ class Search:
             fits.append(approximated(density, most_probable(density, starts), seed))
             self._step(1)
         return fits
+
+    def _with_small_noise(self, families: list[FamilyFit]) -> list[FamilyFit]:
+        """Return the fits of the smooth families of an output under small noise, or none.
+
+        A rough or warped function explains small noise as well, so that it would be lost.
+        There are none if the kind of noise is given, or above FEW data. So many data determine even
+        small noise under its usual hyperprior.
+        """
+        if self._kind not in (None, "gaussian") or len(self._data.u) > FEW:
+            return []
+        seed = self._data.seed
+        found = []
+        for fit in (each for each in families if each.density.family.kinds == (RBF,)):
+            density = fit.density.with_small_noise()
+            start = density.start_from(fit.density, fit.eta)
+            smaller = start.copy()
+            smaller[density.noise] = density.centre[density.noise]
+            found.append(approximated(density, most_probable(density, [start, smaller]), seed))
+        return found
 
     def _fitted_again(
         self, best: FamilyFit, families: list[FamilyFit], noise: OutputNoise
@@ -203,13 +224,20 @@ def _likely(fits: list[FamilyFit]) -> list[FamilyFit]:
     return [fit for fit in fits if fit.log_evidence > largest - LIKELY]
 
 
+def _one_of_each_family(fits: list[FamilyFit]) -> list[FamilyFit]:
+    """Return the more probable fit of each family, of those under usual and under small noise."""
+    likelier = {fit.density.family: fit for fit in sorted(fits, key=_log_evidence)}
+    return [fit for fit in fits if likelier[fit.density.family] is fit]
+
+
 def _gaussian_noise(
     families: list[FamilyFit], basis: Array, kind: str | None, seed: int | None
 ) -> tuple[FamilyFit, OutputNoise]:
     """Return the more probable fit and the noise, averaged over constant and input-dependent noise.
 
-    Constant noise is averaged over all families, input-dependent noise only over draws of the best
-    family. The kind "constant" leaves input-dependent noise out, "heteroscedastic" always keeps it.
+    Constant noise is averaged over all families, some also under small noise. Input-dependent noise
+    is averaged only over draws of the best of these fits. The kind "constant" leaves it out,
+    "heteroscedastic" always keeps it.
     """
     best = max(families, key=lambda fit: fit.log_evidence)
     variances, _ = _average_noise(families, seed)

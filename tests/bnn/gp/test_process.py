@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process import kernels as sk
 
 import bnn
 from bnn import RBF, GaussianProcessPrior, Linear, Matern52, RandomMean
@@ -149,6 +150,23 @@ DISAGREEING = {
 def test_parameters_that_disagree_on_the_number_of_outputs_are_named(message):
     with pytest.raises(ValueError, match=message):
         GaussianProcessPrior(**DISAGREEING[message])
+
+
+NONE_OF_OTHERS = {
+    "length_scale = None of scikit-learn's RBF": sk.RBF(None),
+    "nu = None of scikit-learn's Matern": sk.Matern(0.5, nu=None),
+    r"length_scale = \[None, 1.0\] of": RBF(1.0, 0.5) + sk.RBF([None, 1.0]),
+    "noise_level = None of": (RBF(1.0, 0.5) * sk.WhiteKernel(None)) ** 2,
+    "exponent = None of": sk.Exponentiation(sk.RBF(), None),
+}
+
+
+@pytest.mark.parametrize("message", NONE_OF_OTHERS)
+def test_parameters_of_scikit_learn_kernels_cannot_be_open(message):
+    for kernel in (NONE_OF_OTHERS[message], [RBF(), NONE_OF_OTHERS[message]]):
+        with pytest.raises(ValueError, match=f"kernel: {message}.*: must have a value"):
+            GaussianProcessPrior(kernel=kernel)
+    GaussianProcessPrior(kernel=sk.PairwiseKernel())  # None is the default of a parameter
 
 
 def test_a_mean_that_returns_one_number_is_named():
