@@ -6,7 +6,7 @@ import pytest
 import bnn
 from bnn.gp import hyperparameters
 from bnn.gp.evidence import fit_kernel_average, scaling, search
-from bnn.gp.evidence.families import BEND, Family
+from bnn.gp.evidence.families import Family
 from bnn.gp.evidence.laplace import some_rows
 from bnn.gp.evidence.trend import BEYOND
 
@@ -178,9 +178,9 @@ def test_an_input_that_hardly_varied_does_not_take_the_mean_away():
     assert np.abs(mean).max() < 5.0 * y.std()
     # At the medians of the hyperpriors k0 = var y, and L is one range. The data show no effect of
     # the input, so the band is narrower than there, BEYOND ranges from the data:
-    # S < k0 + BEYOND² BEND Var [f(2) - 2 f(1) + f(0)], with φ(r) = exp(-r²/2) of an RBF
-    step = 2.0 * (3.0 - 4.0 * np.exp(-0.5) + np.exp(-2.0))
-    assert std.max() < np.sqrt(1.0 + BEYOND**2 * BEND * step) * y.std()  # 17 deviations of y
+    # S < k0 + BEYOND⁴ Var [f(6) - 2 f(3) + f(0)] / 3⁴, with φ(r) = exp(-r²/2) of an RBF
+    curvature = 2.0 * (3.0 - 4.0 * np.exp(-4.5) + np.exp(-18.0)) / 81.0
+    assert std.max() < np.sqrt(1.0 + BEYOND**4 * curvature) * y.std()  # 27 deviations of y
     assert np.mean(np.abs(mean - function(new)) < 1.96 * std) > 0.9
     far = np.array([[0.0, 1e6], [0.0, 1e9]])
     np.testing.assert_allclose(*model.predict(far), rtol=1e-9)
