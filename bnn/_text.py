@@ -7,7 +7,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import torch
+
+from bnn._tensors import is_tensor
 
 WIDTH = 100  # characters in a line
 LINES = 5  # at most
@@ -19,7 +20,7 @@ INDENT = "    "
 
 def short(value: object) -> str:
     """Describe a value on one line of about 100 characters at most."""
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         value = value.detach().cpu().numpy()
     if isinstance(value, np.ndarray):
         return _array(value)

@@ -8,10 +8,11 @@ from numbers import Number, Real
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds
 from sklearn.gaussian_process.kernels import Kernel
+
+from bnn._tensors import is_tensor
 
 Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]  # of either precision
@@ -101,7 +102,7 @@ def check_readable(**arrays: object) -> None:
     for name, values in arrays.items():
         if _has_masked(values):
             raise ValueError(f"{name} has masked entries: leave them out")
-        if isinstance(values, torch.Tensor) and values.requires_grad:
+        if is_tensor(values) and values.requires_grad:
             raise ValueError(f"{name} is a tensor with gradients: give {name}.detach()")
 
 
@@ -116,7 +117,7 @@ def check_resolved(**arrays: object) -> None:
     """Raise ValueError if the type of an array, such as float32, is too coarse for a column."""
     for name, values in arrays.items():
         given: Any = values
-        if isinstance(values, torch.Tensor) and values.dtype in (torch.half, torch.float):
+        if is_tensor(values) and values.is_floating_point() and values.itemsize < 8:
             given = values.detach().cpu().numpy()
         for number, (column, kind) in enumerate(_types(given)):
             if not isinstance(kind, np.dtype) or kind.kind != "f" or kind.itemsize >= 8:
@@ -180,8 +181,9 @@ def _kinds(values: object) -> set[str]:
         return set().union(*map(_kinds, values))
     if isinstance(values, int | float | str) and not isinstance(values, bool):
         return set()  # most entries of lists: this saves time
-    if isinstance(values, torch.Tensor):
-        return {"b"} if values.dtype == torch.bool else {"c"} if values.is_complex() else set()
+    if is_tensor(values):
+        kind = str(values.dtype)
+        return {"b"} if kind == "torch.bool" else {"c"} if values.is_complex() else set()
     try:
         array = np.asarray(values)
     except (TypeError, ValueError, OverflowError, RuntimeError):  # reported when they are converted
@@ -212,7 +214,7 @@ def own_copy(value: Any) -> Any:
 
     Functions, models and other objects are returned as they are.
     """
-    if isinstance(value, np.ndarray | torch.Tensor):
+    if isinstance(value, np.ndarray) or is_tensor(value):
         return copy.deepcopy(value)
     if isinstance(value, list):
         return [own_copy(part) for part in value]
@@ -386,6 +388,8 @@ def check_device(device: str) -> None:
         raise ValueError(f"device = {device!r:.60}: must be 'cpu' or 'cuda'")
     if device == "cpu":
         return
+    import torch  # only here, because Gaussian processes need no PyTorch
+
     found = torch.cuda.device_count()
     if found == 0:
         raise ValueError(f"device = {device!r}: this PyTorch sees no CUDA device, use 'cpu'")

@@ -1,23 +1,24 @@
 """Reading and writing of model files."""
 
+import importlib
 import io
 import json
 import os
 from collections.abc import Callable
 from functools import wraps
+from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 from zipfile import ZipFile, is_zipfile
 
 import numpy as np
 import sklearn
-import torch
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+from bnn._version import __version__
 from bnn.storage.reading import as_path
 from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored, unknown_classes
-from bnn.storage.version import __version__
 from bnn.storage.writing import write_atomic
 
 FORMAT = "bnn"
@@ -91,8 +92,8 @@ class StoredModel:
         """
         if not self._holds_anything():
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet")
-        packages = {"bnn": __version__}
-        packages |= {p.__name__: p.__version__ for p in (np, torch, sklearn)}
+        packages = {"bnn": __version__, "torch": metadata.version("torch")}
+        packages |= {p.__name__: p.__version__ for p in (np, sklearn)}
         arrays: Arrays = {}
         content = plain(self, arrays)
         header = {"format": FORMAT, "version": VERSION, "packages": packages, "model": content}
@@ -163,6 +164,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         True
     """
     header, arrays = _read(as_path(path))
+    _import_classes()
     content = header.get("model")
     models = sorted(name for name, kind in KINDS.items() if issubclass(kind.type, StoredModel))
     name = next(iter(content), None) if isinstance(content, dict) else content
@@ -194,6 +196,13 @@ def load(path: str | os.PathLike[str]) -> Any:
         what = f"{path}: the model needs more memory than there is"
         raise MemoryError(f"{what} ({_shortened(error)})") from None
     return model
+
+
+def _import_classes() -> None:
+    """Import all public names, whose modules register the classes that a file may contain."""
+    package = importlib.import_module("bnn")
+    for name in set(package.__all__) - {"plots"}:
+        getattr(package, name)
 
 
 class _Foreign(ValueError):
