@@ -168,6 +168,13 @@ class Microstructure(Short):
     def pair(self, i: int, j: int) -> str:
         """Name two inclusions for a message, or one and its periodic image.
 
+        Args:
+            i: Index of an inclusion.
+            j: Index of another one, or the same for its periodic image.
+
+        Returns:
+            The names.
+
         >>> Microstructure([[0.2, 0.5], [0.7, 0.5]], 0.1, ["fibres", "void"]).pair(0, 1)
         'fibre 0 and void 1'
         """

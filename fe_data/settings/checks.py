@@ -48,10 +48,16 @@ def require_kind(name: str, value: object, *kinds: type) -> None:
 
 
 def require_path(name: str, value: object) -> Path:
-    """Return the value as a path; '' is rejected, because `Path("")` is the current folder."""
+    """Return the value as a path.
+
+    An empty text is rejected, because `Path("")` is the current folder. A null byte is rejected,
+    because it ends a path in the system, whose error does not name the argument.
+    """
     require_kind(name, value, str, Path)
     if value == "":
         raise ValueError(f"{name} = '' is empty: '.' is the current folder")
+    if "\0" in str(value):
+        raise ValueError(f"{name} = {str(value)!r:.60}: must not contain a null byte")
     return Path(value)  # type: ignore[arg-type]
 
 
