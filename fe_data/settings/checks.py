@@ -48,10 +48,13 @@ def require_kind(name: str, value: object, *kinds: type) -> None:
 
 
 def require_path(name: str, value: object) -> Path:
-    """Return the value as a path.
+    """Return the value as a path; empty ones, and those with a null byte, are rejected.
 
-    An empty text is rejected, because `Path("")` is the current folder. A null byte is rejected,
-    because it ends a path in the system, whose error does not name the argument.
+    `Path("")` would be the current folder. The error of the system on a null byte does not name the
+    argument.
+
+    Raises:
+        ValueError: If the path is rejected.
     """
     require_kind(name, value, str, Path)
     if value == "":
