@@ -1,9 +1,39 @@
 """Errors that end a simulation; each message says what happened and where."""
 
+import contextlib
+import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fe_data.arrays import Floats
+
+# What libraries say if memory is full: PyTorch, SuperLU, PETSc, and C++ below gmsh
+_FULL = re.compile(r"can't allocate memory|out of memory|malloc fails|bad_alloc", re.IGNORECASE)
+
+
+@contextlib.contextmanager
+def memory_errors() -> Iterator[None]:
+    """Raise a MemoryError instead of other errors in the block which say that memory is full.
+
+    PyTorch, for example, raises a RuntimeError. Such an error belongs to the machine, not to the
+    sample that is simulated.
+
+    Raises:
+        MemoryError: If memory is full.
+
+    >>> with memory_errors():
+    ...     raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+    Traceback (most recent call last):
+    ...
+    MemoryError: DefaultCPUAllocator: can't allocate memory
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, MemoryError) or not _FULL.search(str(error)):
+            raise
+        raise MemoryError(" ".join(str(error).split())[:300]) from error
 
 
 class SimulationError(RuntimeError):

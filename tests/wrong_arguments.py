@@ -14,6 +14,7 @@ WRONG = [
     None,
     "a",
     "",
+    "a\0b",
     b"a",
     True,
     False,

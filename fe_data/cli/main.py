@@ -9,7 +9,7 @@ import typer
 
 import fe_data
 from fe_data.cli.commands import INCOMPLETE, INTERRUPTED, OK, REFUSED, app, say, shortened
-from fe_data.errors import SimulationError
+from fe_data.errors import SimulationError, memory_errors
 
 if TYPE_CHECKING:
     from fe_data.dataset.worker import Simulator
@@ -42,7 +42,7 @@ def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 def _invoke(command: Any, given: list[str], simulator: "Simulator | None") -> int:
     """Run a command and return its exit code; errors are printed as sentences."""
     try:
-        with command.make_context("fe_data", given, obj=simulator) as context:
+        with memory_errors(), command.make_context("fe_data", given, obj=simulator) as context:
             return int(command.invoke(context))
     except typer.Exit as stop:  # after --help
         return stop.exit_code

@@ -54,6 +54,8 @@ def path(text: str) -> Path:
         raise typer.BadParameter("the path is empty: '.' is the current folder")
     if text.startswith("--"):
         raise typer.BadParameter(f"a path is missing before {text}")
+    if "\0" in text:
+        raise typer.BadParameter(f"{text!r:.60} must not contain a null byte")
     return Path(text)
 
 

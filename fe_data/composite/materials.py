@@ -446,7 +446,7 @@ def require_interphase(
     if interphase >= spacing - 1:
         raise ValueError(
             f"interphase = {interphase:g} does not fit between fibres with min_spacing = "
-            f"{spacing:g}: give a min_spacing above {1 + interphase:g}"
+            f"{spacing:g}: give a min_spacing (option --min-spacing) above {1 + interphase:g}"
         )
 
 

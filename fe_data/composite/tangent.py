@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from fe_data.arrays import Floats, Ints, Short
-from fe_data.errors import ConvergenceError
+from fe_data.errors import ConvergenceError, memory_errors
 from fe_data.sparse.solver import sparse_cholesky
 
 _MAX_ITERATIONS = 30  # of one call of GMRES
@@ -97,8 +97,10 @@ class TangentSystem(Short):
     def _lu_solve(self) -> Callable[[Floats], Floats]:
         """Factorise K by LU, and return the solve function; it returns NaN if K is singular."""
         self.counts["lu_factorisations"] += 1
+        options = {"SymmetricMode": True}
         try:
-            lu = splu(self._K.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+            with memory_errors():
+                lu = splu(self._K.tocsc(), permc_spec="MMD_AT_PLUS_A", options=options)
         except RuntimeError:
             return lambda r: np.full_like(r, np.nan)
         return lambda r: np.asarray(lu.solve(r))

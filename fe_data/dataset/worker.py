@@ -14,7 +14,7 @@ import numpy as np
 from fe_data.composite.materials import Phases
 from fe_data.dataset import record
 from fe_data.dataset.design import Sample, retry_seed
-from fe_data.errors import SimulationError
+from fe_data.errors import SimulationError, memory_errors
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.loading import Loading
 from fe_data.schema import fitted_outputs, outputs_among
@@ -82,7 +82,8 @@ class Job:
         try:
             loading = () if sample.loading is None else (sample.loading,)
             microstructure = seed if sample.microstructure is None else sample.microstructure
-            result = simulator(sample.inputs, microstructure, self.settings, *loading)
+            with memory_errors():
+                result = simulator(sample.inputs, microstructure, self.settings, *loading)
             _require_finite(result, with_outputs=not loading)
             return result, ""
         except (OSError, MemoryError, ImportError):  # caused by the machine, not by the sample
@@ -104,7 +105,7 @@ class Job:
         if simulator not in (_finite_element_rve, rve_with_anisotropy):
             return
         try:
-            with _one_sample_at_a_time:
+            with _one_sample_at_a_time, memory_errors():
                 simulator(_KNOWN_INPUTS, 0, _KNOWN_SETTINGS)
         except (OSError, MemoryError, ImportError):
             raise

@@ -12,6 +12,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from fe_data.settings import require_path
+
 OTHER_KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -38,6 +40,7 @@ def naming(path: Path) -> Iterator[None]:
 
 def read_file(path: Path, most: int) -> bytes:
     """Read a regular file; UnusualFile if it is another kind, or has more than `most` bytes."""
+    path = require_path("path", path)
     # Check the kind first: opening a pipe waits for its writer, and a device may have no end.
     status = path.stat()
     kind = OTHER_KINDS.get(stat.S_IFMT(status.st_mode))
@@ -51,6 +54,7 @@ def read_file(path: Path, most: int) -> bytes:
 
 def open_stream(path: Path) -> BinaryIO:
     """Open a regular file or a pipe, such as <(command); a pipe without a writer is empty."""
+    path = require_path("path", path)
     kind = OTHER_KINDS.get(stat.S_IFMT(path.stat().st_mode))
     if kind not in {None, "a pipe"}:
         raise UnusualFile(f"{path} is {kind}: a regular file is needed")

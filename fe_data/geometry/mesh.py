@@ -109,13 +109,12 @@ def _advice(outline: Outline) -> str:
     distances = periodic_distances(micro.centres, micro.centres, micro.height)
     np.fill_diagonal(distances, min(1.0, micro.height))  # from its own periodic image
     gaps = distances - (micro.outer_radii[:, None] + micro.outer_radii)
-    i, j = np.unravel_index(gaps.argmin(), gaps.shape)
-    pair = f"fibre {i} and its periodic image" if i == j else f"fibres {i} and {j}"
-    gap = f"; the gap between {pair} is {gaps[i, j]:.3g} sides of the square wide"
+    i, j = (int(k) for k in np.unravel_index(gaps.argmin(), gaps.shape))
+    gap = f"; the gap between {micro.pair(i, j)} is {gaps[i, j]:.3g} sides of the square wide"
     if gaps[i, j] <= _NARROW:
         return (
             f"{gap}, and those below {_NARROW:g} may be too narrow to mesh at any resolution: "
-            "move the fibres apart, or give random ones a min_spacing above 1"
+            "move them apart, or give random ones a min_spacing (option --min-spacing) above 1"
         )
     given = 2 * float(micro.radii.max()) / outline.size
     for finer in (given * factor for factor in _FINER if given * factor <= BOUNDS["resolution"][1]):

@@ -140,22 +140,19 @@ class Microstructure(Short):
         overlap = radii[:, None] + radii - distance
         if overlap.max(initial=-1.0) < 0.0:
             return
-        i, j = np.unravel_index(overlap.argmax(), overlap.shape)
+        i, j = (int(k) for k in np.unravel_index(overlap.argmax(), overlap.shape))
+        pair = self.pair(i, j) + (" with their interphase" if self.interphase else "")
         if i == j:
-            raise ValueError(
-                f"fibre {i} overlaps with its periodic image: radius {radii[i]:.6g}, height "
-                f"{self.height:g}"
-            )
-        names = ["void" if void else "fibre" for void in self.is_void]
-        pair = f"{names[i]} {i} and {names[j]} {j}"
-        if names[i] == names[j]:
-            pair = f"{names[i]}s {i} and {j}"
-        pair += " with their interphase" if self.interphase else ""
+            size = f"radius {radii[i]:.6g}, height {self.height:g}"
+            raise ValueError(f"{pair} overlap: {size}")
+        kinds = ["void" if void else "fibre" for void in self.is_void]
         if distance[i, j] < _SAME * radii[i]:
             x, y = given[i]
             u, v = given[j]
-            what = f"are one fibre listed twice, at ({x:g}, {y:g}) and ({u:g}, {v:g})"
-            raise ValueError(f"{pair} {what}: give each fibre once, without its periodic images")
+            what = f"have one centre, at ({x:g}, {y:g}) and ({u:g}, {v:g})"
+            if kinds[i] == kinds[j]:
+                what = f"are one {kinds[i]} listed twice, at ({x:g}, {y:g}) and ({u:g}, {v:g})"
+            raise ValueError(f"{pair} {what}: give each one once, without its periodic images")
         apart = f"centres {distance[i, j]:.6g} apart, radii {radii[i]:.6g} and {radii[j]:.6g}"
         # Shift from fibre j to its image nearest to fibre i; zero if this is fibre j itself.
         period = [1.0, self.height]
@@ -164,9 +161,27 @@ class Microstructure(Short):
             raise ValueError(f"{pair} overlap: {apart}")
         x, y = given[j] + shift
         raise ValueError(
-            f"{pair} overlap across the edge of the periodic cell, where fibre {j} comes back "
-            f"at ({x:g}, {y:g}): {apart}"
+            f"{pair} overlap across the edge of the periodic cell, where {kinds[j]} {j} comes "
+            f"back at ({x:g}, {y:g}): {apart}"
         )
+
+    def pair(self, i: int, j: int) -> str:
+        """Name two inclusions for a message, or one and its periodic image.
+
+        Args:
+            i: Index of an inclusion.
+            j: Index of another one, or the same for its periodic image.
+
+        Returns:
+            The names.
+
+        >>> Microstructure([[0.2, 0.5], [0.7, 0.5]], 0.1, ["fibres", "void"]).pair(0, 1)
+        'fibre 0 and void 1'
+        """
+        first, second = ("void" if self.is_void[k] else "fibre" for k in (i, j))
+        if i == j:
+            return f"{first} {i} and its periodic image"
+        return f"{first}s {i} and {j}" if first == second else f"{first} {i} and {second} {j}"
 
     @property
     def volume_fraction(self) -> float:
@@ -323,9 +338,18 @@ def require_packable(vf: float, n_fibres: int, min_spacing: float | None) -> Non
         least = spacing_of(min_spacing, vf, n_fibres)
         raise ValueError(
             f"vf = {vf!r} is out of range: {n_fibres} fibres at least {least:g} diameters "
-            f"apart are limited to vf <= {limit:.4f}{in_percent(vf, 1.0, 'vf is a fraction')}; "
-            "a smaller min_spacing (option --min-spacing) allows more"
+            f"apart are limited to vf <= {limit:.4f}{in_percent(vf, 1.0, 'vf is a fraction')}"
+            f"{_closer(vf, n_fibres)}"
         )
+
+
+def _closer(vf: float, n_fibres: int) -> str:
+    """Return advice for a message: the largest spacing at which a volume fraction fits, if any."""
+    # vf = packing / spacing², rounded down to three decimals
+    spacing = math.floor(1e3 * math.sqrt(_densest(n_fibres) / vf)) / 1e3
+    if spacing < BOUNDS["min_spacing"][0]:
+        return ""
+    return f"; for this one give a min_spacing (option --min-spacing) of at most {spacing:g}"
 
 
 def periodic_distances(a: Floats, b: Floats, height: float = 1.0) -> Floats:
@@ -438,7 +462,7 @@ def _require_meshable(radii: Floats) -> None:
     """Raise a MicrostructureError if a radius is too small for a mesh."""
     if radii.min() < (smallest := BOUNDS["radii"][0]):
         raise MicrostructureError(
-            f"the smallest of {len(radii)} fibres has the radius {radii.min():.2g}: must be at "
+            f"the smallest of {len(radii)} inclusions has the radius {radii.min():.2g}: must be at "
             f"least {smallest:g} of the side"
         )
 
@@ -462,7 +486,7 @@ def _with_voids(
         raise ValueError(
             f"void_fraction = {fraction!r} is out of range: {n_fibres} fibres and {n} voids at "
             f"least {min_spacing:g} diameters apart are limited to vf + void_fraction <= "
-            f"{limit:.4f}"
+            f"{limit:.4f}{_closer(vf + fraction, n_fibres + n)}"
         )
     together = np.concatenate([radii, np.full(n, math.sqrt(fraction / (math.pi * n)))])
     order = np.argsort(-together, kind="stable")

@@ -82,8 +82,8 @@ def relaxed_microstructure(rng: np.random.Generator, n: int, distance: Distance)
             push = 0.5 * overlap / np.maximum(r, 1e-12)
             x = x + (push[..., None] * d).sum(axis=1)
     raise MicrostructureError(
-        f"no microstructure of {n} fibres with centres {np.max(distance):.4f} apart was found in "
-        f"{_RELAXATION_STARTS} relaxations"
+        f"no microstructure of {n} inclusions with centres {np.max(distance):.4f} apart was found "
+        f"in {_RELAXATION_STARTS} relaxations: give a smaller min_spacing (option --min-spacing)"
     )
 
 

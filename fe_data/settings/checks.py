@@ -48,10 +48,19 @@ def require_kind(name: str, value: object, *kinds: type) -> None:
 
 
 def require_path(name: str, value: object) -> Path:
-    """Return the value as a path; '' is rejected, because `Path("")` is the current folder."""
+    """Return the value as a path; empty ones, and those with a null byte, are rejected.
+
+    `Path("")` would be the current folder. The error of the system on a null byte does not name the
+    argument.
+
+    Raises:
+        ValueError: If the path is rejected.
+    """
     require_kind(name, value, str, Path)
     if value == "":
         raise ValueError(f"{name} = '' is empty: '.' is the current folder")
+    if "\0" in str(value):
+        raise ValueError(f"{name} = {str(value)!r:.60}: must not contain a null byte")
     return Path(value)  # type: ignore[arg-type]
 
 

@@ -17,8 +17,11 @@ from papermill.exceptions import PapermillExecutionError
 
 from fe_data.files.writing import write_atomic
 from fe_data.files.yaml_file import parse_yaml
-from figures.pipeline.clean import note
+from figures.pipeline.clean import listed, note
 from figures.pipeline.paths import ROOT, notebook_path, notebooks, pictures
+
+# Tag of the cell that papermill adds to an executed notebook, also in its page
+INJECTED = b"injected-parameters"
 
 
 class NotebookError(RuntimeError):
@@ -64,7 +67,8 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
     """Execute a notebook in the root of the repository, and save it in `out_dir`/notebooks.
 
     Raises:
-        NotebookError: If a parameter is invalid, or a cell fails; the message has its error.
+        NotebookError: If a parameter is invalid, the executed notebook would replace a file of
+            another program, or a cell fails; the message has its error.
     """
     values = parameters(path, given)
     executed = ROOT / values["out_dir"] / "notebooks" / path.name
@@ -72,6 +76,8 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
         what = f"out_dir = {values['out_dir']!r}: the executed notebook would replace its source"
         raise NotebookError(f"{what}, give another folder")
     unfinished = executed.parent / "unfinished" / path.name  # written cell by cell
+    for file in (executed, executed.with_suffix(".html"), unfinished):
+        _require_own(file)
     note(unfinished)
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     metrics = ROOT / values["out_dir"] / f"{path.stem}.json"
@@ -99,6 +105,14 @@ def execute(path: Path, given: Mapping[str, object]) -> None:
     for picture in earlier:
         if later is not None and picture not in later and picture.is_file():
             picture.unlink()  # left from an earlier run
+
+
+def _require_own(path: Path) -> None:
+    """Raise a NotebookError if a file exists that no run has listed or written."""
+    if path.is_relative_to(ROOT) and path.relative_to(ROOT).as_posix() in listed(ROOT):
+        return
+    if os.path.lexists(path) and not (path.is_file() and INJECTED in path.read_bytes()):
+        raise NotebookError(f"{path} was not written by a run: move it, or give another out_dir")
 
 
 def small(notebook: nbformat.NotebookNode, parameters: Mapping[str, object]) -> str:

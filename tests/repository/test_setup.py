@@ -1,12 +1,16 @@
 """setup.sh as a user meets it, in a copy of the recipe with chosen programs only."""
 
+import hashlib
+import io
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 import venv
+import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -195,3 +199,66 @@ def test_packages_are_imported_from_a_checkout_of_any_name_in_any_locale(conda, 
     assert done.returncode == 0, done.stderr
     command = [str(checkout / done.stdout.removesuffix("\n")), "-c", "import ours"]
     subprocess.run(command, cwd="/", env=locale, check=True)
+
+
+# A source distribution that brings the code of its build with it
+SOURCE = {
+    "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "b"\nbackend-path = ["."]\n',
+    "b.py": "import pathlib\npathlib.Path({marker!r}).touch()\n",
+}
+
+
+def wheel(folder):
+    """Write an empty package as a wheel, and return its hash."""
+    path = folder / "tiny-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("tiny.py", "")
+        information = "tiny-1.0.dist-info"
+        archive.writestr(
+            f"{information}/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n"
+        )
+        archive.writestr(f"{information}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr(f"{information}/RECORD", "")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def source_distribution(folder, marker):
+    """Write a package whose code would run when pip looks at it, and return its hash."""
+    path = folder / "tiny-1.0.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name, text in SOURCE.items():
+            content = text.replace("{marker!r}", repr(str(marker))).encode()
+            entry = tarfile.TarInfo(f"tiny-1.0/{name}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("kind", "listed", "refusal"),
+    [
+        ("wheel", "itself", ""),
+        ("wheel", "another file", "pip could not install the Python packages"),
+        ("wheel", "nothing", "tiny==1.0 has no hash in hashes.txt"),
+        ("source", "itself", "pip found no wheels of the Python packages"),
+    ],
+)
+def test_only_wheels_with_a_listed_hash_are_installed(conda, bare_python, kind, listed, refusal):
+    """Without a network: pip finds the package in a folder."""
+    index = conda / "index"
+    index.mkdir()
+    marker = conda / "executed"
+    digest = wheel(index) if kind == "wheel" else source_distribution(index, marker)
+    digests = {"itself": digest, "another file": "0" * 64}
+    lines = [f"tiny==1.0 --hash=sha256:{digests[listed]}\n"] if listed in digests else []
+    (conda / "hashes.txt").write_text("".join(lines), encoding="utf-8")
+    (conda / "constraints.txt").write_text("tiny==1.0\n", encoding="utf-8")
+    project = '[project]\ndependencies = ["tiny"]\noptional-dependencies = {}\n'
+    (conda / "pyproject.toml").write_text(project, encoding="utf-8")
+    program(conda / "interpreter", f'#!/bin/sh\nexec "{bare_python}" "$@"\n')
+    done = setup(conda, PIP_NO_INDEX="1", PIP_FIND_LINKS=index.as_uri(), PIP_NO_CACHE_DIR="1")
+    (packages,) = bare_python.parents[1].glob("lib/python*/site-packages")
+    assert (packages / "tiny.py").exists() == (not refusal)
+    assert (done.returncode == 0) == (not refusal), done.stderr
+    assert refusal in done.stderr
+    assert not marker.exists()

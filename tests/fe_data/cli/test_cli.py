@@ -77,6 +77,22 @@ RVE = "rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --out {}"
 
 
 LONG = "x" * 100_000
+NULL = "'a\\x00b.csv'"
+NULL_BYTES = [
+    ("rve --vf 0.3 --E-f 400 --b-m 400 --c-m 0.4 --out a\0b.csv", "'--out'"),
+    (f"{RVE} --loading a\0b.csv", "'--loading'"),
+    (f"{RVE} --mesh a\0b.csv", "'--mesh'"),
+    (f"{RVE} --hardening table:a\0b.csv", "'--hardening'"),
+    ("rve --microstructure a\0b.csv --out {}/new", "'--microstructure'"),
+    ("generate noise --out a\0b.csv", "'--out'"),
+    ("generate --inputs a\0b.csv --out {}/new", "'--inputs'"),
+    ("constants --material glass_epoxy --vf 0.2 --out a\0b.csv", "'--out'"),
+    (f"compare {NOISE} a\0b.csv", "'REFERENCE.csv'"),
+    (f"statistics {NOISE} --out a\0b.csv", "'--out'"),
+    ("curves a\0b.csv --out {}/new", "'DIR'"),
+    ("verify a\0b.csv", "'DIR'"),
+    ("import-published a\0b.csv {}/new", "'PATH'"),
+]
 BAD_COMMANDS = [
     (f"{GENERATE} --jobs 0", "jobs = 0 is out of range: allowed are integers in [1, 4096]"),
     (f"{GENERATE} --radii uniform", "radii_cov = 0.0 is out of range: allowed is above 0 and up"),
@@ -123,6 +139,8 @@ BAD_COMMANDS = [
     (f"verify {LONG}", "File name too long"),
     (f"{RVE} --vf 1\x1b[2J", "'1\\x1b[2J' is not a number"),
     ("generate \x9b2J --out {}/new", "\\x9b2J"),
+    *((command, f"{name}: {NULL} must not contain a null byte") for command, name in NULL_BYTES),
+    (f"{RVE} --material a\0b.yaml", "'a\\x00b.yaml' must not contain a null byte"),
 ]
 
 

@@ -134,7 +134,10 @@ def test_an_interruption_of_the_fit_keeps_the_curve(tmp_path, capsys, monkeypatc
     capsys.readouterr()
 
 
-@pytest.mark.parametrize("error", [MeshError("no mesh"), MemoryError(), KeyboardInterrupt()])
+FULL = RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes")
+
+
+@pytest.mark.parametrize("error", [MeshError("no mesh"), MemoryError(), FULL, KeyboardInterrupt()])
 def test_files_of_an_earlier_run_are_gone_when_a_run_fails(tmp_path, capsys, monkeypatch, error):
     """Whatever ends it before the first increment."""
     code, _ = run(tmp_path, PAPER, TENSION, "--xdmf")
@@ -150,7 +153,8 @@ def test_files_of_an_earlier_run_are_gone_when_a_run_fails(tmp_path, capsys, mon
     assert result["status"] == ("interrupted" if code == 130 else "failed")
     assert result["history"] == {}
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
-    capsys.readouterr()
+    full = isinstance(error, RuntimeError | MemoryError) and not isinstance(error, MeshError)
+    assert ("out of memory" in capsys.readouterr().err) == full
 
 
 def test_constants_of_an_earlier_run_are_gone_when_a_run_fails(tmp_path, capsys, monkeypatch):

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from fe_data.dataset import executors, generate, record, storage
 from fe_data.dataset.curves import load_curves
@@ -221,9 +222,27 @@ def test_an_output_that_is_not_finite_is_a_failure(tmp_path):
     assert "c_eff = nan is not finite" in failures(tmp_path)[0]
 
 
-def test_an_error_of_the_machine_stops_the_run_and_is_not_recorded(tmp_path):
-    cell = AnalyticCell(raising=(DESIGN.sample(3).seed, MemoryError()))
-    with pytest.raises(GenerationError, match="run the same command again to continue"):
+def error_of_torch():
+    """What PyTorch raises if it cannot allocate memory."""
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(2**60, dtype=torch.uint8)
+    return RuntimeError(str(caught.value))
+
+
+MACHINE = {
+    "numpy": MemoryError(),
+    "torch": error_of_torch(),
+    "gpu": RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+    "gmsh": MeshError("gmsh could not mesh the RVE: std::bad_alloc"),
+    "superlu": RuntimeError("SUPERLU_MALLOC fails for buf in intCalloc()"),
+}
+
+
+@pytest.mark.parametrize("library", MACHINE)
+def test_an_error_of_the_machine_stops_the_run_and_is_not_recorded(tmp_path, library):
+    cell = AnalyticCell(raising=(DESIGN.sample(3).seed, MACHINE[library]))
+    reason = "stopped: out of memory.*run the same command again to continue"
+    with pytest.raises(GenerationError, match=reason):
         make(tmp_path, cell)
     assert not storage.record_path(tmp_path, 3).exists()
     assert make(tmp_path).counts["ok"] == 8

@@ -36,7 +36,28 @@ UNJAMMED = {0.40: (3, 4, 5, 6, 7, 8, 10, 11), 0.45: (0, 10, 33, 48, 84, 96, 98, 
         # A square of 10 micrometres, whose fibres have v_f = 0.0045 and not 0.28.
         ([[0.3, 0.4], [5.1, 5.2], [9.7, 2.1]], 0.2, {}, r"\[1\] = \(5.1, 5.2\) .* about 9.4"),
         ([[0.5, 0.5], [0.1, 0.1]], [0.1, np.nan], {}, r"radii\[1\] = nan is out of range"),
-        ([[0.5, 0.2]], 0.2, {"height": 0.4}, r"fibre 0 overlaps with its periodic image: radius 0"),
+        ([[0.5, 0.2]], 0.2, {"height": 0.4}, r"fibre 0 and its periodic image overlap: radius 0"),
+        (
+            [[0.5, 0.2]],
+            0.2,
+            {"height": 0.4, "phases": "void"},
+            "^void 0 and its periodic image",
+        ),
+        ([[0.3, 0.5], [0.6, 0.5]], 0.2, {"phases": ["fibres", "void"]}, r"^fibre 0 and void 1 ov"),
+        (
+            [[0.3, 0.5], [0.6, 0.5]],
+            0.2,
+            {"phases": "void"},
+            r"^voids 0 and 1 overlap: centres",
+        ),
+        ([[0.1, 0.5], [0.9, 0.5]], 0.2, {"phases": ["fibres", "void"]}, r"where void 1 comes back"),
+        (
+            [[0.5, 0.5]] * 2,
+            [0.2, 0.1],
+            {"phases": ["void", "glass"]},
+            "void 0 and fibre 1 have",
+        ),
+        ([[0.5, 0.5]] * 2, 0.2, {"phases": "void"}, "voids 0 and 1 are one void listed twice"),
         ([[0.3, 0.05], [0.3, 0.45]], 0.06, {"height": 0.5}, r"comes back at \(0\.3, -0\.05\)"),
         ([[0.5, 0.2]], 0.2, {"height": 0}, "height = 0 is out of range"),
         ([[0.3, 0.5], [0.72, 0.5]], 0.2, {"interphase": 0.011}, "with their interphase overlap"),
@@ -87,6 +108,16 @@ def test_an_infeasible_request_is_refused_with_the_limit():
     limit = largest_volume_fraction(30, 1.3)
     with pytest.raises(ValueError, match=rf"vf = 0\.49 is out of range.*vf <= {limit:.4f}"):
         random_microstructure(0.49, 1, min_spacing=1.3)
+    advice = r"; for this one give a min_spacing \(option --min-spacing\) of at most "
+    with pytest.raises(ValueError, match=advice + r"1\.212$"):  # √(.72 / .49)
+        random_microstructure(0.49, 1, min_spacing=1.3)
+    assert random_microstructure(0.49, 1, min_spacing=1.212).volume_fraction == pytest.approx(0.49)
+    with pytest.raises(ValueError, match=r"vf \+ void_fraction <= 0\.5540" + advice + r"1\.095$"):
+        random_microstructure(0.5, 0, min_spacing=1.14, void_fraction=0.1)
+    given = {"min_spacing": 1.095, "void_fraction": 0.1}
+    assert random_microstructure(0.5, 0, **given).porosity == pytest.approx(0.1)
+    with pytest.raises(ValueError, match=r"vf = 0\.75 is out of range.* <= 0\.6151$"):
+        random_microstructure(0.75, 0)  # too much for any spacing
     with pytest.raises(ValueError, match=r"void_fraction = 0\.4 is out of range: 30 fibres and 20"):
         random_microstructure(0.6, 0, min_spacing=1.02, void_fraction=0.4)
     with pytest.raises(ValueError, match=r"void_radius = 0\.01 is out of range: it needs 1500 vo"):
@@ -236,5 +267,5 @@ def test_several_radii_that_jam_are_relaxed(monkeypatch):
 
 
 def test_a_radius_too_small_for_a_mesh_is_an_error_of_the_microstructure():
-    with pytest.raises(MicrostructureError, match=r"smallest of 1000 fibres has the radius 0\.0"):
+    with pytest.raises(MicrostructureError, match=r"smallest of 1000 inclusions has the radius"):
         random_microstructure(0.005, 0, n_fibres=1000, radii="lognormal", radii_cov=0.5)

@@ -6,6 +6,7 @@ import nbformat
 import pytest
 from matplotlib.figure import Figure
 
+from figures.pipeline import run_notebook
 from figures.pipeline.paths import notebooks
 from figures.pipeline.run_notebook import NotebookError, execute, find_notebook, main, parameters
 
@@ -88,11 +89,31 @@ def test_parameters_take_the_types_of_the_defaults_and_others_are_refused(tmp_pa
         parameters(untagged, {"seed": 2})
 
 
-def test_failing_cell_is_named_with_its_error(tmp_path):
-    """What was executed until then is where the message says, not among the finished ones."""
+@pytest.mark.parametrize("name", ["n.ipynb", "n.html", "unfinished/n.ipynb"])
+def test_a_file_of_another_program_is_not_replaced(tmp_path, name):
     path = notebook(tmp_path / "n.ipynb", f"out_dir = {str(tmp_path)!r}", "1 / 0")
+    mine = tmp_path / "notebooks" / name
+    mine.parent.mkdir(parents=True)
+    for write in (lambda: notebook(mine, "x = 1"), mine.mkdir, lambda: mine.symlink_to("none")):
+        write()
+        with pytest.raises(NotebookError, match=rf"^{mine} was not written by a run: move it, or"):
+            execute(path, {})
+        mine.rmdir() if mine.is_dir() else mine.unlink()
+    assert [*mine.parent.iterdir()] == []  # nothing was executed
+
+
+def test_failing_cell_is_named_with_its_error(tmp_path, monkeypatch):
+    """What was executed until then is where the message says, and results of before stay."""
+    path = notebook(tmp_path / "n.ipynb", f"out_dir = {str(tmp_path)!r}", "1 / 0")
+    earlier = tmp_path / "notebooks"
+    (earlier / "unfinished").mkdir(parents=True)
+    notebook(earlier / "n.ipynb", "seed = 1", tags=["injected-parameters"])
+    (earlier / "unfinished" / "n.ipynb").write_text("not finished")
+    monkeypatch.setattr(run_notebook, "ROOT", tmp_path)
+    monkeypatch.setattr(run_notebook, "listed", lambda _: {"notebooks/unfinished/n.ipynb"})
     with pytest.raises(NotebookError, match="of n failed: ZeroDivisionError") as failure:
         execute(path, {})
     kept = tmp_path / "notebooks" / "unfinished" / "n.ipynb"
     assert f"(details in {kept})" in str(failure.value)
-    assert [*tmp_path.rglob("notebooks/**/*.ipynb")] == [kept]
+    assert {*tmp_path.rglob("notebooks/**/*.ipynb")} == {earlier / "n.ipynb", kept}
+    assert "ZeroDivisionError" in kept.read_text()
