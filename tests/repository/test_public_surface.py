@@ -4,6 +4,8 @@ import dataclasses
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 from types import ModuleType
 
 PACKAGES = ("bnn", "fe_data")
@@ -59,3 +61,26 @@ def test_docstrings_name_every_parameter_and_what_is_returned():
     missing = {name: undocumented(value) for name, value in public_callables().items()}
     assert len(missing) > 100
     assert {name: parts for name, parts in missing.items() if parts} == {}
+
+
+GAUSSIAN_PROCESS = """
+import sys
+import bnn
+before = {name.partition(".")[0] for name in sys.modules}
+model = bnn.GPRegressor(bnn.GaussianProcessPrior(0.0, bnn.RBF()), noise=0.1)
+model.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).predict([[0.5]], return_std=True)
+print(repr(model), "numpy" in before, "torch" in sys.modules)
+"""
+
+
+def test_a_gaussian_process_needs_no_pytorch_and_importing_bnn_nothing():
+    command = [sys.executable, "-c", GAUSSIAN_PROCESS]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout.endswith(" False False\n")
+
+
+def test_all_public_names_can_be_imported():
+    for package in map(importlib.import_module, PACKAGES):
+        assert len(package.__all__) > 40
+        assert [name for name in package.__all__ if not hasattr(package, name)] == []
+        assert set(package.__all__) <= set(dir(package))
