@@ -12,7 +12,7 @@ from bnn.export.names import check_identifier
 from bnn.export.tables import Table, filled
 from bnn.paths import StrainPathEnsemble
 from bnn.paths.bank import ELASTIC, IMAGES, stiffness_basis
-from bnn.paths.network import INPUTS, moduli
+from bnn.paths.material_points import INPUTS, moduli
 from bnn.storage.reading import as_path
 from bnn.storage.writing import write_atomic
 

@@ -2,14 +2,13 @@
 
 from bnn.paths.bank import MaterialPointBasis
 from bnn.paths.ensemble import StrainPathEnsemble
-from bnn.paths.network import PhaseProperties, PhysicallyRecurrentNetwork, mean_field_stress
+from bnn.paths.material_points import PhaseProperties, mean_field_stress
 from bnn.paths.scatter import PathScatter, fit_scatter
 
 __all__ = [
     "MaterialPointBasis",
     "PathScatter",
     "PhaseProperties",
-    "PhysicallyRecurrentNetwork",
     "StrainPathEnsemble",
     "fit_scatter",
     "mean_field_stress",

@@ -48,7 +48,7 @@ from scipy.linalg import eigh
 from bnn._seeding import generator
 from bnn._text import Short
 from bnn._validation import Array, as_finite, check_count, check_positive
-from bnn.paths.network import (
+from bnn.paths.material_points import (
     ENGINEERING,
     INPUTS,
     PHASES,

@@ -48,7 +48,7 @@ from bnn._validation import (
     check_positive,
 )
 from bnn.paths.bank import Concentration, MaterialPointBasis
-from bnn.paths.network import INPUTS, checked_inputs, checked_paths
+from bnn.paths.material_points import INPUTS, checked_inputs, checked_paths
 from bnn.paths.scatter import PathScatter, travelled, whitened
 from bnn.storage import StoredModel, changes_as_a_whole, load, storable
 from bnn.storage.values import kept

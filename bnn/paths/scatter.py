@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from bnn._text import Short
 from bnn._validation import Array, as_finite, check_positive
 from bnn.paths.bank import MaterialPointBasis
-from bnn.paths.network import checked_inputs, checked_paths
+from bnn.paths.material_points import checked_inputs, checked_paths
 from bnn.storage import storable
 
 _NO_FLOW = 1e-3  # added to the plastic strain, so that its logarithm is finite at zero

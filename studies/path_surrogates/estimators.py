@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bnn.paths import StrainPathEnsemble, fit_scatter, mean_field_stress
-from bnn.paths.network import PHASES
+from bnn.paths.material_points import PHASES
 from fe_data import Paths
 from studies.path_surrogates.data import concentration, default_bank
 from studies.path_surrogates.material_points import PointEnsemble

@@ -1,17 +1,16 @@
-"""Networks of material points: macroscopic strain → points of matrix and fibres → stress.
+"""Material points in place of an RVE: macroscopic strain → points of matrix and fibres → stress.
 
-An RVE is replaced by a few points with the laws of its phases (physically recurrent networks: Maia,
-Rocha, Kerfriden & van der Meer, CMAME 407, 2023). A strain path E(t) of the RVE gives point i the
-strain ε_i = A_i E. The stresses of the points give the stress of the RVE,
+An RVE is replaced by a few points with the laws of its phases, as in physically recurrent networks
+(Maia, Rocha, Kerfriden & van der Meer, CMAME 407, 2023). A strain path E(t) of the RVE gives point
+i the strain ε_i = A_i E. The stresses of the points give the stress of the RVE,
 
     S(t) = Σ_i w_i A_iᵀ σ_i(ε_i(·), t),        Σ_i w_i = 1,   w_i > 0,   Σ_i w_i A_i = I.
 
-The points of the matrix carry the history, so the network needs no memory for unloading and loops.
-The transpose makes the work of the RVE equal to the work of its points (Hill–Mandel), so the
-tangent is symmetric and no cycle gains energy. The weights of the points in the fibres sum to the
-volume fraction. A network with one hidden layer computes A and w from the inputs of the RVE, or
-they are given, for example by a mean-field model. Strains [-] and stresses [MPa] are tensors xx,
-yy, xy under plane strain.
+The points of the matrix carry the history, so that unloading and loops need no other memory. The
+transpose makes the work of the RVE equal to the work of its points (Hill–Mandel), so the tangent is
+symmetric and no cycle gains energy. The weights of the points in the fibres sum to the volume
+fraction. A and w are given, for example by a mean-field model or a network. Strains [-] and
+stresses [MPa] are tensors xx, yy, xy under plane strain.
 """
 
 from __future__ import annotations
@@ -25,9 +24,8 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from bnn._seeding import RandomState, generator
 from bnn._text import Short
-from bnn._validation import LARGEST, Array, as_finite, check_count, check_positive
+from bnn._validation import LARGEST, Array, as_finite, check_positive
 from bnn.paths.return_mapping import Matrix, deviatoric_stress
 from bnn.storage import storable
 
@@ -52,8 +50,6 @@ LARGEST_STRAIN = 0.5  # limit of each component, because the points assume small
 HARDENING = "power"  # name of the hardening law a + b p^c in fe_data
 Modulus = TypeVar("Modulus", Tensor, Array, float)
 ENGINEERING = np.array([1.0, 1.0, 2.0])  # from the tensor xx, yy, xy to engineering shear strain
-_ENTRIES = 10  # network outputs per point: nine for A_i and one for w_i
-_SPREAD = 0.3  # factor from the outputs of the network to the entries of A
 
 
 @storable
@@ -101,124 +97,11 @@ PHASES = PhaseProperties()  # values of the paper
 
 
 class Localisation(NamedTuple):
-    """Points of K networks for N RVEs; the last `n_fibre` of the P points are in fibres."""
+    """Points of K models for N RVEs; the last `n_fibre` of the P points are in fibres."""
 
     A: Tensor  # (K, N, P, 3, 3) strain xx, yy, engineering xy of a point relative to the RVE
     weights: Tensor  # (K, N, P)
     n_fibre: int
-
-
-@storable
-@dataclass(frozen=True, repr=False)
-class PhysicallyRecurrentNetwork(Short):
-    """K networks of material points, whose weights are the rows of one matrix (K, d).
-
-    Attributes:
-        bounds: (2, 4) lower and upper bounds of the inputs vf, E_f [GPa], b_m [MPa], c_m.
-        phases: Elasticity and initial yield stress.
-        n_matrix: Number of points in the matrix.
-        n_fibre: Number of points in the fibres.
-        hidden: Width of the hidden layer.
-
-    Raises:
-        ValueError: If an attribute is out of its range, or bounds do not have the shape (2, 4).
-
-    Examples:
-        >>> import numpy as np
-        >>> from bnn.paths import PhysicallyRecurrentNetwork
-        >>> bounds = np.array([[0.0, 200.0, 300.0, 0.3], [0.4, 600.0, 500.0, 0.5]])
-        >>> network = PhysicallyRecurrentNetwork(bounds)
-        >>> weights = network.initial_weights(2, random_state=0)
-        >>> strain = np.linspace(0.0, 0.02, 21)[1:, None] * [1.0, -0.5, 0.0]
-        >>> network.stress(weights, [[0.3, 400.0, 400.0, 0.4]], strain[None]).shape
-        (2, 1, 20, 3)
-    """
-
-    bounds: Array
-    phases: PhaseProperties = PHASES
-    n_matrix: int = 12
-    n_fibre: int = 2
-    hidden: int = 16
-
-    def __post_init__(self) -> None:
-        for name in ("n_matrix", "n_fibre", "hidden"):
-            check_count(name, getattr(self, name), 1, 10_000)
-        object.__setattr__(self, "bounds", checked_bounds(self.bounds))
-
-    @property
-    def n_points(self) -> int:
-        """Number of points in matrix and fibres, P."""
-        return self.n_matrix + self.n_fibre
-
-    @property
-    def n_weights(self) -> int:
-        """Number of weights and biases of one network, d."""
-        n_in = len(INPUTS)
-        return (n_in + 1) * self.hidden + (self.hidden + 1) * self.n_points * _ENTRIES
-
-    def initial_weights(self, n: int, random_state: RandomState = None) -> Array:
-        """Draw initial weights: Glorot kernels, zero hidden biases, standard normal output biases.
-
-        Args:
-            n: Number of networks.
-            random_state: Seed.
-
-        Returns:
-            Weights (n, d). The output biases make the points differ.
-        """
-        rng = generator(random_state)
-        n_in = len(INPUTS)
-        n_out = self.n_points * _ENTRIES
-        limits = [np.sqrt(6.0 / (n_in + self.hidden)), np.sqrt(6.0 / (self.hidden + n_out))]
-        kernel = rng.uniform(-limits[0], limits[0], (n, n_in * self.hidden))
-        last = rng.uniform(-limits[1], limits[1], (n, self.hidden * n_out))
-        biases = rng.standard_normal((n, n_out))
-        return np.hstack([kernel, np.zeros((n, self.hidden)), last, biases])
-
-    def localisation(self, weights: Tensor, X: Tensor) -> Localisation:
-        """Compute the points of RVEs; PyTorch can differentiate them with respect to the weights.
-
-        Args:
-            weights: Weights of K networks, (K, d), in double precision.
-            X: Inputs (N, 4): vf, E_f [GPa], b_m [MPa], c_m.
-
-        Returns:
-            Localisation A (K, N, P, 3, 3), weights (K, N, P) of the points, number of fibre points.
-        """
-        sizes = [len(INPUTS) * self.hidden, self.hidden]
-        sizes += [self.hidden * self.n_points * _ENTRIES, self.n_points * _ENTRIES]
-        kernel, bias, last, biases = torch.split(weights, sizes, dim=1)
-        x = torch.as_tensor(scaled(X.numpy(), self.bounds), dtype=weights.dtype)
-        members = len(weights)
-        hidden = torch.tanh(x @ kernel.reshape(members, len(x[0]), -1) + bias[:, None])
-        out = hidden @ last.reshape(members, self.hidden, -1) + biases[:, None]
-        out = out.reshape(members, len(X), self.n_points, _ENTRIES)
-        A = _SPREAD * out[..., :9].reshape(*out.shape[:3], 3, 3)
-        return consistent(A, out[..., 9], X[:, 0], self.n_fibre)
-
-    def stress(self, weights: Array, X: Array, strain: Array) -> Array:
-        """Compute the stress of RVEs along strain paths.
-
-        Args:
-            weights: Weights of K networks, (K, d).
-            X: Inputs (N, 4): vf, E_f [GPa], b_m [MPa], c_m.
-            strain: Paths (N, T, 3), the tensor xx, yy, xy at each step after rest [-].
-
-        Returns:
-            Mean stress (K, N, T, 3), xx, yy, xy [MPa].
-
-        Raises:
-            ValueError: If shapes do not match, a number is not finite, an input is out of its
-                range, or a strain is above 0.5.
-        """
-        X, strain = checked_paths(X, strain)
-        weights = as_finite("weights", weights)
-        if weights.ndim != 2 or weights.shape[1] != self.n_weights:
-            raise ValueError(f"weights have shape {weights.shape}: must be (K, {self.n_weights})")
-        inputs = torch.as_tensor(X)
-        with torch.no_grad():
-            points = self.localisation(torch.as_tensor(weights), inputs)
-            return cell_stress(points, inputs, torch.as_tensor(strain), self.phases).numpy()
 
 
 def mean_field_stress(
