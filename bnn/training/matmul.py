@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from bnn._validation import check_option
+from bnn.training.processor import has_feature
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,6 @@ class Products:
 
 
 TORCH = Products(lambda tensor: tensor, lambda A, B, out: torch.bmm(A, B, out=out))
-
-
-def has_feature(name: str) -> bool:
-    """Return whether the processor has a feature, such as fma."""
-    from llvmlite import binding
-
-    return bool(binding.get_host_cpu_features().get(name, False))
 
 
 def products_on(device: torch.device) -> Products:

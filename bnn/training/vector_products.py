@@ -42,7 +42,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from bnn._validation import Floats
-from bnn.training.matmul import has_feature
+from bnn.training.processor import has_feature
 
 # LANES is the number of floats in a vector register. A row of a tile has two registers. The number
 # of rows leaves some registers free: 20 of 32 on AVX-512 and 10 of 16 on AVX2 hold sums. The

@@ -6,7 +6,7 @@ return mapping has one solution and Newton's method finds it. A table of the yie
 replace a named law. A table needs neither b nor c, need not be concave, and its return mapping
 needs no iteration.
 
-Settings, the command line and both solvers use these classes. To add a law, write a subclass of
+Settings, the command line and all solvers use these classes. To add a law, write a subclass of
 `HardeningLaw` in this file.
 """
 

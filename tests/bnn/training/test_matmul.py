@@ -59,9 +59,9 @@ for m, n, columns in [(50, 50, 32), (1, 70, 33), (13, 3, 7), (20, 4, 1)]:
         print(out.tobytes().hex())
 """
 NARROW = """
-from bnn.training import matmul
+from bnn.training import processor
 
-matmul.has_feature = lambda name: name != "avx512f"
+processor.has_feature = lambda name: name != "avx512f"
 """
 
 
