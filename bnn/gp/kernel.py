@@ -1,8 +1,8 @@
 """The base of covariance functions k(x, x') of Gaussian process priors.
 
 One class per kernel holds its values, its gradient and, if it is stationary, its correlation in C.
-The search for hyper-parameters and `predict_gradient` use only this class. The exports to C and ONNX
-also know `Linear` and `Warped`. What a kernel lacks is an error that names the kernel.
+The search for hyper-parameters and `predict_gradient` use only this class. The exports to C and
+ONNX also know `Linear` and `Warped`. What a kernel lacks is an error that names the kernel.
 
 Every kernel is a scikit-learn kernel without free parameters. Sums and products may mix kernels of
 bnn and scikit-learn. A parameter that is None is open: a fit estimates it, see
