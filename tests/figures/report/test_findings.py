@@ -1,9 +1,13 @@
 """Sentences that quote numbers: each test computes those of one finding and what it claims."""
 
+import csv
+
 import pytest
 from scipy.stats import wilcoxon
 
+from figures.pipeline.paths import ROOT
 from figures.report.comparison import DIFFERS, NOT_COMPARABLE, OPEN, PARTLY, REPRODUCED, compare
+from figures.report.tables import RUNS
 from figures.scores import Interval, as_interval, written
 from tests.figures.report.committed import metrics, ours, paragraphs, quoted, typed_run, verdicts
 
@@ -13,6 +17,7 @@ VERDICTS = "docs/verdicts.md"
 METHODS = "docs/findings_methods.md"
 CODE = "docs/published_code.md"
 NEXT = "docs/active_learning.md"
+LIMITS = "docs/limitations.md"
 ARTICLE = "article/article.typ"
 ABSTRACT = "article/metadata.yaml"
 TABLES = pytest.mark.parametrize("folder", ["full", "full-authors"])
@@ -28,6 +33,12 @@ def less(first, second):
 def half_width(number, decimals):
     """The mean of a number with half the width of its 95 % interval."""
     return written(as_interval(number), decimals)
+
+
+def ratios():
+    """Lines of the table of mean standard deviations over those of the exact posterior."""
+    with (ROOT / "docs" / "tables" / "deviations.csv").open(encoding="utf-8", newline="") as file:
+        return [*csv.reader(file)][1:]
 
 
 def percent(share, decimals=0):
@@ -351,15 +362,22 @@ def test_bands_of_paths():
 
 @TABLES
 def test_standard_deviation(folder):
-    rows = metrics("05_other_methods", folder).rows.outd
-    ensembles = ("low_rank", "proper", "low_rank_converged")
-    off = {name: rows[name].std_to_exact.mean for name in (*ensembles, "function", "sampled")}
-    assert all(off["function"] < off[name] / 4 for name in ensembles)
-    numbers = [written(100 * each, 0) for each in off.values()]
+    """Means over those of the exact posterior; tests/studies/other_methods tests the file."""
+    found = {row[1]: row[3:] for row in ratios() if row[0] == RUNS[folder]}
+    kinds = ("anchored, published", "anchored, standard", "vanilla, published", "function", "30 s")
+    rows = [row for kind in kinds for name, row in found.items() if name.startswith(kind)]
+    numbers = [f"{float(row[0]):.2f}" for row in rows]
+    begin = "The standard deviations of the anchored ensemble are about"
+    quoted(FINDINGS, begin, *numbers)
+    by_output = sorted(float(ratio) for row in rows[:1] for ratio in row[1:])
+    assert rows[0][-1] == min(rows[0])  # p_σ
     if folder == "full":
-        quoted(ARTICLE, "On average the standard deviations differ", *numbers)
-    begin = "The standard deviations of the published ensemble are about three times"
-    quoted(FINDINGS, begin, *(f"{each} %" for each in numbers))
+        ends = f"{by_output[0]:.1f} to {by_output[-1]:.1f} times"
+        quoted(FINDINGS, begin, "about 1.5 times", ends)
+        quoted(LIMITS, "AnchoredEnsemble overestimates uncertainty", "about 1.5 times", ends)
+        quoted(ARTICLE, "The ensemble overestimates the standard deviation.", *numbers, ends)
+    else:
+        quoted(ARTICLE, "The ensemble overestimates the standard deviation.", *numbers[:2])
 
 
 def test_confidence_in_f():
@@ -509,7 +527,9 @@ def test_what_is_reproduced():
         f"{checks.count(False)} of {len(checks)}",
         f"{found.count(NOT_COMPARABLE)} has no number",
     )
-    assert all(compare(typed_run("full-authors"))["Table 3"].of_paper)
+
+
+UNTRAINED = ("Fig. 9", "Fig. 10", "Table 2", "Fig. 11")  # on the published tables: no simulation
 
 
 def test_what_is_met_on_the_published_tables():
@@ -521,13 +541,18 @@ def test_what_is_met_on_the_published_tables():
         for name, met in entry.outcomes.items()
         if not met and name != "accuracy/c_eff"
     }
-    assert others == {"rmse/c_eff", "calibration/c_eff", "confidence"}
-    counted = f"{found.count(True)} of {len(found)} comparisons are met"
-    quoted(README, "The paper is largely reproduced", counted)
-    quoted(FINDINGS, "two of the other three concern c_eff", counted)
-    quoted(VERDICTS, "On the authors' own tables", counted)
-    quoted(ABSTRACT, "anchored ensembling", counted)
-    quoted(ARTICLE, "@verdicts has the verdict on each figure and table.", counted)
+    assert others == {"rmse/c_eff", "calibration/c_eff", "confidence", "published.prior/elppd"}
+    trained = [met for p, e in entries.items() if p not in UNTRAINED for met in e.of_paper]
+    counts = (
+        f"{found.count(True)} of {len(found)} comparisons are met",
+        f"{trained.count(True)} of the {len(trained)} that train networks",
+    )
+    quoted(README, "The paper is largely reproduced", *counts)
+    quoted(FINDINGS, "Two of the other four concern c_eff", *counts)
+    quoted(VERDICTS, "On the authors' own tables", *counts, len(found) - len(trained))
+    quoted(ABSTRACT, "anchored ensembling", *counts)
+    begin = "@verdicts has the verdict on each figure and table."
+    quoted(ARTICLE, begin, *counts, len(found) - len(trained))
     table_2 = entries["Table 2"].of_paper
     assert all(table_2)
     met = f"{len(table_2)} of {len(table_2)}"
@@ -652,15 +677,21 @@ def test_fig_5_small_ensemble():
 
 def test_fig_6_equal_standard_deviations():
     it = metrics("02_example_1d")
-    expected = dict.fromkeys(("vanilla_surer/1/gap", "vanilla_surer/1/right", "guided"), False)
-    assert unmet("Fig. 6") == expected
+    differ = ("vanilla_surer/1/gap", "vanilla_surer/1/right", "guided/right")
+    assert unmet("Fig. 6") == dict.fromkeys(differ, False)
     stds = it.rows.vanilla.std, it.rows["anchored 1"].std
     numbers = [half_width(each[where], 3) for each in stds for where in ("gap", "right")]
     numbers += [half_width(it.rows[name].drift, 2) for name in ("anchored 0.1", "vanilla")]
     numbers += [written(it.rows["exact 0.1"].drift.mean, 2)]
     begin = "With the constrained prior the vanilla ensemble is not more certain"
     quoted(ARTICLE, begin, *numbers)
-    quoted(VERDICTS, "Three of eight comparisons differ.", numbers[4], numbers[6])
+    quoted(VERDICTS, "Three of nine comparisons differ.", numbers[4], numbers[6])
+    methods = ("anchored 0.1", "vanilla", "exact 0.1")
+    left = [half_width(each, 3) for each in list(ours(it, "guided/left").values())[1::-1]]
+    left.append(written(ours(it, "guided/left")["exact 0.1"].mean, 3))
+    stds = [it.rows[name].std[side].mean for name in methods for side in ("left", "right")]
+    for page, where in ((ARTICLE, begin), (VERDICTS, "Three of nine comparisons differ.")):
+        quoted(page, where, *left, *(written(each, 2) for each in stds))
 
 
 def test_fig_7_depends_on_the_anchors():
@@ -700,14 +731,24 @@ def test_fig_12_calibration_over_training_sets():
 
 def test_table_3_over_draws():
     it = metrics("04b_repeated_datasets")
-    assert unmet("Table 3") == {"published.prior/elppd": False}
+    differ = ("published.prior/elppd", "published.ind25_anchored/rmse")
+    assert unmet("Table 3") == dict.fromkeys(differ, False)
+    differs = compare(typed_run("full"))["Table 3"].rows["published.ind25_anchored"]["rmse"]
+    beyond = abs(differs.ours - 0.19) - differs.allowed
+    assert 0 < beyond < 0.05 * differs.allowed  # "hardly more"
     rows = it.rows.published
     few = rows.ind25_anchored.rmse
     reach = sum(value >= 0.185 for value in few["values"])
     numbers = half_width(rows.prior.elppd, 0), half_width(few, 3), f"{reach} of {it.repeats}"
     quoted(ARTICLE, "the prior has an ELPPD of", *numbers)
-    differ = "One of 19 comparisons differs, the ELPPD of the prior"
-    quoted(VERDICTS, differ)
+    judged = len(compare(typed_run("full"))["Table 3"].of_paper)
+    begin = f"Two of {judged} comparisons differ."
+    printed, mean = -4100, rows.prior.elppd.mean
+    theirs = metrics("04_materials_surrogate", "full-authors").rows.published.prior.elppd
+    nats = f"{theirs.mean - printed:.0f}", f"{mean - printed:,.0f}"
+    quoted(VERDICTS, begin, half_width(theirs, 0), *nats, written(mean, 0))
+    nats = [each.replace(",", "") for each in nats]
+    quoted(ARTICLE, "the prior has an ELPPD of", half_width(theirs, 0), *nats)
 
 
 def test_table_4_gains_over_draws():
@@ -722,16 +763,31 @@ def test_table_4_gains_over_draws():
     quoted(VERDICTS, "Anchoring raises the RMSE of c_eff", *numbers)
 
 
+def test_the_baseline_of_c_eff():
+    """On the authors' table their vanilla ensemble is worse than ours, with anchoring better."""
+    rows = metrics("04_materials_surrogate", "full-authors").rows.published
+    vanilla, anchored = (
+        as_interval(rows[f"outd_{name}"].by_output.rmse.c_eff) for name in ("vanilla", "anchored")
+    )
+    off = (0.153 - vanilla.mean) / (vanilla.std * (1 + 1 / len(vanilla.values)) ** 0.5)
+    numbers = [f"{each.mean:.3f} ± {each.std:.3f}" for each in (vanilla, anchored)]
+    numbers += ["0.153", "0.118", f"{off:.1f} standard deviations"]
+    quoted(VERDICTS, "Anchoring raises the RMSE of c_eff", *numbers)
+    quoted(ARTICLE, "anchoring does not lower the RMSE of every output", *numbers)
+
+
 def test_fig_14_calibration_over_draws():
     it = metrics("04b_repeated_datasets")
     names = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
     found = verdicts(it, *(f"calibration/{each}" for each in names))
-    assert found == [None, False, False, None, True]  # over the first draws alone
-    expected = dict.fromkeys((f"calibration/{each}" for each in names[:4]), None)
-    assert unmet("Fig. 14") == expected | {"calibration/c_eff": False}
-    c = ours(it, "calibration/c_eff")
+    assert found == [None, False, False, None, True]
+    expected = {f"calibration/{name}": met for name, met in zip(names, found, strict=True)}
+    assert unmet("Fig. 14") == {name: met for name, met in expected.items() if not met}
     positive = it.gains.miscalibration.E_eff_GPa.positive
-    numbers = f"only {positive}", written(c.anchored, 3), written(c.vanilla, 3)
+    numbers = [f"only {positive}"]
+    for each in ("calibration/c_eff", "calibration/E_eff_GPa"):
+        both = ours(it, each)
+        numbers += [written(both.anchored, 3), written(both.vanilla, 3)]
     quoted(ARTICLE, "In Fig. 14 only the calibration of p_σ is as in the paper.", *numbers)
     quoted(VERDICTS, "Only the claim about p_σ is met.", *numbers)
 
