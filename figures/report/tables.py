@@ -152,10 +152,11 @@ def scores(runs: Runs) -> Table:
         "",
         "score",
         "paper",
-        f"our {runs['full'][DRAWS].repeats} datasets",
-        f"published data ({theirs.metrics.repeats} seeds)",
-        f"our RVEs at published inputs ({runs[REBUILT][DRAWS].repeats} simulations)",
-        "published data, standard Adam",
+        f"our {runs['full'][DRAWS].repeats} datasets ± standard deviation",
+        f"published data ({theirs.metrics.repeats} seeds) ± standard deviation",
+        f"our RVEs at published inputs ({runs[REBUILT][DRAWS].repeats} simulations) "
+        "± standard deviation",
+        "published data, standard Adam ± standard deviation",
     ]
     return Table("", header, rows)
 
@@ -167,7 +168,7 @@ def short(table_3: Table) -> str:
     for name, score, paper, ours, *_ in table_3.rows:
         rows.setdefault(name, []).extend((paper, ours))
         if len(rows) == 1:
-            header += [f"{score}: paper", "ours"]
+            header += [f"{score}: paper", "ours ± sd"]
     return markdown(header, [[name, *numbers] for name, numbers in rows.items()])
 
 
