@@ -41,6 +41,10 @@ def ratios():
         return [*csv.reader(file)][1:]
 
 
+def float_of(text):
+    return float(text.rstrip(" %"))
+
+
 def percent(share, decimals=0):
     return written(100 * share, decimals) + " %"
 
@@ -554,6 +558,22 @@ def test_worth_of_knowledge():
     covered = [percent(rows[case].default_by_input.reference_coverage.mean, 1) for case in TWO]
     quoted(METHODS, "| paper's noise | Σ(x) |", *map(inside, models))
     quoted(METHODS, "GPRegressor(noise=heteroscedastic) covers", *covered)
+    ends = [min(covered, key=float_of), max(covered, key=float_of)]
+    shares = [f"{float_of(each):.0f}" for each in ends]
+    begin = "the function f without noise, with noise=heteroscedastic"
+    quoted("docs/explanation_gp.md", begin, f"{shares[0]} to {shares[1]} %")
+
+
+def test_one_name_for_each_difference():
+    """Numbers of two pages that differ, each with its reason."""
+    alone = metrics("08_strain_paths").mean_fields_alone.reference_tension
+    learnt = metrics("08_strain_paths").rows.reference_tension["100"].error.mean
+    numbers = [written(1000 * each, 2) for each in (alone, learnt)]
+    quoted("docs/paths.md", "The table averages over the three stresses", *numbers)
+    rows = metrics("06_prior_knowledge").rows
+    gains = [less(rows[c].fitted.elppd, rows[c].by_input.elppd).mean for c in ("ind25", "outd")]
+    begin = "Use a low-fidelity model if you have one."
+    quoted("docs/which_estimator.md", begin, *(written(gain, 0) for gain in gains))
 
 
 def test_what_is_reproduced():
