@@ -5,7 +5,10 @@ import csv
 import pytest
 from scipy.stats import wilcoxon
 
+from figures.composite import problem
+from figures.example_1d import ensembles
 from figures.pipeline.paths import ROOT
+from figures.pipeline.profiles import load_profile
 from figures.report.comparison import DIFFERS, NOT_COMPARABLE, OPEN, PARTLY, REPRODUCED, compare
 from figures.report.tables import RUNS
 from figures.scores import Interval, as_interval, written
@@ -54,6 +57,7 @@ def outcomes(place):
     return compare(typed_run("full"))[place].outcomes
 
 
+EPOCHS = (ensembles.FACTORISED_EPOCHS, *ensembles.CORRELATED_EPOCHS.values())
 # Choices of both ensembles that the README and the abstract quote
 SHORT = ("bootstrap_bounds", "likelihood_data", "tuned", "tuned_start")
 
@@ -707,6 +711,18 @@ def test_optimisers_of_the_weight_study():
         values = table.published[prior].all["values"]
         numbers += [min(values), max(values), table.proper[prior].all.mean]
     quoted(CODE, "average variance of the weights", *(written(each, 4) for each in numbers))
+
+
+def test_settings_of_the_published_code():
+    """Epochs, bounds and divisors that the page on the published code names."""
+    quoted(CODE, "what the published code does | effect | here | |---|---|---| | Fig. 7", *EPOCHS)
+    quoted(CODE, "Realisations of the prior are clipped", problem.LOWEST_OUTPUT)
+    few = load_profile("full").surrogate.n_members
+    smaller = percent(1 - ((few - 1) / few) ** 0.5, 1)
+    quoted(CODE, "Standard deviations have the divisor K", smaller, few)
+    factorised, _, constrained = EPOCHS
+    begin = "In one dimension the exact posterior fits the data even less closely"
+    quoted(FINDINGS, begin, factorised, constrained)
 
 
 def test_fig_4_closest_density():
