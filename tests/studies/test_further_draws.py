@@ -1,11 +1,16 @@
 import csv
 import math
+from pathlib import Path
 from types import SimpleNamespace
+
+import pytest
 
 from figures.composite.problem import OUTPUT_NAMES
 from figures.materials_surrogate.surrogate import SCORES
 from figures.pipeline.paths import ROOT
+from figures.pipeline.profiles import load_profile
 from figures.scores import as_interval
+from studies.further_draws import simulation
 from studies.further_draws.__main__ import table
 from tests.figures.report.committed import metrics, quoted, verdicts
 
@@ -70,3 +75,50 @@ def test_pages_quote_the_gains_over_60_datasets():
     quoted("docs/findings.md", "With 36 further datasets", *numbers)
     quoted("article/article.typ", "On new datasets anchoring is better", *numbers)
     assert round(float(lines["miscalibration, all outputs"][-1]), 4) == 0.0008
+
+
+@pytest.fixture
+def simulated(monkeypatch):
+    """Commands of a simulation that copies the inputs, and gives each row a number."""
+    commands = []
+
+    def run(arguments):
+        commands.append(arguments)
+        options = dict(zip(arguments[1::2], arguments[2::2], strict=True))
+        header, *rows = Path(options["--inputs"]).read_text(encoding="utf-8").splitlines()
+        out = Path(options["--out"])
+        out.mkdir(parents=True)
+        lines = [f"index,{header}", *(f"{i},{row}" for i, row in enumerate(rows))]
+        (out / "dataset.csv").write_text("".join(f"{line}\n" for line in lines))
+        return 0
+
+    monkeypatch.setattr(simulation, "run_command", run)
+    return commands
+
+
+def test_published_inputs_are_simulated_six_times(simulated, tmp_path):
+    published = tmp_path / "authors"
+    published.mkdir()
+    for design in simulation.SEEDS:
+        (published / f"{design}.csv").write_text("vf\n0.1\n0.2\n")
+    out = tmp_path / "rebuilt"
+    profile = load_profile(simulation.simulate_published(published, out, 1))
+    assert (profile.draws.count, profile.draws.repeats) == (6, 1)
+    assert [command[4] for command in simulated] == ["1", "2", "3"]  # the seeds
+    for design in simulation.SEEDS:
+        _, *rows = (out / "draws" / design / "dataset.csv").read_text().splitlines()
+        assert [row.split(",")[1] for row in rows] == ["0.1", "0.2"] * 6
+        assert (out / f"{design}.csv").read_text() == "index,vf\n0,0.1\n1,0.2\n"
+
+
+def test_further_datasets_are_simulated_with_their_seeds(monkeypatch, tmp_path):
+    calls = []
+    monkeypatch.setattr(simulation, "simulate", lambda *given: calls.append(given) or 0)
+    folders = simulation.simulate_further(tmp_path, 2)
+    assert [call[2] for call in calls] == [36, 60]
+    assert calls[0][1] == {"test_uniform": (1200,), "train_beta": (1200,)}
+    assert calls[1][1] == {"test_uniform": (600,), "train_beta": (600,)}
+    assert folders == [call[0].parent for call in calls]
+    monkeypatch.setattr(simulation, "simulate", lambda *_: 1)
+    with pytest.raises(RuntimeError, match="exit code 1"):
+        simulation.simulate_further(tmp_path, 2)
