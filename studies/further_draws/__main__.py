@@ -9,6 +9,7 @@ With --published it instead simulates the inputs of the published tables six tim
 """
 
 import argparse
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -122,7 +123,8 @@ if __name__ == "__main__":
     try:
         if given.published:
             profile = simulate_published(given.published, given.out, given.jobs)
-            print(f"train with: PROFILE={profile} DATA={given.out} make repeat-datasets")
+            program = f"PROFILE={profile} DATA={given.out} {sys.executable} -m doit repeat-datasets"
+            print(f"train with: {program}")
         else:
             main(simulate_further(given.out, given.jobs))
     except (FileNotFoundError, RuntimeError) as error:
