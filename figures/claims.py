@@ -1,22 +1,22 @@
 """Numbers and claims of the paper, and the tolerances for our numbers."""
 
+import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel
-from scipy.stats import binomtest
 
 from figures.pipeline.settings import PAPER_COUNTS
 
 PUBLISHED = Path(__file__).with_name("published.yaml")
+SCATTER = Path(__file__).with_name("scatter.json")  # standard deviations from committed metrics
 Case = Literal["outd", "ind25", "ind50", "ind100", "replicates", "noise"]
 LARGEST = 2 / 5  # tolerance as a fraction of the printed number
-SIGNIFICANT = 0.05  # significance level of a sign test
 
 
 def decimals(printed: str) -> int:
@@ -85,6 +85,14 @@ class PaperRow(BaseModel, extra="forbid"):
         return self.label.format(n=ours if ours == theirs else f"{ours}, paper {theirs}")
 
 
+class Source(BaseModel, extra="forbid"):
+    """Place of numbers in committed metrics."""
+
+    run: str  # folder in figures
+    notebook: str
+    at: str  # with {row}, {column}, or {method} for a row published.METHOD
+
+
 class Item(BaseModel, extra="forbid"):
     """A figure or table of the paper."""
 
@@ -93,20 +101,13 @@ class Item(BaseModel, extra="forbid"):
     title: str
     notebook: str  # notebook that reproduces it
     ours: str = ""  # place of the number of a row and column in our metrics
+    scatter: Source | None = None  # standard deviations of one result
+    same_tables: Source | float | None = None  # the same on the published tables of a row
     unit: float = 1.0  # of the printed numbers
     printed_in_paper: bool = True  # otherwise computed from published tables, and not counted
     over_draws: bool = False  # whether our repeats are independently simulated datasets
-    further: dict[str, tuple[int, int]] = {}  # claim → datasets that support it, and their number
     columns: list[str] = []
     rows: dict[str, PaperRow] = {}
-
-    def with_further_draws(self, claim: Claim) -> Claim:
-        """Return the claim, decided by a sign test over more datasets if `further` has them."""
-        if claim.id not in self.further:
-            return claim
-        supporting, count = self.further[claim.id]
-        decided = binomtest(supporting, count).pvalue < SIGNIFICANT
-        return replace(claim, holds=supporting > count / 2 if decided else None)
 
     def model_post_init(self, _: Any) -> None:
         """Add the row of networks trained as printed after each row with a `proper` label."""
@@ -122,7 +123,10 @@ class Item(BaseModel, extra="forbid"):
 def load_published() -> dict[str, Item]:
     """Load the figures and tables of the paper, by place, in order of appearance."""
     found = {}
+    scatter = json.loads(SCATTER.read_text(encoding="utf-8"))
     for part in yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")):
         for content in part.pop("places"):
+            for name, row in content.get("rows", {}).items():
+                row |= scatter.get(content["place"], {}).get(name, {})
             found[content["place"]] = Item.model_validate(part | content)
     return found

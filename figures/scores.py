@@ -115,6 +115,11 @@ def as_interval(number: Any) -> Interval:
     return Interval(tuple(number["values"]) if isinstance(number, Mapping) else (number,))
 
 
+def less(number: Interval, value: float) -> Interval:
+    """Return a number minus a fixed value."""
+    return Interval(tuple(each - value for each in number.values))
+
+
 def is_below(first: Interval, second: Interval) -> bool | None:
     """Return whether the first of two numbers is smaller; None if the repeats do not decide."""
     sign = (second - first).sign

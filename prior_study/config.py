@@ -9,9 +9,14 @@ import numpy as np
 
 HIDDEN = (50, 50, 50, 50)
 PRIORS = ("A", "B", "C", "D")
-# Whether Adam corrects the bias of its moments. The published variances come from an optimiser
-# whose step counter continued from network to network, while its moments were reset.
-BIAS_CORRECTION = {"published": False, "proper": True}
+# How Adam corrects the bias of its moments. The published variances come from optimisers whose step
+# counter continued from network to network, while their moments were reset.
+OPTIMISERS = {
+    "published": "published (Adam without bias correction)",
+    "workers": "workers (with it for the first network of each of eight processes)",
+    "proper": "proper (standard Adam)",
+}
+WORKERS = 8  # processes in which the authors pre-trained
 _SMALLEST = {"members": 2, "prior_points": 2, "functions": 2, "grid_points": 2, "seed": 0}
 
 
@@ -24,6 +29,16 @@ def _check_option(name: str, value: object, options: Collection[str]) -> None:
     """Raise ValueError unless value is one of the options."""
     if not isinstance(value, str) or value not in options:
         raise ValueError(f"{name} = {value!r}: must be one of {', '.join(options)}")
+
+
+def first_of_workers(count: int, workers: int) -> tuple[int, ...]:
+    """Return the first of `count` networks that each worker process trains.
+
+    `multiprocessing.Pool.map` divides the networks into chunks of a quarter of the share of a
+    worker. The first chunks go to different workers.
+    """
+    chunk = math.ceil(count / (4 * workers))
+    return tuple(range(0, count, chunk))[:workers]
 
 
 @dataclass(frozen=True)
@@ -40,9 +55,7 @@ class StudyConfig:
     priors: tuple[str, ...] = _option(PRIORS, "functional priors by name")
     members: int = _option(100, "networks K of each prior")
     epochs_scale: float = _option(1.0, "factor on the published epochs of each prior")
-    optimiser: str = _option(
-        "published", "published (Adam without bias correction) or proper (standard Adam)"
-    )
+    optimiser: str = _option("published", ", ".join(OPTIMISERS.values()))
     seed: int = _option(1, "seed of all random draws")
     device: str = _option("cpu", "cpu or cuda")
     prior_points: int = _option(400, "points M at which each realisation is fitted")
@@ -56,7 +69,7 @@ class StudyConfig:
             raise ValueError(f"priors = {self.priors}: must be some of {known}, each once")
         for prior in self.priors:
             _check_option("priors", prior, PRIORS)
-        _check_option("optimiser", self.optimiser, BIAS_CORRECTION)
+        _check_option("optimiser", self.optimiser, OPTIMISERS)
         _check_option("device", self.device, ("cpu", "cuda"))
         for name, low in _SMALLEST.items():
             value = getattr(self, name)
@@ -64,6 +77,14 @@ class StudyConfig:
                 raise ValueError(f"{name} = {value!r}: must be an integer >= {low}")
         if not 0 < self.epochs_scale < math.inf:
             raise ValueError(f"epochs_scale = {self.epochs_scale}: must be > 0")
+
+    @property
+    def bias_correction(self) -> bool | tuple[int, ...]:
+        """Whether Adam corrects its bias, or the networks for which it does."""
+        if self.optimiser == "workers":  # the authors pre-trained twice as many networks
+            corrected = first_of_workers(2 * self.members, WORKERS)
+            return tuple(index for index in corrected if index < self.members)
+        return self.optimiser == "proper"
 
     def epochs(self, prior: str) -> int:
         """Return the number of training epochs for a prior, at least one."""

@@ -13,7 +13,7 @@ import bnn
 from bnn import Pretrained, TrainingSettings
 from bnn.storage.writing import write_atomic
 from prior_study import reconstruction
-from prior_study.config import BIAS_CORRECTION, HIDDEN, StudyConfig
+from prior_study.config import HIDDEN, StudyConfig
 from prior_study.priors import STUDY_PRIORS
 from prior_study.reconstruction import (
     ARCHITECTURE,
@@ -111,9 +111,8 @@ def _study_prior(name: str, config: StudyConfig, progress: bool) -> PriorResult:
 
 def pretrain(name: str, config: StudyConfig, progress: bool = False) -> Pretrained:
     """Fit networks to realisations of a functional prior (appendix A of the paper)."""
-    correction = BIAS_CORRECTION[config.optimiser]
     training = TrainingSettings(
-        epochs=config.epochs(name), bias_correction=correction, progress=progress
+        epochs=config.epochs(name), bias_correction=config.bias_correction, progress=progress
     )
     return bnn.pretrain(
         STUDY_PRIORS[name].process,

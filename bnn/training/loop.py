@@ -150,6 +150,9 @@ def train(
     fitting = max(CACHE_LINE, _GROUP_WEIGHTS // architecture.n_weights)
     size = settings.members_at_once or (fitting if place.type == "cpu" else len(weights))
     groups = member_groups(len(weights), size, workers)
+    if max(settings.corrected_members, default=0) >= len(weights):
+        members = f"{len(weights)} members"
+        raise ValueError(f"bias_correction = {settings.bias_correction}: there are {members}")
     plans = _plans(groups, settings)
     with progress_bar(settings.epochs * len(plans), progress, "epoch") as bar:
 
@@ -169,31 +172,32 @@ def train(
             return _train_group(group, y[members], own_settings, bar, stop)
 
         parts = run_groups(run, plans, workers)
-    if settings.bias_correction == "first":
-        parts = _with_corrected_first(parts)
+    if settings.corrected_members:
+        parts = _by_member(plans, parts)
     return _joined(parts, settings.epochs, len(seeds))
 
 
 def _plans(groups: list[Ints], settings: TrainingSettings) -> list[tuple[Ints, TrainingSettings]]:
     """Return the members and the settings of each run."""
-    if settings.bias_correction != "first":
+    few = np.array(settings.corrected_members, dtype=int)
+    if not len(few):
         return [(group, settings) for group in groups]
     corrected = replace(settings, bias_correction=True)
     plain = replace(settings, bias_correction=False)
-    # The first member also runs with the correction. That run has the member twice, since a product
-    # of single matrices rounds differently.
-    first_twice = np.zeros(2, dtype=int)
-    return [(first_twice, corrected), *((group, plain) for group in groups)]
+    # These members also run with the correction. That run has at least two, since a product of
+    # single matrices rounds differently.
+    least_two = np.repeat(few, 2) if len(few) == 1 else few
+    return [(least_two, corrected), *((group, plain) for group in groups)]
 
 
-def _with_corrected_first(parts: list[Part]) -> list[Part]:
-    """Return the results with member 0 taken from the run with bias correction."""
-    corrected, first_group, *others = parts
-    weights, losses, epochs = corrected
-    member_0 = (weights[:1], losses[:, :1], epochs[:1])
-    weights, losses, epochs = first_group
-    remaining = (weights[1:], losses[:, 1:], epochs[1:])
-    return [member_0, remaining, *others]
+def _by_member(plans: list[tuple[Ints, TrainingSettings]], parts: list[Part]) -> list[Part]:
+    """Return one result per member: with bias correction, if the member has run with it."""
+    found: dict[int, Part] = {}
+    for (members, _), (weights, losses, epochs) in zip(plans, parts, strict=True):
+        for i, member in enumerate(members.tolist()):
+            one = (weights[i : i + 1], losses[:, i : i + 1], epochs[i : i + 1])
+            found.setdefault(member, one)
+    return [found[member] for member in sorted(found)]
 
 
 def _check_shapes(

@@ -8,6 +8,7 @@ from bnn._validation import (
     check_count,
     check_flags,
     check_fraction,
+    check_integer,
     check_option,
     check_positive,
 )
@@ -53,8 +54,8 @@ class TrainingSettings(Settings):
         beta2: Decay rate of the second moment.
         epsilon: Added to the root of the second moment.
         bias_correction: Whether Adam corrects the bias of its moments. "first" corrects it only for
-            the first member, as in the runs of the paper, which trained all members in turn with
-            one optimiser.
+            the first member, as one optimiser does that trains all members in turn, and a tuple
+            only for the members of these indices, as one optimiser in each worker process does.
         batch_sums: Whether the loss of a step is the sum over its b points plus the whole penalty,
             as in the runs of the paper, instead of N/b times this sum plus the penalty.
         convergence: When to end the training of members early; None trains for all epochs.
@@ -79,7 +80,7 @@ class TrainingSettings(Settings):
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-7
-    bias_correction: bool | Literal["first"] = True
+    bias_correction: bool | Literal["first"] | tuple[int, ...] = True
     batch_sums: bool = False
     convergence: Convergence | None = None
     members_at_once: int | None = None
@@ -93,7 +94,25 @@ class TrainingSettings(Settings):
         check_fraction(beta1=self.beta1, beta2=self.beta2)
         if not isinstance(self.convergence, Convergence | None):
             raise ValueError(f"convergence = {self.convergence!r}: must be a Convergence or None")
-        check_option("bias_correction", self.bias_correction, (True, False, "first"))
+        if isinstance(self.bias_correction, tuple):
+            _check_members(self.bias_correction)
+        else:
+            check_option("bias_correction", self.bias_correction, (True, False, "first"))
         check_flags(batch_sums=self.batch_sums)
         if self.progress is not None:
             check_flags(progress=self.progress)
+
+    @property
+    def corrected_members(self) -> tuple[int, ...]:
+        """Members with bias correction, if only some have it."""
+        if self.bias_correction == "first":
+            return (0,)
+        return self.bias_correction if isinstance(self.bias_correction, tuple) else ()
+
+
+def _check_members(members: tuple[int, ...]) -> None:
+    """Raise ValueError unless members are different integers >= 0, and at least one."""
+    if not members or len(set(members)) < len(members):
+        raise ValueError(f"bias_correction = {members}: must be at least one index, each once")
+    for member in members:
+        check_integer("bias_correction", member, 0)

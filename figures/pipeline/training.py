@@ -1,7 +1,7 @@
 """Training of the ensembles of both examples: as in the published code, or as printed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ import bnn
 from bnn.ensembles.weight_priors.low_rank import principal_directions
 from bnn.priors.samplers import truncated_normal_hypercube
 from figures.pipeline.settings import Ensembles, TrainingChoice
+from prior_study.config import first_of_workers
 
 # The data of both examples are already scaled, and the prior points span twice the range (Alg. 3).
 UNSCALED = bnn.Scaling(inputs=None, outputs=None)
@@ -21,6 +22,7 @@ class Procedure:
     """Differences of the published code from the printed algorithms, which are the default."""
 
     bias_correction: bool | Literal["first"] = True  # of Adam; "first": for the first network only
+    workers: int = 1  # processes that pre-train, each with an optimiser and thus a first network
     batch_sums: bool = False  # the loss of a step is the sum over its minibatch + the whole penalty
     own_points: bool = False  # each network has separate prior points; else they share them
     from_trained: bool = False  # weight priors come from the K trained networks only
@@ -38,8 +40,19 @@ class Procedure:
             n_networks=settings.n_pretrained,
             n_points=settings.prior_points,
             range_factor=PRIOR_RANGE,
-            training=self.adam(epochs),
+            training=replace(
+                self.adam(epochs), bias_correction=self.corrected(settings.n_pretrained)
+            ),
         )
+
+    def corrected(self, count: int) -> bool | Literal["first"] | tuple[int, ...]:
+        """Return which of `count` pre-trained networks have bias correction.
+
+        With several workers the first network of each has it.
+        """
+        if self.workers == 1 or self.bias_correction != "first":
+            return self.bias_correction
+        return first_of_workers(count, self.workers)
 
     def points(self, settings: Ensembles, n_inputs: int, seed: int) -> np.ndarray | None:
         """Draw prior points of each network, (K, M, n_in); None if `bnn.pretrain` draws them."""

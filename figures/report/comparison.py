@@ -281,8 +281,6 @@ def compare(run: Mapping[str, Metrics]) -> dict[str, Comparison]:
         own = run.get(item.notebook, none)
         judged = run.get(judge, none)
         drawn, seeded = ([c for c in each.claims if c.about == place] for each in (judged, own))
-        if judge == DRAWS and judged.folder == REFERENCE.name:
-            drawn = [item.with_further_draws(claim) for claim in drawn]
         found[place] = Comparison(item, own, judge, judged, drawn or seeded)
     return found
 

@@ -4,16 +4,18 @@ The text of the guides is written by hand. tests/figures/report/test_findings.py
 in it.
 """
 
+import json
 import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 
 from fe_data.files.writing import write_atomic
-from figures.claims import Table
+from figures.claims import SCATTER, Item, Source, Table, load_published
 from figures.markdown import comma_separated, markdown, with_blocks
 from figures.pipeline.paths import ROOT, committed_metrics
 from figures.pipeline.profiles import (
@@ -45,6 +47,40 @@ Runs = Mapping[str, Mapping[str, Metrics]]  # folder → notebook → metrics
 def committed() -> dict[str, dict[str, Metrics]]:
     """Read the metrics of the committed runs."""
     return {name: read(committed_metrics(name)) for name in RUNS}
+
+
+def deviation(number: Any) -> float:
+    """Return the standard deviation in a metrics file: a number, or one over repeated results."""
+    if not isinstance(number, Mapping):
+        return float(number)
+    return float(number["std"] if "std" in number else np.std(number["values"], ddof=1))
+
+
+def deviations(runs: Runs, item: Item, source: Source, row: str) -> list[float]:
+    """Return the standard deviations of the printed numbers of a row, in the unit of its table."""
+    metrics = runs[source.run][source.notebook]
+    method = row.removeprefix("published.")
+    places = [source.at.format(row=row, column=c, method=method) for c in item.columns]
+    found = [deviation(metrics.at(place)) / item.unit for place in places]
+    return [float(f"{each:.6g}") for each in found]
+
+
+def scatter(runs: Runs) -> str:
+    """Return the scatter of each printed number as JSON: place of the paper, row, kind."""
+    found: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for place, item in load_published().items():
+        kinds = {"scatter": item.scatter, "same_tables": item.same_tables}
+        for row in item.rows:
+            if item.scatter is None or row.startswith("proper."):
+                continue
+            found.setdefault(place, {})[row] = {
+                kind: [source] * len(item.columns)
+                if isinstance(source, float)
+                else deviations(runs, item, source, row)
+                for kind, source in kinds.items()
+                if source is not None
+            }
+    return json.dumps(found, indent=1) + "\n"
 
 
 def size_of_gain(runs: Runs) -> str:
@@ -116,10 +152,11 @@ def scores(runs: Runs) -> Table:
         "",
         "score",
         "paper",
-        f"our {runs['full'][DRAWS].repeats} datasets",
-        f"published data ({theirs.metrics.repeats} seeds)",
-        f"our RVEs at published inputs ({runs[REBUILT][DRAWS].repeats} simulations)",
-        "published data, standard Adam",
+        f"our {runs['full'][DRAWS].repeats} datasets ± standard deviation",
+        f"published data ({theirs.metrics.repeats} seeds) ± standard deviation",
+        f"our RVEs at published inputs ({runs[REBUILT][DRAWS].repeats} simulations) "
+        "± standard deviation",
+        "published data, standard Adam ± standard deviation",
     ]
     return Table("", header, rows)
 
@@ -131,7 +168,7 @@ def short(table_3: Table) -> str:
     for name, score, paper, ours, *_ in table_3.rows:
         rows.setdefault(name, []).extend((paper, ours))
         if len(rows) == 1:
-            header += [f"{score}: paper", "ours"]
+            header += [f"{score}: paper", "ours ± sd"]
     return markdown(header, [[name, *numbers] for name, numbers in rows.items()])
 
 
@@ -197,6 +234,7 @@ def publish(
 def main(write: bool = False) -> None:
     """Check the generated tables and CSV files, or update them."""
     runs = committed()
+    publish({SCATTER: scatter(runs)}, {}, write, "figures.report.tables")  # verdicts need it
     publish(files(runs), blocks(runs), write, "figures.report.tables")
 
 

@@ -5,7 +5,7 @@
   inputs as measurement points, instead of the exact posterior with the same prior.
 
 The output is the score of the alternative minus the score of the default, as the mean over splits
-with two standard errors. studies/scoreboard/public.py describes the folder, and docs/benchmarks.md
+with its 95 % half-width. studies/scoreboard/public.py describes the folder, and docs/benchmarks.md
 gives the results.
 """
 
@@ -134,12 +134,12 @@ def main() -> None:
 
 
 def _in_words(changes: Sequence[dict[str, float]]) -> str:
-    """Return mean and two standard errors of each score as text."""
+    """Return mean and 95 % half-width of each score as text."""
     cells = []
     for name in changes[0]:
         gap = between([change[name] for change in changes])
-        error = f" ± {2.0 * gap.error:.2g}" if gap.splits > 1 else ""
-        cells.append(f"{name} {gap.mean:+.3g}{error}")
+        margin = f" ± {gap.half_width:.2g}" if gap.splits > 1 else ""
+        cells.append(f"{name} {gap.mean:+.3g}{margin}")
     return ", ".join(cells)
 
 

@@ -1,27 +1,39 @@
 """Tables 3 and 4 and Fig. 14 out of distribution over more draws: python -m studies.further_draws.
 
-A draw is one independently simulated set of training and test RVEs. The study adds the draws in the
-given folders to the 24 draws that come with the package. Each folder must contain
-draws/test_uniform and draws/train_beta, as `python -m fe_data generate DESIGN --out draws/DESIGN`
-writes them. Training for one draw takes about a minute on one core.
+A draw is one independently simulated set of training and test RVEs. The study simulates 36 draws
+with other seeds (3,600 RVEs), and adds them to the 24 draws that come with the package. Existing
+RVEs are not simulated again. It writes the gains to docs/tables/further_draws.csv, and the scores
+of each draw to results.json in its folder. Training for one draw takes about a minute on one core.
 
-The findings quote 60 draws: folder SEED36 has 24 draws (`--count 1200 --seed 36` for both designs),
-and folder SEED60 has 12 draws (`--count 600 --seed 60`). Their table is
-docs/tables/further_draws.csv, written with `--table`.
+With --published it instead simulates the inputs of the published tables six times.
 """
 
 import argparse
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from figures.pipeline.paths import SHIPPED_TABLES, TEST, drawn, require_tables, table_path
+from figures.pipeline.paths import (
+    ROOT,
+    SHIPPED_TABLES,
+    TEST,
+    TRAINING,
+    drawn,
+    require_tables,
+    table_path,
+)
 from figures.pipeline.profiles import Profile, load_profile
 from figures.pipeline.settings import TRAINING_CASE
+from studies.further_draws.simulation import simulate_further, simulate_published
 
 if TYPE_CHECKING:
     from figures.materials_surrogate.surrogate import Rows
 
+OUT = ROOT / "build" / "further_draws"
+TABLE = ROOT / "docs" / "tables" / "further_draws.csv"
+SCORES = Path(__file__).with_name("results.json")
 SEED = 0  # as in notebook 04b_repeated_datasets, whose 24 draws are the first 24 here
 
 
@@ -64,24 +76,33 @@ def table(rows: "Rows", outside: Sequence[float]) -> tuple[list[str], list[list[
     return [*printed.header, "Wilcoxon p"], lines
 
 
-def main(folders: list[Path], file: Path | None) -> None:
-    """Print the gain by anchoring, and the verdicts on claims of the paper, over all draws."""
+def main(folders: list[Path]) -> None:
+    """Write the gain by anchoring over all draws, and print the verdicts on claims of the paper."""
     # Imported here, so that --help does not wait for PyTorch.
     from fe_data.files.writing import write_atomic
     from figures.composite.draws import load_draws
     from figures.markdown import comma_separated, markdown
     from figures.materials_surrogate.surrogate import comparison_claims
+    from figures.pipeline.provenance import describe
     from figures.repeated_datasets.draws import over_draws, train_draws
+    from figures.scores import write_json
 
+    started = time.perf_counter()
     profiles = {folder: out_of_distribution(folder) for folder in (SHIPPED_TABLES, *folders)}
     draws = [draw for folder, profile in profiles.items() for draw in load_draws(folder, profile)]
     profile = profiles[SHIPPED_TABLES]
     rows = over_draws(train_draws(draws, profile, SEED))
-    header, lines = table(rows, [draw.outside for draw in draws])
+    outside = [draw.outside for draw in draws]
+    header, lines = table(rows, outside)
     print(f"{len(draws)} draws")
     print(markdown(header, lines))
-    if file is not None:
-        write_atomic(file, comma_separated(header, lines).encode(), None)
+    write_atomic(TABLE, comma_separated(header, lines).encode(), None)
+    inputs = [
+        table_path(drawn(folder), design) for folder in profiles for design in (TEST, TRAINING)
+    ]
+    seconds = time.perf_counter() - started
+    made = describe(profile.model_dump(mode="json"), inputs, SEED, seconds)
+    write_json(SCORES, {"outside": outside, "rows": rows, "provenance": made})
     count = len(draws[0].cases[TRAINING_CASE])
     for claim in comparison_claims(rows, {TRAINING_CASE: count}):
         verdict = {True: "holds", False: "does not hold", None: "open"}[claim.holds]
@@ -90,10 +111,21 @@ def main(folders: list[Path], file: Path | None) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="*", type=Path, help="folders with further draws")
-    parser.add_argument("--table", type=Path, help="also write the table to this CSV file")
+    parser.add_argument("--out", type=Path, default=OUT, help="folder of the simulated draws")
+    parser.add_argument("--jobs", type=int, default=2, help="worker processes of the simulation")
+    parser.add_argument(
+        "--published",
+        type=Path,
+        metavar="FOLDER",
+        help="folder of the published tables: simulate their inputs six times, into --out",
+    )
     given = parser.parse_args()
     try:
-        main(given.folders, given.table)
-    except FileNotFoundError as error:  # a folder lacks one of the tables
+        if given.published:
+            profile = simulate_published(given.published, given.out, given.jobs)
+            program = f"PROFILE={profile} DATA={given.out} {sys.executable} -m doit repeat-datasets"
+            print(f"train with: {program}")
+        else:
+            main(simulate_further(given.out, given.jobs))
+    except (FileNotFoundError, RuntimeError) as error:
         parser.error(str(error))

@@ -44,7 +44,7 @@ def picture(summary: Summary) -> Figure:
 
 
 def _lines(axes: Axes, summary: Summary, problem: str, score: str) -> None:
-    """Plot a score of each estimator over the number of paths, with two standard errors."""
+    """Plot a score of each estimator over the number of paths, with 95 % intervals."""
     for name, colour in COLOURS.items():
         found = {n: summary.mean(problem, name, n, score) for n in summary.sizes(name)}
         points = np.array([(n, *mean) for n, mean in found.items() if mean])

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import t as student
 
+from figures.scores import CONFIDENCE
 from studies.path_surrogates.data import REFERENCES
 from studies.path_surrogates.estimators import ESTIMATORS
 from studies.path_surrogates.study import DRAWS
@@ -23,7 +25,7 @@ class Mean(NamedTuple):
     """A mean over draws and over the RVEs of a set."""
 
     mean: float
-    error: float  # two standard errors; NaN for one draw
+    half_width: float  # 95 % confidence half-width; NaN for one draw
 
 
 class Summary:
@@ -53,18 +55,29 @@ class Summary:
     def mean(self, problem: str, estimator: str, n: int, score: str) -> Mean | None:
         """Return the mean over the draws, or None without results.
 
-        The error is computed from the variance of a mean over D draws, s² / D. For `nmse`, the
-        variance of a mean over the RVEs of the set is added.
+        The half-width is computed from the variance of a mean over D draws, s² / D. For `nmse`, the
+        variance of a mean over the RVEs of the set is added. The degrees of freedom of Student's t
+        are those of Satterthwaite (1946).
         """
         found = self.values(problem, estimator, n, score)
         if not found:
             return None
-        error = np.nan
+        half_width = np.nan
         if len(found) > 1:
-            variance = np.var(found, ddof=1) / len(found)
+            samples = [np.array(found)]
             of_rves = self.values(problem, estimator, n, f"{score}_of_rves")
             if of_rves:
-                of_each = np.mean(of_rves, axis=0)
-                variance += np.var(of_each, ddof=1) / len(of_each)
-            error = float(2.0 * np.sqrt(variance))
-        return Mean(float(np.mean(found)), error)
+                samples.append(np.mean(of_rves, axis=0))
+            half_width = joint_half_width(samples)
+        return Mean(float(np.mean(found)), half_width)
+
+
+def joint_half_width(samples: Sequence[np.ndarray]) -> float:
+    """Return the 95 % half-width of a sum of independent means, each over a sample."""
+    variances = np.array([np.var(values, ddof=1) / len(values) for values in samples])
+    total = variances.sum()
+    if total == 0.0:
+        return 0.0
+    freedom = [len(values) - 1 for values in samples]
+    effective = total**2 / np.sum(variances**2 / freedom)  # Satterthwaite (1946)
+    return float(student.ppf(0.5 + 0.5 * CONFIDENCE, effective) * np.sqrt(total))

@@ -63,24 +63,24 @@ def all_scores(summary: Summary) -> str:
                 rows.append(
                     [LABELS[name].strip("`"), str(n), TITLES[problem], str(draws), *numbers]
                 )
-    columns = [each for score in SCORES for each in (score, f"{score}_2se")]
+    columns = [each for score in SCORES for each in (score, f"{score}_half_width")]
     return comma_separated(["estimator", "paths", "set", "draws", *columns], rows)
 
 
 def _numbers(found: Mean | None) -> list[str]:
-    """Format a mean and two standard errors; missing numbers become empty texts."""
+    """Format a mean and its 95 % half-width; missing numbers become empty texts."""
     numbers = found or (np.nan, np.nan)
     return [f"{number:.5g}" if np.isfinite(number) else "" for number in numbers]
 
 
 def shown(found: Mean | None, factor: float = 1.0) -> str:
-    """Format a mean to three digits, with two standard errors."""
+    """Format a mean to three digits, with its 95 % half-width."""
     if found is None:
         return "–"
     value = factor * found.mean
     size = np.floor(np.log10(abs(value))) if value else 0
     decimals = int(np.clip(2 - size, 0, 4))
     text = f"{value:.{decimals}f}".replace("-", "−")
-    if np.isnan(found.error):
+    if np.isnan(found.half_width):
         return text
-    return f"{text} ± {factor * found.error:.{decimals}f}"
+    return f"{text} ± {factor * found.half_width:.{decimals}f}"

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from figures.composite.draws import in_words
+from figures.scores import CONFIDENCE
 from studies.scoreboard.problems import CASES, COMPOSITE, FRESH, is_composite
 from studies.scoreboard.registry import DATA, OURS, PEERS, Peer
 
@@ -48,11 +49,18 @@ class Gap:
     splits: int
 
     @property
+    def half_width(self) -> float:
+        """95 % confidence half-width of the mean, by Student's t; NaN for one split."""
+        if self.splits < 2:
+            return np.nan
+        return float(student.ppf(0.5 + 0.5 * CONFIDENCE, self.splits - 1) * self.error)
+
+    @property
     def word(self) -> str:
-        """Sign of the mean: "more", "less", "tied" within two errors, "undecided" for one split."""
-        if not np.isfinite(self.error):
+        """Sign of the mean: "more", "less", "tied" within its interval, or "undecided"."""
+        if not np.isfinite(self.half_width):
             return "undecided"
-        if abs(self.mean) <= 2 * self.error:
+        if abs(self.mean) <= self.half_width:
             return "tied"
         return "more" if self.mean > 0 else "less"
 

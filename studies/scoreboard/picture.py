@@ -33,7 +33,7 @@ def rows_of_panels(board: Board) -> list[list[str]]:
 
 @plt.style.context(STYLE)
 def picture(board: Board) -> Figure:
-    """Plot log-likelihoods minus ours (larger to the right) with two standard errors."""
+    """Plot log-likelihoods minus ours (larger to the right) with 95 % intervals."""
     rows = rows_of_panels(board)
     rivals = [_compared(board, problems) for problems in rows]
     heights = [0.8 + 0.26 * len(each) for each in rivals]
@@ -78,8 +78,8 @@ def _panel(axes: Axes, board: Board, problem: str, rivals: Sequence[Rival]) -> N
             side = np.sign(gap.mean)
             axes.plot(side * FARTHEST, i, "<" if side < 0 else ">", color=colour, clip_on=False)
             continue
-        margin = 2 * gap.error if np.isfinite(gap.error) else 0.0
-        filled = colour if np.isfinite(gap.error) else "none"  # open: one split
+        margin = gap.half_width if np.isfinite(gap.half_width) else 0.0
+        filled = colour if np.isfinite(gap.half_width) else "none"  # open: one split
         axes.errorbar(gap.mean, i, xerr=margin, fmt="o", ms=4, capsize=2, color=colour, mfc=filled)
     axes.set_title(title(problem).replace("$", r"\$"))
     axes.set_xscale("symlog", linthresh=LINEAR)

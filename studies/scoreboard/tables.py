@@ -67,10 +67,10 @@ def digits(number: float, decimals: int) -> str:
 
 
 def shown(gap: Gap | None, decimals: int, factor: float = 1.0) -> str:
-    """Format a mean, with two standard errors if there are at least two values."""
+    """Format a mean, with its 95 % half-width if there are at least two values."""
     if gap is None:
         return "–"
-    error = 2 * abs(factor) * gap.error
+    error = abs(factor) * gap.half_width
     more = f" ± {error:.{decimals}f}" if np.isfinite(error) else ""
     return digits(factor * gap.mean, decimals) + more
 
@@ -268,7 +268,7 @@ def _score(score: str) -> str:
 
 
 def _mean(board: Board, case: str, rival: Rival, score: str) -> str:
-    """Format a score on a training set of the composite, with two standard errors over draws."""
+    """Format a score on a training set of the composite, with its 95 % half-width over draws."""
     gap = _absolute(board, on_cells(board, case), rival, score)
     if score == "loglik":
         return shown(gap, 0, CELLS_OF_A_TEST)
@@ -319,7 +319,12 @@ def all_scores(board: Board) -> str:
     """Return scores, differences from ours, verdicts and times as CSV, by problem and estimator."""
     header = ["problem", "marked", "given", "estimator", "splits"]
     for score, (_, _, more) in SCORES.items():
-        header += [score, f"{score}_2se", f"{score}_less_ours", f"{score}_less_ours_2se"]
+        header += [
+            score,
+            f"{score}_half_width",
+            f"{score}_less_ours",
+            f"{score}_less_ours_half_width",
+        ]
         header += [] if more is None else [f"ours_is_by_{score}"]
     header += ["loglik_of_normal", "fit_s", "predict_s", "lines", "older_version", "failures"]
     return comma_separated(header, _score_rows(board))
@@ -349,8 +354,8 @@ def _older(board: Board, problem: str, peer: Peer) -> str:
 
 
 def _numbers(gap: Gap | None) -> list[str]:
-    """Format a mean and two standard errors; missing numbers become empty texts."""
-    return ["", ""] if gap is None else [_number(gap.mean), _number(2 * gap.error)]
+    """Format a mean and its 95 % half-width; missing numbers become empty texts."""
+    return ["", ""] if gap is None else [_number(gap.mean), _number(gap.half_width)]
 
 
 def _number(value: float) -> str:
@@ -367,7 +372,14 @@ def strongest(board: Board) -> str:
         word = board.verdict(each.problem, each.rival, each.score)
         row = [each.knows, in_words(each.case), each.score, word, *_numbers(less)]
         rows.append([*row, each.rival.label, str(gap.splits)])
-    header = ["given", "training_set", "score", "ours_is", "ours_less_it", "ours_less_it_2se"]
+    header = [
+        "given",
+        "training_set",
+        "score",
+        "ours_is",
+        "ours_less_it",
+        "ours_less_it_half_width",
+    ]
     return comma_separated([*header, "strongest_of_the_others", "draws"], rows)
 
 
@@ -396,7 +408,7 @@ def noise_table(board: Board) -> str:
                 row = [title(problem), rival.label, peer.noise, str(len(common))]
                 rows.append(row + [text for part in parts for text in _numbers(part)])
     names = ("ours_less_it", "with_equal_noise_models", "of_noise_and_families_found")
-    columns = [each for name in names for each in (name, f"{name}_2se")]
+    columns = [each for name in names for each in (name, f"{name}_half_width")]
     return comma_separated(["problem", "estimator", "its_noise", "splits", *columns], rows)
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from prior_study import load, run, save
+from prior_study.config import StudyConfig
+from prior_study.study import pretrain
 
 
 def test_networks_follow_their_prior_and_multivariate_weights_more_than_isotropic_ones(study):
@@ -41,6 +43,36 @@ def test_a_network_depends_on_the_seed_and_not_on_the_other_networks(study):
     np.testing.assert_allclose(weights, study.results["A"].weights[:4], atol=1e-6)
     other = run(replace(fewer, seed=4)).results["A"].weights
     assert np.abs(other - weights).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("members", "corrected"), [(100, range(0, 56, 7)), (50, range(0, 32, 4)), (3, range(3))]
+)
+def test_eight_workers_correct_the_bias_of_their_first_networks(members, corrected):
+    """Of twice as many networks as the study uses."""
+    config = StudyConfig(members=members, optimiser="workers")
+    assert config.bias_correction == tuple(corrected)
+
+
+def test_with_workers_only_their_first_networks_differ(study):
+    members = 10  # of twenty, so that each of the first eight has its own worker
+    config = replace(study.config, priors=("A",), members=members)
+    plain, workers = (
+        pretrain("A", replace(config, optimiser=each)).weights for each in ("published", "workers")
+    )
+    differ = (plain != workers).any(axis=1)
+    assert np.flatnonzero(differ).tolist() == [*range(8)]
+
+
+@pytest.mark.slow
+def test_workers_hardly_change_table_1():
+    """As the page on the published code says."""
+    both = (
+        pretrain("A", StudyConfig(priors=("A",), optimiser=each)).weights.var(axis=0, ddof=1).mean()
+        for each in ("published", "workers")
+    )
+    plain, workers = both
+    assert workers == pytest.approx(plain, rel=0.03)
 
 
 def test_optimisers_differ(study):

@@ -1,5 +1,7 @@
 """The two ways in which the ensembles are trained."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import truncnorm
@@ -49,6 +51,17 @@ def predicted(tables):
     data = train_set.X, train_set.y
     printed = {name: e.fit(*data).sample(test_set.X) for name, e in ensembles.items()}
     return found, printed | {"prior": anchored.sample_prior(test_set.X)[:4]}
+
+
+@pytest.mark.parametrize(
+    ("count", "corrected"),
+    [(50, range(0, 16, 2)), (100, range(0, 32, 4)), (200, range(0, 56, 7)), (6, range(6))],
+)
+def test_each_worker_corrects_the_bias_of_its_first_network(count, corrected):
+    """In chunks of `multiprocessing.Pool.map`: with 50 networks of two."""
+    assert replace(PUBLISHED, workers=8).corrected(count) == tuple(corrected)
+    assert PUBLISHED.corrected(count) == "first"
+    assert replace(PROPER, workers=8).corrected(count) is True
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from figures.claims import Claim, Item, says_something, tolerance
+from figures.claims import Claim, load_published, says_something, tolerance
 from figures.pipeline.profiles import DRAWS, SURROGATE
 from figures.report.comparison import (
     DIFFERS,
@@ -121,8 +121,9 @@ def test_at_the_published_inputs_a_number_is_met_within_seeds_and_differs_beyond
     path.write_text(json.dumps(with_rmse(metrics, ours)))
     table = compare(read([path]))["Table 3"]
     check = table.rows[OUTSIDE]["rmse"]
+    scatter = load_published()["Table 3"].rows[OUTSIDE].same_tables[0]
     assert check.verdict == verdict
-    assert check.allowed == pytest.approx(tolerance("0.16", 0.009, n=2))
+    assert check.allowed == pytest.approx(tolerance("0.16", scatter, n=2))
     assert table.outcomes[f"{OUTSIDE}/rmse"] is met
 
 
@@ -138,13 +139,6 @@ def test_draws_judge_where_a_run_has_them(metrics):
     assert [each.id for each in entries["Fig. 13"].claims] == ["so"]
     assert "so" not in entries["Fig. 14"].outcomes
     assert set(entries["Fig. 13"].pictures) == {"fig13a_anchored.svg", "fig13b_vanilla.svg"}
-
-
-@pytest.mark.parametrize(("count", "holds"), [(24, None), (50, True), (10, False)])
-def test_further_draws_decide_a_claim_by_the_sign_test(count, holds):
-    item = Item(place="Fig. 14", section="", title="", notebook="", further={"so": (count, 60)})
-    assert item.with_further_draws(Claim("so", "Fig. 14", "", {}, False)).holds is holds
-    assert item.with_further_draws(Claim("other", "Fig. 14", "", {}, False)).holds is False
 
 
 def test_what_the_paper_says_twice_counts_once_and_what_it_does_not_print_not_at_all():

@@ -1,9 +1,18 @@
 """Sentences that quote numbers: each test computes those of one finding and what it claims."""
 
+import csv
+import re
+
 import pytest
 from scipy.stats import wilcoxon
 
+from figures.claims import says_something, tolerance
+from figures.composite import problem
+from figures.example_1d import ensembles
+from figures.pipeline.paths import ROOT
+from figures.pipeline.profiles import load_profile
 from figures.report.comparison import DIFFERS, NOT_COMPARABLE, OPEN, PARTLY, REPRODUCED, compare
+from figures.report.tables import RUNS
 from figures.scores import Interval, as_interval, written
 from tests.figures.report.committed import metrics, ours, paragraphs, quoted, typed_run, verdicts
 
@@ -13,6 +22,7 @@ VERDICTS = "docs/verdicts.md"
 METHODS = "docs/findings_methods.md"
 CODE = "docs/published_code.md"
 NEXT = "docs/active_learning.md"
+LIMITS = "docs/limitations.md"
 ARTICLE = "article/article.typ"
 ABSTRACT = "article/metadata.yaml"
 TABLES = pytest.mark.parametrize("folder", ["full", "full-authors"])
@@ -30,6 +40,16 @@ def half_width(number, decimals):
     return written(as_interval(number), decimals)
 
 
+def ratios():
+    """Lines of the table of mean standard deviations over those of the exact posterior."""
+    with (ROOT / "docs" / "tables" / "deviations.csv").open(encoding="utf-8", newline="") as file:
+        return [*csv.reader(file)][1:]
+
+
+def float_of(text):
+    return float(text.rstrip(" %"))
+
+
 def percent(share, decimals=0):
     return written(100 * share, decimals) + " %"
 
@@ -37,6 +57,11 @@ def percent(share, decimals=0):
 def outcomes(place):
     """Whether each comparison with a figure or table of the paper is met."""
     return compare(typed_run("full"))[place].outcomes
+
+
+EPOCHS = (ensembles.FACTORISED_EPOCHS, *ensembles.CORRELATED_EPOCHS.values())
+# Choices of both ensembles that the README and the abstract quote
+SHORT = ("bootstrap_bounds", "likelihood_data", "tuned", "tuned_start")
 
 
 def unmet(place):
@@ -56,7 +81,6 @@ def test_inert(folder):
     assert abs(as_interval(change.rmse).mean) + as_interval(change.rmse).margin < 0.001
     without = "Without the correlated regulariser"
     quoted(FINDINGS, without, "less than 0.001", written(change.elppd, 1))
-    quoted(README, "The gain comes from the pre-trained initial weights", "less than 0.001")
 
 
 def test_inert_with_more_networks():
@@ -97,11 +121,10 @@ def test_draws():
     )
     quoted(FINDINGS, "Over 24 datasets anchoring lowers the RMSE", *numbers)
     assert 0.4 < rmse.gain.mean / rmse.printed < 0.6
-    quoted(README, "Anchoring helps out of distribution", gained, calibrated)
+    quoted(README, "Anchoring helps out of distribution", gained)
     assert rmse.positive == it.repeats  # "in every dataset"
     small = wilcoxon(as_interval(calibration.gain).values).pvalue
     for page, begin in (
-        (README, "Anchoring helps out of distribution"),
         (FINDINGS, "Over 24 datasets anchoring lowers the RMSE"),
         (ARTICLE, "On new datasets anchoring is better than the vanilla ensemble"),
     ):
@@ -134,13 +157,17 @@ def test_equal_choices():
     claims = ("choices/rmse", "choices/elppd_normal", "tuned/rmse", "tuned/elppd_normal")
     assert verdicts(it, *claims) == [True] * 4
     rows = it.rows.outd
-    choices = ("bootstrap_bounds", "likelihood_data", "tuned", "tuned_start")
+    untuned = ("bootstrap_bounds", "likelihood_bounds", "bootstrap_data", "likelihood_data")
+    choices = (*untuned, "tuned", "tuned_start")
     gains = [less(rows[f"vanilla_{each}"].rmse, rows[f"anchored_{each}"].rmse) for each in choices]
     density = [
-        less(rows[f"anchored_{each}"].elppd_normal, rows[f"vanilla_{each}"].elppd_normal)
+        less(rows[f"anchored_{each}"][score], rows[f"vanilla_{each}"][score])
         for each in choices
+        for score in ("elppd", "elppd_normal")
     ]
-    assert gains[3].sign == 1
+    assert gains[-1].sign == 1
+    assert 0.15 < 1 - gains[1].mean / gains[0].mean < 0.25  # "a fifth"
+    assert gains[2].mean < gains[0].mean / 2
     inside = []
     for case in ("ind25", "ind50", "ind100"):
         vanilla, anchored = it.rows[case].vanilla_tuned, it.rows[case].anchored_tuned
@@ -170,9 +197,11 @@ def test_equal_choices():
         written(it.rows.ind25.vanilla_tuned.elppd_normal, 0),
         written(it.rows.ind25.anchored_tuned.elppd_normal, 0),
     )
-    quoted(README, "Other choices for both ensembles remove most of the gain", *short)
-    quoted(README, "A dataset is one independent simulation", it.draws)
-    quoted(ABSTRACT, "anchored ensembling", *short)
+    of_readme = [short[choices.index(each)] for each in SHORT]
+    data, both, tuned = (written(gains[choices.index(c)].mean, 3) for c in (*untuned[2:], "tuned"))
+    quoted(README, "Settings matter.", of_readme[0], data, both, tuned)
+    quoted(README, "RMSEs are for outputs scaled to", it.draws)
+    quoted(ABSTRACT, "anchored ensembling", *of_readme)
 
 
 def test_prior_mean():
@@ -215,20 +244,48 @@ def test_no_defect():
     )
 
 
-@TABLES
-def test_vanilla_inside(folder):
-    it = metrics("05_other_methods", folder)
-    rows = it.rows
-    assert rows.ind100.vanilla.elppd.mean > rows.ind100.low_rank.elppd.mean
+def test_vanilla_inside():
+    """Over our datasets and over seeds on the published tables."""
+    it = metrics("04c_ablation")
+    theirs = metrics("05_other_methods", "full-authors")
+    sizes = ("ind25", "ind50", "ind100")
+    rows = [
+        (it.rows[c].vanilla_bootstrap_bounds, it.rows[c].anchored_bootstrap_bounds) for c in sizes
+    ]
+    denser = [less(vanilla.elppd, anchored.elppd) for vanilla, anchored in rows]
+    nearer = [less(vanilla.rmse, anchored.rmse) for vanilla, anchored in rows]
+    assert [each.sign for each in denser[1:]] == [1, 1]
+    assert [each.sign for each in nearer] == [1, 0, 0]
+    published = [less(theirs.rows[c].vanilla.elppd, theirs.rows[c].low_rank.elppd) for c in sizes]
+    numbers = [written(each, 0) for each in denser], [written(each, 3) for each in nearer]
+    begin = "The paper shows no vanilla ensemble in distribution."
+    counts = [theirs.n_train[case] for case in sizes]
+    seeds = [f"{theirs.repeats} seeds", *(written(each, 0) for each in published)]
+    quoted(FINDINGS, begin, it.draws, *counts, *seeds, *numbers[0], *numbers[1])
+    quoted(ARTICLE, "In distribution the vanilla ensemble as published", *numbers[0], numbers[1][0])
+
+
+def test_what_anchoring_knows_of_the_authors_table():
+    """All datasets keep the authors' subsets of inputs."""
+    it = metrics("04c_ablation")
+    numbers = [it.experiments]
+    for each in ("inputs_all", "published"):
+        row = it.found.priors[each]
+        numbers += [written(row.rmse, 3), written(row.elppd, 0)]
+    quoted(FINDINGS, "Over 24 datasets anchoring lowers the RMSE", *numbers)
+    quoted(ARTICLE, "On new datasets anchoring is better than the vanilla ensemble", *numbers)
+
+
+def test_the_printed_gain():
+    """Rounded scores in the paper, and the digits of the authors' notebook."""
+    gains = metrics("04b_repeated_datasets").gains
+    notebook = {"rmse": 0.076, "miscalibration": 0.074}
+    assert all(abs(gains[s].all_outputs.printed - exact) < 0.01 for s, exact in notebook.items())
     quoted(
-        FINDINGS,
-        "The paper shows no vanilla ensemble in distribution.",
-        *(it.n_train[case] for case in ("ind25", "ind50", "ind100")),
-        *(
-            written(less(rows[case].vanilla.elppd, rows[case].low_rank.elppd), 0)
-            for case in ("ind25", "ind50", "ind100")
-        ),
+        FINDINGS, "Over 24 datasets anchoring lowers the RMSE", "0.24", "0.16", *notebook.values()
     )
+    begin = "On new datasets anchoring is better than the vanilla ensemble"
+    quoted(ARTICLE, begin, *notebook.values())
 
 
 @TABLES
@@ -262,7 +319,6 @@ def test_mechanics():
         *(written(fields[case], 0) for case in CASES),
         *(written(noise[case], 0) for case in CASES),
     )
-    quoted(README, "A mean-field prior needs fewer training RVEs", it.cells["10"])
     begin = "With 10 training RVEs a mean-field prior lowers the RMSE"
     quoted(FINDINGS, begin, *(it.cells[each] for each in ("10", "25", "50")))
 
@@ -279,8 +335,6 @@ def test_outlier():
     of_first = [written(each, 2) for each in (first.by_input, first.constant)]
     begin = "One outlier reverses the ranking of the noise models"
     quoted(FINDINGS, begin, it.n.noise, it.n.replicates, *numbers, *of_first)
-    short = [written(each, 1) for each in all_of_it[:2]]
-    quoted(README, "One outlier can mislead", it.n.noise, *short)
 
 
 def test_selected():
@@ -351,15 +405,22 @@ def test_bands_of_paths():
 
 @TABLES
 def test_standard_deviation(folder):
-    rows = metrics("05_other_methods", folder).rows.outd
-    ensembles = ("low_rank", "proper", "low_rank_converged")
-    off = {name: rows[name].std_to_exact.mean for name in (*ensembles, "function", "sampled")}
-    assert all(off["function"] < off[name] / 4 for name in ensembles)
-    numbers = [written(100 * each, 0) for each in off.values()]
+    """Means over those of the exact posterior; tests/studies/other_methods tests the file."""
+    found = {row[1]: row[3:] for row in ratios() if row[0] == RUNS[folder]}
+    kinds = ("anchored, published", "anchored, standard", "vanilla, published", "function", "30 s")
+    rows = [row for kind in kinds for name, row in found.items() if name.startswith(kind)]
+    numbers = [f"{float(row[0]):.2f}" for row in rows]
+    begin = "The standard deviations of the anchored ensemble are about"
+    quoted(FINDINGS, begin, *numbers)
+    by_output = sorted(float(ratio) for row in rows[:1] for ratio in row[1:])
+    assert rows[0][-1] == min(rows[0])  # p_σ
     if folder == "full":
-        quoted(ARTICLE, "On average the standard deviations differ", *numbers)
-    begin = "The standard deviations of the published ensemble are about three times"
-    quoted(FINDINGS, begin, *(f"{each} %" for each in numbers))
+        ends = f"{by_output[0]:.1f} to {by_output[-1]:.1f} times"
+        quoted(FINDINGS, begin, "about 1.5 times", ends)
+        quoted(LIMITS, "AnchoredEnsemble overestimates uncertainty", "about 1.5 times", ends)
+        quoted(ARTICLE, "The ensemble overestimates the standard deviation.", *numbers, ends)
+    else:
+        quoted(ARTICLE, "The ensemble overestimates the standard deviation.", *numbers[:2])
 
 
 def test_confidence_in_f():
@@ -397,16 +458,24 @@ def test_prior_by_evidence(folder):
     rmse = [exact.exact.rmse, exact.exact_evidence.rmse, published.rmse, reached.rmse]
     numbers = [written(each, 3) for each in rmse]
     assert numbers[3].startswith(numbers[1])  # function-space anchoring reaches it
+    begin = "With a prior from the marginal likelihood (evidence)"
+    quoted(FINDINGS, begin, *numbers)
     if folder == "full":  # the article has the others in a table
-        quoted(ARTICLE, "The exact posterior of the paper's prior has a better ELPPD", *numbers[:2])
-    quoted(FINDINGS, "With a prior from the marginal likelihood (evidence)", *numbers)
+        rows = metrics("06_prior_knowledge").rows.outd
+        over = [written(rows[each].rmse, 3) for each in ("paper", "evidence")]
+        anchored = metrics("04c_ablation").rows.outd.anchored_bootstrap_bounds.rmse
+        quoted(ARTICLE, "The exact posterior of the paper's prior has a better ELPPD", *over)
+        quoted(FINDINGS, begin, *over, written(anchored, 3))
 
 
 def test_prior_by_evidence_on_all_training_sets():
     runs = [metrics("05_other_methods", folder) for folder in ("full-authors", "full")]
+    over = metrics("06_prior_knowledge").rows
+    sizes = [*runs[0].exact]
+    theirs = runs[0].exact
     less_rmse = [
-        {case: 1 - exact.exact_evidence.rmse / exact.exact.rmse for case, exact in it.exact.items()}
-        for it in runs
+        {case: 1 - theirs[case].exact_evidence.rmse / theirs[case].exact.rmse for case in sizes},
+        {case: 1 - over[case].evidence.rmse.mean / over[case].paper.rmse.mean for case in sizes},
     ]
     inside = [share for run in less_rmse for case, share in run.items() if case != "outd"]
     pairs = [
@@ -491,25 +560,42 @@ def test_worth_of_knowledge():
     covered = [percent(rows[case].default_by_input.reference_coverage.mean, 1) for case in TWO]
     quoted(METHODS, "| paper's noise | Σ(x) |", *map(inside, models))
     quoted(METHODS, "GPRegressor(noise=heteroscedastic) covers", *covered)
+    ends = [min(covered, key=float_of), max(covered, key=float_of)]
+    shares = [f"{float_of(each):.0f}" for each in ends]
+    begin = "the function f without noise, with noise=heteroscedastic"
+    quoted("docs/explanation_gp.md", begin, f"{shares[0]} to {shares[1]} %")
+
+
+def test_one_name_for_each_difference():
+    """Numbers of two pages that differ, each with its reason."""
+    alone = metrics("08_strain_paths").mean_fields_alone.reference_tension
+    learnt = metrics("08_strain_paths").rows.reference_tension["100"].error.mean
+    numbers = [written(1000 * each, 2) for each in (alone, learnt)]
+    quoted("docs/paths.md", "The table averages over the three stresses", *numbers)
+    rows = metrics("06_prior_knowledge").rows
+    gains = [less(rows[c].fitted.elppd, rows[c].by_input.elppd).mean for c in ("ind25", "outd")]
+    begin = "Use a low-fidelity model if you have one."
+    quoted("docs/which_estimator.md", begin, *(written(gain, 0) for gain in gains))
 
 
 def test_what_is_reproduced():
     entries = compare(typed_run("full"))
     found = [entry.verdict for entry in entries.values()]
-    partly = [entry for entry in entries.values() if entry.verdict == PARTLY]
-    checks = [met for entry in partly for met in entry.of_paper]
+    checks = [met for entry in entries.values() for met in entry.of_paper]
     assert DIFFERS not in found
     assert OPEN not in found
-    quoted(
-        README,
-        "The paper is largely reproduced",
-        f"{len(found)} figures and tables",
-        f"{found.count(REPRODUCED)} are reproduced",
-        f"{found.count(PARTLY)} partly",
-        f"{checks.count(False)} of {len(checks)}",
-        f"{found.count(NOT_COMPARABLE)} has no number",
-    )
-    assert all(compare(typed_run("full-authors"))["Table 3"].of_paper)
+    counts = f"{checks.count(True)} of {len(checks)} are met", f"{checks.count(False)} differ"
+    quoted(README, "The paper is largely reproduced", *counts)
+
+
+def test_the_summary_of_the_readme_has_at_most_130_words():
+    text = (ROOT / README).read_text(encoding="utf-8")
+    summary = text.partition("## What was found\n")[2].partition("\n## ")[0]
+    words = re.sub(r"\]\([^)]*\)|^- |\*", "", summary, flags=re.MULTILINE).split()
+    assert len(words) <= 130
+
+
+UNTRAINED = ("Fig. 9", "Fig. 10", "Table 2", "Fig. 11")  # on the published tables: no simulation
 
 
 def test_what_is_met_on_the_published_tables():
@@ -521,13 +607,19 @@ def test_what_is_met_on_the_published_tables():
         for name, met in entry.outcomes.items()
         if not met and name != "accuracy/c_eff"
     }
-    assert others == {"rmse/c_eff", "calibration/c_eff", "confidence"}
-    counted = f"{found.count(True)} of {len(found)} comparisons are met"
-    quoted(README, "The paper is largely reproduced", counted)
-    quoted(FINDINGS, "two of the other three concern c_eff", counted)
-    quoted(VERDICTS, "On the authors' own tables", counted)
-    quoted(ABSTRACT, "anchored ensembling", counted)
-    quoted(ARTICLE, "@verdicts has the verdict on each figure and table.", counted)
+    assert others == {"rmse/c_eff", "calibration/c_eff", "confidence", "published.prior/elppd"}
+    trained = [met for p, e in entries.items() if p not in UNTRAINED for met in e.of_paper]
+    counts = (
+        f"{found.count(True)} of {len(found)} comparisons are met",
+        f"{trained.count(True)} of the {len(trained)} that train networks",
+    )
+    of_readme = counts[1].replace("the 37 that", "the 37 comparisons that")
+    quoted(README, "The paper is largely reproduced", of_readme)
+    quoted(FINDINGS, "Two of the other four concern c_eff", *counts)
+    quoted(VERDICTS, "On the authors' own tables", *counts, len(found) - len(trained))
+    quoted(ABSTRACT, "anchored ensembling", *counts)
+    begin = "@verdicts has the verdict on each figure and table."
+    quoted(ARTICLE, begin, *counts, len(found) - len(trained))
     table_2 = entries["Table 2"].of_paper
     assert all(table_2)
     met = f"{len(table_2)} of {len(table_2)}"
@@ -571,7 +663,7 @@ def test_what_the_article_concludes():
     quoted(ARTICLE, "Why is the gain half as large?", gain, theirs)
     below = metrics("04b_repeated_datasets").gains.rmse.all_outputs.below_printed
     quoted(FINDINGS, "comes from the authors' inputs. Six", gain, theirs, below)
-    quoted(README, "Anchoring helps out of distribution", gain)
+    quoted(README, "Anchoring helps out of distribution", gain, "0.076")
     places = "Fig. 1", "Fig. 2", "Fig. 3", "Fig. 5"
     assert {entries[place].verdict for place in places} == {REPRODUCED}
     ours, theirs, rebuilt = (
@@ -619,6 +711,18 @@ def test_optimisers_of_the_weight_study():
     quoted(CODE, "average variance of the weights", *(written(each, 4) for each in numbers))
 
 
+def test_settings_of_the_published_code():
+    """Epochs, bounds and divisors that the page on the published code names."""
+    quoted(CODE, "what the published code does | effect | here | |---|---|---| | Fig. 7", *EPOCHS)
+    quoted(CODE, "Realisations of the prior are clipped", problem.LOWEST_OUTPUT)
+    few = load_profile("full").surrogate.n_members
+    smaller = percent(1 - ((few - 1) / few) ** 0.5, 1)
+    quoted(CODE, "Standard deviations have the divisor K", smaller, few)
+    factorised, _, constrained = EPOCHS
+    begin = "In one dimension the exact posterior fits the data even less closely"
+    quoted(FINDINGS, begin, factorised, constrained)
+
+
 def test_fig_4_closest_density():
     it = metrics("01_prior_study")
     expected = {"closest/C": False, "closest/D": None, "correlations_over_tails": False}
@@ -645,6 +749,27 @@ def test_fig_4_closest_density():
     quoted(VERDICTS, begin, written(few[2], 2), written(many[2], 2))
 
 
+def test_fig_4_covariances():
+    """Fig. 4 d shows widths at single inputs; the covariance between inputs orders otherwise."""
+    found = metrics("01_prior_study").distances.published
+    off = {k: [found[p][k].covariance.mean for p in "BCD"] for k in ("low_rank", "factorised")}
+    assert all(a > b for a, b in zip(*off.values(), strict=True))
+    decimals = (2, 1, 2)
+    numbers = [written(x, d) for each in off.values() for x, d in zip(each, decimals, strict=True)]
+    quoted(VERDICTS, "Correlations matter more than tails for priors A, B and D", *numbers)
+
+
+def test_the_gain_is_not_judged():
+    it = metrics("04b_repeated_datasets")
+    gain = as_interval(it.gains.rmse.all_outputs.gain)
+    allowed = tolerance("0.08", gain.std, len(gain.values))
+    assert not says_something("0.08", allowed)
+    assert abs(gain.mean - 0.08) < allowed
+    rows = it.rows.published.outd_vanilla
+    means = [written(rows[score].mean, 3) for score in ("rmse", "miscalibration")]
+    quoted(VERDICTS, "Two of 19 comparisons differ.", written(allowed, 3), *means)
+
+
 def test_fig_5_small_ensemble():
     it = metrics("01_prior_study")
     assert verdicts(it, "small_ensemble", "varying_patterns", "similar_tails") == [True] * 3
@@ -652,15 +777,21 @@ def test_fig_5_small_ensemble():
 
 def test_fig_6_equal_standard_deviations():
     it = metrics("02_example_1d")
-    expected = dict.fromkeys(("vanilla_surer/1/gap", "vanilla_surer/1/right", "guided"), False)
-    assert unmet("Fig. 6") == expected
+    differ = ("vanilla_surer/1/gap", "vanilla_surer/1/right", "guided/right")
+    assert unmet("Fig. 6") == dict.fromkeys(differ, False)
     stds = it.rows.vanilla.std, it.rows["anchored 1"].std
     numbers = [half_width(each[where], 3) for each in stds for where in ("gap", "right")]
     numbers += [half_width(it.rows[name].drift, 2) for name in ("anchored 0.1", "vanilla")]
     numbers += [written(it.rows["exact 0.1"].drift.mean, 2)]
     begin = "With the constrained prior the vanilla ensemble is not more certain"
     quoted(ARTICLE, begin, *numbers)
-    quoted(VERDICTS, "Three of eight comparisons differ.", numbers[4], numbers[6])
+    quoted(VERDICTS, "Three of nine comparisons differ.", numbers[4], numbers[6])
+    methods = ("anchored 0.1", "vanilla", "exact 0.1")
+    left = [half_width(each, 3) for each in list(ours(it, "guided/left").values())[1::-1]]
+    left.append(written(ours(it, "guided/left")["exact 0.1"].mean, 3))
+    stds = [it.rows[name].std[side].mean for name in methods for side in ("left", "right")]
+    for page, where in ((ARTICLE, begin), (VERDICTS, "Three of nine comparisons differ.")):
+        quoted(page, where, *left, *(written(each, 2) for each in stds))
 
 
 def test_fig_7_depends_on_the_anchors():
@@ -700,14 +831,24 @@ def test_fig_12_calibration_over_training_sets():
 
 def test_table_3_over_draws():
     it = metrics("04b_repeated_datasets")
-    assert unmet("Table 3") == {"published.prior/elppd": False}
+    differ = ("published.prior/elppd", "published.ind25_anchored/rmse")
+    assert unmet("Table 3") == dict.fromkeys(differ, False)
+    differs = compare(typed_run("full"))["Table 3"].rows["published.ind25_anchored"]["rmse"]
+    beyond = abs(differs.ours - 0.19) - differs.allowed
+    assert 0 < beyond < 0.05 * differs.allowed  # "hardly more"
     rows = it.rows.published
     few = rows.ind25_anchored.rmse
     reach = sum(value >= 0.185 for value in few["values"])
     numbers = half_width(rows.prior.elppd, 0), half_width(few, 3), f"{reach} of {it.repeats}"
     quoted(ARTICLE, "the prior has an ELPPD of", *numbers)
-    differ = "One of 19 comparisons differs, the ELPPD of the prior"
-    quoted(VERDICTS, differ)
+    judged = len(compare(typed_run("full"))["Table 3"].of_paper)
+    begin = f"Two of {judged} comparisons differ."
+    printed, mean = -4100, rows.prior.elppd.mean
+    theirs = metrics("04_materials_surrogate", "full-authors").rows.published.prior.elppd
+    nats = f"{theirs.mean - printed:.0f}", f"{mean - printed:,.0f}"
+    quoted(VERDICTS, begin, half_width(theirs, 0), *nats, written(mean, 0))
+    nats = [each.replace(",", "") for each in nats]
+    quoted(ARTICLE, "the prior has an ELPPD of", half_width(theirs, 0), *nats)
 
 
 def test_table_4_gains_over_draws():
@@ -722,16 +863,31 @@ def test_table_4_gains_over_draws():
     quoted(VERDICTS, "Anchoring raises the RMSE of c_eff", *numbers)
 
 
+def test_the_baseline_of_c_eff():
+    """On the authors' table their vanilla ensemble is worse than ours, with anchoring better."""
+    rows = metrics("04_materials_surrogate", "full-authors").rows.published
+    vanilla, anchored = (
+        as_interval(rows[f"outd_{name}"].by_output.rmse.c_eff) for name in ("vanilla", "anchored")
+    )
+    off = (0.153 - vanilla.mean) / (vanilla.std * (1 + 1 / len(vanilla.values)) ** 0.5)
+    numbers = [f"{each.mean:.3f} ± {each.std:.3f}" for each in (vanilla, anchored)]
+    numbers += ["0.153", "0.118", f"{off:.1f} standard deviations"]
+    quoted(VERDICTS, "Anchoring raises the RMSE of c_eff", *numbers)
+    quoted(ARTICLE, "anchoring does not lower the RMSE of every output", *numbers)
+
+
 def test_fig_14_calibration_over_draws():
     it = metrics("04b_repeated_datasets")
     names = ("b_eff_MPa", "c_eff", "E_eff_GPa", "nu_eff", "p_sigma")
     found = verdicts(it, *(f"calibration/{each}" for each in names))
-    assert found == [None, False, False, None, True]  # over the first draws alone
-    expected = dict.fromkeys((f"calibration/{each}" for each in names[:4]), None)
-    assert unmet("Fig. 14") == expected | {"calibration/c_eff": False}
-    c = ours(it, "calibration/c_eff")
+    assert found == [None, False, False, None, True]
+    expected = {f"calibration/{name}": met for name, met in zip(names, found, strict=True)}
+    assert unmet("Fig. 14") == {name: met for name, met in expected.items() if not met}
     positive = it.gains.miscalibration.E_eff_GPa.positive
-    numbers = f"only {positive}", written(c.anchored, 3), written(c.vanilla, 3)
+    numbers = [f"only {positive}"]
+    for each in ("calibration/c_eff", "calibration/E_eff_GPa"):
+        both = ours(it, each)
+        numbers += [written(both.anchored, 3), written(both.vanilla, 3)]
     quoted(ARTICLE, "In Fig. 14 only the calibration of p_σ is as in the paper.", *numbers)
     quoted(VERDICTS, "Only the claim about p_σ is met.", *numbers)
 
@@ -740,7 +896,8 @@ def test_fig_13_confidence():
     it = metrics("04b_repeated_datasets")
     assert unmet("Fig. 13") == {"confidence": False}
     covered = half_width(it.rows.published.outd_anchored.coverage, 3)
-    quoted(VERDICTS, "The vanilla ensemble is overconfident", covered)
+    noisy = written(metrics("05_other_methods").rows.outd.low_rank.coverage.mean, 3)
+    quoted(VERDICTS, "The vanilla ensemble is overconfident", covered, noisy)
     quoted(ARTICLE, "In Fig. 14 only the calibration of p_σ is as in the paper.", covered)
 
 

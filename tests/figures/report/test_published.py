@@ -6,7 +6,7 @@ from sklearn.feature_selection import mutual_info_regression
 
 from fe_data.dataset.table import load_table
 from fe_data.published.import_published import import_tables
-from figures.claims import load_published
+from figures.claims import SCATTER, load_published
 from figures.composite.problem import FEATURES, NOISE_COV
 from figures.pipeline.paths import ROOT, drawn
 from figures.pipeline.profiles import load_profile
@@ -32,6 +32,12 @@ def test_what_is_committed_is_what_is_rendered(tables):
         assert with_blocks(text, current) == text, remedy
     for path, text in tables.files(runs).items():
         assert path.read_text(encoding="utf-8") == text, remedy
+
+
+def test_the_scatter_of_each_number_is_that_of_the_committed_metrics():
+    """Tolerances are computed, not typed."""
+    runs = {name: typed_run(name) for name in RUNS}
+    assert SCATTER.read_text(encoding="utf-8") == of_paper.scatter(runs)
 
 
 def test_every_number_of_the_paper_has_a_scatter_but_the_rows_of_printed_algorithms():
@@ -65,12 +71,13 @@ def test_the_committed_runs_are_at_the_size_of_the_paper_and_stamped():
 
 
 @pytest.mark.parametrize("place", ["Fig. 10", "Table 2", "Table 3"])
-def test_on_the_published_tables_every_number_that_can_be_judged_is_met(place):
+def test_on_the_published_tables_every_number_that_can_be_judged_is_met_but_one(place):
     """As the finding on Table 3 says."""
     rows = compare(typed_run("full-authors"))[place].rows
-    verdicts = {check.verdict for checks in rows.values() for check in checks.values()}
-    assert REPRODUCED in verdicts
-    assert DIFFERS not in verdicts
+    verdicts = {f"{name}/{c}": v.verdict for name, row in rows.items() for c, v in row.items()}
+    assert REPRODUCED in verdicts.values()
+    differ = [name for name, verdict in verdicts.items() if verdict == DIFFERS]
+    assert differ == (["published.prior/elppd"] if place == "Table 3" else [])
 
 
 def test_mutual_information_and_slopes_of_the_published_tables_have_the_printed_digits():

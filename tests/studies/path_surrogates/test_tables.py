@@ -1,12 +1,15 @@
 import shutil
 
 import numpy as np
+import pytest
+from scipy.stats import t as student
+from scipy.stats import ttest_1samp
 
 from studies.path_surrogates import tables
 from studies.path_surrogates.__main__ import PAGE, RESULTS
 from studies.path_surrogates.data import REFERENCES
 from studies.path_surrogates.study import load
-from studies.path_surrogates.summary import COVERED, OURS, Summary
+from studies.path_surrogates.summary import COVERED, OURS, Summary, joint_half_width
 from tests.figures.report.committed import quoted
 
 
@@ -56,4 +59,14 @@ def test_an_error_has_the_variances_of_draws_and_of_the_rves_of_a_set():
     found = Summary(rows).mean(REFERENCES[0], OURS, 5, "nmse")
     assert found.mean == 3.0
     # draws: s² / D = 2 / 2; RVEs with means 1.5, 3, 4.5: s² / n = 2.25 / 3
-    np.testing.assert_allclose(found.error, 2.0 * np.sqrt(1.0 + 0.75))
+    # Satterthwaite's degrees of freedom, of 1 and 2
+    freedom = 1.75**2 / (1.0**2 / 1 + 0.75**2 / 2)
+    assert found.half_width == pytest.approx(student.ppf(0.975, freedom) * np.sqrt(1.75))
+
+
+def test_without_scatter_between_rves_the_half_width_is_that_of_a_t_test():
+    values = np.array([1.0, 2.0, 4.0, 4.5])
+    low, high = ttest_1samp(values, 0.0).confidence_interval(0.95)
+    assert joint_half_width([values]) == pytest.approx((high - low) / 2)
+    assert joint_half_width([values, np.ones(3)]) == pytest.approx((high - low) / 2)
+    assert joint_half_width([np.ones(3)]) == 0.0

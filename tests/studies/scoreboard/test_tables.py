@@ -7,6 +7,7 @@ from scipy.stats import ttest_1samp
 from studies.scoreboard import runs, tables
 from studies.scoreboard.__main__ import PAGES, RESULTS
 from studies.scoreboard.comparison import Board, between, survive
+from studies.scoreboard.problems import is_composite
 from studies.scoreboard.registry import BY_NAME, FIELDS
 from tests.figures.report.committed import quoted
 
@@ -43,17 +44,26 @@ def test_differences_are_paired_over_the_splits_that_both_have(result, current):
     board = Board([*ours, *theirs, late(result("smt.Kriging", OUTD, 4, 0.0))])
     row = of(board, "SMT")
     assert (row["loglik_less_ours"], row["ours_is_by_loglik"]) == ("1", "worse")
-    error = float(row["loglik_less_ours_2se"])
-    assert error == pytest.approx(2 * np.std(lead, ddof=1) / 2, rel=1e-4)
+    half_width = float(row["loglik_less_ours_half_width"])
+    low, high = ttest_1samp(lead, 0.0).confidence_interval(0.95)
+    assert half_width == pytest.approx((high - low) / 2, rel=1e-4)
     assert (row["ours_is_by_crps"], row["splits"], row["failures"]) == ("tied", "4", "late")
     (first, *_) = csv.DictReader(tables.strongest(board).splitlines())
     assert (first["ours_is"], first["ours_less_it"], first["draws"]) == ("worse", "-1", "4")
 
 
-def test_verdicts_are_by_two_standard_errors():
-    words = ["more", "tied", "tied", "less", "undecided"]
-    gains = ([3.0, 4.0], [1.0, 4.0], [-4.0, 3.0], [-3.0, -4.0], [1.0])
-    assert [between(each).word for each in gains] == words
+@pytest.mark.parametrize(
+    ("gains", "word"),
+    [([3.0, 4.0], "tied"), ([3.0, 3.1], "more"), ([1.0, 4.0], "tied"), ([-4.0, 3.0], "tied"),
+     ([-3.0, -3.1], "less"), ([3.0, 4.0, 3.5, 3.2], "more"), ([1.0], "undecided")],
+)  # fmt: skip
+def test_verdicts_are_by_student_s_t(gains, word):
+    assert between(gains).word == word
+    if len(gains) > 1:
+        assert (word == "tied") == (ttest_1samp(gains, 0.0).pvalue > 0.05)
+
+
+def test_errors_and_probabilities():
     assert between([3.0, 5.0]).error == pytest.approx(1.0)
     sample = [1.0, 4.0, 2.5, 3.0]
     assert between(sample).probability == pytest.approx(ttest_1samp(sample, 0.0).pvalue)
@@ -118,25 +128,29 @@ def test_sentences_of_the_guides_quote_the_committed_results():
     texts.append(f"{board.values('airfoil/holdout', default, 'rmse')[0]:.3f}")
     for name in ("concrete", "wine", "yacht"):
         less = board.gap(f"{name}/gap", rival_of(BY_NAME["ours.FunctionAnchored"]))
-        texts.append(f"{-less.mean:.2f} ± {2 * less.error:.2f}")
+        texts.append(f"{-less.mean:.2f} ± {less.half_width:.2f}")
     less = board.gap("fresh/outd", rival_of(BY_NAME["ours.ExactConstant"]), "rmse")
-    texts.append(f"{-less.mean:.3f} ± {2 * less.error:.3f}")
+    texts.append(f"{-less.mean:.3f} ± {less.half_width:.3f}")
     for case in ("fresh/ind50", "fresh/ind100", "fresh/outd"):
         more = board.gap(case, rival_of(BY_NAME["ours.ExactByInput"]))
         texts.append(tables.shown(more, 0, tables.CELLS_OF_A_TEST))
     quoted("docs/benchmarks.md", "| weakness | measured", *texts)
     restarted, warped = (BY_NAME[name] for name in ("scikit_learn.Restarted", "botorch.Warped"))
     less = board.gap("composite/outd", rival_of(restarted))
-    lead = f"{-less.mean:.2f} ± {2 * less.error:.2f}"
+    lead = f"{-less.mean:.2f} ± {less.half_width:.2f}"
     quoted("docs/benchmarks.md", "have settings beyond the defaults", lead)
     for peer, fewest in ((restarted, 2), (warped, 1)):
         splits = [len(board.values(each, peer)) for each in tables.public_pairs(board)]
         assert (sorted(splits)[1], max(splits)) == (fewest, 6)
         assert board.is_late("wine/standard", peer)
     worse = [("fresh/ind25", "botorch.Saas", "rmse"), ("fresh/ind50", "botorch.Saas", "rmse")]
-    worse.append(("wine/gap", "pytorch.DeepEnsemble", "crps"))
     for problem, name, score in worse:
         assert board.verdict(problem, rival_of(BY_NAME[name]), score) == "worse"
+    function = rival_of(BY_NAME["ours.FunctionAnchored"])
+    public = [name for name in board.problems if not is_composite(name)]
+    gaps = [gap for name in public if (gap := board.gap(name, function))]
+    assert [gap.mean < 0 for gap in gaps] == [True] * 9  # "lower on all nine"
+    assert [gap.word for gap in gaps].count("less") == 7
 
 
 def test_how_much_of_the_lead_equal_noise_models_leave():
