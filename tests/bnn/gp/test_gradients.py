@@ -31,26 +31,26 @@ KERNELS = {
 }
 
 
-def differences(model, total):
+def differences(model, total, step):
     """Of mean and standard deviation, by points moved along each input."""
     columns = []
     for i in range(2):
         sides = [
-            model.predict(NEW + sign * STEP * np.eye(2)[i], return_std=True, include_noise=total)
+            model.predict(NEW + sign * step * np.eye(2)[i], return_std=True, include_noise=total)
             for sign in (1.0, -1.0)
         ]
-        columns.append([(a - b) / (2.0 * STEP[i]) for a, b in zip(*sides, strict=True)])
+        columns.append([(a - b) / (2.0 * step[i]) for a, b in zip(*sides, strict=True)])
     return [np.stack(parts, axis=-1) for parts in zip(*columns, strict=True)]
 
 
-def agree(model):
+def agree(model, step=STEP, tolerance=2e-6):
     for total in (False, True):
         found = model.predict_gradient(NEW, include_noise=total)
-        for ours, theirs in zip(found, differences(model, total), strict=True):
+        for ours, theirs in zip(found, differences(model, total, step), strict=True):
             assert ours.shape == theirs.shape
             scale = np.abs(theirs).max(axis=0)
             scale[scale == 0.0] = 1.0  # of an input that the kernel does not see
-            np.testing.assert_allclose(ours / scale, theirs / scale, atol=2e-6)
+            np.testing.assert_allclose(ours / scale, theirs / scale, atol=tolerance)
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
@@ -68,7 +68,8 @@ def test_posteriors_of_one_kernel_of_several_and_of_mixtures(given, noise):
 
 @pytest.mark.usefixtures("few_draws")
 def test_the_default_and_heavy_tails():
-    agree(bnn.GPRegressor().fit(X[:12], Y[:12]))
+    # Under small noise predictions have relative rounding errors of 1e-8, so the step is longer.
+    agree(bnn.GPRegressor().fit(X[:12], Y[:12]), 10.0 * STEP, 2e-5)
     agree(bnn.GPRegressor(PRIORS["different"], noise=bnn.StudentNoise([0.1, 5.0], 4.0)).fit(X, Y))
 
 
