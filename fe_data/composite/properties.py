@@ -14,7 +14,7 @@ import numpy as np
 from fe_data.arrays import Floats, Short
 from fe_data.composite.materials import Phases, require_interphase, require_no_phases
 from fe_data.composite.rve import CompositeSolution, one_thread, solve_composite
-from fe_data.composite.stepping import Stepper, follow
+from fe_data.composite.stepping import IncrementalCell
 from fe_data.errors import ConvergenceError, MicrostructureError
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.microstructure import FIBRES, Microstructure
@@ -27,6 +27,7 @@ from fe_data.mechanics.properties import (
 )
 from fe_data.mechanics.rve import RVEResult, arrange_fibres, several_radii, uniaxial, values_of
 from fe_data.mechanics.solvers import Fields
+from fe_data.path_following import follow
 from fe_data.schema import fitted_outputs, output
 from fe_data.settings import Inputs, Settings, VolumeFraction
 
@@ -193,7 +194,8 @@ def _fitted(rve: MaterialRVE, settings: Settings) -> EffectiveProperties:
     if hidden or not elastic_increments(rve.history).any():
         with one_thread():
             small = uniaxial(_ELASTIC_STRAIN)
-            elastic = _first(follow(Stepper(solution.cell, settings.tolerance), small, 1), _PLANE)
+            path = follow(IncrementalCell(solution.cell), small, 1, settings.tolerance)
+            elastic = _first(path.history, _PLANE)
     axial = _mixed_modulus(solution)
     return _fitted_within_bounds(
         effective_properties(rve.history, rve.yield_stress, elastic, axial)

@@ -86,7 +86,6 @@ class RVEProblem(Short):
         self.system = BorderedSystem(indptr, indices, _node_coordinates(d, in_matrix))
         self.linear_solver = self.system.solver.name
         self.force_scale = self._nodal_force_of_unit_stress()
-        self._evaluations = 0
 
     def _build_pattern(self, outlines: list[Ints]) -> tuple[Ints, Ints]:
         """Sparsity pattern of the tangent: each element of the matrix, and each outline, is dense.
@@ -149,11 +148,6 @@ class RVEProblem(Short):
         size = np.bincount(self.matrix.dofs.ravel(), unit.ravel(), self.n)
         return float(np.linalg.norm(size))
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """Numbers of factorisations, conjugate gradient iterations and return mappings."""
-        return {**self.system.counts, "updates": self._evaluations}
-
     def internal_force(self, x: Floats, state: State) -> tuple[Floats, Floats]:
         """Evaluate the internal force; the trial end is written to `state`.
 
@@ -194,7 +188,6 @@ class RVEProblem(Short):
         pressure = self._pressure @ u + self._stiffness * (macro_strain[0] + macro_strain[1])
         integrals[:3] += pressure
         integrals[8:] = linear - [pressure, pressure, 0.0]
-        self._evaluations += 1
         return out, integrals
 
     def assemble_tangent(self, state: State) -> None:

@@ -273,7 +273,7 @@ def effective_properties(
     """Find the effective properties of averaged curves (paper, section 3.2).
 
     Args:
-        history: Averages for the fit of the power law, see `load_stepping.EquilibriumPath`.
+        history: Averages for the fit of the power law, see `EquilibriumPath`.
         a: Initial yield stress of the matrix [MPa].
         elastic_history: Averages for E and nu: the same history, or one of a separate elastic path.
         axial: Young's modulus of the RVE along the fibres [MPa].

@@ -21,7 +21,6 @@ from fe_data.geometry.microstructure import (
 from fe_data.geometry.outline import Outline
 from fe_data.loading import Loading, with_increments
 from fe_data.mechanics.elements import VOLUMETRIC_MODES, Discretisation, discretise
-from fe_data.mechanics.load_stepping import EquilibriumPath
 from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.properties import (
     EffectiveProperties,
@@ -30,6 +29,7 @@ from fe_data.mechanics.properties import (
     von_mises,
 )
 from fe_data.mechanics.solvers import SOLVERS, Fields, Solver
+from fe_data.path_following import EquilibriumPath
 from fe_data.progress import progress_bar
 from fe_data.reference import rve as reference
 from fe_data.schema import fitted_outputs, output_names
@@ -56,8 +56,7 @@ class RVEResult(Short):
     Attributes:
         effective: Outputs by name, without b_eff and c_eff if they cannot be fitted; empty if
             effective properties were not computed.
-        history: Volume averages at the start and after each increment, see
-            `load_stepping.EquilibriumPath`.
+        history: Volume averages at the start and after each increment, see `EquilibriumPath`.
         fibre_centres: (n_fibres, 2), relative to the side of the RVE.
         info: Sizes, counts, measures of fit quality, and seconds of each stage.
         fibre_radii: (n_fibres,) relative to the side of the RVE; None if all are equal to the

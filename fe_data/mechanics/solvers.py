@@ -4,6 +4,7 @@
 UFL (`fe_data.reference`). Both offer the methods of the protocol `Solver`.
 """
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,14 +13,13 @@ import numpy as np
 
 from fe_data.arrays import Floats, Short
 from fe_data.geometry.outline import MATRIX
-from fe_data.loading import IN_PLANE, Loading
+from fe_data.loading import Loading
 from fe_data.mechanics.elements import Discretisation, Elements, strain_at_points
-from fe_data.mechanics.load_stepping import EquilibriumPath, solve_load_steps
-from fe_data.mechanics.plasticity import HistoryVariables
+from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import Moduli
+from fe_data.path_following import EquilibriumPath, follow
 from fe_data.reference import rve as reference
-from fe_data.reference.return_mapping import History
 from fe_data.settings import Inputs, Settings
 
 
@@ -70,7 +70,7 @@ class Solver(Protocol):
         """
 
     def fields(self, path: EquilibriumPath) -> Fields:
-        """Compute stress and plastic strain at the end of the last path that `solve` returned."""
+        """Return stress and plastic strain at the end of a path that `solve` returned."""
 
 
 class CompiledSolver(Short):
@@ -91,14 +91,14 @@ class CompiledSolver(Short):
         partial: bool = False,
     ) -> EquilibriumPath:
         """Follow a loading path from the undeformed state, see `Solver.solve`."""
+        rve = IncrementalRVE(self.problem)
 
-        def converged(x: Floats, state: State) -> None:
+        def converged() -> None:
             reached()
             if visit is not None:
-                visit(x, self._recovered(x, state))
+                visit(rve.x, self._recovered(rve.x, rve.state))
 
-        path = self.problem, loading, increments, tolerance, converged
-        return solve_load_steps(*path, partial=partial)
+        return follow(rve, loading, increments, tolerance, converged, partial=partial)
 
     def fields(self, path: EquilibriumPath) -> Fields:
         """Compute stress and plastic strain from the unknowns at the end of a path."""
@@ -142,32 +142,27 @@ class UFLSolver(Short):
         partial: bool = False,
     ) -> EquilibriumPath:
         """Follow a loading path from the undeformed state, see `Solver.solve`."""
-        cell = self.problem
+        rve = reference.IncrementalRVE(self.problem)
 
-        def converged(y: Floats, history: History) -> None:
+        def converged() -> None:
             reached()
             if visit is not None:
-                visit(y.copy(), self._recovered(history.p[cell.in_matrix]))
+                visit(rve.x, self._recovered(rve.state))
 
-        path = cell, loading, increments, tolerance, converged
-        x, history, averages, counts, stop = reference.solve_load_steps(*path, partial=partial)
-        plastic_strain = history.plastic_strain[cell.in_matrix]
-        p = history.p[cell.in_matrix]
-        state = State(*p.shape)
-        state.old = HistoryVariables(plastic_strain[..., IN_PLANE], p, cell.law.hardening(p))
-        counts |= {"factorisations": counts["newton_iterations"], "cg_iterations": 0}
-        return EquilibriumPath(x, state, averages, counts, stop)
+        path = follow(rve, loading, increments, tolerance, converged, partial=partial)
+        exact = {"factorisations": path.counts["newton_iterations"], "cg_iterations": 0}
+        return dataclasses.replace(path, counts=path.counts | exact)
 
     def fields(self, path: EquilibriumPath) -> Fields:
-        """Return the stresses of the last update, and the plastic strain of the path."""
-        return self._recovered(path.state.old.p)
+        """Return stress and plastic strain at the end of a path."""
+        return self._recovered(path.state)
 
-    def _recovered(self, p: Floats) -> Fields:
-        """Fields with the stresses of the last update, and the plastic strain p of the matrix."""
-        stress = self.problem.point_stress
-        material = self.discretisation.material
-        fibre_stress = [stress[material == i] for i in range(len(self.discretisation.fibres))]
-        return Fields(stress[material == MATRIX], tuple(fibre_stress), p)
+    def _recovered(self, state: reference.State) -> Fields:
+        """Stress and plastic strain of an equilibrium."""
+        d = self.discretisation
+        fibre_stress = [state.stress[d.material == i] for i in range(len(d.fibres))]
+        in_matrix = d.material == MATRIX
+        return Fields(state.stress[in_matrix], tuple(fibre_stress), state.history.p[in_matrix])
 
 
 SOLVERS: dict[str, Callable[[Discretisation, Inputs, Settings], Solver]] = {
