@@ -23,7 +23,7 @@ from fe_data.mechanics.properties import (
     EffectiveProperties,
     effective_properties,
     elastic_increments,
-    von_mises,
+    overstressed_fraction,
 )
 from fe_data.mechanics.rve import RVEResult, arrange_fibres, several_radii, uniaxial, values_of
 from fe_data.mechanics.solvers import Fields
@@ -170,7 +170,7 @@ def solve_material(
         silent=silent,
     )
     history = _recorded(solution)
-    p_sigma = _overstressed_fraction(solution, settings.p_sigma_threshold_MPa)
+    p_sigma = _p_sigma(solution, settings.p_sigma_threshold_MPa)
     if solution.stop is not None:
         return MaterialRVE(solution, _fields(solution), history, None, math.nan)
     rve = MaterialRVE(solution, _fields(solution), history, None, p_sigma)
@@ -246,16 +246,14 @@ def _fields(solution: CompositeSolution) -> Fields:
     return Fields(matrix.stress, tuple(of_fibres), plastic)
 
 
-def _overstressed_fraction(solution: CompositeSolution, threshold: float) -> float:
+def _p_sigma(solution: CompositeSolution, threshold: float) -> float:
     """p_sigma: area fraction of the fibres with a von Mises stress above a threshold."""
-    above = total = 0.0
     fibres = [k for k, phase in enumerate(solution.microstructure.phases) if phase == FIBRES]
-    for phase in solution.fields().values():
-        inside = np.isin(solution.cell.domain.material[phase.elements], fibres)
-        weights = phase.weights[inside]
-        above += float(weights[von_mises(phase.stress[inside]) > threshold].sum())
-        total += float(weights.sum())
-    return above / total if total else 0.0
+    phases = solution.fields().values()
+    inside = [np.isin(solution.cell.domain.material[each.elements], fibres) for each in phases]
+    stresses = [each.stress[chosen] for each, chosen in zip(phases, inside, strict=True)]
+    weights = [each.weights[chosen] for each, chosen in zip(phases, inside, strict=True)]
+    return overstressed_fraction(stresses, weights, threshold)
 
 
 def _mixed_modulus(solution: CompositeSolution) -> float:

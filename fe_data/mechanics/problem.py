@@ -21,7 +21,7 @@ from fe_data.mechanics.condensation import condense
 from fe_data.mechanics.elements import Discretisation
 from fe_data.mechanics.plasticity import HistoryVariables, j2_law, return_map
 from fe_data.mechanics.properties import moduli
-from fe_data.settings import Inputs, Settings
+from fe_data.settings import PaperPhases
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled
 
@@ -59,16 +59,16 @@ class RVEProblem(Short):
     Stresses are in MPa, and lengths are relative to the side of the RVE.
     """
 
-    def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
-        self.fibre_moduli = moduli(1e3 * inputs.E_f_GPa, settings.nu_f)
-        matrix_moduli = moduli(1e3 * settings.E_m_GPa, settings.nu_m)
+    def __init__(self, d: Discretisation, phases: PaperPhases):
+        self.fibre_moduli = moduli(1e3 * phases.E_f_GPa, phases.nu_f)
+        matrix_moduli = moduli(1e3 * phases.E_m_GPa, phases.nu_m)
         self.law = j2_law(
             mu=matrix_moduli.shear,
             kappa=matrix_moduli.bulk,
-            a=settings.sigma_y0_MPa,
-            b=inputs.b_m_MPa,
-            c=inputs.c_m,
-            hardening=settings.hardening,
+            a=phases.sigma_y0_MPa,
+            b=phases.b_m_MPa,
+            c=phases.c_m,
+            hardening=phases.hardening,
         )
         self.n_dofs = 2 * d.n_nodes
         in_matrix = np.zeros(self.n_dofs, dtype=bool)

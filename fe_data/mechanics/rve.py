@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fe_data.arrays import Floats, Short, keep_copies
@@ -26,7 +25,7 @@ from fe_data.mechanics.properties import (
     EffectiveProperties,
     effective_properties,
     elastic_increments,
-    von_mises,
+    overstressed_fraction,
 )
 from fe_data.mechanics.solvers import SOLVERS, Fields, Solver
 from fe_data.path_following import EquilibriumPath
@@ -36,6 +35,7 @@ from fe_data.schema import fitted_outputs, output_names
 from fe_data.settings import (
     MAX_SEED,
     Inputs,
+    PaperPhases,
     Settings,
     VolumeFraction,
     require_integer,
@@ -44,7 +44,7 @@ from fe_data.settings import (
 )
 from fe_data.sparse.compilation import timed
 
-_ELASTIC_STRAIN = 0.01  # relative to the yield strain of the matrix, so that nothing yields
+_ELASTIC_SHARE = 0.01  # strain relative to the yield strain of the matrix, so that nothing yields
 _STAGES = 4  # stages before the solution; each is a step of the progress bar
 SolverName = Literal["compiled", "dolfinx"]
 
@@ -299,11 +299,11 @@ def solve_rve(
     loading = loading or uniaxial(settings.strain)
     if fit is None:
         fit = loading.is_uniaxial
+    phases = PaperPhases.of(inputs, settings)
     seconds = {"compilation": 0.0}
     steps: list[LoadStep] = []
     visit = (lambda x, fields: steps.append(LoadStep(x, fields))) if keep_steps else None
-    parts = loading.parts(settings.increments)
-    n = _STAGES + 1 + sum(part.increments for part in parts)  # including the initial state
+    n = _STAGES + 1 + loading.total(settings.increments)  # including the initial state
     with progress_bar(n, "RVE", "step", silent=silent) as bar:
         with timed(seconds, "microstructure", bar):
             microstructure = arrange_fibres(microstructure, inputs, settings)
@@ -314,23 +314,32 @@ def solve_rve(
             with timed(seconds, "discretisation", bar):
                 d = discretise(mesh, element)
             with timed(seconds, "assembly", bar):
-                equations = SOLVERS[solver](d, inputs, settings)
+                equations = SOLVERS[solver](d, phases)
             with timed(seconds, "solution"):
-                given = loading, settings.increments, settings.tolerance, visit, bar.update
-                path = equations.solve(*given, partial=partial)
+                path = equations.solve(
+                    loading,
+                    settings.increments,
+                    settings.tolerance,
+                    visit,
+                    bar.update,
+                    partial=partial,
+                )
             with timed(seconds, "fields"):
                 fields = equations.fields(path)
             effective = None
             if fit and path.stop is None:
                 try:
-                    effective = _fit_properties(path, equations, inputs, settings, seconds)
+                    given = path, equations, phases, inputs.vf, settings.tolerance, seconds
+                    effective = _fit_properties(*given)
                 except KeyboardInterrupt as interrupt:
                     if not partial:
                         raise
                     path = dataclasses.replace(path, stop=interrupt)
             p_sigma = math.nan
             if path.stop is None:
-                p_sigma = _overstressed_fraction(d, fields, settings.p_sigma_threshold_MPa)
+                weights = [fibre.weights for fibre in d.fibres]
+                threshold = settings.p_sigma_threshold_MPa
+                p_sigma = overstressed_fraction(fields.fibre_stress, weights, threshold)
     return RVESolution(
         microstructure,
         d,
@@ -407,8 +416,9 @@ def arrange_fibres(
 def _fit_properties(
     path: EquilibriumPath,
     solver: Solver,
-    inputs: Inputs,
-    settings: Settings,
+    phases: PaperPhases,
+    vf: float,
+    tolerance: float,
     seconds: dict[str, float],
 ) -> EffectiveProperties:
     """Find the effective properties of the averaged curves."""
@@ -417,18 +427,8 @@ def _fit_properties(
     elastic_history = path.history
     if not elastic_increments(path.history).any():
         with timed(seconds, "elasticity"):
-            small = uniaxial(_ELASTIC_STRAIN * settings.sigma_y0_MPa / (1e3 * settings.E_m_GPa))
-            elastic_history = solver.solve(small, 1, settings.tolerance).history
-    # Along the fibres both phases have the same strain, so moduli follow the rule of mixtures.
-    axial = 1e3 * (inputs.vf * inputs.E_f_GPa + (1 - inputs.vf) * settings.E_m_GPa)
+            small = uniaxial(phases.elastic_strain(_ELASTIC_SHARE))
+            elastic_history = solver.solve(small, 1, tolerance).history
+    axial = phases.longitudinal_modulus(vf)
     with timed(seconds, "extraction"):
-        return effective_properties(path.history, settings.sigma_y0_MPa, elastic_history, axial)
-
-
-def _overstressed_fraction(d: Discretisation, fields: Fields, threshold: float) -> float:
-    """p_sigma: area fraction of the fibres with a von Mises stress above a threshold."""
-    if not d.fibres:
-        return 0.0
-    weights = np.concatenate([fibre.weights.ravel() for fibre in d.fibres])
-    mises = np.concatenate([von_mises(stress).ravel() for stress in fields.fibre_stress])
-    return float(weights[mises > threshold].sum() / weights.sum())
+        return effective_properties(path.history, phases.sigma_y0_MPa, elastic_history, axial)

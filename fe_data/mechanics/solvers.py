@@ -20,7 +20,7 @@ from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import Moduli
 from fe_data.path_following import EquilibriumPath, follow
 from fe_data.reference import rve as reference
-from fe_data.settings import Inputs, Settings
+from fe_data.settings import PaperPhases
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,9 +76,9 @@ class Solver(Protocol):
 class CompiledSolver(Short):
     """The default solver: compiled kernels, condensed fibres, adaptive load steps."""
 
-    def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
+    def __init__(self, d: Discretisation, phases: PaperPhases):
         self.discretisation = d
-        self.problem = RVEProblem(d, inputs, settings)
+        self.problem = RVEProblem(d, phases)
 
     def solve(
         self,
@@ -127,9 +127,9 @@ class CompiledSolver(Short):
 class UFLSolver(Short):
     """The reference solver: forms in UFL, a plain Newton loop, and MUMPS."""
 
-    def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
+    def __init__(self, d: Discretisation, phases: PaperPhases):
         self.discretisation = d
-        self.problem = reference.RVE(d, inputs, settings)
+        self.problem = reference.RVE(d, phases)
 
     def solve(
         self,
@@ -165,7 +165,7 @@ class UFLSolver(Short):
         return Fields(state.stress[in_matrix], tuple(fibre_stress), state.history.p[in_matrix])
 
 
-SOLVERS: dict[str, Callable[[Discretisation, Inputs, Settings], Solver]] = {
+SOLVERS: dict[str, Callable[[Discretisation, PaperPhases], Solver]] = {
     "compiled": CompiledSolver,
     "dolfinx": UFLSolver,
 }

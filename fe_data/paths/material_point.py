@@ -41,6 +41,7 @@ from fe_data.path_following import Equilibrium, Follower
 from fe_data.schema import LARGEST_STRAIN
 from fe_data.settings import (
     Inputs,
+    PaperPhases,
     Settings,
     VolumeFraction,
     in_percent,
@@ -241,7 +242,7 @@ class MaterialPoint(Short):
             if self.material is None:
                 d = discretise(generate_mesh(Outline(fibres, settings.resolution)))
                 assert isinstance(self.inputs, Inputs)
-                problem = RVEProblem(d, self.inputs, settings)
+                problem = RVEProblem(d, PaperPhases.of(self.inputs, settings))
                 self._rve: _Fast | _General = _Fast(problem)
                 domain: Domain = d
             else:
@@ -402,9 +403,9 @@ def _identity(
 ) -> Stored:
     """Arrays that identify an RVE: fibres, and checksums of mesh and phases."""
     if material is None:
-        constants = vars(inputs) | vars(settings)
-        names = ("E_f_GPa", "b_m_MPa", "c_m", "E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa")
-        described: Any = [constants[name] for name in names] + [repr(settings.hardening)]
+        assert isinstance(inputs, Inputs)
+        *constants, hardening = PaperPhases.of(inputs, settings)
+        described: Any = [*constants, repr(hardening)]
     else:
         moduli = None if fibres.E_GPa is None else fibres.E_GPa.tolist()
         described = [material.sha256, fibres.phases, moduli]

@@ -27,7 +27,7 @@ from fe_data.geometry.outline import MATRIX
 from fe_data.loading import Part
 from fe_data.path_following import Averages, IncrementalProblem, Residual
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
-from fe_data.settings import Inputs, Settings
+from fe_data.settings import PaperPhases
 
 fem: Any = dolfinx.fem  # type checkers do not see the names of other versions
 
@@ -45,20 +45,20 @@ class RVE(Short):
 
     linear_solver = "MUMPS (dolfinx)"
 
-    def __init__(self, d: Domain, inputs: Inputs, settings: Settings):
+    def __init__(self, d: Domain, phases: PaperPhases):
         divergence = self._write_forms(d.mesh)
         self.merge = self._merge(d)
         self.in_matrix = d.material == MATRIX
         # μ = E / 2(1 + ν),   κ = E / 3(1 - 2ν)
-        E = np.where(self.in_matrix, settings.E_m_GPa, inputs.E_f_GPa)[:, None] * 1e3
-        nu = np.where(self.in_matrix, settings.nu_m, settings.nu_f)[:, None]
+        E = np.where(self.in_matrix, phases.E_m_GPa, phases.E_f_GPa)[:, None] * 1e3
+        nu = np.where(self.in_matrix, phases.nu_m, phases.nu_f)[:, None]
         self.mu = E / (2 * (1 + nu))
         self.kappa = E / (3 * (1 - 2 * nu))
         self.law = Law(
-            yield_stress=settings.sigma_y0_MPa,
-            hardening_coefficient=inputs.b_m_MPa,
-            hardening_exponent=inputs.c_m,
-            hardening_law=settings.hardening,
+            yield_stress=phases.sigma_y0_MPa,
+            hardening_coefficient=phases.b_m_MPa,
+            hardening_exponent=phases.c_m,
+            hardening_law=phases.hardening,
         )
         D = self._average_dilatation(divergence, averaged=d.element == "P2/P0")
         self.dilatation = D

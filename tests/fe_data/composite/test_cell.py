@@ -35,6 +35,7 @@ from fe_data.loading import IN_PLANE
 from fe_data.mechanics.elements import discretise
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.path_following import Follower
+from fe_data.settings import PaperPhases
 from tests.fe_data.composite.lattices import square_cell
 
 SMALL = Settings(n_fibres=2, resolution=2.0, increments=8, strain=0.02, tolerance=1e-9)
@@ -62,7 +63,8 @@ def small(phases, loading, increments=8, **options):
 def test_j2_at_a_point_is_that_of_the_fast_solver(hardening, b_and_c, changed):
     """Uniform strains of both signs, one after the other: the same history variables."""
     domain = discretise(generate_mesh(Outline(TWO_FIBRES, 2.0)))
-    problem = RVEProblem(domain, Inputs(0.3, 400.0, *b_and_c), replace(SMALL, **changed))
+    paper = PaperPhases.of(Inputs(0.3, 400.0, *b_and_c), replace(SMALL, **changed))
+    problem = RVEProblem(domain, paper)
     fast = State(*problem.matrix.weights.shape)
     matrix = Material(Isotropic(100.0, 0.3), "j2", {"yield_stress": hardening})
     points = MaterialPoints(matrix, 4)
