@@ -25,8 +25,8 @@ from fe_data.mechanics.properties import (
     elastic_increments,
     overstressed_fraction,
 )
-from fe_data.mechanics.rve import RVEResult, arrange_fibres, several_radii, uniaxial, values_of
-from fe_data.mechanics.solvers import Fields
+from fe_data.mechanics.results import Fields, RVEResult, result_of
+from fe_data.mechanics.rve import arrange_fibres, uniaxial
 from fe_data.path_following import follow
 from fe_data.schema import fitted_outputs, output
 from fe_data.settings import Inputs, Settings, VolumeFraction
@@ -102,18 +102,10 @@ class MaterialRVE(Short):
 
     def result(self) -> RVEResult:
         """Averages and properties without the fields, like `RVESolution.result`."""
-        effective, qualities = values_of(self.effective, self.p_sigma)
+        further = {}
         if self.effective is not None:
-            effective["E_T_GPa"] = self.effective.transverse_modulus_GPa
-        fibres = self.microstructure
-        radius = float(fibres.radii.max(initial=0.0))
-        return RVEResult(
-            effective=effective,
-            history=self.history,
-            fibre_centres=fibres.centres,
-            info={"radius": radius, **self.solution.info, **qualities, "n_dofs": self.n_dofs},
-            fibre_radii=several_radii(fibres),
-        )
+            further["E_T_GPa"] = self.effective.transverse_modulus_GPa
+        return result_of(self, outputs=further)
 
 
 def solve_material(

@@ -4,11 +4,11 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any, Literal
+from typing import Literal
 
 from threadpoolctl import threadpool_limits
 
-from fe_data.arrays import Floats, Short, keep_copies
+from fe_data.arrays import Floats, Short
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import (
@@ -27,11 +27,11 @@ from fe_data.mechanics.properties import (
     elastic_increments,
     overstressed_fraction,
 )
-from fe_data.mechanics.solvers import SOLVERS, Fields, Solver
+from fe_data.mechanics.results import Fields, RVEResult, result_of
+from fe_data.mechanics.solvers import SOLVERS, Solver
 from fe_data.path_following import EquilibriumPath
 from fe_data.progress import progress_bar
 from fe_data.reference import rve as reference
-from fe_data.schema import fitted_outputs, output_names
 from fe_data.settings import (
     MAX_SEED,
     Inputs,
@@ -47,39 +47,6 @@ from fe_data.sparse.compilation import timed
 _ELASTIC_SHARE = 0.01  # strain relative to the yield strain of the matrix, so that nothing yields
 _STAGES = 4  # stages before the solution; each is a step of the progress bar
 SolverName = Literal["compiled", "dolfinx"]
-
-
-@dataclass(frozen=True, repr=False)
-class RVEResult(Short):
-    """Averages and properties of one RVE, without its fields.
-
-    Attributes:
-        effective: Outputs by name, without b_eff and c_eff if they cannot be fitted; empty if
-            effective properties were not computed.
-        history: Volume averages at the start and after each increment, see `EquilibriumPath`.
-        fibre_centres: (n_fibres, 2), relative to the side of the RVE.
-        info: Sizes, counts, measures of fit quality, and seconds of each stage.
-        fibre_radii: (n_fibres,) relative to the side of the RVE; None if all are equal to the
-            `radius` in `info`.
-
-    Examples:
-        >>> from fe_data import Inputs, Settings, solve_rve
-        >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-        >>> result = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre).result()
-        >>> result.fibre_centres.shape
-        (1, 2)
-        >>> result.info["cutbacks"]
-        0
-    """
-
-    effective: dict[str, float]
-    history: dict[str, Floats]
-    fibre_centres: Floats
-    info: dict[str, float | int | str]
-    fibre_radii: Floats | None = None
-
-    def __post_init__(self) -> None:
-        keep_copies(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,45 +148,7 @@ class RVESolution(Short):
             The result. It lacks effective properties if they were not computed, and b_eff and c_eff
             if the curve has too few plastic increments for a fit.
         """
-        radii = self.microstructure.radii
-        seconds = {f"seconds_{stage}": value for stage, value in self.seconds.items()}
-        effective, qualities = values_of(self.effective, self.p_sigma)
-        return RVEResult(
-            effective=effective,
-            history=self.history,
-            fibre_centres=self.microstructure.centres,
-            info={
-                "radius": float(radii.max(initial=0.0)),
-                "n_dofs": self.n_dofs,
-                "n_elements": len(self.discretisation.triangles),
-                "linear_solver": self.problem.linear_solver,
-                **self.path.counts,
-                **qualities,
-                **seconds,
-            },
-            fibre_radii=several_radii(self.microstructure),
-        )
-
-
-def values_of(
-    effective: EffectiveProperties | None, p_sigma: float
-) -> tuple[dict[str, float], dict[str, Any]]:
-    """Outputs of an RVE by name, and measures of the quality of their fits."""
-    values: dict[str, Any] = {}
-    if effective is not None:
-        values = dataclasses.asdict(effective)
-        values["p_sigma"] = p_sigma
-        if not effective.is_fitted:
-            for name in (*fitted_outputs(), "hardening_residual"):
-                del values[name]
-    qualities = {name: value for name, value in values.items() if name not in output_names()}
-    return {name: values[name] for name in output_names() if name in values}, qualities
-
-
-def several_radii(microstructure: Microstructure) -> Floats | None:
-    """Radii of the fibres; None if all are equal."""
-    radii = microstructure.radii
-    return radii if len(set(radii.tolist())) > 1 else None
+        return result_of(self, linear_solver=self.problem.linear_solver)
 
 
 def uniaxial(strain: float) -> Loading:

@@ -6,7 +6,6 @@ UFL (`fe_data.reference`). Both offer the methods of the protocol `Solver`.
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -18,19 +17,10 @@ from fe_data.mechanics.elements import Discretisation, Elements, strain_at_point
 from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import Moduli
+from fe_data.mechanics.results import Fields
 from fe_data.path_following import EquilibriumPath, follow
 from fe_data.reference import rve as reference
 from fe_data.settings import PaperPhases
-
-
-@dataclass(frozen=True, repr=False)
-class Fields(Short):
-    """Values at the q integration points of each of m elements, after an increment."""
-
-    matrix_stress: Floats  # (m, q, 4) xx, yy, zz, xy [MPa]
-    fibre_stress: tuple[Floats, ...]  # of the same form, for each fibre
-    plastic_strain: Floats  # (m, q) equivalent plastic strain of the matrix [-]
-
 
 # Function of the unknowns and the fields, called at the start and after each increment.
 Visitor = Callable[[Floats, Fields], None]
