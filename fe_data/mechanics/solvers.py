@@ -1,12 +1,12 @@
 """The two solvers of a meshed RVE, and the fields that they compute.
 
 `CompiledSolver` runs the compiled kernels of this package. `UFLSolver` solves the same equations in
-UFL (`fe_data.reference`). Both offer the methods of the protocol `Solver`.
+UFL (`fe_data.reference`).
 """
 
-import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import Moduli
 from fe_data.mechanics.results import Fields
-from fe_data.path_following import EquilibriumPath, follow
+from fe_data.path_following import EquilibriumPath, IncrementalProblem, follow
 from fe_data.reference import rve as reference
 from fe_data.settings import PaperPhases
 
@@ -26,12 +26,28 @@ from fe_data.settings import PaperPhases
 Visitor = Callable[[Floats, Fields], None]
 
 
-class Solver(Protocol):
-    """A solver with the equations of one meshed RVE."""
+class Solver(Short, ABC):
+    """A solver with the equations of one meshed RVE.
 
-    @property
-    def problem(self) -> RVEProblem | reference.RVE:
-        """The discrete equations and the material law."""
+    Attributes:
+        discretisation: Mesh and integration data.
+        problem: The discrete equations and the material law.
+    """
+
+    discretisation: Discretisation
+    problem: RVEProblem | reference.RVE
+
+    @abstractmethod
+    def incremental(self) -> IncrementalProblem:
+        """The equations along a loading path, in the undeformed state."""
+
+    @abstractmethod
+    def fields_at(self, x: Floats, state: Any) -> Fields:
+        """Stress and plastic strain at an equilibrium, from its unknowns and its state."""
+
+    def fields(self, path: EquilibriumPath) -> Fields:
+        """Stress and plastic strain at the end of a path that `solve` returned."""
+        return self.fields_at(path.x, path.state)
 
     def solve(
         self,
@@ -58,43 +74,30 @@ class Solver(Protocol):
         Returns:
             Volume averages at the start and after each increment, and the state at the end.
         """
+        rve = self.incremental()
 
-    def fields(self, path: EquilibriumPath) -> Fields:
-        """Return stress and plastic strain at the end of a path that `solve` returned."""
+        def converged() -> None:
+            reached()
+            if visit is not None:
+                visit(rve.x, self.fields_at(rve.x, rve.state))
+
+        return follow(rve, loading, increments, tolerance, converged, partial=partial)
 
 
-class CompiledSolver(Short):
-    """The default solver: compiled kernels, condensed fibres, adaptive load steps."""
+class CompiledSolver(Solver):
+    """The default solver: compiled kernels and condensed fibres."""
+
+    problem: RVEProblem
 
     def __init__(self, d: Discretisation, phases: PaperPhases):
         self.discretisation = d
         self.problem = RVEProblem(d, phases)
 
-    def solve(
-        self,
-        loading: Loading,
-        increments: int,
-        tolerance: float,
-        visit: Visitor | None = None,
-        reached: Callable[[], object] = bool,
-        *,
-        partial: bool = False,
-    ) -> EquilibriumPath:
-        """Follow a loading path from the undeformed state, see `Solver.solve`."""
-        rve = IncrementalRVE(self.problem)
+    def incremental(self) -> IncrementalRVE:
+        """The equations along a loading path, see `Solver.incremental`."""
+        return IncrementalRVE(self.problem)
 
-        def converged() -> None:
-            reached()
-            if visit is not None:
-                visit(rve.x, self._recovered(rve.x, rve.state))
-
-        return follow(rve, loading, increments, tolerance, converged, partial=partial)
-
-    def fields(self, path: EquilibriumPath) -> Fields:
-        """Compute stress and plastic strain from the unknowns at the end of a path."""
-        return self._recovered(path.x, path.state)
-
-    def _recovered(self, x: Floats, state: State) -> Fields:
+    def fields_at(self, x: Floats, state: State) -> Fields:
         """Stress and plastic strain from unknowns (n + 3,) and the history at the same time."""
         problem = self.problem
         u = problem.fluctuation(x)
@@ -114,41 +117,21 @@ class CompiledSolver(Short):
         return Fields(matrix_stress, tuple(fibre_stress), history.p.copy())
 
 
-class UFLSolver(Short):
-    """The reference solver: forms in UFL, a plain Newton loop, and MUMPS."""
+class UFLSolver(Solver):
+    """The reference solver: forms in UFL, and MUMPS."""
+
+    problem: reference.RVE
 
     def __init__(self, d: Discretisation, phases: PaperPhases):
         self.discretisation = d
         self.problem = reference.RVE(d, phases)
 
-    def solve(
-        self,
-        loading: Loading,
-        increments: int,
-        tolerance: float,
-        visit: Visitor | None = None,
-        reached: Callable[[], object] = bool,
-        *,
-        partial: bool = False,
-    ) -> EquilibriumPath:
-        """Follow a loading path from the undeformed state, see `Solver.solve`."""
-        rve = reference.IncrementalRVE(self.problem)
+    def incremental(self) -> reference.IncrementalRVE:
+        """The equations along a loading path, see `Solver.incremental`."""
+        return reference.IncrementalRVE(self.problem)
 
-        def converged() -> None:
-            reached()
-            if visit is not None:
-                visit(rve.x, self._recovered(rve.state))
-
-        path = follow(rve, loading, increments, tolerance, converged, partial=partial)
-        exact = {"factorisations": path.counts["newton_iterations"], "cg_iterations": 0}
-        return dataclasses.replace(path, counts=path.counts | exact)
-
-    def fields(self, path: EquilibriumPath) -> Fields:
-        """Return stress and plastic strain at the end of a path."""
-        return self._recovered(path.state)
-
-    def _recovered(self, state: reference.State) -> Fields:
-        """Stress and plastic strain of an equilibrium."""
+    def fields_at(self, x: Floats, state: reference.State) -> Fields:  # noqa: ARG002
+        """Stress and plastic strain from the state alone."""
         d = self.discretisation
         fibre_stress = [state.stress[d.material == i] for i in range(len(d.fibres))]
         in_matrix = d.material == MATRIX

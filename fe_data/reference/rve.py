@@ -154,6 +154,7 @@ class IncrementalRVE(IncrementalProblem):
         self.x = np.zeros(rve.merge.shape[1])
         self.state: State = rve.update(self.x, History(np.zeros((*points, 4)), np.zeros(points)))
         self._trial = self.state
+        self._factorisations = 0
 
     def begin(self, part: Part, *, is_first: bool) -> None:  # noqa: ARG002 (all parts are alike)
         """Begin a part of the path, without a prediction from earlier equilibria."""
@@ -191,6 +192,7 @@ class IncrementalRVE(IncrementalProblem):
 
     def solve(self, residual: Floats, accuracy: float) -> Floats:  # noqa: ARG002 (it is exact)
         """Solve (Tᵀ K T) dy = r for a Newton step."""
+        self._factorisations += 1
         dx = np.zeros_like(self.x)
         dx[self._unknown] = solve_cholesky(self._tangent, residual)
         return dx
@@ -216,6 +218,11 @@ class IncrementalRVE(IncrementalProblem):
             "plastic_strain": np.tensordot(weights, history.plastic_strain),
             "yielded_fraction": np.tensordot(weights, np.where(history.p > 0, 1.0, 0.0)),
         }
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of factorisations, one for each solve."""
+        return {"factorisations": self._factorisations, "cg_iterations": 0}
 
 
 def solve_cholesky(K: sp.csr_matrix, right: Floats) -> Floats:
