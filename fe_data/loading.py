@@ -1,7 +1,7 @@
 """The loading of an RVE: a piecewise linear path of mean strains and stresses."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from types import NoneType
@@ -38,14 +38,6 @@ class Part(NamedTuple):
     temperature: float = 0.0  # change at the end, from the stress-free state [K]
     duration: float = 1.0  # s
     angle: float = 0.0  # from x to the first axis of the components [deg]
-
-    def start(self, averages: Mapping[str, Floats]) -> Floats:
-        """Values at the start of the part, (3,) or (6,) like `end`, from the volume averages."""
-        given = IN_PLANE if len(self.end) == len(AXES) else range(len(ALL_AXES))
-        start = averages["strain"][given]
-        stress = averages["stress"][given]
-        start[self.free] = stress[self.free]
-        return start
 
 
 @dataclass(frozen=True, repr=False)

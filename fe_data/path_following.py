@@ -22,7 +22,7 @@ import numpy as np
 
 from fe_data.arrays import Floats, Short, short
 from fe_data.errors import ConvergenceError
-from fe_data.loading import ALL_AXES, Loading, Part
+from fe_data.loading import ALL_AXES, IN_PLANE, Loading, Part
 
 _DIVERGED = 1e3  # growth of the residual at which the iteration stops
 _PREDICTOR_POINTS = 3  # for a parabola through the last three equilibria
@@ -344,6 +344,13 @@ def _equilibria(follower: Follower, parts: Sequence[Part]) -> Iterator[None]:
             yield
 
 
+def start_in_plane(part: Part, averages: Averages) -> Floats:
+    """Mean strains (3,) xx, yy, xy at the start of a part, or stresses of free components."""
+    start = averages["strain"][IN_PLANE]
+    start[part.free] = averages["stress"][IN_PLANE][part.free]
+    return start
+
+
 def advance(
     start: float,
     end: float,
@@ -394,9 +401,12 @@ def advance(
         step *= factor
         failures += 1
         if step < whole * _SMALLEST_STEP:
+            what = "Newton's method does not converge"
+            if error < math.inf:
+                what = f"the error of a step is {error:.2g} times the allowed one"
             raise ConvergenceError(
-                f"Newton's method does not converge at load fraction {target:.5f} of part {part} "
-                f"of the path, even in steps of {whole * _SMALLEST_STEP:.1e}"
+                f"{what} at load fraction {target:.5f} of part {part} of the path, even in steps "
+                f"of {whole * _SMALLEST_STEP:.1e}"
             )
     return failures, step if error else math.inf
 

@@ -5,7 +5,7 @@ import numpy as np
 from fe_data.arrays import Floats, Ints
 from fe_data.loading import Part
 from fe_data.mechanics.problem import RVEProblem, State
-from fe_data.path_following import Averages, IncrementalProblem, Newton, Residual
+from fe_data.path_following import Averages, IncrementalProblem, Newton, Residual, start_in_plane
 
 _LARGEST_CHANGE = 0.012  # in later parts, after a larger change of the tangent it is factorised
 _UNKNOWNS_OF_STRAIN = np.array([1.0, 1.0, 2.0])  # the unknown of xy is engineering shear strain
@@ -41,7 +41,7 @@ class IncrementalRVE(IncrementalProblem):
 
     def begin(self, part: Part, *, is_first: bool) -> float | None:
         """Begin a part of the path, see `IncrementalProblem`."""
-        start = part.start(self.averages())
+        start = start_in_plane(part, self.averages())
         way = part.end - start
         ratio = None
         if not is_first and np.array_equal(part.free, self._free):

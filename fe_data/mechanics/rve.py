@@ -258,8 +258,9 @@ def solve_rve(
             effective = None
             if fit and path.stop is None:
                 try:
-                    given = path, equations, phases, inputs.vf, settings.tolerance, seconds
-                    effective = _fit_properties(*given)
+                    effective = _fit_properties(
+                        path, equations, phases, inputs.vf, settings.tolerance, seconds
+                    )
                 except KeyboardInterrupt as interrupt:
                     if not partial:
                         raise

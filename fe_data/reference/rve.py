@@ -25,7 +25,7 @@ from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
 from fe_data.geometry.outline import MATRIX
 from fe_data.loading import Part
-from fe_data.path_following import Averages, IncrementalProblem, Residual
+from fe_data.path_following import Averages, IncrementalProblem, Residual, start_in_plane
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
 from fe_data.settings import PaperPhases
 
@@ -159,7 +159,7 @@ class IncrementalRVE(IncrementalProblem):
     def begin(self, part: Part, *, is_first: bool) -> None:  # noqa: ARG002 (all parts are alike)
         """Begin a part of the path, without a prediction from earlier equilibria."""
         # Strains at the start of the part, or stresses of free components
-        self._start = part.start(self.averages())
+        self._start = start_in_plane(part, self.averages())
         self._part = part
         self._unknown = np.append(self.rve.fluctuating, len(self.x) - 3 + part.free)
         self._merge = self.rve.merge[:, self._unknown]

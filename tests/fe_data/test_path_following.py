@@ -183,6 +183,11 @@ def test_the_steps_do_not_depend_on_increments_that_are_longer():
         assert path.counts["cutbacks"] < 8
 
 
+def test_an_error_that_stays_too_large_is_named():
+    with pytest.raises(ConvergenceError, match="times the allowed one"):
+        relaxed(1e-12, 1)
+
+
 @pytest.mark.parametrize(("error", "longest"), [(0.0, math.inf), (0.9**2, 0.25)])
 def test_estimated_steps_of_an_increment_go_on_in_the_next_one(error, longest):
     """Without an estimate each increment begins with a whole step."""
