@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, Short, short
+from fe_data.arrays import Floats, Ints, Short, short
 from fe_data.errors import ConvergenceError
 from fe_data.loading import ALL_AXES, IN_PLANE, Loading, Part
 
@@ -70,11 +70,13 @@ class IncrementalProblem(Short, ABC):
         newton: Constants of Newton's method.
         x: Unknowns (n,) at the last equilibrium.
         state: All other data of the last equilibrium.
+        trial: State at the end of the step to the last trial, which `residual` sets.
     """
 
     newton = Newton()
     x: Floats
     state: Any
+    trial: Any
 
     @abstractmethod
     def begin(self, part: Part, *, is_first: bool) -> float | None:
@@ -119,13 +121,15 @@ class IncrementalProblem(Short, ABC):
         """
         return 0.0
 
-    @abstractmethod
-    def commit(self, x: Floats, t: float) -> None:
+    def commit(self, x: Floats, t: float) -> None:  # noqa: ARG002 (for other problems)
         """Accept the last trial as equilibrium; it is the start of the next step."""
+        self.x = x
+        self.state = self.trial
 
-    @abstractmethod
     def restart(self, x: Floats, state: Any) -> None:
         """Go back to an equilibrium, so that further steps depend only on it."""
+        self.x = x
+        self.state = state
 
     def copied_state(self) -> Any:
         """Return a state that does not change when the path goes on."""
@@ -139,6 +143,38 @@ class IncrementalProblem(Short, ABC):
     def counts(self) -> dict[str, int]:
         """Numbers of factorisations and so on."""
         return {}
+
+
+class PlaneStrainProblem(IncrementalProblem):
+    """Equations whose last three unknowns are the mean strain xx, yy and engineering shear xy.
+
+    Attributes:
+        free: Indices of the components whose mean strain is free in this part of the path.
+        start: (3,) mean strains xx, yy, xy at its start, or stresses of free components [MPa].
+        way: (3,) difference of its end from its start.
+    """
+
+    free: Ints
+    start: Floats
+    way: Floats
+
+    def begin(self, part: Part, *, is_first: bool) -> float | None:  # noqa: ARG002
+        """Begin a part of the path, without a prediction from earlier equilibria."""
+        averages = self.averages()
+        self.start = averages["strain"][IN_PLANE]
+        self.start[part.free] = averages["stress"][IN_PLANE][part.free]
+        self.way = part.end - self.start
+        self.free = part.free
+        return None
+
+    def load(self, t: float) -> Floats:
+        """Mean strains xx, yy, xy at fraction t, or stresses of free components."""
+        return np.asarray(self.start + t * self.way)
+
+    def prescribe(self, x: Floats, t: float) -> None:
+        """Write the prescribed mean strains at fraction t to unknowns x."""
+        given = np.delete(range(3), self.free)
+        x[len(x) - 3 + given] = (self.load(t) * [1.0, 1.0, 2.0])[given]
 
 
 @short
@@ -342,13 +378,6 @@ def _equilibria(follower: Follower, parts: Sequence[Part]) -> Iterator[None]:
         for increment in range(1, part.increments + 1):
             follower.advance(increment / part.increments)
             yield
-
-
-def start_in_plane(part: Part, averages: Averages) -> Floats:
-    """Mean strains (3,) xx, yy, xy at the start of a part, or stresses of free components."""
-    start = averages["strain"][IN_PLANE]
-    start[part.free] = averages["stress"][IN_PLANE][part.free]
-    return start
 
 
 def advance(

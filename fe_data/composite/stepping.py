@@ -54,7 +54,6 @@ class IncrementalCell(IncrementalProblem):
         cell.system.drop_factor()
         self.x = np.zeros(cell.n + cell.size)
         self.state: State = State(0.0, 0.0, variables, stresses, np.zeros(6))
-        self._trial = self.state
         self._responses: Responses = {}
 
     @property
@@ -111,7 +110,7 @@ class IncrementalCell(IncrementalProblem):
         mean_force = cell.area * target[self._free] - self._directions.T @ force[n:]
         stress = force[n:] / cell.area
         self._responses = responses
-        self._trial = State(
+        self.trial = State(
             temperature,
             time,
             {name: response.state for name, response in responses.items()},
@@ -143,16 +142,10 @@ class IncrementalCell(IncrementalProblem):
         dx = self.cell.system.solve(residual, self._directions, accuracy)
         return np.append(dx[:n], self._directions @ dx[n:])
 
-    def commit(self, x: Floats, t: float) -> None:  # noqa: ARG002 (the trial has its t)
-        """Accept the last trial as equilibrium."""
-        self.x = x
-        self.state = self._trial
-
     def restart(self, x: Floats, state: State) -> None:
         """Go back to an equilibrium."""
         self.cell.system.drop_factor()
-        self.x = x
-        self.state = state
+        super().restart(x, state)
 
     def averages(self) -> Averages:
         """Volume averages at the last equilibrium.

@@ -5,14 +5,13 @@ import numpy as np
 from fe_data.arrays import Floats, Ints
 from fe_data.loading import Part
 from fe_data.mechanics.problem import RVEProblem, State
-from fe_data.path_following import Averages, IncrementalProblem, Newton, Residual, start_in_plane
+from fe_data.path_following import Averages, Newton, PlaneStrainProblem, Residual
 
 _LARGEST_CHANGE = 0.012  # in later parts, after a larger change of the tangent it is factorised
-_UNKNOWNS_OF_STRAIN = np.array([1.0, 1.0, 2.0])  # the unknown of xy is engineering shear strain
 _NEARLY_STRAIGHT = 0.5  # largest relative change of direction at which earlier states are kept
 
 
-class IncrementalRVE(IncrementalProblem):
+class IncrementalRVE(PlaneStrainProblem):
     """The equations of an RVE along a loading path, in the undeformed state at first.
 
     Attributes:
@@ -34,31 +33,25 @@ class IncrementalRVE(IncrementalProblem):
         self.state: State = State(*problem.matrix.weights.shape)
         self.integrals = np.zeros(11)
         self._trial_integrals = self.integrals
-        self._free: Ints = np.empty(0, int)
-        # The part goes from `start` to `start + way`: strains, or stresses of free components.
-        self._start = np.zeros(3)
-        self._way = np.zeros(3)
+        self.free: Ints = np.empty(0, int)
+        self.way = np.zeros(3)
 
     def begin(self, part: Part, *, is_first: bool) -> float | None:
         """Begin a part of the path, see `IncrementalProblem`."""
-        start = start_in_plane(part, self.averages())
-        way = part.end - start
-        ratio = None
-        if not is_first and np.array_equal(part.free, self._free):
-            ratio = self._speed_ratio(part, way)
-        self._free = part.free
-        self._start = start
-        self._way = way
+        free = self.free
+        way = self.way
+        super().begin(part, is_first=is_first)
         self._unknown = np.append(np.arange(self.problem.n), self.problem.n + part.free)
         self._largest_change = np.inf if is_first else _LARGEST_CHANGE
-        return ratio
+        goes_on = not is_first and np.array_equal(part.free, free)
+        return self._speed_ratio(way) if goes_on else None
 
-    def _speed_ratio(self, part: Part, way: Floats) -> float | None:
-        """Length of the next part relative to the last one; None if the path turns too much."""
+    def _speed_ratio(self, way: Floats) -> float | None:
+        """Length of this part relative to the last one; None if the path turns too much."""
         scale = np.ones(3)
-        scale[part.free] /= self.problem.law.shear_modulus  # stresses become strains
-        before = scale * self._way
-        after = scale * way
+        scale[self.free] /= self.problem.law.shear_modulus  # stresses become strains
+        before = scale * way
+        after = scale * self.way
         # ratio = (before · after) / |before|²
         ratio = float(before @ after / (before @ before + 1e-300))
         turned = np.linalg.norm(after - ratio * before)
@@ -66,19 +59,13 @@ class IncrementalRVE(IncrementalProblem):
             return ratio
         return None
 
-    def prescribe(self, x: Floats, t: float) -> None:
-        """Write the prescribed mean strains (xx, yy, xy) at fraction t to unknowns x."""
-        given = np.delete(range(3), self._free)
-        load = self._start + t * self._way
-        x[self.problem.n + given] = (_UNKNOWNS_OF_STRAIN * load)[given]
-
     def residual(self, x: Floats, t: float) -> Residual:
         """Evaluate the residual of the unknowns that are not prescribed."""
         n = self.problem.n
         force, self._trial_integrals = self.problem.internal_force(x, self.state)
         # r = f_ext - f_int(x)
         residual = -force[self._unknown]
-        residual[n:] += (self._start + t * self._way)[self._free]
+        residual[n:] += self.load(t)[self.free]
         local = np.linalg.norm(residual[:n]) / self.problem.force_scale
         imbalance = float(max(local, np.linalg.norm(residual[n:])))
         return Residual(residual, imbalance, float(np.linalg.norm(force[n:])))
@@ -91,7 +78,7 @@ class IncrementalRVE(IncrementalProblem):
         """Solve for a Newton step (n + 3,)."""
         dx = np.zeros_like(self.x)
         system = self.problem.system
-        dx[self._unknown] = system.solve(residual, self._free, accuracy, self._largest_change)
+        dx[self._unknown] = system.solve(residual, self.free, accuracy, self._largest_change)
         return dx
 
     def commit(self, x: Floats, t: float) -> None:  # noqa: ARG002 (the state does not depend on t)

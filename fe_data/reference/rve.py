@@ -25,7 +25,7 @@ from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
 from fe_data.geometry.outline import MATRIX
 from fe_data.loading import Part
-from fe_data.path_following import Averages, IncrementalProblem, Residual, start_in_plane
+from fe_data.path_following import Averages, PlaneStrainProblem, Residual
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
 from fe_data.settings import PaperPhases
 
@@ -139,7 +139,7 @@ def strain(u: Any) -> Any:
     return ufl.as_vector([u[0].dx(0), u[1].dx(1), 0, u[0].dx(1) + u[1].dx(0)])
 
 
-class IncrementalRVE(IncrementalProblem):
+class IncrementalRVE(PlaneStrainProblem):
     """The equations of an RVE along a loading path, in the undeformed state at first.
 
     Attributes:
@@ -153,31 +153,19 @@ class IncrementalRVE(IncrementalProblem):
         points = rve.weights.shape
         self.x = np.zeros(rve.merge.shape[1])
         self.state: State = rve.update(self.x, History(np.zeros((*points, 4)), np.zeros(points)))
-        self._trial = self.state
         self._factorisations = 0
 
-    def begin(self, part: Part, *, is_first: bool) -> None:  # noqa: ARG002 (all parts are alike)
+    def begin(self, part: Part, *, is_first: bool) -> None:
         """Begin a part of the path, without a prediction from earlier equilibria."""
-        # Strains at the start of the part, or stresses of free components
-        self._start = start_in_plane(part, self.averages())
-        self._part = part
+        super().begin(part, is_first=is_first)
         self._unknown = np.append(self.rve.fluctuating, len(self.x) - 3 + part.free)
         self._merge = self.rve.merge[:, self._unknown]
-
-    def _target(self, t: float) -> Floats:
-        """Prescribed strains or stresses xx, yy, xy at fraction t."""
-        return np.asarray(self._start + t * (self._part.end - self._start))
-
-    def prescribe(self, x: Floats, t: float) -> None:
-        """Write the prescribed mean strains to unknowns; the unknown of xy is 2 xy."""
-        given = np.delete(range(3), self._part.free)
-        x[len(x) - 3 + given] = (self._target(t) * [1, 1, 2])[given]
 
     def residual(self, x: Floats, t: float) -> Residual:
         """Evaluate the residual of the unknowns that are not prescribed."""
         rve = self.rve
-        self._trial = rve.update(x, self.state.history)
-        load = np.append(np.zeros(len(x) - 3), self._target(t))
+        self.trial = rve.update(x, self.state.history)
+        load = np.append(np.zeros(len(x) - 3), self.load(t))
         # r = f_ext - Tᵀ f(y)
         force = fem.assemble_vector(rve.residual).array
         residual = (load - rve.merge.T @ force)[self._unknown]
@@ -196,16 +184,6 @@ class IncrementalRVE(IncrementalProblem):
         dx = np.zeros_like(self.x)
         dx[self._unknown] = solve_cholesky(self._tangent, residual)
         return dx
-
-    def commit(self, x: Floats, t: float) -> None:  # noqa: ARG002 (the state does not depend on t)
-        """Accept the last trial as equilibrium."""
-        self.x = x
-        self.state = self._trial
-
-    def restart(self, x: Floats, state: State) -> None:
-        """Go back to an equilibrium."""
-        self.x = x
-        self.state = state
 
     def averages(self) -> Averages:
         """Volume averages at the last equilibrium; tensors have the components xx, yy, zz, xy."""

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from fe_data.loading import Loading
-from fe_data.path_following import start_in_plane
 
 UP = (0.02, None, None)
 DOWN = (-0.01, None, None)
@@ -26,9 +25,6 @@ def test_parts_say_what_is_free_and_where_they_lead():
     assert [part.free.tolist() for part in parts] == [[1, 2], [0, 1, 2], []]
     assert [part.end.tolist() for part in parts] == [[0.02, 0, 0], [0, 30.0, 0], [0, 0, 0.01]]
     assert [part.increments for part in parts] == [9, 9, 9]
-    averages = {"strain": np.array([1.0, 2.0, 3.0, 4.0]), "stress": np.array([5.0, 6.0, 7.0, 8.0])}
-    starts = [start_in_plane(part, averages).tolist() for part in parts]
-    assert starts == [[1, 6, 8], [5, 6, 8], [1, 2, 4]]
 
 
 @pytest.mark.parametrize(

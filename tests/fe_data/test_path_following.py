@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from fe_data import ConvergenceError, Loading
-from fe_data.path_following import IncrementalProblem, Residual, advance, extrapolate, follow
+from fe_data.path_following import (
+    IncrementalProblem,
+    PlaneStrainProblem,
+    Residual,
+    advance,
+    extrapolate,
+    follow,
+)
 
 STIFFNESS = 10.0  # of the bar
 BAND = 1000.0  # initial stiffness of its band, whose strength is 1
@@ -21,7 +28,7 @@ class Bar(IncrementalProblem):
         self.slope = slope
         self.prescribed = prescribed
         self.x = np.zeros(2)
-        self.state = None
+        self.state = self.trial = None
 
     def band(self, opening):
         """Stress of the band and its derivative."""
@@ -48,12 +55,6 @@ class Bar(IncrementalProblem):
         dx = np.zeros(2)
         dx[1 - self.prescribed] = residual[0] / self.tangent
         return dx
-
-    def commit(self, x, t):
-        self.x = x
-
-    def restart(self, x, state):
-        self.x = x
 
     def averages(self):
         return {
@@ -103,6 +104,34 @@ def test_a_path_that_snaps_back_ends_in_an_error_under_a_prescribed_strain():
     np.testing.assert_array_equal(strain, caught.value.history["strain"][:, 0])
 
 
+class Probe(PlaneStrainProblem):
+    """Equations with the averages of a strained RVE."""
+
+    x = np.zeros(3)
+    residual = assemble_tangent = solve = None
+
+    def averages(self):
+        return {
+            "strain": np.array([1.0, 2.0, 3.0, 4.0]),
+            "stress": np.array([5.0, 6.0, 7.0, 8.0]),
+        }
+
+
+def test_a_part_begins_at_the_mean_strains_and_at_the_stresses_of_free_components():
+    vertices = [(0.02, None, None), (None, None, None), (0.0, 0.0, 0.01)]
+    stress = [(0.0, 0.0, 0.0), (0.0, 30.0, 0.0), (0.0, 0.0, 0.0)]
+    probe = Probe()
+    for part, start in zip(
+        Loading(vertices, stress).parts(1), ([1, 6, 8], [5, 6, 8], [1, 2, 4]), strict=True
+    ):
+        probe.begin(part, is_first=False)
+        np.testing.assert_array_equal(probe.load(0.0), start)
+        np.testing.assert_allclose(probe.load(1.0), part.end, atol=1e-14)
+    x = np.zeros(5)
+    probe.prescribe(x, 0.0)
+    np.testing.assert_array_equal(x, [0, 0, 1, 2, 8])  # the last one is engineering shear
+
+
 class Dashpot(IncrementalProblem):
     """A spring and a dashpot in series at a constant strain rate, by backward Euler steps.
 
@@ -114,7 +143,7 @@ class Dashpot(IncrementalProblem):
     def __init__(self, allowed):
         self.allowed = allowed
         self.x = np.zeros(1)
-        self.state = None
+        self.state = self.trial = None
         self.times = [0.0]
 
     def rate(self, x):
@@ -142,11 +171,8 @@ class Dashpot(IncrementalProblem):
         return abs((t - self.times[-1]) * (self.rate(x) - self.rate(self.x)) / 2) / self.allowed
 
     def commit(self, x, t):
-        self.x = x
+        super().commit(x, t)
         self.times.append(t)
-
-    def restart(self, x, state):
-        self.x = x
 
     def averages(self):
         return {"strain": np.array([self.times[-1]]), "stress": self.x}
