@@ -29,7 +29,7 @@ from bnn.paths import MaterialPointBasis, StrainPathEnsemble, fit_scatter
 from bnn.storage.writing import save_picture
 from fe_data import Inputs, MaterialPoint, Settings, load_paths, strain_concentration
 from fe_data.geometry import domain
-from fe_data.loading import advance
+from fe_data.path_following import advance
 from fe_data.schema import INPUT_BOUNDS
 
 CELL = [0.3, 400.0, 400.0, 0.4]  # vf, E_f [GPa], b_m [MPa], c_m
@@ -144,12 +144,12 @@ def cyclic_force(points):
         reached = equilibrium(points, np.interp(step, range(len(pulls)), pulls))
         if reached is None:
             u.x.array[:] = before
-            return False
+            return np.inf  # a smaller step follows
         for point in points:
             point.accept()
         last[:] = reached
         reached_in.append(step)
-        return True
+        return 0.0
 
     found = [0.0]
     numbers = []

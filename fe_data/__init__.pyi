@@ -47,8 +47,8 @@ from .homogenisation.anisotropy import anisotropy as anisotropy
 from .homogenisation.mean_field import mean_field as mean_field
 from .homogenisation.mean_field import strain_concentration as strain_concentration
 from .loading import Loading as Loading
+from .mechanics.results import RVEResult as RVEResult
 from .mechanics.rve import LoadStep as LoadStep
-from .mechanics.rve import RVEResult as RVEResult
 from .mechanics.rve import RVESolution as RVESolution
 from .mechanics.rve import solve_rve as solve_rve
 from .paths.collection import collect_paths as collect_paths

@@ -1,7 +1,7 @@
 """The loading of an RVE: a piecewise linear path of mean strains and stresses."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from types import NoneType
@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fe_data.arrays import Floats, Ints, Short, number, objects, short
-from fe_data.errors import ConvergenceError
 from fe_data.schema import LARGEST_STRAIN
 from fe_data.settings import in_percent, require_between, require_integer
 
@@ -21,11 +20,9 @@ IN_PLANE = [0, 1, 3]  # indices of AXES among ALL_AXES
 _ONLY_SOME = ("temperature", "time", "angle")  # attributes that only the general solver supports
 MAX_INCREMENTS = 10_000  # per part of a path
 MAX_PATH = 1_000_000  # increments per path: a record of 100 MB, and hours of simulation
-_SMALLEST_STEP = 1 / 1024  # fraction of an increment
 MAX_TEMPERATURE = 5_000.0  # change [K]
 MAX_TIME = 1e12  # s
 _LARGEST_ANGLE = 180.0  # deg
-_NEGLIGIBLE = 1e-4  # relative size of a component that a message shows as zero
 Vertex = tuple[float | None, ...]
 
 
@@ -41,14 +38,6 @@ class Part(NamedTuple):
     temperature: float = 0.0  # change at the end, from the stress-free state [K]
     duration: float = 1.0  # s
     angle: float = 0.0  # from x to the first axis of the components [deg]
-
-    def start(self, averages: Mapping[str, Floats]) -> Floats:
-        """Values at the start of the part, (3,) or (6,) like `end`, from the volume averages."""
-        given = IN_PLANE if len(self.end) == len(AXES) else range(len(ALL_AXES))
-        start = averages["strain"][given]
-        stress = averages["stress"][given]
-        start[self.free] = stress[self.free]
-        return start
 
 
 @dataclass(frozen=True, repr=False)
@@ -235,103 +224,10 @@ class Loading(Short):
         return [Part(np.flatnonzero(f), *rest) for f, *rest in rows]
 
 
-def advance(start: float, end: float, attempt: Callable[[float], bool], part: int) -> int:
-    """Follow a part of a path for an increment, in smaller steps after a failed attempt.
-
-    Both solvers use this function, because the plastic strain depends slightly on the steps.
-
-    Args:
-        start: Fraction of the part that has been reached.
-        end: Fraction to be reached.
-        attempt: Function of the next fraction, which returns whether equilibrium was found.
-        part: Number of the part, for the error message.
-
-    Returns:
-        Number of attempts that failed.
-
-    Raises:
-        ConvergenceError: If attempts fail down to the smallest step, 1/1024 of the increment.
-
-    >>> reached = []
-    >>> def attempt(t):
-    ...     reached.append(t)
-    ...     return len(reached) > 1
-    >>> advance(0.0, 1.0, attempt, part=1), reached
-    (1, [1.0, 0.25, 0.75, 1.0])
-    """
-    whole = end - start
-    step = whole
-    failures = 0
-    while start != end:
-        is_last = end - start <= step * (1 + 1e-9)
-        target = end if is_last else start + step
-        if attempt(target):
-            start = target
-            step *= 2
-            continue
-        failures += 1
-        step /= 4
-        if step < whole * _SMALLEST_STEP:
-            raise ConvergenceError(
-                f"Newton's method does not converge at load fraction {target:.5f} of part {part} "
-                f"of the path, even in steps of {whole * _SMALLEST_STEP:.1e}"
-            )
-    return failures
-
-
 def with_increments(loading: Loading, increments: int) -> Loading:
     """The same path, which gives `increments` for each part if it gave no numbers."""
     counts = tuple(part.increments for part in loading.parts(increments))
     return dataclasses.replace(loading, increments=counts)
-
-
-def stacked(rows: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
-    """Join volume averages at several times to a history of arrays."""
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
-
-
-def explain(
-    error: BaseException, history: dict[str, Floats], averages: Mapping[str, Floats], part: Part
-) -> None:
-    """Add the history to a `ConvergenceError`, and to its message what was reached and why it ends.
-
-    Args:
-        error: Error that ended a loading path; other errors and interruptions stay as they are.
-        history: Volume averages at the start and after each increment that was reached.
-        averages: Volume averages at the last equilibrium, which may be within an increment.
-        part: Part of the path with the error.
-    """
-    if not isinstance(error, ConvergenceError):
-        return
-    strain, stress = (_named(averages[name]) for name in ("strain", "stress"))
-    cause = (
-        "The prescribed stress may be above the limit load: prescribe a strain instead"
-        if np.any(part.end[part.free])
-        else "Usual causes are too few increments, and a material that softens until no "
-        "equilibrium is stable"
-    )
-    error.history = history
-    error.args = (
-        f"{error}. The last equilibrium has the mean stress {stress} MPa at the mean strain "
-        f"{strain}. {cause}",
-    )
-
-
-def _named(tensor: Floats) -> str:
-    """Components of a tensor with their names; zero if they are small compared with the largest."""
-    least = _NEGLIGIBLE * np.abs(tensor).max()
-    values = np.where(np.abs(tensor) < least, 0.0, tensor).tolist()
-    return ", ".join(f"{axes} {each:.4g}" for axes, each in zip(ALL_AXES, values, strict=False))
-
-
-def extrapolate(path: Sequence[tuple[float, Floats]], t: float) -> Floats:
-    """Extrapolate unknowns to fraction t by a polynomial through pairs of fraction and unknowns."""
-    # x(t) = Σ_i x_i Π_{j≠i} (t - t_j) / (t_i - t_j)   (Lagrange)
-    x = np.zeros_like(path[0][1])
-    for i, (ti, xi) in enumerate(path):
-        others = [tj for j, (tj, _) in enumerate(path) if j != i]
-        x += np.prod([(t - tj) / (ti - tj) for tj in others]) * xi
-    return x
 
 
 def _vertices(name: str, given: Any, kinds: tuple[type, ...]) -> tuple[Any, ...]:

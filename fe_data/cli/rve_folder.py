@@ -29,6 +29,7 @@ from fe_data.files.writing import replacing, require_own, write_atomic
 from fe_data.geometry.microstructure import Microstructure, require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import ALL_AXES, Loading
+from fe_data.mechanics.results import SolvedRVE
 from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve
 from fe_data.schema import INPUTS
 from fe_data.schema import output as output_of
@@ -220,7 +221,7 @@ def _require_own_folder(out: Path) -> None:
 
 
 def _summary(
-    rve: RVESolution | MaterialRVE,
+    rve: SolvedRVE,
     inputs: Inputs | VolumeFraction,
     seed: int | None,
     settings: Settings,
@@ -299,7 +300,7 @@ def _is_own(path: Path) -> bool:
     return {"inputs", "seed", "settings", "history"} <= set(keys)
 
 
-def describe(rve: RVESolution | MaterialRVE) -> str:
+def describe(rve: SolvedRVE) -> str:
     """Effective properties in one line; the final mean stress if there are none."""
     e = rve.effective
     if e is None:

@@ -1,7 +1,7 @@
 """The general solver: any phases, any mean strain with six components, any small-strain law.
 
 `elasticity`, `materials` and `laws` describe phases. `cell` has the discrete equations, `stepping`
-Newton's method along a path, `rve` the simulation of an RVE, and `constants` its effective
+the equations along a path, `rve` the simulation of an RVE, and `constants` its effective
 constants.
 
 Inside this subpackage tensors are vectors of six numbers in Kelvin's notation: xx, yy, zz, √2 xy,

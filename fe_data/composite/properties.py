@@ -14,7 +14,7 @@ import numpy as np
 from fe_data.arrays import Floats, Short
 from fe_data.composite.materials import Phases, require_interphase, require_no_phases
 from fe_data.composite.rve import CompositeSolution, one_thread, solve_composite
-from fe_data.composite.stepping import Stepper, follow
+from fe_data.composite.stepping import IncrementalCell
 from fe_data.errors import ConvergenceError, MicrostructureError
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.microstructure import FIBRES, Microstructure
@@ -23,10 +23,11 @@ from fe_data.mechanics.properties import (
     EffectiveProperties,
     effective_properties,
     elastic_increments,
-    von_mises,
+    overstressed_fraction,
 )
-from fe_data.mechanics.rve import RVEResult, arrange_fibres, several_radii, uniaxial, values_of
-from fe_data.mechanics.solvers import Fields
+from fe_data.mechanics.results import Fields, RVEResult, result_of
+from fe_data.mechanics.rve import arrange_fibres, uniaxial
+from fe_data.path_following import follow
 from fe_data.schema import fitted_outputs, output
 from fe_data.settings import Inputs, Settings, VolumeFraction
 
@@ -101,18 +102,10 @@ class MaterialRVE(Short):
 
     def result(self) -> RVEResult:
         """Averages and properties without the fields, like `RVESolution.result`."""
-        effective, qualities = values_of(self.effective, self.p_sigma)
+        further = {}
         if self.effective is not None:
-            effective["E_T_GPa"] = self.effective.transverse_modulus_GPa
-        fibres = self.microstructure
-        radius = float(fibres.radii.max(initial=0.0))
-        return RVEResult(
-            effective=effective,
-            history=self.history,
-            fibre_centres=fibres.centres,
-            info={"radius": radius, **self.solution.info, **qualities, "n_dofs": self.n_dofs},
-            fibre_radii=several_radii(fibres),
-        )
+            further["E_T_GPa"] = self.effective.transverse_modulus_GPa
+        return result_of(self, outputs=further)
 
 
 def solve_material(
@@ -169,7 +162,7 @@ def solve_material(
         silent=silent,
     )
     history = _recorded(solution)
-    p_sigma = _overstressed_fraction(solution, settings.p_sigma_threshold_MPa)
+    p_sigma = _p_sigma(solution, settings.p_sigma_threshold_MPa)
     if solution.stop is not None:
         return MaterialRVE(solution, _fields(solution), history, None, math.nan)
     rve = MaterialRVE(solution, _fields(solution), history, None, p_sigma)
@@ -193,7 +186,8 @@ def _fitted(rve: MaterialRVE, settings: Settings) -> EffectiveProperties:
     if hidden or not elastic_increments(rve.history).any():
         with one_thread():
             small = uniaxial(_ELASTIC_STRAIN)
-            elastic = _first(follow(Stepper(solution.cell, settings.tolerance), small, 1), _PLANE)
+            path = follow(IncrementalCell(solution.cell), small, 1, settings.tolerance)
+            elastic = _first(path.history, _PLANE)
     axial = _mixed_modulus(solution)
     return _fitted_within_bounds(
         effective_properties(rve.history, rve.yield_stress, elastic, axial)
@@ -244,16 +238,14 @@ def _fields(solution: CompositeSolution) -> Fields:
     return Fields(matrix.stress, tuple(of_fibres), plastic)
 
 
-def _overstressed_fraction(solution: CompositeSolution, threshold: float) -> float:
+def _p_sigma(solution: CompositeSolution, threshold: float) -> float:
     """p_sigma: area fraction of the fibres with a von Mises stress above a threshold."""
-    above = total = 0.0
     fibres = [k for k, phase in enumerate(solution.microstructure.phases) if phase == FIBRES]
-    for phase in solution.fields().values():
-        inside = np.isin(solution.cell.domain.material[phase.elements], fibres)
-        weights = phase.weights[inside]
-        above += float(weights[von_mises(phase.stress[inside]) > threshold].sum())
-        total += float(weights.sum())
-    return above / total if total else 0.0
+    phases = solution.fields().values()
+    inside = [np.isin(solution.cell.domain.material[each.elements], fibres) for each in phases]
+    stresses = [each.stress[chosen] for each, chosen in zip(phases, inside, strict=True)]
+    weights = [each.weights[chosen] for each, chosen in zip(phases, inside, strict=True)]
+    return overstressed_fraction(stresses, weights, threshold)
 
 
 def _mixed_modulus(solution: CompositeSolution) -> float:

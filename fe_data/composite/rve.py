@@ -11,13 +11,14 @@ from fe_data.arrays import Floats, Ints, Short
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
 from fe_data.composite.materials import INTERPHASE, Phases
-from fe_data.composite.stepping import Stepper, follow
+from fe_data.composite.stepping import IncrementalCell, State
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.domain import Domain, create_domain
 from fe_data.geometry.mesh import generate_mesh, with_holes
 from fe_data.geometry.microstructure import Microstructure, clear_of_edges
 from fe_data.geometry.outline import MATRIX, Outline
-from fe_data.loading import ALL_AXES, Loading, stacked, with_increments
+from fe_data.loading import ALL_AXES, Loading, with_increments
+from fe_data.path_following import follow
 from fe_data.progress import progress_bar
 from fe_data.schema import BOUNDS, COUNTS
 from fe_data.settings import require_between, require_integer, require_kind
@@ -36,7 +37,7 @@ class CompositeStep(Short):
         x: (n + k,) nodal displacements, amplitudes of the bubbles of elements (see `cell`), then
             the k components of the mean strain in Kelvin's notation.
         temperature: Temperature change [K].
-        states: Variables of the law of each inelastic phase, see `stepping.Stepper`.
+        states: Variables of the law of each inelastic phase, see `stepping.State`.
         stresses: Stress (points, 6) of each inelastic phase in Kelvin's notation [MPa].
 
     Examples:
@@ -89,7 +90,7 @@ class CompositeSolution(Short):
         microstructure: The fibres.
         phases: Materials.
         loading: Path of mean strain, mean stress and temperature.
-        history: Volume averages at the start and after each increment, see `stepping.follow`.
+        history: Volume averages at the start and after each increment, see `EquilibriumPath`.
         cell: Discrete equations, with the mesh as `cell.domain`.
         steps: State at the start and after each increment with `keep_steps=True`, otherwise only at
             the end.
@@ -227,33 +228,35 @@ def solve_composite(
             shears = _shears_along(loading)
             cell = composite_cell(phases, microstructure, domain, out_of_plane=shears)
         with timed(seconds, "solution"):
-            stepper = Stepper(cell, tolerance)
+            rve = IncrementalCell(cell)
             steps: list[CompositeStep] = []
-            rows: list[dict[str, Floats]] = []
-            stop = None
 
-            def reached(averages: dict[str, Floats]) -> None:
+            def reached() -> None:
                 bar.update()
-                at = stepper.x, stepper.temperature, stepper.states, stepper.stresses
-                if not keep_steps:
-                    steps.clear()
-                steps.append(CompositeStep(*at))
-                rows.append(averages)
+                if keep_steps:
+                    steps.append(_step(rve.x, rve.state))
 
-            try:
-                follow(stepper, loading, increments, reached)
-            except (ConvergenceError, KeyboardInterrupt) as error:
-                if not (partial and rows):
-                    raise
-                stop = error
-                loading = with_increments(loading, increments)
-                steps = steps[: len(rows)]
+            path = follow(rve, loading, increments, tolerance, reached, partial=partial)
+    if not keep_steps:
+        steps = [_step(path.x, path.state)]
     info: dict[str, float | int | str] = {"n_dofs": cell.n, "n_elements": len(domain.triangles)}
-    info |= stepper.counts | cell.system.counts
+    info |= path.counts
     info |= {f"seconds_{name}": value for name, value in seconds.items()}
     return CompositeSolution(
-        microstructure, phases, loading, stacked(rows), cell, tuple(steps), info, stop
+        microstructure,
+        phases,
+        loading if path.stop is None else with_increments(loading, increments),
+        path.history,
+        cell,
+        tuple(steps[: len(path.history["strain"])]),
+        info,
+        path.stop,
     )
+
+
+def _step(x: Floats, state: State) -> CompositeStep:
+    """The state of an RVE at an equilibrium."""
+    return CompositeStep(x, state.temperature, state.variables, state.stresses)
 
 
 def composite_domain(microstructure: Microstructure, resolution: float | None) -> Domain:

@@ -21,7 +21,7 @@ from fe_data.schema import fitted_outputs, outputs_among
 from fe_data.settings import Inputs, Settings
 
 if TYPE_CHECKING:
-    from fe_data.mechanics.rve import RVEResult
+    from fe_data.mechanics.results import RVEResult
 
 MAX_ATTEMPTS = 2
 UNEXPECTED = "unexpected "  # prefix of the reason if an error is not a SimulationError

@@ -1,7 +1,7 @@
 """Figures of one RVE: microstructure, mesh, fields and averaged curves."""
 
 import textwrap
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from fe_data.arrays import Booleans, Floats
-from fe_data.geometry.domain import Domain, quadrature
-from fe_data.geometry.microstructure import IMAGES, Microstructure
+from fe_data.geometry.domain import quadrature
+from fe_data.geometry.microstructure import IMAGES
 from fe_data.geometry.outline import MATRIX
 from fe_data.loading import ALL_AXES, AXES, IN_PLANE, Loading
-from fe_data.mechanics.properties import EffectiveProperties, equivalent_strain, von_mises
-from fe_data.mechanics.solvers import Fields
+from fe_data.mechanics.properties import equivalent_strain, von_mises
+from fe_data.mechanics.results import SolvedRVE
 
 # More vertices would be illegible.
 _VERTICES_IN_TITLE = 4
@@ -27,55 +27,7 @@ _COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5")  # of components
 _DEGREES = {3: 2, 6: 4}  # of the integration rules of both solvers, by their number of points
 
 
-class Drawn(Protocol):
-    """A solved RVE of either solver, with the attributes that figures need."""
-
-    @property
-    def microstructure(self) -> Microstructure:
-        """The fibres."""
-
-    @property
-    def discretisation(self) -> Domain:
-        """The mesh."""
-
-    @property
-    def loading(self) -> Loading:
-        """The path."""
-
-    @property
-    def fields(self) -> Fields:
-        """Stress and plastic strain at the end."""
-
-    @property
-    def history(self) -> dict[str, Floats]:
-        """Volume averages at the start and after each increment."""
-
-    @property
-    def effective(self) -> EffectiveProperties | None:
-        """Effective properties; None if they were not computed."""
-
-    @property
-    def p_sigma(self) -> float:
-        """Area fraction of the fibres with a von Mises stress above the threshold."""
-
-    @property
-    def yield_stress(self) -> float:
-        """Initial yield stress of the matrix [MPa]."""
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Numbers of iterations and factorisations."""
-
-    @property
-    def n_dofs(self) -> int:
-        """Number of degrees of freedom."""
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """Wall time of each stage [s]."""
-
-
-def plot_rve(rve: Drawn, title: str = "") -> Figure:
+def plot_rve(rve: SolvedRVE, title: str = "") -> Figure:
     """Draw microstructure, mesh, fields, curves and properties of an RVE in one figure."""
     figure = Figure(figsize=(18.5, 8.6), layout="constrained")
     # Each row has a separate layout, so that labels of the curves do not shrink the row above.
@@ -148,7 +100,7 @@ def _prescribed(axes: str, strains: Floats, stresses: Floats) -> str:
     return " → ".join(steps)
 
 
-def draw_microstructure(ax: Axes, rve: Drawn) -> None:
+def draw_microstructure(ax: Axes, rve: SolvedRVE) -> None:
     """Draw fibres and matrix."""
     _draw_triangles(ax, rve, "#4c6a92", edgecolors="face", lw=0.3)
     m = rve.microstructure
@@ -160,14 +112,14 @@ def draw_microstructure(ax: Axes, rve: Drawn) -> None:
     _frame(ax, rve, f"Microstructure: {title}")
 
 
-def draw_mesh(ax: Axes, rve: Drawn) -> None:
+def draw_mesh(ax: Axes, rve: SolvedRVE) -> None:
     """Draw the curved quadratic triangles."""
     _draw_triangles(ax, rve, "#b9c8dc", edgecolors="#2b3a4d", lw=0.25)
     d = rve.discretisation
     _frame(ax, rve, f"Mesh: {len(d.triangles)} triangles, {rve.n_dofs} degrees of freedom")
 
 
-def draw_mises(ax: Axes, rve: Drawn) -> None:
+def draw_mises(ax: Axes, rve: SolvedRVE) -> None:
     """Draw the von Mises stress at the end of loading."""
     matrix = von_mises(rve.fields.matrix_stress)
     fibres = [von_mises(stress) for stress in rve.fields.fibre_stress]
@@ -175,13 +127,13 @@ def draw_mises(ax: Axes, rve: Drawn) -> None:
     _frame(ax, rve, "Von Mises stress at the end of loading")
 
 
-def draw_plastic_strain(ax: Axes, rve: Drawn) -> None:
+def draw_plastic_strain(ax: Axes, rve: SolvedRVE) -> None:
     """Draw the equivalent plastic strain at the end of loading; it is zero in the fibres."""
     _field(ax, rve, rve.fields.plastic_strain, [], "equivalent plastic strain [-]", "magma")
     _frame(ax, rve, "Equivalent plastic strain")
 
 
-def draw_stress_strain(ax: Axes, rve: Drawn) -> None:
+def draw_stress_strain(ax: Axes, rve: SolvedRVE) -> None:
     """Draw mean stress over mean strain for the loaded components.
 
     If only the temperature changes, draw mean strain over temperature.
@@ -217,7 +169,7 @@ def _loaded(loading: Loading) -> Booleans:
     return np.asarray(np.nan_to_num(np.concatenate(loading.vertices)).any(axis=0))
 
 
-def _draw_expansion(ax: Axes, rve: Drawn) -> None:
+def _draw_expansion(ax: Axes, rve: SolvedRVE) -> None:
     """Draw the mean strains xx, yy, zz over the change of temperature."""
     for axes, column in zip(("xx", "yy", "zz"), range(3), strict=True):
         ax.plot(rve.history["temperature"], rve.history["strain"][:, column], lw=1.0, label=axes)
@@ -226,14 +178,14 @@ def _draw_expansion(ax: Axes, rve: Drawn) -> None:
     ax.legend(frameon=False)
 
 
-def _draw_yielding(ax: Axes, rve: Drawn) -> None:
+def _draw_yielding(ax: Axes, rve: SolvedRVE) -> None:
     """Draw the yielded area fraction over the change of temperature, without a mean stress."""
     ax.plot(rve.history["temperature"], rve.history["yielded_fraction"], "o-", ms=3.5, lw=1.0)
     ax.set(xlabel="change of temperature [K]", ylabel="yielded area fraction [-]", ylim=(0, 1))
     ax.set_title("Yielded fraction over change of temperature")
 
 
-def draw_curve(ax: Axes, rve: Drawn) -> None:
+def draw_curve(ax: Axes, rve: SolvedRVE) -> None:
     """Draw von Mises stress of the averages over plastic strain, with the fitted power law."""
     e = rve.effective
     p = equivalent_strain(rve.history["plastic_strain"])
@@ -252,7 +204,7 @@ def draw_curve(ax: Axes, rve: Drawn) -> None:
     ax.legend(loc="lower right", frameon=False)
 
 
-def draw_path(ax: Axes, rve: Drawn) -> None:
+def draw_path(ax: Axes, rve: SolvedRVE) -> None:
     """Draw mean strains and stresses over the increments of a path, with its vertices."""
     strains = ax.twinx()
     order, columns = _axes(rve.loading), _columns(rve.loading)
@@ -269,7 +221,7 @@ def draw_path(ax: Axes, rve: Drawn) -> None:
     ax.legend(frameon=False, ncols=3, loc="upper left")
 
 
-def _vertex_rows(rve: Drawn) -> list[int]:
+def _vertex_rows(rve: SolvedRVE) -> list[int]:
     """Row of the history at each vertex that was reached."""
     # The vertices are equally spaced if the path gives no increments.
     each = (len(rve.history["strain"]) - 1) // len(rve.loading.strain)
@@ -277,7 +229,7 @@ def _vertex_rows(rve: Drawn) -> list[int]:
     return [row for row in ends if row < len(rve.history["strain"])]
 
 
-def _write_properties(ax: Axes, rve: Drawn) -> None:
+def _write_properties(ax: Axes, rve: SolvedRVE) -> None:
     """Write a table of effective properties, or averages at the end, and of the effort."""
     ax.axis("off")
     e = rve.effective
@@ -313,7 +265,7 @@ def _write_properties(ax: Axes, rve: Drawn) -> None:
     ax.set_title(title)
 
 
-def _averages_at_the_end(rve: Drawn) -> list[tuple[str, str]]:
+def _averages_at_the_end(rve: SolvedRVE) -> list[tuple[str, str]]:
     """Rows of a table: mean strain and stress at the end of loading, by component."""
     rows = []
     strains = rve.history["strain"][-1]
@@ -323,7 +275,7 @@ def _averages_at_the_end(rve: Drawn) -> list[tuple[str, str]]:
     return rows
 
 
-def _draw_triangles(ax: Axes, rve: Drawn, fibres: str, **edges: Any) -> None:
+def _draw_triangles(ax: Axes, rve: SolvedRVE, fibres: str, **edges: Any) -> None:
     """Draw triangles with curved sides as polygons; `fibres` is the colour of the fibres."""
     material = rve.discretisation.material
     colours = np.where(material == MATRIX, "#e9edf2", fibres)
@@ -340,7 +292,7 @@ def _draw_triangles(ax: Axes, rve: Drawn, fibres: str, **edges: Any) -> None:
 
 
 def _field(
-    ax: Axes, rve: Drawn, matrix: Floats, fibres: list[Floats], label: str, colours: str
+    ax: Axes, rve: SolvedRVE, matrix: Floats, fibres: list[Floats], label: str, colours: str
 ) -> None:
     """Draw values (m, q) at the points, averaged at nodes; `fibres` may be [] for zero."""
     d = rve.discretisation
@@ -364,7 +316,7 @@ def _field(
     ax.figure.colorbar(drawn, ax=ax, label=label, extend="max", fraction=0.05, pad=0.02)
 
 
-def _averaged_at_nodes(rve: Drawn, values: Floats) -> Floats:
+def _averaged_at_nodes(rve: SolvedRVE, values: Floats) -> Floats:
     """Values (m, 6) at nodes, averaged over the elements of the same material at each node."""
     d = rve.discretisation
     # Least squares extrapolate a linear field z from q points to the corners: λ z_corners = z
@@ -381,7 +333,7 @@ def _averaged_at_nodes(rve: Drawn, values: Floats) -> Floats:
     return np.asarray(sums[key] / counts[key])
 
 
-def _straight_triangles(rve: Drawn, at_nodes: Floats) -> tuple[Floats, Floats, Floats]:
+def _straight_triangles(rve: SolvedRVE, at_nodes: Floats) -> tuple[Floats, Floats, Floats]:
     """Coordinates x, y and values of four straight sub-triangles of each curved triangle."""
     parts = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2], [3, 4, 5]])
     d = rve.discretisation
@@ -389,6 +341,6 @@ def _straight_triangles(rve: Drawn, at_nodes: Floats) -> tuple[Floats, Floats, F
     return x, y, at_nodes[:, parts].reshape(-1)
 
 
-def _frame(ax: Axes, rve: Drawn, title: str) -> None:
+def _frame(ax: Axes, rve: SolvedRVE, title: str) -> None:
     ax.set(xlim=(0, 1), ylim=(0, rve.microstructure.height), aspect="equal")
     ax.set(xticks=[], yticks=[], title=title)

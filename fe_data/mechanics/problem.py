@@ -21,7 +21,7 @@ from fe_data.mechanics.condensation import condense
 from fe_data.mechanics.elements import Discretisation
 from fe_data.mechanics.plasticity import HistoryVariables, j2_law, return_map
 from fe_data.mechanics.properties import moduli
-from fe_data.settings import Inputs, Settings
+from fe_data.settings import PaperPhases
 from fe_data.sparse.cholesky import symmetric_product
 from fe_data.sparse.compilation import compiled
 
@@ -59,16 +59,16 @@ class RVEProblem(Short):
     Stresses are in MPa, and lengths are relative to the side of the RVE.
     """
 
-    def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
-        self.fibre_moduli = moduli(1e3 * inputs.E_f_GPa, settings.nu_f)
-        matrix_moduli = moduli(1e3 * settings.E_m_GPa, settings.nu_m)
+    def __init__(self, d: Discretisation, phases: PaperPhases):
+        self.fibre_moduli = moduli(1e3 * phases.E_f_GPa, phases.nu_f)
+        matrix_moduli = moduli(1e3 * phases.E_m_GPa, phases.nu_m)
         self.law = j2_law(
             mu=matrix_moduli.shear,
             kappa=matrix_moduli.bulk,
-            a=settings.sigma_y0_MPa,
-            b=inputs.b_m_MPa,
-            c=inputs.c_m,
-            hardening=settings.hardening,
+            a=phases.sigma_y0_MPa,
+            b=phases.b_m_MPa,
+            c=phases.c_m,
+            hardening=phases.hardening,
         )
         self.n_dofs = 2 * d.n_nodes
         in_matrix = np.zeros(self.n_dofs, dtype=bool)
@@ -86,7 +86,6 @@ class RVEProblem(Short):
         self.system = BorderedSystem(indptr, indices, _node_coordinates(d, in_matrix))
         self.linear_solver = self.system.solver.name
         self.force_scale = self._nodal_force_of_unit_stress()
-        self._evaluations = 0
 
     def _build_pattern(self, outlines: list[Ints]) -> tuple[Ints, Ints]:
         """Sparsity pattern of the tangent: each element of the matrix, and each outline, is dense.
@@ -149,11 +148,6 @@ class RVEProblem(Short):
         size = np.bincount(self.matrix.dofs.ravel(), unit.ravel(), self.n)
         return float(np.linalg.norm(size))
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """Numbers of factorisations, conjugate gradient iterations and return mappings."""
-        return {**self.system.counts, "updates": self._evaluations}
-
     def internal_force(self, x: Floats, state: State) -> tuple[Floats, Floats]:
         """Evaluate the internal force; the trial end is written to `state`.
 
@@ -194,7 +188,6 @@ class RVEProblem(Short):
         pressure = self._pressure @ u + self._stiffness * (macro_strain[0] + macro_strain[1])
         integrals[:3] += pressure
         integrals[8:] = linear - [pressure, pressure, 0.0]
-        self._evaluations += 1
         return out, integrals
 
     def assemble_tangent(self, state: State) -> None:

@@ -1,6 +1,7 @@
 """Elastic moduli, and effective properties from volume averages (paper, section 3.2)."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -90,6 +91,30 @@ def von_mises(stress: Floats) -> Floats:
         shear = shear + each**2
     mises: Floats = np.sqrt(0.5 * ((xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2) + 3 * shear)
     return mises
+
+
+def overstressed_fraction(
+    stresses: Sequence[Floats], weights: Sequence[Floats], threshold: float
+) -> float:
+    """p_sigma: area fraction of the fibres with a von Mises stress above a threshold.
+
+    Args:
+        stresses: Stress of the fibres [MPa], arrays (m, q, 4) or (m, q, 6).
+        weights: Integration weights of the fibres, arrays (m, q).
+        threshold: Threshold [MPa].
+
+    Returns:
+        The fraction [-], 0 if there are no fibres.
+
+    >>> stress = np.array([[[900.0, 0.0, 0.0, 0.0], [100.0, 0.0, 0.0, 0.0]]])
+    >>> overstressed_fraction([stress], [np.array([[0.03, 0.01]])], 500.0)
+    0.75
+    """
+    if not stresses:
+        return 0.0
+    mises = np.concatenate([von_mises(stress).ravel() for stress in stresses])
+    areas = np.concatenate([each.ravel() for each in weights])
+    return float(areas[mises > threshold].sum() / areas.sum()) if areas.size else 0.0
 
 
 def equivalent_strain(strain: Floats) -> Floats:
@@ -273,7 +298,7 @@ def effective_properties(
     """Find the effective properties of averaged curves (paper, section 3.2).
 
     Args:
-        history: Averages for the fit of the power law, see `load_stepping.EquilibriumPath`.
+        history: Averages for the fit of the power law, see `EquilibriumPath`.
         a: Initial yield stress of the matrix [MPa].
         elastic_history: Averages for E and nu: the same history, or one of a separate elastic path.
         axial: Young's modulus of the RVE along the fibres [MPa].

@@ -4,12 +4,11 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fe_data.arrays import Floats, Short, keep_copies
+from fe_data.arrays import Floats, Short
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import (
@@ -21,21 +20,22 @@ from fe_data.geometry.microstructure import (
 from fe_data.geometry.outline import Outline
 from fe_data.loading import Loading, with_increments
 from fe_data.mechanics.elements import VOLUMETRIC_MODES, Discretisation, discretise
-from fe_data.mechanics.load_stepping import EquilibriumPath
 from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.properties import (
     EffectiveProperties,
     effective_properties,
     elastic_increments,
-    von_mises,
+    overstressed_fraction,
 )
-from fe_data.mechanics.solvers import SOLVERS, Fields, Solver
+from fe_data.mechanics.results import Fields, RVEResult, result_of
+from fe_data.mechanics.solvers import SOLVERS, Solver
+from fe_data.path_following import EquilibriumPath
 from fe_data.progress import progress_bar
 from fe_data.reference import rve as reference
-from fe_data.schema import fitted_outputs, output_names
 from fe_data.settings import (
     MAX_SEED,
     Inputs,
+    PaperPhases,
     Settings,
     VolumeFraction,
     require_integer,
@@ -44,43 +44,9 @@ from fe_data.settings import (
 )
 from fe_data.sparse.compilation import timed
 
-_ELASTIC_STRAIN = 0.01  # relative to the yield strain of the matrix, so that nothing yields
+_ELASTIC_SHARE = 0.01  # strain relative to the yield strain of the matrix, so that nothing yields
 _STAGES = 4  # stages before the solution; each is a step of the progress bar
 SolverName = Literal["compiled", "dolfinx"]
-
-
-@dataclass(frozen=True, repr=False)
-class RVEResult(Short):
-    """Averages and properties of one RVE, without its fields.
-
-    Attributes:
-        effective: Outputs by name, without b_eff and c_eff if they cannot be fitted; empty if
-            effective properties were not computed.
-        history: Volume averages at the start and after each increment, see
-            `load_stepping.EquilibriumPath`.
-        fibre_centres: (n_fibres, 2), relative to the side of the RVE.
-        info: Sizes, counts, measures of fit quality, and seconds of each stage.
-        fibre_radii: (n_fibres,) relative to the side of the RVE; None if all are equal to the
-            `radius` in `info`.
-
-    Examples:
-        >>> from fe_data import Inputs, Settings, solve_rve
-        >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-        >>> result = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre).result()
-        >>> result.fibre_centres.shape
-        (1, 2)
-        >>> result.info["cutbacks"]
-        0
-    """
-
-    effective: dict[str, float]
-    history: dict[str, Floats]
-    fibre_centres: Floats
-    info: dict[str, float | int | str]
-    fibre_radii: Floats | None = None
-
-    def __post_init__(self) -> None:
-        keep_copies(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,45 +148,7 @@ class RVESolution(Short):
             The result. It lacks effective properties if they were not computed, and b_eff and c_eff
             if the curve has too few plastic increments for a fit.
         """
-        radii = self.microstructure.radii
-        seconds = {f"seconds_{stage}": value for stage, value in self.seconds.items()}
-        effective, qualities = values_of(self.effective, self.p_sigma)
-        return RVEResult(
-            effective=effective,
-            history=self.history,
-            fibre_centres=self.microstructure.centres,
-            info={
-                "radius": float(radii.max(initial=0.0)),
-                "n_dofs": self.n_dofs,
-                "n_elements": len(self.discretisation.triangles),
-                "linear_solver": self.problem.linear_solver,
-                **self.path.counts,
-                **qualities,
-                **seconds,
-            },
-            fibre_radii=several_radii(self.microstructure),
-        )
-
-
-def values_of(
-    effective: EffectiveProperties | None, p_sigma: float
-) -> tuple[dict[str, float], dict[str, Any]]:
-    """Outputs of an RVE by name, and measures of the quality of their fits."""
-    values: dict[str, Any] = {}
-    if effective is not None:
-        values = dataclasses.asdict(effective)
-        values["p_sigma"] = p_sigma
-        if not effective.is_fitted:
-            for name in (*fitted_outputs(), "hardening_residual"):
-                del values[name]
-    qualities = {name: value for name, value in values.items() if name not in output_names()}
-    return {name: values[name] for name in output_names() if name in values}, qualities
-
-
-def several_radii(microstructure: Microstructure) -> Floats | None:
-    """Radii of the fibres; None if all are equal."""
-    radii = microstructure.radii
-    return radii if len(set(radii.tolist())) > 1 else None
+        return result_of(self, linear_solver=self.problem.linear_solver)
 
 
 def uniaxial(strain: float) -> Loading:
@@ -300,11 +228,11 @@ def solve_rve(
     loading = loading or uniaxial(settings.strain)
     if fit is None:
         fit = loading.is_uniaxial
+    phases = PaperPhases.of(inputs, settings)
     seconds = {"compilation": 0.0}
     steps: list[LoadStep] = []
     visit = (lambda x, fields: steps.append(LoadStep(x, fields))) if keep_steps else None
-    parts = loading.parts(settings.increments)
-    n = _STAGES + 1 + sum(part.increments for part in parts)  # including the initial state
+    n = _STAGES + 1 + loading.total(settings.increments)  # including the initial state
     with progress_bar(n, "RVE", "step", silent=silent) as bar:
         with timed(seconds, "microstructure", bar):
             microstructure = arrange_fibres(microstructure, inputs, settings)
@@ -315,23 +243,33 @@ def solve_rve(
             with timed(seconds, "discretisation", bar):
                 d = discretise(mesh, element)
             with timed(seconds, "assembly", bar):
-                equations = SOLVERS[solver](d, inputs, settings)
+                equations = SOLVERS[solver](d, phases)
             with timed(seconds, "solution"):
-                given = loading, settings.increments, settings.tolerance, visit, bar.update
-                path = equations.solve(*given, partial=partial)
+                path = equations.solve(
+                    loading,
+                    settings.increments,
+                    settings.tolerance,
+                    visit,
+                    bar.update,
+                    partial=partial,
+                )
             with timed(seconds, "fields"):
                 fields = equations.fields(path)
             effective = None
             if fit and path.stop is None:
                 try:
-                    effective = _fit_properties(path, equations, inputs, settings, seconds)
+                    effective = _fit_properties(
+                        path, equations, phases, inputs.vf, settings.tolerance, seconds
+                    )
                 except KeyboardInterrupt as interrupt:
                     if not partial:
                         raise
                     path = dataclasses.replace(path, stop=interrupt)
             p_sigma = math.nan
             if path.stop is None:
-                p_sigma = _overstressed_fraction(d, fields, settings.p_sigma_threshold_MPa)
+                weights = [fibre.weights for fibre in d.fibres]
+                threshold = settings.p_sigma_threshold_MPa
+                p_sigma = overstressed_fraction(fields.fibre_stress, weights, threshold)
     return RVESolution(
         microstructure,
         d,
@@ -408,8 +346,9 @@ def arrange_fibres(
 def _fit_properties(
     path: EquilibriumPath,
     solver: Solver,
-    inputs: Inputs,
-    settings: Settings,
+    phases: PaperPhases,
+    vf: float,
+    tolerance: float,
     seconds: dict[str, float],
 ) -> EffectiveProperties:
     """Find the effective properties of the averaged curves."""
@@ -418,18 +357,8 @@ def _fit_properties(
     elastic_history = path.history
     if not elastic_increments(path.history).any():
         with timed(seconds, "elasticity"):
-            small = uniaxial(_ELASTIC_STRAIN * settings.sigma_y0_MPa / (1e3 * settings.E_m_GPa))
-            elastic_history = solver.solve(small, 1, settings.tolerance).history
-    # Along the fibres both phases have the same strain, so moduli follow the rule of mixtures.
-    axial = 1e3 * (inputs.vf * inputs.E_f_GPa + (1 - inputs.vf) * settings.E_m_GPa)
+            small = uniaxial(phases.elastic_strain(_ELASTIC_SHARE))
+            elastic_history = solver.solve(small, 1, tolerance).history
+    axial = phases.longitudinal_modulus(vf)
     with timed(seconds, "extraction"):
-        return effective_properties(path.history, settings.sigma_y0_MPa, elastic_history, axial)
-
-
-def _overstressed_fraction(d: Discretisation, fields: Fields, threshold: float) -> float:
-    """p_sigma: area fraction of the fibres with a von Mises stress above a threshold."""
-    if not d.fibres:
-        return 0.0
-    weights = np.concatenate([fibre.weights.ravel() for fibre in d.fibres])
-    mises = np.concatenate([von_mises(stress).ravel() for stress in fields.fibre_stress])
-    return float(weights[mises > threshold].sum() / weights.sum())
+        return effective_properties(path.history, phases.sigma_y0_MPa, elastic_history, axial)

@@ -1,47 +1,53 @@
 """The two solvers of a meshed RVE, and the fields that they compute.
 
 `CompiledSolver` runs the compiled kernels of this package. `UFLSolver` solves the same equations in
-UFL (`fe_data.reference`). Both offer the methods of the protocol `Solver`.
+UFL (`fe_data.reference`).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
 from fe_data.arrays import Floats, Short
 from fe_data.geometry.outline import MATRIX
-from fe_data.loading import IN_PLANE, Loading
+from fe_data.loading import Loading
 from fe_data.mechanics.elements import Discretisation, Elements, strain_at_points
-from fe_data.mechanics.load_stepping import EquilibriumPath, solve_load_steps
-from fe_data.mechanics.plasticity import HistoryVariables
+from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.properties import Moduli
+from fe_data.mechanics.results import Fields
+from fe_data.path_following import EquilibriumPath, IncrementalProblem, follow
 from fe_data.reference import rve as reference
-from fe_data.reference.return_mapping import History
-from fe_data.settings import Inputs, Settings
-
-
-@dataclass(frozen=True, repr=False)
-class Fields(Short):
-    """Values at the q integration points of each of m elements, after an increment."""
-
-    matrix_stress: Floats  # (m, q, 4) xx, yy, zz, xy [MPa]
-    fibre_stress: tuple[Floats, ...]  # of the same form, for each fibre
-    plastic_strain: Floats  # (m, q) equivalent plastic strain of the matrix [-]
-
+from fe_data.settings import PaperPhases
 
 # Function of the unknowns and the fields, called at the start and after each increment.
 Visitor = Callable[[Floats, Fields], None]
 
 
-class Solver(Protocol):
-    """A solver with the equations of one meshed RVE."""
+class Solver(Short, ABC):
+    """A solver with the equations of one meshed RVE.
 
-    @property
-    def problem(self) -> RVEProblem | reference.RVE:
-        """The discrete equations and the material law."""
+    Attributes:
+        discretisation: Mesh and integration data.
+        problem: The discrete equations and the material law.
+    """
+
+    discretisation: Discretisation
+    problem: RVEProblem | reference.RVE
+
+    @abstractmethod
+    def incremental(self) -> IncrementalProblem:
+        """The equations along a loading path, in the undeformed state."""
+
+    @abstractmethod
+    def fields_at(self, x: Floats, state: Any) -> Fields:
+        """Stress and plastic strain at an equilibrium, from its unknowns and its state."""
+
+    def fields(self, path: EquilibriumPath) -> Fields:
+        """Stress and plastic strain at the end of a path that `solve` returned."""
+        return self.fields_at(path.x, path.state)
 
     def solve(
         self,
@@ -68,43 +74,30 @@ class Solver(Protocol):
         Returns:
             Volume averages at the start and after each increment, and the state at the end.
         """
+        rve = self.incremental()
 
-    def fields(self, path: EquilibriumPath) -> Fields:
-        """Compute stress and plastic strain at the end of the last path that `solve` returned."""
-
-
-class CompiledSolver(Short):
-    """The default solver: compiled kernels, condensed fibres, adaptive load steps."""
-
-    def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
-        self.discretisation = d
-        self.problem = RVEProblem(d, inputs, settings)
-
-    def solve(
-        self,
-        loading: Loading,
-        increments: int,
-        tolerance: float,
-        visit: Visitor | None = None,
-        reached: Callable[[], object] = bool,
-        *,
-        partial: bool = False,
-    ) -> EquilibriumPath:
-        """Follow a loading path from the undeformed state, see `Solver.solve`."""
-
-        def converged(x: Floats, state: State) -> None:
+        def converged() -> None:
             reached()
             if visit is not None:
-                visit(x, self._recovered(x, state))
+                visit(rve.x, self.fields_at(rve.x, rve.state))
 
-        path = self.problem, loading, increments, tolerance, converged
-        return solve_load_steps(*path, partial=partial)
+        return follow(rve, loading, increments, tolerance, converged, partial=partial)
 
-    def fields(self, path: EquilibriumPath) -> Fields:
-        """Compute stress and plastic strain from the unknowns at the end of a path."""
-        return self._recovered(path.x, path.state)
 
-    def _recovered(self, x: Floats, state: State) -> Fields:
+class CompiledSolver(Solver):
+    """The default solver: compiled kernels and condensed fibres."""
+
+    problem: RVEProblem
+
+    def __init__(self, d: Discretisation, phases: PaperPhases):
+        self.discretisation = d
+        self.problem = RVEProblem(d, phases)
+
+    def incremental(self) -> IncrementalRVE:
+        """The equations along a loading path, see `Solver.incremental`."""
+        return IncrementalRVE(self.problem)
+
+    def fields_at(self, x: Floats, state: State) -> Fields:
         """Stress and plastic strain from unknowns (n + 3,) and the history at the same time."""
         problem = self.problem
         u = problem.fluctuation(x)
@@ -124,53 +117,28 @@ class CompiledSolver(Short):
         return Fields(matrix_stress, tuple(fibre_stress), history.p.copy())
 
 
-class UFLSolver(Short):
-    """The reference solver: forms in UFL, a plain Newton loop, and MUMPS."""
+class UFLSolver(Solver):
+    """The reference solver: forms in UFL, and MUMPS."""
 
-    def __init__(self, d: Discretisation, inputs: Inputs, settings: Settings):
+    problem: reference.RVE
+
+    def __init__(self, d: Discretisation, phases: PaperPhases):
         self.discretisation = d
-        self.problem = reference.RVE(d, inputs, settings)
+        self.problem = reference.RVE(d, phases)
 
-    def solve(
-        self,
-        loading: Loading,
-        increments: int,
-        tolerance: float,
-        visit: Visitor | None = None,
-        reached: Callable[[], object] = bool,
-        *,
-        partial: bool = False,
-    ) -> EquilibriumPath:
-        """Follow a loading path from the undeformed state, see `Solver.solve`."""
-        cell = self.problem
+    def incremental(self) -> reference.IncrementalRVE:
+        """The equations along a loading path, see `Solver.incremental`."""
+        return reference.IncrementalRVE(self.problem)
 
-        def converged(y: Floats, history: History) -> None:
-            reached()
-            if visit is not None:
-                visit(y.copy(), self._recovered(history.p[cell.in_matrix]))
-
-        path = cell, loading, increments, tolerance, converged
-        x, history, averages, counts, stop = reference.solve_load_steps(*path, partial=partial)
-        plastic_strain = history.plastic_strain[cell.in_matrix]
-        p = history.p[cell.in_matrix]
-        state = State(*p.shape)
-        state.old = HistoryVariables(plastic_strain[..., IN_PLANE], p, cell.law.hardening(p))
-        counts |= {"factorisations": counts["newton_iterations"], "cg_iterations": 0}
-        return EquilibriumPath(x, state, averages, counts, stop)
-
-    def fields(self, path: EquilibriumPath) -> Fields:
-        """Return the stresses of the last update, and the plastic strain of the path."""
-        return self._recovered(path.state.old.p)
-
-    def _recovered(self, p: Floats) -> Fields:
-        """Fields with the stresses of the last update, and the plastic strain p of the matrix."""
-        stress = self.problem.point_stress
-        material = self.discretisation.material
-        fibre_stress = [stress[material == i] for i in range(len(self.discretisation.fibres))]
-        return Fields(stress[material == MATRIX], tuple(fibre_stress), p)
+    def fields_at(self, x: Floats, state: reference.State) -> Fields:  # noqa: ARG002
+        """Stress and plastic strain from the state alone."""
+        d = self.discretisation
+        fibre_stress = [state.stress[d.material == i] for i in range(len(d.fibres))]
+        in_matrix = d.material == MATRIX
+        return Fields(state.stress[in_matrix], tuple(fibre_stress), state.history.p[in_matrix])
 
 
-SOLVERS: dict[str, Callable[[Discretisation, Inputs, Settings], Solver]] = {
+SOLVERS: dict[str, Callable[[Discretisation, PaperPhases], Solver]] = {
     "compiled": CompiledSolver,
     "dolfinx": UFLSolver,
 }

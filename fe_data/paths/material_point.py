@@ -4,7 +4,7 @@ The solver of the structure prescribes a mean strain at the point, and receives 
 its derivative (Feyel & Chaboche, CMAME 183, 2000). To find equilibrium of the structure it tries
 several strains, which all start from the last accepted state.
 
-If Newton's method fails, the stepper divides the increment into substeps. At the end t_k of a
+If Newton's method fails, the follower divides the increment into substeps. At the end t_k of a
 substep the nodal forces r(u_k, t_k E, s_k-1) vanish, and the law gives the state s_k of all points.
 The derivative by the mean strain E of the whole increment therefore accumulates,
 
@@ -33,13 +33,15 @@ from fe_data.geometry.microstructure import Microstructure
 from fe_data.geometry.outline import Outline
 from fe_data.loading import IN_PLANE, MAX_TEMPERATURE, MAX_TIME, Part
 from fe_data.mechanics.elements import discretise, strain_at_points
-from fe_data.mechanics.load_stepping import Equilibrium, Stepper
+from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.plasticity import Changes, HistoryVariables, differentials
 from fe_data.mechanics.problem import RVEProblem, State
 from fe_data.mechanics.rve import arrange_fibres
+from fe_data.path_following import Equilibrium, Follower
 from fe_data.schema import LARGEST_STRAIN
 from fe_data.settings import (
     Inputs,
+    PaperPhases,
     Settings,
     VolumeFraction,
     in_percent,
@@ -53,38 +55,27 @@ _SAME_FIBRES = 1e-9  # largest difference of centres and radii, relative to the 
 Stored = dict[str, Any]
 
 
-class _Fast(Stepper):
-    """A stepper of the fast solver that returns stress and tangent."""
+class _Fast(IncrementalRVE):
+    """The equations of the fast solver, with the derivative by the mean strain of the part."""
 
-    def respond(self, part: Part) -> tuple[Floats, Floats]:
-        """Mean stress and tangent at the end of a part."""
+    def begin(self, part: Part, *, is_first: bool) -> float | None:
+        """Begin a part of the path."""
         self._changes: Changes | None = None
-        self.turn(part, self.x[-3:] * np.array([1.0, 1.0, 0.5]))
-        self.advance(1.0)
-        averages = self.problem.volume_averages(self.x, self.integrals)
-        return averages["stress"][IN_PLANE], self._tangent
+        return super().begin(part, is_first=is_first)
 
-    def restart(self, equilibrium: Equilibrium) -> None:
-        """Go back to a converged state, so that further steps depend only on this state."""
-        super().restart(equilibrium)
-        self.part = Part(_NONE_FREE, np.zeros(3), 1)
-        self.way = np.zeros(3)  # no prediction from the step of another trial
-
-    def _attempt(self, t: float) -> bool:
-        """Try to reach fraction t; on success, differentiate by the mean strain of the part."""
-        if not super()._attempt(t):
-            return False
+    def commit(self, x: Floats, t: float) -> None:
+        """Accept the last trial at fraction t, and differentiate it."""
+        super().commit(x, t)
         problem = self.problem
         d_stress, _ = self._differentiate(np.zeros((problem.n, 3)), np.zeros((3, 3)))
         forces, means = problem.forces_of(d_stress)
-        problem.assemble_tangent(self.state)
+        self.assemble_tangent()
         K = problem.system
         # K du = -(B t + ∂r/∂s ds)
         du = -K.solve_columns(t * K.tangent.border + forces)
         self._tangent = t * K.tangent.macro + K.tangent.border.T @ du + means
         if t < 1.0:
             _, self._changes = self._differentiate(du, t * np.eye(3))
-        return True
 
     def _differentiate(self, du: Floats, d_mean: Floats) -> tuple[Floats, Changes]:
         """Changes of stress and history in the last step, for columns of changed unknowns."""
@@ -100,112 +91,103 @@ class _Fast(Stepper):
         step = strain, start, end, self.state.tangent, self.problem.law
         return differentials(*step, d_strain, changes)
 
-    def stored(self, at: Equilibrium) -> Stored:
-        """An equilibrium as numbers and arrays by name."""
-        history = at.state.old._asdict().items()
-        return {
-            "unknowns": at.x,
-            **{f"matrix/{name}": values for name, values in history},
-            "steps": at.parts,
-            "largest_stress_MPa": at.largest_stress,
-        }
+    def response(self) -> tuple[Floats, Floats]:
+        """Mean stress and tangent at the last equilibrium."""
+        return self.averages()["stress"][IN_PLANE], self._tangent
 
-    def restored(self, stored: Stored) -> Equilibrium:
-        """The equilibrium of `stored`."""
+    def stored(self, state: State) -> Stored:
+        """A state as arrays by name."""
+        return {f"matrix/{name}": values for name, values in state.old._asdict().items()}
+
+    def restored(self, stored: Stored) -> State:
+        """The state of `stored`."""
         state = State(*self.problem.matrix.weights.shape)
         names = HistoryVariables._fields
         state.old = HistoryVariables(*(stored[f"matrix/{name}"] for name in names))
-        steps = int(stored["steps"])
-        return Equilibrium(stored["unknowns"], state, steps, float(stored["largest_stress_MPa"]))
+        return state
 
 
-class _General(stepping.Stepper):
-    """A stepper of the general solver that returns stress and tangent."""
+class _General(stepping.IncrementalCell):
+    """The equations of the general solver, with the derivative by the mean strain of the part."""
 
-    def respond(self, part: Part) -> tuple[Floats, Floats]:
-        """Mean stress and tangent at the end of a part."""
+    def begin(self, part: Part, *, is_first: bool) -> None:
+        """Begin a part of the path."""
         self._changes: dict[str, dict[str, Floats]] = {}
-        self.turn(stepping.Step(part))
-        with one_thread():
-            self.advance(1.0)
-        # Convert from Kelvin's notation: engineering shear strain is √2 times the component there.
-        kelvin = TO_KELVIN[IN_PLANE]
-        return self.stress[IN_PLANE] / kelvin, self._tangent / np.outer(kelvin, kelvin)
+        super().begin(part, is_first=is_first)
 
-    def _attempt(self, t: float) -> bool:
-        """Try to reach fraction t; on success, differentiate by the mean strain of the part."""
-        start = self.states
-        began = self.time
-        if not super()._attempt(t):
-            return False
+    def commit(self, x: Floats, t: float) -> None:
+        """Accept the last trial at fraction t, and differentiate it."""
+        before = self.state
+        super().commit(x, t)
         cell = self.cell
         K = cell.system
         forces = np.zeros((3, cell.n + cell.size))
         mean = np.eye(cell.size)[:, IN_PLANE]
         if self._changes:
             none = np.zeros((cell.n + cell.size, 3))
-            d_stress = self._differentiate(none, start, self.time - began)[0]
+            d_stress = self._differentiate(none, before)[0]
             for j, force in enumerate(forces):
                 cell.add_forces(force, {name: each[..., j] for name, each in d_stress.items()})
-        cell.assemble(self._responses)
+        self.assemble_tangent()
         # K du = -(B t + ∂r/∂s ds)
         du = -K.solve_columns(t * K.border @ mean + forces[:, : cell.n].T)
         total = t * K.macro @ mean + K.across @ du + forces[:, cell.n :].T
         self._tangent = total[IN_PLANE] / cell.area
         if t < 1.0:
             dx = np.concatenate([du, t * mean])
-            _, self._changes = self._differentiate(dx, start, self.time - began)
-        return True
+            _, self._changes = self._differentiate(dx, before)
 
     def _differentiate(
-        self, dx: Floats, start: dict[str, dict[str, Floats]], dt: float
+        self, dx: Floats, before: stepping.State
     ) -> tuple[dict[str, Floats], dict[str, dict[str, Floats]]]:
-        """Changes of stresses and states in the last step, for columns of changed unknowns."""
+        """Changes of stresses and variables in the last step, for columns of changed unknowns."""
         stresses = {}
-        states = {}
+        variables = {}
+        dt = self.state.time - before.time
         for part in self.cell.inelastic:
             name = part.name
-            strain = self.cell.strain(part, self.x, self.temperature).reshape(-1, 6)
+            start = before.variables[name]
+            strain = self.cell.strain(part, self.x, self.state.temperature).reshape(-1, 6)
             d_strain = [self.cell.strain(part, column, 0.0).reshape(-1, 6) for column in dx.T]
             changes = self._changes.get(name) or {
-                variable: np.zeros((*values.shape, 3)) for variable, values in start[name].items()
+                variable: np.zeros((*values.shape, 3)) for variable, values in start.items()
             }
-            stresses[name], states[name] = self.points[name].differentials(
-                strain, start[name], dt, np.stack(d_strain, axis=-1), changes
+            stresses[name], variables[name] = self.points[name].differentials(
+                strain, start, dt, np.stack(d_strain, axis=-1), changes
             )
-        return stresses, states
+        return stresses, variables
 
-    def stored(self, at: stepping.Equilibrium) -> Stored:
-        """An equilibrium as numbers and arrays by name."""
+    def response(self) -> tuple[Floats, Floats]:
+        """Mean stress and tangent at the last equilibrium."""
+        # Convert from Kelvin's notation: engineering shear strain is √2 times the component there.
+        kelvin = TO_KELVIN[IN_PLANE]
+        return self.state.mean_stress[IN_PLANE] / kelvin, self._tangent / np.outer(kelvin, kelvin)
+
+    def stored(self, state: stepping.State) -> Stored:
+        """A state as numbers and arrays by name."""
         return {
-            "unknowns": at.x,
-            "temperature_K": at.temperature,
-            "time_s": at.time,
-            **{f"{name}/stress": values for name, values in at.stresses.items()},
+            "temperature_K": state.temperature,
+            "time_s": state.time,
+            **{f"{name}/stress": values for name, values in state.stresses.items()},
             **{
                 f"{name}/state/{variable}": values
-                for name, state in at.states.items()
-                for variable, values in state.items()
+                for name, variables in state.variables.items()
+                for variable, values in variables.items()
             },
-            "mean_stress": at.stress,
-            "steps": at.number,
-            "largest_stress_MPa": at.largest_stress,
+            "mean_stress": state.mean_stress,
         }
 
-    def restored(self, stored: Stored) -> stepping.Equilibrium:
-        """The equilibrium of `stored`."""
-        return stepping.Equilibrium(
-            x=stored["unknowns"],
+    def restored(self, stored: Stored) -> stepping.State:
+        """The state of `stored`."""
+        return stepping.State(
             temperature=float(stored["temperature_K"]),
             time=float(stored["time_s"]),
-            states={
-                name: {variable: stored[f"{name}/state/{variable}"] for variable in state}
-                for name, state in self.states.items()
+            variables={
+                name: {variable: stored[f"{name}/state/{variable}"] for variable in variables}
+                for name, variables in self.state.variables.items()
             },
-            stresses={name: stored[f"{name}/stress"] for name in self.stresses},
-            stress=stored["mean_stress"],
-            number=int(stored["steps"]),
-            largest_stress=float(stored["largest_stress_MPa"]),
+            stresses={name: stored[f"{name}/stress"] for name in self.state.stresses},
+            mean_stress=stored["mean_stress"],
         )
 
 
@@ -260,16 +242,17 @@ class MaterialPoint(Short):
             if self.material is None:
                 d = discretise(generate_mesh(Outline(fibres, settings.resolution)))
                 assert isinstance(self.inputs, Inputs)
-                problem = RVEProblem(d, self.inputs, settings)
-                self._stepper: _Fast | _General = _Fast(problem, settings.tolerance)
+                problem = RVEProblem(d, PaperPhases.of(self.inputs, settings))
+                self._rve: _Fast | _General = _Fast(problem)
                 domain: Domain = d
             else:
                 domain = composite_domain(fibres, settings.resolution)
                 cell = composite_cell(self.material, fibres, domain, out_of_plane=False)
-                self._stepper = _General(cell, settings.tolerance)
-        self._rve = _identity(fibres, domain, self.inputs, settings, self.material)
-        self._accepted: Any = self._stepper.equilibrium
-        self._answered: Any = self._accepted  # None after an error
+                self._rve = _General(cell)
+        self._identity = _identity(fibres, domain, self.inputs, settings, self.material)
+        self._follower = Follower(self._rve, settings.tolerance)
+        self._accepted = self._follower.equilibrium
+        self._answered: Equilibrium | None = self._accepted  # None after an error
 
     def respond(
         self, strain: ArrayLike, *, duration: float = 1.0, temperature: float | None = None
@@ -304,17 +287,18 @@ class MaterialPoint(Short):
             raise ValueError(f"strain = {strain!r:.60}: must be {allowed}")
         duration = require_between("duration", duration, _SHORTEST, MAX_TIME)
         if temperature is None:
-            temperature = getattr(self._accepted, "temperature", 0.0)
+            temperature = getattr(self._accepted.state, "temperature", 0.0)
         temperature = require_between("temperature", temperature, -MAX_TEMPERATURE, MAX_TEMPERATURE)
         if self.material is None and (temperature or duration != 1.0):
             name, value = ("temperature", temperature) if temperature else ("duration", duration)
             raise ValueError(f"{name} = {value:g} needs a material, otherwise it has no effect")
-        stepper = self._stepper
-        stepper.restart(self._accepted)
-        with threadpool_limits(limits=1):
-            answer = stepper.respond(Part(_NONE_FREE, end, 1, temperature, duration))
-        self._answered = stepper.equilibrium
-        return answer
+        follower = self._follower
+        follower.restart(self._accepted)
+        with threadpool_limits(limits=1) if self.material is None else one_thread():
+            follower.begin(Part(_NONE_FREE, end, 1, temperature, duration))
+            follower.advance(1.0)
+        self._answered = follower.equilibrium
+        return self._rve.response()
 
     def accept(self) -> None:
         """Accept the state of the last `respond`; further steps start from it.
@@ -348,10 +332,20 @@ class MaterialPoint(Short):
             >>> point.accept()
             >>> point.restore(stored)  # back to a strain of 0.01
         """
-        stored = self._rve | self._stepper.stored(self._accepted)
         return {
             name: value.copy() if isinstance(value, np.ndarray) else value
-            for name, value in stored.items()
+            for name, value in self._stored().items()
+        }
+
+    def _stored(self) -> Stored:
+        """The last accepted state, with arrays that the point itself uses."""
+        at = self._accepted
+        return {
+            **self._identity,
+            "unknowns": at.x,
+            **self._rve.stored(at.state),
+            "steps": at.parts,
+            "largest_stress_MPa": at.largest_stress,
         }
 
     def restore(self, state: Mapping[str, ArrayLike]) -> None:
@@ -366,7 +360,7 @@ class MaterialPoint(Short):
                 entry is missing, has another shape or is not finite.
         """
         require_kind("state", state, Mapping)
-        expected = self._rve | self._stepper.stored(self._accepted)
+        expected = self._stored()
         if {*state} != {*expected}:
             names = ", ".join(sorted({*map(str, state)} ^ {*expected}))
             raise ValueError(f"state: belongs to another kind of point, it differs in {names:.80}")
@@ -375,13 +369,20 @@ class MaterialPoint(Short):
             shape = np.shape(expected[name])
             if name in _IDENTITY:
                 tolerance = _SAME_FIBRES if name == "fibres" else 0.0
-                same = value.shape == shape and np.allclose(value, self._rve[name], 0.0, tolerance)
+                same = value.shape == shape and np.allclose(
+                    value, self._identity[name], 0.0, tolerance
+                )
                 if not same:
                     raise ValueError(f"state: belongs to {_IDENTITY[name]} than this point")
             elif value.shape != shape or not np.isfinite(value).all():
                 what = f"{shape} finite numbers" if shape else "a finite number"
                 raise ValueError(f"state: {name} of shape {value.shape} must be {what}")
-        self._accepted = self._stepper.restored(stored)
+        self._accepted = Equilibrium(
+            x=stored["unknowns"],
+            state=self._rve.restored(stored),
+            parts=int(stored["steps"]),
+            largest_stress=float(stored["largest_stress_MPa"]),
+        )
         self._answered = self._accepted
 
     def __reduce__(self) -> Any:
@@ -402,9 +403,9 @@ def _identity(
 ) -> Stored:
     """Arrays that identify an RVE: fibres, and checksums of mesh and phases."""
     if material is None:
-        constants = vars(inputs) | vars(settings)
-        names = ("E_f_GPa", "b_m_MPa", "c_m", "E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa")
-        described: Any = [constants[name] for name in names] + [repr(settings.hardening)]
+        assert isinstance(inputs, Inputs)
+        *constants, hardening = PaperPhases.of(inputs, settings)
+        described: Any = [*constants, repr(hardening)]
     else:
         moduli = None if fibres.E_GPa is None else fibres.E_GPa.tolist()
         described = [material.sha256, fibres.phases, moduli]

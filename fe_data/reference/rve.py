@@ -1,4 +1,4 @@
-"""Equilibrium of a periodic RVE in UFL, with macro strains as unknowns and a plain Newton loop.
+"""Equilibrium of a periodic RVE in UFL, with macro strains as unknowns and an exact linear solver.
 
 The displacement is u = E x + w, with the macro strain E and a periodic fluctuation w. The geometry
 of the mesh is quadratic like the displacement, so E x is a function of the P2 space. The nodal
@@ -12,8 +12,7 @@ element (P2/P0, B-bar). In the fibres, and with element "P2", it is κ div u. Th
 tangent is constant.
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import dolfinx.fem
 import numpy as np
@@ -21,17 +20,24 @@ import scipy.sparse as sp
 import ufl
 from petsc4py import PETSc
 
-from fe_data.arrays import Floats, Short
-from fe_data.errors import ConvergenceError
+from fe_data.arrays import Floats, Short, short
 from fe_data.geometry import domain
 from fe_data.geometry.domain import Domain, dofs
 from fe_data.geometry.outline import MATRIX
-from fe_data.loading import Loading, Part, advance, explain, stacked
+from fe_data.loading import Part
+from fe_data.path_following import Averages, PlaneStrainProblem, Residual
 from fe_data.reference.return_mapping import IDENTITY, History, Law, return_map
-from fe_data.settings import Inputs, Settings
+from fe_data.settings import PaperPhases
 
-_NEWTON_ITERATIONS = 25
 fem: Any = dolfinx.fem  # type checkers do not see the names of other versions
+
+
+@short
+class State(NamedTuple):
+    """History and stresses of an equilibrium."""
+
+    history: History
+    stress: Floats  # (m, q, 4) [MPa]
 
 
 class RVE(Short):
@@ -39,20 +45,20 @@ class RVE(Short):
 
     linear_solver = "MUMPS (dolfinx)"
 
-    def __init__(self, d: Domain, inputs: Inputs, settings: Settings):
+    def __init__(self, d: Domain, phases: PaperPhases):
         divergence = self._write_forms(d.mesh)
         self.merge = self._merge(d)
         self.in_matrix = d.material == MATRIX
         # μ = E / 2(1 + ν),   κ = E / 3(1 - 2ν)
-        E = np.where(self.in_matrix, settings.E_m_GPa, inputs.E_f_GPa)[:, None] * 1e3
-        nu = np.where(self.in_matrix, settings.nu_m, settings.nu_f)[:, None]
+        E = np.where(self.in_matrix, phases.E_m_GPa, phases.E_f_GPa)[:, None] * 1e3
+        nu = np.where(self.in_matrix, phases.nu_m, phases.nu_f)[:, None]
         self.mu = E / (2 * (1 + nu))
         self.kappa = E / (3 * (1 - 2 * nu))
         self.law = Law(
-            yield_stress=settings.sigma_y0_MPa,
-            hardening_coefficient=inputs.b_m_MPa,
-            hardening_exponent=inputs.c_m,
-            hardening_law=settings.hardening,
+            yield_stress=phases.sigma_y0_MPa,
+            hardening_coefficient=phases.b_m_MPa,
+            hardening_exponent=phases.c_m,
+            hardening_law=phases.hardening,
         )
         D = self._average_dilatation(divergence, averaged=d.element == "P2/P0")
         self.dilatation = D
@@ -115,8 +121,8 @@ class RVE(Short):
         """Periodic fluctuation w, a part of the unknowns."""
         return y[:-3]
 
-    def update(self, y: Floats, old: History) -> History:
-        """Return the history at unknowns y; stress and tangent are written to the forms."""
+    def update(self, y: Floats, old: History) -> State:
+        """Return history and stress at unknowns y; stress and tangent are written to the forms."""
         self.u.x.array[:] = self.merge @ y
         strains = self.strain().reshape(*self.weights.shape, 4)
         stress, tangent, new = return_map(strains, old, self.mu, self.in_matrix[:, None], self.law)
@@ -125,36 +131,7 @@ class RVE(Short):
         stress += pressure[..., None] * IDENTITY
         domain.assign(self.stress, stress)
         domain.assign(self.tangent, tangent)
-        self.point_stress = stress
-        return new
-
-    def averages(self, y: Floats, history: History) -> dict[str, Floats]:
-        """Volume averages after an update; tensors have the components xx, yy, zz, xy."""
-        return {
-            "strain": np.array([y[-3], y[-2], 0.0, y[-1] / 2]),
-            "stress": np.tensordot(self.weights, self.point_stress),
-            "plastic_strain": np.tensordot(self.weights, history.plastic_strain),
-            "yielded_fraction": np.tensordot(self.weights, np.where(history.p > 0, 1.0, 0.0)),
-        }
-
-    def newton_step(self, residual: Floats, merge: sp.csr_matrix) -> Floats:
-        """Solve (Tᵀ K T) dy = r with the tangent K and the columns T of the unknowns."""
-        # Multiply in SciPy, because PtAP of PETSc takes 20 times as long.
-        K = (merge.T @ (self.jacobian() + self.bulk) @ merge).tocsr()
-        csr = (K.indptr, K.indices, K.data)
-        matrix = PETSc.Mat().createAIJ(K.shape, csr=csr, comm=PETSc.COMM_SELF)
-        matrix.setOption(PETSc.Mat.Option.SPD, True)
-        PETSc.Options("reference_")["mat_mumps_icntl_7"] = 6  # QAMD, for the dense rows of E
-        solver = PETSc.PC().create(PETSc.COMM_SELF)
-        solver.setOptionsPrefix("reference_")
-        solver.setOperators(matrix)
-        solver.setType("cholesky")
-        solver.setFactorSolverType("mumps")
-        step, load = matrix.createVecs()
-        load.setArray(residual)
-        solver.apply(load, step)
-        PETSc.garbage_cleanup()  # frees objects of earlier steps
-        return np.array(step.getArray())
+        return State(new, stress)
 
 
 def strain(u: Any) -> Any:
@@ -162,132 +139,83 @@ def strain(u: Any) -> Any:
     return ufl.as_vector([u[0].dx(0), u[1].dx(1), 0, u[0].dx(1) + u[1].dx(0)])
 
 
-def solve_load_steps(
-    rve: RVE,
-    loading: Loading,
-    increments: int,
-    tolerance: float,
-    converged: Callable[[Floats, History], None],
-    *,
-    partial: bool = False,
-) -> tuple[
-    Floats,
-    History,
-    dict[str, Floats],
-    dict[str, int],
-    ConvergenceError | KeyboardInterrupt | None,
-]:
-    """Follow a loading path from the undeformed state, in equal increments of each part.
+class IncrementalRVE(PlaneStrainProblem):
+    """The equations of an RVE along a loading path, in the undeformed state at first.
 
-    Args:
+    Attributes:
         rve: Equations.
-        loading: Path of the mean strain and stress.
-        increments: Number of increments of each part, if the loading gives none.
-        tolerance: Relative residual at which Newton's method has converged [-].
-        converged: Function of unknowns and history, called at the start and after each increment.
-        partial: Whether to return the increments before an error or an interruption.
-
-    Returns:
-        Unknowns and history at the end, averages at the start and after each increment, numbers of
-        Newton iterations, updates and cutbacks, and what ended the path early.
-
-    Raises:
-        ConvergenceError: If Newton's method does not converge even in the smallest steps.
-        KeyboardInterrupt: After Ctrl-C, unless `partial` is given.
+        x: Unknowns y at the last equilibrium.
+        state: History and stresses at the last equilibrium.
     """
-    stepper = _Stepper(rve, tolerance)
-    rows = []
-    last = stepper.y, stepper.history
-    stop = None
 
-    def reached() -> None:
-        nonlocal last
-        converged(stepper.y, stepper.history)
-        rows.append(rve.averages(stepper.y, stepper.history))
-        last = stepper.y, stepper.history
-
-    reached()
-    parts = loading.parts(increments)
-    part = parts[0]
-    try:
-        for number, part in enumerate(parts, start=1):
-            stepper.turn(part, part.start(rows[-1]))
-            for increment in range(1, part.increments + 1):
-                end = increment / part.increments
-                stepper.counts["cutbacks"] += advance(stepper.t, end, stepper.attempt, number)
-                reached()
-    except (ConvergenceError, KeyboardInterrupt) as error:
-        rve.update(stepper.y, stepper.history)  # the stresses of the last equilibrium
-        averages = rve.averages(stepper.y, stepper.history)
-        explain(error, stacked(rows), averages, part)
-        if not partial:
-            raise
-        stop = error
-        rve.update(*last)
-    return *last, stacked(rows), stepper.counts, stop
-
-
-class _Stepper:
-    """The last equilibria on a part of a path, and Newton's method for the next one."""
-
-    def __init__(self, rve: RVE, tolerance: float):
+    def __init__(self, rve: RVE):
         self.rve = rve
-        self.tolerance = tolerance
         points = rve.weights.shape
-        self.y = np.zeros(rve.merge.shape[1])
-        self.history = rve.update(self.y, History(np.zeros((*points, 4)), np.zeros(points)))
-        self.largest = 0.0  # largest norm of the force so far
-        self.counts = {"newton_iterations": 0, "updates": 0, "cutbacks": 0}
-        self.part: Part
-        self.start: Floats  # strains at the start of the part, or stresses of free components
-        self.t: float  # fraction of the part at the last equilibrium
-        self.speed: Floats  # dy/dt between the last two equilibria
+        self.x = np.zeros(rve.merge.shape[1])
+        self.state: State = rve.update(self.x, History(np.zeros((*points, 4)), np.zeros(points)))
+        self._factorisations = 0
 
-    def turn(self, part: Part, start: Floats) -> None:
-        """Begin the next part of the path, without a prediction from earlier equilibria."""
-        self.part = part
-        self.start = start
-        self.t = 0.0
-        self.speed = np.zeros_like(self.y)
+    def begin(self, part: Part, *, is_first: bool) -> None:
+        """Begin a part of the path, without a prediction from earlier equilibria."""
+        super().begin(part, is_first=is_first)
+        self._unknown = np.append(self.rve.fluctuating, len(self.x) - 3 + part.free)
+        self._merge = self.rve.merge[:, self._unknown]
 
-    def attempt(self, t: float) -> bool:
-        """Try to reach the equilibrium at fraction t; on failure return False, change nothing."""
-        n = len(self.y) - 3
-        given = np.delete(range(3), self.part.free)
-        target = self.start + t * (self.part.end - self.start)
-        # Extrapolate from the last two equilibria: y(t) = y + (t - t_now) dy/dt
-        y = self.y + (t - self.t) * self.speed
-        y[n + given] = (target * [1, 1, 2])[given]  # the unknown of xy is 2 xy
-        load = np.append(np.zeros(n), target)
-        found = self._newton(y, load)
-        if found is None:
-            return False
-        self.history = found
-        self.speed = (y - self.y) / (t - self.t)
-        self.y = y
-        self.t = t
-        return True
-
-    def _newton(self, y: Floats, load: Floats) -> History | None:
-        """Newton's method, which changes y in place; return the history, None if it diverges."""
+    def residual(self, x: Floats, t: float) -> Residual:
+        """Evaluate the residual of the unknowns that are not prescribed."""
         rve = self.rve
-        unknown = np.append(rve.fluctuating, len(y) - 3 + self.part.free)
-        merge = rve.merge[:, unknown]
-        for _ in range(_NEWTON_ITERATIONS):
-            new = rve.update(y, self.history)
-            self.counts["updates"] += 1
-            # r = f_ext - Tᵀ f(y)
-            force = fem.assemble_vector(rve.residual).array
-            residual = (load - rve.merge.T @ force)[unknown]
-            # The scale is the force before periodic nodes are merged: the RVE on its neighbours. It
-            # may vanish after unloading, hence the largest force so far.
-            size = float(np.linalg.norm(force))
-            if np.linalg.norm(residual) <= self.tolerance * max(size, 0.1 * self.largest):
-                self.largest = max(self.largest, size)
-                return new
-            if not np.isfinite(size):
-                return None
-            # y ← y + (Tᵀ K T)⁻¹ r
-            y[unknown] += rve.newton_step(residual, merge)
-            self.counts["newton_iterations"] += 1
-        return None
+        self.trial = rve.update(x, self.state.history)
+        load = np.append(np.zeros(len(x) - 3), self.load(t))
+        # r = f_ext - Tᵀ f(y)
+        force = fem.assemble_vector(rve.residual).array
+        residual = (load - rve.merge.T @ force)[self._unknown]
+        # The scale is the force before periodic nodes are merged: the RVE on its neighbours.
+        return Residual(residual, float(np.linalg.norm(residual)), float(np.linalg.norm(force)))
+
+    def assemble_tangent(self) -> None:
+        """Assemble Tᵀ K T with the tangent K, and the columns T of the unknowns."""
+        # Multiply in SciPy, because PtAP of PETSc takes 20 times as long.
+        K = self.rve.jacobian() + self.rve.bulk
+        self._tangent = (self._merge.T @ K @ self._merge).tocsr()
+
+    def solve(self, residual: Floats, accuracy: float) -> Floats:  # noqa: ARG002 (it is exact)
+        """Solve (Tᵀ K T) dy = r for a Newton step."""
+        self._factorisations += 1
+        dx = np.zeros_like(self.x)
+        dx[self._unknown] = solve_cholesky(self._tangent, residual)
+        return dx
+
+    def averages(self) -> Averages:
+        """Volume averages at the last equilibrium; tensors have the components xx, yy, zz, xy."""
+        exx, eyy, gxy = self.x[-3:]
+        weights = self.rve.weights
+        history, stress = self.state
+        return {
+            "strain": np.array([exx, eyy, 0.0, gxy / 2]),
+            "stress": np.tensordot(weights, stress),
+            "plastic_strain": np.tensordot(weights, history.plastic_strain),
+            "yielded_fraction": np.tensordot(weights, np.where(history.p > 0, 1.0, 0.0)),
+        }
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of factorisations, one for each solve."""
+        return {"factorisations": self._factorisations, "cg_iterations": 0}
+
+
+def solve_cholesky(K: sp.csr_matrix, right: Floats) -> Floats:
+    """Solve K x = right with MUMPS; K is symmetric and positive definite."""
+    csr = (K.indptr, K.indices, K.data)
+    matrix = PETSc.Mat().createAIJ(K.shape, csr=csr, comm=PETSc.COMM_SELF)
+    matrix.setOption(PETSc.Mat.Option.SPD, True)
+    PETSc.Options("reference_")["mat_mumps_icntl_7"] = 6  # QAMD, for the dense rows of E
+    solver = PETSc.PC().create(PETSc.COMM_SELF)
+    solver.setOptionsPrefix("reference_")
+    solver.setOperators(matrix)
+    solver.setType("cholesky")
+    solver.setFactorSolverType("mumps")
+    x, load = matrix.createVecs()
+    load.setArray(right)
+    solver.apply(load, x)
+    PETSc.garbage_cleanup()  # frees objects of earlier steps
+    return np.array(x.getArray())

@@ -11,6 +11,7 @@ from fe_data.settings.checks import (
     require_path,
 )
 from fe_data.settings.hardening import HardeningTable
+from fe_data.settings.phases import PaperPhases
 from fe_data.settings.simulation import (
     Inputs,
     Settings,
@@ -23,6 +24,7 @@ __all__ = [
     "MAX_SEED",
     "HardeningTable",
     "Inputs",
+    "PaperPhases",
     "Settings",
     "VolumeFraction",
     "checked_inputs",

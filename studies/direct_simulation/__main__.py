@@ -22,8 +22,9 @@ from matplotlib.figure import Figure
 from fe_data import Curves, Design, HardeningTable, Inputs, Loading, Settings, generate, load_curves
 from fe_data.files.writing import save_picture
 from fe_data.geometry.microstructure import random_microstructure
-from fe_data.mechanics.load_stepping import EquilibriumPath, solve_load_steps
+from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.rve import RVESolution, solve_rve
+from fe_data.path_following import EquilibriumPath, follow
 from figures.markdown import table_lines
 from studies.direct_simulation.pixel_cell import ELEMENTS, PixelCell
 
@@ -110,7 +111,7 @@ def other_elements() -> Iterator[list[str]]:
     across = f"{2 * cells[0].radii[0] * PIXELS:.0f}"
     for element, name in itertools.product(ELEMENTS, LOADINGS):
         grids = [PixelCell(PIXELS, cell, INPUTS, SETTINGS, element) for cell in cells]
-        found = [solve_load_steps(g, path(name), FEW, SETTINGS.tolerance) for g in grids]
+        found = [follow(IncrementalRVE(g), path(name), FEW, SETTINGS.tolerance) for g in grids]
         theirs = [stresses(solved, name) for solved in found]
         yield [element, across, name, *stiffer(theirs, ours[name])]
 

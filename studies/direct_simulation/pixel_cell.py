@@ -42,7 +42,7 @@ def strain_operators(element: str, h: float) -> Floats:
 
 
 class PixelCell:
-    """The equations of a periodic grid of n × n pixels, for `load_stepping.solve_load_steps`."""
+    """The equations of a periodic grid of n × n pixels, for `load_stepping.IncrementalRVE`."""
 
     def __init__(self, n: int, m: Microstructure, inputs: Inputs, settings: Settings, element: str):
         h = 1.0 / n
@@ -72,7 +72,6 @@ class PixelCell:
         self.spring = indptr[[0, 1]]
         unit = np.bincount(self.dofs.ravel(), np.full(self.dofs.size, h / 2), self.n)
         self.force_scale = float(np.linalg.norm(unit))
-        self.counts: dict[str, int] = {}
 
     def internal_force(self, x: Floats, state: State) -> tuple[Floats, Floats]:
         """Return the force on each unknown, and the integrals for `volume_averages`."""

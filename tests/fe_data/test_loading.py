@@ -25,8 +25,6 @@ def test_parts_say_what_is_free_and_where_they_lead():
     assert [part.free.tolist() for part in parts] == [[1, 2], [0, 1, 2], []]
     assert [part.end.tolist() for part in parts] == [[0.02, 0, 0], [0, 30.0, 0], [0, 0, 0.01]]
     assert [part.increments for part in parts] == [9, 9, 9]
-    averages = {"strain": np.array([1.0, 2.0, 3.0, 4.0]), "stress": np.array([5.0, 6.0, 7.0, 8.0])}
-    assert [part.start(averages).tolist() for part in parts] == [[1, 6, 8], [5, 6, 8], [1, 2, 4]]
 
 
 @pytest.mark.parametrize(

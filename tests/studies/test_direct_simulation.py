@@ -5,7 +5,8 @@ import pytest
 
 from fe_data import Loading, Settings, solve_rve
 from fe_data.geometry.microstructure import random_microstructure
-from fe_data.mechanics.load_stepping import solve_load_steps
+from fe_data.mechanics.load_stepping import IncrementalRVE
+from fe_data.path_following import follow
 from studies.direct_simulation import __main__ as study
 from studies.direct_simulation.pixel_cell import ELEMENTS, PixelCell, strain_operators
 
@@ -31,7 +32,8 @@ def test_pixels_approach_our_cell_from_above():
 
     def stiffer(element, n):
         pixels = PixelCell(n, cell, study.INPUTS, settings, element)
-        return solve_load_steps(pixels, tension, 8, 1e-5).history["stress"][-1, 0] / ours - 1
+        path = follow(IncrementalRVE(pixels), tension, 8, 1e-5)
+        return path.history["stress"][-1, 0] / ours - 1
 
     mean_dilatation, squares = (stiffer(element, 32) for element in ELEMENTS)
     assert 0.01 < mean_dilatation < squares

@@ -18,6 +18,7 @@ from fe_data import (
     TableError,
     load_curves,
     named_phases,
+    path_following,
     solve_composite,
     solve_rve,
 )
@@ -93,9 +94,7 @@ def test_a_part_is_not_read_as_a_curve(tmp_path, capsys):
 @pytest.mark.parametrize("options", [PAPER, EPOXY], ids=["compiled", "material"])
 def test_a_signal_writes_what_was_reached(tmp_path, capsys, monkeypatch, number, options):
     """The signal comes in the fifth increment, and again while the result is written."""
-    module = "composite.stepping" if options is EPOXY else "mechanics.load_stepping"
-    modules = __import__(f"fe_data.{module}", fromlist=["advance"])
-    follow = modules.advance
+    follow = path_following.advance
     calls = []
 
     def advance(*given):
@@ -110,7 +109,7 @@ def test_a_signal_writes_what_was_reached(tmp_path, capsys, monkeypatch, number,
 
     from fe_data.mechanics.plots import plot_rve
 
-    monkeypatch.setattr(modules, "advance", advance)
+    monkeypatch.setattr(path_following, "advance", advance)
     monkeypatch.setattr("fe_data.mechanics.plots.plot_rve", picture)
     code, result = run(tmp_path, options, TENSION)
     assert code == 130
@@ -225,6 +224,6 @@ def test_fields_of_a_part_have_its_mean_stress():
 
 
 def test_without_a_prescribed_stress_other_causes_are_named(monkeypatch):
-    monkeypatch.setattr("fe_data.mechanics.load_stepping.Stepper._newton", lambda *_: None)
+    monkeypatch.setattr("fe_data.path_following.Follower._newton", lambda *_: None)
     with pytest.raises(ConvergenceError, match="too few increments, and a material that softens"):
         solve_rve(PLASTIC, 0, CELL, silent=True)

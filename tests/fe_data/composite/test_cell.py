@@ -26,7 +26,7 @@ from fe_data.composite.constants import homogenised
 from fe_data.composite.elasticity import PAIRS, TO_KELVIN, rotation
 from fe_data.composite.laws import MaterialPoints
 from fe_data.composite.rve import composite_cell, composite_domain
-from fe_data.composite.stepping import Step, Stepper
+from fe_data.composite.stepping import IncrementalCell
 from fe_data.composite.tangent import TangentSystem, gmres
 from fe_data.geometry.mesh import generate_mesh
 from fe_data.geometry.microstructure import random_microstructure
@@ -34,6 +34,8 @@ from fe_data.geometry.outline import Outline
 from fe_data.loading import IN_PLANE
 from fe_data.mechanics.elements import discretise
 from fe_data.mechanics.problem import RVEProblem, State
+from fe_data.path_following import Follower
+from fe_data.settings import PaperPhases
 from tests.fe_data.composite.lattices import square_cell
 
 SMALL = Settings(n_fibres=2, resolution=2.0, increments=8, strain=0.02, tolerance=1e-9)
@@ -61,7 +63,8 @@ def small(phases, loading, increments=8, **options):
 def test_j2_at_a_point_is_that_of_the_fast_solver(hardening, b_and_c, changed):
     """Uniform strains of both signs, one after the other: the same history variables."""
     domain = discretise(generate_mesh(Outline(TWO_FIBRES, 2.0)))
-    problem = RVEProblem(domain, Inputs(0.3, 400.0, *b_and_c), replace(SMALL, **changed))
+    paper = PaperPhases.of(Inputs(0.3, 400.0, *b_and_c), replace(SMALL, **changed))
+    problem = RVEProblem(domain, paper)
     fast = State(*problem.matrix.weights.shape)
     matrix = Material(Isotropic(100.0, 0.3), "j2", {"yield_stress": hardening})
     points = MaterialPoints(matrix, 4)
@@ -173,11 +176,11 @@ def test_opposite_sides_move_by_the_mean_strain(general):
 def test_newtons_method_is_quadratic():
     """Each residual is about the square of the one before, with the linear solver as it is."""
     cell = composite_cell(CARBON, TWO_FIBRES, composite_domain(TWO_FIBRES, 2.0), out_of_plane=True)
-    stepper = Stepper(cell, 1e-10)
-    stepper.turn(Step(Loading((0.01, None, None, 0.01, 0.01, None)).parts(1)[0]))
-    stepper.advance(0.5)
-    stepper.advance(1.0)
-    residuals = np.array(stepper.residuals)
+    follower = Follower(IncrementalCell(cell), 1e-10)
+    follower.begin(Loading((0.01, None, None, 0.01, 0.01, None)).parts(1)[0])
+    follower.advance(0.5)
+    follower.advance(1.0)
+    residuals = np.array(follower.residuals)
     assert residuals[0] > 1e-3
     late = residuals[residuals < 0.03]
     assert len(late) >= 3

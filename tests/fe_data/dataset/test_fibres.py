@@ -7,7 +7,7 @@ from fe_data import Settings, generate, load_table, verify
 from fe_data.dataset import record, storage
 from fe_data.dataset.design import design_from_file, microstructures_from_file
 from fe_data.files.csv_rows import TableError
-from fe_data.mechanics.rve import RVEResult
+from fe_data.mechanics.results import RVEResult
 from fe_data.schema import required_outputs
 
 FIBRES = "microstructure,x,y,radius\n0,0.3,0.3,0.2\n0,0.8,0.7,0.1\n1,0.5,0.5,0.3\n"

@@ -8,7 +8,7 @@ import pytest
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.loading import Loading
-from fe_data.mechanics import load_stepping
+from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.properties import effective_properties, elastic_constants, moduli
 from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import Inputs, Settings
@@ -129,7 +129,8 @@ def test_prescribed_stress_finds_the_strain(plastic_rve):
 
 def test_steps_are_cut_back_and_grow_again(plastic_rve, monkeypatch):
     """With too few Newton iterations allowed, steps are divided; the path ends the same."""
-    monkeypatch.setattr(load_stepping, "_NEWTON_ITERATIONS", 3)
+    few = dataclasses.replace(IncrementalRVE.newton, iterations=3)
+    monkeypatch.setattr(IncrementalRVE, "newton", few)
     settings = dataclasses.replace(SMALL, increments=10)
     loading = Loading((settings.strain, None, None))
     micro = plastic_rve.microstructure

@@ -11,7 +11,7 @@ from fe_data.geometry.microstructure import random_microstructure
 from fe_data.geometry.outline import Outline
 from fe_data.loading import Loading
 from fe_data.mechanics.elements import Elements, discretise
-from fe_data.mechanics.load_stepping import solve_load_steps
+from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.plasticity import (
     BLOCK,
     HistoryVariables,
@@ -20,7 +20,8 @@ from fe_data.mechanics.plasticity import (
 )
 from fe_data.mechanics.problem import RVEProblem
 from fe_data.mechanics.rve import solve_rve
-from fe_data.settings import HardeningTable, Inputs, Settings
+from fe_data.path_following import follow
+from fe_data.settings import HardeningTable, Inputs, PaperPhases, Settings
 from fe_data.sparse.compilation import compiled
 
 MU = 1e5 / 2.6
@@ -147,8 +148,10 @@ def test_tangent_is_the_derivative_of_the_force(hardening):
     b_and_c = (400.0, 0.4) if hardening == "power" else (0.0, 1.0)
     inputs = Inputs(0.2, 300.0, *b_and_c)
     settings = Settings(hardening=hardening)
-    problem = RVEProblem(_discretised(vf=0.2, n_fibres=4, resolution=4), inputs, settings)
-    path = solve_load_steps(problem, Loading((0.02, None, None)), 10, 1e-6)
+    problem = RVEProblem(
+        _discretised(vf=0.2, n_fibres=4, resolution=4), PaperPhases.of(inputs, settings)
+    )
+    path = follow(IncrementalRVE(problem), Loading((0.02, None, None)), 10, 1e-6)
     state = path.state
     rng = np.random.default_rng(0)
     before = state.old.p.copy()
@@ -167,8 +170,10 @@ def test_tangent_is_the_derivative_of_the_force(hardening):
 
 def test_newton_converges_quadratically():
     inputs = Inputs(0.2, 300.0, 400.0, 0.4)
-    problem = RVEProblem(_discretised(vf=0.2, n_fibres=4, resolution=4), inputs, Settings())
-    path = solve_load_steps(problem, Loading((0.03, None, None)), 30, 1e-8)
+    problem = RVEProblem(
+        _discretised(vf=0.2, n_fibres=4, resolution=4), PaperPhases.of(inputs, Settings())
+    )
+    path = follow(IncrementalRVE(problem), Loading((0.03, None, None)), 30, 1e-8)
     x = path.x.copy()
     state = path.state
     free = np.array([1, 2])

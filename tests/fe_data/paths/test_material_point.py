@@ -77,7 +77,7 @@ def test_answers_depend_on_accepted_states_alone(seed):
             searching.accept()
             direct.accept()
             accepted = strain
-    assert direct._stepper.counts["cutbacks"] > 0
+    assert direct._follower.counts["cutbacks"] > 0
 
 
 def test_a_trial_that_failed_cannot_be_accepted(monkeypatch, point):
@@ -86,7 +86,7 @@ def test_a_trial_that_failed_cannot_be_accepted(monkeypatch, point):
     point.accept()
     expected = point.respond(END)
 
-    advance = point._stepper.advance
+    advance = point._follower.advance
 
     def fail_in_the_middle(end):
         advance(0.4)
@@ -94,7 +94,7 @@ def test_a_trial_that_failed_cannot_be_accepted(monkeypatch, point):
 
     point.respond(-0.5 * END)
     with monkeypatch.context() as patch:
-        patch.setattr(point._stepper, "advance", fail_in_the_middle)
+        patch.setattr(point._follower, "advance", fail_in_the_middle)
         with pytest.raises(ConvergenceError):
             point.respond(-END)
     with pytest.raises(RuntimeError, match="the last trial ended in an error"):
@@ -163,14 +163,13 @@ def composite(matrix):
 def _in_steps(request, monkeypatch):
     """Responses reach the end of an increment at once, or in substeps as after a cutback."""
 
-    def advance(start, end, attempt, part):
+    def advance(start, end, attempt, part, longest):
         for fraction in SUBSTEPS:
-            assert attempt(start + fraction * (end - start)), part
-        return 0
+            assert attempt(start + fraction * (end - start)) == 0.0, part
+        return 0, longest
 
     if request.param == "substeps":
-        for module in ("mechanics.load_stepping", "composite.stepping"):
-            monkeypatch.setattr(f"fe_data.{module}.advance", advance)
+        monkeypatch.setattr("fe_data.path_following.advance", advance)
 
 
 @pytest.mark.parametrize("matrix", [None, *MATRICES])
@@ -226,7 +225,7 @@ def test_after_a_cutback_newtons_method_of_a_structure_converges_quadratically()
     point = MaterialPoint(VF, ONE_FIBRE, EXACT, composite("paraboloidal"))
     end = np.array([0.02, -0.02, 0.15])
     target = point.respond(end)[0]
-    assert point._stepper.counts["cutbacks"] > 0
+    assert point._follower.counts["cutbacks"] > 0
     strain = end * 0.995
     errors = []
     for _ in range(5):
@@ -346,7 +345,7 @@ def test_duration_and_temperature_are_those_of_a_simulated_path():
     ):
         found.append(point.respond(strain, **step)[0])
         point.accept()
-    assert point._stepper.counts["cutbacks"] == 0  # substeps would differ from those of the path
+    assert point._follower.counts["cutbacks"] == 0  # substeps would differ from those of the path
     shear = [(0.0, 0.0, xy) for xy in (0.0, 0.004, 0.008)]
     loading = Loading(shear, temperature=-50.0, time=(1.0, 101.0, 101.1), increments=1)
     expected = solve_composite(phases, ONE_FIBRE, loading, resolution=2, tolerance=1e-11).history

@@ -9,7 +9,7 @@ import pytest
 from fe_data.__main__ import main
 from fe_data.cli.rve_folder import describe
 from fe_data.homogenisation.anisotropy import anisotropy
-from fe_data.loading import Loading
+from fe_data.loading import IN_PLANE, Loading
 from fe_data.mechanics.rve import solve_rve
 from fe_data.settings import HardeningTable, Inputs, Settings
 from tests.fe_data.reference import agreement
@@ -58,8 +58,10 @@ def test_both_solvers_give_the_same_record_and_fields(law, b, c):
     for name in ("matrix_stress", "plastic_strain"):
         one, other = (getattr(cell.fields, name) for cell in (compiled, second))
         np.testing.assert_allclose(other, one, atol=1e-8 * np.abs(one).max())
-    for one, other in zip(compiled.path.state.old, second.path.state.old, strict=True):
-        np.testing.assert_allclose(other, one, atol=1e-8 * np.abs(one).max())
+    history = second.path.state.history
+    plastic_strain = history.plastic_strain[second.problem.in_matrix][..., IN_PLANE]
+    one = compiled.path.state.old.plastic_strain
+    np.testing.assert_allclose(plastic_strain, one, atol=1e-8 * np.abs(one).max())
     fluctuations = [cell.problem.fluctuation(cell.path.x) for cell in (compiled, second)]
     np.testing.assert_allclose(*fluctuations, atol=1e-9)
 

@@ -1,0 +1,483 @@
+"""Follow a path of equilibria: predictor, Newton's method, and control of the steps.
+
+Each solver states its equations as an `IncrementalProblem`, r(x, t) = 0 at the fraction t of a
+straight part of a loading path. From the last equilibrium the next one is found in three steps:
+
+1. A polynomial through the last equilibria predicts the unknowns x.
+2. Newton's method corrects them, x ← x + K⁻¹ r. The linear systems are solved only as accurately as
+   Newton's method needs (Eisenstat & Walker, SIAM J. Sci. Comput. 17 (1996) 16).
+3. If it fails, or if the estimated error of the step is too large, a smaller step is tried.
+
+The meaning of x and t is up to the problem. A problem whose path turns back in strain can therefore
+have its load among the unknowns, and the dissipated energy as t.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fe_data.arrays import Floats, Ints, Short, short
+from fe_data.errors import ConvergenceError
+from fe_data.loading import ALL_AXES, IN_PLANE, Loading, Part
+
+_DIVERGED = 1e3  # growth of the residual at which the iteration stops
+_PREDICTOR_POINTS = 3  # for a parabola through the last three equilibria
+_LARGEST_ACCURACY = 0.1  # relative residual of a linear solve
+# A residual is relative to the mean stress. The smallest reference is this fraction of the largest
+# mean stress so far, because the stress may be zero after unloading.
+_LEAST_SCALE = 0.1
+_SMALLEST_STEP = 1 / 1024  # fraction of an increment
+# The error of a step is proportional to its square, so the next step is 0.9 / √error times as long
+# (Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, 1993, section II.4).
+_SAFETY = 0.9
+_LEAST_FACTOR = 0.25
+_LARGEST_FACTOR = 2.0
+_NEGLIGIBLE = 1e-4  # relative size of a component that a message shows as zero
+
+Averages = dict[str, Floats]  # volume averages by name
+
+
+@short
+class Residual(NamedTuple):
+    """The residual of a trial, and stresses to which it is compared."""
+
+    vector: Floats  # r of the unknowns that are not prescribed
+    imbalance: float  # larger residual of nodal forces and of mean stresses, as a stress [MPa]
+    stress: float  # norm of the mean stress [MPa]
+    held: float = 0.0  # norm of the mean stress that the temperature causes at zero strain [MPa]
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Constants of Newton's method for one kind of problem."""
+
+    iterations: int = 20
+    points: int = _PREDICTOR_POINTS  # equilibria for the predictor after the first part of a path
+    # After this number of iterations in later parts, a residual above the first one ends the solve.
+    patience: int | None = None
+    # Smallest relative residual of a linear solve; None is the relative residual of the iteration.
+    least_accuracy: float | None = None
+
+
+class IncrementalProblem(Short, ABC):
+    """Equations of the next equilibrium of a path, and the state at the last equilibrium.
+
+    Attributes:
+        newton: Constants of Newton's method.
+        x: Unknowns (n,) at the last equilibrium.
+        state: All other data of the last equilibrium.
+        trial: State at the end of the step to the last trial, which `residual` sets.
+    """
+
+    newton = Newton()
+    x: Floats
+    state: Any
+    trial: Any
+
+    @abstractmethod
+    def begin(self, part: Part, *, is_first: bool) -> float | None:
+        """Begin a part of the path at the last equilibrium.
+
+        Args:
+            part: The part.
+            is_first: Whether no part came before.
+
+        Returns:
+            Length of the part relative to the part before, if the path continues nearly straight.
+            Then earlier equilibria are used for the prediction. Otherwise None.
+        """
+
+    @abstractmethod
+    def prescribe(self, x: Floats, t: float) -> None:
+        """Write what is prescribed at fraction t of the part to trial unknowns x."""
+
+    @abstractmethod
+    def residual(self, x: Floats, t: float) -> Residual:
+        """Evaluate r(x, t) for trial unknowns, from the last equilibrium."""
+
+    @abstractmethod
+    def assemble_tangent(self) -> None:
+        """Assemble the tangent K = -∂r/∂x at the last trial."""
+
+    @abstractmethod
+    def solve(self, residual: Floats, accuracy: float) -> Floats:
+        """Solve K dx = r to a relative residual; return dx (n,), NaN if K is singular."""
+
+    def step_error(self, x: Floats, t: float) -> float:  # noqa: ARG002 (for other problems)
+        """Estimate the error of a step to an equilibrium, relative to the allowed error.
+
+        A step with an error above 1 is repeated with a smaller step.
+
+        Args:
+            x: Unknowns, which were the last trial.
+            t: Fraction of the part.
+
+        Returns:
+            The error. The default 0 is no estimate, so that steps end only at increments.
+        """
+        return 0.0
+
+    def commit(self, x: Floats, t: float) -> None:  # noqa: ARG002 (for other problems)
+        """Accept the last trial as equilibrium; it is the start of the next step."""
+        self.x = x
+        self.state = self.trial
+
+    def restart(self, x: Floats, state: Any) -> None:
+        """Go back to an equilibrium, so that further steps depend only on it."""
+        self.x = x
+        self.state = state
+
+    def copied_state(self) -> Any:
+        """Return a state that does not change when the path goes on."""
+        return self.state
+
+    @abstractmethod
+    def averages(self) -> Averages:
+        """Volume averages at the last equilibrium: a row of `EquilibriumPath.history`."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of factorisations and so on."""
+        return {}
+
+
+class PlaneStrainProblem(IncrementalProblem):
+    """Equations whose last three unknowns are the mean strain xx, yy and engineering shear xy.
+
+    Attributes:
+        free: Indices of the components whose mean strain is free in this part of the path.
+        start: (3,) mean strains xx, yy, xy at its start, or stresses of free components [MPa].
+        way: (3,) difference of its end from its start.
+    """
+
+    free: Ints
+    start: Floats
+    way: Floats
+
+    def begin(self, part: Part, *, is_first: bool) -> float | None:  # noqa: ARG002
+        """Begin a part of the path, without a prediction from earlier equilibria."""
+        averages = self.averages()
+        self.start = averages["strain"][IN_PLANE]
+        self.start[part.free] = averages["stress"][IN_PLANE][part.free]
+        self.way = part.end - self.start
+        self.free = part.free
+        return None
+
+    def load(self, t: float) -> Floats:
+        """Mean strains xx, yy, xy at fraction t, or stresses of free components."""
+        return np.asarray(self.start + t * self.way)
+
+    def prescribe(self, x: Floats, t: float) -> None:
+        """Write the prescribed mean strains at fraction t to unknowns x."""
+        given = np.delete(range(3), self.free)
+        x[len(x) - 3 + given] = (self.load(t) * [1.0, 1.0, 2.0])[given]
+
+
+@short
+class Equilibrium(NamedTuple):
+    """An equilibrium of a path, with all data to continue the path from it."""
+
+    x: Floats  # unknowns
+    state: Any  # of the problem
+    parts: int  # number of parts of the path so far
+    largest_stress: float  # largest norm of the mean stress so far [MPa]
+
+
+@dataclass(frozen=True, repr=False)
+class EquilibriumPath(Short):
+    """Volume averages at the start and after each increment, and the state at the end.
+
+    `history` has `strain`, `stress` [MPa] and `plastic_strain`, (increments + 1, k), and
+    `yielded_fraction`, (increments + 1,). The fast solver and the reference have k = 4 tensor
+    components xx, yy, zz, xy. The general solver has k = 6 components, also xz and yz, and
+    `temperature` [K] and `time` [s]. `stop` is what ended the path early, so that history and state
+    end at the last increment that was reached.
+    """
+
+    x: Floats  # unknowns at the end
+    state: Any  # of the problem
+    history: Averages
+    counts: dict[str, int]
+    stop: ConvergenceError | KeyboardInterrupt | None = None
+
+
+class Follower(Short):
+    """The last equilibria of a path, and Newton's method for the next one.
+
+    Attributes:
+        problem: Equations, at the last equilibrium.
+        tolerance: Relative residual at which Newton's method has converged [-].
+        part: Present part of the path.
+        parts: Number of parts of the path so far.
+        largest_stress: Largest norm of the mean stress so far [MPa].
+        residuals: Relative residual of each iteration of the last step.
+        counts: Numbers of Newton iterations, updates of the state and cutbacks.
+    """
+
+    def __init__(self, problem: IncrementalProblem, tolerance: float):
+        self.problem = problem
+        self.tolerance = tolerance
+        self.part: Part
+        self.parts = 0
+        self.largest_stress = 0.0
+        self.residuals: list[float] = []
+        self.counts = {"newton_iterations": 0, "updates": 0, "cutbacks": 0}
+        self._path = [(0.0, problem.x)]  # fraction of the part, and unknowns
+        self._longest = math.inf  # step that the last error estimate allows
+
+    @property
+    def equilibrium(self) -> Equilibrium:
+        """The last equilibrium. Its state may change if the path goes on without `restart`."""
+        problem = self.problem
+        return Equilibrium(problem.x, problem.state, self.parts, self.largest_stress)
+
+    def restart(self, at: Equilibrium) -> None:
+        """Go back to an equilibrium, so that further steps depend only on it."""
+        self.problem.restart(at.x, at.state)
+        self.parts = at.parts
+        self.largest_stress = at.largest_stress
+        self._path = [(1.0, at.x)]  # at the end of a part
+
+    def begin(self, part: Part) -> None:
+        """Begin the next part of the path."""
+        ratio = self.problem.begin(part, is_first=self.parts == 0)
+        if ratio is None:
+            self._path = [(0.0, self.problem.x)]
+        else:
+            # A fraction t of the last part is the fraction (t - 1) / ratio of this part.
+            self._path = [((t - 1.0) / ratio, x) for t, x in self._path]
+        self._longest = math.inf
+        self.part = part
+        self.parts += 1
+
+    def advance(self, end: float) -> None:
+        """Go on to fraction `end` of the part, in smaller steps if needed."""
+        start = self._path[-1][0]
+        failures, self._longest = advance(start, end, self._attempt, self.parts, self._longest)
+        self.counts["cutbacks"] += failures
+
+    def _attempt(self, t: float) -> float:
+        """Try to reach fraction t; return the error of the step, above 1 if it is rejected."""
+        converged = self._newton(t)
+        if converged is None:
+            return math.inf
+        x, stress = converged
+        error = self.problem.step_error(x, t)
+        if error <= 1.0:
+            self.problem.commit(x, t)
+            self.largest_stress = max(self.largest_stress, stress)
+            self._path.append((t, x))
+            del self._path[:-_PREDICTOR_POINTS]
+        return error
+
+    def _newton(self, t: float) -> tuple[Floats, float] | None:
+        """Return unknowns and norm of the mean stress at fraction t; None without convergence."""
+        problem = self.problem
+        newton = problem.newton
+        x = extrapolate(self._path[-newton.points :] if self.parts > 1 else self._path, t)
+        problem.prescribe(x, t)
+        self.residuals = []
+        for _ in range(newton.iterations):
+            residual = problem.residual(x, t)
+            self.counts["updates"] += 1
+            error = self._relative(residual)
+            self.residuals.append(error)
+            if error <= self.tolerance:
+                return x, residual.stress
+            if self._diverges():
+                return None
+            self.counts["newton_iterations"] += 1
+            problem.assemble_tangent()
+            least = error if newton.least_accuracy is None else newton.least_accuracy
+            accuracy = min(_LARGEST_ACCURACY, max(least, 0.3 * self.tolerance / error))
+            # x ← x + K⁻¹ r
+            x += problem.solve(residual.vector, accuracy)
+        return None
+
+    def _relative(self, residual: Residual) -> float:
+        """Residual relative to the mean stress."""
+        least = _LEAST_SCALE * max(self.largest_stress, residual.held)
+        return float(residual.imbalance / (max(residual.stress, least) + 1e-12))
+
+    def _diverges(self) -> bool:
+        """Whether the residuals of the last step do not lead to an equilibrium."""
+        first, last = self.residuals[0], self.residuals[-1]
+        if not np.isfinite(last) or last > _DIVERGED * first:
+            return True
+        patience = self.problem.newton.patience
+        is_late = patience is not None and len(self.residuals) > patience
+        return self.parts > 1 and is_late and last > first
+
+
+def follow(
+    problem: IncrementalProblem,
+    loading: Loading,
+    increments: int,
+    tolerance: float,
+    reached: Callable[[], object] = bool,
+    *,
+    partial: bool = False,
+    ends: Callable[[Averages], bool] = lambda _: False,
+) -> EquilibriumPath:
+    """Follow a loading path from the undeformed state, in equal increments of each part.
+
+    Args:
+        problem: Equations in the undeformed state.
+        loading: Path of the mean strain and stress.
+        increments: Number of increments of each part, if the loading gives none.
+        tolerance: Relative residual at which Newton's method has converged [-].
+        reached: Function without arguments, called at the start and after each increment. The
+            default `bool` does nothing.
+        partial: Whether to return the increments before an error or an interruption.
+        ends: Function of the volume averages after an increment, which returns whether the path
+            ends there.
+
+    Returns:
+        Volume averages at the start and after each increment, and the state at the end.
+
+    Raises:
+        ConvergenceError: If Newton's method does not converge even in the smallest steps. It has
+            the history up to the last increment that was reached.
+        KeyboardInterrupt: After Ctrl-C, unless `partial` is given.
+    """
+    follower = Follower(problem, tolerance)
+    rows: list[Averages] = []
+    last: tuple[Floats, Any] = problem.x, problem.state
+    stop: ConvergenceError | KeyboardInterrupt | None = None
+
+    def record() -> None:
+        nonlocal last
+        reached()
+        rows.append(problem.averages())
+        last = problem.x, problem.copied_state() if partial else problem.state
+
+    record()
+    try:
+        for _ in _equilibria(follower, loading.parts(increments)):
+            record()
+            if ends(rows[-1]):
+                break
+    except (ConvergenceError, KeyboardInterrupt) as error:
+        if isinstance(error, ConvergenceError):
+            error.history = _stacked(rows)
+            error.args = (f"{error}. {_explanation(problem.averages(), follower.part)}",)
+        if not partial:
+            raise
+        stop = error
+    return EquilibriumPath(*last, _stacked(rows), follower.counts | problem.counts, stop)
+
+
+def _equilibria(follower: Follower, parts: Sequence[Part]) -> Iterator[None]:
+    """Go along the parts of a path, and yield after each increment."""
+    for part in parts:
+        follower.begin(part)
+        for increment in range(1, part.increments + 1):
+            follower.advance(increment / part.increments)
+            yield
+
+
+def advance(
+    start: float,
+    end: float,
+    attempt: Callable[[float], float],
+    part: int,
+    longest: float = math.inf,
+) -> tuple[int, float]:
+    """Follow a part of a path for an increment, in smaller steps after a rejected attempt.
+
+    Args:
+        start: Fraction of the part that has been reached.
+        end: Fraction to be reached.
+        attempt: Function of the next fraction. It returns the error of the step relative to the
+            allowed error. Above 1 the step is rejected; infinity means that there is no
+            equilibrium, and 0 that the error is not estimated.
+        part: Number of the part, for the error message.
+        longest: Longest first step, as returned for the increment before.
+
+    Returns:
+        Number of attempts that were rejected, and the longest next step; infinity if the error is
+        not estimated, so that the next increment begins with a whole step.
+
+    Raises:
+        ConvergenceError: If attempts are rejected down to the smallest step, 1/1024 of the
+            increment.
+
+    >>> reached = []
+    >>> def attempt(t):
+    ...     reached.append(t)
+    ...     return 0.0 if len(reached) > 1 else math.inf
+    >>> advance(0.0, 1.0, attempt, part=1), reached
+    ((1, inf), [1.0, 0.25, 0.75, 1.0])
+    """
+    whole = end - start
+    step = min(whole, longest)
+    error = 0.0
+    failures = 0
+    while start != end:
+        is_last = end - start <= step * (1 + 1e-9)
+        target = end if is_last else start + step
+        error = attempt(target)
+        factor = _factor(error)
+        if error <= 1.0:
+            # The end of the increment cuts the last step short, but not the next one.
+            step = max(step, factor * (end - start)) if is_last else factor * step
+            start = target
+            continue
+        step *= factor
+        failures += 1
+        if step < whole * _SMALLEST_STEP:
+            what = "Newton's method does not converge"
+            if error < math.inf:
+                what = f"the error of a step is {error:.2g} times the allowed one"
+            raise ConvergenceError(
+                f"{what} at load fraction {target:.5f} of part {part} of the path, even in steps "
+                f"of {whole * _SMALLEST_STEP:.1e}"
+            )
+    return failures, step if error else math.inf
+
+
+def _factor(error: float) -> float:
+    """Length of the next step relative to the last one, which had this error."""
+    wanted = _SAFETY / math.sqrt(error) if error else math.inf
+    return min(_LARGEST_FACTOR, max(_LEAST_FACTOR, wanted))
+
+
+def _stacked(rows: Sequence[Averages]) -> Averages:
+    """Join volume averages at several times to a history of arrays."""
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def _explanation(averages: Averages, part: Part) -> str:
+    """Say what the last equilibrium is, which may be within an increment, and why a path ends."""
+    strain, stress = (_named(averages[name]) for name in ("strain", "stress"))
+    cause = (
+        "The prescribed stress may be above the limit load: prescribe a strain instead"
+        if np.any(part.end[part.free])
+        else "Usual causes are too few increments, and a material that softens until no "
+        "equilibrium is stable"
+    )
+    return (
+        f"The last equilibrium has the mean stress {stress} MPa at the mean strain {strain}. "
+        f"{cause}"
+    )
+
+
+def _named(tensor: Floats) -> str:
+    """Components of a tensor with their names; zero if they are small compared with the largest."""
+    least = _NEGLIGIBLE * np.abs(tensor).max()
+    values = np.where(np.abs(tensor) < least, 0.0, tensor).tolist()
+    return ", ".join(f"{axes} {each:.4g}" for axes, each in zip(ALL_AXES, values, strict=False))
+
+
+def extrapolate(path: Sequence[tuple[float, Floats]], t: float) -> Floats:
+    """Extrapolate unknowns to fraction t by a polynomial through pairs of fraction and unknowns."""
+    # x(t) = Σ_i x_i Π_{j≠i} (t - t_j) / (t_i - t_j)   (Lagrange)
+    x = np.zeros_like(path[0][1])
+    for i, (ti, xi) in enumerate(path):
+        others = [tj for j, (tj, _) in enumerate(path) if j != i]
+        x += np.prod([(t - tj) / (ti - tj) for tj in others]) * xi
+    return x
