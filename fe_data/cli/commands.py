@@ -267,13 +267,13 @@ def rve(
     chosen = paths[0] if paths else None
     given = inputs, chosen_microstructure, settings, out, chosen, xdmf
     with terminated_like_interrupted():
-        line, complete = run_rve(*given, chosen_solver, interphase, mesh)
+        line, lacking = run_rve(*given, chosen_solver, interphase, mesh)
     show(f"{out}: {line}")
     if xdmf:
         show(f"wrote {out / FIELDS[0]}")
     if mesh is not None:
         show(f"wrote {mesh}")
-    return OK if complete else INCOMPLETE
+    return say(f"no b_eff_MPa and c_eff: {lacking}", INCOMPLETE) if lacking else OK
 
 
 @app.command()

@@ -58,7 +58,7 @@ def run_rve(
     solver: SolverName | tuple[str, Phases],
     interphase: float = 0.0,
     mesh: Path | None = None,
-) -> tuple[str, bool]:
+) -> tuple[str, str]:
     """Simulate one RVE into a folder; files of an earlier run are removed at the start.
 
     A run that stops early writes the increments that it reached. The `status` in result.json is
@@ -76,8 +76,8 @@ def run_rve(
         mesh: File for the mesh, see `save_mesh`; None writes none.
 
     Returns:
-        The result in one line, and whether it is complete: with a given loading always, otherwise
-        if the effective properties have a fitted power law.
+        The result in one line, and why it lacks the power law of the loading of the paper; empty
+        if it lacks nothing, with a given loading, and with an elastic matrix.
 
     Raises:
         ConvergenceError: If Newton's method fails.
@@ -124,7 +124,15 @@ def run_rve(
         if seed is None and isinstance(rve, RVESolution):
             line += _add_anisotropy(rve, summary)
         _write(rve, summary, heading, out, xdmf, mesh)
-    return line, loading is not None or (rve.effective is not None and rve.effective.is_fitted)
+    return line, "" if loading is not None else _without_fit(rve)
+
+
+def _without_fit(rve: RVESolution | MaterialRVE) -> str:
+    """Return why the properties have no power law; an empty text if nothing could yield."""
+    if rve.effective is None or rve.effective.is_fitted:
+        return "" if rve.effective is not None else "the curve is not one of tension"
+    elastic = isinstance(rve, MaterialRVE) and rve.solution.phases.matrix.is_elastic
+    return "" if elastic else rve.effective.warning
 
 
 def _add_anisotropy(rve: RVESolution, summary: dict[str, Any]) -> str:

@@ -23,7 +23,14 @@ from torch.func import vmap
 from fe_data.arrays import Floats
 from fe_data.composite.elasticity import Isotropic
 from fe_data.composite.implicit import root
-from fe_data.composite.materials import CURVE, LawEntry, Material, initial_stress, register
+from fe_data.composite.materials import (
+    CURVE,
+    LawEntry,
+    Material,
+    entries,
+    initial_stress,
+    register,
+)
 from fe_data.settings import HardeningTable
 from fe_data.settings.hardening import SURFACE, TableLaw
 
@@ -64,6 +71,9 @@ def law(
         The decorator of an update function (strain, state, material) -> (stress, state). The
         material has all parameters, `stiffness`, and the duration `dt` of the step [s].
 
+    Raises:
+        ValueError: If `fe_data` itself has a law with this name.
+
     Examples:
         >>> import torch
         >>> from fe_data import Isotropic, Material, law
@@ -88,11 +98,19 @@ def law(
     """
 
     def add(update: Update) -> Update:
+        ours = {entry.name for entry in entries() if entry.update is None or _is_ours(entry.update)}
+        if name in ours and not _is_ours(update):
+            raise ValueError(f"law {name!r} is one of fe_data's: give yours another name")
         given = dict(parameters), dict(defaults or {}), isotropic, dict(state)
         register(LawEntry(name, *given, update, first_yield))
         return update
 
     return add
+
+
+def _is_ours(update: Update) -> bool:
+    """Return whether an update function belongs to a law of this file."""
+    return update.__module__ == __name__
 
 
 def trace(strain: Tensor) -> Tensor:

@@ -124,6 +124,11 @@ def register(entry: LawEntry) -> None:
     _LAWS[entry.name] = entry
 
 
+def entries() -> list[LawEntry]:
+    """Return the laws that are registered so far."""
+    return list(_LAWS.values())
+
+
 def law_entry(name: str) -> LawEntry:
     """Return the law with a name; laws that need PyTorch are imported on first use."""
     require_kind("law", name, str)

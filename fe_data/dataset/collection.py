@@ -122,8 +122,8 @@ def collect(folder: Path, config: dict[str, Any], indices: Iterable[int]) -> Col
 
 
 def fit_warning(header: dict[str, Any]) -> str:
-    """Return the warning about the fits of a record, or an empty string."""
-    info = header.get("info")
+    """Return the warning about the fits of a record; an empty string with a given loading."""
+    info = None if "loading" in header else header.get("info")
     return str(info.get("warning", "")) if isinstance(info, dict) else ""
 
 

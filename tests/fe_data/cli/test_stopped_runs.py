@@ -227,3 +227,30 @@ def test_without_a_prescribed_stress_other_causes_are_named(monkeypatch):
     monkeypatch.setattr("fe_data.path_following.Follower._newton", lambda *_: None)
     with pytest.raises(ConvergenceError, match="too few increments, and a material that softens"):
         solve_rve(PLASTIC, 0, CELL, silent=True)
+
+
+ELASTIC = """
+matrix: {E_GPa: 3.0, nu: 0.3}
+fibres: {E_GPa: 70.0, nu: 0.2}
+"""
+
+
+@pytest.mark.parametrize(
+    ("material", "strain", "expected", "said"),
+    [
+        ("elastic", "0.002", 0, ""),
+        ("glass_epoxy", "0.002", 1, "no b_eff_MPa and c_eff: no increment reaches"),
+        ("glass_epoxy", "0.02", 0, ""),
+    ],
+)
+def test_the_exit_code_says_whether_a_power_law_is_missing(
+    tmp_path, capsys, material, strain, expected, said
+):
+    """An elastic matrix has none, so that nothing is missing."""
+    if material == "elastic":
+        (tmp_path / "elastic.yaml").write_text(ELASTIC, encoding="utf-8")
+        material = str(tmp_path / "elastic.yaml")
+    options = [*SMALL, "--material", material, "--strain", strain]
+    code, result = run(tmp_path / "out", options)
+    assert (code, result["status"]) == (expected, "complete")
+    assert said in capsys.readouterr().err
