@@ -223,18 +223,25 @@ class MixturePosterior(Short):
         pairs = zip(self.weights, self._counted("means"), strict=True)
         return np.asarray(np.sum([weights * given.mean(X) for weights, given in pairs], axis=0))
 
-    def covariances(self, X: Array) -> Array:
-        """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
-        means = [given.mean(X) for given in self.posteriors]
-        mean = np.einsum("sj,snj->nj", self.weights, means)
-        total = np.zeros(1)
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        """Return mean and covariance of the outputs at each point of a batch.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            Mean, (n, n_out), and covariance, (n, n_out, n_out).
+        """
+        moments = [posterior.moments(X) for posterior in self._counted("predictions")]
+        # E f = Σ_s w_s m_s
+        mean = np.sum([w * m for w, (m, _) in zip(self.weights, moments, strict=True)], axis=0)
         # Cov f = Σ_s w_s (S_s + (m_s - m) (m_s - m)ᵀ), with √w_sj √w_sk between outputs j and k
-        posteriors = self._counted("covariances")
-        for weights, own, given in zip(np.sqrt(self.weights), means, posteriors, strict=True):
-            away = weights * (own - mean)
-            total = total + np.outer(weights, weights) * given.covariances(X)
+        total = np.zeros((*mean.shape, mean.shape[1]))
+        for root, (of_component, covariance) in zip(np.sqrt(self.weights), moments, strict=True):
+            away = root * (of_component - mean)
+            total += np.outer(root, root) * covariance
             total += away[:, :, None] * away[:, None, :]
-        return total * np.eye(mean.shape[1]) if self.independent else total
+        return mean, total * np.eye(mean.shape[1]) if self.independent else total
 
     def between(self, A: Array, B: Array) -> Array:
         """Return the covariance of each output, (n_out, n, m), between A (n, n_in), B (m, n_in)."""

@@ -127,7 +127,8 @@ def _posterior(prior: Prior, noise: Array, X: Array, y: Array) -> Posterior:
 
 def expected_scatter(given: Posterior, X: Array, y: Array) -> Array:
     """Return E (y - f) (y - f)ᵀ of the data under a posterior of f, (N, n_out, n_out)."""
-    spread = [given.covariances(X[part]) for part in given.batches(len(X))]
-    away = y - given.mean(X)
+    moments = [given.moments(X[batch]) for batch in given.batches(len(X))]
+    mean, spread = map(np.concatenate, zip(*moments, strict=True))
+    away = y - mean
     # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S
-    return np.asarray(away[:, :, None] * away[:, None, :] + np.concatenate(spread))
+    return np.asarray(away[:, :, None] * away[:, None, :] + spread)

@@ -361,10 +361,9 @@ class GPRegressor(PredictiveRegressor):
         return mean if known is None else np.where(np.isnan(known), mean, known)
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
-        given = self.posterior_
         batches = self._batches(X, "predictions")
-        parts = [(given.mean(X[part]), given.covariances(X[part])) for part in batches]
-        mean, spreads = map(np.concatenate, zip(*parts, strict=True))
+        moments = [self.posterior_.moments(X[batch]) for batch in batches]
+        mean, spreads = map(np.concatenate, zip(*moments, strict=True))
         # S(x) = Cov f(x), or its diagonal
         return self._with_constants(mean), spreads if joint else np.einsum("njj->nj", spreads)
 
