@@ -15,7 +15,7 @@ Entry j n + i of a vector is point i of output j. Matrices are given by their di
 Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
@@ -404,7 +404,8 @@ class ProcessPosterior(Short):
 
     def mean(self, X: Array) -> Array:
         """Return the posterior mean at X (n, n_in), (n, n_out)."""
-        return self._mean(X, self._cross(X))
+        # One covariance at a time is in memory.
+        return self._mean(X, (self._cross(X, [j]) for j in sorted(set(self.prior.alike))))
 
     def moments(self, X: Array) -> tuple[Array, Array]:
         """Return mean and covariance of the outputs at each point of a batch.
@@ -417,19 +418,26 @@ class ProcessPosterior(Short):
         """
         cross = self._cross(X)
         whitened = {source: self._whitened(cross, source) for source in self._roots}
-        return self._mean(X, cross), self._at_points(X, whitened)
+        return self._mean(X, [cross]), self._at_points(X, whitened)
 
-    def _cross(self, X: Array) -> dict[int, Array]:
-        """Return k(X, X_train), (n, N), of each different kernel, by the first output with it."""
-        return {j: self.prior.covariance(X, self.X, j) for j in sorted(set(self.prior.alike))}
+    def _cross(self, X: Array, outputs: Iterable[int] | None = None) -> dict[int, Array]:
+        """Return k(X, X_train), (n, N), of each different kernel, by the first output with it.
 
-    def _mean(self, X: Array, cross: dict[int, Array]) -> Array:
+        Args:
+            X: (n, n_in).
+            outputs: These first outputs; None takes all.
+        """
+        chosen = sorted(set(self.prior.alike)) if outputs is None else outputs
+        return {j: self.prior.covariance(X, self.X, j) for j in chosen}
+
+    def _mean(self, X: Array, cross: Iterable[dict[int, Array]]) -> Array:
         """Return the posterior mean at X, (n, n_out), from the covariances with the data."""
         alike = np.array(self.prior.alike)
         latent = np.empty((len(X), len(self.axes)))
-        for output, covariance in cross.items():
-            # E f(X) U = m(X) U + k(X, X_train) α
-            latent[:, alike == output] = covariance @ self.solved[:, alike == output]
+        for covariances in cross:
+            for output, covariance in covariances.items():
+                # E f(X) U = m(X) U + k(X, X_train) α
+                latent[:, alike == output] = covariance @ self.solved[:, alike == output]
         return np.asarray(self.prior.mean_values(X) + latent @ self.axes.T)
 
     def kriging_weights(self, X: Array) -> list[Array]:
@@ -462,6 +470,10 @@ class ProcessPosterior(Short):
             return np.stack([blocks[0, j * n :][:n, j * m :][:, :m] for j in range(len(self.axes))])
         # Cov(f_j(a), f_j(b)) = Σ_c U_jc² S_c(a, b)
         return np.asarray(np.einsum("jc,cil->jil", self.axes**2, blocks))
+
+    def _whitened_alone(self, X: Array, source: Source) -> Array:
+        """Return `_whitened` for many points, with only the covariances of one source in memory."""
+        return self._whitened(self._cross(X, None if self.coupled else [source[0]]), source)
 
     def _whitened(self, cross: dict[int, Array], source: Source) -> Array:
         """Return W = L⁻¹ k(X_train, X), (N, n), or of all outputs, (n_out N, n_out n).
@@ -510,7 +522,7 @@ class ProcessPosterior(Short):
 
     def joint_covariance(self, X: Array) -> Array:
         """Return the covariance between all outputs at all points, (n_out n, n_out n)."""
-        return self._of_outputs(self._reduced(X, self._cross(X)))
+        return self._of_outputs(self._reduced(X))
 
     def _of_outputs(self, blocks: Array) -> Array:
         """Return the covariance of all outputs from the covariances of the columns of f U."""
@@ -525,9 +537,8 @@ class ProcessPosterior(Short):
         n_out = len(self.axes)
         n = len(X)
         # W = L⁻¹ k(X_train, X): the covariance is K - Wᵀ W.
-        cross = self._cross(X)
         sources = counted(list(self._roots), "covariances", "output")
-        whitened = {source: self._whitened(cross, source) for source in sources}
+        whitened = {source: self._whitened_alone(X, source) for source in sources}
         starts = n * np.arange(n_out if self.coupled else 1)
 
         def at(rows: Ints) -> Array:
@@ -541,7 +552,7 @@ class ProcessPosterior(Short):
             blocks = np.stack([found[source] for source in self._sources])
             return blocks if self._diagonal else self._of_outputs(blocks)[None]
 
-        return self._mean(X, cross), self._at_points(X, whitened), at
+        return self.mean(X), self._at_points(X, whitened), at
 
     def sample(self, X: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw functions at X (n, n_in), (n_samples, n, n_out); ValueError for too many points."""
@@ -551,13 +562,12 @@ class ProcessPosterior(Short):
             raise ValueError(f"X has {len(X)} points: {rows}; predict has no such limit")
         scale = max(self.prior.covariance(X, X, j).max() for j in set(self.prior.alike))
         # f U = E f U + R z, with R Rᵀ = S and z ~ N(0, I)
-        cross = self._cross(X)
-        blocks = counted(list(self._reduced(X, cross)), "realisations", "output")
+        blocks = counted(list(self._reduced(X)), "realisations", "output")
         roots = [covariance_root(block, scale) for block in blocks]
         noise = rng.standard_normal((n_samples, len(roots), len(roots[0])))
         latent = np.stack([noise[:, b] @ root.T for b, root in enumerate(roots)], axis=1)
         latent = latent.reshape(n_samples, -1, len(X)).swapaxes(1, 2)
-        return np.asarray(self._mean(X, cross) + latent @ self.axes.T)
+        return np.asarray(self.mean(X) + latent @ self.axes.T)
 
     def log_density(self, X: Array, y: Array, noise: Array) -> Array:
         """Return log p(y_i | x_i, data), noise included.
@@ -589,11 +599,11 @@ class ProcessPosterior(Short):
         logs = log_diagonal(roots) + 0.5 * np.log(2.0 * np.pi)
         return np.asarray(np.sum(-0.5 * np.square(away) - logs, axis=-1, keepdims=True))
 
-    def _reduced(self, X: Array, cross: dict[int, Array]) -> Array:
+    def _reduced(self, X: Array) -> Array:
         """Return the posterior covariance of each column of f U, or one for all if coupled."""
         blocks = {}
         for source in counted(list(self._roots), "joint covariance", "output"):
             # S = K - Wᵀ W
-            W = self._whitened(cross, source)
+            W = self._whitened_alone(X, source)
             blocks[source] = self._prior_covariance(X, X, source[0]) - W.T @ W
         return np.stack([blocks[source] for source in self._sources])
