@@ -193,7 +193,7 @@ def _kernel(kernel: sk.Kernel, nodes: Nodes, x: Noted, data: Array) -> tuple[Not
         scale = np.asarray(kernel.lengthscale)
         apart = nodes.add("Unsqueeze", x / scale, np.array([1])) - (data / scale)[None]
         try:
-            correlation = _noted(kernel._correlation(nodes.sum_of_squares(apart, 2), False)[0])  # type: ignore[arg-type]
+            correlation = _noted(kernel.correlation(nodes.sum_of_squares(apart, 2)))  # type: ignore[arg-type]
         except (TypeError, ValueError) as error:
             raise ValueError(f"{_refused(kernel)}: {error}") from None
         return float(kernel.variance) * correlation, flat + float(kernel.variance)

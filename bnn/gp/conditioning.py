@@ -15,7 +15,7 @@ Entry j n + i of a vector is point i of output j. Matrices are given by their di
 Source: Rasmussen & Williams (2006), equations 2.22 to 2.24 and 2.30.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
@@ -404,12 +404,40 @@ class ProcessPosterior(Short):
 
     def mean(self, X: Array) -> Array:
         """Return the posterior mean at X (n, n_in), (n, n_out)."""
+        # One covariance at a time is in memory.
+        return self._mean(X, (self._cross(X, [j]) for j in sorted(set(self.prior.alike))))
+
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        """Return mean and covariance of the outputs at each point of a batch.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            Mean, (n, n_out), and covariance, (n, n_out, n_out).
+        """
+        cross = self._cross(X)
+        whitened = {source: self._whitened(cross, source) for source in self._roots}
+        return self._mean(X, [cross]), self._at_points(X, whitened)
+
+    def _cross(self, X: Array, outputs: Iterable[int] | None = None) -> dict[int, Array]:
+        """Return k(X, X_train), (n, N), of each different kernel, by the first output with it.
+
+        Args:
+            X: (n, n_in).
+            outputs: These first outputs; None takes all.
+        """
+        chosen = sorted(set(self.prior.alike)) if outputs is None else outputs
+        return {j: self.prior.covariance(X, self.X, j) for j in chosen}
+
+    def _mean(self, X: Array, cross: Iterable[dict[int, Array]]) -> Array:
+        """Return the posterior mean at X, (n, n_out), from the covariances with the data."""
         alike = np.array(self.prior.alike)
         latent = np.empty((len(X), len(self.axes)))
-        for output in np.unique(alike):
-            # E f(X) U = m(X) U + k(X, X_train) α
-            cross = self.prior.covariance(X, self.X, output)
-            latent[:, alike == output] = cross @ self.solved[:, alike == output]
+        for covariances in cross:
+            for output, covariance in covariances.items():
+                # E f(X) U = m(X) U + k(X, X_train) α
+                latent[:, alike == output] = covariance @ self.solved[:, alike == output]
         return np.asarray(self.prior.mean_values(X) + latent @ self.axes.T)
 
     def kriging_weights(self, X: Array) -> list[Array]:
@@ -417,9 +445,10 @@ class ProcessPosterior(Short):
         N = len(self.X)
         n = len(X)
         weights = {}
+        cross = self._cross(X)
         for source, root in self._roots.items():
             # L⁻ᵀ W, with W = L⁻¹ k(X_train, X)
-            W = self._whitened(X, source)
+            W = self._whitened(cross, source)
             weights[source] = solve_triangular(root, W, lower=True, trans=1, check_finite=False)
         if not self.coupled:
             return [weights[source] for source in self._sources]
@@ -427,39 +456,46 @@ class ProcessPosterior(Short):
         columns = range(len(self.axes))
         return [joint[c * N : (c + 1) * N, c * n : (c + 1) * n] for c in columns]
 
-    def covariances(self, X: Array) -> Array:
-        """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
-        whitened = {source: self._whitened(X, source) for source in self._roots}
-        return self._at_points(X, whitened)
-
     def between(self, A: Array, B: Array) -> Array:
         """Return the covariance of each output, (n_out, n, m), between A (n, n_in), B (m, n_in)."""
         n, m = len(A), len(B)
-        found = {}
+        at_A, at_B = self._cross(A), self._cross(B)
+        covariances = {}
         for source in self._roots:
             # S(A, B) = k(A, B) - W(A)ᵀ W(B)
-            found[source] = self._prior_covariance(A, B, source[0])
-            found[source] -= self._whitened(A, source).T @ self._whitened(B, source)
-        blocks = np.stack([found[source] for source in self._sources])
+            covariances[source] = self._prior_covariance(A, B, source[0])
+            covariances[source] -= self._whitened(at_A, source).T @ self._whitened(at_B, source)
+        blocks = np.stack([covariances[source] for source in self._sources])
         if self.coupled:
             return np.stack([blocks[0, j * n :][:n, j * m :][:, :m] for j in range(len(self.axes))])
         # Cov(f_j(a), f_j(b)) = Σ_c U_jc² S_c(a, b)
         return np.asarray(np.einsum("jc,cil->jil", self.axes**2, blocks))
 
-    def _whitened(self, X: Array, source: Source) -> Array:
-        """Return W = L⁻¹ k(X_train, X), (N, n), or of all outputs, (n_out N, n_out n)."""
+    def _whitened_alone(self, X: Array, source: Source) -> Array:
+        """Return `_whitened` for many points, with only the covariances of one source in memory."""
+        return self._whitened(self._cross(X, None if self.coupled else [source[0]]), source)
+
+    def _whitened(self, cross: dict[int, Array], source: Source) -> Array:
+        """Return W = L⁻¹ k(X_train, X), (N, n), or of all outputs, (n_out N, n_out n).
+
+        Args:
+            cross: k(X, X_train), see `_cross`.
+            source: Index of a kernel, and variances of the noise.
+        """
         root = self._roots[source]
         if not self.coupled:
-            cross = self.prior.covariance(X, self.X, source[0])
-            cross[:, self._missing(source[1])] = 0.0
-            return np.asarray(solve_triangular(root, cross.T, lower=True, check_finite=False))
+            right = cross[source[0]].T
+            if self._present is not None:
+                right = right.copy()
+                right[self._missing(source[1])] = 0.0
+            return np.asarray(solve_triangular(root, right, lower=True, check_finite=False))
         N = len(self.X)
-        n = len(X)
+        n = len(cross[0])
         W = np.zeros((len(root), len(self.axes) * n))
-        for j, cross in enumerate(self.prior.covariances(X, self.X)):
+        for j, output in enumerate(self.prior.alike):
             # The columns of output j are zero above the rows of its data.
             right = np.zeros((len(root) - j * N, n))
-            right[:N] = cross.T
+            right[:N] = cross[output].T
             if self._present is not None:
                 right[:N][~self._present[:, j]] = 0.0
             own = root[j * N :, j * N :]
@@ -502,7 +538,7 @@ class ProcessPosterior(Short):
         n = len(X)
         # W = L⁻¹ k(X_train, X): the covariance is K - Wᵀ W.
         sources = counted(list(self._roots), "covariances", "output")
-        whitened = {source: self._whitened(X, source) for source in sources}
+        whitened = {source: self._whitened_alone(X, source) for source in sources}
         starts = n * np.arange(n_out if self.coupled else 1)
 
         def at(rows: Ints) -> Array:
@@ -545,8 +581,9 @@ class ProcessPosterior(Short):
         Returns:
             (..., n, n_out) under diagonal noise of the data, else (..., n, 1), joint over outputs.
         """
-        covariances = self.covariances(X) + noise
-        residuals = np.broadcast_to(y - self.mean(X), covariances.shape[:-1])
+        mean, covariances = self.moments(X)
+        covariances = covariances + noise
+        residuals = np.broadcast_to(y - mean, covariances.shape[:-1])
         missing = np.isnan(y)
         if self._diagonal:
             deviations = np.sqrt(np.einsum("...jj->...j", covariances))
@@ -564,9 +601,9 @@ class ProcessPosterior(Short):
 
     def _reduced(self, X: Array) -> Array:
         """Return the posterior covariance of each column of f U, or one for all if coupled."""
-        found = {}
+        blocks = {}
         for source in counted(list(self._roots), "joint covariance", "output"):
             # S = K - Wᵀ W
-            W = self._whitened(X, source)
-            found[source] = self._prior_covariance(X, X, source[0]) - W.T @ W
-        return np.stack([found[source] for source in self._sources])
+            W = self._whitened_alone(X, source)
+            blocks[source] = self._prior_covariance(X, X, source[0]) - W.T @ W
+        return np.stack([blocks[source] for source in self._sources])

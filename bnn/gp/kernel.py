@@ -321,7 +321,7 @@ class Stationary(Kernel):
         # k = k0 φ(r), r = |(x - x') / L|
         r = cdist(A / scale, B / scale)
         q = np.square(np.minimum(r, FARTHEST, out=r), out=r)
-        correlation = np.asarray(self._correlation(q, derivative=False)[0])
+        correlation = np.asarray(self.correlation(q))
         # Reuse the memory of r: allocating new memory takes longer than the product.
         out = r if correlation.shape == r.shape else None
         return np.asarray(np.multiply(self.variance, correlation, out=out))
@@ -356,9 +356,7 @@ class Stationary(Kernel):
         # q = Σ_i (a_i - b_i)² / L_i² and ∂q/∂a_i = 2 (a_i - b_i) / L_i²
         distances = np.clip(away / scale, -FARTHEST, FARTHEST)
         squares = np.asarray(np.sum(distances**2, axis=-1))
-        values, slope = self._correlation(squares, derivative=True)
-        if slope is None:
-            raise ValueError(without_gradient(self))
+        values, slope = self.correlation_and_slope(squares)
         by_q = 2.0 * self.variance * slope
         return self.variance * values, by_q[..., None] * away / scale**2
 
@@ -389,6 +387,34 @@ class Stationary(Kernel):
         if slope is None:
             return super().parameter_gradient(X, name, entry)
         return np.asarray(self.variance * slope * by_scale)
+
+    def correlation(self, q: Array) -> Array:
+        """Return φ.
+
+        Args:
+            q: Squared distances r² >= 0, (...), which may be overwritten.
+
+        Returns:
+            φ, (...).
+        """
+        return self._correlation(q, derivative=False)[0]
+
+    def correlation_and_slope(self, q: Array) -> tuple[Array, Array]:
+        """Return φ and its derivative.
+
+        Args:
+            q: Squared distances r² >= 0, (...), which may be overwritten.
+
+        Returns:
+            φ and dφ/dq, (...) each.
+
+        Raises:
+            ValueError: If the class has no derivative of its correlation.
+        """
+        values, slope = self._correlation(q, derivative=True)
+        if slope is None:
+            raise ValueError(without_gradient(self))
+        return values, slope
 
     def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
         """Return φ, and dφ/dq if `derivative` is True, else None, at squared distances q (...)."""

@@ -69,7 +69,7 @@ class ProcessModel(ModelMean):
 
         def found() -> Array:
             batches = self.posterior.batches(len(X))
-            parts = [self.posterior.covariances(X[part]) for part in batches]
+            parts = [self.posterior.moments(X[batch])[1] for batch in batches]
             return np.asarray(np.einsum("njj->jn", np.concatenate(parts)))
 
         return np.asarray(self._kept((X.tobytes(),), found)[output])

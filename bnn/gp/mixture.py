@@ -104,11 +104,12 @@ class MixturePrior(FunctionPrior):
 def combination(mixture: MixturePrior, numbers: Ints) -> GaussianProcessPrior:
     """Return the prior whose output j comes from component numbers[j]."""
     chosen = [mixture.components[s] for s in numbers]
-    kernels = [each.kernels[j] for j, each in enumerate(chosen)]
-    one = all(each.mean is chosen[0].mean for each in chosen) or not _is_curved(chosen[0].mean)
-    mean: Any = chosen[0].mean if one else _MeanByOutput(chosen)
-    found: GaussianProcessPrior = replace(chosen[0], kernel=kernels, mean=mean)
-    return found
+    kernels = [component.kernels[j] for j, component in enumerate(chosen)]
+    first = chosen[0].mean
+    same_mean = all(component.mean is first for component in chosen)
+    mean: Any = first if same_mean or not _is_curved(first) else _MeanByOutput(chosen)
+    prior: GaussianProcessPrior = replace(chosen[0], kernel=kernels, mean=mean)
+    return prior
 
 
 def _is_curved(mean: object) -> bool:
@@ -124,11 +125,11 @@ class _MeanByOutput(Short):
 
     def __call__(self, X: Array) -> Array:
         """Return the mean at X (n, n_in), (n, n_out)."""
-        return np.column_stack([each.mean_values(X)[:, j] for j, each in enumerate(self.priors)])
+        return np.column_stack([p.mean_values(X)[:, j] for j, p in enumerate(self.priors)])
 
     def gradient(self, X: Array) -> Array:
         """Return the gradient of the mean at X (n, n_in), (n, n_out, n_in)."""
-        slopes = [each.mean_slopes(X)[:, j] for j, each in enumerate(self.priors)]
+        slopes = [prior.mean_slopes(X)[:, j] for j, prior in enumerate(self.priors)]
         return np.stack(slopes, axis=1)
 
 
@@ -179,9 +180,9 @@ class MixturePosterior(Short):
             self._couple(prior, noise, X, y)
             return
         components = counted(prior.components, "conditioning", "component")
-        self.posteriors = [ProcessPosterior(each, noise, X, y) for each in components]
+        self.posteriors = [ProcessPosterior(component, noise, X, y) for component in components]
         # Posterior weights π_s p(y | s) / p(y), and the evidence p(y) = Σ_s π_s p(y | s)
-        logs = np.array([given.log_evidences for given in self.posteriors])
+        logs = np.array([posterior.log_evidences for posterior in self.posteriors])
         logs += np.log(np.maximum(prior.shares, TINY))
         self.shares = softmax(logs, axis=0)
         self.weights = self.shares
@@ -191,16 +192,16 @@ class MixturePosterior(Short):
         """Mix combinations of components, because correlated noise couples the outputs."""
         n_out = y.shape[1]
         most = max(most_components(COMBINATIONS, y.size, 1, room=2.0), FEWEST)
-        found = combinations_of(prior.components, prior.shares, noise, X, y, most)
-        self._combinations = found.numbers
-        self.effective = found.effective
-        self.log_evidences = np.array(found.log_evidence)
-        self.weights = np.tile(found.weights[:, None], n_out)
+        combinations = combinations_of(prior.components, prior.shares, noise, X, y, most)
+        self._combinations = combinations.numbers
+        self.effective = combinations.effective
+        self.log_evidences = np.array(combinations.log_evidence)
+        self.weights = np.tile(combinations.weights[:, None], n_out)
         self.shares = np.zeros(prior.shares.shape)
-        np.add.at(self.shares, (found.numbers, np.arange(n_out)), self.weights)
-        priors = [combination(prior, numbers) for numbers in found.numbers]
-        combinations = counted(priors, "conditioning", "combination")
-        self.posteriors = [ProcessPosterior(each, noise, X, y) for each in combinations]
+        np.add.at(self.shares, (combinations.numbers, np.arange(n_out)), self.weights)
+        priors = [combination(prior, numbers) for numbers in combinations.numbers]
+        with_bar = counted(priors, "conditioning", "combination")
+        self.posteriors = [ProcessPosterior(joint, noise, X, y) for joint in with_bar]
 
     def allocate(self, n: int, random_state: RandomState) -> Ints:
         """Draw components for n draws of the outputs, (n, n_out), with posterior weights."""
@@ -221,31 +222,40 @@ class MixturePosterior(Short):
         """Return the mean at X (n, n_in), (n, n_out)."""
         # E f = Σ_s w_s m_s
         pairs = zip(self.weights, self._counted("means"), strict=True)
-        return np.asarray(np.sum([weights * given.mean(X) for weights, given in pairs], axis=0))
+        return np.asarray(np.sum([w * posterior.mean(X) for w, posterior in pairs], axis=0))
 
-    def covariances(self, X: Array) -> Array:
-        """Return the covariance between the outputs at each point of a batch, (n, n_out, n_out)."""
-        means = [given.mean(X) for given in self.posteriors]
-        mean = np.einsum("sj,snj->nj", self.weights, means)
-        total = np.zeros(1)
+    def moments(self, X: Array) -> tuple[Array, Array]:
+        """Return mean and covariance of the outputs at each point of a batch.
+
+        Args:
+            X: (n, n_in).
+
+        Returns:
+            Mean, (n, n_out), and covariance, (n, n_out, n_out).
+        """
+        moments = [posterior.moments(X) for posterior in self._counted("predictions")]
+        # E f = Σ_s w_s m_s
+        mean = np.sum([w * m for w, (m, _) in zip(self.weights, moments, strict=True)], axis=0)
         # Cov f = Σ_s w_s (S_s + (m_s - m) (m_s - m)ᵀ), with √w_sj √w_sk between outputs j and k
-        posteriors = self._counted("covariances")
-        for weights, own, given in zip(np.sqrt(self.weights), means, posteriors, strict=True):
-            away = weights * (own - mean)
-            total = total + np.outer(weights, weights) * given.covariances(X)
+        total = np.zeros((*mean.shape, mean.shape[1]))
+        for root, (of_component, covariance) in zip(np.sqrt(self.weights), moments, strict=True):
+            away = root * (of_component - mean)
+            total += np.outer(root, root) * covariance
             total += away[:, :, None] * away[:, None, :]
-        return total * np.eye(mean.shape[1]) if self.independent else total
+        return mean, total * np.eye(mean.shape[1]) if self.independent else total
 
     def between(self, A: Array, B: Array) -> Array:
         """Return the covariance of each output, (n_out, n, m), between A (n, n_in), B (m, n_in)."""
-        pairs = [(given.mean(A), given.mean(B)) for given in self.posteriors]
-        means = [np.einsum("sj,snj->nj", self.weights, each) for each in zip(*pairs, strict=True)]
+        # m_s - m at A and at B, (S, n, n_out) and (S, m, n_out)
+        away = [np.array([posterior.mean(X) for posterior in self.posteriors]) for X in (A, B)]
+        away = [means - np.einsum("sj,snj->nj", self.weights, means) for means in away]
         total: Array = np.zeros(1)
         # Σ_s w_s (S_s(A, B) + (m_s - m)(A) (m_s - m)(B)ᵀ)
-        for weights, (left, right), given in zip(self.weights, pairs, self.posteriors, strict=True):
-            left, right = left - means[0], right - means[1]
-            own = given.between(A, B) + left.T[:, :, None] * right.T[:, None]
-            total = total + weights[:, None, None] * own
+        for weights, left, right, posterior in zip(
+            self.weights, *away, self.posteriors, strict=True
+        ):
+            covariance = posterior.between(A, B) + left.T[:, :, None] * right.T[:, None]
+            total = total + weights[:, None, None] * covariance
         return total
 
     def joint_covariance(self, X: Array) -> Array:
@@ -254,15 +264,15 @@ class MixturePosterior(Short):
 
     def joint_columns(self, X: Array) -> JointColumns:
         """Prepare the joint covariance at X, some of whose columns are computed at a time."""
-        parts = [given.joint_columns(X) for given in self._counted("covariances")]
+        parts = [posterior.joint_columns(X) for posterior in self._counted("covariances")]
         means, spreads, columns = zip(*parts, strict=True)
         roots = np.sqrt(self.weights)[:, None]  # (S, 1, n_out)
         mean = np.sum(roots**2 * means, axis=0)
         away = roots * (means - mean)
         # Cov f(x) = Σ_s w_s (S_s(x) + (m_s - m)(x) (m_s - m)(x)ᵀ)
         at_points = np.einsum("snj,snk->njk", away, away, optimize=True)
-        for root, own in zip(roots, spreads, strict=True):
-            at_points += root.T * own * root
+        for root, covariance in zip(roots, spreads, strict=True):
+            at_points += root.T * covariance * root
         if self.independent:
             at_points *= np.eye(len(roots.T))
 
@@ -304,8 +314,8 @@ class MixturePosterior(Short):
         """Return log p(y_i | x_i, data), see `ProcessPosterior.log_density`."""
         # log Σ_s w_s p_s(y_i | x_i)
         weights = np.log(np.maximum(self.weights, TINY))
-        terms = [given.log_density(X, y, noise) for given in self._counted("densities")]
-        terms = [each + own[: each.shape[-1]] for each, own in zip(terms, weights, strict=True)]
+        terms = [posterior.log_density(X, y, noise) for posterior in self._counted("densities")]
+        terms = [log + w[: log.shape[-1]] for log, w in zip(terms, weights, strict=True)]
         return np.asarray(logsumexp(terms, axis=0))
 
 

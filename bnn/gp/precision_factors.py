@@ -1,7 +1,7 @@
 """Precision factors of data under noise with heavy tails, given a Gaussian process prior."""
 
 from dataclasses import replace
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 from tqdm import tqdm
@@ -14,7 +14,8 @@ from bnn.gp.process import GaussianProcessPrior
 from bnn.noise import StudentNoise, covariance_at
 from bnn.noise.student import bound, given_factors, likely_freedom, precision_factors
 
-Found = tuple[StudentNoise, Array, Array]  # as `factors_of` returns it
+# The noise with ν, its covariances at the data, (N, n_out, n_out), and E λ_i, (N,)
+HeavyTails: TypeAlias = tuple[StudentNoise, Array, Array]
 ITERATIONS = 200  # most updates of the precision factors
 TOLERANCE = 1e-4  # change of a precision factor at which the updates end
 ALONE = 10  # updates under each single component of a mixture
@@ -26,11 +27,11 @@ def factors_of(
     noise: StudentNoise,
     X: Array,
     y: Array,
-    known: Array,
+    covariances: Array,
     iterations: int = ITERATIONS,
     title: str | None = None,
     kept: Array | None = None,
-) -> Found:
+) -> HeavyTails:
     """Find the variational precision factors of the data.
 
     The posterior of f, of the component s of a mixture and of the factors λ is approximated by
@@ -49,7 +50,7 @@ def factors_of(
         noise: Noise. If its degrees of freedom ν are None, they are estimated.
         X: (N, n_in).
         y: (N, n_out).
-        known: Covariances of the noise at the data from which the updates start.
+        covariances: Covariances of the noise at the data from which the updates start.
         iterations: Most updates from each start.
         title: Title of a progress bar on a terminal; None shows no bar.
         kept: E λ_i, (N,), of rows whose factors are not updated, such as those of an earlier fit;
@@ -63,15 +64,15 @@ def factors_of(
     kept = np.full(len(X), np.nan) if kept is None else kept
     if isinstance(prior, GaussianProcessPrior) or not np.isnan(kept).all():
         with progress_bar(iterations, shown, "update") as bar:
-            return _updated(prior, noise, X, y, known, iterations, bar, kept)
+            return _updated(prior, noise, X, y, covariances, iterations, bar, kept)
     steps = ALONE * len(prior.components) + 2 * iterations
     with progress_bar(steps, shown, "update") as bar:
         likely = []
         for component, shares in zip(prior.components, prior.shares, strict=True):
-            found = _updated(component, noise, X, y, known, ALONE, bar, kept)
-            value = np.log(np.maximum(shares, TINY)).sum() + _bound(component, found, X, y)
-            likely.append((value, found[1]))
-        starts = [known, max(likely, key=lambda each: each[0])[1]]
+            tails = _updated(component, noise, X, y, covariances, ALONE, bar, kept)
+            value = np.log(np.maximum(shares, TINY)).sum() + _bound(component, tails, X, y)
+            likely.append((value, tails[1]))
+        starts = [covariances, max(likely, key=lambda pair: pair[0])[1]]
         first, other = (
             _updated(prior, noise, X, y, start, iterations, bar, kept) for start in starts
         )
@@ -84,39 +85,39 @@ def _updated(
     noise: StudentNoise,
     X: Array,
     y: Array,
-    known: Array,
+    covariances: Array,
     iterations: int,
     bar: "tqdm[NoReturn]",
     kept: Array,
-) -> Found:
+) -> HeavyTails:
     """Update the factors until they hardly change."""
-    own = covariance_at(noise, X) * np.ones((len(X), 1, 1))
-    precision = np.linalg.inv(own)
+    unscaled = covariance_at(noise, X) * np.ones((len(X), 1, 1))  # Σ_i
+    precision = np.linalg.inv(unscaled)
     d = y.shape[1]
-    found = noise
     stays = ~np.isnan(kept)
     factors = np.where(stays, kept, 1.0)
     if stays.any():
-        known = given_factors(noise, own, factors)
+        covariances = given_factors(noise, unscaled, factors)
+    with_freedom = noise
     for left in range(iterations, 0, -1):
-        scatter = expected_scatter(_posterior(prior, known, X, y), X, y)
+        scatter = expected_scatter(_posterior(prior, covariances, X, y), X, y)
         squares = np.einsum("nij,nji->n", precision, scatter)  # E (y - f)ᵀ Σ⁻¹ (y - f)
         if noise.freedom is None:
-            found = replace(noise, freedom=likely_freedom(squares, d))
+            with_freedom = replace(noise, freedom=likely_freedom(squares, d))
         last = factors
-        factors = np.where(stays, kept, precision_factors(found.degrees, squares, d))
-        known = given_factors(found, own, factors)
+        factors = np.where(stays, kept, precision_factors(with_freedom.degrees, squares, d))
+        covariances = given_factors(with_freedom, unscaled, factors)
         bar.update()
         if np.abs(factors - last).max() < TOLERANCE:
             bar.update(left - 1)  # updates that are not needed
             break
-    return found, known, factors
+    return with_freedom, covariances, factors
 
 
-def _bound(prior: Prior, found: Found, X: Array, y: Array) -> float:
+def _bound(prior: Prior, tails: HeavyTails, X: Array, y: Array) -> float:
     """Return the lower bound of log p(y)."""
-    noise, known, factors = found
-    evidences = _posterior(prior, known, X, y).log_evidences
+    noise, covariances, factors = tails
+    evidences = _posterior(prior, covariances, X, y).log_evidences
     return float(np.sum(evidences)) + bound(noise.degrees, factors, y.shape[1])
 
 
@@ -125,9 +126,10 @@ def _posterior(prior: Prior, noise: Array, X: Array, y: Array) -> Posterior:
     return conditioned(prior, resolved(noise, components_of(prior), X, y), X, y)
 
 
-def expected_scatter(given: Posterior, X: Array, y: Array) -> Array:
+def expected_scatter(posterior: Posterior, X: Array, y: Array) -> Array:
     """Return E (y - f) (y - f)ᵀ of the data under a posterior of f, (N, n_out, n_out)."""
-    spread = [given.covariances(X[part]) for part in given.batches(len(X))]
-    away = y - given.mean(X)
+    moments = [posterior.moments(X[batch]) for batch in posterior.batches(len(X))]
+    mean, spread = map(np.concatenate, zip(*moments, strict=True))
+    away = y - mean
     # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S
-    return np.asarray(away[:, :, None] * away[:, None, :] + np.concatenate(spread))
+    return np.asarray(away[:, :, None] * away[:, None, :] + spread)

@@ -170,8 +170,8 @@ class GPRegressor(PredictiveRegressor):
     @property
     def _fewest(self) -> int:
         """Least number of rows: two if the prior or the noise is estimated, else one."""
-        found = self.prior is None or self.noise is None or isinstance(self.noise, str)
-        return 2 if found or _is_open(self.prior) else 1
+        estimated = self.prior is None or self.noise is None or isinstance(self.noise, str)
+        return 2 if estimated or _is_open(self.prior) else 1
 
     @property
     def _fixes_constants(self) -> bool:
@@ -188,11 +188,58 @@ class GPRegressor(PredictiveRegressor):
 
     def _check_parameters(self) -> None:
         if self.mean is not None and self.prior is not None:
-            given = f"mean = {self.mean!r:.60}"
-            raise ValueError(f"{given}: must be None if prior is given, which has a mean")
+            needed = "must be None if prior is given, which has a mean"
+            raise ValueError(f"mean = {self.mean!r:.60}: {needed}")
 
-    def _fit(self, X: Array, y: Array, keep_prior: bool, known: DataNoise | None) -> None:
+    def _fit(self, X: Array, y: Array, keep_prior: bool, data_noise: DataNoise | None) -> None:
         n_outputs = y.shape[1]
+        prior = self._checked_prior(n_outputs, keep_prior)
+        _check_rows("X", X)
+        setting = self.noise_ if keep_prior else self.noise
+        if isinstance(setting, str):
+            check_option("noise", setting, KINDS)
+        known_std = data_noise is not None and data_noise.std is not None
+        factors = None
+        open_prior = self.open_prior_ if keep_prior else None
+        if prior is None and self.mean is not None:
+            data = SearchData(X, y, {"mean": self._checked_mean()}, noise_known=data_noise)
+            prior, noise, factors = found_model(data, setting, restarts=RESTARTS)
+        elif prior is None:
+            prior, noise, factors = found_for(X, y, setting, data_noise)
+        elif _is_open(prior):
+            kind = "constant" if setting is None and not known_std else setting
+            model = found_for(X, y, kind, data_noise, prior=prior, restarts=RESTARTS)
+            of_rows = [prior.of_inputs(X[rows]) for rows in ~np.isnan(y.T)]
+            open_prior = replace(prior, kernel=[p.kernels[j] for j, p in enumerate(of_rows)])
+            prior, noise, factors = model
+        else:
+            noise = noise_beside_prior(setting, X, y, data_noise)
+        warn_of_constant(X)
+        noise = kept_noise(noise, X.shape[1], n_outputs)
+        covariances = covariances_of_data(noise, X, data_noise)
+        if isinstance(noise, StudentNoise):
+            so_far = self._factors_kept(X, y) if keep_prior else factors
+            noise, factors = _tails(prior, noise, X, y, covariances, so_far)
+        else:
+            warn_of_excess(covariances, y, stacklevel=5)
+        factors = np.ones(len(X)) if factors is None else factors
+        self.data_noise_ = data_noise
+        self.open_prior_ = open_prior
+        self._condition(prior, noise, covariances, factors, X, y)
+        if isinstance(self.posterior_, MixturePosterior):
+            warn_of_few_draws(self.posterior_, stacklevel=4)
+        # The user cannot change noise that `fit` has chosen.
+        chosen = self.noise is None or isinstance(self.noise, str)
+        if chosen and not known_std:
+            return
+        for j in np.flatnonzero(self.nugget_)[:1]:
+            size = f"a nugget of {self.nugget_[j]:.3g} is added to the noise of output {j}"
+            message = f"noise: too small for the prior in double precision, {size}"
+            message += _contradiction(X, y[:, j], self.nugget_[j])
+            warnings.warn(message, NuggetWarning, stacklevel=4)
+
+    def _checked_prior(self, n_outputs: int, keep_prior: bool) -> Prior | None:
+        """Return the prior of the last fit if it is kept, else the given prior or None."""
         prior = self.prior_ if keep_prior else self.prior
         if isinstance(prior, NotStored):
             raise ValueError(f"prior: a {prior.kind} is not saved with a model: set prior again")
@@ -201,93 +248,55 @@ class GPRegressor(PredictiveRegressor):
             raise ValueError(f"prior = {prior!r:.60}: {needed}")
         if prior is not None and n_outputs != prior.n_outputs:
             raise ValueError(f"y has {n_outputs} outputs: must be {prior.n_outputs}")
-        _check_rows("X", X)
-        given = self.noise_ if keep_prior else self.noise
-        if isinstance(given, str):
-            check_option("noise", given, KINDS)
-        factors = None
-        open_prior = self.open_prior_ if keep_prior else None
-        if prior is None and self.mean is not None:
-            mean = self.mean
-            if isinstance(mean, NotStored):
-                raise ValueError(f"mean: a {mean.kind} is not saved with a model: set mean again")
-            names = getattr(mean, "feature_names_", None)
-            if names and self.feature_names_ and names != self.feature_names_:
-                needed = f"must be {self.feature_names_}, the columns of X"
-                raise ValueError(f"mean was fitted to columns {names}: {needed}")
-            data = SearchData(X, y, {"mean": mean}, noise_known=known)
-            prior, noise, factors = found_model(data, given, restarts=RESTARTS)
-        elif prior is None:
-            prior, noise, factors = found_for(X, y, given, known)
-        elif _is_open(prior):
-            kind = "constant" if given is None and (known is None or known.std is None) else given
-            found = found_for(X, y, kind, known, prior=prior, restarts=RESTARTS)
-            of_rows = [prior.of_inputs(X[rows]) for rows in ~np.isnan(y.T)]
-            open_prior = replace(prior, kernel=[each.kernels[j] for j, each in enumerate(of_rows)])
-            prior, noise, factors = found
-        else:
-            noise = noise_beside_prior(given, X, y, known)
-        warn_of_constant(X)
-        kept = kept_noise(noise, X.shape[1], n_outputs)
-        covariances = covariances_of_data(kept, X, known)
-        if isinstance(kept, StudentNoise):
-            so_far = self._factors_kept(X, y) if keep_prior else factors
-            kept, factors = _tails(prior, kept, X, y, covariances, so_far)
-        else:
-            warn_of_excess(covariances, y, stacklevel=5)
-        factors = np.ones(len(X)) if factors is None else factors
-        self.data_noise_ = known
-        self.open_prior_ = open_prior
-        self._condition(prior, kept, covariances, factors, X, y)
-        if isinstance(self.posterior_, MixturePosterior):
-            warn_of_few_draws(self.posterior_, stacklevel=4)
-        # The user cannot change noise that `fit` has chosen.
-        chosen = self.noise is None or isinstance(self.noise, str)
-        if chosen and (known is None or known.std is None):
-            return
-        for j in np.flatnonzero(self.nugget_)[:1]:
-            size = f"a nugget of {self.nugget_[j]:.3g} is added to the noise of output {j}"
-            message = f"noise: too small for the prior in double precision, {size}"
-            message += _contradiction(X, y[:, j], self.nugget_[j])
-            warnings.warn(message, NuggetWarning, stacklevel=4)
+        return prior
+
+    def _checked_mean(self) -> Callable[[Array], ArrayLike] | GPRegressor | None:
+        """Return the low-fidelity model, whose inputs must have the names of the columns of X."""
+        mean = self.mean
+        if isinstance(mean, NotStored):
+            raise ValueError(f"mean: a {mean.kind} is not saved with a model: set mean again")
+        names = getattr(mean, "feature_names_", None)
+        if names and self.feature_names_ and names != self.feature_names_:
+            needed = f"must be {self.feature_names_}, the columns of X"
+            raise ValueError(f"mean was fitted to columns {names}: {needed}")
+        return mean
 
     def _factors_kept(self, X: Array, y: Array) -> Array:
         """Return E λ_i, (N,), of the last fit for its rows; NaN for new rows."""
         last = zip(np.hstack([self.X_, self.y_]), self.factors_, strict=True)
-        known = {row.tobytes(): factor for row, factor in last}
-        return np.array([known.get(row.tobytes(), np.nan) for row in np.hstack([X, y])])
+        factors = {row.tobytes(): factor for row, factor in last}
+        return np.array([factors.get(row.tobytes(), np.nan) for row in np.hstack([X, y])])
 
     def _condition(
         self,
         prior: Prior,
         noise: Covariance | StudentNoise,
-        known: Array,
+        covariances: Array,
         factors: Array,
         X: Array,
         y: Array,
     ) -> None:
         """Condition the prior on the data.
 
-        `known` is the covariance of the noise, (n_out, n_out) or (N, n_out, n_out). Under a
-        StudentNoise it is scaled by `factors`, the E λ_i.
+        `covariances` are those of the noise, (n_out, n_out) or (N, n_out, n_out). Under a
+        StudentNoise they are scaled by `factors`, the E λ_i.
         """
         _check_matrices(prior, len(X))
         self._beyond = 0.0
         if isinstance(noise, StudentNoise):
             # q(f) is the posterior under Gaussian noise, with covariances (1 - 2/ν) Σ_i / E λ_i.
-            known = given_factors(noise, known, factors)
-            # Lower bound: log p(y) >= log p(y | noise of covariances known) + beyond.
+            covariances = given_factors(noise, covariances, factors)
+            # Lower bound: log p(y) >= log p(y | noise of these covariances) + beyond.
             self._beyond = bound(noise.degrees, factors, y.shape[1])
-        given = np.einsum("...jj->...j", known)
-        known = resolved(known, components_of(prior), X, y)
-        added = np.einsum("...jj->...j", known) - given
+        resolvable = resolved(covariances, components_of(prior), X, y)
+        added = np.einsum("...jj->...j", resolvable - covariances)
         self.nugget_ = np.sqrt(added.reshape(-1, y.shape[1]).max(axis=0))
         self.prior_ = prior
         self.noise_ = noise
         self.factors_ = factors
         self.X_ = X
         self.y_ = y
-        self.posterior_ = conditioned(prior, known, X, y)
+        self.posterior_ = conditioned(prior, resolvable, X, y)
 
     def check_restored(self) -> None:
         """Check the restored attributes, then condition the prior on the data.
@@ -312,11 +321,11 @@ class GPRegressor(PredictiveRegressor):
         for i in np.flatnonzero(factors <= 0.0)[:1]:
             raise ValueError(f"factors_ = {factors[i]} of row {i}: must be > 0")
         noise = kept_noise(self.noise_, X.shape[1], y.shape[1])
-        known = self.data_noise_
-        if known is not None:
-            check_kind("data_noise_", known, DataNoise)
-            known = DataNoise.checked(known.std, known.weights, y.shape)
-        covariances = covariances_of_data(noise, X, known)
+        data_noise = self.data_noise_
+        if data_noise is not None:
+            check_kind("data_noise_", data_noise, DataNoise)
+            data_noise = DataNoise.checked(data_noise.std, data_noise.weights, y.shape)
+        covariances = covariances_of_data(noise, X, data_noise)
         self._condition(self.prior_, noise, covariances, factors, X, y)
 
     def joint_moments(self, X: ArrayLike) -> tuple[Array, Array]:
@@ -351,20 +360,19 @@ class GPRegressor(PredictiveRegressor):
         return [f"{len(self.X_)} data", *table(outputs, rows)]
 
     def _mean(self, X: Array) -> Array:
-        given = self.posterior_
-        parts = [given.mean(X[part]) for part in self._batches(X, "predictions")]
-        return self._with_constants(np.concatenate(parts))
+        batches = self._batches(X, "predictions")
+        means = [self.posterior_.mean(X[batch]) for batch in batches]
+        return self._with_constants(np.concatenate(means))
 
     def _with_constants(self, mean: Array) -> Array:
         """Return the mean (n, n_out), with exact constants for outputs that did not vary in fit."""
-        known = self.constant_outputs_
-        return mean if known is None else np.where(np.isnan(known), mean, known)
+        constants = self.constant_outputs_
+        return mean if constants is None else np.where(np.isnan(constants), mean, constants)
 
     def _moments(self, X: Array, joint: bool) -> tuple[Array, Array]:
-        given = self.posterior_
         batches = self._batches(X, "predictions")
-        parts = [(given.mean(X[part]), given.covariances(X[part])) for part in batches]
-        mean, spreads = map(np.concatenate, zip(*parts, strict=True))
+        moments = [self.posterior_.moments(X[batch]) for batch in batches]
+        mean, spreads = map(np.concatenate, zip(*moments, strict=True))
         # S(x) = Cov f(x), or its diagonal
         return self._with_constants(mean), spreads if joint else np.einsum("njj->nj", spreads)
 
@@ -465,26 +473,26 @@ def _contradiction(X: Array, y: Array, nugget: float) -> str:
     order = np.lexsort(X.T)
     equal = np.all(np.diff(X[order], axis=0) == 0.0, axis=1)
     apart = np.abs(np.diff(y[order])) > FAR_APART * nugget
-    found = np.flatnonzero(equal & apart)
-    if not found.size:
+    pairs = np.flatnonzero(equal & apart)
+    if not pairs.size:
         return ""
-    first, second = sorted(order[found[0] : found[0] + 2])
+    first, second = sorted(order[pairs[0] : pairs[0] + 2])
     rows = f"; rows {first} and {second} have equal inputs, but {y[first]:.6g} and {y[second]:.6g}"
     return f"{rows}: they differ by noise, give its size, or noise=None to estimate it"
 
 
 def _tails(
-    prior: Prior, noise: StudentNoise, X: Array, y: Array, start: Array, known: Array | None
+    prior: Prior, noise: StudentNoise, X: Array, y: Array, start: Array, kept: Array | None
 ) -> tuple[StudentNoise, Array]:
     """Return the noise with a number for ν, and E λ_i, (N,).
 
-    `known` has the E λ_i that are kept, and NaN for those to be estimated; None estimates all.
+    `kept` has the E λ_i that are kept, and NaN for those to be estimated; None estimates all.
     """
-    if known is not None and not np.isnan(known).any():
-        return noise, known
+    if kept is not None and not np.isnan(kept).any():
+        return noise, kept
     title = "precision factors"
-    found, _, factors = factors_of(prior, noise, X, y, start, title=title, kept=known)
-    return found, factors
+    with_freedom, _, factors = factors_of(prior, noise, X, y, start, title=title, kept=kept)
+    return with_freedom, factors
 
 
 def _check_rows(name: str, X: Array) -> None:

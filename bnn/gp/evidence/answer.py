@@ -119,9 +119,10 @@ def noise_correlation(
     given = MixturePosterior(prior, resolved(covariances, prior.components, X, y), X, y)
     complete = ~np.isnan(y).any(axis=1)
     deviations = np.sqrt(np.einsum("njj->nj", covariances))[complete]
-    away = (y[complete] - given.mean(X)[complete]) / deviations
+    mean, spread = given.moments(X[complete])
+    away = (y[complete] - mean) / deviations
     # E (y - f) (y - f)ᵀ = (y - m) (y - m)ᵀ + S at each datum
-    spread = given.covariances(X)[complete] / deviations[:, :, None] / deviations[:, None, :]
+    spread = spread / deviations[:, :, None] / deviations[:, None, :]
     without = np.count_nonzero(varies(filled(y))) * np.eye(y.shape[1])
     scatter = away.T @ away + spread.sum(axis=0) + without
     scale = np.sqrt(np.diag(scatter))

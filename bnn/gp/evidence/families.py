@@ -232,8 +232,7 @@ class FamilyDensity:
         for form, (k0, L) in zip(self._forms, self.parts, strict=True):
             # Var [f(2 d) - 2 f(d) + f(0)] / d⁴ = 2 k0 (3 - 4 φ(d / L) + φ(2 d / L)) / d⁴
             near, far = (
-                form._correlation((step * d) ** 2 * np.exp(-2.0 * eta[L]), derivative=False)[0]
-                for step in (1.0, 2.0)
+                form.correlation((step * d) ** 2 * np.exp(-2.0 * eta[L])) for step in (1.0, 2.0)
             )
             # For a long L the sum is below its rounding errors.
             total += 2.0 * np.exp(eta[k0]) * np.maximum(3.0 - 4.0 * near + far, 0.0) / d**4
@@ -398,9 +397,6 @@ class FamilyDensity:
         Returns:
             L of Σ = L Lᵀ, or None if there is no factor; the variances of the noise in Σ, (N,), at
             least the nugget; and k0 φ and k0 ∂φ/∂r² of each part for all pairs.
-
-        Raises:
-            ValueError: If a kernel lacks the derivative of its correlation.
         """
         profiles = []
         total = np.zeros(len(z) * (len(z) - 1) // 2)
@@ -408,10 +404,8 @@ class FamilyDensity:
         for form, (k0, L) in zip(self._forms, self.parts, strict=True):
             size = float(np.exp(eta[k0][0]))
             squares = pdist(z / np.exp(eta[L]), "sqeuclidean")
-            own, by_square = form._correlation(squares, derivative=True)
-            if by_square is None:
-                raise ValueError(f"the derivative of the kernel {type(form).__name__} is not known")
-            profiles.append((size * own, size * by_square))
+            correlation, slope = form.correlation_and_slope(squares)
+            profiles.append((size * correlation, size * slope))
             total += profiles[-1][0]
             variance += size
         matrix = squareform(total)

@@ -38,7 +38,7 @@ LONGEST = 4.0
 NUMBER_DEVIATION = 2.0  # of the logarithm of any other parameter
 FAR = 2.5  # distance of an estimate from the median, in deviations, from which `fit` warns
 REACH = 3.0  # distance of its bounds from the median, in deviations
-SEARCHED = 300  # most data of a search from many starts
+FIRST_SEARCHED = 300  # most data of a search from many starts
 PEAKS = 4  # peaks of a scan from which searches start
 ENDS = 2  # results of searches with some data from which searches with all data start
 FIRST_STEPS = STEPS // 2  # most steps of the search from each start
@@ -240,8 +240,8 @@ def _log_normal(
 def searched(density: FamilyDensity, restarts: int, seed: int | None) -> Array:
     """Return the most probable η of a given kernel, by searches from many starts.
 
-    If there are more than SEARCHED data, the first searches use SEARCHED of them. Their best
-    results are starts of the search with all data.
+    If there are more than FIRST_SEARCHED data, the first searches use only so many of them. Their
+    best results are starts of the search with all data.
 
     Args:
         density: log p(y, η).
@@ -249,7 +249,7 @@ def searched(density: FamilyDensity, restarts: int, seed: int | None) -> Array:
             are drawn uniformly within the bounds, for modes that are rare under the hyperprior.
         seed: Seed of these draws, and of the data that are searched first.
     """
-    few = density.thinned(some_rows(len(density.y), SEARCHED, seed))
+    few = density.thinned(some_rows(len(density.y), FIRST_SEARCHED, seed))
     starts = further_starts(few, restarts, 0, seed)
     low, high = few.limits.T
     if restarts:

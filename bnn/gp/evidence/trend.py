@@ -22,7 +22,7 @@ from bnn.gp.open_parameters import slopes, with_values
 
 FACTOR = 1.0  # prior standard deviation of the factor ρ of a low-fidelity model
 FACTORS = (-9.0, 11.0)  # bounds of ρ in a search
-WIDE = 10.0  # prior standard deviation of a coefficient, for x and y of unit standard deviation
+COEFFICIENT_DEVIATION = 10.0  # prior, of a coefficient, for x and y of unit standard deviation
 BEYOND = 10.0  # distance beyond the data, in their ranges, at which functions become constant
 
 
@@ -118,7 +118,7 @@ def linear_trend(
     """
     if not chosen and not intercept:
         return None
-    offset = WIDE**2 * spread if variance is None else variance
+    offset = COEFFICIENT_DEVIATION**2 * spread if variance is None else variance
     slopes = np.zeros(X.shape[1])
     slopes[chosen] = offset / X.var(axis=0)[chosen] if variance is None else variance
     offset = offset if intercept else 0.0

@@ -122,3 +122,18 @@ def test_functions_bend_beyond_the_ends_independently_on_either_side():
     with pytest.raises(ValueError, match=r"bends = -1.0: must be >= 0"):
         Linear(bends=-1.0)
     assert Linear(0.0, bends=1.0, ends=1.0)([[3.0]]) == 4.0  # (2² / 2)²
+
+
+@pytest.mark.parametrize("kind", [*STATIONARY, DERIVED["Stationary"]])
+def test_correlations_are_one_at_zero_and_have_the_slopes_of_their_differences(kind):
+    if kind is Periodic:  # not a function of the distance alone
+        return
+    kernel = kind()
+    q = np.array([0.0, 0.3, 1.0, 2.7])
+    values = kernel.correlation(q.copy())
+    assert values[0] == 1.0
+    same, slopes = kernel.correlation_and_slope(q.copy())
+    np.testing.assert_array_equal(same, values)
+    step = 1e-6
+    difference = kernel.correlation(q[1:] + step) - kernel.correlation(q[1:] - step)
+    np.testing.assert_allclose(slopes[1:], difference / (2.0 * step), atol=1e-8)

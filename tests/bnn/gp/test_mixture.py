@@ -106,3 +106,24 @@ def test_draws_have_the_moments_of_the_mixture():
             assert np.abs(error).max() < 5 / np.sqrt(2000)
             error = (np.cov(draws[:, :, j].T) - expected[j]) / np.outer(deviations, deviations)
             assert np.abs(error).max() < 7 * np.sqrt(2 / 2000)
+
+
+@pytest.mark.parametrize(
+    "noise", [[0.1, 0.2], [[0.09, 0.05], [0.05, 0.09]]], ids=["diagonal", "correlated"]
+)
+def test_predictions_evaluate_each_covariance_with_the_data_once(noise, monkeypatch):
+    components = [GaussianProcessPrior(MEAN, RBF(0.7, L), 2) for L in (0.3, 0.8)]
+    model = GPRegressor(MixturePrior(components, [0.5, 0.5]), noise=noise).fit(X, Y)
+    different = sum(len(set(p.prior.alike)) for p in model.posterior_.posteriors)
+    evaluate = GaussianProcessPrior.covariance
+    sizes = []
+
+    def counted(prior, A, B, output=0):
+        sizes.append((len(A), len(B)))
+        return evaluate(prior, A, B, output)
+
+    monkeypatch.setattr(GaussianProcessPrior, "covariance", counted)
+    mean, covariance = model.predict(X_NEW, return_cov=True)
+    assert sizes == [(len(X_NEW), len(X))] * different
+    np.testing.assert_allclose(mean, model.predict(X_NEW), rtol=1e-12)
+    assert covariance.shape == (len(X_NEW), 2, 2)
