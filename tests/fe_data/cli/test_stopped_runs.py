@@ -230,8 +230,9 @@ def test_without_a_prescribed_stress_other_causes_are_named(monkeypatch):
 
 
 ELASTIC = """
-matrix: {E_GPa: 3.0, nu: 0.3}
-fibres: {E_GPa: 70.0, nu: 0.2}
+phases:
+  matrix: {elasticity: {E_GPa: 3.0, nu: 0.3}}
+  fibres: {elasticity: {E_GPa: 70.0, nu: 0.2}}
 """
 
 

@@ -188,7 +188,10 @@ REFUSED = [
     ("rve --vf 0.3 --height 2 --material paper", "--height needs --microstructure"),
     ("rve --vf 0.3 --interphase 0.1 --material paper", "'interphase' is unknown: allowed are fib"),
     (f"{PLAIN} --interphase 0.1", "--interphase needs --mater"),
-    ("rve --vf 0.3 --interphase 0.2 --material {}/odd.yaml", "give a min_spacing (option --min-spacing) above 1.2"),
+    (
+        "rve --vf 0.3 --interphase 0.2 --material {}/odd.yaml",
+        "min_spacing (option --min-spacing) above 1.2",
+    ),
     # A number that is usual in another unit
     (f"{PLAIN} --E-f 400000", "its unit is GPa: 400000 MPa are 400 GPa"),
     (f"{PLAIN} --sigma-y0-MPa 0.0004", "its unit is MPa: 0.0004 GPa are 0.4 MPa"),

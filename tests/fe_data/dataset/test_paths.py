@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fe_data.dataset import record, storage
+from fe_data.dataset.collection import fit_warning
 from fe_data.dataset.curves import load_curves
 from fe_data.dataset.design import loadings_from_file, named_design
 from fe_data.dataset.generate import generate
@@ -22,6 +23,12 @@ PATHS = [Loading([(x, None, None), (0.02, None, None)], increments=(3, 7)) for x
 def make(folder, loading=PATHS, **options):
     options = {"jobs": 1, "silent": True, "simulator": AnalyticCell(), **options}
     return generate(DESIGN, SETTINGS, folder, loading=loading, **options)
+
+
+def test_a_given_loading_has_no_warning_of_a_fit():
+    header = {"info": {"warning": "no increment reaches 50 MPa"}}
+    assert fit_warning(header) == "no increment reaches 50 MPa"
+    assert fit_warning(header | {"loading": {}}) == ""
 
 
 def test_a_file_says_the_same_as_python(tmp_path):
