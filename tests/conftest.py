@@ -20,6 +20,13 @@ for name in OF_MAKE + PARAMETERS:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def interrupts():
+    """Lets Ctrl-C interrupt again after a test of a whole program, which ignores it at its end."""
+    yield
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--blocks",

@@ -1,7 +1,6 @@
 """Every program of the project says which options it has, and then ends."""
 
 import runpy
-import signal
 import sys
 from pathlib import Path
 
@@ -20,11 +19,9 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_has_help(name, monkeypatch, capsys):
-    on_interrupt = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(sys, "argv", [name, "--help"])
     with pytest.raises(SystemExit) as end:
         runpy.run_path(str(ROOT / name), run_name="__main__")
-    signal.signal(signal.SIGINT, on_interrupt)
     assert not end.value.code
     said = capsys.readouterr().out
     assert said.lstrip().lower().startswith("usage: ")
