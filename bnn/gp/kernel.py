@@ -135,9 +135,11 @@ def check_finite(
 
 
 def _faulty(kernel: sk.Kernel, x: Array) -> str:
-    """Return the name of a kernel, or of the part of a sum or product that is not finite at x."""
-    for name in ("k1", "k2") if isinstance(kernel, sk.Sum | sk.Product) else ():
-        part = getattr(kernel, name)
+    """Return the name of a kernel, or of its part that is not finite at x (1, n_in)."""
+    parts = [kernel.k1, kernel.k2] if isinstance(kernel, sk.Sum | sk.Product) else []
+    if isinstance(kernel, sk.Exponentiation):
+        parts = [kernel.kernel]
+    for part in parts:
         if not np.isfinite(part.diag(x)).all():
             return _faulty(part, x)
     return type(kernel).__name__

@@ -135,6 +135,7 @@ OF_LOG = r"^the kernel LogKernel is not finite at X = \[0\.0\]$"
         (process_of(LogKernel(1.0)), OF_LOG),
         (process_of(bnn.RBF(1.0, 0.5) + 2.0 * LogKernel(1.0)), OF_LOG),
         (process_of(bnn.RBF(None, 0.5) * LogKernel(1.0)), OF_LOG),
+        (process_of(LogKernel(1.0) ** 2), OF_LOG),
         (bnn.MixturePrior([PROCESS, process_of(LogKernel(1.0))], [0.5, 0.5]), OF_LOG),
         (bnn.GaussianProcessPrior(log_mean), r"^mean\(X\) is not finite at X = \[0\.0\]$"),
     ],
