@@ -7,6 +7,7 @@ import numpy as np
 
 from bnn._validation import Array
 from bnn.gp.conditioning import ProcessPosterior
+from bnn.gp.kernel import check_finite
 from bnn.gp.kernels import kernel_gradient
 from bnn.gp.mixture import MixturePosterior
 from bnn.gp.process import GaussianProcessPrior
@@ -103,10 +104,15 @@ def _prior_gradient(prior: GaussianProcessPrior, output: int, A: Array, B: Array
 
     Returns:
         ∂k_j(a, b)/∂a, (..., n_in), zero for inputs that the kernel does not use.
+
+    Raises:
+        ValueError: If the gradient is not finite.
     """
+    kernel = prior.kernels[output]
     n_in = A.shape[-1]
     seen = prior.features_of(output, n_in)
     shape = np.broadcast_shapes(A.shape, B.shape)
     gradient = np.zeros(shape)
-    gradient[..., seen] = kernel_gradient(prior.kernels[output], A[..., seen], B[..., seen])[1]
+    gradient[..., seen] = kernel_gradient(kernel, A[..., seen], B[..., seen])[1]
+    check_finite(kernel, gradient, A.reshape(-1, n_in)[:, seen], what="the gradient of ")
     return gradient

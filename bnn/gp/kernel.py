@@ -103,6 +103,48 @@ def of_each_input(name: str, value: ArrayLike, X: Array) -> Array:
     return values
 
 
+def check_finite(
+    kernel: sk.Kernel, values: Array, A: Array, B: Array | None = None, what: str = ""
+) -> None:
+    """Raise ValueError if values of a kernel are not finite.
+
+    Args:
+        kernel: The kernel.
+        values: Values at points A, (n, ...), or between A and B, (n, m, ...).
+        A: The inputs of the kernel, (n, n_in).
+        B: (m, n_in); None if the values belong to A alone.
+        what: What the values are if they are not those of k, such as "the gradient of ".
+
+    Raises:
+        ValueError: If a value is not finite; the message has a point where it is not.
+    """
+    if np.isfinite(values).all():
+        return
+    wrong = ~np.isfinite(values)
+    pairs = wrong.reshape(len(A), 1 if B is None else len(B), -1).any(axis=-1)
+    shares = pairs.mean(axis=1)  # of the pairs of each point that are not finite
+    points = A
+    if B is not None:
+        points = np.vstack([A, B])
+        shares = np.concatenate([shares, pairs.mean(axis=0)])
+    # If k(x, x) is not finite either, the other point of a pair is not to blame.
+    shares += ~np.isfinite(kernel.diag(points))
+    first = shares.argmax()
+    name = _faulty(kernel, points[[first]])
+    raise ValueError(f"{what}the kernel {name} is not finite at X = {points[first].tolist()}")
+
+
+def _faulty(kernel: sk.Kernel, x: Array) -> str:
+    """Return the name of a kernel, or of its part that is not finite at x (1, n_in)."""
+    parts = [kernel.k1, kernel.k2] if isinstance(kernel, sk.Sum | sk.Product) else []
+    if isinstance(kernel, sk.Exponentiation):
+        parts = [kernel.kernel]
+    for part in parts:
+        if not np.isfinite(part.diag(x)).all():
+            return _faulty(part, x)
+    return type(kernel).__name__
+
+
 def without_gradient(kernel: sk.Kernel) -> str:
     """Return the error message for a kernel without a gradient with respect to its points."""
     return f"the kernel {type(kernel).__name__} has no gradient"
@@ -115,9 +157,9 @@ class Kernel(Short, sk.Kernel):  # type: ignore[misc, unused-ignore]
     and B (m, n_in), and `diag(X)`, which returns k(x, x), (n,), at the points X (n, n_in). Points
     are finite float64 arrays in the units of the inputs, and have only the inputs that `features`
     of the prior selects. The unit of k is that of the output squared. Every matrix k(X, X) must be
-    positive semi-definite. Parameters are fields of a dataclass, numbers or tuples of numbers, so
-    that equal kernels are recognised. If k depends only on |(x - x') / L|, derive from
-    `Stationary`.
+    positive semi-definite. Fits and predictions raise ValueError at points where k is not finite.
+    Parameters are fields of a dataclass, numbers or tuples of numbers, so that equal kernels are
+    recognised. If k depends only on |(x - x') / L|, derive from `Stationary`.
 
     `GaussianProcessPrior` accepts such a kernel, also in sums and products with others.
     `GPRegressor`, ensembles and `select_runs` then work with this prior. For `predict_gradient` add
@@ -269,6 +311,9 @@ class Stationary(Kernel):
     every function that falls from one to zero is. Declare further parameters as fields of the
     dataclass, see `Kernel`.
 
+    At q = 0, φ must be one. dφ/dq may be infinite or NaN there, because its factor q or x - x' is
+    zero, and their product is taken as zero. At q > 0 it must be finite.
+
     If dφ/dq is always None, only `predict_gradient` rejects the kernel. For `export.to_c` add
     `c_code`: statements in C that set `phi` and `slope` (dφ/dq) from `q` and from the further
     fields, by their names. They may declare `double` variables.
@@ -349,7 +394,8 @@ class Stationary(Kernel):
             k(x, x'), (...), and ∂k/∂x, (..., n_in).
 
         Raises:
-            ValueError: If the class has no derivative of its correlation.
+            ValueError: If the class has no derivative of its correlation, or dφ/dq is not finite at
+                q > 0.
         """
         scale = np.asarray(self.lengthscale, dtype=float)
         away = a - b
@@ -383,7 +429,7 @@ class Stationary(Kernel):
         else:
             away = (X[:, entry, None] - X[None, :, entry]) / scale[entry]
             by_scale = -2.0 * np.clip(away, -FARTHEST, FARTHEST) ** 2 / scale[entry]
-        slope = self._correlation(q, derivative=True)[1]
+        slope = self._with_slope(q)[1]
         if slope is None:
             return super().parameter_gradient(X, name, entry)
         return np.asarray(self.variance * slope * by_scale)
@@ -411,10 +457,29 @@ class Stationary(Kernel):
         Raises:
             ValueError: If the class has no derivative of its correlation.
         """
-        values, slope = self._correlation(q, derivative=True)
+        values, slope = self._with_slope(q)
         if slope is None:
             raise ValueError(without_gradient(self))
         return values, slope
+
+    def _with_slope(self, q: Array) -> tuple[Array, Array | None]:
+        """Return φ and dφ/dq, which is finite, or None if the class has no derivative.
+
+        At q = 0 a derivative that is not finite becomes zero, because its factor is zero.
+
+        Raises:
+            ValueError: If dφ/dq is not finite at q > 0.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):  # at q = 0
+            values, slope = self._correlation(q, derivative=True)
+        if slope is None or np.isfinite(slope).all():
+            return values, slope
+        infinite = ~np.isfinite(slope)
+        # `_correlation` may have overwritten q, but only at q = 0 is φ = 1.
+        for value in values[infinite & (values != 1.0)][:1]:
+            name = type(self).__name__
+            raise ValueError(f"dφ/dq of the kernel {name} is not finite where φ = {value:.6g}")
+        return values, np.where(infinite, 0.0, slope)
 
     def _correlation(self, q: Array, derivative: bool) -> tuple[Array, Array | None]:
         """Return φ, and dφ/dq if `derivative` is True, else None, at squared distances q (...)."""

@@ -26,6 +26,7 @@ from bnn._validation import (
     seen_points,
     varies,
 )
+from bnn.gp.kernel import check_finite
 from bnn.gp.kernels import RBF
 from bnn.gp.means import LinearMean, RandomMean
 from bnn.gp.open_parameters import check_others, of_inputs, open_parameters
@@ -232,8 +233,8 @@ class GaussianProcessPrior(FunctionPrior):
             k(A, B), (n, m).
 
         Raises:
-            ValueError: If points are not finite, if A and B differ in their number of inputs, or if
-                the output or an input of `features` does not exist.
+            ValueError: If points or values of the kernel are not finite, if A and B differ in their
+                number of inputs, or if the output or an input of `features` does not exist.
         """
         if not (isinstance(output, int | np.integer) and 0 <= output < self.n_outputs):
             raise ValueError(f"output = {output!r:.60}: must be among 0 to {self.n_outputs - 1}")
@@ -242,10 +243,13 @@ class GaussianProcessPrior(FunctionPrior):
         if A.shape[1] != B.shape[1]:
             raise ValueError(f"A has {A.shape[1]} inputs and B {B.shape[1]}: must be equal")
         chosen = self.features_of(output, A.shape[1])
-        return np.asarray(self.kernels[output](A[:, chosen], B[:, chosen]))
+        A, B = A[:, chosen], B[:, chosen]
+        K = np.asarray(self.kernels[output](A, B))
+        check_finite(self.kernels[output], K, A, B)
+        return K
 
     def check_kernels(self, X: Array) -> None:
-        """Check that k(X, X) is symmetric and that `diag(X)` is its diagonal, for each output.
+        """Check that k(X, X) is finite and symmetric, with the diagonal `diag(X)`, for each output.
 
         Args:
             X: Points, (n, n_in), of which the first five are used.
@@ -261,6 +265,7 @@ class GaussianProcessPrior(FunctionPrior):
             if diagonal.shape != (len(points),):
                 shapes = f"{diagonal.shape}: must be {(len(points),)}"
                 raise ValueError(f"the kernel of output {j}: diag(X) has shape {shapes}")
+            check_finite(kernel, K, points, points)
             if np.any(np.abs(np.diagonal(K) - diagonal) > largest):
                 raise ValueError(
                     f"the kernel of output {j}: diag(X) is not the diagonal of k(X, X)"
@@ -276,11 +281,18 @@ class GaussianProcessPrior(FunctionPrior):
 
         Returns:
             k(x, x) of each output at each point, (n_out, n).
+
+        Raises:
+            ValueError: If one of them is not finite.
         """
         self.check_set()
         X = seen_points("X", X)
         seen = [X[:, self.features_of(j, X.shape[1])] for j in range(self.n_outputs)]
-        return np.stack([k.diag(x) for k, x in zip(self.kernels, seen, strict=True)])
+        variances = []
+        for kernel, points in zip(self.kernels, seen, strict=True):
+            variances.append(kernel.diag(points))
+            check_finite(kernel, variances[-1], points)
+        return np.stack(variances)
 
     def covariances(self, A: Array, B: Array) -> Array:
         """Evaluate the kernels of all outputs.
@@ -305,7 +317,8 @@ class GaussianProcessPrior(FunctionPrior):
             m(X), (n, n_out).
 
         Raises:
-            ValueError: If the mean returned another shape, or is random and rng is missing.
+            ValueError: If the mean returned another shape or a value that is not finite, or is
+                random and rng is missing.
         """
         X = seen_points("X", X)
         shape = (len(X), self.n_outputs)
@@ -319,6 +332,8 @@ class GaussianProcessPrior(FunctionPrior):
             values = np.reshape(np.asarray(self.mean, dtype=float), (1, -1))
         if values.shape[1] not in (1, self.n_outputs):
             raise ValueError(f"mean returned shape {values.shape}: must be {shape}")
+        for i in np.flatnonzero(~np.isfinite(values).all(axis=1))[:1]:
+            raise ValueError(f"mean(X) is not finite at X = {X[i].tolist()}")
         return np.broadcast_to(values, shape)
 
     def linear_mean(self, n_in: int) -> tuple[Array, Array]:

@@ -311,6 +311,8 @@ class GPRegressor(PredictiveRegressor):
         _check_rows("X_", X)  # a small file may hold many equal rows
         y = as_columns("y_", self.y_, len(X))
         as_finite("y_", y[~np.isnan(y)])
+        for j in np.flatnonzero(np.isnan(y).all(axis=0))[:1]:
+            raise ValueError(f"y_ has no value of output {j}, only NaN")
         if self.y_ndim_ not in (1, 2) or y.shape[1] != self.prior_.n_outputs:
             raise ValueError(f"y_ has {y.shape[1]} outputs and y_ndim_ is {self.y_ndim_!r}")
         self.n_features_in_ = X.shape[1]

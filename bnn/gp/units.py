@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from bnn._validation import Array, varies
-from bnn.gp.kernel import STEP, Kernel, comparable, differences
+from bnn.gp.kernel import STEP, Kernel, check_finite, comparable, differences
 
 Place: TypeAlias = tuple[str, int | None]  # the name of a field, and the index of its entry
 
@@ -42,10 +42,19 @@ def units_of(kernel: Kernel, X: Array) -> dict[Place, Unit]:
         X: Inputs of the kernel, (N, n_in).
 
     Returns:
-        For each open parameter its unit. A parameter without effect on k is left out.
+        For each open parameter its unit. A parameter without effect on k is left out. The result is
+        empty if the formula is not defined near all data.
+
+    Raises:
+        ValueError: If k is not finite at the data, for the defaults of the open parameters.
     """
     open_, set_ = _parameters(kernel)
+    if not open_:
+        return {}
+    with_defaults = with_parameters(kernel, open_)
+    check_finite(with_defaults, with_defaults(X), X, X)
     points = _points(X)
+    found: dict[Place, Unit] = {}
     for extra in (set_, {}):
         try:
             found = _solved(kernel, open_, extra, points)
@@ -53,7 +62,7 @@ def units_of(kernel: Kernel, X: Array) -> dict[Place, Unit]:
             continue
         if all(place in found and found[place].inputs is not None for place in open_):
             break
-    return found if open_ else {}
+    return found
 
 
 def with_parameters(kernel: Kernel, values: Mapping[Place, float]) -> Any:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bnn._validation import Array, Ints
 from bnn.gp.conditioning import ENTRIES, ROUNDING, ProcessPosterior
-from bnn.gp.kernel import Gradient
+from bnn.gp.kernel import Gradient, check_finite
 from bnn.gp.kernels import kernel_gradient
 from bnn.gp.mixture import MixturePosterior, mixed
 from bnn.gp.regressor import GPRegressor
@@ -50,6 +50,7 @@ class _Kernels(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
                 values = np.concatenate([cross, values], axis=-1)
             # A white-noise kernel adds to the diagonal only.
             values[:, range(n), own] = kernel.diag(flat).reshape(b, n)
+            check_finite(kernel, values.reshape(b * n, -1), flat)
             found.append(values)
         return torch.from_numpy(np.stack(found))
 

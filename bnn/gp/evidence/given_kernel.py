@@ -24,8 +24,8 @@ from bnn.gp.evidence.families import (
 )
 from bnn.gp.evidence.laplace import STEPS, further_starts, most_probable, some_rows
 from bnn.gp.evidence.trend import GivenCovariance, Hyperprior
-from bnn.gp.kernel import KINDS, UNLISTED, Kernel
-from bnn.gp.open_parameters import OpenParameter, fields_of, open_parameters
+from bnn.gp.kernel import KINDS, UNLISTED, Kernel, check_finite
+from bnn.gp.open_parameters import OpenParameter, fields_of, open_parameters, slopes
 from bnn.gp.process import GaussianProcessPrior
 from bnn.gp.units import Place, Unit, contributions, default_of, units_of
 from bnn.gp.warping import Warped
@@ -67,13 +67,26 @@ def given_covariance(
         column: The output minus its mean, (N,).
         scaling: Indices of the inputs that vary, their least values and ranges.
         sparse: Whether there are few data per input, see `Family`.
+
+    Raises:
+        ValueError: If the kernel, or a derivative of it with respect to an open parameter, is not
+            finite at the data, for the medians of its open parameters.
     """
     features = prior.features_of(output, X.shape[1])
     kernel = prior.kernels[output]
     hyperpriors = _hyperpriors(kernel, _Scales(column, X[:, features], sparse))
-    return GivenCovariance(
+    given = GivenCovariance(
         kernel, X, *scaling, float(column.var()), features=features, open_=hyperpriors
     )
+    seen = X[:, features]
+    at_medians = given.kernel(np.array([each.median for each in hyperpriors]))
+    check_finite(at_medians, at_medians(seen), seen, seen)
+    for parameter, slope in zip(
+        open_parameters(kernel), slopes(kernel, at_medians, seen), strict=True
+    ):
+        what = f"the derivative with respect to {parameter.name} of "
+        check_finite(at_medians, slope, seen, seen, what)
+    return given
 
 
 def _hyperpriors(kernel: sk.Kernel, scales: _Scales) -> list[Hyperprior]:

@@ -1,7 +1,10 @@
 """Kernels and priors of one's own: the page about them runs, and what it says of them holds."""
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -71,6 +74,145 @@ def test_a_kernel_that_contradicts_itself_is_named(methods, message):
         bnn.GPRegressor(prior, noise=0.1).fit(X, Y)
     with pytest.raises(ValueError, match=message):
         prior.sample(X, 2, 0)
+
+
+@dataclass(repr=False)
+class LogKernel(bnn.Kernel):
+    """Lines in log x, which are defined for x > 0 only."""
+
+    a: float = 1.0
+
+    def _evaluate(self, A, B):
+        with np.errstate(all="ignore"):
+            return 1.0 + self.a * np.log(A) @ np.log(B).T
+
+    def diag(self, X):
+        with np.errstate(all="ignore"):
+            return 1.0 + self.a * np.sum(np.log(X) ** 2, axis=1)
+
+    def gradient(self, a, b):
+        with np.errstate(all="ignore"):
+            values = 1.0 + self.a * np.sum(np.log(a) * np.log(b), axis=-1)
+            return values, self.a * np.log(b) / a
+
+
+@dataclass(repr=False)
+class ListedKernel(LogKernel):
+    """The same, with the kind of its parameter."""
+
+    quantities: ClassVar[Mapping[str, str]] = {"a": "number"}
+
+
+@dataclass(repr=False)
+class RaisingKernel(LogKernel):
+    """A kernel whose class checks its inputs."""
+
+    def _evaluate(self, A, B):
+        if min(A.min(), B.min()) <= 0.0:
+            raise ValueError("x must be > 0")
+        return super()._evaluate(A, B)
+
+
+def log_mean(X):
+    """The logarithm, which is defined for x > 0 only."""
+    with np.errstate(all="ignore"):
+        return np.log(X[:, 0])
+
+
+def process_of(kernel):
+    return bnn.GaussianProcessPrior(0.0, kernel)
+
+
+OF_LOG = r"^the kernel LogKernel is not finite at X = \[0\.0\]$"
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        (process_of(LogKernel(None)), OF_LOG),
+        (process_of(ListedKernel(None)), OF_LOG.replace("LogK", "ListedK")),
+        (process_of(RaisingKernel(None)), "^x must be > 0$"),
+        (process_of(LogKernel(1.0)), OF_LOG),
+        (process_of(bnn.RBF(1.0, 0.5) + 2.0 * LogKernel(1.0)), OF_LOG),
+        (process_of(bnn.RBF(None, 0.5) * LogKernel(1.0)), OF_LOG),
+        (process_of(LogKernel(1.0) ** 2), OF_LOG),
+        (bnn.MixturePrior([PROCESS, process_of(LogKernel(1.0))], [0.5, 0.5]), OF_LOG),
+        (bnn.GaussianProcessPrior(log_mean), r"^mean\(X\) is not finite at X = \[0\.0\]$"),
+    ],
+)
+def test_a_prior_that_is_not_finite_at_a_datum_is_named_with_the_datum(prior, message):
+    points = np.linspace(1.0, 0.0, 8)[:, None]
+    with pytest.raises(ValueError, match=message):
+        bnn.GPRegressor(prior, noise=0.1).fit(points, points[:, 0])
+
+
+ELSEWHERE = np.array([[0.5], [-0.5], [0.2]])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda model: model.predict(ELSEWHERE),
+        lambda model: model.predict(ELSEWHERE, return_std=True),
+        lambda model: model.predict_gradient(ELSEWHERE),
+        lambda model: model.elppd(ELSEWHERE, np.zeros(3)),
+        lambda model: model.sample(ELSEWHERE),
+        lambda model: model.joint_moments(ELSEWHERE),
+        lambda model: bnn.select_runs(model, ELSEWHERE, 2),
+        lambda model: bnn.select_runs(model, X, 2, region=ELSEWHERE),
+        lambda model: model.prior_.sample(ELSEWHERE, 2, 0),
+        lambda model: model.prior_.variances(ELSEWHERE),
+    ],
+)
+def test_a_kernel_that_is_not_finite_at_a_new_point_is_named_with_the_point(call):
+    model = bnn.GPRegressor(process_of(LogKernel(1.0)), noise=0.1).fit(X, Y)
+    with pytest.raises(ValueError, match=r"the kernel LogKernel is not finite at X = \[-0\.5\]$"):
+        call(model)
+
+
+def test_a_mean_that_is_not_finite_at_a_new_point_is_named_with_the_point():
+    model = bnn.GPRegressor(bnn.GaussianProcessPrior(log_mean), noise=0.1).fit(X, Y)
+    with pytest.raises(ValueError, match=r"^mean\(X\) is not finite at X = \[-0\.5\]$"):
+        model.predict(ELSEWHERE)
+
+
+class Rough(bnn.Stationary):
+    """φ = exp(-r^1.5), whose dφ/dq is infinite at q = 0."""
+
+    def _correlation(self, q, derivative):
+        value = np.exp(-(q**0.75))
+        return value, -0.75 * q**-0.25 * value if derivative else None
+
+
+class Undefined(bnn.Stationary):
+    """A kernel whose dφ/dq is wrong far away."""
+
+    def _correlation(self, q, derivative):
+        value = np.exp(-q)
+        return value, np.where(q > 0.5, np.nan, -value) if derivative else None
+
+
+def test_an_infinite_derivative_at_the_distance_zero_has_no_effect():
+    """The derivatives are those of k = exp(-|x - x'|^1.5 / L^1.5), by differences."""
+    points = np.linspace(0.0, 1.0, 6)[:, None]
+    kernel = Rough(2.0, 0.7)
+    step = 1e-5
+    change = Rough(2.0, 0.7 + step)(points) - Rough(2.0, 0.7 - step)(points)
+    own = kernel.parameter_gradient(points, "lengthscale", None)
+    np.testing.assert_allclose(own, change / (2.0 * step), atol=1e-8)
+    model = bnn.GPRegressor(process_of(kernel), noise=0.1).fit(points, np.sin(3.0 * points[:, 0]))
+    moved = [model.predict(points + sign * 1e-7) for sign in (1.0, -1.0)]
+    slopes = model.predict_gradient(points)[0][:, 0]
+    np.testing.assert_allclose(slopes, (moved[0] - moved[1]) / 2e-7, atol=1e-4)
+    found = bnn.GPRegressor(process_of(Rough(None, None)), noise=0.1).fit(X, Y)
+    assert np.isfinite(found.predict(X, return_std=True)).all()
+
+
+@pytest.mark.parametrize("kernel", [Undefined(1.0, None), Undefined(1.0, 1.0)])
+def test_a_derivative_that_is_not_finite_elsewhere_is_named(kernel):
+    message = r"^dφ/dq of the kernel Undefined is not finite where φ = 0\.\d+$"
+    with pytest.raises(ValueError, match=message):
+        bnn.GPRegressor(process_of(kernel), noise=0.1).fit(X, Y).predict_gradient(X)
 
 
 def test_a_file_of_an_own_kernel_needs_its_class(tmp_path, monkeypatch):

@@ -115,3 +115,27 @@ def test_a_prior_without_gradient_is_refused_by_name():
         fitted = bnn.GPRegressor(given, noise=0.1).fit([[1.0], [2.0]], [0.3, 0.5])
         with pytest.raises(ValueError, match=r"has no gradient|mean of the prior is a ufunc"):
             botorch_model(fitted)
+
+
+class Root(bnn.Kernel):
+    """Lines in √x, which are defined for x >= 0 only."""
+
+    def _evaluate(self, A, B):
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(A) @ np.sqrt(B).T
+
+    def diag(self, X):
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(X[:, 0]) ** 2
+
+    def gradient(self, a, b):
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(a * b)[..., 0], 0.5 * np.sqrt(b / a)
+
+
+def test_a_kernel_that_is_not_finite_at_a_new_point_is_named_with_the_point():
+    positive = np.array([[0.5], [1.0], [2.0]])
+    root = bnn.GaussianProcessPrior(0.0, Root())
+    found = botorch_model(bnn.GPRegressor(root, noise=0.1).fit(positive, positive[:, 0]))
+    with pytest.raises(ValueError, match=r"the kernel Root is not finite at X = \[-0\.5\]$"):
+        found.posterior(torch.tensor([[0.5], [-0.5]], dtype=torch.float64))

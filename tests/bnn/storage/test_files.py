@@ -136,6 +136,7 @@ def test_what_no_file_can_hold_is_refused(tmp_path):
     ("changed", "message"),
     [
         ({"y_": np.zeros((8, 1))}, r"y_ has shape \(8, 1\)"),
+        ({"y_": np.full((9, 1), np.nan)}, "y_ has no value of output 0, only NaN"),
         ({"factors_": np.arange(9.0)}, "factors_ = 0.0 of row 0: must be > 0"),
         ({"estimator_": ONE.fit(X.to_numpy(), Y)}, "estimator_ predicts"),
     ],
