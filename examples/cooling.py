@@ -21,7 +21,7 @@ from fe_data.geometry.microstructure import random_microstructure
 phases = named_phases("carbon_epoxy")
 fibres = random_microstructure(0.5, 2, options.fibres)
 free = (None,) * 6  # mean strains xx, yy, zz, xy, xz, yz
-pull = (0.012, None, None, None, None, None)
+pull = (0.0105, None, None, None, None, None)
 cold = -options.kelvin
 paths = {
     "cooled before": Loading([free, pull], increments=[5, 24], temperature=[cold, cold]),
