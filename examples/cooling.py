@@ -29,9 +29,7 @@ paths = {
 }
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
 for name, loading in paths.items():
-    rve = solve_composite(
-        phases, fibres, loading, keep_steps=True, partial=True
-    )  # the matrix may fail earlier
+    rve = solve_composite(phases, fibres, loading, keep_steps=True, partial=True)
     start = 5 if name == "cooled before" else 0  # after cooling
     strain = 100 * (rve.history["strain"][start:, 0] - rve.history["strain"][start, 0])
     stress = rve.history["stress"][start:, 0]
