@@ -128,11 +128,11 @@ def run_rve(
 
 
 def _without_fit(rve: RVESolution | MaterialRVE) -> str:
-    """Return why the properties have no power law; an empty text if nothing could yield."""
-    if rve.effective is None or rve.effective.is_fitted:
-        return "" if rve.effective is not None else "the curve is not one of tension"
+    """Return why a curve has no power law; empty if it has one, or if no matrix could yield."""
     elastic = isinstance(rve, MaterialRVE) and rve.solution.phases.matrix.is_elastic
-    return "" if elastic else rve.effective.warning
+    if rve.effective is None or rve.effective.is_fitted or elastic:
+        return ""
+    return rve.effective.warning
 
 
 def _add_anisotropy(rve: RVESolution, summary: dict[str, Any]) -> str:

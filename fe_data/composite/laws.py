@@ -27,8 +27,8 @@ from fe_data.composite.materials import (
     CURVE,
     LawEntry,
     Material,
-    entries,
     initial_stress,
+    is_shipped,
     register,
 )
 from fe_data.settings import HardeningTable
@@ -98,19 +98,13 @@ def law(
     """
 
     def add(update: Update) -> Update:
-        ours = {entry.name for entry in entries() if entry.update is None or _is_ours(entry.update)}
-        if name in ours and not _is_ours(update):
+        if is_shipped(name) and update.__module__ != __name__:
             raise ValueError(f"law {name!r} is one of fe_data's: give yours another name")
         given = dict(parameters), dict(defaults or {}), isotropic, dict(state)
         register(LawEntry(name, *given, update, first_yield))
         return update
 
     return add
-
-
-def _is_ours(update: Update) -> bool:
-    """Return whether an update function belongs to a law of this file."""
-    return update.__module__ == __name__
 
 
 def trace(strain: Tensor) -> Tensor:

@@ -124,9 +124,12 @@ def register(entry: LawEntry) -> None:
     _LAWS[entry.name] = entry
 
 
-def entries() -> list[LawEntry]:
-    """Return the laws that are registered so far."""
-    return list(_LAWS.values())
+def is_shipped(name: str) -> bool:
+    """Return whether `fe_data` itself has registered a law with a name."""
+    entry = _LAWS.get(name)
+    return entry is not None and (
+        entry.update is None or entry.update.__module__ == "fe_data.composite.laws"
+    )
 
 
 def law_entry(name: str) -> LawEntry:
