@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from scipy.stats import t
 
-from fe_data.files.writing import write_atomic
 from figures.pipeline.clean import note
+from safe_files.writing import write_atomic
 
 LARGER_IS_BETTER = ("elppd",)  # of the scores; all others are better when smaller
 CONFIDENCE = 0.95  # level of intervals, and of the sign of a comparison

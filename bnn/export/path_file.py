@@ -14,7 +14,7 @@ from bnn.paths import StrainPathEnsemble
 from bnn.paths.bank import ELASTIC, IMAGES, stiffness_basis
 from bnn.paths.material_points import INPUTS, moduli
 from bnn.storage.reading import as_path
-from bnn.storage.writing import write_atomic
+from safe_files.writing import write_atomic
 
 BEGINNING = rb"/\* Stress of an RVE along any strain path"
 

@@ -17,6 +17,7 @@ import fe_data
 from tests.repository.environments.common import ON_DEMAND, ROOT, imported_packages
 
 RECIPE = ROOT / "conda" / "recipe.yaml"
+SHIPPED = ("bnn", "fe_data", "safe_files")
 # Of conda-forge, where they differ from those of PyPI.
 CONDA_NAMES = {
     "dask": "dask-core",
@@ -42,13 +43,13 @@ def test_every_imported_package_is_declared():
     assert imported_packages(["tests"]) <= declared_packages(*EXTRAS)
 
 
-def test_the_distribution_is_bnn_and_fe_data_and_little_else_is_installed_with_bnn():
+def test_the_distribution_is_three_packages_and_little_else_is_installed_with_bnn():
     """Extras bring what bnn does not import, except what fe_data and its commands start with."""
     assert declared_packages() == imported_packages(["bnn"]) - ON_DEMAND | {"lazy-loader", "typer"}
     patterns = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
     folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    assert {f for f in folders if any(fnmatch(f, p) for p in patterns)} == {"bnn", "fe_data"}
-    assert all((ROOT / package / "py.typed").exists() for package in ("bnn", "fe_data"))
+    assert {f for f in folders if any(fnmatch(f, p) for p in patterns)} == set(SHIPPED)
+    assert all((ROOT / package / "py.typed").exists() for package in SHIPPED)
 
 
 def test_both_lists_of_versions_name_every_declared_package():
@@ -94,10 +95,10 @@ def test_the_recipe_for_conda_names_what_pyproject_names():
 
 @pytest.mark.slow
 def test_the_wheel_runs_the_readme_and_prints_its_version_away_from_the_checkout(tmp_path):
-    """It has all files of both packages but pages and their table, and needs no checkout."""
+    """It has all files of its packages but pages and their table, and needs no checkout."""
     source, away = tmp_path / "source", tmp_path / "away"
     ignored = shutil.ignore_patterns("__pycache__")
-    for package in ("bnn", "fe_data"):
+    for package in SHIPPED:
         shutil.copytree(ROOT / package, source / package, ignore=ignored)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy2(ROOT / name, source)

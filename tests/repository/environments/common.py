@@ -1,7 +1,6 @@
 """What the test environments share: namespaces, their folder, the packages they install."""
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
@@ -12,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from figures.pipeline.dependencies import imported_names
+from safe_files.locking import lock
 
 ROOT = Path(__file__).resolve().parents[3]
 # Import names that differ from the names of their packages, and what the distribution provides.
@@ -82,5 +82,5 @@ def locked(folder: Path, name: str) -> Iterator[None]:
     """Let one process at a time use what has this name; others wait."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{name}.lock").open("w", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock(file.fileno())
         yield
