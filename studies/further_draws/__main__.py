@@ -123,7 +123,7 @@ if __name__ == "__main__":
     try:
         if given.published:
             profile = simulate_published(given.published, given.out, given.jobs)
-            program = f"PROFILE={profile} DATA={given.out} {sys.executable} -m doit repeat-datasets"
+            program = f"PROFILE={profile} DATA={given.out} {sys.executable} -m doit repeats"
             print(f"train with: {program}")
         else:
             main(simulate_further(given.out, given.jobs))
