@@ -45,7 +45,7 @@ Deviations = np.ndarray  # standard deviations over test RVEs and outputs, (n, n
 
 def exact_deviations(problem: Problem) -> Deviations:
     """Return the standard deviations of the exact posterior of the paper's prior."""
-    return problem.posteriors["exact"].predict(problem.test.X, return_std=True)[1]
+    return problem.posterior(problem.paper).predict(problem.test.X, return_std=True)[1]
 
 
 def of_ensembles(metrics: Any) -> dict[str, tuple[int, list[float]]]:
