@@ -1,6 +1,7 @@
 """What the test environments share: namespaces, their folder, the packages they install."""
 
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -55,12 +56,17 @@ def refuse_impossible(packages: Mapping[str, str]) -> None:
 
 def imported_packages(folders: Iterable[str]) -> set[str]:
     """Packages from outside that the source files of the folders import."""
-    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    codes = [path.read_text(encoding="utf-8") for path in paths]
-    names = {name.split(".")[0] for code in codes for name in imported_names(code)}
+    names = set().union(*map(_imported_modules, folders))
     own = {path.name for path in ROOT.iterdir()} | {"tests", "bench", "studies"}
     foreign = names - own - set(sys.stdlib_module_names) - FROM_DISTRIBUTION - {""}
     return {PACKAGE_OF.get(name, name.replace("_", "-").lower()) for name in foreign}
+
+
+@functools.cache
+def _imported_modules(folder: str) -> set[str]:
+    """First parts of the names that the source files of a folder import."""
+    codes = (path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py"))
+    return {name.split(".")[0] for code in codes for name in imported_names(code)}
 
 
 def requirements(*folders: str) -> list[str]:
