@@ -210,17 +210,22 @@ SOLVERS = {
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_an_error_has_the_history_and_can_be_pickled(solver):
-    with pytest.raises(ConvergenceError, match="limit load") as caught:
-        SOLVERS[solver]()
-    history = pickle.loads(pickle.dumps(caught.value)).history  # noqa: S301
     part = SOLVERS[solver](partial=True)
     assert isinstance(part.stop, ConvergenceError)
+    history = pickle.loads(pickle.dumps(part.stop)).history  # noqa: S301
     n = len(history["stress"])
     assert 2 < n < 21
     increment = history["stress"][1, 0]
     assert history["stress"][:, 0] == pytest.approx(increment * np.arange(n), rel=1e-4)
     for name, values in history.items():
         np.testing.assert_array_equal(part.history[name], values)
+
+
+def test_a_run_that_stops_early_is_an_error_unless_a_part_will_do():
+    with pytest.raises(ConvergenceError, match="limit load") as caught:
+        SOLVERS["fast"]()
+    part = SOLVERS["fast"](partial=True)
+    np.testing.assert_array_equal(caught.value.history["stress"], part.stop.history["stress"])
 
 
 def test_fields_of_a_part_have_its_mean_stress():
