@@ -21,7 +21,7 @@ from figures.style import STYLE, WIDTH, band, with_legend
 from prior_study import Moments
 
 LIMIT = 3.5  # of the ordinate, as in the paper
-METHOD_LIMIT = 4.5
+WIDE_LIMIT = 4.5  # of figures that the paper does not have
 
 
 def _panel(
@@ -114,7 +114,7 @@ def method(functions: Mapping[str, np.ndarray], exact: tuple[np.ndarray, np.ndar
     for axes, (name, values) in zip(panels, functions.items(), strict=True):
         prior = name == "functional prior"
         exact_posterior = None if prior else posterior
-        _panel(axes, name, Moments.of(values), exact_posterior, prior, METHOD_LIMIT)
+        _panel(axes, name, Moments.of(values), exact_posterior, prior, WIDE_LIMIT)
     return with_legend(figure, 4)
 
 
