@@ -125,10 +125,9 @@ def factorised(found: Mapping[str, Prediction]) -> Figure:
     Two further rows add the exact posterior, with these anchors and with correct ones. The ordinate
     contains the bands.
     """
-    published = "hidden kernels anchored to the first (as published)"
     rows = (
-        ("published", published, False),
-        ("published", f"further: {published}, with the exact posterior", True),
+        ("published", "hidden kernels anchored to the first (as published)", False),
+        ("published", "further: the same with the exact posterior", True),
         ("factorised", "further: each weight anchored to its pre-trained value", True),
     )
     figure, panels = plt.subplots(len(rows), len(LENGTHSCALES), figsize=(WIDTH, 9.0))
