@@ -290,7 +290,7 @@ def test_a_picture_of_free_cooling_has_strain_over_temperature_and_counts_voids(
     lines = axes["Mean strain over change of temperature"].lines
     assert [line.get_xdata()[-1] for line in lines] == [-100.0] * 3
     assert lines[2].get_ydata()[-1] == rve.history["strain"][-1, 2]
-    assert "Microstructure: 1 fibre, 15.2% of the area, 1 void, 10.2%" in axes
+    assert "Microstructure\n1 fibre, 15.2% of the area, 1 void, 10.2%" in axes
     (line,) = axes["Yielded fraction over change of temperature"].lines
     assert line.get_ydata().tolist() == rve.history["yielded_fraction"].tolist()
     assert "Averaged curve" not in axes  # of rounding alone

@@ -2,14 +2,17 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from fe_data import schema
 from fe_data.__main__ import main
 from fe_data.geometry.microstructure import Microstructure, random_microstructure
 from fe_data.loading import Loading
+from fe_data.mechanics.plots import plot_rve
 from fe_data.mechanics.properties import elastic_constants
 from fe_data.mechanics.rve import solve_rve, uniaxial
 from fe_data.schema import INPUT_BOUNDS, required_outputs
@@ -176,3 +179,13 @@ def test_compression_has_the_properties_of_tension():
     )
     assert compression.b_eff_MPa == pytest.approx(tension.b_eff_MPa, rel=1e-3)
     assert compression.nu_eff == pytest.approx(tension.nu_eff, rel=1e-6)
+
+
+def test_titles_of_neighbouring_panels_do_not_touch():
+    """With as many digits as at the default size: 30 fibres, 5,000 triangles."""
+    rve = solve_rve(INPUTS, 1, replace(SMALL, n_fibres=30, increments=4))
+    figure = plot_rve(rve)
+    FigureCanvasAgg(figure).draw()
+    extents = [axes.title.get_window_extent() for axes in figure.axes[:4]]
+    ends = [(extent.x0, extent.x1) for extent in extents]
+    assert all(left[1] + 10 < right[0] for left, right in pairwise(sorted(ends)))
