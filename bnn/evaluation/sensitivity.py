@@ -166,8 +166,9 @@ def sensitivity(
         effects.append(_effect(model, A[:POINTS], i, levels[i], unit))
     moments = _Moments(f, g, np.array(mixed))
     constant = ~varies(both)
-    first, total = (np.where(constant, np.nan, index).T for index in moments.indices())
-    resampled = [moments.indices(counts) for counts in _resamples(moments.blocks)]
+    once = moments.indices(np.ones((1, moments.blocks)))[0]
+    first, total = (np.where(constant, np.nan, index).T for index in once)
+    resampled = moments.indices(_resamples(moments.blocks))
     intervals = np.quantile(np.where(constant, 0.0, resampled), [0.025, 0.975], axis=0)
     of_first, of_total = np.where(constant, np.nan, intervals).transpose(1, 3, 2, 0)
     names = tuple(map(str, getattr(model, "feature_names_in_", ())))
@@ -198,18 +199,20 @@ class _Moments:
             for part in (f, g, f**2 + g**2, away, g * away, 0.5 * away**2)
         ]
 
-    def indices(self, counts: Array | None = None) -> Array:
-        """Return first-order and total indices, (2, n_in, n_out).
+    def indices(self, counts: Array) -> Array:
+        """Return first-order and total indices of R samples of blocks, (R, 2, n_in, n_out).
 
         Args:
-            counts: How often each block counts, (blocks,); None is once.
+            counts: How often each block is in each sample, (R, blocks).
         """
-        weights = np.ones(self.blocks) if counts is None else counts
-        means = [np.average(part, axis=-2, weights=weights) for part in self._parts]
+        # Means (R, n_out) of f, g and f² + g², and means (R, n_in, n_out) of the other parts
+        shares = counts / self.blocks
+        means = [np.einsum("rb,...bj->r...j", shares, part) for part in self._parts]
         of_f, of_g, squares, away, products, total = means
         centre = 0.5 * (of_f + of_g)
         variance = np.maximum(0.5 * squares - centre**2, np.finfo(float).tiny)
-        return np.asarray(np.stack([products - centre * away, total]) / variance)
+        first = products - centre[:, None] * away
+        return np.asarray(np.stack([first, total], axis=1) / variance[:, None, None])
 
 
 def _resamples(blocks: int) -> Array:

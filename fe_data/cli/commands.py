@@ -318,7 +318,7 @@ def constants(
         remove_earlier,
         write_constants,
     )
-    from fe_data.files.writing import require_own
+    from safe_files.writing import require_own
 
     if out is not None:
         options.require_writable(out.parent)

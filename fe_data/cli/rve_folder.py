@@ -23,9 +23,7 @@ from fe_data.dataset.curves import COMPLETE, MAX_RESULT, RESULT
 from fe_data.errors import ConvergenceError
 from fe_data.fields.mesh_file import require_mesh_file, save_mesh
 from fe_data.fields.paraview import replacing_fields, require_own_fields
-from fe_data.files import writing
 from fe_data.files.reading import read_file
-from fe_data.files.writing import replacing, require_own, write_atomic
 from fe_data.geometry.microstructure import Microstructure, require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import ALL_AXES, Loading
@@ -43,6 +41,8 @@ from fe_data.settings import (
     require_parameters,
 )
 from fe_data.sparse.solver import chosen_solver
+from safe_files import writing
+from safe_files.writing import replacing, require_own, write_atomic
 
 PICTURE = "rve.png"
 FIELDS = ("fields.xdmf", "fields.bin")

@@ -59,6 +59,7 @@ def _check(name, sizes, noises, seeds):
                 assert np.all(found < most), (name, rows, inputs, noise, seed, found)
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_hooke_s_law():
     """30 rows up to 1 % strain with a noise of 1 MPa: 10,250 MPa at 5 %."""
     strain = np.linspace(0.0, 0.01, 30)[:, None]
@@ -83,6 +84,7 @@ def test_the_trend_of_fit_prior_bends_beyond_the_data(mean):
     assert abs(found - truth) < 4.0 * std
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_far_away_everything_stays_finite_and_constant():
     """Mean and standard deviation, BEYOND ranges from skewed data of a product, and farther."""
     rng = np.random.default_rng(0)
