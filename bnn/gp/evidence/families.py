@@ -7,11 +7,11 @@ is a sum of stationary parts and a linear trend,
 
 of inputs z = w(u; λ) (I + C) that may be warped and mixed, see `bnn.Warped`; v may be zero. Beyond
 the data the functions bend by an unknown amount, and BEYOND ranges farther they become constant,
-see `bnn.Linear`. A given covariance replaces the trend and the constant o. It is the covariance of
-a mean, or of a kernel whose open parameters are part of η.
+see `bnn.Linear`. A prescribed covariance replaces the trend and the constant o. It is that of a
+mean, or of a kernel whose open parameters are part of η.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from bnn._validation import Array, Ints
 from bnn.gp.conditioning import least_variance, log_diagonal
-from bnn.gp.evidence.trend import BEYOND, GivenCovariance
+from bnn.gp.evidence.prescribed import BEYOND, PrescribedCovariance
 from bnn.gp.hyperparameters import moments_of
 from bnn.gp.kernel import Stationary
 from bnn.gp.kernels import Linear
@@ -91,26 +91,56 @@ class Family:
     flat: bool = False
 
 
+@dataclass(frozen=True)
+class NoiseForm:
+    """Variances of the noise of the data of one output, s_i² + r_i σ² exp(2 β·b_i).
+
+    Attributes:
+        fixed: s², (N,): the known part, which is the whole noise if there is no unknown part.
+        relative: r, (N,), of the unknown part.
+        basis: b, (N, p), of the unknown part, with p = 0 for constant noise; None if there is no
+            unknown part.
+        small: Whether the hyperprior of σ² is that of small noise.
+    """
+
+    fixed: Array
+    relative: Array
+    basis: Array | None = None
+    small: bool = False
+
+    @classmethod
+    def known(cls, variances: Array) -> Self:
+        """Return the form of known noise with these variances, (N,)."""
+        return cls(variances, np.zeros_like(variances))
+
+    @classmethod
+    def constant(cls, relative: Array, fixed: Array | None = None) -> Self:
+        """Return the form of unknown constant noise; `fixed` is None for zeros."""
+        fixed = np.zeros_like(relative) if fixed is None else fixed
+        return cls(fixed, relative, np.zeros((len(relative), 0)))
+
+    def thinned(self, rows: Ints) -> Self:
+        """Return the form for some of the data."""
+        basis = None if self.basis is None else self.basis[rows]
+        return replace(self, fixed=self.fixed[rows], relative=self.relative[rows], basis=basis)
+
+
 class FamilyDensity:
     """log p(y | X, η) + log p(η) up to a constant that is the same for all families.
 
     η contains, in this order:
 
-    - for each part log k0 and log L_1 .. L_n,
+    - for each stationary part log k0 and log L_1 .. L_n,
     - log v, the warps λ, and the entries of C off its diagonal,
-    - the open parameters of the given covariance: the logarithms of kernel parameters, or ρ,
-    - if the noise is unknown, log σ² and the slopes β. The variance of the noise of datum i is
-      r_i σ² exp(2 β·b_i), plus its known part.
+    - the open parameters of the prescribed covariance: the logarithms of kernel parameters, or ρ,
+    - if the noise is unknown, log σ² and the slopes β.
 
     Args:
         family: Form of the kernel.
         u: Inputs scaled to [0, 1], (N, n).
         y: Output minus its mean, in units of its standard deviation, (N,).
-        basis: b, (N, p), with p = 0 for constant noise; None if the noise is known.
-        relative: r, (N,); if the noise is known, its variances.
-        given: Given covariance, for a family without a trend; None adds o².
-        known: Known part of the variances if the noise is unknown, (N,); None for zeros.
-        small: Whether the hyperprior of unknown noise is that of small noise.
+        noise: Form of the noise.
+        covariance: Prescribed covariance, for a family without a trend; None adds o².
     """
 
     def __init__(
@@ -118,20 +148,14 @@ class FamilyDensity:
         family: Family,
         u: Array,
         y: Array,
-        basis: Array | None,
-        relative: Array,
-        given: GivenCovariance | None = None,
-        known: Array | None = None,
-        small: bool = False,
+        noise: NoiseForm,
+        covariance: PrescribedCovariance | None = None,
     ) -> None:
         self.family = family
-        self.small = small and basis is not None
-        self.given = given
-        self.known = known
+        self.noise_form = noise
+        self.covariance = covariance
         self.u = u
         self.y = y
-        self.basis = basis
-        self.relative = relative
         self._forms = [kind() for kind in family.kinds]
         n = u.shape[1]
         centre: list[float] = []
@@ -158,13 +182,13 @@ class FamilyDensity:
         many = n * (n - 1) if family.mixed else 0
         self.mixing = add(many, 0.0, MIXING_DEVIATION, (-MIXING, MIXING))
         first = len(centre)
-        for each in given.open if given else ():
-            add(1, *each[:3])
+        for hyperprior in covariance.hyperpriors if covariance else ():
+            add(1, *hyperprior[:3])
         self.open = slice(first, len(centre))
-        levels = 0 if basis is None else 1
-        slopes = 0 if basis is None else basis.shape[1]
+        levels = 0 if noise.basis is None else 1
+        slopes = 0 if noise.basis is None else noise.basis.shape[1]
         median, deviation = NOISE, NOISE_DEVIATION
-        if self.small:
+        if noise.small:
             median, deviation = SMALL_NOISE, SMALL_DEVIATION
         self.noise = add(levels, np.log(median), deviation, ends["noise"])
         self.slopes = add(slopes, 0.0, SLOPE_DEVIATION, (-SLOPES, SLOPES))
@@ -175,26 +199,13 @@ class FamilyDensity:
 
     def thinned(self, rows: Ints) -> Self:
         """Return the density of some of the data."""
-        basis = None if self.basis is None else self.basis[rows]
-        given = None if self.given is None else self.given.thinned(rows)
-        known = None if self.known is None else self.known[rows]
-        data = self.u[rows], self.y[rows], basis, self.relative[rows]
-        return type(self)(self.family, *data, given, known, self.small)
+        covariance = None if self.covariance is None else self.covariance.thinned(rows)
+        data = self.u[rows], self.y[rows], self.noise_form.thinned(rows)
+        return type(self)(self.family, *data, covariance)
 
-    def under(self, variances: Array) -> Self:
-        """Return the density under known variances of the noise, (N,), with no noise in its η."""
-        return self.with_noise(None, variances)
-
-    def with_noise(self, basis: Array | None, relative: Array) -> Self:
-        """Return the density under another noise: b (N, p), or None for known noise, and r (N,)."""
-        known = None if basis is None else self.known
-        data = self.u, self.y, basis, relative
-        return type(self)(self.family, *data, self.given, known, self.small)
-
-    def with_small_noise(self) -> Self:
-        """Return the density with the hyperprior of small noise in place of its own."""
-        data = self.u, self.y, self.basis, self.relative
-        return type(self)(self.family, *data, self.given, self.known, small=True)
+    def with_noise(self, noise: NoiseForm) -> Self:
+        """Return the density under another noise, whose parameters are those in its η."""
+        return type(self)(self.family, self.u, self.y, noise, self.covariance)
 
     def start_from(self, other: "FamilyDensity", eta: Array) -> Array:
         """Return a start for this family: values in η of parameters in common, else its medians."""
@@ -211,15 +222,16 @@ class FamilyDensity:
 
     def variances(self, eta: Array) -> Array:
         """Return the variances of the noise of the data, (N,)."""
-        if self.basis is None:
-            return self.relative
-        found = self.relative * self.unit_variances(eta)
-        return found if self.known is None else found + self.known
+        form = self.noise_form
+        if form.basis is None:
+            return form.fixed
+        return np.asarray(form.relative * self.unit_variances(eta) + form.fixed)
 
     def unit_variances(self, eta: Array) -> Array:
         """Return the variances of unknown noise at the data, (N,), for r = 1: σ² exp(2 β·b_i)."""
-        assert self.basis is not None
-        return np.asarray(np.exp(eta[self.noise] + 2.0 * self.basis @ eta[self.slopes]))
+        basis = self.noise_form.basis
+        assert basis is not None
+        return np.asarray(np.exp(eta[self.noise] + 2.0 * basis @ eta[self.slopes]))
 
     def curvatures(self, eta: Array) -> Array:
         """Return the variances of c_i, (n,): beyond the data f(u) bends by c_i h², h = u_i - 1.
@@ -249,11 +261,11 @@ class FamilyDensity:
     def kernel(self, eta: Array, low: Array, width: Array, spread: float) -> sk.Kernel:
         """Return the kernel for inputs low + width u and an output of variance `spread`.
 
-        A family without stationary parts returns the given kernel. The kernel of any other family
-        does not include the given covariance.
+        A family without stationary parts returns the prescribed kernel. The kernel of any other
+        family does not include the prescribed covariance.
         """
-        if self.given is not None and not self.parts:
-            return self.given.kernel(eta[self.open])
+        if self.covariance is not None and not self.parts:
+            return self.covariance.kernel(eta[self.open])
         plain = not (self.family.warped or self.family.mixed)
         scale = width if plain else np.ones_like(width)
         origin = low + 0.5 * width if plain else np.full_like(width, 0.5)
@@ -262,7 +274,7 @@ class FamilyDensity:
             variance = float(np.exp(eta[k0][0]) * spread)
             part = kind(variance, tuple((np.exp(eta[L]) * scale).tolist()))
             total = part if total is None else total + part
-        if self.given is not None:
+        if self.covariance is not None:
             return total
         slopes = UNIFORM * self._trend(eta) * spread / scale**2
         # Half of the range of z over data within [0, 1], and BEYOND ranges more
@@ -314,19 +326,20 @@ class FamilyDensity:
             by_trend = UNIFORM * self._trend(eta) * (full @ centred)
             slopes[self.trend] = 0.5 * np.sum(centred * by_trend)
             by_z += by_trend
-        if self.given is not None and self.given.open:
-            pairs_of = self.given.slopes(eta[self.open])
+        if self.covariance is not None and self.covariance.hyperpriors:
+            pairs_of = self.covariance.slopes(eta[self.open])
             slopes[self.open] = [0.5 * np.sum(full * slope) for slope in pairs_of]
-            slopes[self.open] += self.given.mean_slopes(eta[self.open]) @ solved
+            slopes[self.open] += self.covariance.mean_slopes(eta[self.open]) @ solved
         if self.family.mixed:
             slopes[self.mixing] = (w.T @ by_z)[~np.eye(len(turn), dtype=bool)]
         if self.family.warped:
             slopes[self.warps] = np.sum((by_z @ turn.T) * by_warps, axis=0)
-        if self.basis is not None:
+        form = self.noise_form
+        if form.basis is not None:
             # ∂Σ/∂ log σ_i² = σ_i² e_i e_iᵀ
-            each = 0.5 * diagonal * (self.relative * self.unit_variances(eta))
-            slopes[self.noise] = each.sum()
-            slopes[self.slopes] = 2.0 * self.basis.T @ each
+            by_data = 0.5 * diagonal * (form.relative * self.unit_variances(eta))
+            slopes[self.noise] = by_data.sum()
+            slopes[self.slopes] = 2.0 * form.basis.T @ by_data
         value += self.log_prior(eta)
         return value, slopes - self.precision * (eta - self.centre)
 
@@ -341,7 +354,7 @@ class FamilyDensity:
 
     def log_prior(self, eta: Array) -> float:
         """Return log p(η) up to a constant, which is less for small noise by its prior odds."""
-        of_kind = -np.log(SMALL_ODDS) if self.small else 0.0
+        of_kind = -np.log(SMALL_ODDS) if self.noise_form.small else 0.0
         return float(of_kind - 0.5 * (eta - self.centre) ** 2 @ self.precision)
 
     def solved(self, eta: Array) -> tuple[Array, Array]:
@@ -353,14 +366,14 @@ class FamilyDensity:
     def moments(self, eta: Array, places: Array) -> Array:
         """Return the means of f and of f² given the data, (2 m,), at scaled places (m, n)."""
         mean: Array | float = 0.0
-        if self.given is not None:
-            cross, variances = self.given.at(places, eta[self.open])
-            mean = self.given.mean_at(places, eta[self.open])
+        if self.covariance is not None:
+            cross, variances = self.covariance.at(places, eta[self.open])
+            mean = self.covariance.mean_at(places, eta[self.open])
         if self.parts:
             kernel = self.kernel(eta, np.zeros(self.u.shape[1]), np.ones(self.u.shape[1]), 1.0)
-            own = kernel(self.u, places)
-            cross = own if self.given is None else own + cross
-            variances = kernel.diag(places) + (0.0 if self.given is None else variances)
+            of_family = kernel(self.u, places)
+            cross = of_family if self.covariance is None else of_family + cross
+            variances = kernel.diag(places) + (0.0 if self.covariance is None else variances)
         return moments_of(cross, variances, self.solved(eta), mean)
 
     def squares(self, eta: Array) -> Array:
@@ -410,8 +423,8 @@ class FamilyDensity:
             variance += size
         matrix = squareform(total)
         centred = z - 0.5
-        given = self.given
-        constant = OFFSET**2 if given is None else given.covariance(eta[self.open])
+        prescribed = self.covariance
+        constant = OFFSET**2 if prescribed is None else prescribed.covariance(eta[self.open])
         matrix += UNIFORM * self._trend(eta) * (centred @ centred.T) + constant
         matrix[np.diag_indices(len(z))] += variance
         least = least_variance(len(z), np.diag(matrix).max())
@@ -422,7 +435,7 @@ class FamilyDensity:
 
     def _evidence(self, root: Array, eta: Array) -> tuple[float, Array]:
         """Return log p(y | X, η) and α = Σ⁻¹ (y - m), with L of Σ = L Lᵀ."""
-        y = self.y if self.given is None else self.y - self.given.mean(eta[self.open])
+        y = self.y if self.covariance is None else self.y - self.covariance.mean(eta[self.open])
         solved = dpotrs(root, y, lower=True)[0]
         # log p(y) = -½ (y - m)ᵀ α - Σ_i log L_ii + const
         return float(-0.5 * y @ solved - log_diagonal(root).sum()), solved
