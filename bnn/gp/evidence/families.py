@@ -12,7 +12,7 @@ mean, or of a kernel whose open parameters are part of η.
 """
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
@@ -123,6 +123,20 @@ class NoiseForm:
         """Return the form for some of the data."""
         basis = None if self.basis is None else self.basis[rows]
         return replace(self, fixed=self.fixed[rows], relative=self.relative[rows], basis=basis)
+
+
+class Solved(NamedTuple):
+    """The evidence of the data under some hyper-parameters, with what its computation leaves.
+
+    Attributes:
+        log_evidence: log p(y | X, η) up to a constant, -inf if the covariance has no factor.
+        root: L of the covariance Σ = L Lᵀ of the data, on and below its diagonal, (N, N), or None.
+        alpha: α = Σ⁻¹ (y - m), (N,).
+    """
+
+    log_evidence: float
+    root: Array | None
+    alpha: Array
 
 
 class FamilyDensity:
@@ -298,7 +312,7 @@ class FamilyDensity:
         w, by_warps = self._warped(eta)
         turn = np.eye(w.shape[1]) + self.mixing_matrix(eta)
         z = w @ turn
-        root, _, profiles = self._factorised(eta, z)
+        root, _, profiles = self._factorised(eta, z, with_slopes=True)
         if root is None:
             return -np.inf, np.zeros_like(eta)
         value, solved = self._evidence(root, eta)
@@ -357,13 +371,15 @@ class FamilyDensity:
         of_kind = -np.log(SMALL_ODDS) if self.noise_form.small else 0.0
         return float(of_kind - 0.5 * (eta - self.centre) ** 2 @ self.precision)
 
-    def solved(self, eta: Array) -> tuple[Array, Array]:
-        """Return L, on and below its diagonal, and α, for an η whose covariance has a factor."""
+    def solved(self, eta: Array) -> Solved:
+        """Return log p(y | X, η) up to a constant with L, on and below its diagonal, and α."""
         root = self._root(eta)
-        assert root is not None
-        return root, self._evidence(root, eta)[1]
+        if root is None:
+            return Solved(-np.inf, None, np.zeros_like(self.y))
+        value, alpha = self._evidence(root, eta)
+        return Solved(value, root, alpha)
 
-    def moments(self, eta: Array, places: Array) -> Array:
+    def moments(self, eta: Array, places: Array, solved: Solved) -> Array:
         """Return the means of f and of f² given the data, (2 m,), at scaled places (m, n)."""
         mean: Array | float = 0.0
         if self.covariance is not None:
@@ -374,7 +390,8 @@ class FamilyDensity:
             of_family = kernel(self.u, places)
             cross = of_family if self.covariance is None else of_family + cross
             variances = kernel.diag(places) + (0.0 if self.covariance is None else variances)
-        return moments_of(cross, variances, self.solved(eta), mean)
+        assert solved.root is not None
+        return moments_of(cross, variances, (solved.root, solved.alpha), mean)
 
     def squares(self, eta: Array) -> Array:
         """Return E (y - f)² of the data, (N,)."""
@@ -403,13 +420,13 @@ class FamilyDensity:
         return np.asarray(w + w @ self.mixing_matrix(eta))
 
     def _factorised(
-        self, eta: Array, z: Array
+        self, eta: Array, z: Array, with_slopes: bool = False
     ) -> tuple[Array | None, Array, list[tuple[Array, Array]]]:
         """Factorise the covariance Σ of the data at the coordinates z.
 
         Returns:
             L of Σ = L Lᵀ, or None if there is no factor; the variances of the noise in Σ, (N,), at
-            least the nugget; and k0 φ and k0 ∂φ/∂r² of each part for all pairs.
+            least the nugget; and with slopes k0 φ and k0 ∂φ/∂r² of each part for all pairs.
         """
         profiles = []
         total = np.zeros(len(z) * (len(z) - 1) // 2)
@@ -417,9 +434,12 @@ class FamilyDensity:
         for form, (k0, L) in zip(self._forms, self.parts, strict=True):
             size = float(np.exp(eta[k0][0]))
             squares = pdist(z / np.exp(eta[L]), "sqeuclidean")
-            correlation, slope = form.correlation_and_slope(squares)
-            profiles.append((size * correlation, size * slope))
-            total += profiles[-1][0]
+            if with_slopes:
+                correlation, slope = form.correlation_and_slope(squares)
+                profiles.append((size * correlation, size * slope))
+                total += profiles[-1][0]
+            else:
+                total += size * form.correlation(squares)
             variance += size
         matrix = squareform(total)
         centred = z - 0.5

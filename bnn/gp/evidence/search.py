@@ -246,9 +246,9 @@ def _gaussian_noise(
 
 def _average_noise(fits: list[FamilyFit], seed: int | None) -> tuple[Array, Array]:
     """Return the means over all draws of σ_i² of unknown noise for r = 1, (N,), and of β, (p,)."""
-    draws, logs = posterior_draws(fits, seed)
-    weights = np.exp(logs)
+    every = posterior_draws(fits, seed)
+    weights = np.exp(every.logs)
     # E σ_i² = Σ_s w_s σ_i²(η_s), and likewise E β
-    variances = np.array([density.unit_variances(eta) for density, eta in draws])
-    slopes = np.array([eta[density.slopes] for density, eta in draws])
+    variances = np.array([density.unit_variances(eta) for density, eta in every.draws])
+    slopes = np.array([eta[density.slopes] for density, eta in every.draws])
     return np.asarray(weights @ variances), np.asarray(weights @ slopes)

@@ -42,10 +42,10 @@ def test_a_family_with_a_largest_share_has_no_more_whatever_the_evidence_is():
         density = FamilyDensity(family, u, y, NoiseForm.constant(np.ones(40)))
         fits.append(approximated(density, most_probable(density, [density.centre]), 0))
     assert fits[1].log_evidence > fits[0].log_evidence + 5.0
-    draws, logs = posterior_draws(fits, 0)
-    share = np.exp(logs[[density is fits[1].density for density, _ in draws]]).sum()
+    found = posterior_draws(fits, 0)
+    share = np.exp(found.logs[[density is fits[1].density for density, _ in found.draws]]).sum()
     assert share == pytest.approx(0.25)
-    assert np.exp(logs).sum() == pytest.approx(1.0)
+    assert np.exp(found.logs).sum() == pytest.approx(1.0)
 
 
 def test_a_family_alone_has_all_the_weight_whatever_its_limit_is():
@@ -55,9 +55,9 @@ def test_a_family_alone_has_all_the_weight_whatever_its_limit_is():
     density = FamilyDensity(Family((bnn.RBF,), most=0.25), u, y, NoiseForm.constant(np.ones(20)))
     fit = approximated(density, density.centre, 0)
     for fits in ([fit], [fit, fit]):
-        draws, logs = posterior_draws(fits, 0)
-        assert len(draws) == len(logs)
-        assert np.exp(logs).sum() == pytest.approx(1.0)
+        found = posterior_draws(fits, 0)
+        assert len(found.draws) == len(found.logs)
+        assert np.exp(found.logs).sum() == pytest.approx(1.0)
 
 
 def test_weights_are_tempered_until_several_count():
