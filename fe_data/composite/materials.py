@@ -18,11 +18,11 @@ import dataclasses
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from fe_data.arrays import Short, number
 from fe_data.composite.elasticity import (
@@ -31,6 +31,7 @@ from fe_data.composite.elasticity import (
     TransverselyIsotropic,
     poisson_across,
 )
+from fe_data.composite.law_registry import CURVE, LAWS, LawEntry, register
 from fe_data.files.reading import read_file
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from fe_data.geometry.microstructure import spacing_of
@@ -38,7 +39,6 @@ from fe_data.settings import HardeningTable, Settings, require_between, require_
 from fe_data.settings.hardening import LAWS as HARDENING_LAWS
 from fe_data.settings.hardening import UNUSED_B_AND_C
 
-CURVE = "curve"  # kind of a parameter: yield stress as a function of plastic strain
 EXAMPLES = Path(__file__).with_name("examples")  # shipped files of phases
 INTERPHASE = "interphase"  # name of the phase of a ring around each fibre
 _THICKEST = 10.0  # largest thickness of this ring, in mean fibre radii
@@ -104,42 +104,14 @@ class YieldStress(Short):
 Curve = YieldStress | HardeningTable
 
 
-class LawEntry(NamedTuple):
-    """A registered law, see `laws.law` for its entries."""
-
-    name: str
-    parameters: dict[str, Any]
-    defaults: dict[str, float]
-    isotropic: bool
-    state: dict[str, int]
-    update: Callable[..., Any] | None
-    first_yield: Callable[[Mapping[str, Any], bool], float] | None = None
-
-
-_LAWS = {"elastic": LawEntry("elastic", {}, {}, False, {}, None)}
-
-
-def register(entry: LawEntry) -> None:
-    """Register a law by its name."""
-    _LAWS[entry.name] = entry
-
-
-def is_shipped(name: str) -> bool:
-    """Return whether `fe_data` itself has registered a law with a name."""
-    entry = _LAWS.get(name)
-    return entry is not None and (
-        entry.update is None or entry.update.__module__ == "fe_data.composite.laws"
-    )
-
-
 def law_entry(name: str) -> LawEntry:
     """Return the law with a name; laws that need PyTorch are imported on first use."""
     require_kind("law", name, str)
-    if name not in _LAWS:
+    if name not in LAWS:
         _import_laws()
-    if name not in _LAWS:
-        raise ValueError(f"law = {name!r:.60} is unknown: allowed are {', '.join(_LAWS)}")
-    return _LAWS[name]
+    if name not in LAWS:
+        raise ValueError(f"law = {name!r:.60} is unknown: allowed are {', '.join(LAWS)}")
+    return LAWS[name]
 
 
 def _import_laws() -> None:
@@ -197,7 +169,7 @@ class Material(Short):
     @property
     def entry(self) -> LawEntry:
         """The law."""
-        return _LAWS[self.law]
+        return LAWS[self.law]
 
     def first_yield(self, *, tension: bool) -> float | None:
         """Return the initial yield stress in a uniaxial test.
@@ -261,13 +233,6 @@ def _restored(
     """Restore a pickled material, and register its law."""
     register(entry)
     return Material(elasticity, law, parameters)
-
-
-def initial_stress(curve: Any) -> float:
-    """Yield stress at zero plastic strain [MPa]."""
-    if isinstance(curve, HardeningTable):
-        return float(curve.stress[0])
-    return float(curve.yield_stress_MPa)
 
 
 def _plain_curve(curve: Any) -> dict[str, Any]:
