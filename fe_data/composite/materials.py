@@ -12,6 +12,8 @@ composite. The following file has the two required phases; further phases are `P
           yield_stress: {law: voce, yield_stress_MPa: 29.0, b_MPa: 64.0, c: 0.01}
       fibres:
         elasticity: {E_L_GPa: 225.0, E_T_GPa: 15.0, nu_LT: 0.2, nu_TT: 0.07, G_LT_GPa: 15.0}
+
+An optional `measured` next to `phases` has the fields of `Measured`.
 """
 
 import dataclasses
@@ -32,6 +34,7 @@ from fe_data.composite.elasticity import (
     poisson_across,
 )
 from fe_data.composite.law_registry import CURVE, LAWS, LawEntry, register
+from fe_data.composite.measured import Measured
 from fe_data.files.reading import read_file
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from fe_data.geometry.microstructure import spacing_of
@@ -261,6 +264,7 @@ class Phases(Short):
         fibres: Material of the fibres.
         source: Where the numbers are from.
         others: Materials of further phases by name, see `Microstructure.phases`.
+        measured: Measured values of a ply of these phases. They are not part of `as_dict`.
 
     Examples:
         >>> from fe_data import named_phases
@@ -272,8 +276,10 @@ class Phases(Short):
     fibres: Material
     source: str = ""
     others: Mapping[str, Material] = field(default_factory=dict)
+    measured: Measured | None = None
 
     def __post_init__(self) -> None:
+        require_kind("measured", self.measured, Measured, type(None))
         for name in ("matrix", "fibres"):
             require_kind(name, getattr(self, name), Material)
         require_kind("source", self.source, str)
@@ -475,7 +481,7 @@ def load_phases(path: str | Path) -> Phases:
 
 def _phases(content: Any) -> Phases:
     """Make phases from the content of a file."""
-    top = _mapping("file", content, {"phases"}, {"source"})
+    top = _mapping("file", content, {"phases"}, {"measured", "source"})
     phases = top["phases"]
     needed = {"matrix", "fibres"}
     complete = isinstance(phases, Mapping) and phases.keys() >= needed
@@ -483,7 +489,11 @@ def _phases(content: Any) -> Phases:
     phases = _mapping("phases", phases, needed, others - needed)
     materials = {name: _material(name, phases[name]) for name in sorted(phases)}
     named = {name: materials.pop(name) for name in ("matrix", "fibres")}
-    return Phases(**named, source=str(top.get("source", "")), others=materials)
+    measured = top.get("measured")
+    if measured is not None:
+        measured = _built(Measured, "measured", measured)
+    source = str(top.get("source", ""))
+    return Phases(**named, source=source, others=materials, measured=measured)
 
 
 def _material(name: str, content: Any) -> Material:
