@@ -351,7 +351,7 @@ def constants(
         remove_earlier(out)
     solved = fe_data.effective_constants(phases, fibres, resolution=resolution)
     show(arrangement(fibres))
-    show(solved.table())
+    show(solved.table(phases.measured))
     number = int((~fibres.is_void).sum())
     if vf and number < ENOUGH_FIBRES:
         few = f"these are the constants of one RVE of {number} fibres"

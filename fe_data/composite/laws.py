@@ -23,10 +23,10 @@ from torch.func import vmap
 from fe_data.arrays import Floats
 from fe_data.composite.elasticity import Isotropic
 from fe_data.composite.implicit import root
-from fe_data.composite.materials import (
+from fe_data.composite.law_registry import (
     CURVE,
     LawEntry,
-    Material,
+    MaterialWithLaw,
     initial_stress,
     is_shipped,
     register,
@@ -401,7 +401,7 @@ class MaterialPoints:
         size: Number k of strain components that may be nonzero, 4 or 6; the tangent is (k, k).
     """
 
-    def __init__(self, material: Material, size: int = 6):
+    def __init__(self, material: MaterialWithLaw, size: int = 6):
         entry = material.entry
         if entry.update is None:
             raise ValueError("an elastic material has no history")
