@@ -222,7 +222,8 @@ def loadings(given: LoadingValues | Path | None, context: typer.Context) -> "lis
 
 def phases(text: str) -> "fe_data.Phases":
     """Load phases by the name of a shipped material, or from a file."""
-    if text.endswith((".yaml", ".yml")):
+    is_path = "/" in text or text in {".", ".."}
+    if is_path or text.endswith((".yaml", ".yml")):
         return fe_data.load_phases(path(text))
     return fe_data.named_phases(text)
 

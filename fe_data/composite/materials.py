@@ -35,7 +35,7 @@ from fe_data.composite.elasticity import (
 )
 from fe_data.composite.law_registry import CURVE, LAWS, LawEntry, register
 from fe_data.composite.measured import Measured
-from fe_data.files.reading import read_file
+from fe_data.files.reading import UnusualFile, read_file
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from fe_data.geometry.microstructure import spacing_of
 from fe_data.settings import HardeningTable, Settings, require_between, require_kind, require_path
@@ -182,9 +182,15 @@ class Material(Short):
 
         Returns:
             Yield stress [MPa]; None if the law does not give it.
+
+        Raises:
+            ValueError: If a custom law gives something else.
         """
         known = self.entry.first_yield
-        return None if known is None else known(self.parameters, tension)
+        if known is None:
+            return None
+        what = f"first_yield of law {self.law!r:.60} (tension={tension})"
+        return require_between(what, known(self.parameters, tension), 0.0, _STRESS[1])
 
     def with_modulus(self, E_GPa: float) -> "Material":
         """Return the material with another Young's modulus.
@@ -475,12 +481,17 @@ def load_phases(path: str | Path) -> Phases:
     path = require_path("path", path)
     try:
         return _phases(parse_yaml(read_file(path, MOST_BYTES)))
+    except UnusualFile as error:
+        what = str(error)
+        raise ValueError(what if what.startswith(str(path)) else f"{path}: {what}") from None
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
 
 
 def _phases(content: Any) -> Phases:
     """Make phases from the content of a file."""
+    if content is None:
+        raise ValueError("it is empty: it must have phases")
     top = _mapping("file", content, {"phases"}, {"measured", "source"})
     phases = top["phases"]
     needed = {"matrix", "fibres"}
