@@ -12,6 +12,8 @@ composite. The following file has the two required phases; further phases are `P
           yield_stress: {law: voce, yield_stress_MPa: 29.0, b_MPa: 64.0, c: 0.01}
       fibres:
         elasticity: {E_L_GPa: 225.0, E_T_GPa: 15.0, nu_LT: 0.2, nu_TT: 0.07, G_LT_GPa: 15.0}
+
+An optional `interface` next to `phases` has the fields of `interface.Interface`.
 """
 
 import dataclasses
@@ -31,6 +33,7 @@ from fe_data.composite.elasticity import (
     TransverselyIsotropic,
     poisson_across,
 )
+from fe_data.composite.interface import Interface
 from fe_data.files.reading import read_file
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from fe_data.geometry.microstructure import spacing_of
@@ -45,7 +48,7 @@ _THICKEST = 10.0  # largest thickness of this ring, in mean fibre radii
 # Settings that describe the phases of the fast solver, so they cannot be combined with `Phases`.
 SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 _STRESS = (1e-3, 1e6)  # MPa
-_RESERVED = ("matrix", "fibres", "void")
+_RESERVED = ("matrix", "fibres", "void", "interface")
 
 
 @dataclass(frozen=True, repr=False)
@@ -296,6 +299,12 @@ class Phases(Short):
         fibres: Material of the fibres.
         source: Where the numbers are from.
         others: Materials of further phases by name, see `Microstructure.phases`.
+        interface: Cohesive law between the fibres and what surrounds them, so that fibres can
+            debond; None bonds them perfectly.
+
+    Raises:
+        ValueError: If a phase has a reserved name, or the toughness of the interface is too small
+            for its strength and stiffness.
 
     Examples:
         >>> from fe_data import named_phases
@@ -307,6 +316,7 @@ class Phases(Short):
     fibres: Material
     source: str = ""
     others: Mapping[str, Material] = field(default_factory=dict)
+    interface: Interface | None = None
 
     def __post_init__(self) -> None:
         for name in ("matrix", "fibres"):
@@ -319,6 +329,17 @@ class Phases(Short):
             if name in _RESERVED:
                 raise ValueError(f"others has {name!r}, which is the name of another phase")
         object.__setattr__(self, "others", dict(self.others))
+        if self.interface is not None:
+            require_kind("interface", self.interface, Interface)
+            try:
+                self.interface.require_stable(self.matrix_modulus_GPa)
+            except ValueError as error:
+                raise ValueError(f"interface: {error}") from None
+
+    @property
+    def matrix_modulus_GPa(self) -> float:
+        """Young's modulus of the matrix, across its axis if it has one [GPa]."""
+        return self.matrix.elasticity.modulus_across
 
     def of(self, name: str) -> Material:
         """Return the material of a phase other than the matrix.
@@ -349,7 +370,11 @@ class Phases(Short):
     def as_dict(self) -> dict[str, Any]:
         """Return the phases as nested dictionaries, as in a file, without the source."""
         all_phases = {"matrix": self.matrix, "fibres": self.fibres, **self.others}
-        return {name: material.as_dict() for name, material in all_phases.items()}
+        content = {name: material.as_dict() for name, material in all_phases.items()}
+        if self.interface is not None:
+            given = dataclasses.asdict(self.interface)
+            content["interface"] = {k: v for k, v in given.items() if v is not None}
+        return content
 
     def without_expansion(self, names: Iterable[str]) -> list[str]:
         """Names of the phases that do not expand, if another of these phases expands.
@@ -402,7 +427,8 @@ class Phases(Short):
                 )
             *outer, last = places[name]
             functools.reduce(dict.__getitem__, outer, content)[last] = number(name, value)
-        return _phases({"phases": content, "source": self.source})
+        interface = {"interface": content.pop("interface")} if "interface" in content else {}
+        return _phases({"phases": content, "source": self.source, **interface})
 
     @property
     def sha256(self) -> str:
@@ -510,7 +536,7 @@ def load_phases(path: str | Path) -> Phases:
 
 def _phases(content: Any) -> Phases:
     """Make phases from the content of a file."""
-    top = _mapping("file", content, {"phases"}, {"source"})
+    top = _mapping("file", content, {"phases"}, {"source", "interface"})
     phases = top["phases"]
     needed = {"matrix", "fibres"}
     complete = isinstance(phases, Mapping) and phases.keys() >= needed
@@ -518,7 +544,10 @@ def _phases(content: Any) -> Phases:
     phases = _mapping("phases", phases, needed, others - needed)
     materials = {name: _material(name, phases[name]) for name in sorted(phases)}
     named = {name: materials.pop(name) for name in ("matrix", "fibres")}
-    return Phases(**named, source=str(top.get("source", "")), others=materials)
+    given = top.get("interface")
+    interface = None if given is None else _built(Interface, "interface", given)
+    source = str(top.get("source", ""))
+    return Phases(**named, source=source, others=materials, interface=interface)
 
 
 def _material(name: str, content: Any) -> Material:

@@ -10,10 +10,12 @@ from threadpoolctl import threadpool_limits
 from fe_data.arrays import Floats, Ints, Short
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
+from fe_data.composite.interface import CohesiveLaw
 from fe_data.composite.materials import INTERPHASE, Phases
 from fe_data.composite.stepping import IncrementalCell, State
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.domain import Domain, create_domain
+from fe_data.geometry.interfaces import cut_outlines
 from fe_data.geometry.mesh import generate_mesh, with_holes
 from fe_data.geometry.microstructure import Microstructure, clear_of_edges
 from fe_data.geometry.outline import MATRIX, Outline
@@ -223,12 +225,13 @@ def solve_composite(
     with progress_bar(total, "RVE", "step", silent=silent) as bar, one_thread():
         with timed(seconds, "mesh", bar):
             microstructure = clear_of_edges(microstructure)
-            domain = composite_domain(microstructure, resolution)
+            cut = phases.interface is not None
+            domain = composite_domain(microstructure, resolution, cut=cut)
         with timed(seconds, "assembly", bar):
             shears = _shears_along(loading)
             cell = composite_cell(phases, microstructure, domain, out_of_plane=shears)
         with timed(seconds, "solution"):
-            rve = IncrementalCell(cell)
+            rve = IncrementalCell(cell, cohesive_law(phases, microstructure))
             steps: list[CompositeStep] = []
 
             def reached() -> None:
@@ -259,14 +262,18 @@ def _step(x: Floats, state: State) -> CompositeStep:
     return CompositeStep(x, state.temperature, state.variables, state.stresses)
 
 
-def composite_domain(microstructure: Microstructure, resolution: float | None) -> Domain:
-    """Mesh a microstructure; voids become holes."""
+def composite_domain(
+    microstructure: Microstructure, resolution: float | None, *, cut: bool = False
+) -> Domain:
+    """Mesh a microstructure; voids become holes, and `cut` cuts the outlines of the fibres."""
     if resolution is not None:
         require_between("resolution", resolution, *BOUNDS["resolution"])
     mesh = generate_mesh(Outline(microstructure, resolution, fineness=_FINENESS))
     voids = np.flatnonzero(microstructure.is_void)
     if voids.size:
         mesh = with_holes(mesh, voids)
+    if cut:
+        mesh = cut_outlines(mesh, len(microstructure.radii))
     return create_domain(mesh, "P2/P0")
 
 
@@ -293,6 +300,17 @@ def composite_cell(
         material = phases.of(name) if E is None else phases.of(name).with_modulus(E)
         materials.append((label, material, names == label))
     return Cell(domain, materials, out_of_plane=out_of_plane, elastic=elastic)
+
+
+def cohesive_law(phases: Phases, microstructure: Microstructure) -> CohesiveLaw | None:
+    """Make the law of the interfaces for openings relative to the side of the RVE."""
+    fibres = ~microstructure.is_void
+    if phases.interface is None or not fibres.any():
+        return None
+    # The side of the RVE [mm]
+    diameter = 1e-3 * phases.interface.fibre_diameter_um
+    side = diameter / (2 * float(microstructure.radii[fibres].mean()))
+    return CohesiveLaw.of(phases.interface, phases.matrix_modulus_GPa, side)
 
 
 def _shears_along(loading: Loading) -> bool:
