@@ -70,11 +70,13 @@ class InterfacePoints(Short):
         nodes: (p, 2) indices of the node of the fibre and of the node outside, after merging.
         frames: (p, c, c) axes of the opening as rows: the normal out of the fibre, the tangent, z.
         weights: (p,) lengths, which sum to the length of the outlines.
+        sides: (k, 3) points at the start, the end and the middle of each side.
     """
 
     nodes: Ints
     frames: Floats
     weights: Floats
+    sides: Ints
 
 
 class Cell(Short):
@@ -171,8 +173,9 @@ class Cell(Short):
         frames[:, 0, 0], frames[:, 0, 1] = tangent[:, 1], -tangent[:, 0]
         frames[:, 1, :2] = tangent
         frames[:, 2:, 2:] = 1.0
-        weights: Floats = np.bincount(place, np.hypot(*rows.T))
-        return InterfacePoints(np.column_stack([inside, outside]), frames, weights)
+        weights = np.asarray(np.bincount(place, np.hypot(*rows.T)), dtype=float)
+        nodes = np.column_stack([inside, outside])
+        return InterfacePoints(nodes, frames, weights, place.reshape(-1, 3))
 
     def opening(self, x: Floats) -> Floats:
         """Opening (p, c) of the interfaces at unknowns (n + k,): normal, tangential, along z."""

@@ -240,3 +240,30 @@ class CohesiveLaw(Short):
             # δ = δ_0 δ_f / (δ_f - d (δ_f - δ_0)),   s = d δ_0 / (δ_f - d (δ_f - δ_0))
             dissipated += sign * work * d * onset / (final - d * width)
         return Tractions(traction, new, dissipated, tangent)
+
+
+@dataclass(frozen=True, repr=False)
+class Strength(Short):
+    """The largest mean stress of a path, and what has broken at its end.
+
+    Attributes:
+        strength_MPa: Component of the mean stress with the largest size, at the peak of the norm of
+            the mean stress [MPa]; positive.
+        strain_at_strength: The same component of the mean strain tensor, as a size [-].
+        is_reached: Whether the stress fell after the peak; otherwise the path was too short.
+        debonded_fraction: Length fraction of the interfaces without traction at the end [-].
+        damaged_fraction: Length fraction of the interfaces that soften or have debonded [-].
+        dissipated_J_m2: Work that interfaces have dissipated at the end, per area of a section
+            through the RVE [J/m²].
+        viscous_share: Work of the viscous tractions over the dissipated work at the end [-].
+        energy_error: Difference between the work of the mean stress and its parts, over this work.
+    """
+
+    strength_MPa: float
+    strain_at_strength: float
+    is_reached: bool
+    debonded_fraction: float
+    damaged_fraction: float
+    dissipated_J_m2: float
+    viscous_share: float
+    energy_error: float

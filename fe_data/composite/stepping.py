@@ -38,6 +38,15 @@ class Debonding(NamedTuple):
 
 
 @short
+class Peak(NamedTuple):
+    """The equilibrium with the largest norm of the mean stress."""
+
+    norm: float  # of the mean stress [MPa]
+    stress: Floats  # (6,) mean stress in Kelvin's notation [MPa]
+    strain: Floats  # (6,) mean strain in Kelvin's notation
+
+
+@short
 class State(NamedTuple):
     """The data of an equilibrium apart from its unknowns."""
 
@@ -47,6 +56,7 @@ class State(NamedTuple):
     stresses: dict[str, Floats]  # (points, 6) of each inelastic phase, in Kelvin's notation [MPa]
     mean_stress: Floats  # (6,) in Kelvin's notation [MPa]
     debonding: Debonding | None = None  # of interfaces, if the mesh is cut
+    peak: Peak | None = None  # so far in the last part of the path, with `drop`
 
 
 class IncrementalCell(IncrementalProblem):
@@ -57,11 +67,22 @@ class IncrementalCell(IncrementalProblem):
         points: Laws of the inelastic phases by name.
         law: Law of the interfaces.
         viscosity: Viscosity of the interfaces, as a mean strain [-].
+        drop: Share of its peak by which the mean stress falls in the last part of the path until
+            the path ends; None follows the whole path.
+        parts: Number of parts of the path.
         x: (n + k,) unknowns at the last equilibrium.
         state: Other data of the last equilibrium.
     """
 
-    def __init__(self, cell: Cell, law: CohesiveLaw | None = None, viscosity: float = _VISCOSITY):
+    def __init__(
+        self,
+        cell: Cell,
+        law: CohesiveLaw | None = None,
+        viscosity: float = _VISCOSITY,
+        *,
+        drop: float | None = None,
+        parts: int = 1,
+    ):
         from fe_data.composite.laws import MaterialPoints
 
         self.cell = cell
@@ -76,6 +97,9 @@ class IncrementalCell(IncrementalProblem):
         self.x = np.zeros(cell.n + cell.size)
         self.law = law
         self.viscosity = viscosity
+        self.drop = drop
+        self.parts = parts
+        self._begun = 0
         debonding = None
         if cell.interface is not None:
             zero, none = np.zeros((len(cell.interface.weights), cell.block)), np.zeros_like(self.x)
@@ -107,6 +131,7 @@ class IncrementalCell(IncrementalProblem):
         self._part = part
         self._length = self._length_of(end - start, free, part)
         self._t = 0.0
+        self._begun += 1
         self._origin = self.state
         self._start = start
         self._way = end - start
@@ -161,6 +186,7 @@ class IncrementalCell(IncrementalProblem):
             {name: response.stress for name, response in responses.items()},
             np.append(stress, np.zeros(6 - cell.size)),
             debonding,
+            self.state.peak,
         )
         local = np.linalg.norm(-force[:n]) / (cell.area * cell.force_scale)
         imbalance = float(max(local, np.linalg.norm(mean_force) / cell.area))
@@ -222,6 +248,25 @@ class IncrementalCell(IncrementalProblem):
         """Accept the last trial as equilibrium."""
         self._t = t
         super().commit(x, t)
+        if self.drop is None or not self._loads():
+            return
+        norm, peak = float(np.linalg.norm(self.state.mean_stress)), self.state.peak
+        if peak is None or norm > peak.norm:
+            peak = Peak(norm, self.state.mean_stress, self.mean_strain)
+            self.state = self.state._replace(peak=peak)
+
+    def _loads(self) -> bool:
+        """Whether this is the last part of the path, and its prescribed strains do work."""
+        stress = self._turn @ self.state.mean_stress[: self.cell.size]
+        work = stress[self._given] @ self._way[self._given]
+        return self._begun == self.parts and bool(work > 0)
+
+    def is_over(self) -> bool:
+        """Return whether the mean stress has fallen by the share `drop` below its peak."""
+        peak = self.state.peak
+        if self.drop is None or peak is None or not self._loads():
+            return False
+        return bool(np.linalg.norm(self.state.mean_stress) < (1 - self.drop) * peak.norm)
 
     def restart(self, x: Floats, state: State) -> None:
         """Go back to an equilibrium."""

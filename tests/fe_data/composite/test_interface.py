@@ -1,6 +1,7 @@
 """The law of cohesive interfaces, and RVEs whose fibres debond."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -13,10 +14,16 @@ from fe_data import (
     Microstructure,
     Phases,
     YieldStress,
+    load_curves,
+    load_phases,
+    named_phases,
     solve_composite,
 )
+from fe_data.__main__ import main
 from fe_data.composite.interface import CohesiveLaw
+from fe_data.composite.materials import EXAMPLES
 from fe_data.composite.rve import composite_cell, composite_domain
+from fe_data.geometry.microstructure import random_microstructure
 
 GLASS_EPOXY = Phases(Material(Isotropic(3.5, 0.35)), Material(Isotropic(70.0, 0.2)))
 INTERFACE = Interface(50.0, 75.0, 2.0, 6.0, 7.0, stiffness_N_mm3=1e8)
@@ -212,3 +219,132 @@ def test_debonding_begins_at_the_stress_of_goodier():
 def test_wrong_numbers_are_named(change, field):
     with pytest.raises(ValueError, match=field):
         dataclasses.replace(GLASS_EPOXY, interface=dataclasses.replace(INTERFACE, **change))
+
+
+THREE = random_microstructure(0.5, 0, 3)
+BREAK = Loading((0.03, None, None, None, None, None), increments=150)
+
+
+@pytest.fixture(scope="module")
+def broken():
+    """Three fibres pulled until the mean stress has fallen by 20 %."""
+    phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
+    return simulated(phases, THREE, BREAK, resolution=4.0)
+
+
+def test_the_path_ends_when_the_stress_has_fallen(broken):
+    stress = broken.history["stress"][:, 0]
+    found = broken.strength
+    assert broken.stop is None
+    assert found.is_reached
+    assert found.strength_MPa >= stress.max()
+    assert found.strength_MPa == pytest.approx(stress.max(), rel=0.01)
+    after = stress[stress.argmax() :]
+    assert (after[:-1] >= 0.8 * found.strength_MPa).all()
+    assert stress[-1] < 0.8 * found.strength_MPa
+    assert found.viscous_share < 0.02
+    assert abs(found.energy_error) < 0.01
+    side = 0.007 / (2 * THREE.radii[0])  # mm
+    dissipated = broken.history["debonding_energy"][-1] * side * 1e3
+    assert found.dissipated_J_m2 == pytest.approx(dissipated)
+
+
+def test_the_mesh_opens_where_the_interface_is_damaged(broken):
+    """The displacements of both faces differ by the opening."""
+    fields = broken.interface_fields()
+    sides = broken.cell.domain.interfaces
+    inside, outside = broken.displacement()[sides[:, :3]], broken.displacement()[sides[:, 3:]]
+    apart = np.linalg.norm(outside - inside, axis=2)
+    opening = fields["opening"][sides]
+    np.testing.assert_allclose(opening[:, :3], opening[:, 3:])
+    np.testing.assert_allclose(np.linalg.norm(opening[:, :3], axis=2), apart, atol=1e-12)
+    assert fields["interface_damage"][sides].max() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("increments", "resolution", "allowed"), [(300, 4.0, 0.01), (150, 8.0, 0.03)]
+)
+def test_half_the_step_and_half_the_elements_change_the_strength_little(
+    broken, increments, resolution, allowed
+):
+    finer = Loading(BREAK.strain, increments=increments)
+    phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
+    found = simulated(phases, THREE, finer, resolution=resolution).strength
+    assert found.strength_MPa == pytest.approx(broken.strength.strength_MPa, rel=allowed)
+
+
+def test_unloading_is_no_failure():
+    """The last part goes back to zero stress."""
+    phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
+    cycle = Loading([(0.004, *[None] * 5), (None,) * 6])
+    solved = simulated(phases, ONE, cycle, increments=8, resolution=4.0)
+    assert solved.stop is None
+    assert len(solved.history["strain"]) == 17
+    assert solved.strength is None
+
+
+def test_a_file_has_an_interface(tmp_path):
+    phases = named_phases("glass_epoxy_debonding")
+    assert phases.interface == INTERFACE
+    tougher = phases.with_fields({"interface.toughness_I_J_m2": 4.0})
+    assert tougher.interface.toughness_I_J_m2 == 4.0
+    assert tougher.sha256 != phases.sha256
+    shipped = (EXAMPLES / "glass_epoxy_debonding.yaml").read_text()
+    for wrong, what in (
+        (shipped.replace("  fibre_diameter_um: 7.0\n", ""), "fibre_diameter_um is missing"),
+        (shipped.replace("toughness_I_J_m2: 2.0", "toughness_I_J_m2: 0.01"), "is too small"),
+        (shipped.replace("normal_strength_MPa: 50.0", "normal_strength_MPa: 0"), "normal_strength"),
+    ):
+        (tmp_path / "wrong.yaml").write_text(wrong)
+        with pytest.raises(ValueError, match=rf"wrong\.yaml: interface.*{what}"):
+            load_phases(tmp_path / "wrong.yaml")
+
+
+def test_the_command_breaks_an_rve(tmp_path, capsys):
+    words = "rve --material glass_epoxy_debonding --vf 0.5 --n-fibres 3 --resolution 4 --xdmf "
+    words += f"--strength longitudinal_shear --drop 0.05 --out {tmp_path}"
+    assert main(words.split()) == 0
+    content = json.loads((tmp_path / "result.json").read_text())
+    assert content["status"] == "complete"
+    found = content["strength"]
+    assert found["is_reached"]
+    assert 10.0 < found["strength_MPa"] < 75.0
+    assert f"strength {found['strength_MPa']:.2f} MPa" in capsys.readouterr().out
+    assert {"rve.png", "fields.xdmf", "fields.bin"} <= {each.name for each in tmp_path.iterdir()}
+    assert "interface_damage" in (tmp_path / "fields.xdmf").read_text()
+    assert load_curves(tmp_path).histories[0]["debonding_energy"][-1] > 0
+
+
+def test_the_command_prints_the_scatter_of_strengths(tmp_path, capsys):
+    words = "strengths --material glass_epoxy_debonding --vf 0.5 --n-fibres 3 --resolution 3 "
+    words += f"--replicates 2 --strength transverse_tension --jobs 1 --out {tmp_path}/found.csv"
+    assert main(words.split()) == 0
+    rows = (tmp_path / "found.csv").read_text().splitlines()
+    values = [float(row.split(",")[2]) for row in rows[1:]]
+    printed = capsys.readouterr().out
+    mean, std = np.mean(values), np.std(values, ddof=1)
+    assert f"{mean:9.2f}{std:9.2f}{np.quantile(values, 0.05):9.2f}" in printed
+    assert "2 of 2" in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("rve --material glass_epoxy --strength transverse_tension --vf 0.3", "has no interface"),
+        ("rve --material glass_epoxy_debonding --strength tension --vf 0.3", "allowed are"),
+        ("rve --strength transverse_tension --vf 0.3 --E-f 70 --b-m 1 --c-m 1", "--material"),
+        (
+            "rve --material glass_epoxy_debonding --strength transverse_tension --vf 0.3 "
+            "--loading 0.01,free,free",
+            "cannot be combined",
+        ),
+        ("rve --material glass_epoxy_debonding --vf 0.3 --drop 2", "drop"),
+    ],
+)
+def test_wrong_words_are_rejected_before_a_simulation(words, reason, tmp_path, capsys, monkeypatch):
+    def simulated(*_, **__):
+        raise AssertionError("the simulation began")
+
+    monkeypatch.setattr("fe_data.composite.rve.generate_mesh", simulated)
+    assert main([*words.split(), "--out", str(tmp_path / "out")]) == 2
+    assert reason in capsys.readouterr().err
