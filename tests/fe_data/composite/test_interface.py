@@ -227,9 +227,9 @@ BREAK = Loading((0.03, None, None, None, None, None), increments=150)
 
 @pytest.fixture(scope="module")
 def broken():
-    """Three fibres pulled until the mean stress has fallen by 20 %."""
+    """Three fibres pulled until the mean stress has fallen by 8 %."""
     phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
-    return simulated(phases, THREE, BREAK, resolution=4.0)
+    return simulated(phases, THREE, BREAK, resolution=4.0, drop=0.08)
 
 
 def test_the_path_ends_when_the_stress_has_fallen(broken):
@@ -240,8 +240,8 @@ def test_the_path_ends_when_the_stress_has_fallen(broken):
     assert found.strength_MPa >= stress.max()
     assert found.strength_MPa == pytest.approx(stress.max(), rel=0.01)
     after = stress[stress.argmax() :]
-    assert (after[:-1] >= 0.8 * found.strength_MPa).all()
-    assert stress[-1] < 0.8 * found.strength_MPa
+    assert (after[:-1] >= 0.92 * found.strength_MPa).all()
+    assert stress[-1] < 0.92 * found.strength_MPa
     assert found.viscous_share < 0.02
     assert abs(found.energy_error) < 0.01
     side = 0.007 / (2 * THREE.radii[0])  # mm
@@ -269,7 +269,7 @@ def test_half_the_step_and_half_the_elements_change_the_strength_little(
 ):
     finer = Loading(BREAK.strain, increments=increments)
     phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
-    found = simulated(phases, THREE, finer, resolution=resolution).strength
+    found = simulated(phases, THREE, finer, resolution=resolution, drop=0.08).strength
     assert found.strength_MPa == pytest.approx(broken.strength.strength_MPa, rel=allowed)
 
 
