@@ -13,7 +13,7 @@ composite. The following file has the two required phases; further phases are `P
       fibres:
         elasticity: {E_L_GPa: 225.0, E_T_GPa: 15.0, nu_LT: 0.2, nu_TT: 0.07, G_LT_GPa: 15.0}
 
-An optional `interface` next to `phases` has the fields of `interface.Interface`.
+An optional `interface` next to the phases has the fields of `interface.Interface`.
 """
 
 import dataclasses
@@ -48,7 +48,8 @@ _THICKEST = 10.0  # largest thickness of this ring, in mean fibre radii
 # Settings that describe the phases of the fast solver, so they cannot be combined with `Phases`.
 SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 _STRESS = (1e-3, 1e6)  # MPa
-_RESERVED = ("matrix", "fibres", "void", "interface")
+INTERFACE = "interface"  # name of the cohesive law next to the phases
+_RESERVED = ("matrix", "fibres", "void", INTERFACE)
 
 
 @dataclass(frozen=True, repr=False)
@@ -373,7 +374,7 @@ class Phases(Short):
         content = {name: material.as_dict() for name, material in all_phases.items()}
         if self.interface is not None:
             given = dataclasses.asdict(self.interface)
-            content["interface"] = {k: v for k, v in given.items() if v is not None}
+            content[INTERFACE] = {k: v for k, v in given.items() if v is not None}
         return content
 
     def without_expansion(self, names: Iterable[str]) -> list[str]:
@@ -427,8 +428,7 @@ class Phases(Short):
                 )
             *outer, last = places[name]
             functools.reduce(dict.__getitem__, outer, content)[last] = number(name, value)
-        interface = {"interface": content.pop("interface")} if "interface" in content else {}
-        return _phases({"phases": content, "source": self.source, **interface})
+        return _phases({"phases": content, "source": self.source})
 
     @property
     def sha256(self) -> str:
@@ -536,16 +536,16 @@ def load_phases(path: str | Path) -> Phases:
 
 def _phases(content: Any) -> Phases:
     """Make phases from the content of a file."""
-    top = _mapping("file", content, {"phases"}, {"source", "interface"})
+    top = _mapping("file", content, {"phases"}, {"source"})
     phases = top["phases"]
     needed = {"matrix", "fibres"}
     complete = isinstance(phases, Mapping) and phases.keys() >= needed
     others = {name for name in phases if isinstance(name, str)} if complete else set()
     phases = _mapping("phases", phases, needed, others - needed)
+    given = phases.pop(INTERFACE, None)
+    interface = None if given is None else _built(Interface, INTERFACE, given)
     materials = {name: _material(name, phases[name]) for name in sorted(phases)}
     named = {name: materials.pop(name) for name in ("matrix", "fibres")}
-    given = top.get("interface")
-    interface = None if given is None else _built(Interface, "interface", given)
     source = str(top.get("source", ""))
     return Phases(**named, source=source, others=materials, interface=interface)
 

@@ -19,7 +19,7 @@ from fe_data.settings import MAX_SEED, Settings, require_integer, require_kind
 _LOADINGS = {
     "transverse_tension": ("xx", 0.03, 150),
     "transverse_compression": ("xx", -0.06, 150),
-    "longitudinal_shear": ("xz", 0.03, 150),
+    "longitudinal_shear": ("xz", 0.05, 250),
     "transverse_shear": ("xy", 0.03, 150),
 }
 STRENGTHS = tuple(_LOADINGS)

@@ -291,7 +291,7 @@ def test_a_file_has_an_interface(tmp_path):
     assert tougher.sha256 != phases.sha256
     shipped = (EXAMPLES / "glass_epoxy_debonding.yaml").read_text()
     for wrong, what in (
-        (shipped.replace("  fibre_diameter_um: 7.0\n", ""), "fibre_diameter_um is missing"),
+        (shipped.replace("    fibre_diameter_um: 7.0\n", ""), "fibre_diameter_um is missing"),
         (shipped.replace("toughness_I_J_m2: 2.0", "toughness_I_J_m2: 0.01"), "is too small"),
         (shipped.replace("normal_strength_MPa: 50.0", "normal_strength_MPa: 0"), "normal_strength"),
     ):
