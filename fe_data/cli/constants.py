@@ -87,6 +87,7 @@ def write_constants(
         "matrix": dataclasses.asdict(phases.matrix.elasticity),
         "fibres_material": dataclasses.asdict(phases.fibres.elasticity),
         "source": phases.source,
+        "measured": phases.measured and dataclasses.asdict(phases.measured),
         "fibres": np.column_stack([fibres.centres, fibres.radii]).tolist(),  # x, y, radius
         "phases": list(fibres.phases),  # one per fibre
         "height": fibres.height,

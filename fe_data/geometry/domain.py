@@ -18,7 +18,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fe_data.arrays import Floats, Ints, Short
-from fe_data.geometry.mesh import Mesh
+from fe_data.geometry.mesh import Mesh, not_cut
 from safe_files.locking import lock
 
 # Importing dolfinx redirects all warnings of the process to a log (ffcx); this is undone below. The
@@ -84,6 +84,9 @@ class Domain(Short):
     n_nodes: int  # number of nodes after the merge
     element: str  # kind of element in the matrix, see `mechanics.elements.VOLUMETRIC_MODES`
     mesh: dolfinx.mesh.Mesh
+    interfaces: Ints = field(
+        default_factory=not_cut, kw_only=True
+    )  # (k, 6) nodes of cut outlines, see `Mesh`
 
 
 def create_domain(mesh: Mesh, element: str) -> Domain:
@@ -101,7 +104,9 @@ def create_domain(mesh: Mesh, element: str) -> Domain:
     while not np.array_equal(image_of, image_of[image_of]):  # a corner is an image of an image
         image_of = image_of[image_of]
     masters, merged = np.unique(image_of, return_inverse=True)
-    return Domain(points, triangles, material, merged, len(masters), element, domain)
+    interfaces = position[mesh.interfaces]
+    whole = points, triangles, material, merged, len(masters), element, domain
+    return Domain(*whole, interfaces=interfaces)
 
 
 def _create_mesh(mesh: Mesh) -> dolfinx.mesh.Mesh:

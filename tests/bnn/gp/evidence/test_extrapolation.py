@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bnn
-from bnn.gp.evidence import trend
+from bnn.gp.evidence import prescribed
 
 # Functions of x in [0, 1], at 3, 5 and 10 ranges of the data from their low end: at most 3 standard
 # deviations off
@@ -91,8 +91,8 @@ def test_far_away_everything_stays_finite_and_constant():
     X = np.exp(rng.standard_normal((60, 4)))
     y = np.prod(X[:, :2], axis=1) + X[:, 2]
     model = bnn.GPRegressor().fit(X, y)
-    edge = X.max(axis=0) + (1.0 + trend.BEYOND) * np.ptp(X, axis=0)
+    edge = X.max(axis=0) + (1.0 + prescribed.BEYOND) * np.ptp(X, axis=0)
     mean, std = model.predict([1e3 * edge, 1e6 * edge], return_std=True)
-    assert np.all(np.abs(mean) < 100.0 * y.std() * trend.BEYOND)
+    assert np.all(np.abs(mean) < 100.0 * y.std() * prescribed.BEYOND)
     np.testing.assert_allclose(mean[0], mean[1], rtol=1e-6)
     np.testing.assert_allclose(std[0], std[1], rtol=1e-6)
