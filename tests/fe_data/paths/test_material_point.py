@@ -159,7 +159,7 @@ def composite(matrix):
     return Phases(MATRICES[matrix], Material(Isotropic(400.0, 0.2)))
 
 
-@pytest.fixture(params=["whole", "substeps"])
+@pytest.fixture
 def _in_steps(request, monkeypatch):
     """Responses reach the end of an increment at once, or in substeps as after a cutback."""
 
@@ -172,9 +172,20 @@ def _in_steps(request, monkeypatch):
         monkeypatch.setattr("fe_data.path_following.advance", advance)
 
 
-@pytest.mark.parametrize("matrix", [None, *MATRICES])
-@pytest.mark.usefixtures("_in_steps")
-def test_the_tangent_is_the_derivative_of_the_stress_by_the_whole_increment(matrix):
+LAWS = [None, *MATRICES]
+SLOW = [pytest.mark.slow]  # substeps are alike for all laws: the fast one is not symmetric
+
+
+@pytest.mark.parametrize(
+    ("_in_steps", "matrix"),
+    [("whole", law) for law in LAWS]
+    + [
+        pytest.param("substeps", law, marks=SLOW * (law not in (None, "paraboloidal")))
+        for law in LAWS
+    ],
+    indirect=["_in_steps"],
+)
+def test_the_tangent_is_the_derivative_of_the_stress_by_the_whole_increment(_in_steps, matrix):
     """By central differences, from an accepted state with plastic strain."""
     if matrix is None:
         point = MaterialPoint(Inputs(VF.vf, 400.0, 400.0, 0.4), EXACT, microstructure=ONE_FIBRE)
