@@ -26,7 +26,7 @@ LEARNT = 0.15
 settings = fe_data.Settings(n_fibres=options.fibres)
 content = np.linspace(LOW, HIGH, options.cells)
 rves = [
-    fe_data.solve_rve(fe_data.Inputs(vf, 400.0, 400.0, 0.4), seed, settings)
+    fe_data.solve_rve(fe_data.Inputs(vf, 400.0, 400.0, 0.4), settings, seed=seed)
     for seed, vf in enumerate(content)
 ]
 X = content[:, None]

@@ -182,7 +182,7 @@ for std, label in ((with_delta, "95 % band with δ"), (of_members, "95 % band of
 ax.plot(100 * pulls, mean, ".-", label="mean of the members")
 if not options.no_fe2:
     settings = Settings(resolution=2.5, tolerance=1e-4)
-    cells = [MaterialPoint(Inputs(*CELL), seed, settings) for seed in range(count)]
+    cells = [MaterialPoint(Inputs(*CELL), settings, seed=seed) for seed in range(count)]
     exact, *_ = cyclic_force(cells)
     difference = abs(exact - mean).max() / abs(exact).max()
     print(f"largest difference from FE²: {100 * difference:.1f} % of its largest force")

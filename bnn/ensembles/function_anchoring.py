@@ -256,7 +256,7 @@ def _anchor_to_process(
     penalties = prior_metric.squares(torch.as_tensor(output_vectors(moved))).numpy()
     return Members(
         architecture=network,
-        start=anchors,
+        initial_weights=anchors,
         weights=result.weights,
         inputs=points,
         targets=scaler.inverse_transform(targets),

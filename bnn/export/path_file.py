@@ -24,7 +24,7 @@ def path_to_c(
     path: str | os.PathLike[str],
     X: ArrayLike,
     *,
-    name: str = "cell",
+    name: str = "rve",
     members: int | None = None,
     max_bytes: int = 200_000,
 ) -> None:
@@ -70,8 +70,8 @@ def path_to_c(
         >>> import tempfile
         >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     bnn.export.path_to_c(model, Path(folder, "cell.c"), [0.3, 400.0, 400.0, 0.4])
-        ...     "int cell(int member" in Path(folder, "cell.c").read_text()
+        ...     bnn.export.path_to_c(model, Path(folder, "rve.c"), [0.3, 400.0, 400.0, 0.4])
+        ...     "int rve(int member" in Path(folder, "rve.c").read_text()
         True
     """
     if not isinstance(model, StrainPathEnsemble):
@@ -86,7 +86,7 @@ def path_to_c(
         check_integer("members", members, 1)
         if members > K:
             raise ValueError(f"members = {members}: the ensemble has {K}")
-    inputs = _cell(X, model.bank.bounds)
+    inputs = _inputs_of_rve(X, model.bank.bounds)
     weights = _weights(model, inputs, members)
     code = files("bnn.export").joinpath("path.c").read_text(encoding="ascii")
     words = "v_f = {:g}, E_f = {:g} GPa, b_m = {:g} MPa, c_m = {:g}".format(*inputs[0])
@@ -97,7 +97,7 @@ def path_to_c(
     write_atomic(as_path(path), text.encode("ascii"), BEGINNING)
 
 
-def _cell(X: ArrayLike, bounds: Array) -> Array:
+def _inputs_of_rve(X: ArrayLike, bounds: Array) -> Array:
     """Check that the inputs lie within the bounds of the basis, and return them as (1, 4)."""
     inputs = as_finite("X", X)
     if inputs.shape != (len(INPUTS),):
@@ -111,7 +111,7 @@ def _cell(X: ArrayLike, bounds: Array) -> Array:
 def _weights(model: StrainPathEnsemble, inputs: Array, members: int | None) -> Array:
     """Return the weights v_f θ(x) of the posterior mean and of the members, (1 + K, R + 3)."""
     of_mean = model.mean_.reshape(model.bank.n_features, -1) @ model.bank.factors(inputs)[0]
-    return np.vstack([of_mean, model.cell_weights(inputs)[:members, 0]])
+    return np.vstack([of_mean, model.rve_weights(inputs)[:members, 0]])
 
 
 def _tables(model: StrainPathEnsemble, inputs: Array, weights: Array) -> dict[str, Table]:

@@ -102,8 +102,8 @@ def _updated(
     for left in range(iterations, 0, -1):
         scatter = expected_scatter(_posterior(prior, covariances, X, y), X, y)
         squares = np.einsum("nij,nji->n", precision, scatter)  # E (y - f)ᵀ Σ⁻¹ (y - f)
-        if noise.freedom is None:
-            with_freedom = replace(noise, freedom=likely_freedom(squares, d))
+        if noise.df is None:
+            with_freedom = replace(noise, df=likely_freedom(squares, d))
         last = factors
         factors = np.where(stays, kept, precision_factors(with_freedom.degrees, squares, d))
         covariances = given_factors(with_freedom, unscaled, factors)

@@ -267,13 +267,13 @@ class StrainPathEnsemble(Short, StoredModel):
             parts = []
             for inputs, path in _chunks(group):
                 features = self.bank.features(inputs, path)
-                weights = self.cell_weights(inputs)
+                weights = self.rve_weights(inputs)
                 points = np.einsum("ntrj,knr->kntj", features.points, weights)
                 parts.append(features.mean_fields + points)
             found.append(np.concatenate(parts, axis=1))
         return _in_order(groups, found, axis=1)
 
-    def cell_weights(self, X: ArrayLike) -> Array:
+    def rve_weights(self, X: ArrayLike) -> Array:
         """Return each member's weights of the features of RVEs.
 
         Args:

@@ -22,7 +22,7 @@ from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored, un
 from bnn.storage.writing import write_atomic
 
 FORMAT = "bnn"
-VERSION = 8
+VERSION = 9
 BEGINNING = rb"PK\x03\x04.{26}header\.npy"  # of an archive whose first array is the header
 MAX_RATIO = 10  # largest ratio of the unpacked arrays to the size of their file
 MIN_UNPACKED = 1_000_000  # unpacked bytes that are accepted for any size of the file

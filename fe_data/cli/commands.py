@@ -187,7 +187,7 @@ def generate(
     if paths and not anisotropy:  # generate() rejects both together
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
-    choices |= {"anisotropy": anisotropy, "material": phases, "interphase": interphase}
+    choices |= {"anisotropy": anisotropy, "phases": phases, "interphase": interphase}
     choices |= {"constants": constants}
     choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
     with terminated_like_interrupted():

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from fe_data.geometry.microstructure import Microstructure, require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.mechanics.results import SolvedRVE
-from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve
+from fe_data.mechanics.rve import RVESolution, SolverName, as_arguments, solve_rve
 from fe_data.schema import INPUTS
 from fe_data.schema import output as output_of
 from fe_data.settings import (
@@ -99,14 +99,22 @@ def run_rve(
         "settings": dataclasses.asdict(settings),
     }
     _begin(begun, out, mesh)
-    given: Any = inputs, microstructure, settings, loading
     choices: Any = {"keep_steps": xdmf, "partial": True}
     rve: RVESolution | MaterialRVE
     try:
         if isinstance(solver, tuple):
-            rve = solve_material(solver[1], *given, interphase=interphase, **choices)
+            rve = solve_material(
+                solver[1],
+                cast(VolumeFraction, inputs),
+                microstructure,
+                settings,
+                loading,
+                interphase=interphase,
+                **choices,
+            )
         else:
-            rve = solve_rve(*given, solver=solver, **choices)
+            choices |= as_arguments(microstructure)
+            rve = solve_rve(cast(Inputs, inputs), settings, loading, solver=solver, **choices)
     except BaseException as error:
         with contextlib.suppress(OSError):
             _write_result(_state(error) | begun | {"history": {}}, out)

@@ -74,7 +74,7 @@ def configuration(
     design: Design,
     settings: Settings,
     anisotropy: bool = False,
-    material: Phases | None = None,
+    phases: Phases | None = None,
     interphase: float = 0.0,
     constants: bool = False,
 ) -> dict[str, Any]:
@@ -109,8 +109,8 @@ def configuration(
     if settings.radii == Settings.radii:
         del config["settings"]["radii"]
         del config["settings"]["radii_cov"]
-    if material is not None:
-        config["material"] = material.as_dict()
+    if phases is not None:
+        config["material"] = phases.as_dict()
         for name in SETTINGS_OF_PHASES:
             config["settings"].pop(name, None)
     return {**config, "digest": digest(config)}

@@ -48,7 +48,7 @@ def save_mesh(rve: RVESolution | CompositeSolution, path: Path) -> None:
         >>> from pathlib import Path
         >>> from fe_data import Inputs, Settings, save_mesh, solve_rve
         >>> coarse = Settings(n_fibres=1, resolution=3, increments=10)
-        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, coarse)
+        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), coarse)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save_mesh(rve, Path(folder, "rve.inp"))
         ...     text = Path(folder, "rve.inp").read_text()

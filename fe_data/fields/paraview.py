@@ -51,7 +51,7 @@ def save_fields(rve: RVESolution | CompositeSolution, path: Path) -> None:
         >>> from pathlib import Path
         >>> from fe_data import Inputs, Settings, save_fields, solve_rve
         >>> coarse = Settings(n_fibres=1, resolution=3, increments=10)
-        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, coarse, keep_steps=True)
+        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), coarse, keep_steps=True)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save_fields(rve, Path(folder, "rve.xdmf"))
         ...     sorted(path.name for path in Path(folder).iterdir())

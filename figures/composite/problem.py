@@ -132,7 +132,7 @@ def functional_prior(theta: np.ndarray) -> GaussianProcessPrior:
     mean = LinearMean(np.asarray(theta))
     n = len(OUTPUT_NAMES)
     bounds = OUTPUT_SCALING.transform(np.full(n, LOWEST_OUTPUT)), None
-    return GaussianProcessPrior(mean, KERNEL, n_outputs=n, features=FEATURES, bounds=bounds)
+    return GaussianProcessPrior(mean, KERNEL, n_outputs=n, active_dims=FEATURES, bounds=bounds)
 
 
 def along_inputs() -> dict[str, np.ndarray]:

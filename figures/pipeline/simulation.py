@@ -49,7 +49,7 @@ def keep_own_samples(folder: Path, arguments: list[str], digest: str) -> None:
 def solve_tiny_cell(seed: int) -> None:
     """Solve an RVE of one fibre, so that numba compiles the solver if it has not been compiled."""
     tiny = fe_data.Settings(n_fibres=1, resolution=2.0, increments=4)
-    fe_data.solve_rve(fe_data.Inputs(0.1, 400.0, 400.0, 0.4), seed, tiny)
+    fe_data.solve_rve(fe_data.Inputs(0.1, 400.0, 400.0, 0.4), tiny, seed=seed)
 
 
 def simulate(out: Path, designs: Mapping[str, Sequence[int]], seed: int, jobs: int) -> int:

@@ -101,11 +101,15 @@ def other_elements() -> Iterator[list[str]]:
     """Yield rows with the differences in stress between other elements and ours, same RVEs [%]."""
     cells = [random_microstructure(INPUTS.vf, seed, DISCS) for seed in SEEDS]
     ours = {
-        name: [stresses(solve_rve(INPUTS, c, SETTINGS, path(name)), name) for c in cells]
+        name: [
+            stresses(solve_rve(INPUTS, SETTINGS, path(name), microstructure=c), name) for c in cells
+        ]
         for name in LOADINGS
     }
     for name in LOADINGS:
-        standard = [solve_rve(INPUTS, c, SETTINGS, path(name), element="P2") for c in cells]
+        standard = [
+            solve_rve(INPUTS, SETTINGS, path(name), microstructure=c, element="P2") for c in cells
+        ]
         theirs = [stresses(solved, name) for solved in standard]
         yield ["standard P2, our mesh", "", name, *stiffer(theirs, ours[name])]
     across = f"{2 * cells[0].radii[0] * PIXELS:.0f}"

@@ -52,7 +52,7 @@ def path_ensemble():
 
 @functools.cache
 def cell():
-    return solve_rve(CELL, 0, COARSE, keep_steps=True)
+    return solve_rve(CELL, COARSE, seed=0, keep_steps=True)
 
 
 def curves(path):

@@ -72,7 +72,7 @@ def given_covariance(
         ValueError: If the kernel, or a derivative of it with respect to an open parameter, is not
             finite at the data, for the medians of its open parameters.
     """
-    features = prior.features_of(output, X.shape[1])
+    features = prior.active_dims_of(output, X.shape[1])
     kernel = prior.kernels[output]
     hyperpriors = _hyperpriors(kernel, _Scales(column, X[:, features], sparse))
     given = GivenCovariance(

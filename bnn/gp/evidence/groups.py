@@ -94,7 +94,7 @@ def found_for(
         mixture, found, factors = found_model(data, kind, restarts=restarts, most=size)
         assert isinstance(mixture, MixturePrior)
         if isinstance(found, StudentNoise):
-            freedom = found.freedom
+            freedom = found.df
             found = found.noise
         parts.append((outputs, mixture, found))
     joint = _joint_prior(parts, X, y, constants, prior)
@@ -131,7 +131,7 @@ def _searched(
 def _of_outputs(prior: GaussianProcessPrior, outputs: Ints, n_in: int) -> GaussianProcessPrior:
     """Return the prior of some outputs, with a mean of zero."""
     kernels = [prior.kernels[j] for j in outputs]
-    features = [prior.features_of(j, n_in) for j in outputs]
+    features = [prior.active_dims_of(j, n_in) for j in outputs]
     return GaussianProcessPrior(0.0, kernels, len(outputs), features)
 
 
@@ -184,7 +184,7 @@ def _joint_prior(
         weights[:, outputs] = prior.shares
         slopes[outputs], values[outputs] = prior.components[0].linear_mean(n_in)
         for i, j in enumerate(outputs.tolist()):
-            features[j] = prior.components[0].features_of(i, n_in)
+            features[j] = prior.components[0].active_dims_of(i, n_in)
             for own, component in zip(kernels, prior.components, strict=True):
                 own[j] = component.kernels[i]
     if given is not None:

@@ -190,7 +190,7 @@ def found_model(
     if len(data.rows) < N:
         full = found
         if isinstance(given, StudentNoise):
-            full = replace(given, freedom=search.noises[0].freedom)
+            full = replace(given, df=search.noises[0].freedom)
         if factors is not None:
             factors = factors_of_all(prior, full, factors, data)
         prior = given_all(prior, full, factors, posteriors, data)
@@ -217,7 +217,7 @@ def _kind_or_noise(
         return noise, None
     if isinstance(noise, StudentNoise):
         checked_noise(noise.noise, n_in, n_out)
-        if noise.freedom != np.inf:
+        if noise.df != np.inf:
             return "student_t", noise
         noise = noise.noise
     known = without_zeros(noise, data.y)

@@ -75,7 +75,7 @@ class Search:
         if given is not None:
             kept = kept_noise(given, data.X.shape[1], len(data.spreads))
             self._known = data.noise_variances(kept)
-        self._freedom = given.freedom if isinstance(given, StudentNoise) else None
+        self._freedom = given.df if isinstance(given, StudentNoise) else None
         self.fits: list[list[FamilyFit]] = []
         self.noises: list[OutputNoise] = []
 

@@ -175,7 +175,7 @@ def test_inputs_and_outputs_have_their_own_kernels():
     X = np.column_stack([X2, np.full(30, 7.0)])
     Y = np.column_stack([PARTS, 100.0 * X2[:, 0]])
     own = [KERNELS["of some inputs"], bnn.Linear((1e4, 0.0), 1e4)]
-    prior = open_prior(own, 2, features=[0, 1])
+    prior = open_prior(own, 2, active_dims=[0, 1])
     noise = [NOISE, 1.0]
     model = bnn.GPRegressor(prior, noise=noise).fit(X, Y)
     component = model.prior_.components[0]
@@ -183,7 +183,7 @@ def test_inputs_and_outputs_have_their_own_kernels():
     assert matern.lengthscale[1] == np.inf
     assert linear.variance[0] == 0.0 < linear.variance[1]
     assert component.kernels[1] == own[1]
-    assert component.features == [0, 1]
+    assert component.active_dims == [0, 1]
     alone = open_prior(bnn.RBF(None, None))
     everywhere = bnn.evidence.fit_prior(X, PARTS, NOISE, prior=alone, estimate="map")
     assert everywhere.kernel.lengthscale[2] == np.inf

@@ -183,7 +183,7 @@ def test_constants_of_an_earlier_run_are_gone_when_a_run_fails(tmp_path, capsys,
 
 FIBRES = Microstructure([[0.3, 0.3], [0.7, 0.7]], [0.2, 0.2])
 SOLVERS = {
-    "fast": lambda **options: solve_rve(PLASTIC, 0, CELL, PULL, silent=True, **options),
+    "fast": lambda **options: solve_rve(PLASTIC, CELL, PULL, seed=0, silent=True, **options),
     "general": lambda **options: solve_composite(
         named_phases("glass_epoxy"),
         FIBRES,
@@ -226,7 +226,7 @@ def test_fields_of_a_part_have_its_mean_stress():
 def test_without_a_prescribed_stress_other_causes_are_named(monkeypatch):
     monkeypatch.setattr("fe_data.path_following.Follower._newton", lambda *_: None)
     with pytest.raises(ConvergenceError, match="too few increments, and a material that softens"):
-        solve_rve(PLASTIC, 0, CELL, silent=True)
+        solve_rve(PLASTIC, CELL, seed=0, silent=True)
 
 
 ELASTIC = """
