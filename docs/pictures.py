@@ -10,9 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from bnn.storage.writing import save_picture
 from fe_data import Inputs, Settings, solve_rve
 from fe_data.mechanics.plots import draw_mises
+from safe_files.writing import save_picture
 
 DOCS = Path(__file__).parent
 

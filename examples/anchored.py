@@ -17,8 +17,8 @@ from scipy import stats
 
 import bnn
 import fe_data
-from bnn.storage.writing import save_picture
 from fe_data.mechanics.plots import draw_mises
+from safe_files.writing import save_picture
 
 LOW = 0.06  # volume fractions of the fibres
 HIGH = 0.40

@@ -16,8 +16,8 @@ options = parser.parse_args()
 import matplotlib.pyplot as plt
 
 import fe_data
-from fe_data.files.writing import save_picture
 from fe_data.mechanics.plots import draw_mises
+from safe_files.writing import save_picture
 
 tension = (options.strain, None, None)  # xx; the lateral strain and the shear are free
 compression = (-options.strain, None, None)

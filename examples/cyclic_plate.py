@@ -26,11 +26,11 @@ from scipy.sparse.linalg import spsolve
 
 import bnn
 from bnn.paths import MaterialPointBasis, StrainPathEnsemble, fit_scatter
-from bnn.storage.writing import save_picture
 from fe_data import Inputs, MaterialPoint, Settings, load_paths, strain_concentration
 from fe_data.geometry import domain
 from fe_data.path_following import advance
 from fe_data.schema import INPUT_BOUNDS
+from safe_files.writing import save_picture
 
 CELL = [0.3, 400.0, 400.0, 0.4]  # vf, E_f [GPa], b_m [MPa], c_m
 AMPLITUDE = 0.01  # mean strain of the plate

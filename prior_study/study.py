@@ -11,7 +11,6 @@ import pandas as pd
 
 import bnn
 from bnn import Pretrained, TrainingSettings
-from bnn.storage.writing import write_atomic
 from prior_study import reconstruction
 from prior_study.config import HIDDEN, StudyConfig
 from prior_study.priors import STUDY_PRIORS
@@ -23,6 +22,7 @@ from prior_study.reconstruction import (
     distance,
 )
 from prior_study.statistics import WeightStatistics, weight_statistics
+from safe_files.writing import write_atomic
 
 FORMAT = 3
 BEGINNING = rb"PK\x03\x04.{26}format\.npy"  # first bytes of an archive that begins with `format`

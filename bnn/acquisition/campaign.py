@@ -41,9 +41,9 @@ from bnn.acquisition.possible import NEAR, PossibleRuns, outside
 from bnn.acquisition.success import success_probability
 from bnn.gp.regressor import GPRegressor
 from bnn.scaling import BoundsScaler
-from bnn.storage.locking import locked
 from bnn.storage.reading import as_path
-from bnn.storage.writing import write_atomic
+from safe_files.locking import locked
+from safe_files.writing import write_atomic
 
 SAME = 1e-6  # relative to the range: inputs of one run, but for rounding
 FEWEST = 2  # least results per output for a model; with fewer, another Latin hypercube is run

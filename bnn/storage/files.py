@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 from bnn._version import __version__
 from bnn.storage.reading import as_path
 from bnn.storage.values import KINDS, NUMBERS, Arrays, kept, plain, restored, unknown_classes
-from bnn.storage.writing import write_atomic
+from safe_files.writing import write_atomic
 
 FORMAT = "bnn"
 VERSION = 9

@@ -111,7 +111,7 @@ Resolution = Annotated[
 
 MATERIAL_HELP = (
     "phases of the composite: boron_aluminium, carbon_epoxy, direct_simulation, glass_epoxy, "
-    "paper, or a file that describes them"
+    "glass_epoxy_debonding, paper, or a file that describes them"
 )
 Material = Annotated[
     str | None,
@@ -124,6 +124,13 @@ Material = Annotated[
 ]
 
 
+Drop = Annotated[
+    float,
+    Number(
+        help="if fibres can debond, the path ends when the mean stress has fallen by this share "
+        "below its peak [-]"
+    ),
+]
 Interphase = Annotated[
     float,
     Number(
@@ -220,9 +227,26 @@ def loadings(given: LoadingValues | Path | None, context: typer.Context) -> "lis
     return [fe_data.Loading(*given)]
 
 
+def strength(
+    name: str | None, given: "list[fe_data.Loading]", phases: "fe_data.Phases | None"
+) -> "list[fe_data.Loading]":
+    """Return the loading of --strength, or the loadings of --loading without this option."""
+    if name is None:
+        return given
+    from fe_data.composite.strengths import require_interface_law, strength_loading
+
+    if given:
+        raise ValueError("--strength cannot be combined with --loading")
+    if phases is None:
+        raise ValueError("--strength needs --material, with an interface")
+    require_interface_law(phases)
+    return [strength_loading(name)]
+
+
 def phases(text: str) -> "fe_data.Phases":
     """Load phases by the name of a shipped material, or from a file."""
-    if text.endswith((".yaml", ".yml")):
+    is_path = "/" in text or text in {".", ".."}
+    if is_path or text.endswith((".yaml", ".yml")):
         return fe_data.load_phases(path(text))
     return fe_data.named_phases(text)
 

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from fe_data.arrays import Floats
-from fe_data.files import writing
 from fe_data.files.reading import UnusualFile, read_arrays
 from fe_data.settings import require_kind
+from safe_files import writing
 
 FORMAT = 1
 HEADER = "record"

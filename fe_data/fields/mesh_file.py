@@ -9,12 +9,12 @@ import numpy as np
 from fe_data.arrays import Ints
 from fe_data.composite.materials import INTERPHASE
 from fe_data.composite.rve import CompositeSolution
-from fe_data.files.writing import require_own, write_atomic
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import export_mesh
 from fe_data.geometry.microstructure import Microstructure
 from fe_data.mechanics.rve import RVESolution
 from fe_data.settings import require_kind, require_path
+from safe_files.writing import require_own, write_atomic
 
 _TITLE = "RVE of fe_data"  # tells that `save_mesh` wrote a file
 # Beginnings of the files, which may be replaced.

@@ -127,6 +127,10 @@ class RVESolution(Short):
         return float(self.problem.law.yield_stress)
 
     @property
+    def cracks(self) -> None:
+        """There are no interfaces that open."""
+
+    @property
     def counts(self) -> dict[str, int]:
         """Numbers of Newton iterations, factorisations, cutbacks and so on."""
         return self.path.counts

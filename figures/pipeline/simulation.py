@@ -13,10 +13,10 @@ from fe_data.cli.commands import INTERRUPTED
 from fe_data.cli.main import main as run_command
 from fe_data.dataset import storage
 from fe_data.dataset.executors import local_workers
-from fe_data.files.writing import write_atomic
 from figures.pipeline.clean import note
 from figures.pipeline.dependencies import simulation_sources
 from figures.pipeline.provenance import config_digest, file_digest
+from safe_files.writing import write_atomic
 
 
 def keep_own_samples(folder: Path, arguments: list[str], digest: str) -> None:

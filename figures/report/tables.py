@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import typer
 
-from fe_data.files.writing import write_atomic
 from figures.claims import SCATTER, Item, Source, Table, load_published
 from figures.markdown import comma_separated, markdown, with_blocks
 from figures.pipeline.paths import REFERENCE, ROOT, committed_metrics
@@ -34,6 +33,7 @@ from figures.report.comparison import (
 )
 from figures.report.labels import label
 from figures.scores import Interval, as_interval, written
+from safe_files.writing import write_atomic
 
 # Folder of a run → the data from which it was computed
 RUNS = {

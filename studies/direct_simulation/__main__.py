@@ -20,12 +20,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fe_data import Curves, Design, HardeningTable, Inputs, Loading, Settings, generate, load_curves
-from fe_data.files.writing import save_picture
 from fe_data.geometry.microstructure import random_microstructure
 from fe_data.mechanics.load_stepping import IncrementalRVE
 from fe_data.mechanics.rve import RVESolution, solve_rve
 from fe_data.path_following import EquilibriumPath, follow
 from figures.markdown import table_lines
+from safe_files.writing import save_picture
 from studies.direct_simulation.pixel_cell import ELEMENTS, PixelCell
 
 OUT = Path("data/direct_simulation")

@@ -9,8 +9,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
 import bnn
-from bnn.gp.evidence.families import Family, FamilyDensity
-from bnn.gp.evidence.scaling import SearchData
+from bnn.gp.evidence.families import Family, FamilyDensity, NoiseForm
+from bnn.gp.evidence.output_data import OutputData
 from bnn.gp.open_parameters import of_inputs, open_parameters
 from tests.bnn.test_readme import section
 
@@ -73,10 +73,9 @@ KERNELS = {
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_evidence_has_the_gradient_of_finite_differences(name):
     """By every open parameter, with differences of sixth order."""
-    data = SearchData(X2, PARTS[:, None], prior=open_prior(KERNELS[name]))
-    basis = np.zeros((30, 0))
-    y = data.columns[:, 0]
-    density = FamilyDensity(Family(()), data.u, y, basis, np.ones(30), data.given[0])
+    data = OutputData(X2, PARTS[:, None], prior=open_prior(KERNELS[name]))
+    noise = NoiseForm.constant(np.ones(30))
+    density = FamilyDensity(Family(()), data.u, data.y, noise, data.covariance)
     n = len(open_parameters(of_inputs(KERNELS[name], np.array([True, True]))))
     assert len(density.centre) == n + 1
     eta = density.centre + 0.2 * np.random.default_rng(0).standard_normal(n + 1)

@@ -169,11 +169,12 @@ def test_parameters_of_scikit_learn_kernels_cannot_be_open(message):
     GaussianProcessPrior(kernel=sk.PairwiseKernel())  # None is the default of a parameter
 
 
-def test_a_mean_that_returns_one_number_is_named():
+@pytest.mark.parametrize(("value", "what"), [(2.5, "the number 2.5"), (None, "None")])
+def test_a_mean_that_returns_one_number_or_nothing_is_named(value, what):
     def number(*_):
-        return 2.5
+        return value
 
-    message = r"mean\(X.*\) is the number 2.5: must be \(4,\) or \(4, n_out\)"
+    message = rf"mean\(X.*\) is {what}: must be \(4,\) or \(4, n_out\)"
     X = np.arange(4.0)[:, None]
     for prior in (GaussianProcessPrior(number), GaussianProcessPrior(RandomMean(number))):
         with pytest.raises(ValueError, match=message):

@@ -179,6 +179,8 @@ REFUSED = [
     ("rve --vf 0.3 --material paper --solver dolfinx", "--solver cannot be combined"),
     ("rve --vf 30 --material paper", "vf is a fraction: 30 % is 0.3"),
     ("rve --vf 0.3 --material brass", "name = 'brass' is no known material: allowed are boron"),
+    ("rve --vf 0.3 --material .", "fe_data: . is a folder: a regular file is needed"),
+    ("constants --vf 0.3 --material {}/", "is a folder: a regular file is needed"),
     ("rve --vf 0.3", "give either --E-f with --b-m and --c-m, or --material"),
     ("generate noise --material paper --hardening voce", "hardening = 'voce' cannot be comb"),
     ("generate noise --material paper --anisotropy", "phases cannot be combined with anis"),
