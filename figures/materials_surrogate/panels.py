@@ -72,7 +72,8 @@ def prior_functions(theta: np.ndarray, seed: int, networks: Pretrained) -> Figur
         for i, (axes, name) in enumerate(zip(row, inputs, strict=True)):
             across = problem.INPUT_SCALING.inverse_transform(inputs[name])[:, i]
             functions = OUTPUT_SCALING.inverse_transform(samples[name])[:, :, j]
-            axes.plot(across, functions[:25].T, color="0.55", lw=0.6, label="functions")
+            shown = functions[:25].T
+            axes.plot(across, shown, color="0.55", lw=0.6, rasterized=True, label="functions")
             band(axes, across, functions.mean(axis=0), functions.std(axis=0), "mean", alpha=0.2)
             axes.set(xlabel=INPUT_LABELS[name], xlim=(across[0], across[-1]))
             if output == "p_sigma":
@@ -167,8 +168,8 @@ def calibration(
 
     A further row has one panel per output, with the standard deviation over repeats as a band.
     """
-    figure = plt.figure(figsize=(WIDTH, 7.2))
-    (top,), (bottom,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.25, 1))
+    figure = plt.figure(figsize=(WIDTH, 8.2))
+    (top,), (bottom,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.45, 1))
     by_method = top.subplots(1, len(methods), sharey=True)
     by_output = bottom.subplots(1, len(LABELS), sharey=True)
     for axes, (label, method) in zip(by_method, methods.items(), strict=True):
