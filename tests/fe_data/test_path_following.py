@@ -277,5 +277,5 @@ class Switching(IncrementalProblem):
 def test_a_damped_tangent_ends_a_cycle_that_else_needs_smaller_steps(damped):
     path, strain, _ = followed(Switching(damped), 0.5, 1)
     assert strain[-1] == pytest.approx(1.0, abs=1e-10)
-    assert path.counts["cutbacks"] == (0 if damped else 1)
+    assert (path.counts["cutbacks"] == 0) == bool(damped)
     assert path.counts.get("damped_solves", 0) == (1 if damped else 0)
