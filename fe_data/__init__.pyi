@@ -2,6 +2,7 @@ from .composite.constants import EffectiveConstants as EffectiveConstants
 from .composite.constants import effective_constants as effective_constants
 from .composite.elasticity import Isotropic as Isotropic
 from .composite.elasticity import TransverselyIsotropic as TransverselyIsotropic
+from .composite.interface import Interface as Interface
 from .composite.laws import law as law
 from .composite.materials import Material as Material
 from .composite.materials import Phases as Phases

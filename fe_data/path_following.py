@@ -49,6 +49,10 @@ _NEGLIGIBLE = 1e-4  # relative size of a component that a message shows as zero
 Averages = dict[str, Floats]  # volume averages by name
 
 
+class _PathEnd(Exception):
+    """The problem ends the path at an equilibrium within an increment."""
+
+
 @short
 class Residual(NamedTuple):
     """The residual of a trial, and stresses to which it is compared."""
@@ -141,6 +145,10 @@ class IncrementalProblem(Short, ABC):
         """Accept the last trial as equilibrium; it is the start of the next step."""
         self.x = x
         self.state = self.trial
+
+    def is_over(self) -> bool:
+        """Return whether the path ends at the last equilibrium, which may be in an increment."""
+        return False
 
     def restart(self, x: Floats, state: Any) -> None:
         """Go back to an equilibrium, so that further steps depend only on it."""
@@ -288,6 +296,8 @@ class Follower(Short):
             self.largest_stress = max(self.largest_stress, stress)
             self._path.append((t, x))
             del self._path[:-_PREDICTOR_POINTS]
+            if self.problem.is_over():
+                raise _PathEnd
         return error
 
     def _newton(self, t: float) -> tuple[Floats, float] | None:
@@ -400,6 +410,8 @@ def follow(
             record()
             if ends(rows[-1]):
                 break
+    except _PathEnd:
+        record()
     except (ConvergenceError, KeyboardInterrupt) as error:
         if isinstance(error, ConvergenceError):
             error.history = _stacked(rows)

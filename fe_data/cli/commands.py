@@ -187,7 +187,7 @@ def generate(
     if paths and not anisotropy:  # generate() rejects both together
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
-    choices |= {"anisotropy": anisotropy, "material": phases, "interphase": interphase}
+    choices |= {"anisotropy": anisotropy, "phases": phases, "interphase": interphase}
     choices |= {"constants": constants}
     choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
     with terminated_like_interrupted():
@@ -226,6 +226,16 @@ def rve(
         ),
     ] = None,
     loading: Loading = None,
+    strength: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            help="instead of --loading: load until the RVE breaks, by transverse_tension, "
+            "transverse_compression, longitudinal_shear or transverse_shear. The material needs an "
+            "interface",
+        ),
+    ] = None,
+    drop: options.Drop = 0.2,
     solver: Annotated[
         Literal["compiled", "dolfinx"], Option(help="compiled kernels, or UFL (slower)")
     ] = "compiled",
@@ -259,7 +269,7 @@ def rve(
         inputs = options.input_of_material(vf, E_f_GPa, b_m_MPa, c_m)
         _say_units(settings, 0.0, phases)
         chosen_solver = (Path(material).stem, phases)
-    paths = _loadings(loading, context, settings, phases)
+    paths = options.strength(strength, _loadings(loading, context, settings, phases), phases)
     if len(paths) > 1:
         raise ValueError(f"{loading} has {len(paths)} paths: must have one")
     from fe_data.cli.rve_folder import FIELDS, run_rve
@@ -267,7 +277,7 @@ def rve(
     chosen = paths[0] if paths else None
     given = inputs, chosen_microstructure, settings, out, chosen, xdmf
     with terminated_like_interrupted():
-        line, lacking = run_rve(*given, chosen_solver, interphase, mesh)
+        line, lacking = run_rve(*given, chosen_solver, interphase, mesh, drop)
     show(f"{out}: {line}")
     if xdmf:
         show(f"wrote {out / FIELDS[0]}")
@@ -318,7 +328,7 @@ def constants(
         remove_earlier,
         write_constants,
     )
-    from fe_data.files.writing import require_own
+    from safe_files.writing import require_own
 
     if out is not None:
         options.require_writable(out.parent)
@@ -360,6 +370,46 @@ def constants(
         write_constants(solved, phases, fibres, out)
         show(f"wrote {out}")
     return OK
+
+
+@app.command()
+def strengths(
+    material: Annotated[str, Option(metavar="NAME | FILE.yaml", help=options.MATERIAL_HELP)],
+    vf: Annotated[float, options.of_input("vf")],
+    replicates: Annotated[int, Integer(help="number of random microstructures")] = 20,
+    strength: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="one strength; give several options for several strengths"),
+    ] = None,
+    seed: Annotated[int, Integer(help="seed of the first microstructure")] = 0,
+    n_fibres: options.NFibres = Settings.n_fibres,
+    min_spacing: options.MinSpacing = Settings.min_spacing,
+    resolution: options.Resolution = Settings.resolution,
+    drop: options.Drop = 0.2,
+    jobs: Annotated[
+        int | None, Integer(help="number of worker processes", show_default="all cores")
+    ] = None,
+    out: Annotated[
+        Path | None, File(metavar="FILE.csv", help="also write each strength there")
+    ] = None,
+) -> int:
+    """Print mean, standard deviation and 5 % quantile of the strengths over microstructures."""
+    from fe_data.cli.strengths import print_strengths
+
+    settings = Settings(n_fibres=n_fibres, min_spacing=min_spacing, resolution=resolution)
+    phases = options.phases(material)
+    _say_units(Settings(), 0.0, phases)
+    with terminated_like_interrupted():
+        samples, table = print_strengths(
+            phases, strength, vf, seed, replicates, settings, drop, jobs, out
+        )
+    show(table)
+    failed = [each for each in samples if not each.is_reached]
+    for each in failed:
+        say(f"{each.loading}, seed {each.seed}: {each.reason}", OK)
+    if out is not None:
+        show(f"wrote {out}")
+    return INCOMPLETE if failed else OK
 
 
 @app.command()

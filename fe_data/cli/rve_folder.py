@@ -4,13 +4,14 @@ import contextlib
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from fe_data.arrays import Floats
 from fe_data.cli.options import require_writable
 from fe_data.cli.signals import uninterrupted
+from fe_data.composite.interface import Strength
 from fe_data.composite.materials import (
     SETTINGS_OF_PHASES,
     Phases,
@@ -18,19 +19,18 @@ from fe_data.composite.materials import (
     require_no_phases,
 )
 from fe_data.composite.properties import MaterialRVE, solve_material
+from fe_data.composite.rve import DROP
 from fe_data.dataset import record
 from fe_data.dataset.curves import COMPLETE, MAX_RESULT, RESULT
 from fe_data.errors import ConvergenceError
 from fe_data.fields.mesh_file import require_mesh_file, save_mesh
 from fe_data.fields.paraview import replacing_fields, require_own_fields
-from fe_data.files import writing
 from fe_data.files.reading import read_file
-from fe_data.files.writing import replacing, require_own, write_atomic
 from fe_data.geometry.microstructure import Microstructure, require_packable
 from fe_data.homogenisation.anisotropy import anisotropy
 from fe_data.loading import ALL_AXES, Loading
 from fe_data.mechanics.results import SolvedRVE
-from fe_data.mechanics.rve import RVESolution, SolverName, solve_rve
+from fe_data.mechanics.rve import RVESolution, SolverName, as_arguments, solve_rve
 from fe_data.schema import INPUTS
 from fe_data.schema import output as output_of
 from fe_data.settings import (
@@ -43,6 +43,8 @@ from fe_data.settings import (
     require_parameters,
 )
 from fe_data.sparse.solver import chosen_solver
+from safe_files import writing
+from safe_files.writing import replacing, require_own, write_atomic
 
 PICTURE = "rve.png"
 FIELDS = ("fields.xdmf", "fields.bin")
@@ -58,6 +60,7 @@ def run_rve(
     solver: SolverName | tuple[str, Phases],
     interphase: float = 0.0,
     mesh: Path | None = None,
+    drop: float = DROP,
 ) -> tuple[str, str]:
     """Simulate one RVE into a folder; files of an earlier run are removed at the start.
 
@@ -74,6 +77,8 @@ def run_rve(
         solver: Name of the solver, or name and phases of a material for the general solver.
         interphase: Thickness of a ring around each fibre, see `solve_material`.
         mesh: File for the mesh, see `save_mesh`; None writes none.
+        drop: Share of its peak by which the mean stress falls until the path ends, if fibres can
+            debond.
 
     Returns:
         The result in one line, and why it lacks the power law of the loading of the paper; empty
@@ -99,14 +104,23 @@ def run_rve(
         "settings": dataclasses.asdict(settings),
     }
     _begin(begun, out, mesh)
-    given: Any = inputs, microstructure, settings, loading
     choices: Any = {"keep_steps": xdmf, "partial": True}
     rve: RVESolution | MaterialRVE
     try:
         if isinstance(solver, tuple):
-            rve = solve_material(solver[1], *given, interphase=interphase, **choices)
+            rve = solve_material(
+                solver[1],
+                cast(VolumeFraction, inputs),
+                microstructure,
+                settings,
+                loading,
+                interphase=interphase,
+                drop=drop,
+                **choices,
+            )
         else:
-            rve = solve_rve(*given, solver=solver, **choices)
+            choices |= as_arguments(microstructure)
+            rve = solve_rve(cast(Inputs, inputs), settings, loading, solver=solver, **choices)
     except BaseException as error:
         with contextlib.suppress(OSError):
             _write_result(_state(error) | begun | {"history": {}}, out)
@@ -249,6 +263,8 @@ def _summary(
         "provenance": record.provenance(),
         "history": {name: values.tolist() for name, values in rve.history.items()},
     }
+    if isinstance(rve, MaterialRVE) and rve.solution.strength is not None:
+        summary["strength"] = dataclasses.asdict(rve.solution.strength)
     if rve.effective is not None:
         result = rve.result()
         summary |= {"effective": result.effective, "info": result.info}
@@ -308,12 +324,23 @@ def _is_own(path: Path) -> bool:
     return {"inputs", "seed", "settings", "history"} <= set(keys)
 
 
+def _strength(found: Strength) -> str:
+    """Describe a strength in words."""
+    what = "strength" if found.is_reached else "strength not reached, largest stress"
+    return (
+        f"{what} {found.strength_MPa:.2f} MPa at a mean strain of {found.strain_at_strength:.5f}, "
+        f"{found.debonded_fraction:.1%} of the interfaces debonded"
+    )
+
+
 def describe(rve: SolvedRVE) -> str:
     """Effective properties in one line; the final mean stress if there are none."""
     e = rve.effective
     if e is None:
         named = zip(ALL_AXES, rve.history["stress"][-1].tolist(), strict=False)
-        return f"mean stress {', '.join(f'{axes} {value:z.1f}' for axes, value in named)} MPa"
+        mean = f"mean stress {', '.join(f'{axes} {value:z.1f}' for axes, value in named)} MPa"
+        found = rve.solution.strength if isinstance(rve, MaterialRVE) else None
+        return mean if found is None else f"{_strength(found)}; at the end {mean}"
     values = rve.result().effective
     parts = []
     for output in map(output_of, values):

@@ -59,6 +59,26 @@ class Part(Short):
     weights: Floats
 
 
+@dataclass(frozen=True, repr=False)
+class InterfacePoints(Short):
+    """The p integration points of cut outlines: the pairs of nodes that face each other.
+
+    The elements are sides with six nodes. Their rule has its points at the nodes (Simpson), so
+    that a pair has one traction, which acts on the length of its sides.
+
+    Attributes:
+        nodes: (p, 2) indices of the node of the fibre and of the node outside, after merging.
+        frames: (p, c, c) axes of the opening as rows: the normal out of the fibre, the tangent, z.
+        weights: (p,) lengths, which sum to the length of the outlines.
+        sides: (k, 3) points at the start, the end and the middle of each side.
+    """
+
+    nodes: Ints
+    frames: Floats
+    weights: Floats
+    sides: Ints
+
+
 class Cell(Short):
     """Discrete equations of an RVE.
 
@@ -73,6 +93,7 @@ class Cell(Short):
     Attributes:
         n: Number of displacements. The unknowns (n + k,) are displacements of nodes, amplitudes of
             bubbles, then the mean strain.
+        interface: Points of cut outlines; None if the mesh is not cut.
         size: Number k of components of tensors, in Kelvin's notation.
         area: Area of the RVE.
         thermal: (n + k,) internal forces that a temperature drop of one kelvin causes in the
@@ -103,12 +124,23 @@ class Cell(Short):
         self.parts = [self._part(*each) for each in materials if each[2].any()]
         self.elastic = [part for part in self.parts if elastic or part.material.is_elastic]
         self.inelastic = [part for part in self.parts if not (elastic or part.material.is_elastic)]
-        indptr, indices, slots = _node_pattern(self._elements, self.nodes + elements)
-        self._slots = slots
+        self.interface = self._interface_points(merged) if len(domain.interfaces) else None
+        groups = (
+            [self._elements]
+            if self.interface is None
+            else [
+                self._elements,
+                self.interface.nodes,
+            ]
+        )
+        indptr, indices, slots = _node_pattern(groups, self.nodes + elements)
+        self._slots = slots[0]
+        self._interface_slots = slots[-1]
         coordinates = np.empty((self.nodes + elements + 1, 2))
         coordinates[merged] = domain.points
         coordinates[bubbles] = domain.points[domain.triangles[:, :3]].mean(axis=1)
-        self.system = TangentSystem(indptr, indices, coordinates[:-1], self.block, self.size)
+        pattern = indptr, indices, coordinates[:-1], self.block, self.size
+        self.system = TangentSystem(*pattern, indefinite=self.interface is not None)
         self._assemble_elastic()
         self.force_scale = self._nodal_force_of_unit_stress()
 
@@ -119,6 +151,60 @@ class Cell(Short):
         B = strain_operator(gradients, weights, self.block)
         B = B.reshape(len(B), -1, _NODES * self.block)
         return Part(name, material, elements, self._elements[elements], B, weights)
+
+    def _interface_points(self, merged: Ints) -> InterfacePoints:
+        """Join the points of adjacent sides of cut outlines."""
+        sides = self.domain.interfaces
+        a, b, middle = np.moveaxis(self.domain.points[sides[:, :3]], 1, 0)
+        # x(s) = (1 - s)(1 - 2s) a + 4s(1 - s) m + s(2s - 1) b,   0 ≤ s ≤ 1
+        along = np.stack([4 * middle - 3 * a - b, a + 3 * b - 4 * middle, b - a], axis=1)
+        along *= np.array([1, 1, 4])[:, None] / 6  # dx/ds and the weights of Simpson's rule
+        inside, first, place = np.unique(
+            merged[sides[:, :3]], return_index=True, return_inverse=True
+        )
+        outside = merged[sides[:, 3:]].ravel()[first]
+        rows = along.reshape(-1, 2)
+        place = place.ravel()
+        sums = [np.bincount(place, rows[:, i]) for i in range(2)]
+        lengths = np.hypot(*sums)
+        # The fibre is on the left of a side.
+        tangent = np.column_stack(sums) / lengths[:, None]
+        frames = np.zeros((len(inside), self.block, self.block))
+        frames[:, 0, 0], frames[:, 0, 1] = tangent[:, 1], -tangent[:, 0]
+        frames[:, 1, :2] = tangent
+        frames[:, 2:, 2:] = 1.0
+        weights = np.asarray(np.bincount(place, np.hypot(*rows.T)), dtype=float)
+        nodes = np.column_stack([inside, outside])
+        return InterfacePoints(nodes, frames, weights, place.reshape(-1, 3))
+
+    def opening(self, x: Floats) -> Floats:
+        """Opening (p, c) of the interfaces at unknowns (n + k,): normal, tangential, along z."""
+        assert self.interface is not None
+        u = np.append(x[: self.n], np.zeros(self.block)).reshape(-1, self.block)
+        inside, outside = u[self.interface.nodes.T]
+        return np.asarray((self.interface.frames @ (outside - inside)[:, :, None])[:, :, 0])
+
+    def add_interface_forces(self, force: Floats, traction: Floats) -> None:
+        """Add the forces of tractions (p, c) on the interfaces to forces (n + k,)."""
+        assert self.interface is not None
+        points = self.interface
+        # f = ± w Rᵀ t
+        weighted = points.weights[:, None, None] * traction[:, None]
+        outside = (weighted @ points.frames)[:, 0]
+        both = np.stack([-outside, outside], axis=1)
+        dofs = points.nodes[:, :, None] * self.block + np.arange(self.block)
+        added = np.bincount(dofs.ravel(), both.ravel(), self.n + self.block)
+        force[: self.n] += added[: self.n]
+
+    def add_interface_tangent(self, tangent: Floats) -> None:
+        """Add the derivatives (p, c, c) of tractions by openings to `system`."""
+        assert self.interface is not None
+        points = self.interface
+        # K += ± w Rᵀ D R
+        block = points.frames.swapaxes(1, 2) @ tangent @ points.frames
+        block *= points.weights[:, None, None]
+        signs = np.array([[1.0, -1.0], [-1.0, 1.0]])[:, :, None, None]
+        self._add_to(self._interface_slots, block[:, None, None] * signs)
 
     def _assemble_elastic(self) -> None:
         """Assemble the constant part of the tangent, and the thermal forces of elastic phases."""
@@ -250,7 +336,12 @@ class Cell(Short):
         """Add element matrices (m, d, d) to the blocks of K, without blocks of the fixed node."""
         c = self.block
         blocks = matrices.reshape(-1, _NODES, c, _NODES, c).swapaxes(2, 3)  # (m, 7, 7, c, c)
-        slots = self._slots[part.elements][..., None] * c * c + np.arange(c * c)
+        self._add_to(self._slots[part.elements], blocks)
+
+    def _add_to(self, pairs: Ints, blocks: Floats) -> None:
+        """Add blocks (m, j, j, c, c) to K, at the indices (m, j, j) of pairs of nodes."""
+        c = self.block
+        slots = pairs[..., None] * c * c + np.arange(c * c)
         size = self.system.values.size + c * c
         added = np.bincount(slots.ravel(), blocks.ravel(), size)
         self.system.values += added[: -c * c].reshape(self.system.values.shape)
@@ -312,23 +403,27 @@ def strain_operator(gradients: Floats, weights: Floats, block: int) -> Floats:
     return B.reshape(m, q, B.shape[2], -1)
 
 
-def _node_pattern(nodes: Ints, n: int) -> tuple[Ints, Ints, Ints]:
+def _node_pattern(groups: Sequence[Ints], n: int) -> tuple[Ints, Ints, list[Ints]]:
     """Pattern of the pairs of nodes that share an element, without the fixed node n.
 
     Args:
-        nodes: (m, 7) nodes of each element.
+        groups: (m, j) nodes of each element, for each kind of element.
         n: Number of nodes that are not fixed.
 
     Returns:
-        `indptr` and `indices` of the pairs in compressed rows, and the index (m, 7, 7) among them
-        of each pair of nodes of each element. Pairs with the fixed node have the number of all
-        pairs as index.
+        `indptr` and `indices` of the pairs in compressed rows, and for each kind the index
+        (m, j, j) among them of each pair of nodes of each element. Pairs with the fixed node have
+        the number of all pairs as index.
     """
-    rows = np.broadcast_to(nodes[:, :, None], (*nodes.shape, nodes.shape[1]))
-    columns = rows.swapaxes(1, 2)
-    kept = (rows < n) & (columns < n)
-    keys, place = np.unique(rows[kept] * n + columns[kept], return_inverse=True)
-    slots = np.full(rows.shape, len(keys))
+    rows = [np.repeat(nodes[:, :, None], nodes.shape[1], axis=2) for nodes in groups]
+    row = np.concatenate([each.ravel() for each in rows])
+    column = np.concatenate([each.swapaxes(1, 2).ravel() for each in rows])
+    kept = (row < n) & (column < n)
+    keys, place = np.unique(row[kept] * n + column[kept], return_inverse=True)
+    slots = np.full(len(row), len(keys))
     slots[kept] = place
     indptr = np.searchsorted(keys, n * np.arange(n + 1))
-    return indptr, keys % n, slots
+    ends = np.cumsum([each.size for each in rows])[:-1]
+    split = np.split(slots, ends)
+    of_groups = [part.reshape(each.shape) for part, each in zip(split, rows, strict=True)]
+    return indptr, keys % n, of_groups

@@ -45,6 +45,10 @@ class MaterialWithLaw(Protocol):
     """What the evaluation of a law needs of a material."""
 
     @property
+    def law(self) -> str:
+        """Name of the law."""
+
+    @property
     def entry(self) -> LawEntry:
         """The law."""
 

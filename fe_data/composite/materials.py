@@ -13,7 +13,8 @@ composite. The following file has the two required phases; further phases are `P
       fibres:
         elasticity: {E_L_GPa: 225.0, E_T_GPa: 15.0, nu_LT: 0.2, nu_TT: 0.07, G_LT_GPa: 15.0}
 
-An optional `measured` next to `phases` has the fields of `Measured`.
+An optional `interface` among the phases has the fields of `interface.Interface`. An optional
+`measured` next to `phases` has the fields of `Measured`.
 """
 
 import dataclasses
@@ -33,9 +34,10 @@ from fe_data.composite.elasticity import (
     TransverselyIsotropic,
     poisson_across,
 )
+from fe_data.composite.interface import Interface
 from fe_data.composite.law_registry import CURVE, LAWS, LawEntry, register
 from fe_data.composite.measured import Measured
-from fe_data.files.reading import read_file
+from fe_data.files.reading import UnusualFile, read_file
 from fe_data.files.yaml_file import MOST_BYTES, parse_yaml
 from fe_data.geometry.microstructure import spacing_of
 from fe_data.settings import HardeningTable, Settings, require_between, require_kind, require_path
@@ -48,7 +50,8 @@ _THICKEST = 10.0  # largest thickness of this ring, in mean fibre radii
 # Settings that describe the phases of the fast solver, so they cannot be combined with `Phases`.
 SETTINGS_OF_PHASES = ("E_m_GPa", "nu_m", "nu_f", "sigma_y0_MPa", "hardening")
 _STRESS = (1e-3, 1e6)  # MPa
-_RESERVED = ("matrix", "fibres", "void")
+INTERFACE = "interface"  # name of the cohesive law next to the phases
+_RESERVED = ("matrix", "fibres", "void", INTERFACE)
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,9 +185,15 @@ class Material(Short):
 
         Returns:
             Yield stress [MPa]; None if the law does not give it.
+
+        Raises:
+            ValueError: If a custom law gives something else.
         """
         known = self.entry.first_yield
-        return None if known is None else known(self.parameters, tension)
+        if known is None:
+            return None
+        what = f"first_yield of law {self.law!r:.60} (tension={tension})"
+        return require_between(what, known(self.parameters, tension), 0.0, _STRESS[1])
 
     def with_modulus(self, E_GPa: float) -> "Material":
         """Return the material with another Young's modulus.
@@ -265,6 +274,12 @@ class Phases(Short):
         source: Where the numbers are from.
         others: Materials of further phases by name, see `Microstructure.phases`.
         measured: Measured values of a ply of these phases. They are not part of `as_dict`.
+        interface: Cohesive law between the fibres and what surrounds them, so that fibres can
+            debond; None bonds them perfectly.
+
+    Raises:
+        ValueError: If a phase has a reserved name, or the toughness of the interface is too small
+            for its strength and stiffness.
 
     Examples:
         >>> from fe_data import named_phases
@@ -277,6 +292,7 @@ class Phases(Short):
     source: str = ""
     others: Mapping[str, Material] = field(default_factory=dict)
     measured: Measured | None = None
+    interface: Interface | None = None
 
     def __post_init__(self) -> None:
         require_kind("measured", self.measured, Measured, type(None))
@@ -290,6 +306,17 @@ class Phases(Short):
             if name in _RESERVED:
                 raise ValueError(f"others has {name!r}, which is the name of another phase")
         object.__setattr__(self, "others", dict(self.others))
+        if self.interface is not None:
+            require_kind("interface", self.interface, Interface)
+            try:
+                self.interface.require_stable(self.matrix_modulus_GPa)
+            except ValueError as error:
+                raise ValueError(f"interface: {error}") from None
+
+    @property
+    def matrix_modulus_GPa(self) -> float:
+        """Young's modulus of the matrix, across its axis if it has one [GPa]."""
+        return self.matrix.elasticity.modulus_across
 
     def of(self, name: str) -> Material:
         """Return the material of a phase other than the matrix.
@@ -320,7 +347,11 @@ class Phases(Short):
     def as_dict(self) -> dict[str, Any]:
         """Return the phases as nested dictionaries, as in a file, without the source."""
         all_phases = {"matrix": self.matrix, "fibres": self.fibres, **self.others}
-        return {name: material.as_dict() for name, material in all_phases.items()}
+        content = {name: material.as_dict() for name, material in all_phases.items()}
+        if self.interface is not None:
+            given = dataclasses.asdict(self.interface)
+            content[INTERFACE] = {k: v for k, v in given.items() if v is not None}
+        return content
 
     def without_expansion(self, names: Iterable[str]) -> list[str]:
         """Names of the phases that do not expand, if another of these phases expands.
@@ -475,25 +506,32 @@ def load_phases(path: str | Path) -> Phases:
     path = require_path("path", path)
     try:
         return _phases(parse_yaml(read_file(path, MOST_BYTES)))
+    except UnusualFile as error:
+        what = str(error)
+        raise ValueError(what if what.startswith(str(path)) else f"{path}: {what}") from None
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
 
 
 def _phases(content: Any) -> Phases:
     """Make phases from the content of a file."""
+    if content is None:
+        raise ValueError("it is empty: it must have phases")
     top = _mapping("file", content, {"phases"}, {"measured", "source"})
     phases = top["phases"]
     needed = {"matrix", "fibres"}
     complete = isinstance(phases, Mapping) and phases.keys() >= needed
     others = {name for name in phases if isinstance(name, str)} if complete else set()
     phases = _mapping("phases", phases, needed, others - needed)
+    given = phases.pop(INTERFACE, None)
+    interface = None if given is None else _built(Interface, INTERFACE, given)
     materials = {name: _material(name, phases[name]) for name in sorted(phases)}
     named = {name: materials.pop(name) for name in ("matrix", "fibres")}
     measured = top.get("measured")
     if measured is not None:
         measured = _built(Measured, "measured", measured)
     source = str(top.get("source", ""))
-    return Phases(**named, source=source, others=materials, measured=measured)
+    return Phases(**named, source=source, others=materials, measured=measured, interface=interface)
 
 
 def _material(name: str, content: Any) -> Material:

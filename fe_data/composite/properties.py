@@ -13,7 +13,7 @@ import numpy as np
 
 from fe_data.arrays import Floats, Short
 from fe_data.composite.materials import Phases, require_interphase, require_no_phases
-from fe_data.composite.rve import CompositeSolution, one_thread, solve_composite
+from fe_data.composite.rve import DROP, CompositeSolution, one_thread, solve_composite
 from fe_data.composite.stepping import IncrementalCell
 from fe_data.errors import ConvergenceError, MicrostructureError
 from fe_data.geometry.domain import Domain
@@ -25,7 +25,7 @@ from fe_data.mechanics.properties import (
     elastic_increments,
     overstressed_fraction,
 )
-from fe_data.mechanics.results import Fields, RVEResult, result_of
+from fe_data.mechanics.results import Cracks, Fields, RVEResult, result_of
 from fe_data.mechanics.rve import arrange_fibres, uniaxial
 from fe_data.path_following import follow
 from fe_data.schema import fitted_outputs, output
@@ -91,6 +91,17 @@ class MaterialRVE(Short):
         return {k.removeprefix("seconds_"): float(v) for k, v in info if k.startswith("seconds_")}
 
     @property
+    def cracks(self) -> Cracks | None:
+        """The interfaces at the end; None if fibres cannot debond."""
+        cell, at = self.solution.cell, self.solution.steps[-1].debonding
+        if cell.interface is None or at is None:
+            return None
+        sides = cell.domain.interfaces
+        damage = at.damage[cell.interface.sides]
+        moved = self.solution.displacement()[:, :2]
+        return Cracks(cell.domain.points, moved, sides, damage, float(np.abs(at.opening).max()))
+
+    @property
     def stop(self) -> ConvergenceError | KeyboardInterrupt | None:
         """What ended the path early; None if the path is complete."""
         return self.solution.stop
@@ -119,6 +130,7 @@ def solve_material(
     keep_steps: bool = False,
     partial: bool = False,
     silent: bool = False,
+    drop: float = DROP,
 ) -> MaterialRVE:
     """Simulate an RVE of given phases.
 
@@ -132,9 +144,11 @@ def solve_material(
         keep_steps: Whether to keep the fields of every increment.
         partial: Whether to return the increments before an error or an interruption.
         silent: Show no progress.
+        drop: See `solve_composite`.
 
     Returns:
-        The solved RVE. It has effective properties if the loading is uniaxial in plane strain.
+        The solved RVE. It has effective properties if the loading is uniaxial in plane strain, and
+        fibres cannot debond.
 
     Raises:
         ValueError: If a setting of phases is not the default, or an argument is out of range.
@@ -160,13 +174,14 @@ def solve_material(
         keep_steps=keep_steps,
         partial=partial,
         silent=silent,
+        drop=drop,
     )
     history = _recorded(solution)
     p_sigma = _p_sigma(solution, settings.p_sigma_threshold_MPa)
     if solution.stop is not None:
         return MaterialRVE(solution, _fields(solution), history, None, math.nan)
     rve = MaterialRVE(solution, _fields(solution), history, None, p_sigma)
-    if not loading.is_uniaxial:
+    if not loading.is_uniaxial or phases.interface is not None:
         return rve
     try:
         return dataclasses.replace(rve, effective=_fitted(rve, settings))

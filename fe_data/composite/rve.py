@@ -10,15 +10,17 @@ from threadpoolctl import threadpool_limits
 from fe_data.arrays import Floats, Ints, Short
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN
+from fe_data.composite.interface import CohesiveLaw, Interface, Strength
 from fe_data.composite.materials import INTERPHASE, Phases
-from fe_data.composite.stepping import IncrementalCell, State
+from fe_data.composite.stepping import Debonding, IncrementalCell, State
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.domain import Domain, create_domain
+from fe_data.geometry.interfaces import cut_outlines
 from fe_data.geometry.mesh import generate_mesh, with_holes
 from fe_data.geometry.microstructure import Microstructure, clear_of_edges
 from fe_data.geometry.outline import MATRIX, Outline
 from fe_data.loading import ALL_AXES, Loading, with_increments
-from fe_data.path_following import follow
+from fe_data.path_following import EquilibriumPath, follow
 from fe_data.progress import progress_bar
 from fe_data.schema import BOUNDS, COUNTS
 from fe_data.settings import require_between, require_integer, require_kind
@@ -27,6 +29,12 @@ from fe_data.sparse.compilation import timed
 # The default elements are smaller than in the solver of the paper's phases by this factor, so that
 # the moduli of porous RVEs err by less than 0.3 %.
 _FINENESS = 1.5
+_FINENESS_CUT = (
+    1.0  # if fibres can debond; elements half as large change strengths by less than 1 %
+)
+DROP = 0.2  # default share of its peak by which the mean stress falls until a path ends
+_DROP = (0.01, 1.0)
+_FALLEN = 0.01  # share by which the mean stress must fall for a peak to be a strength
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,6 +47,7 @@ class CompositeStep(Short):
         temperature: Temperature change [K].
         states: Variables of the law of each inelastic phase, see `stepping.State`.
         stresses: Stress (points, 6) of each inelastic phase in Kelvin's notation [MPa].
+        debonding: State of the interfaces, see `stepping.Debonding`; None without interfaces.
 
     Examples:
         >>> from fe_data import Loading, Microstructure, named_phases, solve_composite
@@ -53,6 +62,7 @@ class CompositeStep(Short):
     temperature: float
     states: dict[str, dict[str, Floats]]
     stresses: dict[str, Floats]
+    debonding: Debonding | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,6 +107,8 @@ class CompositeSolution(Short):
         info: Sizes, counts and seconds.
         stop: With `partial=True` the error that ended the path early, so that history and steps end
             at the last increment that was reached; None if the path is complete.
+        strength: Largest mean stress of the last part of the path; None without interfaces, or if
+            no strain is prescribed.
 
     Examples:
         >>> from fe_data import Loading, Microstructure, named_phases, solve_composite
@@ -116,6 +128,7 @@ class CompositeSolution(Short):
     steps: tuple[CompositeStep, ...]
     info: dict[str, float | int | str]
     stop: ConvergenceError | KeyboardInterrupt | None = None
+    strength: Strength | None = None
 
     def fields(self, step: int = -1) -> dict[str, PhaseFields]:
         """Fields of all phases at a step.
@@ -162,6 +175,28 @@ class CompositeSolution(Short):
         affine = np.array([[xx, xy, 2 * xz], [xy, yy, 2 * yz]])
         return np.asarray(u[cell.domain.merged] + cell.domain.points @ affine)
 
+    def interface_fields(self, step: int = -1) -> dict[str, Floats]:
+        """Opening and damage of the interfaces at the nodes of the mesh, zero elsewhere.
+
+        Args:
+            step: Index in `steps`.
+
+        Returns:
+            `opening` (nodes, 3) with the normal component, the tangential one, and the one along z,
+            relative to the width of the RVE, and `interface_damage` (nodes,). The dictionary is
+            empty if fibres cannot debond.
+        """
+        cell, at = self.cell, self.steps[step].debonding
+        if cell.interface is None or at is None:
+            return {}
+        opening = np.zeros((cell.n // cell.block + 1, 3))
+        damage = np.zeros(len(opening))
+        for face in cell.interface.nodes.T:
+            opening[face, : cell.block] = at.opening
+            damage[face] = at.damage
+        place = np.append(np.arange(cell.nodes), -1)[cell.domain.merged]  # -1 is the fixed node
+        return {"opening": opening[place], "interface_damage": damage[place]}
+
 
 def solve_composite(
     phases: Phases,
@@ -174,6 +209,7 @@ def solve_composite(
     keep_steps: bool = False,
     partial: bool = False,
     silent: bool = False,
+    drop: float = DROP,
 ) -> CompositeSolution:
     """Simulate an RVE of any phases in generalised plane strain.
 
@@ -184,12 +220,15 @@ def solve_composite(
         loading: Path of three components, in plane strain, or of all six, optionally with a
             temperature.
         increments: Number of increments of each part of the path, if the loading gives none.
-        resolution: Elements per fibre diameter [-]; None is 1.5 times the default of `Settings`.
+        resolution: Elements per fibre diameter [-]; None is 1.5 times the default of `Settings`, or
+            that default if fibres can debond.
         tolerance: Relative residual at which Newton's method has converged [-].
         keep_steps: Whether to keep the fields of every increment.
         partial: If Newton's method fails or Ctrl-C interrupts the path, whether to return the RVE
             at the last increment that was reached, with the error as `stop`, instead of raising it.
         silent: Show no progress; otherwise a terminal has a bar after two seconds.
+        drop: If fibres can debond, the path ends when the norm of the mean stress has fallen by
+            this share below its peak in the last part, from 0.01 to 1 [-].
 
     Returns:
         The solved RVE.
@@ -218,17 +257,21 @@ def solve_composite(
     require_kind("partial", partial, bool)
     require_kind("silent", silent, bool)
     require_between("tolerance", tolerance, *BOUNDS["tolerance"])
+    require_between("drop", drop, *_DROP)
     seconds = {"compilation": 0.0}
     total = loading.total(increments) + 3
     with progress_bar(total, "RVE", "step", silent=silent) as bar, one_thread():
         with timed(seconds, "mesh", bar):
             microstructure = clear_of_edges(microstructure)
-            domain = composite_domain(microstructure, resolution)
+            cut = phases.interface is not None
+            domain = composite_domain(microstructure, resolution, cut=cut)
         with timed(seconds, "assembly", bar):
             shears = _shears_along(loading)
             cell = composite_cell(phases, microstructure, domain, out_of_plane=shears)
         with timed(seconds, "solution"):
-            rve = IncrementalCell(cell)
+            law = cohesive_law(phases, microstructure)
+            parts = len(loading.strain)
+            rve = IncrementalCell(cell, law, drop=None if law is None else drop, parts=parts)
             steps: list[CompositeStep] = []
 
             def reached() -> None:
@@ -251,22 +294,54 @@ def solve_composite(
         tuple(steps[: len(path.history["strain"])]),
         info,
         path.stop,
+        _strength(path, phases, microstructure),
+    )
+
+
+def _strength(
+    path: EquilibriumPath, phases: Phases, microstructure: Microstructure
+) -> Strength | None:
+    """Find the strength of a path; None if its last part has no peak."""
+    state: State = path.state
+    if state.peak is None or phases.interface is None:
+        return None
+    end = {name: float(values[-1]) for name, values in path.history.items() if values.ndim == 1}
+    stress, strain = (np.abs(each / TO_KELVIN) for each in (state.peak.stress, state.peak.strain))
+    axis = int(stress.argmax())
+    fallen = 1 - np.linalg.norm(state.mean_stress) / state.peak.norm
+    parts = ("work_on_phases", "interface_energy", "debonding_energy", "viscous_energy")
+    dissipated = end["debonding_energy"]
+    side = side_of_rve(phases.interface, microstructure)
+    return Strength(
+        strength_MPa=float(stress[axis]),
+        strain_at_strength=float(strain[axis]),
+        is_reached=bool(fallen > _FALLEN),
+        debonded_fraction=end["debonded_fraction"],
+        damaged_fraction=end["damaged_fraction"],
+        dissipated_J_m2=1e3 * dissipated * side,
+        viscous_share=end["viscous_energy"] / dissipated if dissipated else 0.0,
+        energy_error=1 - sum(end[name] for name in parts) / end["external_work"],
     )
 
 
 def _step(x: Floats, state: State) -> CompositeStep:
     """The state of an RVE at an equilibrium."""
-    return CompositeStep(x, state.temperature, state.variables, state.stresses)
+    return CompositeStep(x, state.temperature, state.variables, state.stresses, state.debonding)
 
 
-def composite_domain(microstructure: Microstructure, resolution: float | None) -> Domain:
-    """Mesh a microstructure; voids become holes."""
+def composite_domain(
+    microstructure: Microstructure, resolution: float | None, *, cut: bool = False
+) -> Domain:
+    """Mesh a microstructure; voids become holes, and `cut` cuts the outlines of the fibres."""
     if resolution is not None:
         require_between("resolution", resolution, *BOUNDS["resolution"])
-    mesh = generate_mesh(Outline(microstructure, resolution, fineness=_FINENESS))
+    fineness = _FINENESS_CUT if cut else _FINENESS
+    mesh = generate_mesh(Outline(microstructure, resolution, fineness=fineness))
     voids = np.flatnonzero(microstructure.is_void)
     if voids.size:
         mesh = with_holes(mesh, voids)
+    if cut:
+        mesh = cut_outlines(mesh, len(microstructure.radii))
     return create_domain(mesh, "P2/P0")
 
 
@@ -293,6 +368,21 @@ def composite_cell(
         material = phases.of(name) if E is None else phases.of(name).with_modulus(E)
         materials.append((label, material, names == label))
     return Cell(domain, materials, out_of_plane=out_of_plane, elastic=elastic)
+
+
+def cohesive_law(phases: Phases, microstructure: Microstructure) -> CohesiveLaw | None:
+    """Make the law of the interfaces for openings relative to the side of the RVE."""
+    fibres = ~microstructure.is_void
+    if phases.interface is None or not fibres.any():
+        return None
+    side = side_of_rve(phases.interface, microstructure)
+    return CohesiveLaw.of(phases.interface, phases.matrix_modulus_GPa, side)
+
+
+def side_of_rve(interface: Interface, microstructure: Microstructure) -> float:
+    """Side of the RVE [mm], from the mean diameter of its fibres."""
+    mean = float(microstructure.radii[~microstructure.is_void].mean())
+    return 1e-3 * interface.fibre_diameter_um / (2 * mean)
 
 
 def _shears_along(loading: Loading) -> bool:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fe_data.arrays import Floats, short
+from fe_data.arrays import Floats, Ints, short
 from fe_data.composite.cell import Cell
 from fe_data.composite.elasticity import TO_KELVIN, plane_rotation
+from fe_data.composite.interface import CohesiveLaw
 from fe_data.loading import AXES, IN_PLANE, Part
 from fe_data.path_following import Averages, IncrementalProblem, Newton, Residual
 
@@ -19,6 +20,32 @@ if TYPE_CHECKING:
 Responses = dict[str, "Response"]
 _ITERATIONS = 10  # of Newton's method, before the tangent is damped
 _DAMPED_ITERATIONS = 50
+# Viscosity of the interfaces, as a mean strain. While the mean strain grows by this length, a point
+# that opens by δ_f has an overstress of the normal strength.
+_VISCOSITY = 3e-6
+
+
+@short
+class Debonding(NamedTuple):
+    """The state of p points of interfaces. Openings are relative to the side of the RVE."""
+
+    opening: Floats  # (p, c)
+    traction: Floats  # (p, c) without viscous tractions [MPa]
+    damage: Floats  # (p,)
+    dissipated: Floats  # (p,) work that was not stored [MPa]
+    viscous: float  # work of viscous tractions, per area of the RVE [MPa]
+    force: Floats  # (n + k,) internal forces of the phases
+    bulk: float  # work on the phases, per area of the RVE [MPa]
+    external: float  # work of the mean stress [MPa]
+
+
+@short
+class Peak(NamedTuple):
+    """The equilibrium with the largest norm of the mean stress."""
+
+    norm: float  # of the mean stress [MPa]
+    stress: Floats  # (6,) mean stress in Kelvin's notation [MPa]
+    strain: Floats  # (6,) mean strain in Kelvin's notation
 
 
 @short
@@ -30,6 +57,8 @@ class State(NamedTuple):
     variables: dict[str, dict[str, Floats]]  # of each inelastic phase, (points,) or (points, 6)
     stresses: dict[str, Floats]  # (points, 6) of each inelastic phase, in Kelvin's notation [MPa]
     mean_stress: Floats  # (6,) in Kelvin's notation [MPa]
+    debonding: Debonding | None = None  # of interfaces, if the mesh is cut
+    peak: Peak | None = None  # so far in the last part of the path, with `drop`
 
 
 class IncrementalCell(IncrementalProblem):
@@ -38,11 +67,24 @@ class IncrementalCell(IncrementalProblem):
     Attributes:
         cell: Equations.
         points: Laws of the inelastic phases by name.
+        law: Law of the interfaces.
+        viscosity: Viscosity of the interfaces, as a mean strain [-].
+        drop: Share of its peak by which the mean stress falls in the last part of the path until
+            the path ends; None follows the whole path.
+        parts: Number of parts of the path.
         x: (n + k,) unknowns at the last equilibrium.
         state: Other data of the last equilibrium.
     """
 
-    def __init__(self, cell: Cell):
+    def __init__(
+        self,
+        cell: Cell,
+        law: CohesiveLaw | None = None,
+        viscosity: float = _VISCOSITY,
+        *,
+        drop: float | None = None,
+        parts: int = 1,
+    ):
         from fe_data.composite.laws import MaterialPoints
 
         self.cell = cell
@@ -55,10 +97,20 @@ class IncrementalCell(IncrementalProblem):
         stresses = {part.name: np.zeros((part.weights.size, 6)) for part in cell.inelastic}
         cell.system.drop_factor()
         self.x = np.zeros(cell.n + cell.size)
-        self.state: State = State(0.0, 0.0, variables, stresses, np.zeros(6))
+        self.law = law
+        self.viscosity = viscosity
+        self.drop = drop
+        self.parts = parts
+        self._begun = 0
+        debonding = None
+        if cell.interface is not None:
+            zero, none = np.zeros((len(cell.interface.weights), cell.block)), np.zeros_like(self.x)
+            damage = zero[:, 0]
+            debonding = Debonding(zero, zero, damage, damage, 0.0, none, 0.0, 0.0)
+        self.state: State = State(0.0, 0.0, variables, stresses, np.zeros(6), debonding)
         self._responses: Responses = {}
         self._before = self.state
-        if cell.inelastic:
+        if cell.inelastic and cell.interface is None:
             self.newton = Newton(iterations=_ITERATIONS, damped=_DAMPED_ITERATIONS)
 
     @property
@@ -82,6 +134,9 @@ class IncrementalCell(IncrementalProblem):
         end[place] = part.end
         end *= TO_KELVIN
         self._part = part
+        self._length = self._length_of(end - start, free, part)
+        self._t = 0.0
+        self._begun += 1
         self._origin = self.state
         self._start = start
         self._way = end - start
@@ -89,6 +144,17 @@ class IncrementalCell(IncrementalProblem):
         self._given = np.setdiff1d(np.arange(size), self._free)
         self._turn = turn[:size, :size]
         self._directions = self._turn[self._free].T  # orthonormal, of the free mean strains
+
+    def _length_of(self, way: Floats, free: Ints, part: Part) -> float:
+        """Length of a part as a mean strain: strains, stresses over E_m, and thermal strains."""
+        materials = {part.name: part.material for part in self.cell.parts}
+        elasticities = [material.elasticity for material in materials.values()]
+        moduli = [1e3 * each.modulus_across for each in elasticities]
+        expansion = max(float(np.abs(each.expansion).max()) for each in elasticities)
+        strain = way.copy()
+        strain[free] /= min(moduli)
+        heated = abs(part.temperature - self.state.temperature) * expansion
+        return float(np.linalg.norm(strain)) + heated
 
     def _load(self, t: float) -> tuple[Floats, float, float]:
         """Prescribed strains or stresses (6,), temperature [K] and time [s] at fraction t."""
@@ -111,6 +177,9 @@ class IncrementalCell(IncrementalProblem):
         target, temperature, time = self._load(t)
         responses = self._evaluate(x, temperature, time - self.state.time)
         force = cell.force(x, temperature, responses)
+        debonding = None
+        if self.law is not None:
+            debonding = self._debond(x, t, force)
         # r = f_ext - f_int(x)
         mean_force = cell.area * target[self._free] - self._directions.T @ force[n:]
         stress = force[n:] / cell.area
@@ -121,12 +190,43 @@ class IncrementalCell(IncrementalProblem):
             {name: response.state for name, response in responses.items()},
             {name: response.stress for name, response in responses.items()},
             np.append(stress, np.zeros(6 - cell.size)),
+            debonding,
+            self.state.peak,
         )
         local = np.linalg.norm(-force[:n]) / (cell.area * cell.force_scale)
         imbalance = float(max(local, np.linalg.norm(mean_force) / cell.area))
         held = abs(temperature) * cell.thermal_stress
         vector = np.append(-force[:n], mean_force)
         return Residual(vector, imbalance, float(np.linalg.norm(stress)), held)
+
+    def _debond(self, x: Floats, t: float, force: Floats) -> Debonding:
+        """Open the interfaces to unknowns x, and add their forces to those of the phases."""
+        cell, law, old = self.cell, self.law, self.state.debonding
+        assert cell.interface is not None
+        assert law is not None
+        assert old is not None
+        opening = cell.opening(x)
+        step = opening - old.opening
+        # Viscous tractions ζ N / δ_f Δδ / Δs, with the length Δs of the step as a mean strain
+        drag = self.viscosity * law.softening / (self._length * (t - self._t))
+        now = law.evaluate(opening, old.damage)
+        self._interface_tangent = now.tangent + drag * np.eye(cell.block)
+        change = x - self.x
+        # Work of the phases 1/2 (f_old + f) · Δx, and of the mean stress 1/2 (f_old + f)_E · ΔE
+        work = 0.5 * (old.force + force) * change / cell.area
+        weights = cell.interface.weights / cell.area
+        found = Debonding(
+            opening,
+            now.traction,
+            now.damage,
+            old.dissipated + now.dissipated,
+            old.viscous + drag * float(weights @ (step**2).sum(axis=1)),
+            force.copy(),
+            old.bulk + float(work.sum()),
+            old.external + float(work[cell.n :].sum()),
+        )
+        cell.add_interface_forces(force, now.traction + drag * step)
+        return found
 
     def _evaluate(
         self, x: Floats, temperature: float, dt: float, start: State | None = None
@@ -142,15 +242,12 @@ class IncrementalCell(IncrementalProblem):
     def assemble_tangent(self) -> None:
         """Assemble the tangent at the last trial."""
         self.cell.assemble(self._responses)
+        if self.law is not None:
+            self.cell.add_interface_tangent(self._interface_tangent)
 
     def damp(self, damping: float) -> None:
         """Add a multiple of the elastic stiffness of inelastic phases to the tangent."""
         self.cell.add_elastic(damping)
-
-    def commit(self, x: Floats, t: float) -> None:
-        """Accept the last trial as equilibrium."""
-        self._before = self.state
-        super().commit(x, t)
 
     def limit(self) -> str:
         """Return a sentence if a phase has lost ellipticity at the last equilibrium, else ""."""
@@ -171,9 +268,9 @@ class IncrementalCell(IncrementalProblem):
             return ""
         where = " and ".join(f"{100 * share:.2g} % of the {name}" for name, share in lost.items())
         return (
-            f"The law has lost ellipticity in {where}: it hardens too little there for its flow, "
-            "which does not follow from the yield surface. Strain concentrates in bands as narrow "
-            "as an element, and an equilibrium is not unique or does not exist"
+            f"The law has lost ellipticity in {where}: it hardens too little there, so that strain "
+            "concentrates in bands as narrow as an element, and an equilibrium is not unique or "
+            "does not exist"
         )
 
     def solve(self, residual: Floats, accuracy: float) -> Floats:
@@ -181,6 +278,31 @@ class IncrementalCell(IncrementalProblem):
         n = self.cell.n
         dx = self.cell.system.solve(residual, self._directions, accuracy)
         return np.append(dx[:n], self._directions @ dx[n:])
+
+    def commit(self, x: Floats, t: float) -> None:
+        """Accept the last trial as equilibrium."""
+        self._t = t
+        self._before = self.state
+        super().commit(x, t)
+        if self.drop is None or not self._loads():
+            return
+        norm, peak = float(np.linalg.norm(self.state.mean_stress)), self.state.peak
+        if peak is None or norm > peak.norm:
+            peak = Peak(norm, self.state.mean_stress, self.mean_strain)
+            self.state = self.state._replace(peak=peak)
+
+    def _loads(self) -> bool:
+        """Whether this is the last part of the path, and its prescribed strains do work."""
+        stress = self._turn @ self.state.mean_stress[: self.cell.size]
+        work = stress[self._given] @ self._way[self._given]
+        return self._begun == self.parts and bool(work > 0)
+
+    def is_over(self) -> bool:
+        """Return whether the mean stress has fallen by the share `drop` below its peak."""
+        peak = self.state.peak
+        if self.drop is None or peak is None or not self._loads():
+            return False
+        return bool(np.linalg.norm(self.state.mean_stress) < (1 - self.drop) * peak.norm)
 
     def restart(self, x: Floats, state: State) -> None:
         """Go back to an equilibrium."""
@@ -193,7 +315,10 @@ class IncrementalCell(IncrementalProblem):
 
         Returns:
             Tensors (6,) with components xx, yy, zz, xy, xz, yz: `strain`, `stress` [MPa],
-            `plastic_strain`. Numbers: `yielded_fraction`, `temperature` [K], `time` [s].
+            `plastic_strain`. Numbers: `yielded_fraction`, `temperature` [K], `time` [s]. If the
+            mesh is cut, also the length fractions of interfaces that are damaged and debonded, and
+            energies per area of the RVE [MPa]: the work of the mean stress, and its parts, which
+            are the work on the phases, and the stored, dissipated and viscous work of interfaces.
         """
         cell = self.cell
         plastic = np.zeros(6)
@@ -214,7 +339,28 @@ class IncrementalCell(IncrementalProblem):
             "yielded_fraction": yielded,
             "temperature": np.asarray(self.state.temperature),
             "time": np.asarray(self.state.time),
+            **self._of_interfaces(),
         }
+
+    def _of_interfaces(self) -> Averages:
+        """Fractions and energies of the interfaces."""
+        at, points = self.state.debonding, self.cell.interface
+        if at is None or points is None:
+            return {}
+        share = points.weights / points.weights.sum()
+        weights = points.weights / self.cell.area
+        # Stored energy 1/2 t · δ
+        stored = weights @ (0.5 * at.opening * at.traction).sum(axis=1)
+        numbers = {
+            "damaged_fraction": share @ (at.damage > 0),
+            "debonded_fraction": share @ (at.damage >= 1),
+            "external_work": at.external,
+            "work_on_phases": at.bulk,
+            "interface_energy": stored,
+            "debonding_energy": weights @ at.dissipated,
+            "viscous_energy": at.viscous,
+        }
+        return {name: np.asarray(float(value)) for name, value in numbers.items()}
 
     @property
     def counts(self) -> dict[str, int]:

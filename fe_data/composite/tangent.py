@@ -19,7 +19,7 @@ from scipy.sparse.linalg import splu
 
 from fe_data.arrays import Floats, Ints, Short
 from fe_data.errors import ConvergenceError, memory_errors
-from fe_data.sparse.solver import sparse_cholesky
+from fe_data.sparse.solver import sparse_cholesky, sparse_ldl
 
 _MAX_ITERATIONS = 30  # of one call of GMRES
 _REFINEMENTS = 4  # calls of GMRES for a solution to machine precision
@@ -29,6 +29,15 @@ _REFACTORISE_AFTER = 10  # after more iterations than this, the next solve begin
 class TangentSystem(Short):
     """Tangent of n displacements and of the mean strain: fill the arrays, then `solve`.
 
+    Args:
+        indptr: Row pointers of the pattern of nodes.
+        indices: Column indices of this pattern.
+        coordinates: (nodes, 2) positions of the nodes.
+        block: Number of displacements of a node.
+        size: Number k of components of the mean strain.
+        indefinite: Whether the tangent may be indefinite, so that its symmetric part is factorised
+            as L S Lᵀ. Then a failure of GMRES ends the solve instead of an LU factor.
+
     Attributes:
         values: (pairs, c, c) blocks of K between nodes, in the order of a BSR matrix.
         border: (n, k) derivative of the nodal forces by the mean strain.
@@ -36,7 +45,16 @@ class TangentSystem(Short):
         macro: (k, k) derivative of the mean stress by the mean strain.
     """
 
-    def __init__(self, indptr: Ints, indices: Ints, coordinates: Floats, block: int, size: int):
+    def __init__(
+        self,
+        indptr: Ints,
+        indices: Ints,
+        coordinates: Floats,
+        block: int,
+        size: int,
+        *,
+        indefinite: bool = False,
+    ):
         nodes = len(indptr) - 1
         n = nodes * block
         self.values = np.zeros((len(indices), block, block))
@@ -53,8 +71,11 @@ class TangentSystem(Short):
             each.sort_indices()
         self._upper: Ints = upper.data.astype(np.int64) - 1
         self._mirrored: Ints = mirrored.data.astype(np.int64) - 1
-        self._solver = sparse_cholesky(upper.indptr, upper.indices, coordinates)
+        solver = sparse_ldl if indefinite else sparse_cholesky
+        self._solver = solver(upper.indptr, upper.indices, coordinates)
         self.name = self._solver.name
+        self._refactorise_after = 2 if indefinite else _REFACTORISE_AFTER
+        self._may_use_lu = not (indefinite and self.name == "multifrontal")
         self.counts = {"factorisations": 0, "iterations": 0, "lu_factorisations": 0}
         self._free: Floats = np.empty((size, 0))
         self.drop_factor()
@@ -126,14 +147,16 @@ class TangentSystem(Short):
         Returns:
             The step (n + k,) of displacements and free mean strains; NaN if GMRES fails.
         """
-        stale = self._last_iterations > _REFACTORISE_AFTER or not np.array_equal(free, self._free)
+        stale = self._last_iterations > self._refactorise_after or not np.array_equal(
+            free, self._free
+        )
         if not stale:
             x, iterations = self._iterate(rhs, free, accuracy)
             if iterations <= _MAX_ITERATIONS:
                 return x
         self.factorise(free)
         x, iterations = self._iterate(rhs, free, accuracy)
-        if iterations > _MAX_ITERATIONS and self._is_symmetric:
+        if iterations > _MAX_ITERATIONS and self._is_symmetric and self._may_use_lu:
             self._is_symmetric = False
             self.factorise(free)
             x, iterations = self._iterate(rhs, free, accuracy)

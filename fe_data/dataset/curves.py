@@ -17,10 +17,10 @@ from fe_data.dataset.storage import record_path
 from fe_data.dataset.table import TABLE, import_pandas, load_table, require_frame, table_file
 from fe_data.files.csv_rows import TableError, read_rows
 from fe_data.files.reading import most_unpacked, read_arrays, read_file
-from fe_data.files.writing import require_own, write_atomic
 from fe_data.loading import ALL_AXES
 from fe_data.progress import shown
 from fe_data.settings import require_kind, require_path
+from safe_files.writing import require_own, write_atomic
 
 RESULT = "result.json"  # in a folder that `rve` wrote
 MAX_RESULT = 200_000_000  # bytes
@@ -34,7 +34,17 @@ _PARQUET = b"PAR1"
 _PLANE = 4  # number of components in plane strain
 _YIELDED = "yielded_fraction"
 # Scalars of a history, and their columns
-_NUMBERS = {_YIELDED: _YIELDED, "temperature": "temperature_K", "time": "time_s"}
+_OF_PATHS = {"temperature": "temperature_K", "time": "time_s"}
+_OF_INTERFACES = {
+    "damaged_fraction": "damaged_fraction",
+    "debonded_fraction": "debonded_fraction",
+    "external_work": "external_work_MPa",
+    "work_on_phases": "work_on_phases_MPa",
+    "interface_energy": "interface_energy_MPa",
+    "debonding_energy": "debonding_energy_MPa",
+    "viscous_energy": "viscous_energy_MPa",
+}
+_NUMBERS = {_YIELDED: _YIELDED, **_OF_PATHS, **_OF_INTERFACES}
 _ALL_COLUMNS = (
     *(f"{name}_{axes}{unit}" for name, unit in _UNITS.items() for axes in ALL_AXES),
     *_NUMBERS.values(),
@@ -295,7 +305,8 @@ def _of_one_rve(path: Path) -> Curves:
         raise TableError(f"{path}: its curve is not complete, the status of the run is {status!r}")
     try:
         found = content["history"]
-        needed = (*_UNITS, *_NUMBERS) if "time" in found else (*_UNITS, _YIELDED)
+        needed = [*_UNITS, _YIELDED, *(_OF_PATHS if "time" in found else ())]
+        needed += _OF_INTERFACES if "debonding_energy" in found else ()
         history = {name: np.array(found[name], float) for name in needed}
     except (ValueError, TypeError, KeyError):
         raise foreign from None

@@ -10,7 +10,6 @@ import numpy as np
 
 from fe_data.arrays import Floats, Ints
 from fe_data.composite.rve import CompositeSolution, PhaseFields
-from fe_data.files.writing import replacing, require_own
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.mesh import OTHER_ORDER
 from fe_data.geometry.outline import MATRIX
@@ -19,9 +18,11 @@ from fe_data.mechanics.properties import von_mises
 from fe_data.mechanics.rve import LoadStep, RVESolution
 from fe_data.progress import shown
 from fe_data.settings import require_kind, require_path
+from safe_files.writing import replacing, require_own
 
 ENDING = ".xdmf"
 BEGINNING = rb".*<Xdmf Version=.3\.0.>\s*<Domain>\s*<Grid Name=.RVE. GridType=.Collection."
+_AT_NODES = ("displacement", "opening", "interface_damage")
 NEVER = b"(?!)"  # matches no file
 
 
@@ -33,6 +34,8 @@ def save_fields(rve: RVESolution | CompositeSolution, path: Path) -> None:
     - `displacement` at the nodes, relative to the side of the RVE
     - `strain` and `stress_MPa`: tensors (3, 3), means over each triangle
     - `von_mises_MPa` and the equivalent `plastic_strain`, means over each triangle
+    - `opening` and `interface_damage` at the nodes of cut outlines, if fibres can debond. The
+      opening has the normal component, the tangential one, and the one along z
     - `material` of each triangle: -1 in the matrix, otherwise the number of the fibre, plus the
       number of all fibres in its interphase
 
@@ -51,7 +54,7 @@ def save_fields(rve: RVESolution | CompositeSolution, path: Path) -> None:
         >>> from pathlib import Path
         >>> from fe_data import Inputs, Settings, save_fields, solve_rve
         >>> coarse = Settings(n_fibres=1, resolution=3, increments=10)
-        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, coarse, keep_steps=True)
+        >>> rve = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), coarse, keep_steps=True)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save_fields(rve, Path(folder, "rve.xdmf"))
         ...     sorted(path.name for path in Path(folder).iterdir())
@@ -125,8 +128,8 @@ def _item(file: BinaryIO, values: Floats | Ints) -> ET.Element:
 
 
 def _attribute(name: str, item: ET.Element) -> ET.Element:
-    """Make a field of a grid: the displacement at nodes, all other fields in elements."""
-    center = "Node" if name == "displacement" else "Cell"
+    """Make a field of a grid, at nodes or in elements."""
+    center = "Node" if name in _AT_NODES else "Cell"
     kinds = {"1": "Scalar", "3": "Vector", "9": "Tensor"}
     kind = kinds[item.attrib["Dimensions"].split()[-1]]
     attribute = ET.Element("Attribute", Name=name, AttributeType=kind, Center=center)
@@ -137,7 +140,8 @@ def _attribute(name: str, item: ET.Element) -> ET.Element:
 def _values(rve: RVESolution | CompositeSolution, step: Any) -> dict[str, Floats]:
     """All fields at a step by name: displacement of nodes, and means over triangles."""
     if isinstance(rve, CompositeSolution):
-        return {"displacement": rve.displacement(step), **_means_of_phases(rve, step)}
+        at_nodes = {"displacement": rve.displacement(step), **rve.interface_fields(step)}
+        return {**at_nodes, **_means_of_phases(rve, step)}
     return {"displacement": _displacement(rve, step), **_element_values(rve, step)}
 
 

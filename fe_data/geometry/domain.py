@@ -14,12 +14,11 @@ settings of JIT  get_parameters (0.5)      get_options          =               
 """
 
 import contextlib
-import fcntl
 import logging
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from fe_data.arrays import Floats, Ints, Short
-from fe_data.geometry.mesh import Mesh
+from fe_data.geometry.mesh import Mesh, not_cut
+from safe_files.locking import lock
 
 # Importing dolfinx redirects all warnings of the process to a log (ffcx); this is undone below. The
 # import also parses sys.argv, which fails if an argument cannot be encoded in the locale, such as a
@@ -84,6 +84,9 @@ class Domain(Short):
     n_nodes: int  # number of nodes after the merge
     element: str  # kind of element in the matrix, see `mechanics.elements.VOLUMETRIC_MODES`
     mesh: dolfinx.mesh.Mesh
+    interfaces: Ints = field(
+        default_factory=not_cut, kw_only=True
+    )  # (k, 6) nodes of cut outlines, see `Mesh`
 
 
 def create_domain(mesh: Mesh, element: str) -> Domain:
@@ -101,7 +104,9 @@ def create_domain(mesh: Mesh, element: str) -> Domain:
     while not np.array_equal(image_of, image_of[image_of]):  # a corner is an image of an image
         image_of = image_of[image_of]
     masters, merged = np.unique(image_of, return_inverse=True)
-    return Domain(points, triangles, material, merged, len(masters), element, domain)
+    interfaces = position[mesh.interfaces]
+    whole = points, triangles, material, merged, len(masters), element, domain
+    return Domain(*whole, interfaces=interfaces)
 
 
 def _create_mesh(mesh: Mesh) -> dolfinx.mesh.Mesh:
@@ -145,9 +150,8 @@ def _compilation() -> Iterator[None]:
     options = _dolfinx.jit.get_parameters if _VERSION < (0, 6) else _dolfinx.jit.get_options
     cache = Path(options()["cache_dir"])
     cache.mkdir(parents=True, exist_ok=True)
-    with (cache / ".lock").open("ab") as lock, warnings.catch_warnings():
-        with contextlib.suppress(OSError):  # the file system may have no locks
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with (cache / ".lock").open("ab") as file, warnings.catch_warnings():
+        lock(file.fileno())
         before = set(cache.glob("*.c*"))
         logged = logging.root.manager.disable
         logging.disable(max(logged, logging.INFO))  # hides output of the C compiler

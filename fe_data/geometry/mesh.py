@@ -8,7 +8,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,11 @@ _FRONTAL_DELAUNAY = 6  # gmsh's number of this algorithm
 OTHER_ORDER = [0, 1, 2, 5, 3, 4]
 
 
+def not_cut() -> Ints:
+    """Return the interfaces of a mesh without cuts."""
+    return np.empty((0, 6), dtype=np.int64)
+
+
 @dataclass(frozen=True, repr=False)
 class Mesh(Short):
     """Mesh of six-node triangles; nodes 3, 4, 5 are opposite to vertices 0, 1, 2."""
@@ -41,6 +46,9 @@ class Mesh(Short):
     triangles: Ints  # (m, 6) nodes of each triangle
     material: Ints  # (m,) MATRIX, index of the fibre, or n_fibres + index in its interphase
     image_of: Ints  # (n,) node of which each node is a periodic image; itself if it is none
+    # (k, 6) nodes of cut outlines: the start, the end and the middle of a side of a triangle of a
+    # fibre, which lies on the left, then the nodes that face them
+    interfaces: Ints = field(default_factory=not_cut)
 
 
 def generate_mesh(outline: Outline) -> Mesh:

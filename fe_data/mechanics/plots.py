@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PatchCollection, PolyCollection
+from matplotlib.collections import LineCollection, PatchCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
@@ -15,7 +15,7 @@ from fe_data.geometry.microstructure import IMAGES
 from fe_data.geometry.outline import MATRIX
 from fe_data.loading import ALL_AXES, AXES, IN_PLANE, Loading
 from fe_data.mechanics.properties import equivalent_strain, von_mises
-from fe_data.mechanics.results import SolvedRVE
+from fe_data.mechanics.results import Cracks, SolvedRVE
 
 # More vertices would be illegible.
 _VERTICES_IN_TITLE = 4
@@ -23,6 +23,8 @@ _VERTICES_NUMBERED = 12
 _LEGEND = 0.15  # height of a legend of one line, relative to the height of the curves
 _LEAST_RANGE = 1e-6  # of the colour scale, for constant fields such as zero plastic strain
 _LINE = 80  # characters per line of a warning
+_WIDEST = 0.03  # opening of a crack in a figure, relative to the width of the RVE
+_FARTHEST = 4.0  # largest displacement in this figure, in openings
 _COLOURS = ("C0", "C1", "C2", "C3", "C4", "C5")  # of components
 _DEGREES = {3: 2, 6: 4}  # of the integration rules of both solvers, by their number of points
 
@@ -37,7 +39,10 @@ def plot_rve(rve: SolvedRVE, title: str = "") -> Figure:
     axes = above.subplot_mosaic("abcd", width_ratios=[1.0, 1.0, 1.12, 1.12])
     axes |= below.subplot_mosaic("efgg")
     draw_microstructure(axes["a"], rve)
-    draw_mesh(axes["b"], rve)
+    if rve.cracks is None:
+        draw_mesh(axes["b"], rve)
+    else:
+        draw_cracks(axes["b"], rve, rve.cracks)
     draw_mises(axes["c"], rve)
     draw_plastic_strain(axes["d"], rve)
     draw_stress_strain(axes["e"], rve)
@@ -109,14 +114,35 @@ def draw_microstructure(ax: Axes, rve: SolvedRVE) -> None:
     title = f"{fibres} fibre{'' if fibres == 1 else 's'}, {m.volume_fraction:.1%} of the area"
     if voids:
         title += f", {voids} void{'' if voids == 1 else 's'}, {m.porosity:.1%}"
-    _frame(ax, rve, f"Microstructure: {title}")
+    _frame(ax, rve, f"Microstructure\n{title}")
 
 
 def draw_mesh(ax: Axes, rve: SolvedRVE) -> None:
     """Draw the curved quadratic triangles."""
     _draw_triangles(ax, rve, "#b9c8dc", edgecolors="#2b3a4d", lw=0.25)
     d = rve.discretisation
-    _frame(ax, rve, f"Mesh: {len(d.triangles)} triangles, {rve.n_dofs} degrees of freedom")
+    _frame(ax, rve, f"Mesh\n{len(d.triangles)} triangles, {rve.n_dofs} degrees of freedom")
+
+
+def draw_cracks(ax: Axes, rve: SolvedRVE, cracks: Cracks) -> None:
+    """Draw the fibres with magnified displacements, and the faces of the interfaces by damage."""
+    shift = cracks.displacement - cracks.displacement.mean(axis=0)
+    factor = _WIDEST / max(cracks.largest, float(np.abs(shift).max()) / _FARTHEST, 1e-12)
+    moved = cracks.points + factor * shift
+    d = rve.discretisation
+    corners = moved[d.triangles][:, [0, 5, 1, 3, 2, 4]]
+    colours = np.where(d.material == MATRIX, "#e9edf2", "#4c6a92")
+    ax.add_collection(PolyCollection(list(corners), facecolors=colours, edgecolors="face", lw=0.3))
+    for face in (cracks.sides[:, :3], cracks.sides[:, 3:]):
+        lines = moved[face[:, [0, 2, 1]]]
+        damage = cracks.damage.mean(axis=1)
+        drawn = LineCollection(list(lines), cmap="inferno_r", lw=1.6, array=damage)
+        drawn.set_clim(0.0, 1.0)
+        ax.add_collection(drawn)
+    ax.figure.colorbar(drawn, ax=ax, label="damage of interfaces [-]", fraction=0.05, pad=0.02)
+    low, high = moved.min(axis=0), moved.max(axis=0)
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xticks=[], yticks=[])
+    ax.set_title(f"Interfaces at the end, displacements × {factor:.3g}")
 
 
 def draw_mises(ax: Axes, rve: SolvedRVE) -> None:

@@ -3,9 +3,9 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from fe_data.arrays import Floats, Short, keep_copies
+from fe_data.arrays import Floats, Ints, Short, keep_copies, short
 from fe_data.errors import ConvergenceError
 from fe_data.geometry.domain import Domain
 from fe_data.geometry.microstructure import Microstructure
@@ -21,6 +21,17 @@ class Fields(Short):
     matrix_stress: Floats  # (m, q, 4) xx, yy, zz, xy [MPa], or (m, q, 6) with xz and yz
     fibre_stress: tuple[Floats, ...]  # of the same form, for each fibre
     plastic_strain: Floats  # (m, q) equivalent plastic strain of the matrix [-]
+
+
+@short
+class Cracks(NamedTuple):
+    """Interfaces at the end of loading, for a figure."""
+
+    points: Floats  # (n, 2) nodes of the mesh
+    displacement: Floats  # (n, 2), relative to the width of the RVE
+    sides: Ints  # (k, 6) nodes of both faces, see `Mesh.interfaces`
+    damage: Floats  # (k, 3) damage at the start, the end and the middle of each side
+    largest: float  # largest component of an opening, relative to the width of the RVE
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,7 +50,7 @@ class RVEResult(Short):
     Examples:
         >>> from fe_data import Inputs, Settings, solve_rve
         >>> one_fibre = Settings(n_fibres=1, resolution=3, increments=10)
-        >>> result = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), 0, one_fibre).result()
+        >>> result = solve_rve(Inputs(0.2, 400.0, 400.0, 0.4), one_fibre).result()
         >>> result.fibre_centres.shape
         (1, 2)
         >>> result.info["cutbacks"]
@@ -90,6 +101,10 @@ class SolvedRVE(Protocol):
     @property
     def yield_stress(self) -> float:
         """Initial yield stress of the matrix [MPa]."""
+
+    @property
+    def cracks(self) -> Cracks | None:
+        """Interfaces at the end; None if fibres cannot debond."""
 
     @property
     def counts(self) -> dict[str, int]:

@@ -53,3 +53,12 @@ def sparse_cholesky(indptr: Ints, indices: Ints, coordinates: Floats) -> SparseC
     from fe_data.sparse.petsc import PetscCholesky
 
     return PetscCholesky(indptr, indices, name)
+
+
+def sparse_ldl(indptr: Ints, indices: Ints, coordinates: Floats) -> SparseCholesky:
+    """Make the solver for a matrix that may be indefinite; others than "own" then need LU."""
+    if chosen_solver() != "own":
+        return sparse_cholesky(indptr, indices, coordinates)
+    from fe_data.sparse.indefinite import MultifrontalLDL
+
+    return MultifrontalLDL(indptr, indices, coordinates)

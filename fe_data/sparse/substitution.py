@@ -34,6 +34,28 @@ def substitute(
         x[i] = y[plan.position[i]]
 
 
+@_vectorised
+def substitute_signed(
+    factor: Singles,
+    plan: Elimination,
+    panels: Ints,
+    signs: Singles,
+    x: Floats,
+    y: Singles,
+    w: Singles,
+) -> None:
+    """Solve A x = b with the factor P A Pᵀ = L S Lᵀ, with signs S (n,), like `substitute`."""
+    # x = Pᵀ L⁻ᵀ S L⁻¹ P b
+    for i in range(len(x)):
+        y[plan.position[i]] = x[i]
+    _forward(factor, plan, panels, y, w)
+    for i in range(len(x)):
+        y[i] *= signs[i]
+    _backward(factor, plan, panels, y, w)
+    for i in range(len(x)):
+        x[i] = y[plan.position[i]]
+
+
 @inlined
 def _forward(factor: Singles, plan: Elimination, panels: Ints, y: Singles, w: Singles) -> None:
     """Write L⁻¹ y to y."""

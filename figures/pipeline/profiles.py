@@ -52,9 +52,7 @@ NEEDED = {
     PRIOR_KNOWLEDGE: ("other_methods",),
 }  # sections without defaults
 FOLLOWING = (EXAMPLE, SURROGATE, DRAWS)  # notebooks that use the setting `training`
-APART = {  # target of make → notebook that it executes on request
-    "repeat-datasets": DRAWS,
-}
+APART = {"repeats": DRAWS}  # study → notebook of the paper that it executes
 SHIPPED = ("full", "quick")  # results of the full run are committed
 # Least numbers of simulated inputs. The estimator of mutual information needs 3 neighbours.
 FEWEST: dict[settings.Design, int] = {TRAINING: 4, TEST: 2}

@@ -116,6 +116,14 @@ def test_a_wrong_file_is_refused_with_the_field(tmp_path, old, new, message):
     assert str(caught.value).startswith(str(file))
 
 
+@pytest.mark.parametrize("content", ["", "# only a comment\n", "---\n"])
+def test_an_empty_file_is_refused(tmp_path, content):
+    file = tmp_path / "empty.yaml"
+    file.write_text(content)
+    with pytest.raises(ValueError, match=r"empty\.yaml: it is empty: it must have phases"):
+        load_phases(file)
+
+
 def test_a_stiffness_that_is_not_positive_is_refused():
     with pytest.raises(ValueError, match=r"nu_LT = 0.95 .*\|nu_LT\| < 0.68"):
         TransverselyIsotropic(15.0, 15.0, 0.95, 0.07, 15.0)

@@ -1,0 +1,350 @@
+"""The law of cohesive interfaces, and RVEs whose fibres debond."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from fe_data import (
+    Interface,
+    Isotropic,
+    Loading,
+    Material,
+    Microstructure,
+    Phases,
+    YieldStress,
+    load_curves,
+    load_phases,
+    named_phases,
+    solve_composite,
+)
+from fe_data.__main__ import main
+from fe_data.composite.interface import CohesiveLaw
+from fe_data.composite.materials import EXAMPLES
+from fe_data.composite.rve import composite_cell, composite_domain
+from fe_data.geometry.microstructure import random_microstructure
+
+GLASS_EPOXY = Phases(Material(Isotropic(3.5, 0.35)), Material(Isotropic(70.0, 0.2)))
+INTERFACE = Interface(50.0, 75.0, 2.0, 6.0, 7.0, stiffness_N_mm3=1e8)
+LAW = CohesiveLaw.of(INTERFACE, 3.5, 0.03)  # for a side of 0.03 mm
+ONE = Microstructure([[0.5, 0.5]], np.sqrt(0.4 / np.pi))
+CUT = Microstructure([[0.1, 0.5], [0.6, 0.03]], np.sqrt(0.15 / np.pi))  # by the edges of the RVE
+
+
+def opened(mode, share=1.0, steps=400, law=LAW):
+    """Openings in steps to a share of the final opening of a mode, and the law along them."""
+    direction = np.array([np.cos(mode), np.sin(mode)])
+    final = law.openings(np.array([np.sin(mode) ** 2]))[1][0]
+    path = np.linspace(0.0, share * final, steps + 1)[:, None] * direction
+    damage = np.zeros(1)
+    found = [law.evaluate(path[:1], damage)]
+    for opening in path[1:]:
+        found.append(law.evaluate(opening[None], found[-1].damage))
+    return path, found
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.9, 1.0])
+def test_the_work_to_separate_is_the_toughness_of_the_mode(share):
+    """G_Ic, G_IIc, and between them the value of Benzeggagh and Kenane, to 1e-6."""
+    mode = np.arcsin(np.sqrt(share))
+    expected = 2.0 + (6.0 - 2.0) * share**1.45  # J/m²
+    path, found = opened(mode, steps=2000)
+    kink = LAW.openings(np.array([np.sin(mode) ** 2]))[0]
+    assert found[-1].damage == 1.0
+    # The path with the kink at the onset, so that the trapezoidal rule is exact
+    traction = np.array([each.traction[0] for each in found])
+    path = np.concatenate([path, kink * [[np.cos(mode), np.sin(mode)]]])
+    at_kink = LAW.evaluate(path[-1:], np.zeros(1)).traction
+    order = np.argsort(np.linalg.norm(path, axis=1))
+    forces = np.concatenate([traction, at_kink])[order]
+    done = ((forces[1:] + forces[:-1]) / 2 * np.diff(path[order], axis=0)).sum()
+    to_J_m2 = 0.03 * 1e3  # MPa of relative openings, a side of 0.03 mm
+    assert done * to_J_m2 == pytest.approx(expected, rel=1e-6)
+    dissipated = sum(each.dissipated[0] for each in found)
+    assert dissipated * to_J_m2 == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_largest_tractions_are_the_strengths():
+    for mode, strength in ((0.0, 50.0), (np.pi / 2, 75.0)):
+        onset = LAW.openings(np.array([np.sin(mode) ** 2]))[0][0]
+        at = onset * np.array([[np.cos(mode), np.sin(mode)]])
+        found = LAW.evaluate(at, np.zeros(1))
+        assert np.linalg.norm(found.traction) == pytest.approx(strength)
+        assert found.damage[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_unloading_goes_to_the_origin_and_reloading_dissipates_nothing():
+    path, found = opened(0.6, share=0.5)
+    damage, traction = found[-1].damage, found[-1].traction
+    for share in (0.7, 0.0, 0.3, 1.0):
+        back = LAW.evaluate(share * path[-1:], damage)
+        np.testing.assert_allclose(back.traction, share * traction, atol=1e-9)
+        assert back.damage == damage
+        assert back.dissipated[0] == 0.0
+
+
+def test_a_debonded_interface_resists_compression_only():
+    closed = LAW.evaluate(np.array([[-1e-5, 1e-3]]), np.ones(1))
+    assert closed.traction[0, 0] == pytest.approx(-1e-5 * LAW.stiffness)
+    assert closed.traction[0, 1] == 0.0
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_the_tangent_is_the_derivative_of_the_traction(size):
+    rng = np.random.default_rng(1)
+    final = LAW.openings(np.zeros(1))[1][0]
+    opening = rng.normal(scale=0.3 * final, size=(400, size))
+    damage = rng.uniform(0.0, 1.0, 400) ** 0.1
+    damage[::2] = 0.0
+    tangent = LAW.evaluate(opening, damage).tangent
+    step = 1e-7 * final
+    for i in range(size):
+        change = np.zeros(size)
+        change[i] = step
+        ends = [LAW.evaluate(opening + sign * change, damage).traction for sign in (1, -1)]
+        slope = (ends[0] - ends[1]) / (2 * step)
+        np.testing.assert_allclose(tangent[:, :, i], slope, atol=2e-4 * LAW.stiffness)
+    assert (LAW.evaluate(opening, damage).damage > damage).sum() > 50
+
+
+@pytest.mark.parametrize("out_of_plane", [False, True])
+def test_cut_outlines_have_the_length_of_circles_and_face_each_other(out_of_plane):
+    """Also for fibres that the edges of the RVE cut."""
+    domain = composite_domain(CUT, 6.0, cut=True)
+    cell = composite_cell(GLASS_EPOXY, CUT, domain, out_of_plane=out_of_plane)
+    points = cell.interface
+    length = 2 * np.pi * CUT.radii.sum()
+    assert points.weights.sum() == pytest.approx(length, rel=1e-3)
+    assert len(np.unique(points.nodes)) == points.nodes.size
+    # The normals point out of the fibres: their mean over a circle times the radius is the area.
+    place = dict(zip(domain.merged, domain.points, strict=True))
+    last = domain.n_nodes - 1  # the fixed node has the largest index
+    xy = np.array([place[min(node, last)] for node in points.nodes[:, 0]])
+    apart = xy[:, None] - CUT.centres
+    apart -= np.round(apart)
+    own = np.linalg.norm(apart, axis=2).argmin(axis=1)
+    radial = apart[np.arange(len(own)), own] / CUT.radii[own][:, None]
+    np.testing.assert_allclose((radial * points.frames[:, 0, :2]).sum(axis=1), 1.0, atol=2e-3)
+
+
+def simulated(phases, fibres, loading, **choices):
+    choices = {"increments": 5, "resolution": 6.0, "silent": True, **choices}
+    return solve_composite(phases, fibres, loading, **choices)
+
+
+LOADINGS = {
+    "transverse": Loading((0.005, None, None, None, None, None)),
+    "plane strain": Loading((0.005, None, None)),
+    "compression": Loading((-0.01, None, None, None, None, None)),
+    "shear": Loading((None, None, None, None, 0.005, None)),
+}
+
+
+@pytest.mark.parametrize("name", LOADINGS)
+def test_stiff_and_strong_interfaces_give_the_bonded_curve(name):
+    strong = Interface(1e4, 1e4, 1e5, 1e5, 7.0, stiffness_N_mm3=1e11)
+    matrix = Material(Isotropic(3.5, 0.35), "j2", {"yield_stress": YieldStress(30.0, 300.0)})
+    bonded = dataclasses.replace(GLASS_EPOXY, matrix=matrix)
+    cut = dataclasses.replace(bonded, interface=strong)
+    expected = simulated(bonded, CUT, LOADINGS[name]).history["stress"]
+    found = simulated(cut, CUT, LOADINGS[name]).history["stress"]
+    np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
+
+
+def test_a_body_of_one_material_that_is_cut_is_the_uncut_body():
+    """Uniform stress, for a stiffness that adds 1e-9 of compliance."""
+    strong = Interface(1e4, 1e4, 1e5, 1e5, 7.0, stiffness_N_mm3=1e13)
+    one = Material(Isotropic(3.5, 0.35))
+    solved = simulated(Phases(one, one, interface=strong), CUT, LOADINGS["transverse"])
+    stress = solved.history["stress"][-1]
+    assert stress[0] == pytest.approx(3500 * 0.005, rel=1e-5)
+    for phase in solved.fields().values():
+        np.testing.assert_allclose(phase.stress[..., 0], stress[0], rtol=1e-4)
+
+
+def test_the_energies_are_balanced_and_the_viscous_part_is_small():
+    phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
+    pull = Loading((0.02, None, None, None, None, None))
+    history = simulated(phases, ONE, pull, increments=40).history
+    parts = ("work_on_phases", "interface_energy", "debonding_energy", "viscous_energy")
+    total = sum(history[name] for name in parts)
+    work = history["external_work"]
+    np.testing.assert_allclose(total, work, atol=0.01 * work[-1])
+    assert history["debonding_energy"][-1] > 0.05 * work[-1]
+    assert history["viscous_energy"][-1] < 0.02 * history["debonding_energy"][-1]
+    # The work of the mean stress, by its definition
+    mean = (history["stress"][1:] + history["stress"][:-1]) / 2
+    expected = (mean * np.diff(history["strain"], axis=0) * [1, 1, 1, 2, 2, 2]).sum()
+    assert work[-1] == pytest.approx(expected, rel=0.02)
+
+
+def test_debonding_begins_at_the_stress_of_goodier():
+    """One fibre in a wide matrix under transverse tension in plane strain, within 3 %.
+
+    The normal stress at the pole of a stiff inclusion (J. N. Goodier, J. Appl. Mech. 1 (1933) 39)
+    follows from Kolosov's constants: with κ = 3 - 4ν and Γ = μ_f / μ_m
+
+        σ_rr / σ = 1/2 (Γ (κ_m + 1) / (2Γ + κ_f - 1) + Γ (κ_m + 1) / (1 + Γ κ_m)).
+    """
+    wide = Microstructure([[0.5, 0.5]], 0.08)
+    strong = Interface(50.0, 500.0, 2.0, 6.0, 7.0)
+    phases = dataclasses.replace(GLASS_EPOXY, interface=strong)
+    mu_m, mu_f = 3.5 / (2 * 1.35), 70.0 / (2 * 1.2)
+    kappa_m, kappa_f, ratio = 3 - 4 * 0.35, 3 - 4 * 0.2, mu_f / mu_m
+    both = ratio * (kappa_m + 1)
+    concentration = 0.5 * (both / (2 * ratio + kappa_f - 1) + both / (1 + ratio * kappa_m))
+    # In steps of 1 % around the strain at which the matrix has the expected stress
+    strain = 50.0 / concentration / (3500.0 / (1 - 0.35**2))
+    pull = Loading([(0.9 * strain, None, None), (1.1 * strain, None, None)], increments=(1, 20))
+    history = simulated(phases, wide, pull, resolution=10.0).history
+    first = int(np.argmax(history["damaged_fraction"] > 0))
+    assert first > 1
+    onset = history["stress"][first, 0]
+    assert onset * concentration == pytest.approx(50.0, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"normal_strength_MPa": 0.0}, "normal_strength_MPa"),
+        ({"shear_strength_MPa": -75.0}, "shear_strength_MPa"),
+        ({"toughness_I_J_m2": 0.001}, "toughness_I_J_m2"),
+        ({"toughness_II_J_m2": 0.002}, "toughness_II_J_m2"),
+        ({"exponent": 0.5}, "exponent"),
+        ({"fibre_diameter_um": 0.0}, "fibre_diameter_um"),
+        ({"stiffness_N_mm3": 1e5}, "toughness_I_J_m2"),
+    ],
+)
+def test_wrong_numbers_are_named(change, field):
+    with pytest.raises(ValueError, match=field):
+        dataclasses.replace(GLASS_EPOXY, interface=dataclasses.replace(INTERFACE, **change))
+
+
+THREE = random_microstructure(0.5, 0, 3)
+BREAK = Loading((0.03, None, None, None, None, None), increments=150)
+
+
+@pytest.fixture(scope="module")
+def broken():
+    """Three fibres pulled until the mean stress has fallen by 8 %."""
+    phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
+    return simulated(phases, THREE, BREAK, resolution=4.0, drop=0.08)
+
+
+def test_the_path_ends_when_the_stress_has_fallen(broken):
+    stress = broken.history["stress"][:, 0]
+    found = broken.strength
+    assert broken.stop is None
+    assert found.is_reached
+    assert found.strength_MPa >= stress.max()
+    assert found.strength_MPa == pytest.approx(stress.max(), rel=0.01)
+    after = stress[stress.argmax() :]
+    assert (after[:-1] >= 0.92 * found.strength_MPa).all()
+    assert stress[-1] < 0.92 * found.strength_MPa
+    assert found.viscous_share < 0.02
+    assert abs(found.energy_error) < 0.01
+    side = 0.007 / (2 * THREE.radii[0])  # mm
+    dissipated = broken.history["debonding_energy"][-1] * side * 1e3
+    assert found.dissipated_J_m2 == pytest.approx(dissipated)
+
+
+def test_the_mesh_opens_where_the_interface_is_damaged(broken):
+    """The displacements of both faces differ by the opening."""
+    fields = broken.interface_fields()
+    sides = broken.cell.domain.interfaces
+    inside, outside = broken.displacement()[sides[:, :3]], broken.displacement()[sides[:, 3:]]
+    apart = np.linalg.norm(outside - inside, axis=2)
+    opening = fields["opening"][sides]
+    np.testing.assert_allclose(opening[:, :3], opening[:, 3:])
+    np.testing.assert_allclose(np.linalg.norm(opening[:, :3], axis=2), apart, atol=1e-12)
+    assert fields["interface_damage"][sides].max() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("increments", "resolution", "allowed"), [(300, 4.0, 0.01), (150, 8.0, 0.03)]
+)
+def test_half_the_step_and_half_the_elements_change_the_strength_little(
+    broken, increments, resolution, allowed
+):
+    finer = Loading(BREAK.strain, increments=increments)
+    phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
+    found = simulated(phases, THREE, finer, resolution=resolution, drop=0.08).strength
+    assert found.strength_MPa == pytest.approx(broken.strength.strength_MPa, rel=allowed)
+
+
+def test_unloading_is_no_failure():
+    """The last part goes back to zero stress."""
+    phases = dataclasses.replace(GLASS_EPOXY, interface=INTERFACE)
+    cycle = Loading([(0.004, *[None] * 5), (None,) * 6])
+    solved = simulated(phases, ONE, cycle, increments=8, resolution=4.0)
+    assert solved.stop is None
+    assert len(solved.history["strain"]) == 17
+    assert solved.strength is None
+
+
+def test_a_file_has_an_interface(tmp_path):
+    phases = named_phases("glass_epoxy_debonding")
+    assert phases.interface == INTERFACE
+    tougher = phases.with_fields({"interface.toughness_I_J_m2": 4.0})
+    assert tougher.interface.toughness_I_J_m2 == 4.0
+    assert tougher.sha256 != phases.sha256
+    shipped = (EXAMPLES / "glass_epoxy_debonding.yaml").read_text()
+    for wrong, what in (
+        (shipped.replace("    fibre_diameter_um: 7.0\n", ""), "fibre_diameter_um is missing"),
+        (shipped.replace("toughness_I_J_m2: 2.0", "toughness_I_J_m2: 0.01"), "is too small"),
+        (shipped.replace("normal_strength_MPa: 50.0", "normal_strength_MPa: 0"), "normal_strength"),
+    ):
+        (tmp_path / "wrong.yaml").write_text(wrong)
+        with pytest.raises(ValueError, match=rf"wrong\.yaml: interface.*{what}"):
+            load_phases(tmp_path / "wrong.yaml")
+
+
+def test_the_command_breaks_an_rve(tmp_path, capsys):
+    words = "rve --material glass_epoxy_debonding --vf 0.5 --n-fibres 3 --resolution 4 --xdmf "
+    words += f"--strength longitudinal_shear --drop 0.05 --out {tmp_path}"
+    assert main(words.split()) == 0
+    content = json.loads((tmp_path / "result.json").read_text())
+    assert content["status"] == "complete"
+    found = content["strength"]
+    assert found["is_reached"]
+    assert 10.0 < found["strength_MPa"] < 75.0
+    assert f"strength {found['strength_MPa']:.2f} MPa" in capsys.readouterr().out
+    assert {"rve.png", "fields.xdmf", "fields.bin"} <= {each.name for each in tmp_path.iterdir()}
+    assert "interface_damage" in (tmp_path / "fields.xdmf").read_text()
+    assert load_curves(tmp_path).histories[0]["debonding_energy"][-1] > 0
+
+
+def test_the_command_prints_the_scatter_of_strengths(tmp_path, capsys):
+    words = "strengths --material glass_epoxy_debonding --vf 0.5 --n-fibres 3 --resolution 3 "
+    words += f"--replicates 2 --strength transverse_tension --jobs 1 --out {tmp_path}/found.csv"
+    assert main(words.split()) == 0
+    rows = (tmp_path / "found.csv").read_text().splitlines()
+    values = [float(row.split(",")[2]) for row in rows[1:]]
+    printed = capsys.readouterr().out
+    mean, std = np.mean(values), np.std(values, ddof=1)
+    assert f"{mean:9.2f}{std:9.2f}{np.quantile(values, 0.05):9.2f}" in printed
+    assert "2 of 2" in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("rve --material glass_epoxy --strength transverse_tension --vf 0.3", "has no interface"),
+        ("rve --material glass_epoxy_debonding --strength tension --vf 0.3", "allowed are"),
+        ("rve --strength transverse_tension --vf 0.3 --E-f 70 --b-m 1 --c-m 1", "--material"),
+        (
+            "rve --material glass_epoxy_debonding --strength transverse_tension --vf 0.3 "
+            "--loading 0.01,free,free",
+            "cannot be combined",
+        ),
+        ("rve --material glass_epoxy_debonding --vf 0.3 --drop 2", "drop"),
+    ],
+)
+def test_wrong_words_are_rejected_before_a_simulation(words, reason, tmp_path, capsys, monkeypatch):
+    def simulated(*_, **__):
+        raise AssertionError("the simulation began")
+
+    monkeypatch.setattr("fe_data.composite.rve.generate_mesh", simulated)
+    assert main([*words.split(), "--out", str(tmp_path / "out")]) == 2
+    assert reason in capsys.readouterr().err
