@@ -77,6 +77,7 @@ def configuration(
     material: Phases | None = None,
     interphase: float = 0.0,
     constants: bool = False,
+    strengths: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Return everything that determines the table, with the digest of these entries."""
     config: dict[str, Any] = {
@@ -97,6 +98,8 @@ def configuration(
         config["anisotropy"] = True
     if constants:
         config["constants"] = True
+    if strengths:
+        config["strengths"] = list(strengths)
     if design.fields:
         config["fields"] = list(design.fields)
     if interphase:
@@ -349,6 +352,7 @@ def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
         "microstructures_sha256",
         "anisotropy",
         "constants",
+        "strengths",
         "format",
     )
     for name in ("material", *first, *rest):
