@@ -318,6 +318,39 @@ OUTPUTS = (
         digits=4,
         absolute=True,
     ),
+    # Strengths of a material whose fibres debond, which `generate` adds with strengths.
+    Output(
+        name="transverse_tension_MPa",
+        unit="MPa",
+        meaning="strength in tension across the fibres",
+        label=r"$Y_T$",
+        bounds=(0.0, 300.0),
+        digits=2,
+    ),
+    Output(
+        name="transverse_compression_MPa",
+        unit="MPa",
+        meaning="strength in compression across the fibres",
+        label=r"$Y_C$",
+        bounds=(0.0, 300.0),
+        digits=2,
+    ),
+    Output(
+        name="longitudinal_shear_MPa",
+        unit="MPa",
+        meaning="strength in shear along the fibres",
+        label=r"$S_{LT}$",
+        bounds=(0.0, 300.0),
+        digits=2,
+    ),
+    Output(
+        name="transverse_shear_MPa",
+        unit="MPa",
+        meaning="strength in shear across the fibres",
+        label=r"$S_{TT}$",
+        bounds=(0.0, 300.0),
+        digits=2,
+    ),
 )
 
 # Bounds of the other numbers that a user passes, by the name of the argument or setting.

@@ -157,6 +157,14 @@ def generate(
         bool,
         Option("--constants", help="with --material also compute all effective elastic constants"),
     ] = False,
+    strength: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME",
+            help="with a --material whose fibres debond also compute this strength; give several "
+            "options for several strengths",
+        ),
+    ] = None,
     jobs: Annotated[
         int | None, Integer(help="number of worker processes", show_default="all cores")
     ] = None,
@@ -188,7 +196,7 @@ def generate(
         say(WITHOUT_PROPERTIES, OK)
     choices = {"loading": paths, "shard": shard, "dask": dask, "retry_failed": retry_failed}
     choices |= {"anisotropy": anisotropy, "phases": phases, "interphase": interphase}
-    choices |= {"constants": constants}
+    choices |= {"constants": constants, "strengths": strength or []}
     choices |= {"jobs": cpu_count() if jobs is None else jobs, "simulator": context.obj}
     with terminated_like_interrupted():
         summary = fe_data.generate(design, settings, out, **choices)

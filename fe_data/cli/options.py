@@ -233,13 +233,13 @@ def strength(
     """Return the loading of --strength, or the loadings of --loading without this option."""
     if name is None:
         return given
-    from fe_data.composite.strengths import require_interface_law, strength_loading
+    from fe_data.composite.interface import strength_loading
 
     if given:
         raise ValueError("--strength cannot be combined with --loading")
     if phases is None:
         raise ValueError("--strength needs --material, with an interface")
-    require_interface_law(phases)
+    phases.require_interface()
     return [strength_loading(name)]
 
 

@@ -5,13 +5,11 @@ from pathlib import Path
 from joblib import Parallel, cpu_count, delayed
 
 from fe_data.cli.options import require_writable
+from fe_data.composite.interface import STRENGTHS, strength_loading
 from fe_data.composite.materials import Phases
 from fe_data.composite.strengths import (
-    STRENGTHS,
     SampledStrength,
-    require_interface_law,
     sample_strength,
-    strength_loading,
     strength_rows,
     strength_table,
 )
@@ -51,7 +49,7 @@ def print_strengths(
     Returns:
         All strengths, and a table of their statistics.
     """
-    require_interface_law(phases)
+    phases.require_interface()
     chosen = list(dict.fromkeys(names or STRENGTHS))
     for name in chosen:
         strength_loading(name)

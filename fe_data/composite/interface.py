@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fe_data.arrays import Floats, Short, short
-from fe_data.settings import require_between
+from fe_data.loading import ALL_AXES, Loading
+from fe_data.settings import require_between, require_kind
 
 _STRENGTH = (1e-3, 1e5)  # MPa
 _TOUGHNESS = (1e-3, 1e6)  # J/m²
@@ -30,6 +31,15 @@ _DIAMETER = (1e-2, 1e4)  # µm
 _STIFFNESS = (1e2, 1e14)  # N/mm³
 # The default interface is as compliant as a layer of matrix of this thickness, in fibre diameters.
 _LAYER = 1e-3
+# Component of the mean strain, its final value, and the number of increments. All other components
+# are free, so that the mean stress is uniaxial, or a pure shear.
+_LOADINGS = {
+    "transverse_tension": ("xx", 0.03, 150),
+    "transverse_compression": ("xx", -0.06, 150),
+    "longitudinal_shear": ("xz", 0.05, 250),
+    "transverse_shear": ("xy", 0.03, 150),
+}
+STRENGTHS = tuple(_LOADINGS)
 _MIXES = np.linspace(0.0, 1.0, 101)  # shares B of shear for which a law is checked
 
 
@@ -267,3 +277,29 @@ class Strength(Short):
     dissipated_J_m2: float
     viscous_share: float
     energy_error: float
+
+
+def strength_loading(name: str) -> Loading:
+    """Return the loading from which a strength is found, in generalised plane strain.
+
+    Args:
+        name: One of `STRENGTHS`.
+
+    Returns:
+        The loading.
+
+    Raises:
+        ValueError: If the name is unknown.
+
+    Examples:
+        >>> from fe_data.composite.interface import strength_loading
+        >>> strength_loading("transverse_tension").strain
+        ((0.03, None, None, None, None, None),)
+    """
+    require_kind("strength", name, str)
+    if name not in _LOADINGS:
+        allowed = ", ".join(STRENGTHS)
+        raise ValueError(f"strength = {name!r:.60} is unknown: allowed are {allowed}")
+    axes, final, increments = _LOADINGS[name]
+    strain = [final if each == axes else None for each in ALL_AXES]
+    return Loading(tuple(strain), increments=increments)

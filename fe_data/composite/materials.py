@@ -313,6 +313,14 @@ class Phases(Short):
             except ValueError as error:
                 raise ValueError(f"interface: {error}") from None
 
+    def require_interface(self) -> None:
+        """Raise a ValueError if the fibres cannot debond."""
+        if self.interface is None:
+            raise ValueError(
+                "the material has no interface, so that its fibres cannot debond: give it an "
+                "interface, as in glass_epoxy_debonding"
+            )
+
     @property
     def matrix_modulus_GPa(self) -> float:
         """Young's modulus of the matrix, across its axis if it has one [GPa]."""

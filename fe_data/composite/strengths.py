@@ -6,50 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from fe_data.arrays import Short
-from fe_data.composite.interface import Strength
+from fe_data.composite.interface import Strength, strength_loading
 from fe_data.composite.materials import Phases
 from fe_data.composite.rve import DROP, solve_composite
 from fe_data.errors import SimulationError
-from fe_data.geometry.microstructure import random_microstructure
-from fe_data.loading import ALL_AXES, Loading
-from fe_data.settings import MAX_SEED, Settings, require_integer, require_kind
+from fe_data.geometry.microstructure import Microstructure, random_microstructure
+from fe_data.settings import MAX_SEED, Settings, require_integer
 
-# Component of the mean strain, its final value, and the number of increments. All other components
-# are free, so that the mean stress is uniaxial, or a pure shear.
-_LOADINGS = {
-    "transverse_tension": ("xx", 0.03, 150),
-    "transverse_compression": ("xx", -0.06, 150),
-    "longitudinal_shear": ("xz", 0.05, 250),
-    "transverse_shear": ("xy", 0.03, 150),
-}
-STRENGTHS = tuple(_LOADINGS)
 _QUANTILE = 0.05  # of strengths, for design
-
-
-def strength_loading(name: str) -> Loading:
-    """Return the loading from which a strength is found, in generalised plane strain.
-
-    Args:
-        name: One of `STRENGTHS`.
-
-    Returns:
-        The loading.
-
-    Raises:
-        ValueError: If the name is unknown.
-
-    Examples:
-        >>> from fe_data.composite.strengths import strength_loading
-        >>> strength_loading("transverse_tension").strain
-        ((0.03, None, None, None, None, None),)
-    """
-    require_kind("strength", name, str)
-    if name not in _LOADINGS:
-        allowed = ", ".join(STRENGTHS)
-        raise ValueError(f"strength = {name!r:.60} is unknown: allowed are {allowed}")
-    axes, final, increments = _LOADINGS[name]
-    strain = [final if each == axes else None for each in ALL_AXES]
-    return Loading(tuple(strain), increments=increments)
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,40 +57,58 @@ def sample_strength(
     Raises:
         ValueError: If the phases have no interface, or an argument is out of range.
     """
-    loading = strength_loading(name)
-    require_interface_law(phases)
+    phases.require_interface()
     require_integer("seed", seed, 0, MAX_SEED)
     try:
         fibres = random_microstructure(vf, seed, settings.n_fibres, settings.min_spacing)
-        solved = solve_composite(
-            phases,
-            fibres,
-            loading,
-            resolution=settings.resolution,
-            tolerance=settings.tolerance,
-            partial=True,
-            silent=True,
-            drop=drop,
-        )
+        return SampledStrength(name, seed, *_break(phases, fibres, name, settings, drop))
     except SimulationError as error:
         return SampledStrength(name, seed, None, str(error))
+
+
+def _break(
+    phases: Phases, fibres: Microstructure, name: str, settings: Settings, drop: float
+) -> tuple[Strength | None, str]:
+    """Load a microstructure until it breaks: its strength, and why it was not reached."""
+    loading = strength_loading(name)
+    solved = solve_composite(
+        phases,
+        fibres,
+        loading,
+        resolution=settings.resolution,
+        tolerance=settings.tolerance,
+        partial=True,
+        silent=True,
+        drop=drop,
+    )
     if isinstance(solved.stop, KeyboardInterrupt):
         raise solved.stop
     found = solved.strength
     reason = "" if solved.stop is None else str(solved.stop)
     if not reason and (found is None or not found.is_reached):
         reason = f"the mean stress still grows at the end of the loading, {loading.strain[0]}"
-    return SampledStrength(name, seed, found, reason)
+    return found, reason
 
 
-def require_interface_law(phases: Phases) -> None:
-    """Raise a ValueError if the fibres of a material cannot debond."""
-    require_kind("phases", phases, Phases)
-    if phases.interface is None:
-        raise ValueError(
-            "the material has no interface, so that its fibres cannot debond: give it an "
-            "interface, as in glass_epoxy_debonding"
-        )
+def strength_of(phases: Phases, fibres: Microstructure, name: str, settings: Settings) -> float:
+    """Return the strength of a microstructure.
+
+    Args:
+        phases: Materials with an interface.
+        fibres: Microstructure.
+        name: One of `STRENGTHS`.
+        settings: Resolution and tolerance.
+
+    Returns:
+        The strength [MPa].
+
+    Raises:
+        SimulationError: If the strength was not reached.
+    """
+    found, reason = _break(phases, fibres, name, settings, DROP)
+    if found is None or not found.is_reached:
+        raise SimulationError(f"{name}: {reason}")
+    return found.strength_MPa
 
 
 def strength_table(samples: list[SampledStrength]) -> str:

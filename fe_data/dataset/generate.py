@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TextIO
 from tqdm import tqdm
 
 from fe_data.arrays import Short, number
+from fe_data.composite.interface import strength_loading
 from fe_data.composite.materials import (
     INTERPHASE,
     Phases,
@@ -102,6 +103,7 @@ def generate(
     phases: Phases | None = None,
     interphase: float = 0.0,
     constants: bool = False,
+    strengths: Sequence[str] = (),
     jobs: int = 1,
     shard: tuple[int, int] = (1, 1),
     dask: str | None = None,
@@ -132,6 +134,9 @@ def generate(
             has the phase "interphase" of the material.
         constants: Also compute all effective elastic constants of each sample as outputs. This
             needs phases.
+        strengths: Names of strengths that are further outputs of each sample: "transverse_tension",
+            "transverse_compression", "longitudinal_shear" or "transverse_shear". This needs a
+            material with an interface. The other outputs are those of bonded fibres.
         jobs: Number of worker processes on this machine.
         shard: (i, n) simulates only the samples i - 1, i - 1 + n, ...
         dask: Address of a Dask scheduler whose workers are used instead of local processes.
@@ -195,7 +200,8 @@ def generate(
         require_interphase(phases, settings, interphase, vf=vf)
         for phase in {name for micro in design.microstructures for name in micro.phases} - {VOID}:
             phases.of(phase)
-        simulator = worker.MaterialSimulator(phases, interphase, constants)
+        names_of_strengths = _checked_strengths(strengths, phases, design)
+        simulator = worker.MaterialSimulator(phases, interphase, constants, names_of_strengths)
         if constants and design.loadings:
             raise ValueError("constants = True cannot be combined with paths, without outputs")
         names = {name for micro in design.microstructures for name in micro.phases}
@@ -204,8 +210,9 @@ def generate(
             what = f"alpha_per_K of {' and '.join(rigid)} is zero, while other phases expand"
             warnings.warn(f"{what}: add it to the material if it is missing", stacklevel=2)
         design = _of_material(design, phases, interphase)
-    elif constants:
-        raise ValueError("constants = True needs the phases of a material")
+    elif constants or len(strengths):
+        what = "constants = True" if constants else f"strengths = {strengths!r:.60}"
+        raise ValueError(f"{what} needs the phases of a material")
     elif design.fields:
         raise ValueError(
             f"design has fields {', '.join(design.fields)}: give the phases of their material"
@@ -216,7 +223,8 @@ def generate(
         )
     _require_possible(design, settings, general=phases is not None)
     chosen_solver()  # raises an error if the solver is unknown
-    config = storage.configuration(design, settings, anisotropy, phases, interphase, constants)
+    further = constants, tuple(strengths)
+    config = storage.configuration(design, settings, anisotropy, phases, interphase, *further)
     job = worker.Job(settings, config["digest"], simulator)
     indices = range(shard[0] - 1, len(design), shard[1])
     storage.open_folder(folder, config)
@@ -257,6 +265,20 @@ def _with_paths(design: Design, loading: Loading | Sequence[Loading]) -> Design:
         require_kind("loading", path, Loading)
     require_integer("number of paths in loading", len(paths), 1, len(design))
     return dataclasses.replace(design, loadings=paths)
+
+
+def _checked_strengths(
+    strengths: Sequence[str], phases: Phases, design: Design
+) -> tuple[str, ...]:
+    """Return names of strengths; a ValueError if one is unknown or the fibres cannot debond."""
+    require_kind("strengths", strengths, list, tuple)
+    for name in strengths:
+        strength_loading(name)
+    if strengths:
+        phases.require_interface()
+        if design.loadings:
+            raise ValueError("strengths cannot be combined with paths, without outputs")
+    return tuple(strengths)
 
 
 def _require_outputs(design: Design, simulator: worker.Simulator | None) -> None:

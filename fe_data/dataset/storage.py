@@ -74,6 +74,7 @@ def configuration(
     phases: Phases | None = None,
     interphase: float = 0.0,
     constants: bool = False,
+    strengths: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Return everything that determines the table, with the digest of these entries."""
     config: dict[str, Any] = {
@@ -94,6 +95,8 @@ def configuration(
         config["anisotropy"] = True
     if constants:
         config["constants"] = True
+    if strengths:
+        config["strengths"] = list(strengths)
     if design.fields:
         config["fields"] = list(design.fields)
     if interphase:
@@ -344,6 +347,7 @@ def _difference(there: dict[str, Any], here: dict[str, Any]) -> str:
         "microstructures_sha256",
         "anisotropy",
         "constants",
+        "strengths",
         "format",
     )
     for name in ("material", *first, *rest):

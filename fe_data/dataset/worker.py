@@ -149,6 +149,7 @@ class MaterialSimulator:
     phases: Phases
     interphase: float = 0.0  # see `solve_material`
     constants: bool = False  # whether to add all effective constants to the outputs
+    strengths: tuple[str, ...] = ()  # names of strengths to add to the outputs
 
     def __call__(
         self,
@@ -160,9 +161,12 @@ class MaterialSimulator:
         """Simulate an RVE; it has effective properties only without a loading path."""
         from fe_data.composite.properties import solve_material
 
-        given = self.phases, inputs, microstructure, settings, loading
+        # Effective properties are those of bonded fibres.
+        bonded = dataclasses.replace(self.phases, interface=None)
+        phases = bonded if loading is None else self.phases
+        given = phases, inputs, microstructure, settings, loading
         rve = solve_material(*given, interphase=self.interphase, silent=True)
-        result = rve.result()
+        result = self._with_strengths(rve.result(), rve.microstructure, settings)
         if not self.constants:
             return result
         from fe_data.composite.constants import effective_constants
@@ -174,6 +178,18 @@ class MaterialSimulator:
         further |= {name: getattr(found, name) for name in ("alpha_L_per_K", "alpha_T_per_K")}
         further["transverse_misfit"] = found.misfit
         return dataclasses.replace(result, effective=result.effective | further)
+
+    def _with_strengths(
+        self, result: "RVEResult", fibres: Microstructure, settings: Settings
+    ) -> "RVEResult":
+        """Add the strengths of a microstructure to the outputs."""
+        from fe_data.composite.strengths import strength_of
+
+        found = {
+            f"{name}_MPa": strength_of(self.phases, fibres, name, settings)
+            for name in self.strengths
+        }
+        return dataclasses.replace(result, effective=result.effective | found)
 
 
 def unusable(reason: str) -> OSError:

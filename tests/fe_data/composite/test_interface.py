@@ -7,22 +7,28 @@ import numpy as np
 import pytest
 
 from fe_data import (
+    Design,
     Interface,
     Isotropic,
     Loading,
     Material,
     Microstructure,
     Phases,
+    Settings,
     YieldStress,
+    generate,
     load_curves,
     load_phases,
     named_phases,
     solve_composite,
+    verify,
 )
 from fe_data.__main__ import main
 from fe_data.composite.interface import CohesiveLaw
 from fe_data.composite.materials import EXAMPLES
 from fe_data.composite.rve import composite_cell, composite_domain
+from fe_data.composite.strengths import sample_strength
+from fe_data.dataset import executors
 from fe_data.geometry.microstructure import random_microstructure
 
 GLASS_EPOXY = Phases(Material(Isotropic(3.5, 0.35)), Material(Isotropic(70.0, 0.2)))
@@ -348,3 +354,32 @@ def test_wrong_words_are_rejected_before_a_simulation(words, reason, tmp_path, c
     monkeypatch.setattr("fe_data.composite.rve.generate_mesh", simulated)
     assert main([*words.split(), "--out", str(tmp_path / "out")]) == 2
     assert reason in capsys.readouterr().err
+
+
+def test_a_dataset_has_strengths(tmp_path, monkeypatch):
+    monkeypatch.setattr(executors, "semaphores_work", lambda: False)  # in this process
+    phases = named_phases("glass_epoxy_debonding")
+    design = Design("own", 0, np.array([[0.5, 70.0, 300.0, 1.0]]), [0])
+    settings = Settings(n_fibres=3, resolution=3.0, increments=4, strain=0.03)
+    names = ["transverse_tension"]
+    choices = {"material": phases, "silent": True}
+    generate(design, settings, tmp_path, strengths=names, **choices)
+    assert verify(tmp_path)[0] == []
+    header, row = (line.split(",") for line in (tmp_path / "dataset.csv").read_text().splitlines())
+    found = dict(zip(header, row, strict=True))
+    expected = sample_strength(phases, names[0], 0.5, int(found["seed"]), settings)
+    assert float(found["transverse_tension_MPa"]) == expected.strength.strength_MPa
+    with pytest.raises(ValueError, match="another configuration"):
+        generate(design, settings, tmp_path, **choices)
+
+
+def test_strengths_of_a_dataset_need_an_interface(tmp_path):
+    design = Design("own", 0, np.full((1, 4), [0.3, 400.0, 400.0, 0.4]), [0])
+    for names, material, what in (
+        (["transverse_tension"], None, "needs a material"),
+        (["transverse_tension"], named_phases("glass_epoxy"), "no interface"),
+        (["tension"], named_phases("glass_epoxy_debonding"), "allowed are"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            generate(design, Settings(), tmp_path / "new", strengths=names, material=material)
+    assert not (tmp_path / "new").exists()
