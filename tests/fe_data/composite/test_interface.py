@@ -381,5 +381,5 @@ def test_strengths_of_a_dataset_need_an_interface(tmp_path):
         (["tension"], named_phases("glass_epoxy_debonding"), "allowed are"),
     ):
         with pytest.raises(ValueError, match=what):
-            generate(design, Settings(), tmp_path / "new", strengths=names, material=material)
+            generate(design, Settings(), tmp_path / "new", strengths=names, phases=material)
     assert not (tmp_path / "new").exists()
