@@ -362,7 +362,7 @@ def test_a_dataset_has_strengths(tmp_path, monkeypatch):
     design = Design("own", 0, np.array([[0.5, 70.0, 300.0, 1.0]]), [0])
     settings = Settings(n_fibres=3, resolution=3.0, increments=4, strain=0.03)
     names = ["transverse_tension"]
-    choices = {"material": phases, "silent": True}
+    choices = {"phases": phases, "silent": True}
     generate(design, settings, tmp_path, strengths=names, **choices)
     assert verify(tmp_path)[0] == []
     header, row = (line.split(",") for line in (tmp_path / "dataset.csv").read_text().splitlines())
