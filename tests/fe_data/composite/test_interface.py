@@ -376,7 +376,7 @@ def test_a_dataset_has_strengths(tmp_path, monkeypatch):
 def test_strengths_of_a_dataset_need_an_interface(tmp_path):
     design = Design("own", 0, np.full((1, 4), [0.3, 400.0, 400.0, 0.4]), [0])
     for names, material, what in (
-        (["transverse_tension"], None, "needs a material"),
+        (["transverse_tension"], None, "needs the phases of a material"),
         (["transverse_tension"], named_phases("glass_epoxy"), "no interface"),
         (["tension"], named_phases("glass_epoxy_debonding"), "allowed are"),
     ):
